@@ -1,0 +1,140 @@
+//! Opcodes: SASS mnemonics and the pseudo instructions that named phases expand, each with its properties.
+//!
+//! This is the one list of mnemonics. How each is encoded, timed and which operands it has stands in the target tables.
+
+use std::fmt;
+
+/// What is true of an opcode whatever its operands and target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Props(pub u16);
+
+impl Props {
+    pub const NONE: Props = Props(0);
+    /// May be removed only when nothing observes it: never dead.
+    pub const EFFECT: Props = Props(1);
+    /// Reads memory.
+    pub const LOAD: Props = Props(1 << 1);
+    /// Writes memory.
+    pub const STORE: Props = Props(1 << 2);
+    /// Transfers control: last in its block (BRA, EXIT, RET, BRX …).
+    pub const BRANCH: Props = Props(1 << 3);
+    /// Depends on which threads run together: may not move across control flow (SHFL, VOTE, BAR …).
+    pub const CONVERGENT: Props = Props(1 << 4);
+    /// Not an instruction of the machine: a named phase expands it.
+    pub const PSEUDO: Props = Props(1 << 5);
+    /// Runs on the uniform datapath: reads and writes uniform registers.
+    pub const UNIFORM: Props = Props(1 << 6);
+
+    pub const fn with(self, other: Props) -> Props {
+        Props(self.0 | other.0)
+    }
+
+    pub const fn has(self, other: Props) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+macro_rules! opcodes {
+    ($($props:ident: $($name:ident)+;)*) => {
+        /// A SASS mnemonic (without its modifiers) or a pseudo instruction.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[repr(u16)]
+        #[allow(non_camel_case_types)]
+        pub enum Opcode { $($($name,)+)* }
+
+        impl Opcode {
+            pub const LIST: &'static [Opcode] = &[$($(Opcode::$name,)+)*];
+
+            pub const fn name(self) -> &'static str {
+                match self { $($(Opcode::$name => stringify!($name),)+)* }
+            }
+
+            pub const fn props(self) -> Props {
+                match self { $($(Opcode::$name)|+ => $props,)* }
+            }
+        }
+    };
+}
+
+const PURE: Props = Props::NONE;
+const UPURE: Props = Props::UNIFORM;
+const EFFECT: Props = Props::EFFECT;
+const LOAD: Props = Props::LOAD;
+const STORE: Props = Props::STORE.with(Props::EFFECT);
+const ATOMIC: Props = Props::STORE.with(Props::LOAD).with(Props::EFFECT);
+const BRANCH: Props = Props::BRANCH.with(Props::EFFECT);
+const WARP: Props = Props::CONVERGENT;
+const SYNC: Props = Props::CONVERGENT.with(Props::EFFECT);
+const ULOAD: Props = Props::UNIFORM.with(Props::LOAD);
+const PSEUDO: Props = Props::PSEUDO;
+
+opcodes! {
+    // Integer.
+    PURE: IADD3 IMAD IMNMX VIMNMX VIADD VIADDMNMX IABS ISETP ICMP LEA LOP3 SHF SGXT BMSK FLO POPC BREV PRMT SEL MOV IDP
+        VABSDIFF VABSDIFF4 BFE BFI I2I I2IP;
+    // Float.
+    PURE: FADD FMUL FFMA FMNMX FSETP FSET FSEL FCHK FSWZADD MUFU DADD DMUL DFMA DSETP DMNMX HADD2 HMUL2 HFMA2 HSETP2 HSET2
+        HMNMX2;
+    // Conversion.
+    PURE: F2F F2I I2F F2FP I2FP F2IP FRND;
+    // Predicates, special registers, barrier state.
+    PURE: PLOP3 P2R R2P S2R CS2R B2R;
+    EFFECT: R2B BMOV NOP NANOSLEEP PMTRIG DEPBAR SETCTAID SETLMEMBASE GETLMEMBASE LEPC;
+    // Between the register files.
+    PURE: R2UR;
+    // Uniform datapath.
+    UPURE: UIADD3 UIMAD ULOP3 UMOV USHF ULEA USEL UISETP UPLOP3 UPOPC UFLO UBREV UPRMT USGXT UBMSK UP2UR UR2UP S2UR VOTEU
+        UF2FP;
+    ULOAD: ULDC;
+    // Memory.
+    LOAD: LD LDG LDL LDS LDC LDSM LDTM QSPC;
+    STORE: ST STG STL STS STSM CCTL CCTLL CCTLT ERRBAR MEMBAR FENCE LDGSTS LDGDEPBAR ARRIVES UBLKCP UBLKPF UBLKRED UTMALDG
+        UTMASTG UTMAPF UTMAREDG UTMACCTL UTMACMDFLUSH STAS;
+    ATOMIC: ATOM ATOMG ATOMS RED REDG SYNCS REDAS;
+    // Warp.
+    WARP: SHFL VOTE MATCH REDUX ELECT;
+    SYNC: WARPSYNC BAR BSSY BSYNC BREAK YIELD ENDCOLLECTIVE WARPGROUP WARPGROUPSET UCGABAR_ARV UCGABAR_WAIT CGAERRBAR
+        ACQBULK PREEXIT USETMAXREG BPT;
+    // Matrix.
+    WARP: HMMA IMMA DMMA BMMA HGMMA IGMMA QGMMA BGMMA MOVM;
+    // Texture and surface.
+    LOAD: TEX TLD TLD4 TMML TXD TXQ SULD;
+    STORE: SUST SURED SUATOM;
+    // Control.
+    BRANCH: BRA BRX BRXU JMP JMX JMXU EXIT RET KILL CALL RPCMOV RTT;
+    // Pseudo instructions.
+    //   MOVPHI   d = phi(v0, block0, v1, block1, …), at the start of a block
+    //   IDIV     d = a / b       (32 bits: .U32 or signed; 64 bits: .64 …): expanded by OriCreateMacroInsts
+    //   IREM     d = a % b
+    //   FDIV     d = a / b       (IEEE; rounding and ftz as modifiers)
+    //   FRCP FSQRT               (IEEE)
+    PSEUDO: MOVPHI IDIV IREM FDIV FRCP FSQRT;
+}
+
+impl Opcode {
+    pub fn parse(name: &str) -> Option<Opcode> {
+        use rustc_hash::FxHashMap;
+        use std::sync::LazyLock;
+        static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> =
+            LazyLock::new(|| Opcode::LIST.iter().map(|op| (op.name(), *op)).collect());
+        BY_NAME.get(name).copied()
+    }
+
+    pub const fn has(self, props: Props) -> bool {
+        self.props().has(props)
+    }
+
+    pub const fn is_branch(self) -> bool {
+        self.has(Props::BRANCH)
+    }
+
+    pub const fn is_pseudo(self) -> bool {
+        self.has(Props::PSEUDO)
+    }
+}
+
+impl fmt::Display for Opcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

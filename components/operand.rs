@@ -1,0 +1,188 @@
+//! Operands: plain values inside an instruction.
+
+use crate::block::BlockId;
+use crate::modifier::Mod;
+use crate::register::{Reg, RegFile};
+use crate::symbol::SymbolKey;
+
+/// What is done to a register operand as it is read, and its reuse hint.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct RegFlags(pub u8);
+
+impl RegFlags {
+    pub const NONE: RegFlags = RegFlags(0);
+    /// `-R`
+    pub const NEG: RegFlags = RegFlags(1);
+    /// `|R|`
+    pub const ABS: RegFlags = RegFlags(2);
+    /// `~R`, `!P`
+    pub const NOT: RegFlags = RegFlags(4);
+    /// `R.reuse`
+    pub const REUSE: RegFlags = RegFlags(8);
+
+    pub const fn has(self, other: RegFlags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub const fn with(self, other: RegFlags) -> RegFlags {
+        RegFlags(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: RegFlags) -> RegFlags {
+        RegFlags(self.0 & !other.0)
+    }
+}
+
+/// A use or definition of a register: `count` cells from `cell` on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RegUse {
+    pub reg: Reg,
+    /// First cell within a virtual register (0 for physical ones: their number says it all).
+    pub cell: u8,
+    /// Cells read or written: 1 for 32 bits, 2 for 64, 4 for 128; 1 for predicates.
+    pub count: u8,
+    pub flags: RegFlags,
+}
+
+impl RegUse {
+    pub const fn new(reg: Reg) -> RegUse {
+        RegUse { reg, cell: 0, count: 1, flags: RegFlags::NONE }
+    }
+
+    pub const fn wide(reg: Reg, count: u8) -> RegUse {
+        RegUse { reg, cell: 0, count, flags: RegFlags::NONE }
+    }
+
+    pub const fn at(reg: Reg, cell: u8, count: u8) -> RegUse {
+        RegUse { reg, cell, count, flags: RegFlags::NONE }
+    }
+}
+
+/// `c[bank][base + offset]`, or `cx[ureg][offset]` where `handle` is given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ConstRef {
+    pub bank: u8,
+    pub flags: RegFlags,
+    /// RZ when there is none.
+    pub base: Reg,
+    pub base_cell: u8,
+    /// Bindless: a uniform register pair in place of the bank number. URZ when there is none.
+    pub handle: Reg,
+    /// Byte offset.
+    pub offset: i32,
+}
+
+/// `[base.sel + uniform + offset]`. The descriptor of a global access is an operand of its own before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MemRef {
+    /// General base register (RZ when there is none) and its cells: 2 for a 64-bit address.
+    pub base: RegUse,
+    /// Uniform register added (URZ when there is none).
+    pub uniform: RegUse,
+    /// Byte offset.
+    pub offset: i32,
+    /// `.64`, `.U32`, `.X4`, `.X8`, `.X16` on the base, or none.
+    pub sel: Mod,
+}
+
+/// One operand. Every slot of the instruction's row is there, in the row's order, destinations first; a slot that the text
+/// leaves out holds its default (PT, RZ …).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    Reg(RegUse),
+    /// A register with a part selector: `R4.H0_H0`, `R5.B1`, `R2.U32`.
+    Part(RegUse, Mod),
+    /// Immediate bits; how they print (hex, float) is the slot's matter. Sign-extended where the slot is signed.
+    Imm(u64),
+    Const(ConstRef),
+    Mem(MemRef),
+    /// A special register (`SR_TID.X`): its number in the target's table.
+    Special(u8),
+    /// A branch target before layout is final.
+    Block(BlockId),
+    /// A branch target as byte offset within the function's text.
+    Addr(u64),
+    /// 32 bits (`part` 0 low, 1 high) of a symbol's address + addend: a relocation.
+    Symbol {
+        key: SymbolKey,
+        addend: i32,
+        part: u8,
+    },
+    /// `gdesc[UR4]`, `desc[UR4]`: a descriptor in uniform registers.
+    Desc(RegUse),
+}
+
+const _: () = assert!(
+    size_of::<Operand>() <= 24,
+    "operands fill the cache: every walk over instructions pays for each byte"
+);
+
+impl Operand {
+    pub const RZ: Operand = Operand::Reg(RegUse::new(Reg::RZ));
+    pub const URZ: Operand = Operand::Reg(RegUse::new(Reg::URZ));
+    pub const PT: Operand = Operand::Reg(RegUse::new(Reg::PT));
+    pub const UPT: Operand = Operand::Reg(RegUse::new(Reg::UPT));
+    /// `!PT`: false.
+    pub const NOT_PT: Operand =
+        Operand::Reg(RegUse { reg: Reg::PT, cell: 0, count: 1, flags: RegFlags::NOT });
+
+    pub const fn reg(reg: Reg) -> Operand {
+        Operand::Reg(RegUse::new(reg))
+    }
+
+    /// `c[bank][offset]`
+    pub const fn constant(bank: u8, offset: i32) -> Operand {
+        Operand::Const(ConstRef {
+            bank,
+            flags: RegFlags::NONE,
+            base: Reg::RZ,
+            base_cell: 0,
+            handle: Reg::URZ,
+            offset,
+        })
+    }
+
+    pub fn as_reg(&self) -> Option<&RegUse> {
+        match self {
+            Operand::Reg(r) | Operand::Part(r, _) | Operand::Desc(r) => Some(r),
+            _ => None,
+        }
+    }
+
+    /// Calls `f` on each register that this operand names, address parts included.
+    pub fn for_each_reg(&self, mut f: impl FnMut(RegUse)) {
+        match *self {
+            Operand::Reg(r) | Operand::Part(r, _) | Operand::Desc(r) => f(r),
+            Operand::Const(c) => {
+                f(RegUse::at(c.base, c.base_cell, 1));
+                f(RegUse::wide(c.handle, 2));
+            }
+            Operand::Mem(m) => {
+                f(m.base);
+                f(m.uniform);
+            }
+            _ => {}
+        }
+    }
+
+    /// Replaces each register that this operand names.
+    pub fn map_regs(&mut self, mut f: impl FnMut(RegUse) -> RegUse) {
+        match self {
+            Operand::Reg(r) | Operand::Part(r, _) | Operand::Desc(r) => *r = f(*r),
+            Operand::Const(c) => {
+                let base = f(RegUse::at(c.base, c.base_cell, 1));
+                (c.base, c.base_cell) = (base.reg, base.cell);
+                c.handle = f(RegUse::wide(c.handle, 2)).reg;
+            }
+            Operand::Mem(m) => {
+                m.base = f(m.base);
+                m.uniform = f(m.uniform);
+            }
+            _ => {}
+        }
+    }
+
+    pub fn file(&self) -> Option<RegFile> {
+        self.as_reg().map(|r| r.reg.file())
+    }
+}

@@ -1,0 +1,3 @@
+//! orias: PTX in, cubin out; and the means to see and check everything on the way.
+
+pub mod ptx;

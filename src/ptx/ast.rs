@@ -1,0 +1,164 @@
+//! The PTX syntax tree, straight from the text: names are slices of the source, nothing is resolved or checked.
+//! The parser makes it; `check` turns it into a [`super::program::Program`].
+
+use super::types::{Linkage, Space, Span, Type};
+
+/// A name with its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ident<'s> {
+    pub text: &'s str,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Module<'s> {
+    /// `.version major.minor`; absent is an error of the checker.
+    pub version: Option<(u32, u32, Span)>,
+    /// `.target sm_90a, texmode_independent, debug`
+    pub target: Vec<Ident<'s>>,
+    pub address_size: Option<(u32, Span)>,
+    pub items: Vec<Item<'s>>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Item<'s> {
+    Function(Function<'s>),
+    Variable(Variable<'s>),
+    Alias {
+        alias: Ident<'s>,
+        aliasee: Ident<'s>,
+    },
+    File {
+        index: u64,
+        path: String,
+        span: Span,
+    },
+    /// `.section NAME { … }`: DWARF data, kept as text.
+    Section {
+        name: Ident<'s>,
+        body: Span,
+    },
+    Pragma {
+        values: Vec<String>,
+        span: Span,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Function<'s> {
+    pub entry: bool,
+    pub linkage: Linkage,
+    pub name: Ident<'s>,
+    pub returns: Vec<Variable<'s>>,
+    pub params: Vec<Variable<'s>>,
+    /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without the dot and its numbers.
+    pub directives: Vec<(Ident<'s>, Vec<u64>)>,
+    /// None is a declaration.
+    pub body: Option<Vec<Statement<'s>>>,
+    pub span: Span,
+}
+
+/// A variable or parameter declaration: `.visible .global .align 8 .v4 .f32 name[2][4] = { … };`
+#[derive(Clone, Debug)]
+pub struct Variable<'s> {
+    pub linkage: Linkage,
+    pub space: Space,
+    pub align: Option<u32>,
+    /// 1, 2, 4 or 8.
+    pub vector: u32,
+    pub ty: Type,
+    pub name: Ident<'s>,
+    /// Array dimensions; a first dimension `[]` is `None` (extern shared, or sized by its initialiser).
+    pub dims: Vec<Option<u64>>,
+    pub init: Option<Init<'s>>,
+    /// `.ptr .global .align 16` and `.attribute(.managed)` and the like, uninterpreted.
+    pub attributes: Vec<Ident<'s>>,
+    /// `%r<8>` declares %r0..%r7: only for registers.
+    pub count: Option<u32>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Init<'s> {
+    Value(Expr<'s>),
+    List(Vec<Init<'s>>),
+}
+
+/// A constant expression or an address in an initialiser or operand.
+#[derive(Clone, Debug)]
+pub enum Expr<'s> {
+    Int(i128, Span),
+    /// Bits of a double; `0f3F800000` is [`Expr::F32`].
+    F64(f64, Span),
+    F32(f32, Span),
+    Name(Ident<'s>),
+    /// `generic(name)`, `mask(n)(expr)`: the callee is the name, numbers and names its arguments.
+    Call(Ident<'s>, Vec<Expr<'s>>),
+    Unary(&'static str, Box<Expr<'s>>),
+    Binary(&'static str, Box<Expr<'s>>, Box<Expr<'s>>),
+    Ternary(Box<Expr<'s>>, Box<Expr<'s>>, Box<Expr<'s>>),
+    Cast(Type, Box<Expr<'s>>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Statement<'s> {
+    /// `.reg` and every other declaration inside a body.
+    Variable(Variable<'s>),
+    Label(Ident<'s>),
+    Instruction(Instruction<'s>),
+    Block(Vec<Statement<'s>>, Span),
+    /// `.loc file line column[, function_name …]`
+    Loc {
+        file: u32,
+        line: u32,
+        column: u32,
+    },
+    Pragma {
+        values: Vec<String>,
+        span: Span,
+    },
+    /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
+    BranchTargets(Vec<Ident<'s>>, Span),
+    CallTargets(Vec<Ident<'s>>, Span),
+    CallPrototype(Function<'s>),
+}
+
+/// `@!%p1 opcode.mod.mod a, b, c;`
+#[derive(Clone, Debug)]
+pub struct Instruction<'s> {
+    /// The guard predicate and whether it is negated.
+    pub guard: Option<(Ident<'s>, bool)>,
+    /// The first word: `ld`, `mad`, `setp`, `barrier`.
+    pub opcode: Ident<'s>,
+    /// The dot-separated words after it, without the dots, in order: `global`, `v4`, `f32`.
+    pub modifiers: Vec<Ident<'s>>,
+    pub operands: Vec<Operand<'s>>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Operand<'s> {
+    /// A register, variable, label, function or special register (`%tid.x` is one name).
+    Name(Ident<'s>),
+    /// A constant expression, numbers included.
+    Expr(Expr<'s>, Span),
+    /// `!%p`: a negated predicate.
+    Not(Ident<'s>),
+    /// `-%r`? PTX has no such operand; kept so that the checker can say it.
+    Negate(Ident<'s>),
+    /// `{a, b, c, d}`
+    Vector(Vec<Operand<'s>>, Span),
+    /// `[base]`, `[base+imm]`, `[imm]`, `[name+reg]`… as a list of the bracket's comma-separated parts (tensor and texture
+    /// operands have several): `[tensor, {x, y}]`.
+    Address(Vec<Operand<'s>>, Span),
+    /// `base + offset` inside an address.
+    Sum(Box<Operand<'s>>, Box<Operand<'s>>),
+    /// `dst|pred`
+    Pair(Box<Operand<'s>>, Box<Operand<'s>>),
+    /// `reg.x`: a vector register's element, the element's name without the dot.
+    Element(Ident<'s>, Ident<'s>),
+    /// `(a, b)`: the parenthesised lists of a call.
+    List(Vec<Operand<'s>>, Span),
+    /// `_`
+    Sink(Span),
+}

@@ -1,0 +1,217 @@
+//! A checked PTX module: what `check` makes of the syntax tree, and what the interpreter and the lowering read.
+//!
+//! After checking: every name is an index, scopes and `{ }` blocks are gone, each function's body is one flat list of
+//! instructions, labels are positions in it, and every register has its type.
+
+use super::types::{Linkage, Space, Span, Type};
+
+/// A register of one function: index into [`Function::regs`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct RegId(pub u32);
+
+/// A variable: index into [`Program::vars`] (module scope and function scope alike; scoping is resolved).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct VarId(pub u32);
+
+/// A function: index into [`Program::functions`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FuncId(pub u32);
+
+/// A label: index into [`Function::labels`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct LabelId(pub u32);
+
+#[derive(Clone, Debug)]
+pub struct Program<'s> {
+    pub version: (u32, u32),
+    /// The first `.target` word, such as `sm_90a`.
+    pub target: &'s str,
+    /// Further `.target` words (`debug`, `texmode_independent`).
+    pub target_options: Vec<&'s str>,
+    pub address_size: u32,
+    pub functions: Vec<Function<'s>>,
+    pub vars: Vec<Variable<'s>>,
+    pub files: Vec<(u64, String)>,
+    pub aliases: Vec<(&'s str, FuncId)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Function<'s> {
+    pub name: &'s str,
+    pub entry: bool,
+    pub linkage: Linkage,
+    /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the place in its list's layout.
+    pub returns: Vec<VarId>,
+    pub params: Vec<VarId>,
+    /// Performance and other directives: name without dot, numbers.
+    pub directives: Vec<(&'s str, Vec<u64>)>,
+    pub pragmas: Vec<String>,
+    pub regs: Vec<Register<'s>>,
+    /// False for a declaration (`.extern .func …;`).
+    pub defined: bool,
+    pub code: Vec<Instruction<'s>>,
+    /// For each label the index of the instruction that it stands before (may equal `code.len()`), and its name.
+    pub labels: Vec<(usize, &'s str)>,
+    /// `.branchtargets` lists, in order of appearance.
+    pub branch_targets: Vec<Vec<LabelId>>,
+    /// `.calltargets` lists.
+    pub call_targets: Vec<Vec<FuncId>>,
+    /// `.callprototype`s: (returns, params).
+    pub prototypes: Vec<(Vec<VarId>, Vec<VarId>)>,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Register<'s> {
+    pub name: &'s str,
+    pub ty: Type,
+    /// 1, or 2 and 4 for `.reg .v2` and `.reg .v4` registers.
+    pub vector: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Variable<'s> {
+    pub name: &'s str,
+    pub space: Space,
+    pub linkage: Linkage,
+    pub ty: Type,
+    /// Size in bytes of the whole variable; 0 for `.extern .shared name[]`.
+    pub size: u64,
+    /// Alignment in bytes, always a power of two.
+    pub align: u64,
+    /// Byte offset in the parameter list, for parameters; otherwise 0.
+    pub offset: u64,
+    /// None: zero. Otherwise exactly `size` bytes, with addresses in `relocs`.
+    pub init: Option<Vec<u8>>,
+    pub relocs: Vec<InitReloc>,
+    /// The function that declares it; None at module scope.
+    pub owner: Option<FuncId>,
+    pub span: Span,
+}
+
+/// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >> shift.
+#[derive(Clone, Debug)]
+pub struct InitReloc {
+    pub offset: u64,
+    pub bytes: u32,
+    pub shift: u32,
+    pub target: SymbolRef,
+    pub addend: i64,
+    /// `generic(name)`
+    pub generic: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolRef {
+    Var(VarId),
+    Func(FuncId),
+}
+
+#[derive(Clone, Debug)]
+pub struct Instruction<'s> {
+    /// Guard predicate, negated or not.
+    pub guard: Option<(RegId, bool)>,
+    pub opcode: &'s str,
+    /// Dot words after the opcode, without dots, in order, types included.
+    pub modifiers: Vec<&'s str>,
+    /// The words of `modifiers` that are types, in order.
+    pub types: Vec<Type>,
+    pub operands: Vec<Operand>,
+    pub span: Span,
+    /// `.loc` in force: file, line, column; file 0 is none.
+    pub loc: (u32, u32, u32),
+}
+
+impl Instruction<'_> {
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    Reg(RegId),
+    /// `!%p`
+    NotReg(RegId),
+    /// One element of a vector register: x = 0 … w = 3.
+    Element(RegId, u8),
+    /// An integer constant; an f32/f64 literal where the instruction's type is float is [`Operand::F32`]/[`Operand::F64`].
+    Int(i128),
+    F32(f32),
+    F64(f64),
+    Special(Special),
+    /// `{a, b}`; also the whole of a `.v2`/`.v4` register, spelled out.
+    Vector(Vec<Operand>),
+    /// `[base + offset]`
+    Address {
+        base: AddressBase,
+        offset: i64,
+    },
+    /// `[base, {coordinates}, …]`: addresses with several parts; each part as its own operand.
+    AddressList(Vec<Operand>),
+    /// `dst|pred`
+    Pair(Box<Operand>, Box<Operand>),
+    /// The address of a variable (+ offset), as a value.
+    Var(VarId, i64),
+    Func(FuncId),
+    Label(LabelId),
+    /// A `.branchtargets` / `.calltargets` / `.callprototype` label of this function, by index in its list.
+    BranchTargets(u32),
+    CallTargets(u32),
+    Prototype(u32),
+    /// Parenthesised list of a call: param variables, registers or constants.
+    List(Vec<Operand>),
+    /// `_`
+    Sink,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressBase {
+    Reg(RegId),
+    Var(VarId),
+    /// A plain number.
+    Absolute,
+}
+
+/// A special register (PTX ISA 9.0, "Special Registers"); `.x .y .z .w` are component 0..3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    CtaId(u8),
+    NCtaId(u8),
+    SmId,
+    NSmId,
+    GridId,
+    IsExplicitCluster,
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaId(u8),
+    ClusterNCtaId(u8),
+    ClusterCtaRank,
+    ClusterNCtaRank,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    Clock,
+    ClockHi,
+    Clock64,
+    Pm(u8),
+    Pm64(u8),
+    EnvReg(u8),
+    GlobalTimer,
+    GlobalTimerLo,
+    GlobalTimerHi,
+    ReservedSmemOffset(u8),
+    TotalSmemSize,
+    AggrSmemSize,
+    DynamicSmemSize,
+    CurrentGraphExec,
+    /// `WARP_SZ`
+    WarpSize,
+}

@@ -1,0 +1,1 @@
+//! The pipeline of 159 phases over the Ori IR.
