@@ -1,0 +1,91 @@
+//! What a phase knows of its function besides the body, and what comes out of the pipeline.
+
+use bevy_ecs::prelude::*;
+use orias_components::{Loc, SymbolKey};
+use orias_targets::Target;
+
+/// What lowering says of a function: a resource of the world that holds its body.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct FunctionInfo {
+    pub name: String,
+    /// A kernel: ends with EXIT, has parameters in constant bank 0.
+    pub entry: bool,
+    /// Most registers a thread may have (`.maxnreg`, `--maxrregcount`, or what `.maxntid`/`.reqntid` and `.minnctapersm`
+    /// leave); None is the target's own limit.
+    pub max_registers: Option<u32>,
+    /// `.reqntid` or `.maxntid`, when given: threads of a CTA.
+    pub max_threads: Option<u32>,
+    /// Bytes of `.local` variables, at the bottom of the frame; spill slots come after them.
+    pub local_bytes: u32,
+    /// Alignment of the frame in bytes.
+    pub local_align: u32,
+    /// Named barriers used: highest number + 1; 16 when the number is not a constant.
+    pub barriers: u32,
+}
+
+/// How the pipeline is to run: shared by all functions of a compilation.
+#[derive(Resource, Clone, Debug)]
+pub struct Options {
+    pub target: &'static Target,
+    /// 0..=3.
+    pub opt_level: u8,
+    /// Validate the IR after each phase.
+    pub verify_each: bool,
+    /// Phases whose IR is printed before and after; `*` is all.
+    pub dump_ir: Vec<String>,
+    pub disabled: Vec<String>,
+    /// Phases with this index or more do not run, except those that are needed to have any code at all: the result is an
+    /// error then.
+    pub phase_limit: Option<u32>,
+    /// Count instructions before and after each phase.
+    pub statistics: bool,
+    pub knobs: Vec<(String, String)>,
+}
+
+/// One row of `--stat=phase-wise`, summed over functions by the driver.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct PhaseStat {
+    pub nanoseconds: u64,
+    pub insts_before: u32,
+    pub insts_after: u32,
+    /// Rewrites that the phase reports.
+    pub rewrites: u32,
+}
+
+/// A place in the text that holds (part of) a symbol's address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextReloc {
+    /// Byte offset of the instruction in the function's text.
+    pub offset: u32,
+    pub key: SymbolKey,
+    pub addend: i64,
+    /// 0 is the low, 1 the high half of the address.
+    pub part: u8,
+}
+
+/// What the pipeline makes of one function: everything that the ELF writer needs. Offsets are bytes in `text`.
+#[derive(Resource, Clone, Default, Debug)]
+pub struct Compiled {
+    pub name: String,
+    pub entry: bool,
+    /// Machine words, padded to 128 bytes as ptxas does.
+    pub text: Vec<u8>,
+    pub relocs: Vec<TextReloc>,
+    /// General registers as `EIATTR_REGCOUNT` counts them.
+    pub registers: u32,
+    pub barriers: u32,
+    /// Bytes of stack: local variables and spill slots.
+    pub frame_bytes: u32,
+    pub spill_store_bytes: u32,
+    pub spill_load_bytes: u32,
+    /// Offsets of EXIT instructions, in order (`EIATTR_EXIT_INSTR_OFFSETS`).
+    pub exits: Vec<u32>,
+    /// Offsets of SHFL, VOTE, … (`EIATTR_COOP_GROUP_INSTR_OFFSETS`), in order.
+    pub warp_ops: Vec<u32>,
+    /// (offset, source place) where it changes, in order.
+    pub lines: Vec<(u32, Loc)>,
+    /// `--dump-ir` text.
+    pub dump: String,
+    /// One row a phase.
+    pub stats: Vec<PhaseStat>,
+}
