@@ -1,5 +1,7 @@
 //! What each SM is: the instruction table, encoder, decoder, disassembler, and the SASS simulator.
 
+pub mod latency;
+
 /// One SM: its tables and limits.
 #[derive(Debug)]
 pub struct Target {
