@@ -4,6 +4,7 @@ use crate::block::{Block, BlockId, Layout};
 use crate::inst::{Inst, InstId, Loc};
 use crate::register::{Reg, RegFile, VReg, VRegId};
 use bevy_ecs::prelude::*;
+use bevy_ecs::resource::IsResource;
 
 /// From dense ids to entities; a removed instruction's place is `None`.
 #[derive(Resource, Clone, Debug, Default)]
@@ -187,10 +188,28 @@ impl<'w> Body<'w> {
         self.world.resource_mut::<Ids>().insts[id.0 as usize] = None;
     }
 
-    /// Removes everything, ready for the next function; allocations of the world stay.
+    /// Instructions that are in the world: what `--stat=phase-wise` counts.
+    pub fn live_inst_count(&self) -> usize {
+        self.ids().insts.iter().flatten().count()
+    }
+
+    /// Removes everything, ready for the next function: **every resource of the world too** (bevy keeps them as entities).
+    /// Allocations stay, and this function's own lists are put back, empty.
     pub fn clear(&mut self) {
+        let mut ids = self.world.remove_resource::<Ids>().unwrap_or_default();
+        let mut layout = self.world.remove_resource::<Layout>().unwrap_or_default();
+        // The world remembers the entity of each resource: it must forget them before they go.
+        let held: Vec<Entity> = self.world.resource_entities().iter().map(|(_, e)| e).collect();
+        for entity in held {
+            self.world.entity_mut(entity).remove::<IsResource>();
+        }
+        self.world.flush();
         self.world.clear_entities();
-        *self.world.resource_mut::<Ids>() = Ids::default();
-        self.world.resource_mut::<Layout>().0.clear();
+        ids.insts.clear();
+        ids.blocks.clear();
+        ids.vregs.clear();
+        layout.0.clear();
+        self.world.insert_resource(ids);
+        self.world.insert_resource(layout);
     }
 }

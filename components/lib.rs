@@ -12,6 +12,7 @@ pub mod opcode;
 pub mod operand;
 pub mod register;
 pub mod symbol;
+pub mod text;
 
 pub use block::{Block, BlockId, Layout};
 pub use body::Body;

@@ -33,9 +33,9 @@ pub struct Options {
     pub verify_each: bool,
     /// Phases whose IR is printed before and after; `*` is all.
     pub dump_ir: Vec<String>,
+    /// Phases that do not run. One that correct code needs is an error.
     pub disabled: Vec<String>,
-    /// Phases with this index or more do not run, except those that are needed to have any code at all: the result is an
-    /// error then.
+    /// Phases with this index or more do not run, except those that correct code needs: for bisecting.
     pub phase_limit: Option<u32>,
     /// Count instructions before and after each phase.
     pub statistics: bool,

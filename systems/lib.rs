@@ -1,5 +1,8 @@
 //! The pipeline of 159 phases over the Ori IR.
 
 pub mod function;
+pub mod manager;
+pub mod pipeline;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
+pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};

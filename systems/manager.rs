@@ -1,0 +1,309 @@
+//! Runs the phases of the table over one function after another.
+//!
+//! A [`Worker`] owns one `World` and the boxed systems of all phases, initialised once for that world. Between functions the
+//! world is cleared, its allocations stay. One worker belongs to one thread; functions in parallel means several workers.
+
+use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
+use crate::pipeline::{self, PHASES, Phase, Status};
+use bevy_ecs::prelude::*;
+use bevy_ecs::system::BoxedSystem;
+use orias_components::{Body, Loc, text};
+use std::fmt::Write;
+use std::time::Instant;
+
+/// Rewrites that the running phase made: a phase adds to it, the manager takes it.
+#[derive(Resource, Default, Debug)]
+pub struct Rewrites(pub u32);
+
+/// What went wrong in the running phase: the manager stops after a phase that leaves some.
+#[derive(Resource, Default, Debug)]
+pub struct Errors(pub Vec<PhaseError>);
+
+/// One complaint of a phase about the function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PhaseError {
+    pub message: String,
+    /// The PTX that it comes from; default when there is none.
+    pub loc: Loc,
+}
+
+/// Notes an error of the running phase.
+pub fn fail(world: &mut World, message: impl Into<String>, loc: Loc) {
+    let error = PhaseError { message: message.into(), loc };
+    world.get_resource_or_init::<Errors>().0.push(error);
+}
+
+/// Adds to the running phase's count of rewrites.
+pub fn count_rewrites(world: &mut World, n: usize) {
+    world.get_resource_or_init::<Rewrites>().0 += n as u32;
+}
+
+/// Why there is no code.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PipelineError {
+    #[error("no phase is named `{0}`")]
+    UnknownPhase(String),
+    #[error("phase {0} cannot be disabled: there is no correct code without it")]
+    NeededPhase(&'static str),
+    #[error("{}", describe(.phase, .errors))]
+    Phase { function: String, phase: &'static str, errors: Vec<PhaseError> },
+    #[error("invalid IR after phase {phase} in `{function}`: {message}")]
+    Invalid { function: String, phase: &'static str, message: String },
+}
+
+fn describe(phase: &str, errors: &[PhaseError]) -> String {
+    let mut text = String::new();
+    for (i, e) in errors.iter().enumerate() {
+        let _ = write!(text, "{}{} (phase {phase})", if i == 0 { "" } else { "\n" }, e.message);
+    }
+    text
+}
+
+/// One phase of a worker: its system when it runs at all under the worker's options.
+struct Step {
+    phase: &'static Phase,
+    system: Option<BoxedSystem>,
+    dump: bool,
+}
+
+/// A world, the systems that run on it, and the options that they run under.
+pub struct Worker {
+    world: World,
+    options: Options,
+    steps: Vec<Step>,
+    dump: String,
+}
+
+impl Worker {
+    /// Builds and initialises the systems of the phases that these options let run.
+    ///
+    /// # Errors
+    /// A name in `disabled` or `dump_ir` that is no phase, or `disabled` names a phase that correct code needs.
+    pub fn new(options: Options) -> Result<Worker, PipelineError> {
+        for name in options.disabled.iter().chain(&options.dump_ir) {
+            if name != "*" && pipeline::find(name).is_none() {
+                return Err(PipelineError::UnknownPhase(name.clone()));
+            }
+        }
+        for name in &options.disabled {
+            if let Some(phase) = pipeline::find(name).filter(|p| p.is_needed(options.opt_level)) {
+                return Err(PipelineError::NeededPhase(phase.name));
+            }
+        }
+        let mut world = World::new();
+        let steps = PHASES
+            .iter()
+            .map(|phase| Step {
+                phase,
+                system: system(phase, &options, &mut world),
+                dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
+            })
+            .collect();
+        let mut worker = Worker { world, options, steps, dump: String::new() };
+        worker.reset();
+        Ok(worker)
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The world of the current function, for lowering to fill.
+    pub fn world(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// The body of the current function.
+    pub fn body(&mut self) -> Body<'_> {
+        Body::new(&mut self.world)
+    }
+
+    /// Forgets the function and every resource that a phase left; keeps allocations and systems.
+    pub fn reset(&mut self) {
+        self.body().clear();
+        self.world.insert_resource(self.options.clone());
+        self.world.insert_resource(FunctionInfo::default());
+        self.world.insert_resource(Compiled::default());
+        self.world.insert_resource(Rewrites::default());
+        self.world.insert_resource(Errors::default());
+        self.dump.clear();
+    }
+
+    /// What `--dump-ir` has printed so far of this function: also there when a phase failed.
+    pub fn dump(&self) -> &str {
+        &self.dump
+    }
+
+    /// Runs every phase over the function in the world, and takes the result out of it.
+    ///
+    /// # Errors
+    /// The first phase that complains, or with `verify_each` the first one that leaves an invalid body.
+    pub fn run(&mut self) -> Result<Compiled, PipelineError> {
+        let stats = self.run_through(PHASES.len())?;
+        let mut compiled = self.world.remove_resource::<Compiled>().unwrap_or_default();
+        self.world.insert_resource(Compiled::default());
+        let info = self.world.get_resource::<FunctionInfo>().cloned().unwrap_or_default();
+        compiled.name = info.name;
+        compiled.entry = info.entry;
+        compiled.stats = stats;
+        compiled.dump = std::mem::take(&mut self.dump);
+        Ok(compiled)
+    }
+
+    /// Runs the phases before `end` (an index in the table) and leaves the body in the world: for tests and tools that look
+    /// at the middle of the pipeline.
+    ///
+    /// # Errors
+    /// As [`Worker::run`].
+    pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
+        let mut stats = Vec::with_capacity(PHASES.len());
+        for at in 0..end.min(self.steps.len()) {
+            stats.push(self.step(at)?);
+        }
+        Ok(stats)
+    }
+
+    fn step(&mut self, at: usize) -> Result<PhaseStat, PipelineError> {
+        let statistics = self.options.statistics;
+        let mut stat = PhaseStat::default();
+        if statistics {
+            stat.insts_before = self.body().live_inst_count() as u32;
+            stat.insts_after = stat.insts_before;
+        }
+        self.print(at, "before");
+        if let Some(system) = self.steps[at].system.as_mut() {
+            let start = statistics.then(Instant::now);
+            // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
+            if let Err(error) = system.run((), &mut self.world) {
+                fail(&mut self.world, format!("the phase could not run: {error}"), Loc::default());
+            }
+            if let Some(start) = start {
+                stat.nanoseconds = start.elapsed().as_nanos() as u64;
+                stat.insts_after = self.body().live_inst_count() as u32;
+            }
+            stat.rewrites = std::mem::take(&mut self.world.get_resource_or_init::<Rewrites>().0);
+            self.check(at)?;
+        }
+        self.print(at, "after");
+        Ok(stat)
+    }
+
+    /// Fails when the phase complained, or (where asked) when the body is not valid any more.
+    fn check(&mut self, at: usize) -> Result<(), PipelineError> {
+        let phase = self.steps[at].phase.name;
+        let errors = std::mem::take(&mut self.world.get_resource_or_init::<Errors>().0);
+        if !errors.is_empty() {
+            return Err(PipelineError::Phase { function: self.name(), phase, errors });
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.world.get_resource::<FunctionInfo>().map(|f| f.name.clone()).unwrap_or_default()
+    }
+
+    fn print(&mut self, at: usize, when: &str) {
+        if !self.steps[at].dump {
+            return;
+        }
+        let phase = self.steps[at].phase;
+        let name = self.name();
+        let body = Body::new(&mut self.world);
+        let ir = text::print(&body, &text::Style::default());
+        let _ = write!(self.dump, "// {name}: {when} {} {}\n{ir}\n", phase.index, phase.name);
+    }
+}
+
+fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSystem> {
+    let Status::Implemented(_, run) = phase.status else { return None };
+    let needed = phase.is_needed(options.opt_level);
+    let limited = options.phase_limit.is_some_and(|n| phase.index as u32 >= n) && !needed;
+    let off = options.disabled.iter().any(|n| n == phase.name) || limited;
+    if off || !phase.runs_at(options.opt_level) {
+        return None;
+    }
+    let mut system: BoxedSystem = Box::new(IntoSystem::into_system(run));
+    system.initialize(world);
+    Some(system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orias_components::{Inst, Opcode};
+
+    fn options() -> Options {
+        Options {
+            target: orias_targets::target("sm_90a").expect("in the list of targets"),
+            opt_level: 3,
+            verify_each: false,
+            dump_ir: Vec::new(),
+            disabled: Vec::new(),
+            phase_limit: None,
+            statistics: true,
+            knobs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_phase_has_a_row_in_the_statistics() {
+        let mut worker = Worker::new(options()).expect("no names to check");
+        let mut body = worker.body();
+        let block = body.new_block();
+        body.push(block, Inst::new(Opcode::EXIT, &[], 0, &[]), Loc::default());
+        let stats = worker.run_through(PHASES.len());
+        // Before all phases exist the pipeline may stop with an error of a phase, never with fewer rows.
+        if let Ok(stats) = stats {
+            assert_eq!(stats.len(), 159);
+            assert_eq!(stats[0].insts_before, 1);
+        }
+    }
+
+    #[test]
+    fn an_unknown_phase_is_an_error() {
+        let disabled = vec!["OriNoSuchPhase".to_string()];
+        let error = Worker::new(Options { disabled, ..options() }).err().expect("refused");
+        assert_eq!(error.to_string(), "no phase is named `OriNoSuchPhase`");
+        let dump_ir = vec!["ScheduleInstruction".to_string()];
+        assert!(Worker::new(Options { dump_ir, ..options() }).is_err());
+    }
+
+    #[test]
+    fn dumps_stand_before_and_after_the_named_phase() {
+        let dump_ir = vec!["OriCheckInitialProgram".to_string(), "ApplyNvOptRecipes".to_string()];
+        let mut worker = Worker::new(Options { dump_ir, ..options() }).expect("known names");
+        let mut body = worker.body();
+        let block = body.new_block();
+        body.push(block, Inst::new(Opcode::EXIT, &[], 0, &[]), Loc::default());
+        worker.world().resource_mut::<FunctionInfo>().name = "k".to_string();
+        worker.run_through(3).expect("these phases accept it");
+        let heads: Vec<&str> = worker.dump().lines().filter(|l| l.starts_with("// k")).collect();
+        let expected = [
+            "// k: before 0 OriCheckInitialProgram",
+            "// k: after 0 OriCheckInitialProgram",
+            "// k: before 1 ApplyNvOptRecipes",
+            "// k: after 1 ApplyNvOptRecipes",
+        ];
+        assert_eq!(heads, expected);
+    }
+
+    #[test]
+    fn a_worker_is_as_new_after_a_reset() {
+        #[derive(Resource)]
+        struct LeftBehind;
+        let mut worker = Worker::new(options()).expect("no names to check");
+        for round in 0..3 {
+            assert!(worker.world().get_resource::<LeftBehind>().is_none(), "round {round}");
+            assert_eq!(worker.body().live_inst_count(), 0);
+            assert_eq!(worker.world().resource::<FunctionInfo>().name, "");
+            let mut body = worker.body();
+            let block = body.new_block();
+            assert_eq!(block.0, 0, "dense ids start again");
+            body.push(block, Inst::new(Opcode::EXIT, &[], 0, &[]), Loc::default());
+            worker.world().resource_mut::<FunctionInfo>().name = "k".to_string();
+            worker.world().insert_resource(LeftBehind);
+            worker.run_through(4).expect("these phases accept it");
+            worker.reset();
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! The table of all 159 phases, in the order in which they run.
+//!
+//! Passes come back at several stages, so the order lives only here and the code by topic in the folders beside this file:
+//! to find a phase, look up its name; its row names the function. To add one, write `fn(&mut World)` and replace `PLANNED`
+//! in its row by one of
+//!
+//! * [`needed`]: without it there is no correct code: it runs at every level, cannot be disabled and ignores `--phase-limit`;
+//! * [`needed_at_gate`]: the same, but only at the levels of its gate (one of several ways to do a needed job);
+//! * [`always`]: runs at every level, may be disabled;
+//! * [`optional`]: makes code better: runs where its gate says, which is O>1 when the reference documents give no gate.
+//!
+//! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
+
+use bevy_ecs::world::World;
+use std::fmt;
+
+/// A phase's code: an exclusive system. Its errors go to [`Errors`](crate::manager::Errors), its count of rewrites to
+/// [`Rewrites`](crate::manager::Rewrites).
+pub type PhaseFn = fn(&mut World);
+
+/// One row of the table.
+#[derive(Clone, Copy)]
+pub struct Phase {
+    /// Place in the order of execution.
+    pub index: u16,
+    pub name: &'static str,
+    pub stage: Stage,
+    pub category: Category,
+    /// The levels that the reference compiler runs it at.
+    pub gate: Gate,
+    pub status: Status,
+}
+
+/// Part of the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    Setup,
+    Early,
+    Mid,
+    Late,
+    Legal,
+    Sched,
+    Post,
+    Mercury,
+    Final,
+    Terminal,
+}
+
+impl Stage {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Setup => "1-initial-setup",
+            Stage::Early => "2-early-optimization",
+            Stage::Mid => "3-mid-level-optimization",
+            Stage::Late => "4-late-optimization",
+            Stage::Legal => "5-legalization",
+            Stage::Sched => "6-scheduling-and-regalloc",
+            Stage::Post => "7-post-regalloc-and-post-schedule",
+            Stage::Mercury => "8-mercury",
+            Stage::Final => "9-post-mercury",
+            Stage::Terminal => "10-terminal",
+        }
+    }
+}
+
+/// What a phase is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Category {
+    Validation,
+    Optimization,
+    Lowering,
+    Analysis,
+    Gate,
+    Cleanup,
+    Update,
+    Report,
+    RegAlloc,
+    Scheduling,
+    Encoding,
+}
+
+impl Category {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Category::Validation => "validation",
+            Category::Optimization => "optimization",
+            Category::Lowering => "lowering",
+            Category::Analysis => "analysis",
+            Category::Gate => "gate",
+            Category::Cleanup => "cleanup",
+            Category::Update => "update",
+            Category::Report => "report",
+            Category::RegAlloc => "regalloc",
+            Category::Scheduling => "scheduling",
+            Category::Encoding => "encoding",
+        }
+    }
+}
+
+/// At which optimization levels the reference compiler runs a phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// The documents do not say.
+    Unstated,
+    /// Above this level.
+    Above(u8),
+    /// At this level only.
+    Only(u8),
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gate::Unstated => f.write_str("unstated"),
+            Gate::Above(n) => write!(f, "O>{n}"),
+            Gate::Only(n) => write!(f, "O=={n}"),
+        }
+    }
+}
+
+/// When an implemented phase runs; see the head of this file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    Needed,
+    NeededAtGate,
+    Always,
+    Optional,
+}
+
+/// What there is of a phase.
+#[derive(Clone, Copy)]
+pub enum Status {
+    /// Does its job.
+    Implemented(When, PhaseFn),
+    /// Does nothing by its nature, for the reason given.
+    Marker(&'static str),
+    /// Has work only for graphics or bindless textures.
+    GraphicsOnly,
+    /// Does nothing yet.
+    Planned,
+}
+
+impl Status {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Implemented(..) => "implemented",
+            Status::Marker(_) => "marker",
+            Status::GraphicsOnly => "graphics-only",
+            Status::Planned => "planned",
+        }
+    }
+
+    /// Why a marker does nothing; empty for the others.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Status::Marker(why) => why,
+            _ => "",
+        }
+    }
+}
+
+impl Phase {
+    /// Whether the result would be wrong without it at this level.
+    pub fn is_needed(&self, opt_level: u8) -> bool {
+        match self.status {
+            Status::Implemented(When::Needed, _) => true,
+            Status::Implemented(When::NeededAtGate, _) => self.gate_open(opt_level),
+            _ => false,
+        }
+    }
+
+    /// Whether it runs at this level when nothing switches it off.
+    pub fn runs_at(&self, opt_level: u8) -> bool {
+        match self.status {
+            Status::Implemented(When::Needed | When::Always, _) => true,
+            Status::Implemented(When::NeededAtGate | When::Optional, _) => {
+                self.gate_open(opt_level)
+            }
+            _ => false,
+        }
+    }
+
+    fn gate_open(&self, opt_level: u8) -> bool {
+        match self.gate {
+            Gate::Unstated => opt_level > 1,
+            Gate::Above(n) => opt_level > n,
+            Gate::Only(n) => opt_level == n,
+        }
+    }
+}
+
+/// The phase with this name.
+pub fn find(name: &str) -> Option<&'static Phase> {
+    PHASES.iter().find(|p| p.name == name)
+}
+
+const fn phase(
+    index: u16,
+    name: &'static str,
+    stage: Stage,
+    category: Category,
+    gate: Gate,
+    status: Status,
+) -> Phase {
+    Phase { index, name, stage, category, gate, status }
+}
+
+/// Correctness needs it: runs at every level.
+pub const fn needed(system: PhaseFn) -> Status {
+    Status::Implemented(When::Needed, system)
+}
+
+/// Correctness needs it at the levels of its gate.
+pub const fn needed_at_gate(system: PhaseFn) -> Status {
+    Status::Implemented(When::NeededAtGate, system)
+}
+
+/// Runs at every level, may be disabled.
+pub const fn always(system: PhaseFn) -> Status {
+    Status::Implemented(When::Always, system)
+}
+
+/// Improves code: runs where its gate says, at O>1 when the gate is unstated.
+pub const fn optional(system: PhaseFn) -> Status {
+    Status::Implemented(When::Optional, system)
+}
+
+const fn marker(why: &'static str) -> Status {
+    Status::Marker(why)
+}
+
+const PLANNED: Status = Status::Planned;
+const GRAPHICS_ONLY: Status = Status::GraphicsOnly;
+const EDITS_ARE_WHOLE: &str =
+    "nothing to refresh: a phase that edits blocks leaves their edges and ids right";
+const DUMPED: &str = "--dump-ir prints the IR around any phase, this one included";
+
+use self::Gate::{Above, Only, Unstated};
+use Category::*;
+use Stage::*;
+
+#[rustfmt::skip]
+pub static PHASES: [Phase; 159] = [
+    // 1-initial-setup
+    phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, PLANNED),
+    phase(1, "ApplyNvOptRecipes", Setup, Optimization, Unstated, PLANNED),
+    phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
+    phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, PLANNED),
+    phase(4, "AdvancedPhaseBeforeConvUnSup", Setup, Gate, Unstated, marker("marks the start of legalization: no phase asks for it")),
+    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, PLANNED),
+    phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, PLANNED),
+    phase(7, "AdvancedPhaseAfterConvUnSup", Setup, Gate, Unstated, marker("marks the end of the first legalization: no phase asks for it")),
+    phase(8, "UpdateAfterConvertUnsupportedOps", Setup, Update, Unstated, marker(EDITS_ARE_WHOLE)),
+    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, PLANNED),
+    phase(10, "ReportInitialRepresentation", Setup, Report, Unstated, marker(DUMPED)),
+    phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, PLANNED),
+    phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, PLANNED),
+    phase(13, "OriSanitize", Setup, Validation, Unstated, PLANNED),
+    phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, PLANNED),
+    // 2-early-optimization
+    phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),
+    phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), PLANNED),
+    phase(17, "OriBranchOpt", Early, Optimization, Above(1), PLANNED),
+    phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, PLANNED),
+    phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
+    phase(20, "OriLoopSimplification", Early, Optimization, Unstated, PLANNED),
+    phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
+    phase(22, "OriCopyProp", Early, Optimization, Unstated, PLANNED),
+    phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
+    phase(24, "OriStrengthReduce", Early, Optimization, Unstated, PLANNED),
+    phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), PLANNED),
+    phase(26, "GenerateMovPhi", Early, Lowering, Unstated, PLANNED),
+    phase(27, "OriPipelining", Early, Optimization, Above(1), PLANNED),
+    phase(28, "StageAndFence", Early, Lowering, Unstated, PLANNED),
+    phase(29, "OriRemoveRedundantBarriers", Early, Optimization, Above(1), PLANNED),
+    phase(30, "AnalyzeUniformsForSpeculation", Early, Analysis, Unstated, PLANNED),
+    phase(31, "SinkRemat", Early, Optimization, Above(1), PLANNED),
+    phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, PLANNED),
+    phase(33, "GeneralOptimize", Early, Optimization, Unstated, PLANNED),
+    phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), PLANNED),
+    phase(35, "OriLinearReplacement", Early, Optimization, Unstated, PLANNED),
+    phase(36, "CompactLocalMemory", Early, Optimization, Unstated, PLANNED),
+    phase(37, "ConvertMemoryToRegisterOrUniform", Early, Optimization, Unstated, PLANNED),
+    // 3-mid-level-optimization
+    phase(38, "OriPerformLiveDeadSecond", Mid, Analysis, Unstated, PLANNED),
+    phase(39, "ExtractShaderConstsFirst", Mid, Optimization, Unstated, PLANNED),
+    phase(40, "OriHoistInvariantsEarly", Mid, Optimization, Above(1), PLANNED),
+    phase(41, "Vectorization", Mid, Optimization, Unstated, PLANNED),
+    phase(42, "EmitPSI", Mid, Lowering, Unstated, GRAPHICS_ONLY),
+    phase(43, "GeneralOptimizeMid", Mid, Optimization, Unstated, PLANNED),
+    phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), PLANNED),
+    phase(45, "ConvertVTGReadWrite", Mid, Lowering, Unstated, GRAPHICS_ONLY),
+    phase(46, "DoVirtualCTAExpansion", Mid, Lowering, Unstated, PLANNED),
+    phase(47, "MarkAdditionalColdBlocks", Mid, Analysis, Unstated, PLANNED),
+    phase(48, "ExpandMbarrier", Mid, Lowering, Unstated, PLANNED),
+    phase(49, "ForwardProgress", Mid, Lowering, Unstated, PLANNED),
+    phase(50, "OptimizeUniformAtomic", Mid, Optimization, Unstated, PLANNED),
+    phase(51, "MidExpansion", Mid, Lowering, Unstated, PLANNED),
+    phase(52, "AdvancedPhaseAfterMidExpansion", Mid, Gate, Unstated, marker("marks the end of mid expansion: no phase asks for it")),
+    phase(53, "GeneralOptimizeMid2", Mid, Optimization, Unstated, PLANNED),
+    phase(54, "AdvancedPhaseEarlyEnforceArgs", Mid, Gate, Unstated, marker("marks the place: its worker is phase 55")),
+    phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, PLANNED),
+    phase(56, "GvnCse", Mid, Optimization, Above(1), PLANNED),
+    phase(57, "OriCommoning", Mid, Optimization, Unstated, PLANNED),
+    phase(58, "OriReassociateAndCommon", Mid, Optimization, Unstated, PLANNED),
+    phase(59, "ExtractShaderConstsFinal", Mid, Optimization, Unstated, PLANNED),
+    phase(60, "OriReplaceEquivMultiDefMov", Mid, Optimization, Unstated, PLANNED),
+    // 4-late-optimization
+    phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, PLANNED),
+    phase(62, "OriDoRematEarly", Late, Optimization, Above(1), PLANNED),
+    phase(63, "LateExpansion", Late, Lowering, Unstated, PLANNED),
+    phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),
+    phase(65, "RemoveASTToDefaultValues", Late, Cleanup, Unstated, PLANNED),
+    phase(66, "GeneralOptimizeLate", Late, Optimization, Above(1), PLANNED),
+    phase(67, "OriLoopFusion", Late, Optimization, Unstated, PLANNED),
+    phase(68, "DoVTGMultiViewExpansion", Late, Lowering, Unstated, GRAPHICS_ONLY),
+    phase(69, "OriSimpleLiveDead", Late, Optimization, Unstated, PLANNED),
+    phase(70, "OriPerformLiveDeadThird", Late, Analysis, Unstated, PLANNED),
+    phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, PLANNED),
+    phase(72, "OriDoPredication", Late, Optimization, Above(1), PLANNED),
+    phase(73, "LateVectorization", Late, Optimization, Unstated, PLANNED),
+    phase(74, "LateOriCommoning", Late, Optimization, Unstated, PLANNED),
+    phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, PLANNED),
+    phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), PLANNED),
+    phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
+    phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
+    phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
+    phase(80, "OriDoRemat", Late, Optimization, Above(1), PLANNED),
+    phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
+    phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), PLANNED),
+    phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
+    phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), PLANNED),
+    phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, PLANNED),
+    phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, PLANNED),
+    phase(87, "LateArchOptimizeFirst", Late, Optimization, Unstated, PLANNED),
+    phase(88, "UpdateAfterOptimize", Late, Update, Unstated, marker(EDITS_ARE_WHOLE)),
+    phase(89, "AdvancedPhaseLateConvUnSup", Late, Gate, Unstated, marker("marks the place: its worker is phase 90")),
+    // 5-legalization
+    phase(90, "LateExpansionUnsupportedOps", Legal, Lowering, Unstated, PLANNED),
+    phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, PLANNED),
+    phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), PLANNED),
+    phase(93, "LateExpansionUnsupportedOpsMid", Legal, Lowering, Unstated, PLANNED),
+    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, PLANNED),
+    phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
+    phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
+    phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), PLANNED),
+    phase(98, "OriSplitHighPressureLiveRanges", Legal, RegAlloc, Unstated, PLANNED),
+    phase(99, "OriPerformLiveDeadFourth", Legal, Analysis, Unstated, PLANNED),
+    phase(100, "OriPropagateGmma", Legal, Optimization, Unstated, PLANNED),
+    phase(101, "InsertPseudoUseDefForConvUR", Legal, Lowering, Unstated, PLANNED),
+    phase(102, "FixupGmmaSequence", Legal, Lowering, Unstated, PLANNED),
+    phase(103, "LateEnforceArgumentRestrictions", Legal, Lowering, Unstated, PLANNED),
+    phase(104, "OriHoistInvariantsLate3", Legal, Optimization, Above(1), PLANNED),
+    phase(105, "AdvancedPhaseSetRegAttr", Legal, Gate, Unstated, marker("marks the place: its worker is phase 106")),
+    phase(106, "OriSetRegisterAttr", Legal, Analysis, Unstated, PLANNED),
+    phase(107, "OriCalcDependantTex", Legal, Analysis, Unstated, PLANNED),
+    phase(108, "AdvancedPhaseAfterSetRegAttr", Legal, Gate, Unstated, marker("a hook for targets that change register attributes: none does")),
+    phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, PLANNED),
+    phase(110, "FinalInspectionPass", Legal, Validation, Unstated, PLANNED),
+    phase(111, "SetAfterLegalization", Legal, Cleanup, Above(1), marker("sets a flag that no phase reads")),
+    phase(112, "ReportBeforeScheduling", Legal, Report, Unstated, marker(DUMPED)),
+    // 6-scheduling-and-regalloc
+    phase(113, "AdvancedPhasePreSched", Sched, Gate, Unstated, marker("marks the place: its worker is phase 114")),
+    phase(114, "ScheduleInstructions", Sched, Scheduling, Unstated, PLANNED),
+    phase(115, "UpdateAfterScheduleInstructions", Sched, Update, Unstated, marker("nothing to refresh: the scheduler leaves each block's list in order")),
+    phase(116, "BackPropagateVEC2D", Sched, Optimization, Unstated, PLANNED),
+    phase(117, "OriDoSyncronization", Sched, Scheduling, Above(1), PLANNED),
+    phase(118, "UpdateAfterOriDoSyncronization", Sched, Update, Unstated, marker(EDITS_ARE_WHOLE)),
+    phase(119, "ApplyPostSyncronizationWars", Sched, Scheduling, Above(1), PLANNED),
+    phase(120, "ReportBeforeRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
+    phase(121, "AdvancedPhaseAllocReg", Sched, Gate, Unstated, marker("marks the place: its worker is phase 122")),
+    phase(122, "AllocateRegisters", Sched, RegAlloc, Unstated, PLANNED),
+    phase(123, "ReportAfterRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
+    phase(124, "UpdateAfterOriAllocateRegisters", Sched, Update, Unstated, marker("nothing to refresh: the allocator rewrites operands in place")),
+    phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, PLANNED),
+    // 7-post-regalloc-and-post-schedule
+    phase(126, "AdvancedPhasePostExpansion", Post, Gate, Unstated, marker("marks the place: its worker is phase 127")),
+    phase(127, "PostExpansion", Post, Lowering, Unstated, PLANNED),
+    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, PLANNED),
+    phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
+    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, PLANNED),
+    phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, PLANNED),
+    phase(132, "OptimizeHotColdFlow", Post, Optimization, Unstated, PLANNED),
+    phase(133, "PostSchedule", Post, Scheduling, Above(1), PLANNED),
+    phase(134, "AdvancedPhasePostFixUp", Post, Gate, Unstated, marker("marks the place: its worker is phase 140")),
+    phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, PLANNED),
+    phase(136, "PostFixForMercTargets", Post, Encoding, Unstated, PLANNED),
+    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, PLANNED),
+    phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), PLANNED),
+    phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), PLANNED),
+    // 8-mercury
+    phase(140, "PostFixUp", Mercury, Cleanup, Unstated, PLANNED),
+    phase(141, "MercConverter", Mercury, Encoding, Unstated, PLANNED),
+    phase(142, "MercEncodeAndDecode", Mercury, Encoding, Unstated, PLANNED),
+    phase(143, "MercExpandInstructions", Mercury, Encoding, Unstated, PLANNED),
+    phase(144, "MercGenerateWARs1", Mercury, Encoding, Unstated, PLANNED),
+    phase(145, "MercGenerateOpex", Mercury, Encoding, Unstated, PLANNED),
+    phase(146, "MercGenerateWARs2", Mercury, Encoding, Unstated, PLANNED),
+    phase(147, "MercGenerateSassUCode", Mercury, Encoding, Unstated, PLANNED),
+    // 9-post-mercury
+    phase(148, "ComputeVCallRegUse", Final, RegAlloc, Unstated, PLANNED),
+    phase(149, "CalcRegisterMap", Final, RegAlloc, Unstated, PLANNED),
+    phase(150, "UpdateAfterPostRegAlloc", Final, Update, Unstated, marker("nothing to refresh: no set outlives the phase that computes it")),
+    phase(151, "ReportFinalMemoryUsage", Final, Report, Unstated, PLANNED),
+    phase(152, "AdvancedPhaseOriPhaseEncoding", Final, Gate, Unstated, marker("marks the end of encoding: no phase asks for it")),
+    phase(153, "FormatCodeList", Final, Encoding, Unstated, PLANNED),
+    phase(154, "UpdateAfterFormatCodeList", Final, Update, Unstated, marker("nothing to refresh: the text is final")),
+    phase(155, "DumpNVuCodeText", Final, Report, Unstated, marker("prints nothing by itself: `orias dis` shows the text")),
+    phase(156, "DumpNVuCodeHex", Final, Report, Unstated, marker("prints nothing by itself: `orias dis` shows the words")),
+    phase(157, "DebuggerBreak", Final, Cleanup, Unstated, marker("a place for a breakpoint")),
+    // 10-terminal
+    phase(158, "NOP", Terminal, Cleanup, Unstated, marker("the end of the list")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_of_a_row_is_its_place() {
+        for (i, phase) in PHASES.iter().enumerate() {
+            assert_eq!(i, phase.index as usize, "{}", phase.name);
+            assert_eq!(find(phase.name).map(|p| p.index), Some(phase.index), "names are unique");
+        }
+    }
+
+    #[test]
+    fn a_needed_phase_runs_whatever_its_gate_says() {
+        fn nothing(_: &mut World) {}
+        let row = |gate, status| phase(0, "x", Setup, Optimization, gate, status);
+        let levels = |p: Phase| (0..=3).filter(|o| p.runs_at(*o)).collect::<Vec<u8>>();
+        assert_eq!(levels(row(Above(1), needed(nothing))), [0, 1, 2, 3]);
+        assert_eq!(levels(row(Above(1), needed_at_gate(nothing))), [2, 3]);
+        assert_eq!(levels(row(Only(0), needed_at_gate(nothing))), [0]);
+        assert_eq!(levels(row(Above(1), always(nothing))), [0, 1, 2, 3]);
+        assert_eq!(levels(row(Above(2), optional(nothing))), [3]);
+        assert_eq!(levels(row(Unstated, optional(nothing))), [2, 3]);
+        assert_eq!(levels(row(Unstated, PLANNED)), [0; 0]);
+    }
+}
