@@ -1,3 +1,4 @@
 //! orias: PTX in, cubin out; and the means to see and check everything on the way.
 
+pub mod elf;
 pub mod ptx;
