@@ -1,6 +1,8 @@
 //! What each SM is: the instruction table, encoder, decoder, disassembler, and the SASS simulator.
 
+pub mod approx;
 pub mod latency;
+pub mod memory;
 
 /// One SM: its tables and limits.
 #[derive(Debug)]
