@@ -1,5 +1,6 @@
 //! The pipeline of 159 phases over the Ori IR.
 
+pub mod analysis;
 pub mod function;
 pub mod manager;
 pub mod pipeline;

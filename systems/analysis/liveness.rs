@@ -1,0 +1,481 @@
+//! Liveness of register cells: which values may still be read, at the start and the end of each block.
+//!
+//! What holds:
+//! * A cell (32 bits of a register, or one predicate or barrier) is live at a point when some path from there reads it before
+//!   an unguarded definition of it, *and* some path to there has defined it. The second half matters for guarded
+//!   definitions, which do not end a value: without it the value under a guard would seem live back to the entry.
+//! * A definition of some cells of a wide register ends only those cells.
+//! * Physical registers count as cells too, defined at the entry, so that the analysis serves after allocation as before it.
+//!
+//! Only cells that some block reads before it defines them can be live between blocks ("globals"); the others get no bit.
+//! Sets are rows of one dense bit matrix; functions with many blocks and many globals, where most bits would be zero, use
+//! compressed sets (see [`DENSE_LIMIT`]).
+
+use bitvec::prelude::*;
+use orias_components::{BlockId, Body, Inst, RegFile, RegUse};
+use roaring::RoaringBitmap;
+
+/// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
+pub type Cell = u32;
+
+/// First cell of each file's physical registers, and the end.
+const PHYS_BASE: [Cell; 6] = [0, 256, 320, 328, 336, 352];
+
+/// Numbers the cells of a function's registers.
+#[derive(Clone, Debug, Default)]
+pub struct CellMap {
+    /// First cell by register id, and one past the last.
+    base: Vec<Cell>,
+}
+
+impl CellMap {
+    pub fn new(body: &Body<'_>) -> CellMap {
+        let mut base = Vec::with_capacity(body.vreg_count() + 1);
+        let mut next = PHYS_BASE[5];
+        for id in 0..body.vreg_count() {
+            base.push(next);
+            next += u32::from(body.vreg(orias_components::VRegId(id as u32)).cells);
+        }
+        base.push(next);
+        CellMap { base }
+    }
+
+    /// One more than the largest cell.
+    pub fn count(&self) -> usize {
+        self.base.last().copied().unwrap_or(PHYS_BASE[5]) as usize
+    }
+
+    /// The cells that a use or definition names; none for RZ, PT and their like.
+    pub fn cells(&self, r: RegUse) -> std::ops::Range<Cell> {
+        let (first, limit) = match (r.reg.vreg(), r.reg.phys_index()) {
+            (Some(v), _) => {
+                let v = v.0 as usize;
+                (self.base[v] + u32::from(r.cell), self.base[v + 1])
+            }
+            (None, Some(index)) => {
+                let file = r.reg.file() as usize;
+                (PHYS_BASE[file] + index + u32::from(r.cell), PHYS_BASE[file + 1])
+            }
+            (None, None) => return 0..0,
+        };
+        first..(first + u32::from(r.count)).min(limit)
+    }
+
+    /// First cell of a virtual register.
+    pub fn first(&self, id: orias_components::VRegId) -> Cell {
+        self.base[id.0 as usize]
+    }
+
+    /// The virtual register that a cell belongs to, and which of its cells it is; None for a physical register.
+    pub fn vreg(&self, cell: Cell) -> Option<(orias_components::VRegId, u8)> {
+        if cell < PHYS_BASE[5] {
+            return None;
+        }
+        let v = self.base.partition_point(|first| *first <= cell) - 1;
+        Some((orias_components::VRegId(v as u32), (cell - self.base[v]) as u8))
+    }
+
+    /// The physical register of a cell; None for a virtual one.
+    pub fn phys(cell: Cell) -> Option<(RegFile, u32)> {
+        let file = RegFile::ALL.into_iter().rev().find(|f| PHYS_BASE[*f as usize] <= cell)?;
+        (cell < PHYS_BASE[5]).then(|| (file, cell - PHYS_BASE[file as usize]))
+    }
+
+    const fn is_phys(cell: Cell) -> bool {
+        cell < PHYS_BASE[5]
+    }
+}
+
+/// Whether an instruction's definitions end the old values.
+///
+/// A guarded definition keeps the old value in the threads where the guard is false.
+pub fn kills(inst: &Inst) -> bool {
+    inst.guard.is_always()
+}
+
+/// Bits (blocks x globals) up to which the sets are dense rows.
+///
+/// Measured (release, one core) on functions of n blocks where each block reads and defines values near it and a few of far
+/// away: see `benches` in ARCHITECTURE.md. Dense rows are faster at any density as long as they fit in the cache, and waste
+/// memory quadratically after that: at this limit the four matrices take 4 x 8 MiB.
+pub const DENSE_LIMIT: usize = 1 << 26;
+
+/// Live cells at block boundaries.
+#[derive(Clone, Debug)]
+pub struct Liveness {
+    pub map: CellMap,
+    /// Cells that may be live between blocks, by bit number, ascending.
+    globals: Vec<Cell>,
+    /// Bit number by cell, [`NONE`] for the others.
+    bit: Vec<u32>,
+    live_in: Sets,
+    live_out: Sets,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Liveness {
+    /// Computes it from the blocks' instructions and their `succs` and `preds`.
+    pub fn compute(body: &Body<'_>) -> Liveness {
+        Liveness::with_limit(body, DENSE_LIMIT)
+    }
+
+    fn with_limit(body: &Body<'_>, dense_limit: usize) -> Liveness {
+        let map = CellMap::new(body);
+        let (globals, bit) = find_globals(body, &map);
+        let (rows, bits) = (body.block_count(), globals.len());
+        let dense = rows.saturating_mul(bits) <= dense_limit;
+        let mut flow = Flow::new(rows, bits, dense);
+        flow.fill(body, &map, &bit);
+        let defined_in = flow.defined_in(body, &globals);
+        let (mut live_in, mut live_out) = flow.live(body);
+        for &block in body.layout() {
+            let b = block.0 as usize;
+            live_in.and(b, &defined_in, b);
+            // What is live out was defined on the way in or here.
+            let mut defined = Sets::new(1, bits, dense);
+            defined.or(0, &defined_in, b);
+            defined.or(0, &flow.defined, b);
+            live_out.and(b, &defined, 0);
+        }
+        Liveness { map, globals, bit, live_in, live_out }
+    }
+
+    /// Cells live at the start of a block, ascending.
+    pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
+        self.live_in.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
+    }
+
+    /// Cells live at the end of a block, ascending.
+    pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
+        self.live_out.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
+    }
+
+    pub fn is_live_in(&self, block: BlockId, cell: Cell) -> bool {
+        self.bit(cell).is_some_and(|bit| self.live_in.get(block.0 as usize, bit))
+    }
+
+    pub fn is_live_out(&self, block: BlockId, cell: Cell) -> bool {
+        self.bit(cell).is_some_and(|bit| self.live_out.get(block.0 as usize, bit))
+    }
+
+    /// Whether a cell is live at the start of any block at all; the others live and die within one block.
+    pub fn may_cross_blocks(&self, cell: Cell) -> bool {
+        self.bit(cell).is_some()
+    }
+
+    fn bit(&self, cell: Cell) -> Option<u32> {
+        self.bit.get(cell as usize).copied().filter(|bit| *bit != NONE)
+    }
+
+    /// The live cells at the end of a block, for a walk backwards through it with [`LiveCells::step_back`].
+    pub fn at_end(&self, block: BlockId) -> LiveCells {
+        let mut cells = LiveCells { set: bitvec![u64, Lsb0; 0; self.map.count()] };
+        for cell in self.live_out(block) {
+            cells.set.set(cell as usize, true);
+        }
+        cells
+    }
+}
+
+/// The live cells at one point of a block. A walk goes by reads alone: before a guarded definition that is the first of its
+/// value this may hold cells that the block's `live_in` leaves out.
+#[derive(Clone, Debug)]
+pub struct LiveCells {
+    set: BitVec<u64>,
+}
+
+impl LiveCells {
+    pub fn contains(&self, cell: Cell) -> bool {
+        self.set.get(cell as usize).is_some_and(|b| *b)
+    }
+
+    /// Whether any cell of a use is live.
+    pub fn any(&self, map: &CellMap, r: RegUse) -> bool {
+        map.cells(r).any(|cell| self.contains(cell))
+    }
+
+    /// Whether an instruction defines something that is live now (after it).
+    pub fn reads_result_of(&self, map: &CellMap, inst: &Inst) -> bool {
+        let mut live = false;
+        inst.for_each_def(|r| live |= self.any(map, r));
+        live
+    }
+
+    /// Goes from the point after `inst` to the point before it. `inst` counts as executed: leave dead ones out.
+    pub fn step_back(&mut self, map: &CellMap, inst: &Inst) {
+        if kills(inst) {
+            inst.for_each_def(|r| self.set_all(map, r, false));
+        }
+        inst.for_each_use(|r| self.set_all(map, r, true));
+    }
+
+    fn set_all(&mut self, map: &CellMap, r: RegUse, live: bool) {
+        for cell in map.cells(r) {
+            self.set.set(cell as usize, live);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
+        self.set.iter_ones().map(|cell| cell as Cell)
+    }
+}
+
+/// Cells that some block reads before it defines them, ascending, and their bit numbers by cell.
+fn find_globals(body: &Body<'_>, map: &CellMap) -> (Vec<Cell>, Vec<u32>) {
+    let mut bit = vec![NONE; map.count()];
+    // In which block (number + 1) a cell was last defined without guard.
+    let mut defined = vec![0u32; map.count()];
+    for &block in body.layout() {
+        for &id in &body.block(block).insts {
+            let inst = body.inst(id);
+            inst.for_each_use(|r| {
+                for cell in map.cells(r) {
+                    if defined[cell as usize] != block.0 + 1 {
+                        bit[cell as usize] = 0;
+                    }
+                }
+            });
+            if kills(inst) {
+                inst.for_each_def(|r| {
+                    for cell in map.cells(r) {
+                        defined[cell as usize] = block.0 + 1;
+                    }
+                });
+            }
+        }
+    }
+    let mut globals = Vec::new();
+    for (cell, bit) in bit.iter_mut().enumerate() {
+        if *bit == 0 {
+            *bit = globals.len() as u32;
+            globals.push(cell as Cell);
+        }
+    }
+    (globals, bit)
+}
+
+/// The facts of each block that the equations start from.
+struct Flow {
+    rows: usize,
+    bits: usize,
+    dense: bool,
+    /// Read before any unguarded definition in the block.
+    used: Sets,
+    /// Defined without guard in the block.
+    killed: Sets,
+    /// Defined in the block, guarded or not.
+    defined: Sets,
+}
+
+impl Flow {
+    fn new(rows: usize, bits: usize, dense: bool) -> Flow {
+        let sets = || Sets::new(rows, bits, dense);
+        Flow { rows, bits, dense, used: sets(), killed: sets(), defined: sets() }
+    }
+
+    fn fill(&mut self, body: &Body<'_>, map: &CellMap, bit: &[u32]) {
+        for &block in body.layout() {
+            let b = block.0 as usize;
+            for &id in &body.block(block).insts {
+                let inst = body.inst(id);
+                inst.for_each_use(|r| {
+                    for cell in map.cells(r) {
+                        let bit = bit[cell as usize];
+                        if bit != NONE && !self.killed.get(b, bit) {
+                            self.used.insert(b, bit);
+                        }
+                    }
+                });
+                inst.for_each_def(|r| {
+                    for cell in map.cells(r) {
+                        let bit = bit[cell as usize];
+                        if bit != NONE {
+                            self.defined.insert(b, bit);
+                            if kills(inst) {
+                                self.killed.insert(b, bit);
+                            }
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    /// live_in = used | (live_out - killed), live_out = union of the successors' live_in: the least solution.
+    fn live(&self, body: &Body<'_>) -> (Sets, Sets) {
+        let mut live_in = Sets::new(self.rows, self.bits, self.dense);
+        let mut live_out = Sets::new(self.rows, self.bits, self.dense);
+        let mut work = Worklist::new(self.rows, body.layout().iter().copied());
+        while let Some(block) = work.pop() {
+            let b = block.0 as usize;
+            for succ in &body.block(block).succs {
+                live_out.or(b, &live_in, succ.0 as usize);
+            }
+            if live_in.transfer(b, &self.used, &live_out, &self.killed) {
+                body.block(block).preds.iter().for_each(|p| work.push(*p));
+            }
+        }
+        (live_in, live_out)
+    }
+
+    /// defined_in = union over predecessors of (defined_in | defined): what some path has defined. Physical registers are
+    /// defined at the entry.
+    fn defined_in(&self, body: &Body<'_>, globals: &[Cell]) -> Sets {
+        let mut into = Sets::new(self.rows, self.bits, self.dense);
+        let mut out = Sets::new(self.rows, self.bits, self.dense);
+        if let Some(entry) = body.layout().first() {
+            for (bit, _) in globals.iter().enumerate().take_while(|(_, c)| CellMap::is_phys(**c)) {
+                into.insert(entry.0 as usize, bit as u32);
+            }
+        }
+        let empty = Sets::new(self.rows, self.bits, self.dense);
+        let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
+        while let Some(block) = work.pop() {
+            let b = block.0 as usize;
+            for pred in &body.block(block).preds {
+                into.or(b, &out, pred.0 as usize);
+            }
+            if out.transfer(b, &self.defined, &into, &empty) {
+                body.block(block).succs.iter().for_each(|s| work.push(*s));
+            }
+        }
+        into
+    }
+}
+
+/// Blocks to look at (again); the last one given is the first one taken.
+struct Worklist {
+    stack: Vec<BlockId>,
+    waiting: BitVec,
+}
+
+impl Worklist {
+    fn new(rows: usize, blocks: impl Iterator<Item = BlockId>) -> Worklist {
+        let mut work = Worklist { stack: Vec::new(), waiting: bitvec![0; rows] };
+        blocks.for_each(|b| work.push(b));
+        work
+    }
+
+    fn push(&mut self, block: BlockId) {
+        if !self.waiting.replace(block.0 as usize, true) {
+            self.stack.push(block);
+        }
+    }
+
+    fn pop(&mut self) -> Option<BlockId> {
+        let block = self.stack.pop()?;
+        self.waiting.set(block.0 as usize, false);
+        Some(block)
+    }
+}
+
+/// One set of bit numbers for each block.
+#[derive(Clone, Debug)]
+enum Sets {
+    /// Rows of whole words.
+    Dense {
+        words: usize,
+        bits: BitVec<u64>,
+    },
+    Sparse(Vec<RoaringBitmap>),
+}
+
+impl Sets {
+    fn new(rows: usize, bits: usize, dense: bool) -> Sets {
+        if dense {
+            let words = bits.div_ceil(64);
+            Sets::Dense { words, bits: bitvec![u64, Lsb0; 0; rows * words * 64] }
+        } else {
+            Sets::Sparse(vec![RoaringBitmap::new(); rows])
+        }
+    }
+
+    fn get(&self, row: usize, bit: u32) -> bool {
+        match self {
+            Sets::Dense { words, bits } => bits[row * words * 64 + bit as usize],
+            Sets::Sparse(rows) => rows[row].contains(bit),
+        }
+    }
+
+    fn insert(&mut self, row: usize, bit: u32) {
+        match self {
+            Sets::Dense { words, bits } => bits.set(row * *words * 64 + bit as usize, true),
+            Sets::Sparse(rows) => {
+                rows[row].insert(bit);
+            }
+        }
+    }
+
+    fn or(&mut self, row: usize, other: &Sets, from: usize) {
+        match (self, other) {
+            (Sets::Dense { words, bits }, Sets::Dense { bits: from_bits, .. }) => {
+                let (to, from) = (row * *words, from * *words);
+                let source = &from_bits.as_raw_slice()[from..from + *words];
+                for (a, b) in bits.as_raw_mut_slice()[to..to + *words].iter_mut().zip(source) {
+                    *a |= b;
+                }
+            }
+            (Sets::Sparse(rows), Sets::Sparse(other)) => rows[row] |= &other[from],
+            _ => unreachable!("the sets of one function are all of one kind"),
+        }
+    }
+
+    fn and(&mut self, row: usize, other: &Sets, from: usize) {
+        match (self, other) {
+            (Sets::Dense { words, bits }, Sets::Dense { bits: from_bits, .. }) => {
+                let (to, from) = (row * *words, from * *words);
+                let source = &from_bits.as_raw_slice()[from..from + *words];
+                for (a, b) in bits.as_raw_mut_slice()[to..to + *words].iter_mut().zip(source) {
+                    *a &= b;
+                }
+            }
+            (Sets::Sparse(rows), Sets::Sparse(other)) => rows[row] &= &other[from],
+            _ => unreachable!("the sets of one function are all of one kind"),
+        }
+    }
+
+    /// `self = gen | (from - kill)` in one row; whether it changed.
+    fn transfer(&mut self, row: usize, made: &Sets, from: &Sets, kill: &Sets) -> bool {
+        match (self, made, from, kill) {
+            (
+                Sets::Dense { words, bits },
+                Sets::Dense { bits: made, .. },
+                Sets::Dense { bits: from, .. },
+                Sets::Dense { bits: kill, .. },
+            ) => {
+                let span = row * *words..(row + 1) * *words;
+                let made = &made.as_raw_slice()[span.clone()];
+                let from = &from.as_raw_slice()[span.clone()];
+                let kill = &kill.as_raw_slice()[span.clone()];
+                let mut changed = false;
+                for (i, word) in bits.as_raw_mut_slice()[span].iter_mut().enumerate() {
+                    let new = made[i] | (from[i] & !kill[i]);
+                    changed |= new != *word;
+                    *word = new;
+                }
+                changed
+            }
+            (Sets::Sparse(rows), Sets::Sparse(made), Sets::Sparse(from), Sets::Sparse(kill)) => {
+                let new = &made[row] | &(&from[row] - &kill[row]);
+                let changed = new != rows[row];
+                rows[row] = new;
+                changed
+            }
+            _ => unreachable!("the sets of one function are all of one kind"),
+        }
+    }
+
+    fn iter(&self, row: usize) -> Box<dyn Iterator<Item = u32> + '_> {
+        match self {
+            Sets::Dense { words, bits } => {
+                let span = row * words * 64..(row + 1) * words * 64;
+                Box::new(bits[span].iter_ones().map(|b| b as u32))
+            }
+            Sets::Sparse(rows) => Box::new(rows[row].iter()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
