@@ -11,6 +11,7 @@
 //!
 //! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
 
+use crate::analysis::cfg;
 use bevy_ecs::world::World;
 use std::fmt;
 
@@ -245,7 +246,7 @@ pub static PHASES: [Phase; 159] = [
     phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, PLANNED),
     phase(1, "ApplyNvOptRecipes", Setup, Optimization, Unstated, PLANNED),
     phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
-    phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, PLANNED),
+    phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(cfg::analyze_control_flow)),
     phase(4, "AdvancedPhaseBeforeConvUnSup", Setup, Gate, Unstated, marker("marks the start of legalization: no phase asks for it")),
     phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, PLANNED),
     phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, PLANNED),

@@ -1,0 +1,165 @@
+//! The control flow graph: which block may follow which.
+//!
+//! Edges follow from the instructions at a block's end and from layout order (a block that does not end in an unguarded
+//! branch falls through to the next one). `AnalyzeControlFlow` and every phase that edits control flow bring `succs` and
+//! `preds` up to date with [`update`].
+
+use bevy_ecs::world::World;
+use orias_components::{Block, BlockId, Body, Guard, Inst, Opcode, Operand};
+use smallvec::SmallVec;
+
+/// Phase 3: computes the edges of every block.
+pub fn analyze_control_flow(world: &mut World) {
+    update(&mut Body::new(world));
+}
+
+/// Whether the branch is taken by every thread that reaches it: no guard, and no predicate operand but PT.
+pub fn is_unconditional(inst: &Inst) -> bool {
+    inst.guard == Guard::ALWAYS
+        && inst.sources().iter().all(|o| match o {
+            Operand::Reg(r) if r.reg.file().is_predicate() => {
+                r.reg.is_zero() && !r.flags.has(orias_components::RegFlags::NOT)
+            }
+            _ => true,
+        })
+}
+
+/// Whether control never goes past this instruction: an unconditional branch that does not come back (as CALL does).
+pub fn ends_flow(inst: &Inst) -> bool {
+    inst.op.is_branch()
+        && !matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT)
+        && is_unconditional(inst)
+}
+
+/// The blocks that a branch may go to. BSSY names a block too, but does not go there.
+pub fn targets(inst: &Inst) -> impl Iterator<Item = BlockId> + '_ {
+    inst.operands.iter().filter(|_| inst.op.is_branch()).filter_map(|o| match o {
+        Operand::Block(b) => Some(*b),
+        _ => None,
+    })
+}
+
+/// Whether control may go on from the block's end to the next block of the layout.
+pub fn falls_through(body: &Body<'_>, block: &Block) -> bool {
+    block.insts.last().is_none_or(|last| !ends_flow(body.inst(*last)))
+}
+
+/// Recomputes `succs` and `preds` of the blocks in the layout. Targets come first, in text order, then the block that
+/// control falls through to; each block once.
+pub fn update(body: &mut Body<'_>) {
+    let layout = body.layout().to_vec();
+    for id in &layout {
+        body.block_mut(*id).preds.clear();
+    }
+    for (at, id) in layout.iter().enumerate() {
+        let block = body.block(*id);
+        let mut succs: Vec<BlockId> = Vec::new();
+        // Branches stand at the end only: the walk stops at the first instruction that is none.
+        for inst in block.insts.iter().rev().map(|i| body.inst(*i)).take_while(|i| i.op.is_branch()) {
+            let found: SmallVec<[BlockId; 2]> = targets(inst).filter(|t| !succs.contains(t)).collect();
+            succs.splice(0..0, found);
+        }
+        if falls_through(body, block)
+            && let Some(next) = layout.get(at + 1)
+            && !succs.contains(next)
+        {
+            succs.push(*next);
+        }
+        for succ in &succs {
+            // A target outside the layout is the validator's matter.
+            if body.block_entity(*succ).is_some() {
+                body.block_mut(*succ).preds.push(*id);
+            }
+        }
+        body.block_mut(*id).succs = succs;
+    }
+}
+
+/// The edges as dense lists, by block number: what the graph algorithms walk.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Number of the entry block.
+    pub entry: u32,
+    pub succs: Vec<SmallVec<[u32; 2]>>,
+    pub preds: Vec<SmallVec<[u32; 2]>>,
+}
+
+impl Graph {
+    /// A graph of `nodes` nodes whose entry is 0.
+    pub fn new(nodes: usize, edges: &[(u32, u32)]) -> Graph {
+        let mut graph = Graph {
+            entry: 0,
+            succs: vec![SmallVec::new(); nodes],
+            preds: vec![SmallVec::new(); nodes],
+        };
+        for (from, to) in edges {
+            graph.add(*from, *to);
+        }
+        graph
+    }
+
+    /// The function's graph, from the edges that its blocks hold. Blocks outside the layout have none.
+    pub fn of(body: &Body<'_>) -> Graph {
+        let mut graph = Graph::new(body.block_count(), &[]);
+        graph.entry = body.layout().first().map_or(0, |b| b.0);
+        for id in body.layout() {
+            for succ in &body.block(*id).succs {
+                graph.add(id.0, succ.0);
+            }
+        }
+        graph
+    }
+
+    fn add(&mut self, from: u32, to: u32) {
+        if !self.succs[from as usize].contains(&to) {
+            self.succs[from as usize].push(to);
+            self.preds[to as usize].push(from);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.succs.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.succs.is_empty()
+    }
+
+    /// Nodes that the entry reaches, each before its successors except along back edges.
+    pub fn reverse_postorder(&self) -> Vec<u32> {
+        let mut order = postorder(self.entry, &self.succs);
+        order.reverse();
+        order
+    }
+}
+
+/// Nodes that `start` reaches along `next`, each after those first reached from it.
+pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
+    let mut order = Vec::with_capacity(next.len());
+    if start as usize >= next.len() {
+        return order;
+    }
+    let mut seen = vec![false; next.len()];
+    seen[start as usize] = true;
+    let mut stack = vec![(start, 0)];
+    while let Some((node, at)) = stack.last_mut() {
+        match next[*node as usize].get(*at) {
+            Some(succ) => {
+                *at += 1;
+                if !std::mem::replace(&mut seen[*succ as usize], true) {
+                    stack.push((*succ, 0));
+                }
+            }
+            None => {
+                order.push(*node);
+                stack.pop();
+            }
+        }
+    }
+    order
+}
+
+/// The blocks that the entry reaches, in reverse postorder.
+pub fn reverse_postorder(body: &Body<'_>) -> Vec<BlockId> {
+    Graph::of(body).reverse_postorder().into_iter().map(BlockId).collect()
+}

@@ -1,0 +1,222 @@
+//! Dominators and post-dominators, by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm").
+
+use crate::analysis::cfg::{Graph, postorder};
+use smallvec::SmallVec;
+
+const NONE: u32 = u32::MAX;
+
+/// A dominator tree over the nodes of a graph: forward from the entry, or backward from a virtual exit.
+#[derive(Clone, Debug)]
+pub struct Dominators {
+    /// Immediate dominator; the root's is itself, [`NONE`] for nodes that the root does not reach.
+    idom: Vec<u32>,
+    /// Place in the order of the walk: a dominator's is smaller.
+    rank: Vec<u32>,
+    root: u32,
+    /// The root is a node of the graph, not the virtual exit.
+    real_root: bool,
+}
+
+impl Dominators {
+    pub fn new(graph: &Graph) -> Dominators {
+        let mut order = postorder(graph.entry, &graph.succs);
+        order.reverse();
+        Self::solve(graph.entry, &order, &graph.preds, true)
+    }
+
+    /// Post-dominators: the root is a virtual exit behind every block without successor.
+    ///
+    /// A region that never reaches an exit (an infinite loop) gets a pretended edge to the virtual exit from the last of
+    /// its blocks in reverse postorder, which for a plain loop is its latch: blocks before the latch then have the
+    /// post-dominators that they have in one round of the loop.
+    pub fn post(graph: &Graph) -> Dominators {
+        let exit = graph.len() as u32;
+        let mut backward = graph.preds.clone();
+        let mut forward = graph.succs.clone();
+        backward.push(SmallVec::new());
+        forward.push(SmallVec::new());
+        let forward_order = graph.reverse_postorder();
+        for node in &forward_order {
+            if graph.succs[*node as usize].is_empty() {
+                backward[exit as usize].push(*node);
+                forward[*node as usize].push(exit);
+            }
+        }
+        let mut reached = vec![false; graph.len() + 1];
+        mark(exit, &backward, &mut reached);
+        for node in forward_order.iter().rev() {
+            if !reached[*node as usize] {
+                backward[exit as usize].push(*node);
+                forward[*node as usize].push(exit);
+                reached[*node as usize] = true;
+                mark(*node, &backward, &mut reached);
+            }
+        }
+        let mut order = postorder(exit, &backward);
+        order.reverse();
+        Self::solve(exit, &order, &forward, false)
+    }
+
+    /// `preds` are the neighbours on the root's side; `order` is a reverse postorder from the root.
+    fn solve(root: u32, order: &[u32], preds: &[SmallVec<[u32; 2]>], real_root: bool) -> Dominators {
+        let mut rank = vec![NONE; preds.len()];
+        for (i, node) in order.iter().enumerate() {
+            rank[*node as usize] = i as u32;
+        }
+        let mut idom = vec![NONE; preds.len()];
+        if order.is_empty() {
+            return Dominators { idom, rank, root, real_root };
+        }
+        idom[root as usize] = root;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for node in &order[1..] {
+                let mut new = NONE;
+                for pred in &preds[*node as usize] {
+                    if idom[*pred as usize] == NONE {
+                        continue;
+                    }
+                    new = if new == NONE { *pred } else { meet(*pred, new, &idom, &rank) };
+                }
+                if idom[*node as usize] != new {
+                    idom[*node as usize] = new;
+                    changed = true;
+                }
+            }
+        }
+        Dominators { idom, rank, root, real_root }
+    }
+
+    /// The immediate dominator; None for the root, for nodes whose only post-dominator is the virtual exit, and for nodes
+    /// that are not reached.
+    pub fn idom(&self, node: u32) -> Option<u32> {
+        let idom = *self.idom.get(node as usize)?;
+        (idom != NONE && node != self.root && (self.real_root || idom != self.root)).then_some(idom)
+    }
+
+    pub fn is_reached(&self, node: u32) -> bool {
+        self.idom.get(node as usize).is_some_and(|d| *d != NONE)
+    }
+
+    /// Whether every path from the root to `b` passes `a` (so each node dominates itself). False where one is not reached.
+    pub fn dominates(&self, a: u32, b: u32) -> bool {
+        if !self.is_reached(a) || !self.is_reached(b) {
+            return false;
+        }
+        let mut node = b;
+        while self.rank[node as usize] > self.rank[a as usize] {
+            node = self.idom[node as usize];
+        }
+        node == a
+    }
+
+    /// The nearest node that dominates both; None when that is the virtual exit or one is not reached.
+    pub fn common(&self, a: u32, b: u32) -> Option<u32> {
+        if !self.is_reached(a) || !self.is_reached(b) {
+            return None;
+        }
+        let node = meet(a, b, &self.idom, &self.rank);
+        (self.real_root || node != self.root).then_some(node)
+    }
+}
+
+fn meet(mut a: u32, mut b: u32, idom: &[u32], rank: &[u32]) -> u32 {
+    while a != b {
+        while rank[a as usize] > rank[b as usize] {
+            a = idom[a as usize];
+        }
+        while rank[b as usize] > rank[a as usize] {
+            b = idom[b as usize];
+        }
+    }
+    a
+}
+
+fn mark(from: u32, next: &[SmallVec<[u32; 2]>], reached: &mut [bool]) {
+    let mut stack = vec![from];
+    reached[from as usize] = true;
+    while let Some(node) = stack.pop() {
+        for n in &next[node as usize] {
+            if !std::mem::replace(&mut reached[*n as usize], true) {
+                stack.push(*n);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::random_graph;
+
+    /// By definition: `a` dominates `b` when `b` is not reached from the entry without `a`.
+    fn reaches_without(graph: &Graph, from: u32, to: u32, without: u32) -> bool {
+        let mut seen = vec![false; graph.len()];
+        let mut stack = vec![from];
+        while let Some(n) = stack.pop() {
+            if n == without || std::mem::replace(&mut seen[n as usize], true) {
+                continue;
+            }
+            stack.extend(&graph.succs[n as usize]);
+        }
+        seen[to as usize]
+    }
+
+    #[test]
+    fn dominance_is_what_the_definition_says() {
+        for seed in 0..300 {
+            let graph = random_graph(seed, 2 + (seed % 13) as usize);
+            let dom = Dominators::new(&graph);
+            for b in 0..graph.len() as u32 {
+                let reached = reaches_without(&graph, graph.entry, b, NONE);
+                assert_eq!(dom.is_reached(b), reached);
+                for a in (0..graph.len() as u32).filter(|_| reached) {
+                    let by_definition =
+                        dom.is_reached(a) && !reaches_without(&graph, graph.entry, b, a);
+                    assert_eq!(dom.dominates(a, b), by_definition, "seed {seed}: {a} over {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn post_dominance_is_what_the_definition_says() {
+        for seed in 0..300 {
+            let graph = random_graph(seed, 2 + (seed % 13) as usize);
+            let post = Dominators::post(&graph);
+            let exits: Vec<u32> =
+                (0..graph.len() as u32).filter(|n| graph.succs[*n as usize].is_empty()).collect();
+            let leaves = |b, without| exits.iter().any(|e| reaches_without(&graph, b, *e, without));
+            for b in graph.reverse_postorder() {
+                // Where there is no way out, the pretended edges decide: only the exact part is tested.
+                if !graph.reverse_postorder().iter().all(|n| leaves(*n, NONE)) {
+                    continue;
+                }
+                for a in graph.reverse_postorder() {
+                    assert_eq!(post.dominates(a, b), !leaves(b, a), "seed {seed}: {a} after {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_diamond_joins_at_its_post_dominator() {
+        let graph = Graph::new(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
+        assert_eq!(Dominators::post(&graph).idom(0), Some(3));
+        assert_eq!(Dominators::new(&graph).idom(3), Some(0));
+    }
+
+    #[test]
+    fn two_exits_meet_at_the_virtual_one() {
+        let graph = Graph::new(3, &[(0, 1), (0, 2)]);
+        assert_eq!(Dominators::post(&graph).idom(0), None);
+    }
+
+    #[test]
+    fn a_branch_in_an_infinite_loop_joins_at_the_latch() {
+        // 0 -> 1 -> {2, 3} -> 4 -> 1
+        let graph = Graph::new(5, &[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 1)]);
+        assert_eq!(Dominators::post(&graph).idom(1), Some(4));
+    }
+}
