@@ -55,8 +55,10 @@ pub fn update(body: &mut Body<'_>) {
         let block = body.block(*id);
         let mut succs: Vec<BlockId> = Vec::new();
         // Branches stand at the end only: the walk stops at the first instruction that is none.
-        for inst in block.insts.iter().rev().map(|i| body.inst(*i)).take_while(|i| i.op.is_branch()) {
-            let found: SmallVec<[BlockId; 2]> = targets(inst).filter(|t| !succs.contains(t)).collect();
+        for inst in block.insts.iter().rev().map(|i| body.inst(*i)).take_while(|i| i.op.is_branch())
+        {
+            let found: SmallVec<[BlockId; 2]> =
+                targets(inst).filter(|t| !succs.contains(t)).collect();
             succs.splice(0..0, found);
         }
         if falls_through(body, block)

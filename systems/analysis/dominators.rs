@@ -58,7 +58,12 @@ impl Dominators {
     }
 
     /// `preds` are the neighbours on the root's side; `order` is a reverse postorder from the root.
-    fn solve(root: u32, order: &[u32], preds: &[SmallVec<[u32; 2]>], real_root: bool) -> Dominators {
+    fn solve(
+        root: u32,
+        order: &[u32],
+        preds: &[SmallVec<[u32; 2]>],
+        real_root: bool,
+    ) -> Dominators {
         let mut rank = vec![NONE; preds.len()];
         for (i, node) in order.iter().enumerate() {
             rank[*node as usize] = i as u32;
