@@ -1,4 +1,5 @@
 //! orias: PTX in, cubin out; and the means to see and check everything on the way.
 
 pub mod elf;
+pub mod launch;
 pub mod ptx;

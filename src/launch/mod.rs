@@ -1,0 +1,231 @@
+//! One launch of a kernel, whatever runs it: the interpreter, the simulator or a GPU.
+//!
+//! What holds after [`place`]: every buffer has its own region of device memory, in argument order and at a fixed 256-byte
+//! aligned address, and the parameter block holds each argument at its parameter's offset.
+
+mod argument;
+mod parameters;
+
+use std::path::PathBuf;
+
+use orias_targets::memory::{Memory, MemorySpace};
+
+pub use argument::parse_argument;
+pub use parameters::{Parameter, parameter_block};
+
+/// Threads in a block at most (CUDA C++ Programming Guide, "Compute Capabilities").
+pub const MAX_THREADS: u64 = 1024;
+
+/// Shared memory of a block at most on sm_90: 227 KiB, static and dynamic together.
+pub const MAX_SHARED: u64 = 227 * 1024;
+
+/// What to run, with which arguments.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    pub entry: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u64,
+    /// In the order of the kernel's parameters.
+    pub args: Vec<Argument>,
+}
+
+/// One kernel argument.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Argument {
+    Scalar(Scalar),
+    /// A parameter passed by value, all its bytes.
+    Bytes(Vec<u8>),
+    /// A pointer to a device buffer.
+    Buffer(Buffer),
+}
+
+/// A number with the type that it was given as.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Scalar {
+    U32(u32),
+    S32(i32),
+    U64(u64),
+    S64(i64),
+    F32(f32),
+    F64(f64),
+}
+
+/// A device buffer's content, and where it goes afterwards.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Buffer {
+    pub bytes: Vec<u8>,
+    /// False: a store to it is an error.
+    pub writable: bool,
+    /// The file that gets the content after the launch.
+    pub output: Option<PathBuf>,
+}
+
+/// What a launch gave.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// The content of each buffer argument after the launch, in argument order.
+    pub buffers: Vec<Vec<u8>>,
+    /// Thread instructions: one for each lane that an instruction ran for.
+    pub thread_instructions: u64,
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Estimated cycles; None where the engine has no timing.
+    pub cycles: Option<u64>,
+    /// Hazards found, each one line.
+    pub hazards: Vec<String>,
+}
+
+/// A launch that cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    #[error("argument `{text}`: {why}")]
+    Argument { text: String, why: String },
+    #[error("argument `{text}`: {path}: {error}")]
+    File { text: String, path: String, error: std::io::Error },
+    #[error("{path}: {error}")]
+    Output { path: String, error: std::io::Error },
+    #[error("there is no kernel `{name}`{}", list(.kernels))]
+    NoKernel { name: String, kernels: Vec<String> },
+    #[error("kernel `{entry}` has {expected} parameters, the launch gives {given} arguments")]
+    ArgumentCount { entry: String, expected: usize, given: usize },
+    #[error("argument {index} of kernel `{entry}`: {why}")]
+    Mismatch { entry: String, index: usize, why: String },
+    #[error("{0}")]
+    Shape(String),
+}
+
+fn list(kernels: &[String]) -> String {
+    if kernels.is_empty() {
+        "; the file has none".to_string()
+    } else {
+        format!("; the file has {}", kernels.join(", "))
+    }
+}
+
+impl Launch {
+    /// Checks grid, block and shared memory against the limits of the device and of the kernel. `static_shared` is in bytes.
+    pub fn check_shape(&self, static_shared: u64) -> Result<(), LaunchError> {
+        let [x, y, z] = self.block.map(u64::from);
+        let [gx, gy, gz] = self.grid.map(u64::from);
+        let shape = |text| Err(LaunchError::Shape(text));
+        if [x, y, z, gx, gy, gz].contains(&0) {
+            return shape("grid and block must be at least 1 in each direction".to_string());
+        }
+        if x * y * z > MAX_THREADS || z > 64 {
+            return shape(format!(
+                "a block of {x} x {y} x {z} threads is more than {MAX_THREADS} threads, or more than 64 in z"
+            ));
+        }
+        if gx > 0x7fff_ffff || gy > 0xffff || gz > 0xffff {
+            return shape(format!(
+                "a grid of {gx} x {gy} x {gz} blocks is larger than the device takes"
+            ));
+        }
+        let shared = static_shared.saturating_add(self.dynamic_shared);
+        if shared > MAX_SHARED {
+            return shape(format!("{shared} bytes of shared memory are more than {MAX_SHARED}"));
+        }
+        Ok(())
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|n| u64::from(*n)).product()
+    }
+}
+
+/// The addresses of a launch's buffers in device memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Placed {
+    /// For each argument its buffer's address.
+    addresses: Vec<Option<u64>>,
+}
+
+impl Placed {
+    /// The address that argument `index` passes, if it is a buffer.
+    pub fn address(&self, index: usize) -> Option<u64> {
+        self.addresses.get(index).copied().flatten()
+    }
+
+    /// Takes the buffers' contents out of device memory, in argument order.
+    pub fn collect(&self, memory: &mut Memory) -> Vec<Vec<u8>> {
+        let bases = self.addresses.iter().flatten();
+        bases
+            .map(|base| memory.region_mut(*base).map(|r| std::mem::take(&mut r.bytes)))
+            .map(Option::unwrap_or_default)
+            .collect()
+    }
+}
+
+/// Maps the launch's buffers, in argument order.
+pub fn place(args: &[Argument], memory: &mut Memory) -> Placed {
+    let mut addresses = Vec::with_capacity(args.len());
+    for (index, arg) in args.iter().enumerate() {
+        addresses.push(match arg {
+            Argument::Buffer(buffer) => Some(memory.map(
+                format!("the buffer of argument {index}"),
+                MemorySpace::Global,
+                buffer.bytes.clone(),
+                buffer.writable,
+            )),
+            _ => None,
+        });
+    }
+    Placed { addresses }
+}
+
+/// Writes the buffers that have an output file. `contents` are the buffers in argument order.
+pub fn write_outputs(args: &[Argument], contents: &[Vec<u8>]) -> Result<(), LaunchError> {
+    let buffers = args.iter().filter_map(|arg| match arg {
+        Argument::Buffer(buffer) => Some(buffer),
+        _ => None,
+    });
+    for (buffer, bytes) in buffers.zip(contents) {
+        if let Some(path) = &buffer.output {
+            std::fs::write(path, bytes)
+                .map_err(|error| LaunchError::Output { path: path.display().to_string(), error })?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_beyond_the_device_are_refused() {
+        let launch = |grid, block, dynamic_shared| Launch {
+            grid,
+            block,
+            dynamic_shared,
+            ..Launch::default()
+        };
+        assert!(launch([1, 1, 1], [1024, 1, 1], MAX_SHARED).check_shape(0).is_ok());
+        assert!(launch([1, 1, 1], [1024, 2, 1], 0).check_shape(0).is_err());
+        assert!(launch([1, 0, 1], [32, 1, 1], 0).check_shape(0).is_err());
+        assert!(launch([1, 65536, 1], [32, 1, 1], 0).check_shape(0).is_err());
+        assert!(launch([1, 1, 1], [1, 1, 65], 0).check_shape(0).is_err());
+        assert!(launch([1, 1, 1], [32, 1, 1], MAX_SHARED).check_shape(1).is_err());
+    }
+
+    #[test]
+    fn buffers_come_back_in_argument_order() {
+        let buffer = |byte| Argument::Buffer(Buffer { bytes: vec![byte; 8], ..Buffer::default() });
+        let args = [buffer(1), Argument::Scalar(Scalar::U32(3)), buffer(2)];
+        let mut memory = Memory::default();
+        let placed = place(&args, &mut memory);
+        assert_eq!(placed.address(1), None);
+        assert!(placed.address(0) < placed.address(2));
+        assert_eq!(placed.collect(&mut memory), [vec![1; 8], vec![2; 8]]);
+    }
+}
