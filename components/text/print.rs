@@ -1,7 +1,7 @@
 //! Ori to text.
 
 use crate::body::Body;
-use crate::inst::{Inst, Loc};
+use crate::inst::{Guard, Inst, Loc};
 use crate::modifier::Mod;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
 use crate::register::{Reg, VReg};
@@ -84,7 +84,7 @@ pub(super) fn default_align(cells: u8) -> u8 {
 
 impl Display for Inst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.guard.is_always() {
+        if self.guard != Guard::ALWAYS {
             write!(f, "@{}{} ", if self.guard.negated { "!" } else { "" }, self.guard.reg)?;
         }
         list(f, self.dests())?;

@@ -5,7 +5,7 @@
 //! `preds` up to date with [`update`].
 
 use bevy_ecs::world::World;
-use orias_components::{Block, BlockId, Body, Guard, Inst, Opcode, Operand};
+use orias_components::{Block, BlockId, Body, Inst, Opcode, Operand};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
@@ -15,7 +15,7 @@ pub fn analyze_control_flow(world: &mut World) {
 
 /// Whether the branch is taken by every thread that reaches it: no guard, and no predicate operand but PT.
 pub fn is_unconditional(inst: &Inst) -> bool {
-    inst.guard == Guard::ALWAYS
+    inst.guard.is_always()
         && inst.sources().iter().all(|o| match o {
             Operand::Reg(r) if r.reg.file().is_predicate() => {
                 r.reg.is_zero() && !r.flags.has(orias_components::RegFlags::NOT)
