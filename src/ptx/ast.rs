@@ -1,6 +1,7 @@
 //! The PTX syntax tree, straight from the text: names are slices of the source, nothing is resolved or checked.
 //! The parser makes it; `check` turns it into a [`super::program::Program`].
 
+use super::constant::{Binary, Const, Unary};
 use super::types::{Linkage, Space, Span, Type};
 
 /// A name with its place.
@@ -53,6 +54,8 @@ pub struct Function<'s> {
     pub params: Vec<Variable<'s>>,
     /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without the dot and its numbers.
     pub directives: Vec<(Ident<'s>, Vec<u64>)>,
+    /// `.pragma "…";` between the parameters and the body.
+    pub pragmas: Vec<String>,
     /// None is a declaration.
     pub body: Option<Vec<Statement<'s>>>,
     pub span: Span,
@@ -84,20 +87,33 @@ pub enum Init<'s> {
     List(Vec<Init<'s>>),
 }
 
-/// A constant expression or an address in an initialiser or operand.
+/// A constant expression or an address in an initialiser or operand. The parser has folded what is constant, so what is left
+/// of operators has a name below it.
 #[derive(Clone, Debug)]
 pub enum Expr<'s> {
-    Int(i128, Span),
-    /// Bits of a double; `0f3F800000` is [`Expr::F32`].
-    F64(f64, Span),
-    F32(f32, Span),
+    Const(Const, Span),
     Name(Ident<'s>),
-    /// `generic(name)`, `mask(n)(expr)`: the callee is the name, numbers and names its arguments.
+    /// `generic(name)`: the callee is the name.
     Call(Ident<'s>, Vec<Expr<'s>>),
-    Unary(&'static str, Box<Expr<'s>>),
-    Binary(&'static str, Box<Expr<'s>>, Box<Expr<'s>>),
+    /// `0xff00(name)`: the byte of an address that the mask selects.
+    Mask(Const, Box<Expr<'s>>, Span),
+    Unary(Unary, Box<Expr<'s>>),
+    Binary(Binary, Box<Expr<'s>>, Box<Expr<'s>>),
     Ternary(Box<Expr<'s>>, Box<Expr<'s>>, Box<Expr<'s>>),
     Cast(Type, Box<Expr<'s>>),
+}
+
+impl Expr<'_> {
+    /// The place of its first name or number.
+    pub fn span(&self) -> Span {
+        match self {
+            Expr::Const(_, span) | Expr::Mask(_, _, span) => *span,
+            Expr::Name(name) | Expr::Call(name, _) => name.span,
+            Expr::Unary(_, a) | Expr::Cast(_, a) => a.span(),
+            Expr::Binary(_, a, b) => a.span().to(b.span()),
+            Expr::Ternary(a, _, c) => a.span().to(c.span()),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -107,11 +123,12 @@ pub enum Statement<'s> {
     Label(Ident<'s>),
     Instruction(Instruction<'s>),
     Block(Vec<Statement<'s>>, Span),
-    /// `.loc file line column[, function_name …]`
+    /// `.loc file line column[, function_name label+offset, inlined_at file line column]`
     Loc {
         file: u32,
         line: u32,
         column: u32,
+        inlined: Option<InlinedAt<'s>>,
     },
     Pragma {
         values: Vec<String>,
@@ -121,6 +138,17 @@ pub enum Statement<'s> {
     BranchTargets(Vec<Ident<'s>>, Span),
     CallTargets(Vec<Ident<'s>>, Span),
     CallPrototype(Function<'s>),
+}
+
+/// Where a `.loc` was inlined.
+#[derive(Clone, Copy, Debug)]
+pub struct InlinedAt<'s> {
+    /// Label in `.debug_str` and the offset after it.
+    pub function_name: Ident<'s>,
+    pub offset: u64,
+    pub file: u32,
+    pub line: u32,
+    pub column: u32,
 }
 
 /// `@!%p1 opcode.mod.mod a, b, c;`
@@ -141,24 +169,44 @@ pub enum Operand<'s> {
     /// A register, variable, label, function or special register (`%tid.x` is one name).
     Name(Ident<'s>),
     /// A constant expression, numbers included.
-    Expr(Expr<'s>, Span),
+    Expr(Expr<'s>),
     /// `!%p`: a negated predicate.
     Not(Ident<'s>),
-    /// `-%r`? PTX has no such operand; kept so that the checker can say it.
-    Negate(Ident<'s>),
+    /// `-%r`, `-%r.h0`: only video instructions take it.
+    Negate(Box<Operand<'s>>),
     /// `{a, b, c, d}`
     Vector(Vec<Operand<'s>>, Span),
     /// `[base]`, `[base+imm]`, `[imm]`, `[name+reg]`… as a list of the bracket's comma-separated parts (tensor and texture
     /// operands have several): `[tensor, {x, y}]`.
     Address(Vec<Operand<'s>>, Span),
-    /// `base + offset` inside an address.
-    Sum(Box<Operand<'s>>, Box<Operand<'s>>),
+    /// `base + offset`, in an address or as the address of a variable.
+    Sum(Ident<'s>, Expr<'s>),
+    /// `array[3]`, `array[%r1]`: an element's address.
+    Index(Ident<'s>, Box<Operand<'s>>, Span),
     /// `dst|pred`
     Pair(Box<Operand<'s>>, Box<Operand<'s>>),
-    /// `reg.x`: a vector register's element, the element's name without the dot.
+    /// `reg.x`, `%tid.x`, `reg.b0`, `reg.h1`: element or part of a register, its name without the dot.
     Element(Ident<'s>, Ident<'s>),
     /// `(a, b)`: the parenthesised lists of a call.
     List(Vec<Operand<'s>>, Span),
     /// `_`
     Sink(Span),
+}
+
+impl Operand<'_> {
+    pub fn span(&self) -> Span {
+        match self {
+            Operand::Name(name) | Operand::Not(name) => name.span,
+            Operand::Expr(expr) => expr.span(),
+            Operand::Negate(inner) => inner.span(),
+            Operand::Vector(_, span)
+            | Operand::Address(_, span)
+            | Operand::List(_, span)
+            | Operand::Index(_, _, span)
+            | Operand::Sink(span) => *span,
+            Operand::Sum(name, offset) => name.span.to(offset.span()),
+            Operand::Pair(first, second) => first.span().to(second.span()),
+            Operand::Element(name, element) => name.span.to(element.span),
+        }
+    }
 }

@@ -1,5 +1,28 @@
 //! PTX: text to syntax tree to checked program.
 
 pub mod ast;
+pub mod check;
+pub mod constant;
+pub mod diagnostics;
+pub mod lexer;
+pub mod parser;
 pub mod program;
 pub mod types;
+
+use diagnostics::{Diagnostic, Diagnostics};
+use program::Program;
+
+/// Parses and checks a module.
+///
+/// # Errors
+/// Every error that was found; warnings of a module without errors are in [`Program::warnings`].
+pub fn load(source: &str) -> Result<Program<'_>, Diagnostics> {
+    if u32::try_from(source.len()).is_err() {
+        return Err(Diagnostic::global("The input is larger than 4 GiB").into());
+    }
+    let (module, diagnostics) = parser::parse(source);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    check::check(&module, source)
+}

@@ -3,6 +3,7 @@
 //! After checking: every name is an index, scopes and `{ }` blocks are gone, each function's body is one flat list of
 //! instructions, labels are positions in it, and every register has its type.
 
+use super::diagnostics::Diagnostics;
 use super::types::{Linkage, Space, Span, Type};
 
 /// A register of one function: index into [`Function::regs`].
@@ -32,7 +33,14 @@ pub struct Program<'s> {
     pub functions: Vec<Function<'s>>,
     pub vars: Vec<Variable<'s>>,
     pub files: Vec<(u64, String)>,
+    /// `.alias name, function;`: calls after it already name the function.
     pub aliases: Vec<(&'s str, FuncId)>,
+    /// `.pragma` strings at module scope.
+    pub pragmas: Vec<String>,
+    /// `.section` blocks: name and content, as text.
+    pub sections: Vec<(&'s str, &'s str)>,
+    /// What was found that does not stop a compile.
+    pub warnings: Diagnostics,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +49,7 @@ pub struct Function<'s> {
     pub entry: bool,
     pub linkage: Linkage,
     /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the place in its list's layout.
+    /// A `.reg` parameter of a device function is of [`Space::Reg`] and has its register in `Variable::reg`.
     pub returns: Vec<VarId>,
     pub params: Vec<VarId>,
     /// Performance and other directives: name without dot, numbers.
@@ -63,6 +72,7 @@ pub struct Function<'s> {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Register<'s> {
+    /// As written where it is first used; registers that are declared and never used are not here.
     pub name: &'s str,
     pub ty: Type,
     /// 1, or 2 and 4 for `.reg .v2` and `.reg .v4` registers.
@@ -84,6 +94,10 @@ pub struct Variable<'s> {
     /// None: zero. Otherwise exactly `size` bytes, with addresses in `relocs`.
     pub init: Option<Vec<u8>>,
     pub relocs: Vec<InitReloc>,
+    /// The register of `owner` that a `.reg` parameter is.
+    pub reg: Option<RegId>,
+    /// `.attribute(.managed)`
+    pub managed: bool,
     /// The function that declares it; None at module scope.
     pub owner: Option<FuncId>,
     pub span: Span,
@@ -135,6 +149,10 @@ pub enum Operand {
     NotReg(RegId),
     /// One element of a vector register: x = 0 … w = 3.
     Element(RegId, u8),
+    /// Bytes or halves of a 32-bit register, in video instructions: `%r.b0`, `%r.h10`, `%r.b7654`.
+    Part(RegId, Part),
+    /// `-a` of a video instruction: a register or a part of one.
+    Neg(Box<Operand>),
     /// An integer constant; an f32/f64 literal where the instruction's type is float is [`Operand::F32`]/[`Operand::F64`].
     Int(i128),
     F32(f32),
@@ -163,6 +181,16 @@ pub enum Operand {
     List(Vec<Operand>),
     /// `_`
     Sink,
+}
+
+/// Which bytes or halves a video instruction selects or writes, as its digits say (most significant lane first). Digits from 4
+/// (bytes) and from 2 (halves) select from the second source register (PTX ISA 9.0, "SIMD Video Instructions").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    pub halves: bool,
+    /// How many of `lanes` count: 1 to 4.
+    pub count: u8,
+    pub lanes: [u8; 4],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +235,7 @@ pub enum Special {
     GlobalTimer,
     GlobalTimerLo,
     GlobalTimerHi,
+    /// begin, end, cap, 0 and 1 of `%reserved_smem_offset_…` are 0 … 4.
     ReservedSmemOffset(u8),
     TotalSmemSize,
     AggrSmemSize,

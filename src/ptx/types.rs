@@ -87,6 +87,11 @@ impl Type {
     ];
 
     pub fn parse(name: &str) -> Option<Type> {
+        // Most words of an instruction are no types: their first letter tells.
+        if !matches!(name.as_bytes().first(), Some(b's' | b'u' | b'f' | b'b' | b't' | b'p' | b'e'))
+        {
+            return None;
+        }
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(ty, _)| *ty)
     }
 

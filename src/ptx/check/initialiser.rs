@@ -1,0 +1,213 @@
+//! Initial values of variables as bytes and addresses.
+
+use super::Checker;
+use super::scope::Entity;
+use crate::ptx::ast::{Expr, Init};
+use crate::ptx::constant::{Binary, Const, Unary};
+use crate::ptx::diagnostics::Diagnostic;
+use crate::ptx::program::{InitReloc, RegId, SymbolRef};
+use crate::ptx::types::{Span, Type, TypeKind};
+
+/// More initialised bytes than this in one variable are refused: the text would be larger still.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// What an initial value's expression is.
+enum Value {
+    Const(Const),
+    Address { target: SymbolRef, addend: i64, generic: bool, shift: u32 },
+}
+
+/// The bytes being filled.
+pub(super) struct Data {
+    pub bytes: Vec<u8>,
+    pub relocs: Vec<InitReloc>,
+}
+
+/// How many elements the outermost list has: the size of a `[]` dimension.
+pub(super) fn length(init: &Init<'_>) -> u64 {
+    match init {
+        Init::Value(_) => 1,
+        Init::List(list) => list.len() as u64,
+    }
+}
+
+impl<'s> Checker<'s> {
+    /// `shape`: the dimensions, a vector's elements last.
+    pub(super) fn initial_data(
+        &mut self,
+        init: &Init<'s>,
+        ty: Type,
+        shape: &[u64],
+        size: u64,
+        span: Span,
+    ) -> Option<Data> {
+        if size > MAX_BYTES {
+            self.diagnostics.error(span, "An initialised variable may have 1 GiB at most");
+            return None;
+        }
+        let mut data = Data { bytes: vec![0; size as usize], relocs: Vec::new() };
+        self.fill(init, ty, shape, 0, &mut data, span)?;
+        Some(data)
+    }
+
+    /// Fills one dimension's worth of elements from byte `at`; None when an error was reported.
+    fn fill(
+        &mut self,
+        init: &Init<'s>,
+        ty: Type,
+        shape: &[u64],
+        at: u64,
+        data: &mut Data,
+        span: Span,
+    ) -> Option<()> {
+        match (init, shape) {
+            (Init::Value(expr), []) => self.fill_scalar(expr, ty, at, data),
+            (Init::List(list), [count, inner @ ..]) => {
+                if list.len() as u64 > *count {
+                    let message = "Greater number of elements in array initializer";
+                    self.diagnostics.push(Diagnostic::fatal(span, message));
+                    return None;
+                }
+                let step = inner.iter().product::<u64>() * u64::from(ty.bytes());
+                for (i, element) in list.iter().enumerate() {
+                    self.fill(element, ty, inner, at + i as u64 * step, data, span)?;
+                }
+                Some(())
+            }
+            // `{5}` for a scalar.
+            (Init::List(list), []) if list.len() == 1 => {
+                self.fill(&list[0], ty, shape, at, data, span)
+            }
+            // One value for an array fills its first element.
+            (Init::Value(_), [_, inner @ ..]) => self.fill(init, ty, inner, at, data, span),
+            (Init::List(_), []) => {
+                let message = "Greater number of elements in array initializer";
+                self.diagnostics.push(Diagnostic::fatal(span, message));
+                None
+            }
+        }
+    }
+
+    fn fill_scalar(&mut self, expr: &Expr<'s>, ty: Type, at: u64, data: &mut Data) -> Option<()> {
+        let bytes = ty.bytes();
+        match self.initial_value(expr)? {
+            Value::Const(value) => {
+                let Some(bits) = bits(value, ty) else {
+                    let message = "Initial value type mismatch";
+                    self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
+                    return None;
+                };
+                let place = data.bytes.get_mut(at as usize..at as usize + bytes as usize)?;
+                place.copy_from_slice(&bits.to_le_bytes()[..bytes as usize]);
+            }
+            Value::Address { target, addend, generic, shift } => {
+                if ty.kind() == TypeKind::Float {
+                    let message = "Initial value type mismatch";
+                    self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
+                    return None;
+                }
+                data.relocs.push(InitReloc { offset: at, bytes, shift, target, addend, generic });
+            }
+        }
+        Some(())
+    }
+
+    fn initial_value(&mut self, expr: &Expr<'s>) -> Option<Value> {
+        match expr {
+            Expr::Const(value, _) => Some(Value::Const(*value)),
+            Expr::Name(name) => {
+                let entity = self.scopes.lookup(name.text, |_, _| RegId(0));
+                let target = match entity {
+                    Some(Entity::Var(var)) => SymbolRef::Var(var),
+                    Some(Entity::Func(func)) => SymbolRef::Func(func),
+                    _ => {
+                        let message = format!("Invalid initial value symbol '{}'", name.text);
+                        self.diagnostics.push(
+                            Diagnostic::fatal(name.span, message)
+                                .note("a variable or function that is declared above"),
+                        );
+                        return None;
+                    }
+                };
+                Some(Value::Address { target, addend: 0, generic: false, shift: 0 })
+            }
+            Expr::Call(name, arguments) => match (name.text, arguments.first()) {
+                ("generic", Some(inner)) => match self.initial_value(inner)? {
+                    Value::Address { target, addend, shift, .. } => {
+                        Some(Value::Address { target, addend, shift, generic: true })
+                    }
+                    Value::Const(_) => self.bad_initial_value(expr),
+                },
+                _ => self.bad_initial_value(expr),
+            },
+            Expr::Mask(mask, inner, _) => {
+                let shift = match *mask {
+                    Const::Int { bits, .. } if bits != 0 => bits.trailing_zeros(),
+                    _ => return self.bad_initial_value(expr),
+                };
+                let byte = Const::int(0xff).binary(Binary::Shl, Const::int(i64::from(shift)));
+                if shift % 8 != 0 || byte.and_then(Const::as_i128) != mask.as_i128() && shift < 56 {
+                    return self.bad_initial_value(expr);
+                }
+                match self.initial_value(inner)? {
+                    Value::Address { target, addend, generic, .. } => {
+                        Some(Value::Address { target, addend, generic, shift })
+                    }
+                    Value::Const(value) => {
+                        let shifted = value.binary(Binary::Shr, Const::int(i64::from(shift)))?;
+                        Some(Value::Const(shifted.binary(Binary::And, Const::int(0xff))?))
+                    }
+                }
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.initial_value(a)?, self.initial_value(b)?);
+                match self.add(*op, a, b) {
+                    Some(value) => Some(value),
+                    None => self.bad_initial_value(expr),
+                }
+            }
+            Expr::Unary(Unary::Plus, inner) => self.initial_value(inner),
+            _ => self.bad_initial_value(expr),
+        }
+    }
+
+    /// An address may have a constant added and subtracted, nothing else.
+    fn add(&self, op: Binary, a: Value, b: Value) -> Option<Value> {
+        let offset = |c: Const| c.as_i128().map(|v| v as i64);
+        match (op, a, b) {
+            (Binary::Add, Value::Address { target, addend, generic, shift }, Value::Const(c))
+            | (Binary::Add, Value::Const(c), Value::Address { target, addend, generic, shift }) => {
+                let addend = addend.wrapping_add(offset(c)?);
+                Some(Value::Address { target, addend, generic, shift })
+            }
+            (Binary::Sub, Value::Address { target, addend, generic, shift }, Value::Const(c)) => {
+                let addend = addend.wrapping_sub(offset(c)?);
+                Some(Value::Address { target, addend, generic, shift })
+            }
+            (op, Value::Const(a), Value::Const(b)) => a.binary(op, b).map(Value::Const),
+            _ => None,
+        }
+    }
+
+    fn bad_initial_value(&mut self, expr: &Expr<'s>) -> Option<Value> {
+        let message = "Invalid initial value: a constant, or a symbol plus a constant";
+        self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
+        None
+    }
+}
+
+/// The value's bits in a variable of this type; None when an integer and a float meet.
+fn bits(value: Const, ty: Type) -> Option<u64> {
+    match (ty, value) {
+        (Type::F64, Const::F32(_) | Const::F64(_)) => Some(value.as_f64().to_bits()),
+        (Type::F32, Const::F32(value)) => Some(u64::from(value.to_bits())),
+        (Type::F32, Const::F64(value)) => Some(u64::from((value as f32).to_bits())),
+        (_, Const::Int { bits, .. }) if ty.kind() != TypeKind::Float => Some(bits),
+        // Alternate float types have no literals of their own: their variables take bits.
+        (_, Const::Int { bits, .. }) if !matches!(ty, Type::F32 | Type::F64) => Some(bits),
+        (Type::B32, Const::F32(value)) => Some(u64::from(value.to_bits())),
+        (Type::B32, Const::F64(value)) => Some(u64::from((value as f32).to_bits())),
+        (Type::B64, Const::F32(_) | Const::F64(_)) => Some(value.as_f64().to_bits()),
+        _ => None,
+    }
+}

@@ -1,0 +1,288 @@
+//! Operands: names to registers, variables, labels and special registers; literals to the instruction's type.
+
+use super::Checker;
+use super::scope::Entity;
+use super::special;
+use crate::ptx::ast::{self, Expr, Ident};
+use crate::ptx::constant::Const;
+use crate::ptx::program::{AddressBase, Operand};
+use crate::ptx::types::{Span, Type, TypeKind};
+
+impl<'s> Checker<'s> {
+    /// None when an error was reported. Recursion is as deep as the parser's.
+    pub(super) fn operand(
+        &mut self,
+        operand: &ast::Operand<'s>,
+        opcode: &str,
+        types: &[Type],
+    ) -> Option<Operand> {
+        match operand {
+            ast::Operand::Name(name) => self.named(*name),
+            ast::Operand::Expr(expr) => self.literal(expr, types),
+            ast::Operand::Not(name) => match self.lookup(name.text) {
+                Some(Entity::Reg(reg)) => Some(Operand::NotReg(reg)),
+                Some(_) => {
+                    let message = format!("Predicate register expected; '{}' is none", name.text);
+                    self.diagnostics.error(name.span, message);
+                    None
+                }
+                None => {
+                    self.unknown(*name);
+                    None
+                }
+            },
+            ast::Operand::Negate(inner) => {
+                let value = self.operand(inner, opcode, types)?;
+                Some(Operand::Neg(Box::new(value)))
+            }
+            ast::Operand::Vector(items, _) => {
+                Some(Operand::Vector(self.operands(items, opcode, types)?))
+            }
+            ast::Operand::List(items, _) => {
+                Some(Operand::List(self.operands(items, opcode, types)?))
+            }
+            ast::Operand::Address(parts, span) => self.address(parts, *span, opcode, types),
+            ast::Operand::Sum(name, offset) => self.sum(*name, offset),
+            ast::Operand::Index(name, index, span) => self.index(*name, index, *span, opcode),
+            ast::Operand::Pair(first, second) => {
+                let first = self.operand(first, opcode, types);
+                let second = self.operand(second, opcode, types);
+                Some(Operand::Pair(Box::new(first?), Box::new(second?)))
+            }
+            ast::Operand::Element(name, element) => self.element(*name, *element),
+            ast::Operand::Sink(_) => Some(Operand::Sink),
+        }
+    }
+
+    /// All of them, or None after reporting what is wrong with each.
+    fn operands(
+        &mut self,
+        items: &[ast::Operand<'s>],
+        opcode: &str,
+        types: &[Type],
+    ) -> Option<Vec<Operand>> {
+        let mut all = Vec::with_capacity(items.len());
+        for item in items {
+            all.extend(self.operand(item, opcode, types));
+        }
+        (all.len() == items.len()).then_some(all)
+    }
+
+    fn named(&mut self, name: Ident<'s>) -> Option<Operand> {
+        let Some(entity) = self.lookup(name.text) else {
+            if let Some(register) = special::scalar(name.text) {
+                return Some(Operand::Special(register));
+            }
+            if let Some(register) = special::vector(name.text) {
+                return Some(Operand::Vector(
+                    (0..4).map(|element| Operand::Special(register(element))).collect(),
+                ));
+            }
+            self.unknown(name);
+            return None;
+        };
+        Some(match entity {
+            Entity::Reg(reg) => match self.current().regs[reg.0 as usize].vector {
+                1 => Operand::Reg(reg),
+                count => {
+                    Operand::Vector((0..count as u8).map(|i| Operand::Element(reg, i)).collect())
+                }
+            },
+            Entity::Var(var) => Operand::Var(var, 0),
+            Entity::Func(function) => Operand::Func(function),
+            Entity::Label(label) => Operand::Label(label),
+            Entity::BranchTargets(list) => Operand::BranchTargets(list),
+            Entity::CallTargets(list) => Operand::CallTargets(list),
+            Entity::Prototype(list) => Operand::Prototype(list),
+            // lookup turns an unused register into a register.
+            Entity::Unused(_) => return None,
+        })
+    }
+
+    fn element(&mut self, name: Ident<'s>, element: Ident<'s>) -> Option<Operand> {
+        let selector = special::element(element.text);
+        match self.lookup(name.text) {
+            Some(Entity::Reg(reg)) => {
+                let vector = self.current().regs[reg.0 as usize].vector;
+                if vector > 1 {
+                    if let Some(place) = selector.filter(|place| u32::from(*place) < vector) {
+                        return Some(Operand::Element(reg, place));
+                    }
+                } else if let Some(part) = special::part(element.text) {
+                    return Some(Operand::Part(reg, part));
+                }
+                self.unknown_selector(element);
+                None
+            }
+            Some(_) => {
+                self.unknown_selector(element);
+                None
+            }
+            None => match (special::vector(name.text), selector) {
+                (Some(register), Some(place)) => Some(Operand::Special(register(place))),
+                (Some(_), None) => {
+                    self.unknown_selector(element);
+                    None
+                }
+                (None, _) => {
+                    self.unknown(name);
+                    None
+                }
+            },
+        }
+    }
+
+    fn unknown_selector(&mut self, element: Ident<'s>) {
+        let message = format!("Unknown vector selector: '{}'", element.text);
+        self.diagnostics.error(element.span, message);
+    }
+
+    /// A constant as the instruction's type wants it.
+    fn literal(&mut self, expr: &Expr<'s>, types: &[Type]) -> Option<Operand> {
+        let Expr::Const(value, _) = expr else {
+            let message = "A constant expression may not use symbols here";
+            self.diagnostics.error(expr.span(), message);
+            return None;
+        };
+        Some(literal(*value, literal_type(types)))
+    }
+
+    /// `name + offset` as a value: the address of a variable.
+    fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>) -> Option<Operand> {
+        let offset = self.offset(offset);
+        match self.lookup(name.text) {
+            Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
+            Some(_) => {
+                let message = format!("Offset not allowed: '{}' is not a variable", name.text);
+                self.diagnostics.error(name.span, message);
+                None
+            }
+            None => {
+                self.unknown(name);
+                None
+            }
+        }
+    }
+
+    fn offset(&mut self, expr: &Expr<'s>) -> Option<i64> {
+        let value = match expr {
+            Expr::Const(value, _) => value.as_i128(),
+            _ => None,
+        };
+        if value.is_none() {
+            self.diagnostics.error(expr.span(), "The offset of an address must be an integer");
+        }
+        value.map(|value| value as i64)
+    }
+
+    /// `array[3]`: the address of an element.
+    fn index(
+        &mut self,
+        name: Ident<'s>,
+        index: &ast::Operand<'s>,
+        span: Span,
+        opcode: &str,
+    ) -> Option<Operand> {
+        let var = match self.lookup(name.text) {
+            Some(Entity::Var(var)) => var,
+            Some(_) => {
+                self.diagnostics.error(name.span, format!("'{}' is not an array", name.text));
+                return None;
+            }
+            None => {
+                self.unknown(name);
+                return None;
+            }
+        };
+        let ast::Operand::Expr(index) = index else {
+            let message = "An array element's index must be a constant";
+            self.diagnostics.error(span, message);
+            return None;
+        };
+        // Observed: ptxas 13.0.88 scales by the element type's size.
+        let scale = i64::from(self.program.vars[var.0 as usize].ty.bytes());
+        let offset = self.offset(index)?.wrapping_mul(scale);
+        Some(match opcode {
+            "mov" | "cvta" => Operand::Var(var, offset),
+            _ => Operand::Address { base: AddressBase::Var(var), offset },
+        })
+    }
+
+    fn address(
+        &mut self,
+        parts: &[ast::Operand<'s>],
+        span: Span,
+        opcode: &str,
+        types: &[Type],
+    ) -> Option<Operand> {
+        match parts {
+            [] => {
+                self.diagnostics.error(span, "An address is missing between '[' and ']'");
+                None
+            }
+            [part] => self.base(part),
+            [first, rest @ ..] => {
+                let first = match first {
+                    ast::Operand::Name(name) => self.named(*name),
+                    other => self.base(other),
+                };
+                let rest = self.operands(rest, opcode, types);
+                let mut all = vec![first?];
+                all.extend(rest?);
+                Some(Operand::AddressList(all))
+            }
+        }
+    }
+
+    /// `base`, `base + offset` or a number, inside brackets.
+    fn base(&mut self, part: &ast::Operand<'s>) -> Option<Operand> {
+        let (name, offset) = match part {
+            ast::Operand::Name(name) => (*name, Some(0)),
+            ast::Operand::Sum(name, offset) => (*name, self.offset(offset)),
+            ast::Operand::Expr(expr) => {
+                let offset = self.offset(expr)?;
+                return Some(Operand::Address { base: AddressBase::Absolute, offset });
+            }
+            other => {
+                let message = "An address is a register, a variable or a number, plus an offset";
+                self.diagnostics.error(other.span(), message);
+                return None;
+            }
+        };
+        let base = match self.lookup(name.text) {
+            Some(Entity::Reg(reg)) => AddressBase::Reg(reg),
+            Some(Entity::Var(var)) => AddressBase::Var(var),
+            Some(_) => {
+                let message = format!("'{}' has no address in memory", name.text);
+                self.diagnostics.error(name.span, message);
+                return None;
+            }
+            None => {
+                self.unknown(name);
+                return None;
+            }
+        };
+        Some(Operand::Address { base, offset: offset? })
+    }
+}
+
+/// The type by which a literal is read: the last one (`cvt.f32.s32`, `set.lt.u32.f32`), for a float literal the last float.
+fn literal_type(types: &[Type]) -> Option<Type> {
+    types.iter().rev().find(|ty| ty.kind() == TypeKind::Float).or(types.last()).copied()
+}
+
+fn literal(value: Const, ty: Option<Type>) -> Operand {
+    match (value, ty) {
+        (Const::Int { .. }, _) => Operand::Int(value.as_i128().unwrap_or(0)),
+        (Const::F32(value), Some(Type::F64)) => Operand::F64(f64::from(value)),
+        (Const::F32(value), Some(ty)) if ty.kind() != TypeKind::Float => {
+            Operand::Int(i128::from(value.to_bits()))
+        }
+        (Const::F32(value), _) => Operand::F32(value),
+        (Const::F64(value), Some(Type::F32 | Type::Tf32)) => Operand::F32(value as f32),
+        (Const::F64(value), Some(ty)) if ty.kind() != TypeKind::Float => {
+            Operand::Int(i128::from(value.to_bits()))
+        }
+        (Const::F64(value), _) => Operand::F64(value),
+    }
+}

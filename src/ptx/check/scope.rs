@@ -1,0 +1,178 @@
+//! Names in scope: the module, a function, and each `{ }` block inside it.
+
+use crate::ptx::program::{FuncId, LabelId, RegId, VarId};
+use crate::ptx::types::Type;
+use rustc_hash::FxHashMap;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entity {
+    Reg(RegId),
+    Var(VarId),
+    Func(FuncId),
+    Label(LabelId),
+    BranchTargets(u32),
+    CallTargets(u32),
+    Prototype(u32),
+    /// A declared register that nothing has used yet.
+    Unused(RegShape),
+}
+
+/// How a register was declared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RegShape {
+    pub ty: Type,
+    pub vector: u32,
+}
+
+#[derive(Default, Debug)]
+struct Scope<'s> {
+    names: FxHashMap<&'s str, Entity>,
+    /// `%r<8>`: the name before the number, and how many.
+    ranges: FxHashMap<&'s str, (RegShape, u32)>,
+}
+
+/// The scopes that are open, innermost last; the first is the module's.
+#[derive(Debug)]
+pub(super) struct Scopes<'s> {
+    open: Vec<Scope<'s>>,
+}
+
+impl<'s> Scopes<'s> {
+    pub fn new() -> Scopes<'s> {
+        Scopes { open: vec![Scope::default()] }
+    }
+
+    pub fn enter(&mut self) {
+        self.open.push(Scope::default());
+    }
+
+    /// Closes the innermost scope; the module's stays.
+    pub fn leave(&mut self) {
+        if self.open.len() > 1 {
+            self.open.pop();
+        }
+    }
+
+    fn innermost(&mut self) -> &mut Scope<'s> {
+        let last = self.open.len() - 1;
+        &mut self.open[last]
+    }
+
+    /// What the name means in the innermost scope alone.
+    pub fn here(&self, name: &str) -> Option<Entity> {
+        self.open.last().and_then(|scope| scope.names.get(name)).copied()
+    }
+
+    /// Gives a name its meaning in the innermost scope; a former meaning there is returned and replaced.
+    pub fn define(&mut self, name: &'s str, entity: Entity) -> Option<Entity> {
+        self.innermost().names.insert(name, entity)
+    }
+
+    /// `%r<count>`; false when the innermost scope already has such a range of that name.
+    pub fn define_range(&mut self, prefix: &'s str, shape: RegShape, count: u32) -> bool {
+        self.innermost().ranges.insert(prefix, (shape, count)).is_none()
+    }
+
+    /// Looks from the innermost scope outwards. `new_register` makes the register at its first use.
+    pub fn lookup(
+        &mut self,
+        name: &'s str,
+        mut new_register: impl FnMut(&'s str, RegShape) -> RegId,
+    ) -> Option<Entity> {
+        let (prefix, number) = split_number(name);
+        for scope in self.open.iter_mut().rev() {
+            let shape = match scope.names.get(name) {
+                Some(Entity::Unused(shape)) => *shape,
+                Some(entity) => return Some(*entity),
+                None => match (number, scope.ranges.get(prefix)) {
+                    (Some(number), Some((shape, count))) if number < *count => *shape,
+                    _ => continue,
+                },
+            };
+            let entity = Entity::Reg(new_register(name, shape));
+            scope.names.insert(name, entity);
+            return Some(entity);
+        }
+        None
+    }
+
+    /// A name in scope that the writer may have meant: same letters but for one.
+    pub fn similar(&self, name: &str) -> Option<&'s str> {
+        let close = |known: &&&str| one_apart(known.as_bytes(), name.as_bytes());
+        self.open.iter().rev().find_map(|scope| {
+            let mut names: Vec<&&'s str> = scope.names.keys().filter(|k| close(k)).collect();
+            names.sort_unstable();
+            names.first().map(|name| **name)
+        })
+    }
+
+    /// The count of the range that the name would belong to, were its number smaller.
+    pub fn range_of(&self, name: &str) -> Option<u32> {
+        let (prefix, number) = split_number(name);
+        number?;
+        self.open.iter().rev().find_map(|scope| scope.ranges.get(prefix)).map(|(_, count)| *count)
+    }
+}
+
+/// `%r12` is `%r` and 12; a number with a leading zero belongs to no range.
+fn split_number(name: &str) -> (&str, Option<u32>) {
+    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = &name[prefix.len()..];
+    let plain = digits.len() == 1 || !digits.starts_with('0');
+    (prefix, digits.parse().ok().filter(|_| plain))
+}
+
+/// Whether one replaced, added or removed letter makes one name the other.
+fn one_apart(a: &[u8], b: &[u8]) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if long.len() - short.len() > 1 || long.len() < 3 {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(x, y)| x == y).count();
+    let skip = usize::from(short.len() == long.len());
+    short.get(same + skip..).is_some_and(|rest| rest == &long[same + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_its_numbers_and_no_others() {
+        let mut scopes = Scopes::new();
+        let shape = RegShape { ty: Type::B32, vector: 1 };
+        scopes.define_range("%r", shape, 3);
+        let mut next = 0;
+        let mut find = |name| {
+            scopes.lookup(name, |_, _| {
+                next += 1;
+                RegId(next)
+            })
+        };
+        assert_eq!(find("%r2"), Some(Entity::Reg(RegId(1))));
+        assert_eq!(find("%r2"), Some(Entity::Reg(RegId(1))));
+        assert_eq!(find("%r0"), Some(Entity::Reg(RegId(2))));
+        assert_eq!(find("%r3"), None);
+        assert_eq!(find("%r02"), None);
+        assert_eq!(find("%r"), None);
+    }
+
+    #[test]
+    fn an_inner_scope_hides_and_gives_back() {
+        let mut scopes = Scopes::new();
+        scopes.define("a", Entity::Var(VarId(1)));
+        scopes.enter();
+        scopes.define("a", Entity::Var(VarId(2)));
+        assert_eq!(scopes.lookup("a", |_, _| RegId(0)), Some(Entity::Var(VarId(2))));
+        scopes.leave();
+        assert_eq!(scopes.lookup("a", |_, _| RegId(0)), Some(Entity::Var(VarId(1))));
+    }
+
+    #[test]
+    fn names_one_letter_apart() {
+        assert!(one_apart(b"%rd1", b"%rd2"));
+        assert!(one_apart(b"LOOP", b"LOP"));
+        assert!(!one_apart(b"LOOP", b"LP"));
+        assert!(!one_apart(b"a", b"b"));
+    }
+}

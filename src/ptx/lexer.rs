@@ -1,0 +1,370 @@
+//! Tokens of PTX text, made one at a time over the bytes of the source without copying.
+//!
+//! Source: PTX ISA 9.0, "Syntax". Two things differ from a textbook lexer: a dot with the word after it is one token
+//! (`.shared::cta`, `.16x64b`), and `%` begins a name when a name character follows it, else it is the remainder operator.
+
+use super::types::Span;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Eof,
+    /// `add`, `%r1`, `$L__BB0_2`, `_`
+    Ident,
+    /// `.u32`, `.shared::cta`, `.L2::128B`: the dot is part of the token.
+    Word,
+    /// A decimal, octal, hexadecimal or binary integer, with its `U` when it has one.
+    Int,
+    /// `1.5`, `.5`, `2e3`
+    Float,
+    /// `0f3F800000`
+    F32Bits,
+    /// `0d3FF0000000000000`
+    F64Bits,
+    /// `"…"`, quotes included.
+    Str,
+    LParen,
+    RParen,
+    LBrace,
+    RBrace,
+    LBracket,
+    RBracket,
+    Comma,
+    Semi,
+    Colon,
+    Question,
+    At,
+    Assign,
+    Plus,
+    Minus,
+    Star,
+    Slash,
+    Percent,
+    Not,
+    Tilde,
+    And,
+    Or,
+    Caret,
+    AndAnd,
+    OrOr,
+    Lt,
+    Gt,
+    Le,
+    Ge,
+    EqEq,
+    Ne,
+    Shl,
+    Shr,
+    /// A character that begins no token.
+    BadChar,
+    /// A number that is cut short or runs into letters: `0x`, `0f3F`, `12ab`.
+    BadNumber,
+    /// `"` without its end on the same line.
+    OpenString,
+    /// `/*` without `*/`.
+    OpenComment,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token {
+    pub kind: Kind,
+    pub span: Span,
+}
+
+/// Name characters after the first: letters, digits, `_` and `$`.
+fn is_name(byte: u8) -> bool {
+    const TABLE: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut i = 0;
+        while i < 256 {
+            let b = i as u8;
+            table[i] = b.is_ascii_alphanumeric() || b == b'_' || b == b'$';
+            i += 1;
+        }
+        table
+    };
+    TABLE[byte as usize]
+}
+
+/// A cursor over the text; a copy of it is a place to come back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Lexer<'s> {
+    source: &'s str,
+    at: usize,
+}
+
+impl<'s> Lexer<'s> {
+    /// The text must be shorter than 4 GiB: places are 32 bits.
+    pub fn new(source: &'s str) -> Lexer<'s> {
+        Lexer { source, at: 0 }
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        // 0 stands for the end; a real NUL begins no token either.
+        self.source.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    /// First place at or after `at` whose byte is not a name character.
+    fn name_end(&self, mut at: usize) -> usize {
+        while is_name(self.byte(at)) {
+            at += 1;
+        }
+        at
+    }
+
+    /// Skips blanks and comments; the start of a comment that never ends is an error token.
+    fn skip_blank(&mut self) -> Option<Token> {
+        loop {
+            match self.byte(self.at) {
+                b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'/' if self.byte(self.at + 1) == b'/' => self.skip_line(),
+                b'/' if self.byte(self.at + 1) == b'*' => {
+                    let start = self.at;
+                    match self.source[start + 2..].find("*/") {
+                        Some(length) => self.at = start + 2 + length + 2,
+                        None => {
+                            self.at = self.source.len();
+                            return Some(Token {
+                                kind: Kind::OpenComment,
+                                span: Span::new(start, start + 2),
+                            });
+                        }
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Goes back to the start of a token that it has given.
+    pub fn rewind(&mut self, at: u32) {
+        self.at = at as usize;
+    }
+
+    /// Moves to the end of the line.
+    pub fn skip_line(&mut self) {
+        let rest = &self.source.as_bytes()[self.at..];
+        self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+    }
+
+    pub fn next_token(&mut self) -> Token {
+        if let Some(error) = self.skip_blank() {
+            return error;
+        }
+        let start = self.at;
+        if start >= self.source.len() {
+            return Token { kind: Kind::Eof, span: Span::new(start, start) };
+        }
+        let (kind, end) = self.scan(start);
+        self.at = end;
+        Token { kind, span: Span::new(start, end) }
+    }
+
+    fn scan(&self, start: usize) -> (Kind, usize) {
+        let next = self.byte(start + 1);
+        let one = |kind| (kind, start + 1);
+        let two = |second: u8, kind, otherwise| {
+            if next == second { (kind, start + 2) } else { (otherwise, start + 1) }
+        };
+        match self.byte(start) {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => (Kind::Ident, self.name_end(start + 1)),
+            b'%' if is_name(next) => (Kind::Ident, self.name_end(start + 1)),
+            b'%' => one(Kind::Percent),
+            b'0'..=b'9' => self.number(start),
+            b'.' => self.word_or_fraction(start),
+            b'"' => self.string(start),
+            b'(' => one(Kind::LParen),
+            b')' => one(Kind::RParen),
+            b'{' => one(Kind::LBrace),
+            b'}' => one(Kind::RBrace),
+            b'[' => one(Kind::LBracket),
+            b']' => one(Kind::RBracket),
+            b',' => one(Kind::Comma),
+            b';' => one(Kind::Semi),
+            b':' => one(Kind::Colon),
+            b'?' => one(Kind::Question),
+            b'@' => one(Kind::At),
+            b'+' => one(Kind::Plus),
+            b'-' => one(Kind::Minus),
+            b'*' => one(Kind::Star),
+            b'/' => one(Kind::Slash),
+            b'~' => one(Kind::Tilde),
+            b'^' => one(Kind::Caret),
+            b'=' => two(b'=', Kind::EqEq, Kind::Assign),
+            b'!' => two(b'=', Kind::Ne, Kind::Not),
+            b'&' => two(b'&', Kind::AndAnd, Kind::And),
+            b'|' => two(b'|', Kind::OrOr, Kind::Or),
+            b'<' if next == b'=' => (Kind::Le, start + 2),
+            b'<' => two(b'<', Kind::Shl, Kind::Lt),
+            b'>' if next == b'=' => (Kind::Ge, start + 2),
+            b'>' => two(b'>', Kind::Shr, Kind::Gt),
+            _ => {
+                // A whole character, so that places stay on character boundaries.
+                let width = self.source[start..].chars().next().map_or(1, char::len_utf8);
+                (Kind::BadChar, start + width)
+            }
+        }
+    }
+
+    fn string(&self, start: usize) -> (Kind, usize) {
+        let mut at = start + 1;
+        loop {
+            match self.byte(at) {
+                b'"' => return (Kind::Str, at + 1),
+                b'\\' if at + 1 < self.source.len() && self.byte(at + 1).is_ascii() => at += 2,
+                b'\n' => return (Kind::OpenString, at),
+                _ if at >= self.source.len() => return (Kind::OpenString, self.source.len()),
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// `.name`, with `::name` parts; or a number such as `.5`, when digits and nothing else follow the dot.
+    fn word_or_fraction(&self, start: usize) -> (Kind, usize) {
+        let mut end = self.name_end(start + 1);
+        if end == start + 1 {
+            return (Kind::BadChar, end);
+        }
+        if self.byte(start + 1).is_ascii_digit() {
+            if let Some(end) = self.fraction(start) {
+                return (Kind::Float, end);
+            }
+        }
+        while self.byte(end) == b':' && self.byte(end + 1) == b':' && is_name(self.byte(end + 2)) {
+            end = self.name_end(end + 3);
+        }
+        (Kind::Word, end)
+    }
+
+    /// The end of `.digits[e[+-]digits]` at `dot`, when no name character follows it.
+    fn fraction(&self, dot: usize) -> Option<usize> {
+        let mut at = self.digits_end(dot + 1);
+        if matches!(self.byte(at), b'e' | b'E') {
+            let sign = usize::from(matches!(self.byte(at + 1), b'+' | b'-'));
+            let end = self.digits_end(at + 1 + sign);
+            if end > at + 1 + sign {
+                at = end;
+            }
+        }
+        (!is_name(self.byte(at))).then_some(at)
+    }
+
+    fn digits_end(&self, mut at: usize) -> usize {
+        while self.byte(at).is_ascii_digit() {
+            at += 1;
+        }
+        at
+    }
+
+    fn number(&self, start: usize) -> (Kind, usize) {
+        let end = self.name_end(start);
+        let text = &self.source.as_bytes()[start..end];
+        let hex = |digits: usize| {
+            text.len() == digits + 2 && text[2..].iter().all(|b| b.is_ascii_hexdigit())
+        };
+        match text {
+            [b'0', b'f' | b'F', ..] if hex(8) => return (Kind::F32Bits, end),
+            [b'0', b'd' | b'D', ..] if hex(16) => return (Kind::F64Bits, end),
+            _ => {}
+        }
+        let digits = self.digits_end(start);
+        match self.byte(digits) {
+            b'.' if !is_name(self.byte(digits + 1)) => return (Kind::Float, digits + 1),
+            b'.' => {
+                return match self.fraction(digits) {
+                    Some(end) => (Kind::Float, end),
+                    None => (Kind::BadNumber, self.name_end(digits + 1)),
+                };
+            }
+            b'e' | b'E' => {
+                let sign = usize::from(matches!(self.byte(digits + 1), b'+' | b'-'));
+                let exponent = self.digits_end(digits + 1 + sign);
+                if exponent > digits + 1 + sign && !is_name(self.byte(exponent)) {
+                    return (Kind::Float, exponent);
+                }
+            }
+            _ => {}
+        }
+        if super::constant::parse_int(&self.source[start..end]).is_some() {
+            (Kind::Int, end)
+        } else {
+            (Kind::BadNumber, end)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(source: &str) -> Vec<(Kind, &str)> {
+        let mut lexer = Lexer::new(source);
+        let mut all = Vec::new();
+        loop {
+            let token = lexer.next_token();
+            if token.kind == Kind::Eof {
+                return all;
+            }
+            all.push((token.kind, &source[token.span.start as usize..token.span.end as usize]));
+        }
+    }
+
+    #[test]
+    fn a_modifier_keeps_its_dot_and_its_double_colons() {
+        assert_eq!(
+            kinds("ld.param::func.L2::128B.16x64b"),
+            [
+                (Kind::Ident, "ld"),
+                (Kind::Word, ".param::func"),
+                (Kind::Word, ".L2::128B"),
+                (Kind::Word, ".16x64b")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_percent_sign_begins_a_name_only_before_a_name_character() {
+        assert_eq!(
+            kinds("%r1 9 % 4"),
+            [(Kind::Ident, "%r1"), (Kind::Int, "9"), (Kind::Percent, "%"), (Kind::Int, "4")]
+        );
+    }
+
+    #[test]
+    fn numbers_of_every_form() {
+        for (text, kind) in [
+            ("0", Kind::Int),
+            ("0777", Kind::Int),
+            ("0x1fU", Kind::Int),
+            ("0b1010", Kind::Int),
+            ("4000000000U", Kind::Int),
+            ("1.5", Kind::Float),
+            ("2.", Kind::Float),
+            (".5", Kind::Float),
+            ("3e10", Kind::Float),
+            ("2.5e-3", Kind::Float),
+            ("0f3F800000", Kind::F32Bits),
+            ("0D3FF0000000000000", Kind::F64Bits),
+            ("0x", Kind::BadNumber),
+            ("0f3F80", Kind::BadNumber),
+            ("12ab", Kind::BadNumber),
+            ("08", Kind::BadNumber),
+            ("99999999999999999999", Kind::BadNumber),
+        ] {
+            assert_eq!(kinds(text), [(kind, text)]);
+        }
+    }
+
+    #[test]
+    fn comments_are_blank_and_an_open_one_is_an_error() {
+        assert_eq!(kinds("a // b ; c\n/* d\n */ e"), [(Kind::Ident, "a"), (Kind::Ident, "e")]);
+        assert_eq!(kinds("a /* b"), [(Kind::Ident, "a"), (Kind::OpenComment, "/*")]);
+    }
+
+    #[test]
+    fn a_stray_character_is_one_whole_character() {
+        assert_eq!(
+            kinds("a\u{e9}\0"),
+            [(Kind::Ident, "a"), (Kind::BadChar, "\u{e9}"), (Kind::BadChar, "\0")]
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! From text to syntax tree.
+//!
+//! - Every instruction is opcode, dot words and operands: none is a syntax error by its name.
+//! - After an error parsing goes on at the next statement, so that one run reports several.
+//! - Nesting is bounded by [`MAX_DEPTH`]: no input can exhaust the stack, here or in what walks the tree.
+
+mod declaration;
+mod expression;
+mod module;
+mod statement;
+
+use super::ast::{Ident, Module};
+use super::diagnostics::{Diagnostic, Diagnostics};
+use super::lexer::{Kind, Lexer, Token};
+use super::types::Span;
+
+/// How deep blocks, parentheses, braces and operators may nest.
+pub const MAX_DEPTH: u32 = 200;
+
+/// An error has been reported and the construct is given up.
+struct Abort;
+
+type Parsed<T> = Result<T, Abort>;
+
+struct Parser<'s> {
+    source: &'s str,
+    lexer: Lexer<'s>,
+    /// The token that is next.
+    token: Token,
+    /// End of the token before it.
+    end: u32,
+    depth: u32,
+    diagnostics: Diagnostics,
+}
+
+/// Parses a module; the diagnostics may hold errors, then the tree is incomplete.
+pub fn parse(source: &str) -> (Module<'_>, Diagnostics) {
+    let token = Token { kind: Kind::Eof, span: Span::default() };
+    let mut parser = Parser {
+        source,
+        lexer: Lexer::new(source),
+        token,
+        end: 0,
+        depth: 0,
+        diagnostics: Diagnostics::default(),
+    };
+    parser.token = parser.lexer.next_token();
+    let module = parser.module();
+    (module, parser.diagnostics)
+}
+
+impl<'s> Parser<'s> {
+    fn text(&self, span: Span) -> &'s str {
+        self.source.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    fn at(&self, kind: Kind) -> bool {
+        self.token.kind == kind
+    }
+
+    /// Whether the next token is this dot word.
+    fn at_word(&self, word: &str) -> bool {
+        self.token.kind == Kind::Word && self.text(self.token.span) == word
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = self.token;
+        self.end = token.span.end;
+        self.token = self.lexer.next_token();
+        token
+    }
+
+    fn eat(&mut self, kind: Kind) -> bool {
+        let found = self.at(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Whether the next token follows the last one without a blank.
+    fn adjacent(&self) -> bool {
+        self.token.span.start == self.end
+    }
+
+    fn expect(&mut self, kind: Kind, what: &str) -> Parsed<Token> {
+        if self.at(kind) { Ok(self.bump()) } else { Err(self.unexpected(what)) }
+    }
+
+    fn ident(&mut self, what: &str) -> Parsed<Ident<'s>> {
+        let token = self.expect(Kind::Ident, what)?;
+        Ok(Ident { text: self.text(token.span), span: token.span })
+    }
+
+    /// A dot word without its dot.
+    fn word(&mut self, what: &str) -> Parsed<Ident<'s>> {
+        let token = self.expect(Kind::Word, what)?;
+        let span = Span { start: token.span.start + 1, end: token.span.end };
+        Ok(Ident { text: self.text(span), span })
+    }
+
+    /// An unsigned number that fits.
+    fn number(&mut self, what: &str) -> Parsed<u64> {
+        let token = self.expect(Kind::Int, what)?;
+        let value = super::constant::parse_int(self.text(token.span)).and_then(|c| c.as_i128());
+        match value.map(u64::try_from) {
+            Some(Ok(value)) => Ok(value),
+            _ => Err(self.error(token.span, "Number out of range")),
+        }
+    }
+
+    fn number32(&mut self, what: &str) -> Parsed<u32> {
+        let span = self.token.span;
+        let value = self.number(what)?;
+        u32::try_from(value).map_err(|_| self.error(span, format!("Number out of range: {value}")))
+    }
+
+    fn string(&mut self, what: &str) -> Parsed<String> {
+        let token = self.expect(Kind::Str, what)?;
+        let quoted = self.text(token.span);
+        let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or("");
+        let mut text = String::with_capacity(inner.len());
+        let mut chars = inner.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => match chars.next() {
+                    Some('n') => text.push('\n'),
+                    Some('t') => text.push('\t'),
+                    Some(other) => text.push(other),
+                    None => {}
+                },
+                c => text.push(c),
+            }
+        }
+        Ok(text)
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>) -> Abort {
+        self.diagnostics.push(Diagnostic::error(span, message));
+        Abort
+    }
+
+    /// The syntax error at the next token, in ptxas's words.
+    fn unexpected(&mut self, what: &str) -> Abort {
+        let span = self.token.span;
+        let text = self.text(span);
+        let diagnostic = match self.token.kind {
+            Kind::Eof => Diagnostic::fatal(span, "Parsing error: unexpected end of file"),
+            Kind::BadChar => {
+                let c = text.chars().next().unwrap_or('\0');
+                Diagnostic::fatal(
+                    span,
+                    format!("Parsing error: invalid character '{}'", c.escape_default()),
+                )
+            }
+            Kind::BadNumber => Diagnostic::fatal(
+                span,
+                format!("Parsing error near '{}': invalid number", short(text)),
+            ),
+            Kind::OpenString => {
+                Diagnostic::fatal(span, "Parsing error: the string has no end on its line")
+            }
+            Kind::OpenComment => Diagnostic::fatal(span, "Parsing error: the comment has no end"),
+            _ => Diagnostic::fatal(
+                span,
+                format!("Parsing error near '{}': syntax error", short(text)),
+            ),
+        };
+        self.diagnostics.push(diagnostic.note(format!("expected {what}")));
+        Abort
+    }
+
+    /// Runs `parse` one level deeper.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAX_DEPTH {
+            let message = format!("Nested too deeply: more than {MAX_DEPTH} levels");
+            return Err(self.error(self.token.span, message));
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Skips to after the next `;` at this level of braces, or to before the `}` that closes it.
+    fn recover_statement(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            match self.token.kind {
+                Kind::Eof => return,
+                Kind::RBrace if depth == 0 => return,
+                Kind::LBrace => depth += 1,
+                Kind::RBrace => depth -= 1,
+                Kind::Semi if depth == 0 => {
+                    self.bump();
+                    return;
+                }
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+}
+
+/// What a message shows of a token.
+fn short(text: &str) -> &str {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}

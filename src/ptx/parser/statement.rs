@@ -1,0 +1,354 @@
+//! Function bodies: labels, blocks, instructions and their operands.
+
+use super::expression::MULTIPLICATIVE;
+use super::{Parsed, Parser};
+use crate::ptx::ast::{Expr, Function, Ident, InlinedAt, Instruction, Operand, Statement};
+use crate::ptx::constant::{Binary, Const, Unary};
+use crate::ptx::lexer::Kind;
+use crate::ptx::types::{Linkage, Span};
+
+impl<'s> Parser<'s> {
+    /// `{ … }`
+    pub(super) fn body(&mut self) -> Parsed<Vec<Statement<'s>>> {
+        self.expect(Kind::LBrace, "'{'")?;
+        let mut statements = Vec::new();
+        while !self.at(Kind::RBrace) {
+            if self.at(Kind::Eof) {
+                return Err(self.unexpected("'}' at the end of the body"));
+            }
+            if self.statement(&mut statements).is_err() {
+                self.recover_statement();
+            }
+        }
+        self.bump();
+        Ok(statements)
+    }
+
+    fn statement(&mut self, out: &mut Vec<Statement<'s>>) -> Parsed<()> {
+        match self.token.kind {
+            Kind::Ident => {
+                let first = self.ident("an instruction")?;
+                if self.eat(Kind::Colon) {
+                    out.push(Statement::Label(first));
+                    return Ok(());
+                }
+                let instruction = self.instruction(None, first, first.span)?;
+                out.push(Statement::Instruction(instruction));
+                Ok(())
+            }
+            Kind::At => {
+                let start = self.bump().span;
+                let negated = self.eat(Kind::Not);
+                let guard = self.ident("a predicate")?;
+                let opcode = self.ident("an instruction")?;
+                let instruction = self.instruction(Some((guard, negated)), opcode, start)?;
+                out.push(Statement::Instruction(instruction));
+                Ok(())
+            }
+            Kind::LBrace => {
+                let start = self.token.span;
+                let inner = self.nested(Self::body)?;
+                out.push(Statement::Block(inner, start.to(self.last())));
+                Ok(())
+            }
+            Kind::Semi => {
+                self.bump();
+                Ok(())
+            }
+            Kind::Word => self.directive(out),
+            _ => Err(self.unexpected("an instruction, a label or a directive")),
+        }
+    }
+
+    fn directive(&mut self, out: &mut Vec<Statement<'s>>) -> Parsed<()> {
+        let span = self.token.span;
+        if self.at_declaration(span) {
+            let mut variables = Vec::new();
+            let result = self.variables(Linkage::Internal, &mut variables);
+            out.extend(variables.into_iter().map(Statement::Variable));
+            return result;
+        }
+        match self.text(span) {
+            ".loc" => {
+                let loc = self.loc()?;
+                out.push(loc);
+                Ok(())
+            }
+            ".pragma" => {
+                let (values, span) = self.pragma()?;
+                out.push(Statement::Pragma { values, span });
+                Ok(())
+            }
+            ".branchtargets" => {
+                self.bump();
+                let targets = self.names("a label")?;
+                out.push(Statement::BranchTargets(targets, span));
+                Ok(())
+            }
+            ".calltargets" => {
+                self.bump();
+                let targets = self.names("a function")?;
+                out.push(Statement::CallTargets(targets, span));
+                Ok(())
+            }
+            ".callprototype" => {
+                self.bump();
+                let prototype = self.prototype(span)?;
+                out.push(Statement::CallPrototype(prototype));
+                Ok(())
+            }
+            ".visible" | ".extern" | ".weak" | ".common" => {
+                let linkage = self.linkage();
+                let mut variables = Vec::new();
+                let result = self.variables(linkage, &mut variables);
+                out.extend(variables.into_iter().map(Statement::Variable));
+                result
+            }
+            _ => Err(self.unexpected("an instruction, a label or a directive")),
+        }
+    }
+
+    fn names(&mut self, what: &str) -> Parsed<Vec<Ident<'s>>> {
+        let mut names = vec![self.ident(what)?];
+        while self.eat(Kind::Comma) {
+            names.push(self.ident(what)?);
+        }
+        self.expect(Kind::Semi, "';'")?;
+        Ok(names)
+    }
+
+    /// After `.callprototype`: `(returns) _ (params) .noreturn;`
+    fn prototype(&mut self, start: Span) -> Parsed<Function<'s>> {
+        let returns = if self.at(Kind::LParen) { self.parameters()? } else { Vec::new() };
+        let name = self.ident("'_'")?;
+        let params = if self.at(Kind::LParen) { self.parameters()? } else { Vec::new() };
+        let mut function = Function {
+            entry: false,
+            linkage: Linkage::Internal,
+            name,
+            returns,
+            params,
+            directives: Vec::new(),
+            pragmas: Vec::new(),
+            body: None,
+            span: start,
+        };
+        self.function_directives(&mut function)?;
+        self.expect(Kind::Semi, "';'")?;
+        function.span = start.to(self.last());
+        Ok(function)
+    }
+
+    /// `.loc 1 10 3[, function_name $L[+5], inlined_at 1 10 3]`
+    pub(super) fn loc(&mut self) -> Parsed<Statement<'s>> {
+        self.bump();
+        let file = self.number32("the file's index")?;
+        let line = self.number32("a line")?;
+        let column = self.number32("a column")?;
+        let mut inlined = None;
+        if self.eat(Kind::Comma) {
+            self.keyword("function_name")?;
+            let function_name = self.ident("a label")?;
+            let offset = if self.eat(Kind::Plus) { self.number("an offset")? } else { 0 };
+            self.expect(Kind::Comma, "','")?;
+            self.keyword("inlined_at")?;
+            inlined = Some(InlinedAt {
+                function_name,
+                offset,
+                file: self.number32("the file's index")?,
+                line: self.number32("a line")?,
+                column: self.number32("a column")?,
+            });
+        }
+        Ok(Statement::Loc { file, line, column, inlined })
+    }
+
+    fn keyword(&mut self, word: &str) -> Parsed<()> {
+        if self.at(Kind::Ident) && self.text(self.token.span) == word {
+            self.bump();
+            return Ok(());
+        }
+        Err(self.unexpected(word))
+    }
+
+    /// After the first word.
+    fn instruction(
+        &mut self,
+        guard: Option<(Ident<'s>, bool)>,
+        opcode: Ident<'s>,
+        start: Span,
+    ) -> Parsed<Instruction<'s>> {
+        let mut modifiers = Vec::new();
+        loop {
+            match self.token.kind {
+                Kind::Word => modifiers.push(self.word("a modifier")?),
+                // A modifier of digits alone looks like a fraction.
+                Kind::Float if self.adjacent() && self.text(self.token.span).starts_with('.') => {
+                    let span = self.bump().span;
+                    let span = Span { start: span.start + 1, end: span.end };
+                    modifiers.push(Ident { text: self.text(span), span });
+                }
+                _ => break,
+            }
+        }
+        let mut operands = Vec::new();
+        if !self.at(Kind::Semi) {
+            let call = opcode.text == "call";
+            loop {
+                operands.push(self.operand(call)?);
+                if !self.eat(Kind::Comma) {
+                    break;
+                }
+            }
+        }
+        let semi = self.expect(Kind::Semi, "';' or ','")?;
+        let span = Span { start: start.start, end: semi.span.start };
+        Ok(Instruction { guard, opcode, modifiers, operands, span })
+    }
+
+    /// `lists`: a parenthesis begins a list of arguments, not an expression.
+    fn operand(&mut self, lists: bool) -> Parsed<Operand<'s>> {
+        let start = self.token.span;
+        match self.token.kind {
+            Kind::Ident => self.named_operand(),
+            Kind::LBrace => {
+                let items = self.operand_list(Kind::RBrace, "'}' or ','")?;
+                let vector = Operand::Vector(items, start.to(self.last()));
+                if !self.eat(Kind::Or) {
+                    return Ok(vector);
+                }
+                let second = self.simple_name()?;
+                Ok(Operand::Pair(Box::new(vector), Box::new(second)))
+            }
+            Kind::LBracket => {
+                let items = self.operand_list(Kind::RBracket, "']' or ','")?;
+                Ok(Operand::Address(items, start.to(self.last())))
+            }
+            Kind::LParen if lists => {
+                let items = self.operand_list(Kind::RParen, "')' or ','")?;
+                Ok(Operand::List(items, start.to(self.last())))
+            }
+            Kind::Not | Kind::Minus => self.prefixed_operand(),
+            _ => Ok(Operand::Expr(self.expression()?)),
+        }
+    }
+
+    fn operand_list(&mut self, close: Kind, what: &str) -> Parsed<Vec<Operand<'s>>> {
+        self.nested(|parser| {
+            parser.bump();
+            let mut items = Vec::new();
+            if parser.eat(close) {
+                return Ok(items);
+            }
+            loop {
+                items.push(parser.operand(false)?);
+                if !parser.eat(Kind::Comma) {
+                    break;
+                }
+            }
+            parser.expect(close, what)?;
+            Ok(items)
+        })
+    }
+
+    /// `!%p`, `-%r.h0`, or an expression that begins with the same sign.
+    fn prefixed_operand(&mut self) -> Parsed<Operand<'s>> {
+        let (saved, token, end) = (self.lexer, self.token, self.end);
+        let sign = self.bump();
+        if self.at(Kind::Ident) && self.text(self.token.span) != "WARP_SZ" {
+            if sign.kind == Kind::Not {
+                return Ok(Operand::Not(self.ident("a predicate")?));
+            }
+            let inner = self.named_operand()?;
+            return Ok(Operand::Negate(Box::new(inner)));
+        }
+        (self.lexer, self.token, self.end) = (saved, token, end);
+        Ok(Operand::Expr(self.expression()?))
+    }
+
+    fn named_operand(&mut self) -> Parsed<Operand<'s>> {
+        let first = self.simple_name()?;
+        if self.at(Kind::Or) {
+            if let Operand::Expr(_) = first {
+                return self.continue_expression(first);
+            }
+            self.bump();
+            let second = self.simple_name()?;
+            return Ok(Operand::Pair(Box::new(first), Box::new(second)));
+        }
+        match first {
+            Operand::Name(name) if self.at(Kind::Plus) || self.at(Kind::Minus) => self.sum(name),
+            Operand::Name(name) if self.at(Kind::LBracket) => self.index(name),
+            Operand::Name(name) if self.at(Kind::LParen) => {
+                self.bump();
+                let argument = self.expression()?;
+                self.expect(Kind::RParen, "')'")?;
+                Ok(Operand::Expr(Expr::Call(name, vec![argument])))
+            }
+            Operand::Expr(_) => self.continue_expression(first),
+            other => Ok(other),
+        }
+    }
+
+    /// A name, its element, `_`, or the constant `WARP_SZ`.
+    fn simple_name(&mut self) -> Parsed<Operand<'s>> {
+        let name = self.ident("a register or a name")?;
+        match name.text {
+            "_" => return Ok(Operand::Sink(name.span)),
+            "WARP_SZ" => return Ok(Operand::Expr(Expr::Const(Const::int(32), name.span))),
+            _ => {}
+        }
+        if self.at(Kind::Word) && self.adjacent() {
+            return Ok(Operand::Element(name, self.word("an element")?));
+        }
+        Ok(Operand::Name(name))
+    }
+
+    /// The rest of an expression whose first operand is the constant `WARP_SZ`.
+    fn continue_expression(&mut self, first: Operand<'s>) -> Parsed<Operand<'s>> {
+        let Operand::Expr(Expr::Const(_, span)) = first else { return Ok(first) };
+        // Rare: read it again as an expression from its first token.
+        self.lexer.rewind(span.start);
+        self.token = self.lexer.next_token();
+        Ok(Operand::Expr(self.expression()?))
+    }
+
+    /// `name + a - b …`
+    fn sum(&mut self, name: Ident<'s>) -> Parsed<Operand<'s>> {
+        let mut offset = Expr::Const(Const::int(0), name.span);
+        let mut levels = 0;
+        while self.at(Kind::Plus) || self.at(Kind::Minus) {
+            let minus = self.bump().kind == Kind::Minus;
+            let term = self.binary(MULTIPLICATIVE)?;
+            offset = match (offset, term) {
+                (Expr::Const(a, _), Expr::Const(b, span)) => {
+                    let op = if minus { Binary::Sub } else { Binary::Add };
+                    match a.binary(op, b) {
+                        Some(value) => Expr::Const(value, span),
+                        None => return Err(self.error(span, "Invalid constant expression")),
+                    }
+                }
+                (a, b) => {
+                    levels += 1;
+                    if levels > super::MAX_DEPTH {
+                        return Err(self.error(b.span(), "The expression is too long"));
+                    }
+                    let b = if minus { Expr::Unary(Unary::Minus, Box::new(b)) } else { b };
+                    Expr::Binary(Binary::Add, Box::new(a), Box::new(b))
+                }
+            };
+        }
+        Ok(Operand::Sum(name, offset))
+    }
+
+    /// `name[3]`
+    fn index(&mut self, name: Ident<'s>) -> Parsed<Operand<'s>> {
+        let index = self.nested(|parser| {
+            parser.bump();
+            let index = parser.operand(false)?;
+            parser.expect(Kind::RBracket, "']'")?;
+            Ok(index)
+        })?;
+        Ok(Operand::Index(name, Box::new(index), name.span.to(self.last())))
+    }
+}
