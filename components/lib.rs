@@ -13,6 +13,7 @@ pub mod operand;
 pub mod register;
 pub mod symbol;
 pub mod text;
+pub mod validate;
 
 pub use block::{Block, BlockId, Layout};
 pub use body::Body;

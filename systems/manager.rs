@@ -3,10 +3,12 @@
 //! A [`Worker`] owns one `World` and the boxed systems of all phases, initialised once for that world. Between functions the
 //! world is cleared, its allocations stay. One worker belongs to one thread; functions in parallel means several workers.
 
+use crate::analysis::cfg;
 use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
 use crate::pipeline::{self, PHASES, Phase, Status};
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
+use orias_components::validate::validate;
 use orias_components::{Body, Loc, text};
 use std::fmt::Write;
 use std::time::Instant;
@@ -195,7 +197,16 @@ impl Worker {
         if !errors.is_empty() {
             return Err(PipelineError::Phase { function: self.name(), phase, errors });
         }
-        Ok(())
+        if !self.options.verify_each {
+            return Ok(());
+        }
+        let body = Body::new(&mut self.world);
+        let sound = validate(&body).map_err(|e| e.to_string()).and_then(|()| {
+            // Before the first analysis of control flow there are no edges to be wrong.
+            let analyzed = at as u16 >= pipeline::find("AnalyzeControlFlow").map_or(0, |p| p.index);
+            if analyzed { cfg::check(&body) } else { Ok(()) }
+        });
+        sound.map_err(|message| PipelineError::Invalid { function: self.name(), phase, message })
     }
 
     fn name(&self) -> String {

@@ -51,10 +51,15 @@ struct Named {
     declared: Option<(u8, u8, Option<u8>)>,
 }
 
+struct NamedBlock {
+    id: BlockId,
+    insts: Vec<(Inst, Loc)>,
+}
+
 #[derive(Default)]
 struct Function {
-    /// In text order: id, line, instructions.
-    blocks: Vec<(BlockId, usize, Vec<(Inst, Loc)>)>,
+    /// In text order.
+    blocks: Vec<NamedBlock>,
     vregs: Vec<Option<Named>>,
     /// Where a block is named as an operand.
     targets: Vec<(BlockId, usize, usize)>,
@@ -72,16 +77,16 @@ impl Function {
             let at = c.at;
             let id = block_id(c)?;
             c.expect(":")?;
-            if self.blocks.iter().any(|(b, ..)| *b == id) {
+            if self.blocks.iter().any(|b| b.id == id) {
                 return Err(c.error_at(at, format!("{id} is already there")));
             }
-            self.blocks.push((id, c.line, Vec::new()));
+            self.blocks.push(NamedBlock { id, insts: Vec::new() });
         } else {
             let inst = self.inst(c)?;
-            let Some((_, _, insts)) = self.blocks.last_mut() else {
+            let Some(block) = self.blocks.last_mut() else {
                 return Err(c.error("an instruction stands before the first block".into()));
             };
-            insts.push(inst);
+            block.insts.push(inst);
         }
         c.space();
         if c.done() {
@@ -360,7 +365,7 @@ impl Function {
         if body.vreg_count() + body.block_count() + body.inst_count() > 0 {
             return Err(no_place("the body is not empty"));
         }
-        let known = |id: &BlockId| self.blocks.iter().any(|(b, ..)| b == id);
+        let known = |id: &BlockId| self.blocks.iter().any(|b| b.id == *id);
         if let Some((id, line, at)) = self.targets.iter().find(|(id, ..)| !known(id)) {
             let (line, column) = (*line, *at + 1);
             return Err(TextError { line, column, message: format!("there is no {id}") });
@@ -373,9 +378,9 @@ impl Function {
                 body.vreg_mut(id).assigned = assigned;
             }
         }
-        let count = self.blocks.iter().map(|(b, ..)| b.0 + 1).max().unwrap_or(0);
+        let count = self.blocks.iter().map(|b| b.id.0 + 1).max().unwrap_or(0);
         let mut present = vec![false; count as usize];
-        self.blocks.iter().for_each(|(b, ..)| present[b.0 as usize] = true);
+        self.blocks.iter().for_each(|b| present[b.id.0 as usize] = true);
         for here in present {
             if here {
                 body.new_detached_block();
@@ -383,8 +388,8 @@ impl Function {
                 body.world.resource_mut::<Ids>().blocks.push(None);
             }
         }
-        body.set_layout(self.blocks.iter().map(|(b, ..)| *b).collect());
-        for (id, _, insts) in self.blocks {
+        body.set_layout(self.blocks.iter().map(|b| b.id).collect());
+        for NamedBlock { id, insts } in self.blocks {
             for (inst, loc) in insts {
                 body.push(id, inst, loc);
             }

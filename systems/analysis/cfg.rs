@@ -5,7 +5,7 @@
 //! `preds` up to date with [`update`].
 
 use bevy_ecs::world::World;
-use orias_components::{Block, BlockId, Body, Inst, Opcode, Operand};
+use orias_components::{Block, BlockId, Body, Inst, InstId, Opcode, Operand};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
@@ -44,29 +44,62 @@ pub fn falls_through(body: &Body<'_>, block: &Block) -> bool {
     block.insts.last().is_none_or(|last| !ends_flow(body.inst(*last)))
 }
 
-/// Recomputes `succs` and `preds` of the blocks in the layout. Targets come first, in text order, then the block that
-/// control falls through to; each block once.
+/// The blocks that may follow the block at a place in the layout, each once: targets first, in text order, then the block
+/// that control falls through to.
+pub fn successors(body: &Body<'_>, at: usize) -> Vec<BlockId> {
+    let layout = body.layout();
+    let block = body.block(layout[at]);
+    let mut succs: Vec<BlockId> = Vec::new();
+    // Branches stand at the end only: the walk stops at the first instruction that is none.
+    let is_branch = |i: &&InstId| body.inst(**i).op.is_branch();
+    let count = block.insts.iter().rev().take_while(is_branch).count();
+    for inst in &block.insts[block.insts.len() - count..] {
+        for target in targets(body.inst(*inst)) {
+            if !succs.contains(&target) {
+                succs.push(target);
+            }
+        }
+    }
+    if falls_through(body, block)
+        && let Some(next) = layout.get(at + 1)
+        && !succs.contains(next)
+    {
+        succs.push(*next);
+    }
+    succs
+}
+
+/// Whether the edges that the blocks hold are those that follow from their instructions.
+///
+/// # Errors
+/// The first block whose edges are stale, in words.
+pub fn check(body: &Body<'_>) -> Result<(), String> {
+    let mut preds = vec![Vec::new(); body.block_count()];
+    for (at, id) in body.layout().iter().enumerate() {
+        let succs = successors(body, at);
+        let held = &body.block(*id).succs;
+        if *held != succs {
+            return Err(format!("{id}: its successors are {succs:?}, it holds {held:?}"));
+        }
+        succs.iter().for_each(|s| preds[s.0 as usize].push(*id));
+    }
+    for id in body.layout() {
+        let (held, preds) = (&body.block(*id).preds, &preds[id.0 as usize]);
+        if held != preds {
+            return Err(format!("{id}: its predecessors are {preds:?}, it holds {held:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Recomputes `succs` and `preds` of the blocks in the layout.
 pub fn update(body: &mut Body<'_>) {
     let layout = body.layout().to_vec();
     for id in &layout {
         body.block_mut(*id).preds.clear();
     }
     for (at, id) in layout.iter().enumerate() {
-        let block = body.block(*id);
-        let mut succs: Vec<BlockId> = Vec::new();
-        // Branches stand at the end only: the walk stops at the first instruction that is none.
-        for inst in block.insts.iter().rev().map(|i| body.inst(*i)).take_while(|i| i.op.is_branch())
-        {
-            let found: SmallVec<[BlockId; 2]> =
-                targets(inst).filter(|t| !succs.contains(t)).collect();
-            succs.splice(0..0, found);
-        }
-        if falls_through(body, block)
-            && let Some(next) = layout.get(at + 1)
-            && !succs.contains(next)
-        {
-            succs.push(*next);
-        }
+        let succs = successors(body, at);
         for succ in &succs {
             // A target outside the layout is the validator's matter.
             if body.block_entity(*succ).is_some() {

@@ -1,0 +1,284 @@
+//! The validator: what must be true of a body between any two phases, whatever the target.
+//!
+//! What holds for a body that it accepts:
+//! * The layout names each block once and no block is outside it; each instruction stands in one place.
+//! * Branches stand at the end of their block: one of any kind, or guarded ones before the last; none follows one that is
+//!   always taken. The last block does not run off the end. Targets are blocks of the layout.
+//! * An operand that names a virtual register names its file, and cells that it has. Destinations are registers, without
+//!   a negation. A guard is a predicate.
+//! * Every cell of a virtual register that is read is written somewhere. (A value read before it is written on some path is
+//!   PTX's undefined value and no fault of the IR.)
+
+use crate::block::BlockId;
+use crate::body::Body;
+use crate::inst::{Inst, InstId};
+use crate::opcode::Opcode;
+use crate::operand::{Operand, RegFlags, RegUse};
+use crate::register::RegFile;
+
+/// What is wrong with a body, in words that name the place.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct Invalid {
+    /// `BB3, instruction 2, %R1 = MOV %R7, 0xf`
+    pub place: String,
+    pub message: String,
+}
+
+/// Checks a body.
+///
+/// # Errors
+/// The first thing that does not hold.
+pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
+    layout(body)?;
+    let mut seen = vec![false; body.inst_count()];
+    for (at, id) in body.layout().iter().enumerate() {
+        let insts = &body.block(*id).insts;
+        for (n, inst) in insts.iter().enumerate() {
+            let fail = |message: String| Err(at_inst(body, *id, n, *inst, message));
+            if body.inst_entity(*inst).is_none() {
+                return fail("the instruction was removed".into());
+            }
+            if std::mem::replace(&mut seen[inst.0 as usize], true) {
+                return fail("the instruction stands in two places".into());
+            }
+            if let Err(message) = instruction(body, body.inst(*inst)) {
+                return fail(message);
+            }
+            let before_last = n + 1 < insts.len();
+            let data = body.inst(*inst);
+            if data.op.is_branch() && before_last {
+                if ends_flow(data) {
+                    return fail("an instruction follows a branch that is always taken".into());
+                }
+                let next = insts.get(n + 1).filter(|i| body.inst_entity(**i).is_some());
+                if next.is_some_and(|i| !body.inst(*i).op.is_branch()) {
+                    return fail("a branch does not stand at the end of its block".into());
+                }
+            }
+        }
+        let runs_off = insts.last().is_none_or(|last| !ends_flow(body.inst(*last)));
+        if at + 1 == body.layout().len() && runs_off {
+            let message = "control runs off the end of the last block".into();
+            return Err(Invalid { place: id.to_string(), message });
+        }
+    }
+    definitions(body)
+}
+
+fn layout(body: &Body<'_>) -> Result<(), Invalid> {
+    let fail = |id: BlockId, message: &str| {
+        Err(Invalid { place: id.to_string(), message: message.into() })
+    };
+    let mut seen = vec![false; body.block_count()];
+    for id in body.layout() {
+        if body.block_entity(*id).is_none() {
+            return fail(*id, "the layout names a block that does not exist");
+        }
+        if std::mem::replace(&mut seen[id.0 as usize], true) {
+            return fail(*id, "the layout names the block twice");
+        }
+    }
+    for (i, seen) in seen.iter().enumerate() {
+        let id = BlockId(i as u32);
+        if !seen && body.block_entity(id).is_some() {
+            return fail(id, "the block is not in the layout");
+        }
+    }
+    Ok(())
+}
+
+/// Whether control never passes the instruction: an unguarded branch whose predicate operands are all PT, and no call.
+fn ends_flow(inst: &Inst) -> bool {
+    let comes_back = matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT);
+    let always = |o: &Operand| match o {
+        Operand::Reg(r) if r.reg.file().is_predicate() => {
+            r.reg.is_zero() && !r.flags.has(RegFlags::NOT)
+        }
+        _ => true,
+    };
+    inst.op.is_branch()
+        && !comes_back
+        && inst.guard.is_always()
+        && inst.sources().iter().all(always)
+}
+
+fn instruction(body: &Body<'_>, inst: &Inst) -> Result<(), String> {
+    if inst.defs as usize > inst.operands.len() {
+        return Err(format!("{} destinations among {} operands", inst.defs, inst.operands.len()));
+    }
+    if !inst.guard.reg.file().is_predicate() {
+        return Err(format!("the guard {} is no predicate", inst.guard.reg));
+    }
+    register(body, RegUse::new(inst.guard.reg))?;
+    for operand in inst.dests() {
+        match operand {
+            Operand::Reg(r) | Operand::Part(r, _) if r.flags.without(RegFlags::REUSE).0 == 0 => {}
+            Operand::Reg(_) | Operand::Part(..) => {
+                return Err(format!("the destination {operand} has a sign"));
+            }
+            _ => return Err(format!("the destination {operand} is no register")),
+        }
+    }
+    for operand in &inst.operands {
+        let mut result = Ok(());
+        operand.for_each_reg(|r| {
+            if result.is_ok() {
+                result = register(body, r);
+            }
+        });
+        result?;
+        if let Operand::Block(target) = operand
+            && !body.layout().contains(target)
+        {
+            return Err(format!("there is no {target}"));
+        }
+    }
+    Ok(())
+}
+
+fn register(body: &Body<'_>, r: RegUse) -> Result<(), String> {
+    if r.count == 0 {
+        return Err(format!("{} with no cell", r.reg));
+    }
+    if let Some(n) = r.reg.phys_index() {
+        let limit = match r.reg.file() {
+            RegFile::R | RegFile::UR => 256,
+            RegFile::P | RegFile::UP => 8,
+            RegFile::B => 16,
+        };
+        return if n + u32::from(r.cell) + u32::from(r.count) <= limit {
+            Ok(())
+        } else {
+            Err(format!("{r} is past the end of its file"))
+        };
+    }
+    let Some(id) = r.reg.vreg() else { return Ok(()) };
+    if id.0 as usize >= body.vreg_count() {
+        return Err(format!("there is no register {}", r.reg));
+    }
+    let v = body.vreg(id);
+    if v.file != r.reg.file() {
+        return Err(format!("{} is of file {}", r.reg, v.file.prefix()));
+    }
+    // A constant's handle is two cells of UR whatever its operand says, so the sum may pass 255.
+    if u16::from(r.cell) + u16::from(r.count) > u16::from(v.cells) {
+        return Err(format!("{r} names cells that the register does not have: it has {}", v.cells));
+    }
+    Ok(())
+}
+
+/// Every cell of a virtual register that is read is written somewhere.
+fn definitions(body: &Body<'_>) -> Result<(), Invalid> {
+    let mut first = Vec::with_capacity(body.vreg_count() + 1);
+    let mut cells = 0usize;
+    for id in 0..body.vreg_count() {
+        first.push(cells);
+        cells += usize::from(body.vreg(crate::VRegId(id as u32)).cells);
+    }
+    let range = |r: RegUse| {
+        let start = r.reg.vreg().map_or(0, |v| first[v.0 as usize]) + usize::from(r.cell);
+        if r.reg.vreg().is_some() { start..start + usize::from(r.count) } else { 0..0 }
+    };
+    let mut written = vec![false; cells];
+    for id in body.layout() {
+        for inst in &body.block(*id).insts {
+            body.inst(*inst).for_each_def(|r| written[range(r)].fill(true));
+        }
+    }
+    for id in body.layout() {
+        for (n, inst) in body.block(*id).insts.iter().enumerate() {
+            let mut bad = None;
+            body.inst(*inst).for_each_use(|r| {
+                if written[range(r)].contains(&false) {
+                    bad = bad.or(Some(r));
+                }
+            });
+            if let Some(r) = bad {
+                let message = format!("{r} is read and never written");
+                return Err(at_inst(body, *id, n, *inst, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn at_inst(body: &Body<'_>, block: BlockId, n: usize, inst: InstId, message: String) -> Invalid {
+    let text = body.inst_entity(inst).map(|_| body.inst(inst).to_string()).unwrap_or_default();
+    Invalid { place: format!("{block}, instruction {n}, {text}"), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+    use bevy_ecs::world::World;
+
+    fn check(text: &str) -> Result<(), String> {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        text::parse(text, &mut body).expect("the test's text is Ori");
+        validate(&body).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_sound_body_passes() {
+        let text = "
+            BB0:
+              %R0 = MOV 0x1, 0xf
+              %R1:2, PT = IMAD.WIDE %R0, %R0, RZ
+              @P0 BRA PT, BB0
+              BRA PT, BB1
+            BB1:
+              %P2, PT = ISETP.LT.AND %R1[1], RZ, PT
+              @%P2 EXIT PT
+            BB2:
+              EXIT PT";
+        assert_eq!(check(text), Ok(()));
+    }
+
+    #[test]
+    fn each_fault_is_named_with_its_place() {
+        let cases = [
+            (
+                "BB0:\n EXIT PT\n %R0 = MOV RZ, 0xf",
+                "instruction 0, EXIT PT: an instruction follows a branch that is always taken",
+            ),
+            (
+                "BB0:\n @P0 BRA PT, BB0\n %R0 = MOV RZ, 0xf\n EXIT PT",
+                "a branch does not stand at the end of its block",
+            ),
+            ("BB0:\n %R0 = MOV RZ, 0xf", "BB0: control runs off the end of the last block"),
+            ("BB0:\n @P0 EXIT PT", "BB0: control runs off the end of the last block"),
+            ("BB0:\n %R0 = MOV %R1, 0xf\n EXIT PT", "%R1 is read and never written"),
+            (
+                "BB0:\n %R0 = MOV RZ, 0xf\n %R1 = MOV %R0[1], 0xf\n EXIT PT",
+                "%R0[1] is read and never written",
+            ),
+            ("BB0:\n 0x5 = MOV RZ, 0xf\n EXIT PT", "the destination 0x5 is no register"),
+            ("BB0:\n -%R0 = MOV RZ, 0xf\n EXIT PT", "the destination -%R0 has a sign"),
+            ("BB0:\n P9 = PLOP3.LUT\n EXIT PT", "P9 is past the end of its file"),
+            (
+                "vreg %R0:1 align 1\nBB0:\n %R0:2 = MOV RZ, 0xf\n EXIT PT",
+                "names cells that the register does not have: it has 1",
+            ),
+        ];
+        for (text, message) in cases {
+            let error = check(text).expect_err(text);
+            assert!(error.contains(message), "{text}\n gives\n{error}");
+        }
+    }
+
+    #[test]
+    fn a_block_outside_the_layout_is_a_fault() {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        text::parse("BB0:\n EXIT PT", &mut body).expect("Ori");
+        let block = body.new_detached_block();
+        let error = validate(&body).expect_err("not placed");
+        assert_eq!(error.to_string(), "BB1: the block is not in the layout");
+        body.set_layout(vec![BlockId(0), block, BlockId(0)]);
+        let error = validate(&body).expect_err("placed twice");
+        assert_eq!(error.to_string(), "BB0: the layout names the block twice");
+    }
+}
