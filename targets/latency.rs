@@ -5,7 +5,7 @@
 //! anywhere in the kernel corpus at -O1 and -O3 between such a pair, and our value is that or more. Where pairs of a class
 //! were seen only far apart, the value is that of the slowest pair that was seen close.
 
-use orias_components::RegFile;
+use orias_components::{Opcode, RegFile};
 
 /// When an instruction reads its sources and when its results are there, as far as scheduling needs to know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -94,6 +94,19 @@ pub fn read_after_write(producer: Class, file: RegFile, consumer: Class) -> u8 {
 /// the corpus ptxas often leaves fewer (results of one pipe arrive in order).
 pub fn write_after_write(producer: Class, file: RegFile, consumer: Class) -> u8 {
     read_after_write(producer, file, consumer)
+}
+
+/// The smallest stall that ptxas puts on an instruction of this kind, whatever follows it; 1 for most.
+pub fn least_stall(op: Opcode) -> u8 {
+    use Opcode::*;
+    match op {
+        // Seen: BSYNC 5 (558), EXIT 5 (646), BRA 5 (1448), BREAK 5 (67), WARPSYNC 5 (47), CALL 5 (106), RET 5 (33).
+        BSYNC | EXIT | BRA | BRX | BRXU | BREAK | WARPSYNC | CALL | RET | YIELD | BMOV => 5,
+        // Seen: MEMBAR 6 (22), BAR 1 (238) and 6 (241).
+        MEMBAR | BAR | ENDCOLLECTIVE => 6,
+        DEPBAR => 4,
+        _ => 1,
+    }
 }
 
 #[cfg(test)]
