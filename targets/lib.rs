@@ -1,19 +1,29 @@
 //! What each SM is: the instruction table, encoder, decoder, disassembler, and the SASS simulator.
+//!
+//! The table is text, one row a form, in `tables/`; the build script turns it into static [`Form`]s, and everything that
+//! knows about instructions (encoder, decoder, text, operand legality, scheduling class) reads those.
 
 pub mod approx;
+mod decode;
+mod encode;
+mod float_text;
+pub mod form;
 pub mod latency;
 pub mod memory;
+mod target;
+pub mod text;
 
-/// One SM: its tables and limits.
-#[derive(Debug)]
-pub struct Target {
-    /// `sm_90a`
-    pub name: &'static str,
-}
+pub use decode::DecodeError;
+pub use encode::{EncodeError, kind_code};
+pub use form::{Form, Slot, SlotKind};
+pub use target::{Table, Target, is_immediate, target};
 
-static TARGETS: [Target; 2] = [Target { name: "sm_90a" }, Target { name: "sm_90" }];
-
-/// The target with this name.
-pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().find(|t| t.name == name)
+/// The statics that the build script wrote.
+mod generated {
+    pub mod sm90 {
+        use crate::form::*;
+        use crate::latency::Class;
+        use orias_components::{Mod, Opcode, RegFile};
+        include!(concat!(env!("OUT_DIR"), "/sm90.rs"));
+    }
 }

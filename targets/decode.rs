@@ -1,0 +1,201 @@
+//! Words to instructions: the inverse of the encoder, from the same rows.
+
+use crate::form::{Bits, Cells, FlagBits, Form, ModField, SlotKind};
+use crate::target::Target;
+use orias_components::{
+    ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
+};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+/// A word that no row explains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum DecodeError {
+    #[error("at {pc:#x}: no instruction has the opcode bits {number:#05x} (word {word:#034x})")]
+    Opcode { pc: u64, number: u16, word: u128 },
+    #[error("at {pc:#x}: bits {unexpected:#x} of word {word:#034x} fit no form of {op}")]
+    Bits { pc: u64, op: &'static str, unexpected: u128, word: u128 },
+}
+
+/// Where the control fields begin.
+const CONTROL: u32 = 105;
+
+pub(crate) fn decode(target: &Target, word: u128, pc: u64) -> Result<Inst, DecodeError> {
+    let number = (word & 0xfff) as u16;
+    let mut nearest: Option<(&Form, u128)> = None;
+    for form in target.table.numbered(number) {
+        let wrong = (word ^ form.fixed) & form.fixed_mask;
+        if wrong == 0
+            && let Some(inst) = decode_form(target, form, word, pc)
+        {
+            return Ok(inst);
+        }
+        if nearest.is_none_or(|(_, w)| wrong.count_ones() < w.count_ones()) {
+            nearest = Some((form, wrong));
+        }
+    }
+    Err(match nearest {
+        Some((form, unexpected)) => DecodeError::Bits { pc, op: form.op.name(), unexpected, word },
+        None => DecodeError::Opcode { pc, number, word },
+    })
+}
+
+fn decode_form(target: &Target, form: &'static Form, word: u128, pc: u64) -> Option<Inst> {
+    let mut mods = Mods::default();
+    let mut cells = [1u8; 12];
+    for (i, field) in form.mods.iter().enumerate() {
+        let value = field.bits.get(word) as u16;
+        let option = field.options.iter().find(|o| o.value == value)?;
+        cells[i] = option.cells;
+        for m in option.words {
+            if !mods.push(*m) {
+                return None;
+            }
+        }
+    }
+    let mut operands = SmallVec::new();
+    for slot in form.slots {
+        let count = match slot.cells {
+            Cells::Fixed(n) => n,
+            Cells::Field(i) => cells[i as usize],
+        };
+        operands.push(operand(target, &slot.kind, count, word, pc)?);
+    }
+    let c = (word >> CONTROL) as u64;
+    let scoreboard = |n: u64| if n == 6 { None } else { Some(n as u8) };
+    let control = Control {
+        stall: (c & 15) as u8,
+        yield_: c >> 4 & 1 != 0,
+        write_sb: scoreboard(c >> 5 & 7)?,
+        read_sb: scoreboard(c >> 8 & 7)?,
+        wait: (c >> 11 & 63) as u8,
+    };
+    let guard = Guard {
+        reg: register(target, form.guard, (word >> 12) as u64 & 7)?,
+        negated: word >> 15 & 1 != 0,
+    };
+    // A guard that always holds has one name, whatever the file.
+    let guard = if guard.reg.is_zero() && !guard.negated { Guard::ALWAYS } else { guard };
+    Some(Inst { op: form.op, defs: form.defs, control, guard, mods, operands })
+}
+
+fn register(target: &Target, file: RegFile, index: u64) -> Option<Reg> {
+    let size = target.file_size(file) as u64;
+    match index {
+        i if i < size => Some(Reg::phys(file, i as u32)),
+        i if i == size => Some(Reg::zero(file)),
+        _ => None,
+    }
+}
+
+fn flags(places: &FlagBits, word: u128) -> RegFlags {
+    [
+        (RegFlags::NEG, places.neg),
+        (RegFlags::ABS, places.abs),
+        (RegFlags::NOT, places.not),
+        (RegFlags::REUSE, places.reuse),
+    ]
+    .iter()
+    .filter(|(_, bit)| *bit != 0 && word >> bit & 1 != 0)
+    .fold(RegFlags::NONE, |f, (flag, _)| f.with(*flag))
+}
+
+fn reg_use(target: &Target, file: RegFile, bits: &Bits, count: u8, word: u128) -> Option<RegUse> {
+    let index = bits.get(word);
+    let reg = register(target, file, index)?;
+    let size = target.file_size(file) as u64;
+    if !reg.is_zero()
+        && count > 1
+        && (!index.is_multiple_of(count as u64) || index + count as u64 > size)
+    {
+        return None;
+    }
+    Some(RegUse::wide(reg, count))
+}
+
+/// The one word of an operand's modifier field, and its cells.
+fn one_word(field: &ModField, word: u128) -> Option<(Mod, u8)> {
+    let value = field.bits.get(word) as u16;
+    let option = field.options.iter().find(|o| o.value == value)?;
+    Some((option.words.first().copied().unwrap_or(Mod::NONE), option.cells))
+}
+
+fn sign_extend(value: u64, width: u32) -> u64 {
+    if width == 0 || width >= 64 {
+        return value;
+    }
+    ((value << (64 - width)) as i64 >> (64 - width)) as u64
+}
+
+fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> Option<Operand> {
+    Some(match kind {
+        SlotKind::Reg { file, bits, flags: places } => {
+            let mut r = reg_use(target, *file, bits, count, word)?;
+            r.flags = flags(places, word);
+            Operand::Reg(r)
+        }
+        SlotKind::Part { file, bits, flags: places, part } => {
+            let mut r = reg_use(target, *file, bits, count, word)?;
+            r.flags = flags(places, word);
+            Operand::Part(r, one_word(part, word)?.0)
+        }
+        SlotKind::Imm { bits, signed, scale, .. } => {
+            let raw = bits.get(word);
+            let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
+            Operand::Imm(value.wrapping_mul(*scale as u64))
+        }
+        SlotKind::Const { offset, scale, bank, base, handle, flags: places } => {
+            let raw = offset.get(word) * *scale as u64;
+            // With a base register the offset is signed.
+            let value = if base.is_some_and(|b| b.get(word) != target.registers as u64) {
+                sign_extend(raw, offset.width() + scale.trailing_zeros()) as i64 as i32
+            } else {
+                raw as i32
+            };
+            Operand::Const(ConstRef {
+                bank: bank.map_or(0, |b| b.get(word) as u8),
+                flags: flags(places, word),
+                base: match base {
+                    Some(bits) => reg_use(target, RegFile::R, bits, 1, word)?.reg,
+                    None => Reg::RZ,
+                },
+                base_cell: 0,
+                handle: match handle {
+                    Some(bits) => reg_use(target, RegFile::UR, bits, 1, word)?.reg,
+                    None => Reg::URZ,
+                },
+                offset: value,
+            })
+        }
+        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
+            let (sel, cells) = match sel {
+                Some(field) => one_word(field, word)?,
+                None => (Mod::NONE, 1),
+            };
+            let cells = cells.max(*base_cells);
+            let uniform = match uniform {
+                Some(bits) => reg_use(target, RegFile::UR, bits, 1, word)?,
+                None => RegUse::new(Reg::URZ),
+            };
+            if *uniform_needed && uniform.reg.is_zero() {
+                return None;
+            }
+            Operand::Mem(MemRef {
+                base: match base {
+                    Some(bits) => reg_use(target, RegFile::R, bits, cells, word)?,
+                    None => RegUse::new(Reg::RZ),
+                },
+                uniform,
+                offset: sign_extend(offset.get(word), offset.width()) as i32,
+                sel,
+            })
+        }
+        SlotKind::Desc { bits } => Operand::Desc(reg_use(target, RegFile::UR, bits, 2, word)?),
+        SlotKind::Special { bits } => Operand::Special(bits.get(word) as u8),
+        SlotKind::Target { bits, scale, relative } => {
+            let raw = sign_extend(bits.get(word), bits.width()).wrapping_mul(*scale as u64);
+            let from = if *relative { pc.wrapping_add(target.instruction_bytes) } else { 0 };
+            Operand::Addr(raw.wrapping_add(from))
+        }
+    })
+}

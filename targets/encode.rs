@@ -1,0 +1,360 @@
+//! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every field.
+
+use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind};
+use crate::target::{Table, Target};
+use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
+use thiserror::Error;
+
+/// Why an instruction has no encoding.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum EncodeError {
+    #[error("{op} is not an instruction of this target")]
+    Opcode { op: &'static str },
+    #[error("{inst}: no form takes operands of these kinds ({kinds})")]
+    Kinds { inst: String, kinds: String },
+    #[error("{inst}: no form with these operands has these modifiers (row {row})")]
+    Modifiers { inst: String, row: &'static str },
+    #[error("{op}: operand {slot}: {what} (row {row})")]
+    Operand { op: &'static str, slot: &'static str, what: String, row: &'static str },
+    #[error("{op}: {what}")]
+    Control { op: &'static str, what: String },
+}
+
+/// A row and the value of each of its modifier fields.
+pub(crate) struct Found {
+    pub form: &'static Form,
+    /// Chosen option of each field.
+    pub options: [u8; 12],
+}
+
+/// The kind of an operand as four bits: the rows hold the same codes.
+pub fn kind_code(operand: &Operand) -> u64 {
+    match operand {
+        Operand::Reg(r) => match r.reg.file() {
+            RegFile::R => 1,
+            RegFile::UR => 2,
+            RegFile::P => 3,
+            RegFile::UP => 4,
+            RegFile::B => 5,
+        },
+        Operand::Part(..) => 6,
+        Operand::Imm(_) | Operand::Symbol { .. } => 7,
+        Operand::Const(c) if c.handle.is_zero() => 8,
+        Operand::Const(_) => 12,
+        Operand::Mem(m) if m.uniform.reg.is_zero() => 9,
+        Operand::Mem(_) => 13,
+        Operand::Special(_) => 10,
+        Operand::Block(_) | Operand::Addr(_) => 11,
+        Operand::Desc(_) => 14,
+    }
+}
+
+fn kinds(inst: &Inst) -> u64 {
+    if inst.operands.len() > 16 {
+        return u64::MAX;
+    }
+    inst.operands.iter().enumerate().fold(0, |k, (i, o)| k | kind_code(o) << (4 * i))
+}
+
+/// Matches the instruction's words with the fields, in text order. False when a word is left over or misplaced.
+fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
+    let mut at = 0;
+    for (i, field) in fields.iter().enumerate() {
+        let mut best: Option<(usize, usize)> = None;
+        for (j, option) in field.options.iter().enumerate() {
+            let n = option.words.len();
+            if best.is_none_or(|(_, len)| n > len) && mods[at..].starts_with(option.words) {
+                best = Some((j, n));
+            }
+        }
+        let Some((j, n)) = best else { return false };
+        options[i] = j as u8;
+        at += n;
+    }
+    at == mods.len()
+}
+
+/// The row for an instruction; registers need not be physical.
+pub(crate) fn find(table: &Table, inst: &Inst) -> Result<Found, EncodeError> {
+    let forms = (table.forms_of)(inst.op);
+    if forms.is_empty() {
+        return Err(EncodeError::Opcode { op: inst.op.name() });
+    }
+    let kinds = kinds(inst);
+    let mods = inst.mods.as_slice();
+    let mut kinds_fit = None;
+    let mut options = [0u8; 12];
+    for form in forms {
+        if kinds & form.kinds_mask != form.kinds {
+            continue;
+        }
+        kinds_fit = Some(form);
+        if match_mods(form.mods, mods, &mut options) {
+            return Ok(Found { form, options });
+        }
+    }
+    let text = format!("{}{}", inst.op, inst.mods);
+    Err(match kinds_fit {
+        Some(form) => EncodeError::Modifiers { inst: text, row: form.row },
+        None => EncodeError::Kinds { inst: text, kinds: kinds_text(inst) },
+    })
+}
+
+fn kinds_text(inst: &Inst) -> String {
+    let names = inst.operands.iter().map(|o| match o {
+        Operand::Reg(r) => r.reg.file().prefix(),
+        Operand::Part(..) => "part",
+        Operand::Imm(_) => "imm",
+        Operand::Symbol { .. } => "symbol",
+        Operand::Const(c) if c.handle.is_zero() => "const",
+        Operand::Const(_) => "bindless",
+        Operand::Mem(m) if m.uniform.reg.is_zero() => "mem",
+        Operand::Mem(_) => "mem+UR",
+        Operand::Special(_) => "special",
+        Operand::Block(_) | Operand::Addr(_) => "target",
+        Operand::Desc(_) => "desc",
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Encodes with physical registers and addresses; see [`Target::encode`].
+pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
+    let found = find(target.table, inst)?;
+    let form = found.form;
+    let mut word = form.fixed | encode_common(target, form, inst)?;
+    for (field, choice) in form.mods.iter().zip(found.options) {
+        word = field.bits.put(word, field.options[choice as usize].value as u64);
+    }
+    for (slot, operand) in form.slots.iter().zip(&inst.operands) {
+        let at = Place { target, form, slot, options: &found.options };
+        word = at.put(word, operand, pc).map_err(|what| EncodeError::Operand {
+            op: form.op.name(),
+            slot: slot.name,
+            what,
+            row: form.row,
+        })?;
+    }
+    Ok(word)
+}
+
+fn encode_common(target: &Target, form: &Form, inst: &Inst) -> Result<u128, EncodeError> {
+    let fail = |what: String| EncodeError::Control { op: form.op.name(), what };
+    let guard = inst.guard;
+    let always = guard.reg == Reg::PT && !guard.negated;
+    if !always && guard.reg.file() != form.guard {
+        return Err(fail(format!("guard {} is not of file {}", guard.reg, form.guard.prefix())));
+    }
+    let index =
+        register_index(target, guard.reg, form.guard).map_err(|e| fail(format!("guard: {e}")))?;
+    let c = inst.control;
+    let sb_ok = |sb: u8| sb < target.scoreboards as u8 || sb == 7;
+    if c.stall > 15 || !sb_ok(c.write_sb) || !sb_ok(c.read_sb) || c.wait >> target.scoreboards != 0
+    {
+        return Err(fail(format!("control {c:?} does not fit")));
+    }
+    let control = c.stall as u128
+        | (c.yield_ as u128) << 4
+        | (c.write_sb as u128) << 5
+        | (c.read_sb as u128) << 8
+        | (c.wait as u128) << 11;
+    Ok((index as u128) << 12 | (guard.negated as u128) << 15 | control << 105)
+}
+
+/// The field value of a register; the constant register is all ones.
+fn register_index(target: &Target, reg: Reg, file: RegFile) -> Result<u64, String> {
+    if reg.is_zero() {
+        return Ok(target.file_size(file) as u64);
+    }
+    match reg.phys_index() {
+        Some(n) if n < target.file_size(file) => Ok(n as u64),
+        Some(n) => {
+            Err(format!("{}{n} is beyond the file's {}", file.prefix(), target.file_size(file)))
+        }
+        None => Err(format!("{reg} is not allocated")),
+    }
+}
+
+struct Place<'a> {
+    target: &'a Target,
+    form: &'static Form,
+    slot: &'static Slot,
+    options: &'a [u8; 12],
+}
+
+impl Place<'_> {
+    fn cells(&self) -> u8 {
+        match self.slot.cells {
+            Cells::Fixed(n) => n,
+            Cells::Field(i) => {
+                let field = &self.form.mods[i as usize];
+                field.options[self.options[i as usize] as usize].cells
+            }
+        }
+    }
+
+    fn reg(
+        &self,
+        word: u128,
+        bits: &Bits,
+        file: RegFile,
+        r: &RegUse,
+        cells: u8,
+    ) -> Result<u128, String> {
+        if r.reg.file() != file {
+            return Err(format!("{} is not of file {}", r.reg, file.prefix()));
+        }
+        let index = register_index(self.target, r.reg, file)?;
+        if !r.reg.is_zero() && cells > 1 {
+            if !index.is_multiple_of(cells as u64) {
+                return Err(format!("{} is not aligned to {cells} registers", r.reg));
+            }
+            if index + cells as u64 > self.target.file_size(file) as u64 {
+                return Err(format!("{} and the {cells} cells reach past the file", r.reg));
+            }
+        }
+        Ok(bits.put(word, index & bits.max()))
+    }
+
+    fn flags(&self, mut word: u128, places: &FlagBits, flags: RegFlags) -> Result<u128, String> {
+        for (flag, bit, name) in [
+            (RegFlags::NEG, places.neg, "-"),
+            (RegFlags::ABS, places.abs, "||"),
+            (RegFlags::NOT, places.not, "not"),
+            (RegFlags::REUSE, places.reuse, ".reuse"),
+        ] {
+            if flags.has(flag) {
+                if bit == 0 {
+                    return Err(format!("{name} has no place here"));
+                }
+                word |= 1 << bit;
+            }
+        }
+        Ok(word)
+    }
+
+    fn put(&self, word: u128, operand: &Operand, pc: u64) -> Result<u128, String> {
+        match (&self.slot.kind, operand) {
+            (SlotKind::Reg { file, bits, flags }, Operand::Reg(r)) => {
+                let word = self.reg(word, bits, *file, r, self.cells())?;
+                self.flags(word, flags, r.flags)
+            }
+            (SlotKind::Part { file, bits, flags, part }, Operand::Part(r, m)) => {
+                let word = self.reg(word, bits, *file, r, self.cells())?;
+                let word = self.flags(word, flags, r.flags)?;
+                put_word(word, part, *m)
+            }
+            (SlotKind::Imm { bits, signed, scale, .. }, Operand::Imm(value)) => {
+                put_scaled(word, bits, *value, *scale, *signed)
+            }
+            // A relocation fills it.
+            (SlotKind::Imm { .. }, Operand::Symbol { .. }) => Ok(word),
+            (SlotKind::Const { offset, scale, bank, base, handle, flags }, Operand::Const(c)) => {
+                let mut word = word;
+                match bank {
+                    Some(bank) if c.handle.is_zero() => {
+                        if c.bank as u64 > bank.max() {
+                            return Err(format!("bank {}", c.bank));
+                        }
+                        word = bank.put(word, c.bank as u64);
+                    }
+                    _ => {}
+                }
+                if let Some(handle) = handle {
+                    word = self.reg(word, handle, RegFile::UR, &RegUse::wide(c.handle, 2), 1)?;
+                }
+                match base {
+                    Some(base) => {
+                        word = self.reg(word, base, RegFile::R, &RegUse::new(c.base), 1)?;
+                    }
+                    None if c.base.is_zero() => {}
+                    None => return Err("a base register has no place here".into()),
+                }
+                if c.offset < 0 && base.is_none() {
+                    return Err(format!("offset {}", c.offset));
+                }
+                let raw = c.offset as i64 as u64 & ((offset.max() * *scale as u64) | 0xffff);
+                word = put_scaled(word, offset, raw, *scale, false)?;
+                self.flags(word, flags, c.flags)
+            }
+            (SlotKind::Mem { base, base_cells, uniform, offset, sel, .. }, Operand::Mem(m)) => {
+                let mut word = word;
+                let mut cells = *base_cells;
+                match sel {
+                    Some(sel) => {
+                        word = put_word(word, sel, m.sel)?;
+                        let words: &[Mod] = if m.sel == Mod::NONE { &[] } else { &[m.sel] };
+                        let chosen = sel.options.iter().find(|o| o.words == words);
+                        cells = cells.max(chosen.map_or(1, |o| o.cells));
+                    }
+                    None if m.sel == Mod::NONE => {}
+                    None => return Err(format!(".{} has no place here", m.sel)),
+                }
+                match base {
+                    Some(base) => word = self.reg(word, base, RegFile::R, &m.base, cells)?,
+                    None if m.base.reg.is_zero() => {}
+                    None => return Err("a base register has no place here".into()),
+                }
+                match uniform {
+                    Some(uniform) => word = self.reg(word, uniform, RegFile::UR, &m.uniform, 1)?,
+                    None if m.uniform.reg.is_zero() => {}
+                    None => return Err("a uniform register has no place here".into()),
+                }
+                put_scaled(word, offset, m.offset as i64 as u64, 1, true)
+            }
+            (SlotKind::Desc { bits }, Operand::Desc(r)) => self.reg(word, bits, RegFile::UR, r, 2),
+            (SlotKind::Special { bits }, Operand::Special(n)) => Ok(bits.put(word, *n as u64)),
+            (SlotKind::Target { bits, scale, relative }, Operand::Addr(addr)) => {
+                let from =
+                    if *relative { pc.wrapping_add(self.target.instruction_bytes) } else { 0 };
+                put_scaled(word, bits, addr.wrapping_sub(from), *scale, true)
+            }
+            (SlotKind::Target { .. }, Operand::Block(b)) => Err(format!("{b} is not laid out")),
+            (_, other) => Err(format!("{other:?} does not fit")),
+        }
+    }
+}
+
+/// Sets a one-word modifier field of an operand.
+fn put_word(word: u128, field: &ModField, m: Mod) -> Result<u128, String> {
+    let words: &[Mod] = if m == Mod::NONE { &[] } else { &[m] };
+    match field.options.iter().find(|o| o.words == words) {
+        Some(option) => Ok(field.bits.put(word, option.value as u64)),
+        None => Err(format!(".{m} has no place here")),
+    }
+}
+
+/// Sets a number, checking scale and range. Unsigned 32-bit fields also take sign-extended values.
+fn put_scaled(
+    word: u128,
+    bits: &Bits,
+    value: u64,
+    scale: u8,
+    signed: bool,
+) -> Result<u128, String> {
+    let scale = scale as u64;
+    if !value.is_multiple_of(scale) {
+        return Err(format!("{value:#x} is not a multiple of {scale}"));
+    }
+    let width = bits.width();
+    let field = if signed || width == 32 {
+        let v = (value as i64) / scale as i64;
+        let min = if width >= 64 { i64::MIN } else { -(1i64 << (width - 1)) };
+        // 32-bit immediates are bits: both 0xffffffff and -1 name the same field.
+        let max = match width {
+            32 => u32::MAX as i64,
+            64.. => i64::MAX,
+            _ => (1i64 << (width - 1)) - 1,
+        };
+        if v < min || v > max {
+            return Err(format!("{v:#x} does not fit in {width} bits"));
+        }
+        v as u64 & bits.max()
+    } else {
+        let v = value / scale;
+        if v > bits.max() {
+            return Err(format!("{v:#x} does not fit in {width} bits"));
+        }
+        v
+    };
+    Ok(bits.put(word, field))
+}

@@ -1,0 +1,253 @@
+//! What a row of the instruction table becomes: one [`Form`] for each opcode and operand-form pair.
+//!
+//! After the build script ran, all forms of a target are `static` data; nothing is parsed or allocated at start-up.
+
+use crate::latency::Class;
+use orias_components::{Mod, Opcode, RegFile};
+
+/// A field of the 128-bit word: up to four pieces, least significant first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bits {
+    /// `(position, width)` in bits.
+    pub pieces: &'static [(u8, u8)],
+    /// The field holds the complement of the value.
+    pub inverted: bool,
+}
+
+impl Bits {
+    /// Width of the whole field in bits.
+    pub fn width(&self) -> u32 {
+        self.pieces.iter().map(|p| p.1 as u32).sum()
+    }
+
+    /// The largest value that fits.
+    pub fn max(&self) -> u64 {
+        let width = self.width();
+        if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+    }
+
+    #[inline]
+    pub fn get(&self, word: u128) -> u64 {
+        let (mut value, mut at) = (0u64, 0u32);
+        for &(pos, width) in self.pieces {
+            let piece = (word >> pos) as u64 & mask(width);
+            value |= piece << at;
+            at += width as u32;
+        }
+        if self.inverted { !value & self.max() } else { value }
+    }
+
+    /// The word with the field set; the field's bits must be zero in `word` and `value` must fit.
+    #[inline]
+    pub fn put(&self, mut word: u128, value: u64) -> u128 {
+        let mut rest = if self.inverted { !value & self.max() } else { value };
+        for &(pos, width) in self.pieces {
+            word |= ((rest & mask(width)) as u128) << pos;
+            rest = rest.checked_shr(width as u32).unwrap_or(0);
+        }
+        word
+    }
+
+    /// The bits of the word that belong to the field.
+    pub fn word_mask(&self) -> u128 {
+        self.pieces.iter().fold(0, |m, &(pos, width)| m | (mask(width) as u128) << pos)
+    }
+}
+
+const fn mask(width: u8) -> u64 {
+    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+}
+
+/// A modifier field, in the place that its word has in the text.
+#[derive(Clone, Copy, Debug)]
+pub struct ModField {
+    pub name: &'static str,
+    pub bits: Bits,
+    pub options: &'static [ModOption],
+}
+
+/// One value of a modifier field.
+#[derive(Clone, Copy, Debug)]
+pub struct ModOption {
+    pub value: u16,
+    /// Words shown, in order; none for a default that the text leaves out.
+    pub words: &'static [Mod],
+    /// Cells of the operands whose width follows this field; 1 where no operand does.
+    pub cells: u8,
+}
+
+/// Where `-`, `|x|`, `~`/`!` and the reuse hint of an operand are; 0 where it cannot have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlagBits {
+    pub neg: u8,
+    pub abs: u8,
+    pub not: u8,
+    pub reuse: u8,
+}
+
+/// Width of an operand in 32-bit cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cells {
+    Fixed(u8),
+    /// The cells of the chosen option of this modifier field (index into [`Form::mods`]).
+    Field(u8),
+}
+
+/// How immediate bits are written in text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImmStyle {
+    /// `0x1f`, `-0x1`
+    SignedHex,
+    /// `0x1f`, `0xffffffff`
+    Hex,
+    Decimal,
+    F32,
+    /// The high word of a double; the low word is zero.
+    F64High,
+    /// Two halves: `1.875, 0`.
+    F16x2,
+    /// Two bfloat16.
+    Bf16x2,
+    /// `SB0`
+    Scoreboard,
+}
+
+/// When the text leaves an operand out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hide {
+    Never,
+    /// The constant register without flags (RZ, PT …) or immediate 0.
+    Zero,
+    /// `!PT`
+    NotTrue,
+    /// Immediate of this value.
+    Value(u32),
+    /// The constant register, when the operand at this index is not its own (VOTE shows one of its two results or both).
+    ZeroUnless(u8),
+}
+
+/// What an operand slot holds and where.
+#[derive(Clone, Copy, Debug)]
+pub enum SlotKind {
+    Reg {
+        file: RegFile,
+        bits: Bits,
+        flags: FlagBits,
+    },
+    /// A register with a part selector (`R4.H0_H0`).
+    Part {
+        file: RegFile,
+        bits: Bits,
+        flags: FlagBits,
+        part: &'static ModField,
+    },
+    /// `signed`: sign-extended in the operand. The field holds the value divided by `scale`.
+    Imm {
+        bits: Bits,
+        signed: bool,
+        scale: u8,
+        style: ImmStyle,
+    },
+    /// `c[bank][base + offset]`; byte offset in units of `scale`. `handle`: uniform pair in place of the bank.
+    Const {
+        offset: Bits,
+        scale: u8,
+        bank: Option<Bits>,
+        base: Option<Bits>,
+        handle: Option<Bits>,
+        flags: FlagBits,
+    },
+    /// `[base.sel + uniform + offset]`; `base_cells` without a selector field.
+    Mem {
+        base: Option<Bits>,
+        base_cells: u8,
+        uniform: Option<Bits>,
+        /// The form is only for a uniform register that is not URZ.
+        uniform_needed: bool,
+        offset: Bits,
+        sel: Option<&'static ModField>,
+    },
+    Desc {
+        bits: Bits,
+    },
+    Special {
+        bits: Bits,
+    },
+    /// A place in the text. Relative targets count from the next instruction.
+    Target {
+        bits: Bits,
+        scale: u8,
+        relative: bool,
+    },
+}
+
+/// One operand of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub name: &'static str,
+    pub kind: SlotKind,
+    pub cells: Cells,
+    pub hide: Hide,
+    /// Text before the operand in place of `, `; used for fixed words such as `PR, `.
+    pub lead: &'static str,
+}
+
+/// A condition on an operand for an alias word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AliasTest {
+    /// The operand at this index is its file's constant register.
+    Zero(u8),
+    /// It is an immediate of this value.
+    Is(u8, u32),
+    /// It is an immediate power of two.
+    PowerOfTwo(u8),
+    /// It is a general register or an immediate.
+    RegOrImm(u8),
+}
+
+/// A word that the text shows because of operand values; it is no modifier and has no field.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    pub word: &'static str,
+    pub tests: &'static [AliasTest],
+}
+
+/// One encodable form of an instruction.
+#[derive(Debug)]
+pub struct Form {
+    pub op: Opcode,
+    /// Index in the generation's table.
+    pub index: u16,
+    /// `integer.isa:12`: where the row is.
+    pub row: &'static str,
+    /// Bits that no field owns, and their values. Guard and control bits are fields of every form.
+    pub fixed_mask: u128,
+    pub fixed: u128,
+    /// File of the guard predicate: P or UP.
+    pub guard: RegFile,
+    pub class: Class,
+    /// The result is ready at a time that only a scoreboard tells.
+    pub write_sb: bool,
+    /// Sources are read at a time that only a scoreboard tells.
+    pub read_sb: bool,
+    /// How many of the slots, from the first, are destinations.
+    pub defs: u8,
+    pub mods: &'static [ModField],
+    pub slots: &'static [Slot],
+    pub aliases: &'static [Alias],
+    /// Kinds of the operands, four bits each: see [`crate::encode::kind_code`].
+    pub kinds: u64,
+    pub kinds_mask: u64,
+    /// Seen in code that ptxas emitted; otherwise only nvdisasm vouches for it.
+    pub seen: bool,
+}
+
+impl Form {
+    pub fn slots(&self) -> &'static [Slot] {
+        self.slots
+    }
+
+    pub fn slot(&self, name: &str) -> Option<(usize, &'static Slot)> {
+        self.slots.iter().enumerate().find(|(_, s)| s.name == name)
+    }
+}

@@ -1,0 +1,741 @@
+//! Reads the rows of the instruction table. `tables/README.md` describes the notation.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// A field: pieces `(position, width)`, least significant first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bits {
+    pub pieces: Vec<(u8, u8)>,
+    pub inverted: bool,
+}
+
+impl Bits {
+    pub fn one(pos: u8, width: u8) -> Bits {
+        Bits { pieces: vec![(pos, width)], inverted: false }
+    }
+
+    pub fn word_mask(&self) -> u128 {
+        self.pieces.iter().fold(0, |m, &(p, w)| m | ((1u128 << w) - 1) << p)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct ModOption {
+    pub value: u16,
+    pub words: Vec<String>,
+    pub cells: u8,
+}
+
+#[derive(Clone, Debug)]
+pub struct ModField {
+    pub name: String,
+    pub bits: Bits,
+    pub options: Vec<ModOption>,
+}
+
+/// `-72` and so on after an operand; 0 for none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flags {
+    pub neg: u8,
+    pub abs: u8,
+    pub not: u8,
+    pub reuse: u8,
+}
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Reg {
+        file: &'static str,
+        bits: Bits,
+        flags: Flags,
+        part: Option<ModField>,
+    },
+    Imm {
+        bits: Bits,
+        signed: bool,
+        scale: u8,
+        style: &'static str,
+    },
+    Const {
+        offset: Bits,
+        scale: u8,
+        bank: Option<Bits>,
+        base: Option<Bits>,
+        handle: Option<Bits>,
+        flags: Flags,
+    },
+    Mem {
+        base: Option<Bits>,
+        base_cells: u8,
+        uniform: Option<Bits>,
+        /// The form is only for a uniform register that is not URZ.
+        uniform_needed: bool,
+        offset: Bits,
+        sel: Option<ModField>,
+    },
+    Desc {
+        bits: Bits,
+    },
+    Special {
+        bits: Bits,
+    },
+    Target {
+        bits: Bits,
+        scale: u8,
+        relative: bool,
+    },
+    /// The operand that differs between the forms of a row: a register, an immediate, a constant or a uniform register.
+    Generic {
+        style: &'static str,
+        flags: GenericFlags,
+        part: Option<ModField>,
+    },
+}
+
+/// Which of the flags an operand has whose place depends on the form.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GenericFlags {
+    pub neg: bool,
+    pub abs: bool,
+    pub not: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Cells {
+    Fixed(u8),
+    Field(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub name: String,
+    pub kind: Kind,
+    pub cells: Cells,
+    /// Rust expression of `Hide`.
+    pub hide: String,
+    pub lead: String,
+}
+
+/// One form: a row with its B and C operands decided.
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub opcode: String,
+    pub number: u16,
+    pub row: String,
+    pub class: &'static str,
+    pub write_sb: bool,
+    pub read_sb: bool,
+    pub guard: &'static str,
+    pub defs: u8,
+    pub mods: Vec<ModField>,
+    pub slots: Vec<Slot>,
+    pub fixed: u128,
+    pub aliases: Vec<(String, Vec<String>)>,
+    pub seen: bool,
+}
+
+#[derive(Default)]
+pub struct Table {
+    pub forms: Vec<Form>,
+    pub specials: Vec<(u16, String)>,
+}
+
+type Result<T> = std::result::Result<T, String>;
+
+impl Table {
+    pub fn read_folder(&mut self, folder: &Path) -> Result<()> {
+        let mut files: Vec<_> = fs::read_dir(folder)
+            .map_err(|e| format!("{}: {e}", folder.display()))?
+            .filter_map(|e| e.ok().map(|e| e.path()))
+            .filter(|p| p.extension().is_some_and(|e| e == "isa"))
+            .collect();
+        files.sort();
+        let mut new = Vec::new();
+        for file in files {
+            let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let mut sets = BTreeMap::new();
+            for (i, line) in text.lines().enumerate() {
+                let place = format!("{name}:{}", i + 1);
+                self.read_line(line, &place, &mut sets, &mut new)
+                    .map_err(|e| format!("{}/{place}: {e}", folder.display()))?;
+            }
+        }
+        let key = |f: &Form| (f.number, head_words(&f.mods));
+        self.forms.retain(|old| new.iter().all(|n| key(n) != key(old)));
+        self.forms.extend(new);
+        Ok(())
+    }
+
+    fn read_line(
+        &mut self,
+        line: &str,
+        place: &str,
+        sets: &mut BTreeMap<String, String>,
+        new: &mut Vec<Form>,
+    ) -> Result<()> {
+        let line = line.split('#').next().unwrap_or("").trim();
+        if line.is_empty() {
+            return Ok(());
+        }
+        if let Some(rest) = line.strip_prefix("set ") {
+            let (name, value) = rest.split_once('=').ok_or("set NAME = options")?;
+            sets.insert(name.trim().into(), value.trim().replace(' ', ""));
+            return Ok(());
+        }
+        if let Some(rest) = line.strip_prefix("special ") {
+            let (number, name) = rest.trim().split_once(' ').ok_or("special NUMBER NAME")?;
+            self.specials.push((number.parse().map_err(|_| "number")?, name.trim().into()));
+            return Ok(());
+        }
+        let mut sections = line.split(" ; ");
+        let head = sections.next().unwrap_or("");
+        let mut row = Row::parse_head(head, sets)?;
+        for section in sections {
+            row.parse_extra(section)?;
+        }
+        row.place = place.into();
+        row.expand(new)
+    }
+}
+
+fn head_words(mods: &[ModField]) -> Vec<String> {
+    let fixed = mods.iter().filter(|m| m.bits.pieces.is_empty());
+    fixed.flat_map(|m| m.options[0].words.iter().cloned()).collect()
+}
+
+struct Row {
+    place: String,
+    opcode: String,
+    mods: Vec<ModField>,
+    /// `010:b`
+    numbers: String,
+    class: &'static str,
+    write_sb: bool,
+    read_sb: bool,
+    defs: u8,
+    slots: Vec<Slot>,
+    consts: Vec<(Bits, u64)>,
+    aliases: Vec<(String, Vec<String>)>,
+    uniform_guard: bool,
+    seen: bool,
+}
+
+impl Row {
+    fn parse_head(head: &str, sets: &BTreeMap<String, String>) -> Result<Row> {
+        let mut words = head.split_whitespace();
+        let name = words.next().ok_or("no opcode")?;
+        let numbers = words.next().ok_or("no opcode number")?.to_string();
+        let class_word = words.next().ok_or("no class")?;
+        let (class, sb) = class_word.split_once(':').unwrap_or((class_word, ""));
+        let class = match class {
+            "alu" => "Alu",
+            "fma" => "Fma",
+            "half" => "Half",
+            "fp64" => "Fp64",
+            "plogic" => "PredicateLogic",
+            "uniform" => "Uniform",
+            "touniform" => "ToUniform",
+            "special" => "Special",
+            "variable" => "Variable",
+            "control" => "Control",
+            other => return Err(format!("class {other}")),
+        };
+        let (opcode, mods) = parse_name(name, sets)?;
+        let mut row = Row {
+            place: String::new(),
+            opcode,
+            mods,
+            numbers,
+            class,
+            write_sb: sb.contains('w'),
+            read_sb: sb.contains('r'),
+            defs: 0,
+            slots: Vec::new(),
+            consts: Vec::new(),
+            aliases: Vec::new(),
+            uniform_guard: false,
+            seen: true,
+        };
+        let mut lead = String::new();
+        for word in words {
+            if word == "<-" {
+                row.defs = row.slots.len() as u8;
+            } else if let Some(text) = word.strip_prefix('"') {
+                lead.push_str(&text.trim_end_matches('"').replace('~', " "));
+            } else {
+                let mut slot = parse_slot(word, sets)?;
+                slot.lead = std::mem::take(&mut lead);
+                row.slots.push(slot);
+            }
+        }
+        Ok(row)
+    }
+
+    fn parse_extra(&mut self, section: &str) -> Result<()> {
+        let mut words = section.split_whitespace();
+        match words.next() {
+            Some("is") => {
+                for word in words {
+                    let (bits, value) = word.split_once('=').ok_or("is BITS=VALUE")?;
+                    let value = u64::from_str_radix(value, 16).map_err(|e| e.to_string())?;
+                    self.consts.push((parse_bits(bits)?, value));
+                }
+            }
+            Some("as") => {
+                let word = words.next().ok_or("as WORD if …")?;
+                self.aliases.push((word.into(), words.map(String::from).collect()));
+            }
+            Some("guard") => self.uniform_guard = words.next() == Some("UP"),
+            Some("probed") => self.seen = false,
+            other => return Err(format!("section {other:?}")),
+        }
+        Ok(())
+    }
+
+    /// The operand forms: `010:b`, `021:1s2i3c7u` …
+    fn expand(&self, new: &mut Vec<Form>) -> Result<()> {
+        let (number, kinds) = self.numbers.split_once(':').unwrap_or((&self.numbers, ""));
+        let number = u16::from_str_radix(number, 16).map_err(|e| e.to_string())?;
+        let shapes: &[(u16, Shape)] = match kinds {
+            "" => &[(0, Shape { b: 'x', c: 'x' })],
+            // B alone varies.
+            "b" => &[
+                (1, Shape { b: 'r', c: 'r' }),
+                (4, Shape { b: 'i', c: 'r' }),
+                (5, Shape { b: 'c', c: 'r' }),
+                (6, Shape { b: 'u', c: 'r' }),
+            ],
+            // The one varying operand is a C: its immediate forms are those of C.
+            "c" => &[
+                (1, Shape { b: 'r', c: 'r' }),
+                (2, Shape { b: 'r', c: 'i' }),
+                (3, Shape { b: 'r', c: 'c' }),
+                (7, Shape { b: 'r', c: 'u' }),
+            ],
+            // FADD: as C, but a register stands where B stands.
+            "s" => &[
+                (1, Shape { b: 'x', c: 's' }),
+                (2, Shape { b: 'x', c: 'i' }),
+                (3, Shape { b: 'x', c: 'c' }),
+                (7, Shape { b: 'x', c: 'u' }),
+            ],
+            "bc" => &[
+                (1, Shape { b: 'r', c: 'r' }),
+                (4, Shape { b: 'i', c: 'r' }),
+                (5, Shape { b: 'c', c: 'r' }),
+                (6, Shape { b: 'u', c: 'r' }),
+                (2, Shape { b: 'r', c: 'i' }),
+                (3, Shape { b: 'r', c: 'c' }),
+                (7, Shape { b: 'r', c: 'u' }),
+            ],
+            // The forms of `bc` beside those of `b`.
+            "co" => &[
+                (2, Shape { b: 'r', c: 'i' }),
+                (3, Shape { b: 'r', c: 'c' }),
+                (7, Shape { b: 'r', c: 'u' }),
+            ],
+            // Uniform datapath: B is a uniform register or an immediate.
+            "ub" => &[(1, Shape { b: 'u', c: 'u' }), (4, Shape { b: 'i', c: 'u' })],
+            // Only the register and immediate forms, or register and uniform.
+            "ri" => &[(1, Shape { b: 'r', c: 'r' }), (4, Shape { b: 'i', c: 'r' })],
+            "r" => &[(1, Shape { b: 'r', c: 'r' })],
+            "i" => &[(4, Shape { b: 'i', c: 'r' })],
+            "u" => &[(6, Shape { b: 'u', c: 'r' })],
+            other => return Err(format!("operand forms {other}")),
+        };
+        for &(form, shape) in shapes {
+            new.push(self.form(number | form << 9, shape, kinds)?);
+        }
+        Ok(())
+    }
+
+    fn form(&self, number: u16, shape: Shape, kinds: &str) -> Result<Form> {
+        let mut form = Form {
+            opcode: self.opcode.clone(),
+            number,
+            row: self.place.clone(),
+            class: self.class,
+            write_sb: self.write_sb,
+            read_sb: self.read_sb,
+            guard: if self.uniform_guard { "UP" } else { "P" },
+            defs: self.defs,
+            mods: self.mods.clone(),
+            slots: self.slots.clone(),
+            fixed: number as u128,
+            aliases: self.aliases.clone(),
+            seen: self.seen,
+        };
+        // An immediate, constant or uniform C stands in B's place, and a register B then in C's.
+        let c_takes_b = matches!(shape.c, 'i' | 'c' | 'u') && kinds != "ub";
+        let mut uniform = kinds == "ub";
+        for slot in &mut form.slots {
+            let Kind::Generic { style, flags, part } = &slot.kind else { continue };
+            let is_c = slot.name.starts_with('c');
+            let letter = if is_c { shape.c } else { shape.b };
+            let at_b = if is_c { c_takes_b || letter == 's' } else { !c_takes_b };
+            let file = if kinds == "ub" { "UR" } else { "R" };
+            // Flags belong to the place, the reuse hint to the operand.
+            let (pos, neg, abs) = if at_b { (32, 63, 62) } else { (64, 75, 74) };
+            let reuse = if is_c { 124 } else { 123 };
+            let pick = |on: bool, bit: u8| if on { bit } else { 0 };
+            let flag_bits = Flags {
+                neg: pick(flags.neg, neg),
+                abs: pick(flags.abs, abs),
+                not: pick(flags.not, neg),
+                reuse: pick(file == "R", reuse),
+            };
+            slot.kind = match letter {
+                'r' | 's' => Kind::Reg {
+                    file,
+                    bits: Bits::one(pos, if file == "R" { 8 } else { 6 }),
+                    flags: flag_bits,
+                    part: part.clone(),
+                },
+                'u' => {
+                    uniform = true;
+                    Kind::Reg {
+                        file: "UR",
+                        bits: Bits::one(pos, 6),
+                        flags: Flags { reuse: 0, ..flag_bits },
+                        part: part.clone(),
+                    }
+                }
+                'i' => Kind::Imm {
+                    bits: Bits::one(32, 32),
+                    signed: *style == "SignedHex",
+                    scale: 1,
+                    style,
+                },
+                'c' => Kind::Const {
+                    offset: Bits::one(40, 14),
+                    scale: 4,
+                    bank: Some(Bits::one(54, 5)),
+                    base: None,
+                    handle: None,
+                    flags: Flags { reuse: 0, ..flag_bits },
+                },
+                other => return Err(format!("operand form {other} of {}", slot.name)),
+            };
+        }
+        if uniform {
+            form.fixed |= 1 << 91;
+        }
+        for (bits, value) in &self.consts {
+            let mut rest = *value;
+            for &(pos, width) in &bits.pieces {
+                form.fixed |= ((rest & ((1 << width) - 1)) as u128) << pos;
+                rest >>= width;
+            }
+        }
+        Ok(form)
+    }
+}
+
+/// What stands for B and C: `r`egister, `i`mmediate, `c`onstant, `u`niform register, `s`: register C in B's place.
+#[derive(Clone, Copy)]
+struct Shape {
+    b: char,
+    c: char,
+}
+
+/// `NAME.WORD{field@pos.width:opt,opt}…`
+fn parse_name(text: &str, sets: &BTreeMap<String, String>) -> Result<(String, Vec<ModField>)> {
+    let end = text.find(['.', '{']).unwrap_or(text.len());
+    let opcode = text[..end].to_string();
+    let mut rest = &text[end..];
+    let mut mods = Vec::new();
+    while !rest.is_empty() {
+        if let Some(tail) = rest.strip_prefix('{') {
+            let close = tail.find('}').ok_or("missing }")?;
+            mods.push(parse_field(&tail[..close], sets)?);
+            rest = &tail[close + 1..];
+        } else if let Some(tail) = rest.strip_prefix('.') {
+            let end = tail.find(['.', '{']).unwrap_or(tail.len());
+            let words = vec![tail[..end].to_string()];
+            mods.push(ModField {
+                name: tail[..end].into(),
+                bits: Bits::default(),
+                options: vec![ModOption { value: 0, words, cells: 1 }],
+            });
+            rest = &tail[end..];
+        } else {
+            return Err(format!("modifiers: {rest}"));
+        }
+    }
+    Ok((opcode, mods))
+}
+
+/// `name@73.3:A,B,_,5=C.D*2`
+fn parse_field(text: &str, sets: &BTreeMap<String, String>) -> Result<ModField> {
+    let (head, options) = text.split_once(':').ok_or("{BITS:options}")?;
+    let (name, bits) = head.split_once('@').unwrap_or(("", head));
+    let options = match options.strip_prefix('$') {
+        Some(set) => sets.get(set).ok_or_else(|| format!("no set {set}"))?.as_str(),
+        None => options,
+    };
+    let mut field = ModField { name: name.into(), bits: parse_bits(bits)?, options: Vec::new() };
+    let mut next = 0u16;
+    for option in options.split(',') {
+        let (value, option) = match option.split_once('=') {
+            Some((v, o)) => (v.parse().map_err(|_| format!("value {v}"))?, o),
+            None => (next, option),
+        };
+        next = value + 1;
+        if option == "^" {
+            continue;
+        }
+        let (words, cells) = option.split_once('*').unwrap_or((option, "1"));
+        let words =
+            if words == "_" { Vec::new() } else { words.split('.').map(String::from).collect() };
+        let cells = cells.parse().map_err(|_| "cells")?;
+        field.options.push(ModOption { value, words, cells });
+    }
+    Ok(field)
+}
+
+/// `73.3`, `72` (one bit), `64.3+72.5` (least significant piece first), `^64.3` (complement).
+fn parse_bits(text: &str) -> Result<Bits> {
+    let (inverted, text) = match text.strip_prefix('^') {
+        Some(t) => (true, t),
+        None => (false, text),
+    };
+    let mut pieces = Vec::new();
+    for piece in text.split('+') {
+        let (pos, width) = piece.split_once('.').unwrap_or((piece, "1"));
+        let number = |t: &str| t.parse::<u8>().map_err(|_| format!("bits {text}"));
+        pieces.push((number(pos)?, number(width)?));
+    }
+    Ok(Bits { pieces, inverted })
+}
+
+/// Takes leading digits, dots, pluses and `^`: a bit field.
+fn take_bits(text: &str) -> Result<(Bits, &str)> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || ".+^".contains(c))).unwrap_or(text.len());
+    Ok((parse_bits(&text[..end])?, &text[end..]))
+}
+
+fn parse_style(text: &str) -> Result<&'static str> {
+    Ok(match text {
+        "x" => "SignedHex",
+        "u" => "Hex",
+        "d" => "Decimal",
+        "f" => "F32",
+        "g" => "F64High",
+        "h" => "F16x2",
+        "sb" => "Scoreboard",
+        other => return Err(format!("immediate style {other}")),
+    })
+}
+
+/// `name`, `name=TYPE…` with suffixes: see `tables/README.md`.
+fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
+    let end = word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len());
+    let name = word[..end].to_string();
+    let rest = &word[end..];
+    let (spec, mut rest) = match rest.strip_prefix('=') {
+        Some(tail) => (tail, ""),
+        // The standing places of destination, A, B, C and their uniform counterparts.
+        None => match name.as_str() {
+            "d" => ("R16", rest),
+            "a" => ("R24", rest),
+            "b" | "c" => ("G", rest),
+            "ud" => ("UR16", rest),
+            "ua" => ("UR24", rest),
+            other => return Err(format!("operand {other} has no standing place")),
+        },
+    };
+    let kind_end =
+        spec.find(|c: char| c.is_ascii_digit() || "[^:{-~|!?*".contains(c)).unwrap_or(spec.len());
+    let (letters, mut tail) = spec.split_at(kind_end);
+    let mut kind = match letters {
+        "R" | "UR" | "P" | "UP" | "B" => {
+            let (mut bits, t) = take_bits(tail)?;
+            tail = t;
+            let (file, width) = match letters {
+                "R" => ("R", 8),
+                "UR" => ("UR", 6),
+                "P" => ("P", 3),
+                "UP" => ("UP", 3),
+                _ => ("B", 4),
+            };
+            if bits.pieces.len() == 1 && bits.pieces[0].1 == 1 {
+                bits.pieces[0].1 = width;
+            }
+            let reuse = match (file, bits.pieces[0].0) {
+                ("R", 24) => 122,
+                ("R", 32) => 123,
+                ("R", 64) => 124,
+                _ => 0,
+            };
+            Kind::Reg { file, bits, flags: Flags { reuse, ..Flags::default() }, part: None }
+        }
+        "G" => Kind::Generic { style: "SignedHex", flags: GenericFlags::default(), part: None },
+        "I" | "S" => {
+            let (bits, t) = take_bits(tail)?;
+            tail = t;
+            if letters == "S" {
+                Kind::Special { bits }
+            } else {
+                Kind::Imm { bits, signed: false, scale: 1, style: "Hex" }
+            }
+        }
+        "D" => {
+            let (bits, t) = take_bits(tail)?;
+            tail = t;
+            Kind::Desc { bits: Bits::one(bits.pieces[0].0, 6) }
+        }
+        "T" | "J" => {
+            let (bits, t) = take_bits(tail)?;
+            tail = t;
+            Kind::Target { bits, scale: 4, relative: letters == "T" }
+        }
+        "M" | "C" => {
+            let inner = tail.strip_prefix('[').ok_or("M[...]")?;
+            let close = inner.find(']').ok_or("missing ]")?;
+            tail = &inner[close + 1..];
+            let parts = &inner[..close];
+            if letters == "M" { parse_mem(parts, sets)? } else { parse_const(parts)? }
+        }
+        other => return Err(format!("operand type {other}")),
+    };
+    let mut slot_cells = Cells::Fixed(1);
+    let mut hide = "Hide::Never".to_string();
+    // Suffixes of a slot with a standing place come from the word, others from the type.
+    if rest.is_empty() {
+        rest = tail;
+    }
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[1..];
+        let number_end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number = rest[..number_end].parse::<u8>().ok();
+        match c {
+            '-' | '|' | '~' | '!' => {
+                rest = &rest[number_end..];
+                match &mut kind {
+                    Kind::Reg { flags, bits, .. } => {
+                        let default = match bits.pieces[0].0 {
+                            24 => 72,
+                            32 => 63,
+                            _ => 75,
+                        };
+                        let default = match c {
+                            '|' if default == 72 => 73,
+                            '|' if default == 63 => 62,
+                            '|' => 74,
+                            _ => default,
+                        };
+                        let bit = number.unwrap_or(default);
+                        match c {
+                            '-' => flags.neg = bit,
+                            '|' => flags.abs = bit,
+                            _ => flags.not = bit,
+                        }
+                    }
+                    Kind::Generic { flags, .. } => match c {
+                        '-' => flags.neg = true,
+                        '|' => flags.abs = true,
+                        _ => flags.not = true,
+                    },
+                    _ => return Err(format!("{c} on {name}")),
+                }
+            }
+            '?' => {
+                let end = rest.find(|c: char| "*:".contains(c)).unwrap_or(rest.len());
+                let (what, t) = rest.split_at(end);
+                rest = t;
+                hide = match what {
+                    "" => "Hide::Zero".into(),
+                    "!" => "Hide::NotTrue".into(),
+                    w if w.starts_with('@') => format!("Hide::ZeroUnless({})", &w[1..]),
+                    w => format!("Hide::Value({w})"),
+                };
+            }
+            '*' => {
+                let end = rest.find(|c: char| "?:".contains(c)).unwrap_or(rest.len());
+                let (what, t) = rest.split_at(end);
+                rest = t;
+                slot_cells = match what.parse::<u8>() {
+                    Ok(n) => Cells::Fixed(n),
+                    Err(_) => Cells::Field(what.into()),
+                };
+            }
+            ':' => {
+                let end = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
+                let (what, t) = rest.split_at(end);
+                rest = t;
+                let style_of = |w: &str| parse_style(w);
+                match &mut kind {
+                    Kind::Generic { style, .. } => *style = style_of(what)?,
+                    Kind::Imm { style, signed, .. } => {
+                        *style = style_of(what)?;
+                        *signed = what == "x";
+                    }
+                    _ => return Err(format!("style on {name}")),
+                }
+            }
+            '{' => {
+                let close = rest.find('}').ok_or("missing }")?;
+                let field = parse_field(&rest[..close], sets)?;
+                rest = &rest[close + 1..];
+                match &mut kind {
+                    Kind::Reg { part, .. } | Kind::Generic { part, .. } => *part = Some(field),
+                    _ => return Err(format!("part on {name}")),
+                }
+            }
+            other => return Err(format!("suffix {other} of {name}")),
+        }
+    }
+    Ok(Slot { name, kind, cells: slot_cells, hide, lead: String::new() })
+}
+
+/// `R24*2{78.2:_,X4,X8,X16}+UR32+40.24`
+fn parse_mem(text: &str, sets: &BTreeMap<String, String>) -> Result<Kind> {
+    let (mut base, mut base_cells, mut uniform, mut sel) = (None, 1, None, None);
+    let mut uniform_needed = false;
+    let mut offset = Bits::default();
+    for part in text.split('+') {
+        if let Some(rest) = part.strip_prefix("UR") {
+            let rest = match rest.strip_suffix('!') {
+                Some(rest) => {
+                    uniform_needed = true;
+                    rest
+                }
+                None => rest,
+            };
+            uniform = Some(Bits::one(rest.parse().map_err(|_| "uniform position")?, 6));
+        } else if let Some(rest) = part.strip_prefix('R') {
+            let (bits, mut rest) = take_bits(rest)?;
+            base = Some(Bits::one(bits.pieces[0].0, 8));
+            if let Some(tail) = rest.strip_prefix('*') {
+                base_cells = tail[..1].parse().map_err(|_| "base cells")?;
+                rest = &tail[1..];
+            }
+            if let Some(tail) = rest.strip_prefix('{') {
+                sel = Some(parse_field(tail.trim_end_matches('}'), sets)?);
+            }
+        } else {
+            offset = parse_bits(part)?;
+        }
+    }
+    Ok(Kind::Mem { base, base_cells, uniform, uniform_needed, offset, sel })
+}
+
+/// `bank54.5+R24+38.16` or `UR32+R24+38.16`
+fn parse_const(text: &str) -> Result<Kind> {
+    let (mut bank, mut base, mut handle, mut offset) = (None, None, None, Bits::default());
+    for part in text.split('+') {
+        if let Some(rest) = part.strip_prefix("bank") {
+            bank = Some(parse_bits(rest)?);
+        } else if let Some(rest) = part.strip_prefix("UR") {
+            handle = Some(Bits::one(rest.parse().map_err(|_| "handle position")?, 6));
+        } else if let Some(rest) = part.strip_prefix('R') {
+            base = Some(Bits::one(rest.parse().map_err(|_| "base position")?, 8));
+        } else {
+            offset = parse_bits(part)?;
+        }
+    }
+    Ok(Kind::Const { offset, scale: 1, bank, base, handle, flags: Flags::default() })
+}
