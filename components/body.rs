@@ -182,6 +182,11 @@ impl<'w> Body<'w> {
         gone.len()
     }
 
+    /// Removes from the world an instruction that is in no block's list (any more).
+    pub fn discard(&mut self, inst: InstId) {
+        self.despawn_inst(inst);
+    }
+
     fn despawn_inst(&mut self, id: InstId) {
         let entity = self.live_inst(id);
         self.world.despawn(entity);

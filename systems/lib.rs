@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod function;
 pub mod manager;
 pub mod pipeline;
+pub mod registers;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};

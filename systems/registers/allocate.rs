@@ -1,0 +1,154 @@
+//! AllocateRegisters: a physical register for every virtual one, spill code where there are too few, the stack frame.
+//!
+//! After it every operand is physical, `VReg::assigned` tells where each register went, copies that joined registers are
+//! gone, R1 is set up where it is used, and `Compiled` knows frame and spills.
+
+use super::assign::{self, Assignment, Input};
+use super::coalesce::Classes;
+use super::limits::Limits;
+use super::ranges::{Ranges, Segment, join};
+use super::spill::{self, Spills, Weights};
+use super::{frame, rewrite};
+use crate::analysis::liveness::Liveness;
+use crate::function::{Compiled, FunctionInfo, Options};
+use crate::manager::{count_rewrites, fail};
+use bevy_ecs::prelude::*;
+use orias_components::{BlockId, Body, Loc, VRegId};
+
+/// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few are needed.
+const MAX_ROUNDS: usize = 64;
+
+/// Why there is no allocation.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AllocateError {
+    /// In ptxas's words, which build systems look for.
+    #[error(
+        "Register allocation failed with register count of '{0}'. Compile the program with a higher register target"
+    )]
+    TooFew(u32),
+}
+
+/// The phase.
+pub fn allocate_registers(world: &mut World) {
+    let info = world.get_resource::<FunctionInfo>().cloned().unwrap_or_default();
+    let limits = match world.get_resource::<Options>() {
+        Some(options) => Limits::of(options, &info),
+        None => Limits::new(info.max_registers),
+    };
+    let mut body = Body::new(world);
+    match allocate(&mut body, &limits, info.local_bytes) {
+        Ok(spills) => {
+            let removed = rewrite::to_physical(&mut body);
+            let bytes = frame::rounded(spills.frame, info.local_align);
+            frame::set_up(&mut body, bytes);
+            count_rewrites(world, removed);
+            let mut compiled = world.get_resource_or_init::<Compiled>();
+            compiled.frame_bytes = bytes;
+            compiled.spill_store_bytes = spills.store_bytes;
+            compiled.spill_load_bytes = spills.load_bytes;
+        }
+        Err(error) => fail(world, error.to_string(), Loc::default()),
+    }
+}
+
+/// Assigns a register to every virtual register, adding spill code as needed; operands stay virtual.
+///
+/// `local_bytes` of the frame are taken already.
+///
+/// # Errors
+/// When the values that one instruction reads and writes need more registers than there are.
+pub fn allocate(
+    body: &mut Body<'_>,
+    limits: &Limits,
+    local_bytes: u32,
+) -> Result<Spills, AllocateError> {
+    let mut spills = Spills::above(local_bytes);
+    for round in 0..MAX_ROUNDS {
+        let liveness = Liveness::compute(body);
+        let ranges = Ranges::compute(body, &liveness);
+        let depth = loop_depth(body);
+        let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth);
+        let input = Input { body, liveness: &liveness, ranges: &ranges, classes: &classes, limits };
+        let found = assign::assign(&input);
+        if found.failed.is_empty() {
+            store(body, &classes, &found);
+            return Ok(spills);
+        }
+        let weights = Weights::new(&input, &spills, &depth);
+        let mut victims = spill::choose(&input, &weights);
+        if victims.is_empty() {
+            // Enough registers, but not where aligned groups or given registers need them: perhaps joining was too greedy.
+            let single = Classes::single(body);
+            let apart = Input { classes: &single, ..input };
+            let second = assign::assign(&apart);
+            if second.failed.is_empty() {
+                store(body, &single, &second);
+                return Ok(spills);
+            }
+            victims = spill::choose_for(&input, &weights, &found.failed);
+        }
+        if victims.is_empty() || round + 1 == MAX_ROUNDS {
+            break;
+        }
+        let hulls: Vec<(VRegId, Vec<Segment>)> =
+            victims.iter().map(|leader| (*leader, whole_range(&input, *leader))).collect();
+        spill::insert(body, &mut spills, &classes, &hulls);
+    }
+    Err(AllocateError::TooFew(limits.counted()))
+}
+
+/// The points at which any cell of a class is live.
+fn whole_range(input: &Input<'_, '_>, leader: VRegId) -> Vec<Segment> {
+    let cells = 0..input.classes.class(leader).cells;
+    cells.fold(Vec::new(), |all, cell| {
+        join(&all, input.classes.range(&input.liveness.map, input.ranges, leader, cell))
+    })
+}
+
+fn store(body: &mut Body<'_>, classes: &Classes, found: &Assignment) {
+    for id in (0..classes.len()).map(VRegId) {
+        let place = classes.place(id);
+        let first = found.of[place.leader.0 as usize];
+        if let Some(first) = first.and_then(|f| f.checked_add(place.offset)) {
+            body.vreg_mut(id).assigned = Some(first);
+        }
+    }
+}
+
+/// How many loops each block of the layout is in, as its edges backwards in the layout show.
+pub fn loop_depth(body: &Body<'_>) -> Vec<u32> {
+    let mut at = vec![usize::MAX; body.block_count()];
+    for (i, BlockId(b)) in body.layout().iter().enumerate() {
+        at[*b as usize] = i;
+    }
+    let mut change = vec![0i32; body.layout().len() + 1];
+    let mut ends: Vec<(usize, usize)> = Vec::new();
+    for (i, &block) in body.layout().iter().enumerate() {
+        for succ in &body.block(block).succs {
+            let head = at[succ.0 as usize];
+            if head <= i {
+                ends.push((head, i + 1));
+            }
+        }
+    }
+    // Several edges back to one head are one loop, up to the last of them.
+    ends.sort_unstable();
+    for (i, (head, end)) in ends.iter().enumerate() {
+        if ends.get(i + 1).is_none_or(|(next, _)| next != head) {
+            change[*head] += 1;
+            change[*end] -= 1;
+        }
+    }
+    let mut depth = 0;
+    change.pop();
+    change
+        .iter()
+        .map(|c| {
+            depth += c;
+            depth.max(0) as u32
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

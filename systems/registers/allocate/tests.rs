@@ -1,0 +1,310 @@
+use super::*;
+use crate::registers::checker::{CheckError, Snapshot, check};
+use crate::registers::rewrite::to_physical;
+use orias_components::{Inst, Opcode, Operand, Reg, RegFile, RegUse};
+
+/// A small generator of the same numbers everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+
+    fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+}
+
+/// What a random function is like.
+struct Shape {
+    blocks: usize,
+    insts: usize,
+    /// Registers of one, two and four cells, predicates.
+    regs: [usize; 4],
+    /// One in so many instructions has a guard.
+    guards: usize,
+}
+
+/// Any control flow (loops, joins, unreachable blocks), any definitions, any uses: only the form of instructions holds.
+fn random_function<'w>(world: &'w mut World, shape: &Shape, numbers: &mut Numbers) -> Body<'w> {
+    let mut body = Body::new(world);
+    for _ in 0..shape.blocks {
+        body.new_block();
+    }
+    for b in 0..shape.blocks {
+        let fall = (b + 1 < shape.blocks && !numbers.chance(5)).then_some(b + 1);
+        let jump = numbers.chance(2).then(|| numbers.below(shape.blocks));
+        for to in fall.into_iter().chain(jump.filter(|j| Some(*j) != fall)) {
+            body.block_mut(BlockId(b as u32)).succs.push(BlockId(to as u32));
+            body.block_mut(BlockId(to as u32)).preds.push(BlockId(b as u32));
+        }
+    }
+    let mut make = |count: usize, file, cells| -> Vec<Reg> {
+        (0..count).map(|_| body.new_vreg(file, cells, cells)).collect()
+    };
+    let regs: Vec<Vec<Reg>> = (0..3).map(|i| make(shape.regs[i], RegFile::R, 1 << i)).collect();
+    let preds = make(shape.regs[3], RegFile::P, 1);
+    for i in 0..shape.blocks * shape.insts {
+        let block = BlockId((i / shape.insts) as u32);
+        let any = |numbers: &mut Numbers, cells: u8| {
+            // An operand of `cells` cells: a register of that width, or an aligned part of a wider one.
+            let class = (cells.trailing_zeros() as usize..3)
+                .filter(|c| !regs[*c].is_empty())
+                .nth(usize::from(numbers.chance(3)))
+                .unwrap_or(cells.trailing_zeros() as usize);
+            let reg = regs[class][numbers.below(regs[class].len())];
+            let cell = numbers.below(1 << (class as u32 - cells.trailing_zeros())) as u8 * cells;
+            Operand::Reg(RegUse::at(reg, cell, cells))
+        };
+        let pred = |numbers: &mut Numbers| Operand::reg(preds[numbers.below(preds.len())]);
+        let widest = (0..3).rev().find(|c| !regs[*c].is_empty()).unwrap_or(0);
+        let cells = 1u8 << numbers.below(widest + 1);
+        let inst = match numbers.below(8) {
+            0 => Inst::new(
+                Opcode::ISETP,
+                &[],
+                2,
+                &[pred(numbers), Operand::PT, any(numbers, 1), any(numbers, 1), pred(numbers)],
+            ),
+            1 | 2 => {
+                let operands = [any(numbers, 1), any(numbers, 1), Operand::Imm(0xf)];
+                Inst::new(Opcode::MOV, &[], 1, &operands)
+            }
+            3 => {
+                let value = numbers.below(9) as u64;
+                let operands = [any(numbers, 1), Operand::Imm(value), Operand::Imm(0xf)];
+                Inst::new(Opcode::MOV, &[], 1, &operands)
+            }
+            4 => Inst::new(Opcode::STS, &[], 0, &[any(numbers, 1), any(numbers, cells)]),
+            5 => Inst::new(Opcode::LDS, &[], 1, &[any(numbers, cells), any(numbers, 1)]),
+            6 => Inst::new(
+                Opcode::SEL,
+                &[],
+                1,
+                &[any(numbers, 1), any(numbers, 1), any(numbers, 1), pred(numbers)],
+            ),
+            _ => Inst::new(
+                Opcode::IMAD,
+                &[],
+                1,
+                &[any(numbers, cells), any(numbers, 1), any(numbers, 1), any(numbers, cells)],
+            ),
+        };
+        let inst = match pred(numbers) {
+            Operand::Reg(p) if numbers.chance(shape.guards) => {
+                let negated = numbers.chance(2);
+                inst.guarded(p.reg, negated)
+            }
+            _ => inst,
+        };
+        body.push(block, inst, Loc::default());
+    }
+    body
+}
+
+fn shapes(numbers: &mut Numbers) -> Shape {
+    Shape {
+        blocks: 1 + numbers.below(10),
+        insts: 1 + numbers.below(12),
+        regs: [4 + numbers.below(24), 1 + numbers.below(7), 1 + numbers.below(3), 1 + numbers.below(12)],
+        guards: 2 + numbers.below(8),
+    }
+}
+
+#[test]
+fn random_functions_keep_their_meaning_under_any_pressure() {
+    let (mut spilled, mut stored) = (0, 0);
+    for seed in 0..400 {
+        let mut numbers = Numbers(seed);
+        let shape = shapes(&mut numbers);
+        let mut world = World::new();
+        let mut body = random_function(&mut world, &shape, &mut numbers);
+        let before = Snapshot::of(&body);
+        // Three quads may meet in one instruction, and R0..R3 hold none because of R1: 20 is enough for anything.
+        let limits = Limits::new(Some([24, 32, 255][seed as usize % 3]));
+        let spills = match allocate(&mut body, &limits, 16) {
+            Ok(spills) => spills,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        spilled += usize::from(spills.frame > 16);
+        stored += spills.store_bytes;
+        to_physical(&mut body);
+        if let Err(errors) = check(&before, &body, &limits) {
+            panic!("seed {seed}: {}", errors[0]);
+        }
+    }
+    assert!(spilled > 20 && stored > 1000, "the functions are hard enough: {spilled} {stored}");
+}
+
+/// Exchanges the register of one operand for a neighbour; false where there is nothing to exchange.
+fn spoil(body: &mut Body<'_>, numbers: &mut Numbers) -> bool {
+    let insts: Vec<_> = body.layout().iter().flat_map(|b| body.block(*b).insts.clone()).collect();
+    if insts.is_empty() {
+        return false;
+    }
+    let id = insts[numbers.below(insts.len())];
+    let mut inst = body.inst(id).clone();
+    let at = numbers.below(inst.operands.len());
+    let Operand::Reg(r) = &mut inst.operands[at] else { return false };
+    let Some(index) = r.reg.phys_index() else { return false };
+    r.reg = Reg::phys(r.reg.file(), index ^ u32::from(r.count));
+    *body.inst_mut(id) = inst;
+    true
+}
+
+#[test]
+fn the_checker_sees_most_exchanged_registers() {
+    // Some exchanges change nothing (a result that nobody reads, a value that is nowhere defined), most do.
+    let (mut spoiled, mut seen) = (0, 0);
+    for seed in 0..300 {
+        let mut numbers = Numbers(seed);
+        let shape = Shape { blocks: 3, insts: 10, regs: [8, 3, 1, 4], guards: 6 };
+        let mut world = World::new();
+        let mut body = random_function(&mut world, &shape, &mut numbers);
+        let before = Snapshot::of(&body);
+        let limits = Limits::new(Some(24));
+        allocate(&mut body, &limits, 0).expect("24 registers are enough");
+        to_physical(&mut body);
+        if spoil(&mut body, &mut numbers) {
+            spoiled += 1;
+            seen += usize::from(check(&before, &body, &limits).is_err());
+        }
+    }
+    assert!(spoiled > 150 && seen * 2 > spoiled, "{seen} of {spoiled}");
+}
+
+/// `BB0 -> BB1 -> BB1 -> BB2` and three registers: a counter, a step, a sum.
+fn counting_loop(body: &mut Body<'_>) -> [Reg; 3] {
+    let regs = [(); 3].map(|_| body.new_vreg(RegFile::R, 1, 1));
+    let [counter, step, sum] = regs.map(Operand::reg);
+    for _ in 0..3 {
+        body.new_block();
+    }
+    for (from, to) in [(0, 1), (1, 1), (1, 2)] {
+        body.block_mut(BlockId(from)).succs.push(BlockId(to));
+        body.block_mut(BlockId(to)).preds.push(BlockId(from));
+    }
+    let mut push = |block, op, defs, operands: &[Operand]| {
+        body.push(BlockId(block), Inst::new(op, &[], defs, operands), Loc::default());
+    };
+    push(0, Opcode::S2R, 1, &[counter, Operand::Special(0)]);
+    push(0, Opcode::S2R, 1, &[step, Operand::Special(1)]);
+    push(0, Opcode::S2R, 1, &[sum, Operand::Special(2)]);
+    push(1, Opcode::IMAD, 1, &[sum, counter, step, sum]);
+    push(1, Opcode::VIADD, 1, &[counter, counter, step]);
+    push(2, Opcode::STS, 0, &[counter, sum]);
+    regs
+}
+
+#[test]
+fn the_checker_names_the_value_that_is_not_there() {
+    let mut world = World::new();
+    let mut body = Body::new(&mut world);
+    let [counter, _, sum] = counting_loop(&mut body);
+    let before = Snapshot::of(&body);
+    let limits = Limits::new(None);
+    allocate(&mut body, &limits, 0).expect("three registers");
+    // As if allocation took the sum for dead in the loop.
+    let same = body.vreg(counter.vreg().unwrap()).assigned;
+    body.vreg_mut(sum.vreg().unwrap()).assigned = same;
+    to_physical(&mut body);
+    let errors = check(&before, &body, &limits).expect_err("two values in one register");
+    let text = errors[0].to_string();
+    assert!(matches!(errors[0], CheckError::WrongValue { .. }), "{text}");
+    assert!(text.starts_with("BB1") && text.contains("%R0.0"), "{text}");
+}
+
+#[test]
+fn the_checker_sees_lost_and_added_instructions() {
+    for lose in [true, false] {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        counting_loop(&mut body);
+        let before = Snapshot::of(&body);
+        let limits = Limits::new(None);
+        allocate(&mut body, &limits, 0).expect("three registers");
+        to_physical(&mut body);
+        let r9 = Operand::reg(Reg::phys(RegFile::R, 9));
+        if lose {
+            let id = body.block(BlockId(1)).insts[1];
+            body.remove(BlockId(1), id);
+        } else {
+            let inst = Inst::new(Opcode::VIADD, &[], 1, &[r9, r9, r9]);
+            body.insert(BlockId(1), 1, inst, Loc::default());
+        }
+        let errors = check(&before, &body, &limits).expect_err("an instruction too few or many");
+        match &errors[0] {
+            CheckError::Lost { text, .. } => assert!(lose && text.contains("VIADD")),
+            CheckError::Added { text, .. } => assert!(!lose && text.contains("VIADD")),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn assigned(body: &Body<'_>, reg: Reg) -> u32 {
+    u32::from(body.vreg(reg.vreg().unwrap()).assigned.expect("allocated"))
+}
+
+#[test]
+fn a_pair_is_aligned_and_made_of_its_halves_without_copies() {
+    let mut world = World::new();
+    let mut body = Body::new(&mut world);
+    let block = body.new_block();
+    let (low, high) = (body.new_vreg(RegFile::R, 1, 1), body.new_vreg(RegFile::R, 1, 1));
+    let pair = body.new_vreg(RegFile::R, 2, 2);
+    let mut push = |op, defs, operands: &[Operand]| {
+        body.push(block, Inst::new(op, &[], defs, operands), Loc::default());
+    };
+    push(Opcode::S2R, 1, &[Operand::reg(high), Operand::Special(0)]);
+    push(Opcode::S2R, 1, &[Operand::reg(low), Operand::Special(1)]);
+    let half = |cell| Operand::Reg(RegUse::at(pair, cell, 1));
+    push(Opcode::MOV, 1, &[half(0), Operand::reg(low), Operand::Imm(15)]);
+    push(Opcode::MOV, 1, &[half(1), Operand::reg(high), Operand::Imm(15)]);
+    push(Opcode::STS, 0, &[Operand::RZ, Operand::Reg(RegUse::wide(pair, 2))]);
+    let limits = Limits::new(None);
+    let before = Snapshot::of(&body);
+    allocate(&mut body, &limits, 0).expect("two registers");
+    let first = assigned(&body, pair);
+    assert_eq!(first, 2, "R1 is taken, so R0 and R1 are no pair");
+    assert_eq!((assigned(&body, low), assigned(&body, high)), (first, first + 1));
+    assert_eq!(to_physical(&mut body), 2, "both copies are gone");
+    assert_eq!(check(&before, &body, &limits), Ok(()));
+}
+
+#[test]
+fn too_few_registers_for_one_instruction_is_an_error_in_ptxas_words() {
+    let mut world = World::new();
+    let mut body = Body::new(&mut world);
+    let block = body.new_block();
+    let quads = [(); 3].map(|_| body.new_vreg(RegFile::R, 4, 4));
+    for quad in quads {
+        let dest = Operand::Reg(RegUse::wide(quad, 4));
+        let inst = Inst::new(Opcode::LDS, &[], 1, &[dest, Operand::RZ]);
+        body.push(block, inst, Loc::default());
+    }
+    let all = quads.map(|q| Operand::Reg(RegUse::wide(q, 4)));
+    body.push(block, Inst::new(Opcode::HMMA, &[], 0, &all), Loc::default());
+    let error = allocate(&mut body, &Limits::new(Some(10)), 0).err().expect("8 registers only");
+    assert_eq!(
+        error.to_string(),
+        "Register allocation failed with register count of '10'. \
+         Compile the program with a higher register target"
+    );
+}
+
+#[test]
+fn the_phase_sets_up_the_stack_only_where_there_is_one() {
+    for local_bytes in [0, 20] {
+        let mut world = World::new();
+        world.insert_resource(FunctionInfo { local_bytes, local_align: 8, ..Default::default() });
+        let mut body = Body::new(&mut world);
+        counting_loop(&mut body);
+        allocate_registers(&mut world);
+        assert_eq!(world.resource::<Compiled>().frame_bytes, local_bytes.next_multiple_of(8));
+        let body = Body::new(&mut world);
+        let first = body.inst(body.block(BlockId(0)).insts[0]);
+        assert_eq!(first.op == Opcode::LDC, local_bytes > 0);
+    }
+}

@@ -1,0 +1,186 @@
+//! Assignment: a physical register for each class, without any two classes meeting in one.
+//!
+//! Classes are placed one after another; each takes, of the registers that are free over its whole range, the lowest that
+//! splits no aligned group which is still whole. Placing in order of the start of the range needs few registers; where wide
+//! values come late and find no aligned group, placing wide values first does better: the better of both wins.
+
+use super::coalesce::Classes;
+use super::limits::{Limits, STACK_POINTER};
+use super::occupancy::{Mask, Occupancy};
+use super::ranges::Ranges;
+use crate::analysis::liveness::{CellMap, Liveness};
+use orias_components::{Body, RegFile, VRegId};
+
+/// What came of an assignment.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// First physical register of each class, by its leader.
+    pub of: Vec<Option<u8>>,
+    /// Classes for which there was no place.
+    pub failed: Vec<VRegId>,
+    /// Highest general register + 1.
+    pub general: u32,
+}
+
+/// Functions with more points than this get one attempt only.
+const TRY_BOTH_BELOW: u32 = 100_000;
+
+/// Everything that assignment reads.
+pub struct Input<'a, 'w> {
+    pub body: &'a Body<'w>,
+    pub liveness: &'a Liveness,
+    pub ranges: &'a Ranges,
+    pub classes: &'a Classes,
+    pub limits: &'a Limits,
+}
+
+impl Input<'_, '_> {
+    fn map(&self) -> &CellMap {
+        &self.liveness.map
+    }
+
+    /// First point of a class's range.
+    fn start(&self, leader: VRegId) -> u32 {
+        let class = self.classes.class(leader);
+        let cells = (0..class.cells)
+            .filter_map(|c| self.classes.range(self.map(), self.ranges, leader, c).first());
+        cells.map(|s| s.start).min().unwrap_or(u32::MAX)
+    }
+}
+
+/// Assigns all classes.
+pub fn assign(input: &Input<'_, '_>) -> Assignment {
+    let mut order: Vec<(u32, VRegId)> =
+        input.classes.leaders().map(|leader| (input.start(leader), leader)).collect();
+    // Registers that no instruction names need no place.
+    order.retain(|(start, _)| *start != u32::MAX);
+    order.sort_unstable();
+    let fixed_first = |leader: VRegId| input.classes.class(leader).fixed.is_none();
+    let width = |leader: VRegId| std::cmp::Reverse(input.classes.class(leader).cells);
+    let mut by_start = order.clone();
+    by_start.sort_by_key(|(_, leader)| fixed_first(*leader));
+    let first = place_all(input, &by_start);
+    let bound = highest_pressure(input);
+    let wide = order.iter().any(|(_, leader)| input.classes.class(*leader).cells > 1);
+    let good = first.failed.is_empty() && first.general <= bound;
+    if good || !wide || input.ranges.points > TRY_BOTH_BELOW {
+        return first;
+    }
+    order.sort_by_key(|(_, leader)| (fixed_first(*leader), width(*leader)));
+    let second = place_all(input, &order);
+    let worse = (second.failed.len(), second.general) >= (first.failed.len(), first.general);
+    if worse { first } else { second }
+}
+
+/// Cells of general registers that are live at once, at most, and R1: no assignment uses fewer registers.
+fn highest_pressure(input: &Input<'_, '_>) -> u32 {
+    let mut change = vec![0i32; input.ranges.points as usize + 1];
+    for leader in input.classes.leaders() {
+        let class = input.classes.class(leader);
+        if class.file != RegFile::R {
+            continue;
+        }
+        for cell in 0..class.cells {
+            for s in input.classes.range(input.map(), input.ranges, leader, cell) {
+                change[s.start as usize] += 1;
+                change[s.end as usize] -= 1;
+            }
+        }
+    }
+    let mut now = 0;
+    let highest = change.iter().map(|c| {
+        now += c;
+        now
+    });
+    highest.max().unwrap_or(0) as u32 + 1
+}
+
+/// One register file while classes are placed in it.
+struct File<const N: usize> {
+    occupancy: Occupancy<N>,
+    usable: Mask<N>,
+    /// Highest register that is taken, + 1.
+    used: u32,
+}
+
+impl<const N: usize> File<N> {
+    fn new(input: &Input<'_, '_>, file: RegFile) -> File<N> {
+        let mut usable = Mask::below(input.limits.count(file));
+        if file == RegFile::R {
+            usable = usable.without(Mask::one(STACK_POINTER));
+        }
+        let mut occupancy = Occupancy::new(input.ranges.points.max(1));
+        // Registers that instructions name directly.
+        for cell in 0..input.map().first(VRegId(0)) {
+            if let Some((f, reg)) = CellMap::phys(cell).filter(|(f, _)| *f == file) {
+                for s in input.ranges.of(cell) {
+                    debug_assert_eq!(f, file);
+                    occupancy.take(s.start, s.end, Mask::one(reg));
+                }
+            }
+        }
+        File { occupancy, usable, used: 0 }
+    }
+
+    fn place(&mut self, input: &Input<'_, '_>, leader: VRegId) -> Option<u8> {
+        let class = input.classes.class(leader);
+        let range = |cell| input.classes.range(input.map(), input.ranges, leader, cell);
+        let at = match class.fixed {
+            Some(fixed) => u32::from(fixed),
+            None => {
+                let mut free = Mask::aligned(u32::from(class.align));
+                for cell in 0..class.cells {
+                    let mut taken = Mask::EMPTY;
+                    for s in range(cell) {
+                        taken = taken.or(self.occupancy.taken(s.start, s.end));
+                    }
+                    free = free.and(self.usable.without(taken).down(u32::from(cell)));
+                }
+                self.choose(free, u32::from(class.cells))?
+            }
+        };
+        for cell in 0..class.cells {
+            for s in range(cell) {
+                self.occupancy.take(s.start, s.end, Mask::one(at + u32::from(cell)));
+            }
+        }
+        self.used = self.used.max(at + u32::from(class.cells));
+        u8::try_from(at).ok()
+    }
+
+    /// The lowest start that costs no new register and splits no free pair or quad; else the lowest of all.
+    fn choose(&self, free: Mask<N>, cells: u32) -> Option<u32> {
+        let within = free.and(Mask::below((self.used + 1).saturating_sub(cells)));
+        let mut group = cells.next_power_of_two();
+        while group < 4 {
+            // Starts whose neighbour in the aligned group of twice the size is free too.
+            let low = Mask::aligned(2 * group);
+            let whole = free.and(low).and(free.down(group));
+            let split = whole.or(whole.up(group));
+            if let Some(at) = within.and(Mask::aligned(group)).without(split).lowest() {
+                return Some(at);
+            }
+            group *= 2;
+        }
+        within.lowest().or_else(|| free.lowest())
+    }
+}
+
+fn place_all(input: &Input<'_, '_>, order: &[(u32, VRegId)]) -> Assignment {
+    let mut general: File<4> = File::new(input, RegFile::R);
+    let mut small: Vec<File<1>> =
+        RegFile::ALL[1..].iter().map(|file| File::new(input, *file)).collect();
+    let mut of = vec![None; input.body.vreg_count()];
+    let mut failed = Vec::new();
+    for &(_, leader) in order {
+        let place = match input.classes.class(leader).file {
+            RegFile::R => general.place(input, leader),
+            file => small[file as usize - 1].place(input, leader),
+        };
+        of[leader.0 as usize] = place;
+        if place.is_none() {
+            failed.push(leader);
+        }
+    }
+    Assignment { of, failed, general: general.used }
+}

@@ -1,0 +1,221 @@
+//! Coalescing: registers that a copy joins share a place where their ranges never meet, so that the copy does nothing.
+//!
+//! A class is a set of virtual registers with fixed distances in cells. Its widest member gives width and alignment; the
+//! others lie within that one, so that a class never needs more room than its widest member. The pieces of 64-bit and
+//! 128-bit values join their whole this way, and its pieces join it when it is taken apart.
+
+use super::ranges::{Ranges, Segment, join, overlap};
+use crate::analysis::liveness::CellMap;
+use orias_components::{Body, Inst, Opcode, Operand, RegFile, RegUse, VRegId};
+
+/// Where a register lies: `offset` cells into the class of `leader`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub leader: VRegId,
+    pub offset: u8,
+}
+
+/// A class: one unit of allocation.
+#[derive(Clone, Debug)]
+pub struct Class {
+    pub file: RegFile,
+    pub cells: u8,
+    pub align: u8,
+    /// The physical register of the first cell, where it is given from the start.
+    pub fixed: Option<u8>,
+    pub members: u32,
+    /// Joined ranges by cell, once there are several members.
+    joined: Option<Vec<Vec<Segment>>>,
+}
+
+/// All classes of a function, by their leader.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    places: Vec<Place>,
+    classes: Vec<Class>,
+}
+
+/// A copy of one cell: `MOV d, s`, without change of the value.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    pub to: RegUse,
+    pub from: RegUse,
+}
+
+/// The copy that an instruction is, if it is nothing else.
+pub fn as_copy(inst: &Inst) -> Option<Copy> {
+    let all_lanes = |op: Option<&Operand>| matches!(op, None | Some(Operand::Imm(0xf)));
+    match (inst.op, inst.operands.as_slice()) {
+        (Opcode::MOV, [Operand::Reg(to), Operand::Reg(from), rest @ ..])
+            if inst.mods.is_empty() && rest.len() < 2 && all_lanes(rest.first()) =>
+        {
+            copy(*to, *from)
+        }
+        (Opcode::UMOV, [Operand::Reg(to), Operand::Reg(from)]) if inst.mods.is_empty() => {
+            copy(*to, *from)
+        }
+        _ => None,
+    }
+}
+
+fn copy(to: RegUse, from: RegUse) -> Option<Copy> {
+    let plain = from.flags.without(orias_components::RegFlags::REUSE).0 == 0;
+    let same_file = to.reg.file() == from.reg.file() && to.count == 1 && from.count == 1;
+    let named = !to.reg.is_zero() && !from.reg.is_zero();
+    (plain && same_file && named).then_some(Copy { to, from })
+}
+
+impl Classes {
+    /// Every register in a class of its own.
+    pub fn single(body: &Body<'_>) -> Classes {
+        let ids = || (0..body.vreg_count() as u32).map(VRegId);
+        Classes {
+            places: ids().map(|leader| Place { leader, offset: 0 }).collect(),
+            classes: ids()
+                .map(|id| {
+                    let v = body.vreg(id);
+                    Class {
+                        file: v.file,
+                        cells: v.cells,
+                        align: v.align.max(1),
+                        fixed: v.assigned,
+                        members: 1,
+                        joined: None,
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// Joins the registers of copies as long as their ranges do not meet; copies in deep loops first.
+    pub fn coalesce(body: &Body<'_>, map: &CellMap, ranges: &Ranges, depth: &[u32]) -> Classes {
+        let mut classes = Classes::single(body);
+        let mut copies: Vec<(u32, Copy)> = Vec::new();
+        for (at, &block) in body.layout().iter().enumerate() {
+            for &id in &body.block(block).insts {
+                copies.extend(as_copy(body.inst(id)).map(|c| (depth[at], c)));
+            }
+        }
+        copies.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+        for (_, copy) in copies {
+            classes.try_join(map, ranges, copy);
+        }
+        for id in (0..body.vreg_count() as u32).map(VRegId) {
+            classes.find(id);
+        }
+        classes
+    }
+
+    /// [`Classes::place`], which leaves a direct way to the leader behind it.
+    fn find(&mut self, id: VRegId) -> Place {
+        let found = self.place(id);
+        let mut at = id;
+        let mut offset = found.offset;
+        while at != found.leader {
+            let up = self.places[at.0 as usize];
+            self.places[at.0 as usize] = Place { leader: found.leader, offset };
+            offset -= up.offset;
+            at = up.leader;
+        }
+        found
+    }
+
+    pub fn place(&self, id: VRegId) -> Place {
+        let mut place = self.places[id.0 as usize];
+        loop {
+            let up = self.places[place.leader.0 as usize];
+            if up.leader == place.leader {
+                return place;
+            }
+            place = Place { leader: up.leader, offset: place.offset + up.offset };
+        }
+    }
+
+    /// One more than the largest register id when the classes were made.
+    pub fn len(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    pub fn is_leader(&self, id: VRegId) -> bool {
+        self.places[id.0 as usize].leader == id
+    }
+
+    pub fn class(&self, leader: VRegId) -> &Class {
+        &self.classes[leader.0 as usize]
+    }
+
+    /// Leaders in the order of their ids.
+    pub fn leaders(&self) -> impl Iterator<Item = VRegId> + '_ {
+        (0..self.places.len() as u32).map(VRegId).filter(|id| self.is_leader(*id))
+    }
+
+    /// The range of one cell of a class.
+    pub fn range<'a>(
+        &'a self,
+        map: &CellMap,
+        ranges: &'a Ranges,
+        leader: VRegId,
+        cell: u8,
+    ) -> &'a [Segment] {
+        match &self.class(leader).joined {
+            Some(joined) => &joined[cell as usize],
+            None => ranges.of(map.first(leader) + u32::from(cell)),
+        }
+    }
+
+    fn try_join(&mut self, map: &CellMap, ranges: &Ranges, copy: Copy) -> bool {
+        let (Some(a), Some(b)) = (copy.to.reg.vreg(), copy.from.reg.vreg()) else { return false };
+        let (a, b) = (self.find(a), self.find(b));
+        if a.leader == b.leader {
+            return false;
+        }
+        let a_cell = i32::from(a.offset + copy.to.cell);
+        let b_cell = i32::from(b.offset + copy.from.cell);
+        // The wider class takes the other one in; of equals, the one with the lower number.
+        let (wa, wb) = (self.class(a.leader).cells, self.class(b.leader).cells);
+        let a_leads = wa > wb || (wa == wb && a.leader < b.leader);
+        let (outer, inner, shift) = if a_leads {
+            (a.leader, b.leader, a_cell - b_cell)
+        } else {
+            (b.leader, a.leader, b_cell - a_cell)
+        };
+        let (o, i) = (self.class(outer), self.class(inner));
+        let fits = shift >= 0
+            && shift + i32::from(i.cells) <= i32::from(o.cells)
+            && shift % i32::from(i.align) == 0
+            && o.align % i.align == 0;
+        if !fits || o.file != i.file || o.fixed.is_some() || i.fixed.is_some() {
+            return false;
+        }
+        let shift = shift as u8;
+        let (inner_cells, outer_cells) = (i.cells, o.cells);
+        for cell in 0..inner_cells {
+            let of_inner = self.range(map, ranges, inner, cell);
+            if overlap(of_inner, self.range(map, ranges, outer, cell + shift)) {
+                return false;
+            }
+        }
+        let mut joined: Vec<Vec<Segment>> = match self.classes[outer.0 as usize].joined.take() {
+            Some(joined) => joined,
+            None => {
+                let range = |cell| ranges.of(map.first(outer) + u32::from(cell)).to_vec();
+                (0..outer_cells).map(range).collect()
+            }
+        };
+        for cell in 0..inner_cells {
+            let of_outer = &mut joined[(cell + shift) as usize];
+            *of_outer = join(of_outer, self.range(map, ranges, inner, cell));
+        }
+        let members = self.class(inner).members;
+        self.classes[inner.0 as usize].joined = None;
+        let class = &mut self.classes[outer.0 as usize];
+        class.joined = Some(joined);
+        class.members += members;
+        self.places[inner.0 as usize] = Place { leader: outer, offset: shift };
+        true
+    }
+}

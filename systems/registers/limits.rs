@@ -1,0 +1,51 @@
+//! How many registers of each file a function may use, and how they are counted.
+
+use crate::function::{FunctionInfo, Options};
+use orias_components::RegFile;
+
+/// Registers that the hardware keeps of a thread's: a function counted at N has R0..R(N-3).
+///
+/// Observed: ptxas 13.0.88, sm_90a: `EIATTR_REGCOUNT` is the highest general register + 3 in every kernel, 255 goes with
+/// R252, `--maxrregcount 24` with R21, and a kernel without any register but R1 counts 4.
+const COUNTED_EXTRA: u32 = 2;
+
+/// The count of a function in which nothing or only R0 and R1 are used. Observed: ptxas 13.0.88, sm_90a.
+const LEAST_COUNTED: u32 = 4;
+
+/// The stack pointer: R1 whether there is a frame or not.
+pub const STACK_POINTER: u32 = 1;
+
+/// How many registers there are of each file: numbers `0..n` may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    by_file: [u32; 5],
+}
+
+impl Limits {
+    /// The encodable ones, less what the function's attributes take away.
+    pub fn of(_options: &Options, info: &FunctionInfo) -> Limits {
+        Limits::new(info.max_registers)
+    }
+
+    /// For a function counted at `max_registers` at most; the target's limit without that.
+    ///
+    /// Encodable: R0..R254, UR0..UR62, P0..P6, UP0..UP6, B0..B15; a thread has 255 registers, counted as above.
+    pub fn new(max_registers: Option<u32>) -> Limits {
+        let counted = max_registers.unwrap_or(255).min(255);
+        Limits { by_file: [counted.saturating_sub(COUNTED_EXTRA), 63, 7, 7, 16] }
+    }
+
+    pub fn count(&self, file: RegFile) -> u32 {
+        self.by_file[file as usize]
+    }
+
+    /// The count that these limits came from.
+    pub fn counted(&self) -> u32 {
+        self.by_file[RegFile::R as usize] + COUNTED_EXTRA
+    }
+}
+
+/// `EIATTR_REGCOUNT` of a function whose highest general register is `highest`.
+pub fn counted(highest: Option<u32>) -> u32 {
+    highest.map_or(0, |r| r + 1 + COUNTED_EXTRA).max(LEAST_COUNTED)
+}

@@ -1,0 +1,16 @@
+//! Registers: live ranges, coalescing, assignment, spilling, the stack frame, and a checker that knows none of it.
+
+pub mod allocate;
+pub mod assign;
+pub mod checker;
+pub mod coalesce;
+pub mod frame;
+pub mod limits;
+pub mod map;
+pub mod occupancy;
+pub mod ranges;
+pub mod rewrite;
+pub mod spill;
+
+pub use allocate::allocate_registers;
+pub use map::calc_register_map;

@@ -1,0 +1,231 @@
+//! Live ranges: where in the linear order of the function each register cell holds a value that is still wanted.
+//!
+//! Instruction `i` (in layout order) reads at point `2i` and writes at point `2i + 1`. A segment is half open, so a value
+//! whose last reader is `i` leaves its register free for what `i` writes. A range is a list of segments with holes between
+//! them: ascending, disjoint, not adjacent (but uniform ranges may end with empty ones).
+
+use crate::analysis::liveness::{Cell, Liveness, kills};
+use orias_components::{Body, RegFile, RegUse, VRegId};
+
+/// Points `start..end`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// The live range of every cell.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    /// First segment by cell, and one past the last.
+    first: Vec<u32>,
+    segments: Vec<Segment>,
+    /// One more than the largest point.
+    pub points: u32,
+    /// First point of each block of the layout, in its order.
+    pub block_start: Vec<u32>,
+}
+
+impl Ranges {
+    pub fn of(&self, cell: Cell) -> &[Segment] {
+        let cell = cell as usize;
+        &self.segments[self.first[cell] as usize..self.first[cell + 1] as usize]
+    }
+
+    /// The place in the layout of the block that holds a point.
+    pub fn block_of(&self, point: u32) -> usize {
+        self.block_start.partition_point(|start| *start <= point).saturating_sub(1)
+    }
+
+    pub fn compute(body: &Body<'_>, liveness: &Liveness) -> Ranges {
+        let mut block_start = Vec::with_capacity(body.layout().len());
+        let mut points = 0;
+        for &block in body.layout() {
+            block_start.push(points);
+            points += 2 * body.block(block).insts.len() as u32;
+        }
+        let mut walk = Walk::new(liveness.map.count());
+        for (at, &block) in body.layout().iter().enumerate().rev() {
+            let insts = &body.block(block).insts;
+            let start = block_start[at];
+            for cell in liveness.live_out(block) {
+                walk.open(cell, start + 2 * insts.len() as u32);
+            }
+            for (i, &id) in insts.iter().enumerate().rev() {
+                let inst = body.inst(id);
+                let read = start + 2 * i as u32;
+                let kill = kills(inst);
+                inst.for_each_def(|r| walk.define(&mut liveness.map.cells(r), read + 1, kill));
+                inst.for_each_use(|r: RegUse| {
+                    for cell in liveness.map.cells(r) {
+                        walk.open(cell, read + 1);
+                        walk.first[cell as usize] = read;
+                    }
+                });
+            }
+            walk.close_block(start, |cell| liveness.is_live_in(block, cell));
+        }
+        let mut ranges = walk.finish(points, block_start);
+        ranges.widen_uniform(body, liveness);
+        ranges
+    }
+
+    /// Gives uniform values that live in several blocks all points from their definition to the end of the function.
+    ///
+    /// A uniform register exists once for the warp: where threads have diverged, a path that does not need the value must
+    /// not overwrite it for the threads on the path that does, and those may run in any order.
+    fn widen_uniform(&mut self, body: &Body<'_>, liveness: &Liveness) {
+        let entry_end = self.block_start.get(1).copied().unwrap_or(self.points);
+        let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds.is_empty());
+        for id in (0..body.vreg_count() as u32).map(VRegId) {
+            let vreg = body.vreg(id);
+            if !matches!(vreg.file, RegFile::UR | RegFile::UP) {
+                continue;
+            }
+            for cell in liveness.map.first(id)..liveness.map.first(id) + u32::from(vreg.cells) {
+                let span =
+                    self.first[cell as usize] as usize..self.first[cell as usize + 1] as usize;
+                let segments = &mut self.segments[span];
+                let one_block = segments.iter().all(|s| {
+                    let at = self.block_start.partition_point(|b| *b <= s.start);
+                    self.block_start.get(at).is_none_or(|next| s.end <= *next)
+                });
+                if one_block && !liveness.may_cross_blocks(cell) {
+                    continue;
+                }
+                if let Some((first, rest)) = segments.split_first_mut() {
+                    let from_entry = first.start < entry_end && !entry_again;
+                    let start = if from_entry { first.start } else { 0 };
+                    *first = Segment { start, end: self.points };
+                    // Later segments lie within the first one now: made empty, they take nothing.
+                    rest.fill(Segment { start: self.points, end: self.points });
+                }
+            }
+        }
+    }
+}
+
+const CLOSED: u32 = u32::MAX;
+
+/// The state of a walk backwards over all blocks.
+struct Walk {
+    /// End of the segment that is being built, by cell.
+    end: Vec<u32>,
+    /// The earliest point so far at which an open cell is read, or written under a guard.
+    first: Vec<u32>,
+    /// Cells that may be open.
+    opened: Vec<Cell>,
+    /// Segments in descending order of each cell.
+    found: Vec<(Cell, Segment)>,
+}
+
+impl Walk {
+    fn new(cells: usize) -> Walk {
+        Walk {
+            end: vec![CLOSED; cells],
+            first: vec![CLOSED; cells],
+            opened: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn open(&mut self, cell: Cell, end: u32) {
+        let slot = &mut self.end[cell as usize];
+        if *slot == CLOSED {
+            *slot = end;
+            self.first[cell as usize] = CLOSED;
+            self.opened.push(cell);
+        }
+    }
+
+    fn define(&mut self, cells: &mut std::ops::Range<Cell>, write: u32, kill: bool) {
+        for cell in cells {
+            let end = self.end[cell as usize];
+            if end == CLOSED {
+                // Nobody wants it, but it is written.
+                self.found.push((cell, Segment { start: write, end: write + 1 }));
+            } else if kill {
+                self.found.push((cell, Segment { start: write, end }));
+                self.end[cell as usize] = CLOSED;
+            } else {
+                self.first[cell as usize] = write;
+            }
+        }
+    }
+
+    /// What is still open was live at the block's start, or has nothing but guarded definitions from there on.
+    fn close_block(&mut self, start: u32, live_in: impl Fn(Cell) -> bool) {
+        for cell in self.opened.drain(..) {
+            let end = std::mem::replace(&mut self.end[cell as usize], CLOSED);
+            if end == CLOSED {
+                continue;
+            }
+            let begin = if live_in(cell) { start } else { self.first[cell as usize].min(end) };
+            if begin < end {
+                self.found.push((cell, Segment { start: begin, end }));
+            }
+        }
+    }
+
+    /// Sorts the segments by cell (they come in descending order) and joins those that touch.
+    fn finish(self, points: u32, block_start: Vec<u32>) -> Ranges {
+        let cells = self.end.len();
+        let mut first = vec![0u32; cells + 1];
+        for (cell, _) in &self.found {
+            first[*cell as usize + 1] += 1;
+        }
+        for cell in 0..cells {
+            first[cell + 1] += first[cell];
+        }
+        let mut next = first.clone();
+        let mut sorted = vec![Segment { start: 0, end: 0 }; self.found.len()];
+        for (cell, segment) in self.found.iter().rev() {
+            let at = &mut next[*cell as usize];
+            sorted[*at as usize] = *segment;
+            *at += 1;
+        }
+        let mut segments: Vec<Segment> = Vec::with_capacity(sorted.len());
+        let mut joined = Vec::with_capacity(cells + 1);
+        for cell in 0..cells {
+            let begin = segments.len();
+            joined.push(begin as u32);
+            for &segment in &sorted[first[cell] as usize..first[cell + 1] as usize] {
+                match segments[begin..].last_mut() {
+                    Some(last) if segment.start <= last.end => last.end = last.end.max(segment.end),
+                    _ => segments.push(segment),
+                }
+            }
+        }
+        joined.push(segments.len() as u32);
+        Ranges { first: joined, segments, points, block_start }
+    }
+}
+
+/// Whether two ranges have a point in common.
+pub fn overlap(a: &[Segment], b: &[Segment]) -> bool {
+    let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    few.iter().any(|s| {
+        let at = many.partition_point(|m| m.end <= s.start);
+        many.get(at).is_some_and(|m| m.start < s.end)
+    })
+}
+
+/// The union of two ranges that have no point in common.
+pub fn join(a: &[Segment], b: &[Segment]) -> Vec<Segment> {
+    let mut all: Vec<Segment> = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        let from_a = j == b.len() || (i < a.len() && a[i].start < b[j].start);
+        let next = if from_a { a[i] } else { b[j] };
+        if from_a {
+            i += 1
+        } else {
+            j += 1
+        }
+        match all.last_mut() {
+            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
+            _ => all.push(next),
+        }
+    }
+    all
+}

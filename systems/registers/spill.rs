@@ -1,0 +1,510 @@
+//! Spilling: which values give up their registers, and the code that keeps them elsewhere.
+//!
+//! General registers go to the stack frame (`STL`/`LDL [R1 + offset]`, slots after the local variables), predicates to a
+//! general register each. A value that one instruction without register sources makes (a constant) is made again before
+//! each use instead. Every use and definition gets a register of its own that lives for a moment; those are never spilled.
+
+use super::assign::Input;
+use super::coalesce::{Classes, as_copy};
+use super::limits::STACK_POINTER;
+use super::ranges::{Segment, overlap};
+use orias_components::{
+    Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, VRegId,
+};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// What a function's spill code takes, summed over rounds.
+#[derive(Clone, Debug, Default)]
+pub struct Spills {
+    /// Bytes of the frame so far: local variables, then slots.
+    pub frame: u32,
+    /// Bytes moved by all spill stores and loads, each instruction counted once.
+    pub store_bytes: u32,
+    pub load_bytes: u32,
+    /// Registers that may not be spilled (again), by id.
+    short: Vec<bool>,
+}
+
+impl Spills {
+    /// No spill yet, with this many bytes of the frame taken.
+    pub fn above(local_bytes: u32) -> Spills {
+        Spills { frame: local_bytes, ..Spills::default() }
+    }
+
+    fn is_short(&self, id: VRegId) -> bool {
+        self.short.get(id.0 as usize).copied().unwrap_or(false)
+    }
+
+    fn new_short(&mut self, body: &mut Body<'_>, file: RegFile, cells: u8) -> Reg {
+        let reg = body.new_vreg(file, cells, cells.next_power_of_two());
+        self.short.resize(body.vreg_count(), false);
+        self.short[body.vreg_count() - 1] = true;
+        reg
+    }
+}
+
+/// What it costs to spill each class: accesses weighted by loop depth over the length of the range.
+pub struct Weights {
+    /// By leader; None where spilling is not possible or of no use.
+    of: Vec<Option<u64>>,
+}
+
+impl Weights {
+    pub fn new(input: &Input<'_, '_>, spills: &Spills, depth: &[u32]) -> Weights {
+        let body = input.body;
+        let mut cost = vec![0u64; body.vreg_count()];
+        for (at, &block) in body.layout().iter().enumerate() {
+            let one = 8u64.pow(depth[at].min(6));
+            for &id in &body.block(block).insts {
+                let mut count = |r: RegUse| {
+                    if let Some(v) = r.reg.vreg() {
+                        cost[input.classes.place(v).leader.0 as usize] += one;
+                    }
+                };
+                body.inst(id).for_each_use(&mut count);
+                body.inst(id).for_each_def(&mut count);
+            }
+        }
+        let mut barred = vec![false; body.vreg_count()];
+        for id in (0..body.vreg_count() as u32).map(VRegId) {
+            if spills.is_short(id) {
+                barred[input.classes.place(id).leader.0 as usize] = true;
+            }
+        }
+        let mut of = vec![None; body.vreg_count()];
+        for leader in input.classes.leaders() {
+            let class = input.classes.class(leader);
+            let can = matches!(class.file, RegFile::R | RegFile::P)
+                && class.fixed.is_none()
+                && class.cells <= 4
+                && !barred[leader.0 as usize];
+            let length = class_length(input, leader);
+            // Between a definition and the very next instruction there is nothing to win.
+            if can && length > 2 {
+                of[leader.0 as usize] = Some((cost[leader.0 as usize] << 20) / length);
+            }
+        }
+        Weights { of }
+    }
+}
+
+fn class_length(input: &Input<'_, '_>, leader: VRegId) -> u64 {
+    let range = |cell| input.classes.range(&input.liveness.map, input.ranges, leader, cell);
+    let cells = 0..input.classes.class(leader).cells;
+    cells.map(|c| range(c).iter().map(|s| u64::from(s.end - s.start)).sum()).max().unwrap_or(0)
+}
+
+/// The classes to spill so that no more cells of any file are live at once than there are registers.
+pub fn choose(input: &Input<'_, '_>, weights: &Weights) -> Vec<VRegId> {
+    let mut victims = Vec::new();
+    for file in RegFile::ALL {
+        let reserved = u32::from(file == RegFile::R);
+        let room = input.limits.count(file).saturating_sub(reserved);
+        choose_in_file(input, weights, file, room, &mut victims);
+    }
+    victims
+}
+
+fn choose_in_file(
+    input: &Input<'_, '_>,
+    weights: &Weights,
+    file: RegFile,
+    room: u32,
+    victims: &mut Vec<VRegId>,
+) {
+    // (point, starts here, leader): ends come before starts at the same point.
+    let mut events: Vec<(u32, bool, VRegId)> = Vec::new();
+    for leader in input.classes.leaders().filter(|l| input.classes.class(*l).file == file) {
+        for cell in 0..input.classes.class(leader).cells {
+            for s in input.classes.range(&input.liveness.map, input.ranges, leader, cell) {
+                if s.start < s.end {
+                    events.push((s.start, true, leader));
+                    events.push((s.end, false, leader));
+                }
+            }
+        }
+    }
+    events.sort_unstable();
+    let mut live: Vec<u32> = vec![0; input.body.vreg_count()];
+    let mut spilled = vec![false; input.body.vreg_count()];
+    let mut candidates: BTreeSet<(u64, VRegId)> = BTreeSet::new();
+    let mut pressure = 0u32;
+    let mut at = 0;
+    while at < events.len() {
+        let point = events[at].0;
+        while let Some(&(p, starts, leader)) = events.get(at).filter(|e| e.0 == point) {
+            debug_assert_eq!(p, point);
+            at += 1;
+            let l = leader.0 as usize;
+            if spilled[l] {
+                continue;
+            }
+            if starts {
+                live[l] += 1;
+                pressure += 1;
+                candidates.extend(weights.of[l].map(|w| (w, leader)));
+            } else {
+                live[l] -= 1;
+                pressure -= 1;
+                if live[l] == 0 {
+                    weights.of[l].map(|w| candidates.remove(&(w, leader)));
+                }
+            }
+        }
+        while pressure > room {
+            let Some((_, leader)) = candidates.pop_first() else { break };
+            spilled[leader.0 as usize] = true;
+            pressure -= live[leader.0 as usize];
+            victims.push(leader);
+        }
+    }
+}
+
+/// For each class that found no place: the cheapest of the classes that it meets and itself.
+pub fn choose_for(input: &Input<'_, '_>, weights: &Weights, failed: &[VRegId]) -> Vec<VRegId> {
+    let mut victims: Vec<VRegId> = Vec::new();
+    for &leader in failed {
+        let file = input.classes.class(leader).file;
+        let meets = |other: VRegId| {
+            other == leader
+                || (input.classes.class(other).file == file && classes_meet(input, leader, other))
+        };
+        let cheapest = input
+            .classes
+            .leaders()
+            .filter_map(|other| weights.of[other.0 as usize].map(|w| (w, other)))
+            .filter(|(_, other)| !victims.contains(other) && meets(*other))
+            .min();
+        victims.extend(cheapest.map(|(_, v)| v));
+        // Room made for the first few is often room for the rest.
+        if victims.len() >= 4 {
+            break;
+        }
+    }
+    victims
+}
+
+fn classes_meet(input: &Input<'_, '_>, a: VRegId, b: VRegId) -> bool {
+    let range = |l, c| input.classes.range(&input.liveness.map, input.ranges, l, c);
+    let cells = |l| 0..input.classes.class(l).cells;
+    cells(a).any(|i| cells(b).any(|j| overlap(range(a, i), range(b, j))))
+}
+
+/// Where a spilled class lives.
+#[derive(Clone)]
+enum Home {
+    /// Byte offset from R1.
+    Slot(u32),
+    /// A general register that holds 1 for true.
+    Register(Reg),
+    /// Made again by this instruction.
+    Again(Box<Inst>, InstId),
+}
+
+/// Gives the classes homes and rewrites all accesses to them.
+pub fn insert(
+    body: &mut Body<'_>,
+    spills: &mut Spills,
+    classes: &Classes,
+    victims: &[(VRegId, Vec<Segment>)],
+) {
+    let constants = constants(body, classes, victims);
+    let mut homes: FxHashMap<VRegId, Home> = FxHashMap::default();
+    let mut slots: Vec<(u32, u8, Vec<Segment>)> = Vec::new();
+    for (leader, range) in victims {
+        let class = classes.class(*leader);
+        let home = match constants.get(leader) {
+            Some((inst, id)) => Home::Again(Box::new(inst.clone()), *id),
+            None if class.file == RegFile::P => Home::Register(body.new_vreg(RegFile::R, 1, 1)),
+            None => Home::Slot(slot(spills, &mut slots, class.cells, range)),
+        };
+        homes.insert(*leader, home);
+    }
+    for block in body.layout().to_vec() {
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len());
+        for id in old {
+            let touched = {
+                let mut touched = false;
+                let mut look = |r: RegUse| {
+                    touched |= r.reg.vreg().is_some_and(|v| {
+                        v.0 < classes.len() && homes.contains_key(&classes.place(v).leader)
+                    });
+                };
+                body.inst(id).for_each_use(&mut look);
+                body.inst(id).for_each_def(&mut look);
+                touched
+            };
+            if touched {
+                let rewrite = Rewrite { body, spills, classes, homes: &homes, out: &mut new };
+                rewrite.access(id);
+            } else {
+                new.push(id);
+            }
+        }
+        body.block_mut(block).insts = new;
+    }
+}
+
+/// A slot for a range: one of this round's whose other ranges it does not meet, or a new one.
+fn slot(
+    spills: &mut Spills,
+    slots: &mut Vec<(u32, u8, Vec<Segment>)>,
+    cells: u8,
+    range: &[Segment],
+) -> u32 {
+    const LOOK_BACK: usize = 64;
+    for (offset, size, taken) in slots.iter_mut().rev().take(LOOK_BACK) {
+        if *size == cells && !overlap(taken, range) {
+            *taken = super::ranges::join(taken, range);
+            return *offset;
+        }
+    }
+    let align = 4 * u32::from(cells.next_power_of_two());
+    let offset = spills.frame.next_multiple_of(align);
+    spills.frame = offset + 4 * u32::from(cells);
+    slots.push((offset, cells, range.to_vec()));
+    offset
+}
+
+/// The victims that one instruction makes, always the same value: it has no register sources.
+fn constants(
+    body: &Body<'_>,
+    classes: &Classes,
+    victims: &[(VRegId, Vec<Segment>)],
+) -> FxHashMap<VRegId, (Inst, InstId)> {
+    let mut found: FxHashMap<VRegId, Option<(Inst, InstId)>> = victims
+        .iter()
+        .filter(|(leader, _)| classes.class(*leader).members == 1)
+        .map(|(leader, _)| (*leader, None))
+        .collect();
+    let mut dropped: Vec<VRegId> = Vec::new();
+    for &block in body.layout() {
+        for &id in &body.block(block).insts {
+            let inst = body.inst(id);
+            inst.for_each_def(|r| {
+                let Some(place) = r.reg.vreg().and_then(|v| found.get_mut(&v).map(|f| (v, f)))
+                else {
+                    return;
+                };
+                if place.1.is_some() || !makes_a_constant(inst) {
+                    dropped.push(place.0);
+                } else {
+                    *place.1 = Some((inst.clone(), id));
+                }
+            });
+        }
+    }
+    for leader in dropped {
+        found.remove(&leader);
+    }
+    found.into_iter().filter_map(|(leader, f)| Some((leader, f?))).collect()
+}
+
+/// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
+pub fn makes_a_constant(inst: &Inst) -> bool {
+    let mut reads = false;
+    inst.for_each_use(|_| reads = true);
+    let source = matches!(
+        (inst.op, inst.operands.get(1)),
+        (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
+            | (Opcode::LDC, Some(Operand::Const(_)))
+    );
+    // Parameters and launch constants; bank 3 holds constants of the module.
+    inst.defs == 1 && inst.guard.is_always() && !reads && source
+}
+
+/// The rewriting of one instruction's accesses to spilled registers.
+struct Rewrite<'a, 'w> {
+    body: &'a mut Body<'w>,
+    spills: &'a mut Spills,
+    classes: &'a Classes,
+    homes: &'a FxHashMap<VRegId, Home>,
+    out: &'a mut Vec<InstId>,
+}
+
+impl Rewrite<'_, '_> {
+    fn home(&self, r: RegUse) -> Option<(&Home, u8)> {
+        let id = r.reg.vreg().filter(|v| v.0 < self.classes.len())?;
+        let place = self.classes.place(id);
+        self.homes.get(&place.leader).map(|home| (home, place.offset + r.cell))
+    }
+
+    fn access(mut self, id: InstId) {
+        let mut inst = self.body.inst(id).clone();
+        let loc = self.body.loc(id);
+        if self.is_moot(&inst, id) {
+            self.body.discard(id);
+            return;
+        }
+        // Sources: one register for each different access.
+        let mut loaded: Vec<(RegUse, Reg)> = Vec::new();
+        let defs = inst.defs as usize;
+        let guard = self.source(RegUse::new(inst.guard.reg), &mut loaded, loc);
+        let old_guard = inst.guard.reg;
+        inst.guard.reg = guard.reg;
+        for i in defs..inst.operands.len() {
+            let mut operand = inst.operands[i];
+            operand.map_regs(|r| self.source(r, &mut loaded, loc));
+            inst.operands[i] = operand;
+        }
+        // Destinations. Under a guard the old value must stay: it comes into the register first.
+        let guarded = !old_guard.is_zero() || inst.guard.negated;
+        let mut stores: Vec<(RegUse, Reg)> = Vec::new();
+        for i in 0..defs {
+            let mut operand = inst.operands[i];
+            operand.map_regs(|r| self.destination(r, guarded, &mut stores, loc));
+            inst.operands[i] = operand;
+        }
+        *self.body.inst_mut(id) = inst;
+        self.out.push(id);
+        for (r, temp) in stores {
+            self.store(r, temp, loc);
+        }
+    }
+
+    /// Whether the instruction has nothing left to do: a copy within one home, or the making of a constant.
+    fn is_moot(&self, inst: &Inst, id: InstId) -> bool {
+        if let Some(copy) = as_copy(inst) {
+            let place = |r: RegUse| {
+                let place = self.classes.place(r.reg.vreg()?);
+                self.home(r)?;
+                Some((place.leader, place.offset + r.cell))
+            };
+            if place(copy.to).is_some() && place(copy.to) == place(copy.from) {
+                return true;
+            }
+        }
+        let mut made_again = false;
+        inst.for_each_def(|r| {
+            made_again |= matches!(self.home(r), Some((Home::Again(_, by), _)) if *by == id);
+        });
+        made_again
+    }
+
+    fn source(&mut self, r: RegUse, loaded: &mut Vec<(RegUse, Reg)>, loc: Loc) -> RegUse {
+        let Some((home, _)) = self.home(r) else { return r };
+        // What is made again comes whole, whatever part of it is read.
+        let (cell, count) = match home {
+            Home::Again(..) => (0, r.reg.vreg().map_or(1, |id| self.body.vreg(id).cells)),
+            _ => (r.cell, r.count),
+        };
+        let key = RegUse::at(r.reg, cell, count);
+        let temp = match loaded.iter().find(|(k, _)| *k == key) {
+            Some((_, temp)) => *temp,
+            None => {
+                let temp = self.spills.new_short(self.body, r.reg.file(), count);
+                self.load(key, temp, loc);
+                loaded.push((key, temp));
+                temp
+            }
+        };
+        RegUse { reg: temp, cell: r.cell - cell, ..r }
+    }
+
+    fn destination(
+        &mut self,
+        r: RegUse,
+        guarded: bool,
+        stores: &mut Vec<(RegUse, Reg)>,
+        loc: Loc,
+    ) -> RegUse {
+        if self.home(r).is_none() {
+            return r;
+        }
+        let temp = self.spills.new_short(self.body, r.reg.file(), r.count);
+        if guarded {
+            self.load(r, temp, loc);
+        }
+        stores.push((RegUse { flags: RegFlags::NONE, ..r }, temp));
+        RegUse { reg: temp, cell: 0, ..r }
+    }
+
+    fn emit(&mut self, inst: Inst, loc: Loc) {
+        let id = self.body.new_inst(inst, loc);
+        self.out.push(id);
+    }
+
+    fn load(&mut self, r: RegUse, temp: Reg, loc: Loc) {
+        let Some((home, cell)) = self.home(r) else { return };
+        match home.clone() {
+            Home::Slot(offset) => {
+                for (at, count) in pieces(cell, r.count) {
+                    let to = Operand::Reg(RegUse::at(temp, at - cell, count));
+                    let from = stack(offset + 4 * u32::from(at));
+                    self.spills.load_bytes += 4 * u32::from(count);
+                    self.emit(Inst::new(Opcode::LDL, width(count), 1, &[to, from]), loc);
+                }
+            }
+            Home::Register(holder) => {
+                let operands = [
+                    Operand::reg(temp),
+                    Operand::PT,
+                    Operand::reg(holder),
+                    Operand::RZ,
+                    Operand::PT,
+                ];
+                let mods = [Mod::NE, Mod::U32, Mod::AND];
+                self.emit(Inst::new(Opcode::ISETP, &mods, 2, &operands), loc);
+            }
+            Home::Again(mut inst, _) => {
+                if let Some(Operand::Reg(def)) = inst.operands.first_mut() {
+                    def.reg = temp;
+                }
+                self.emit(*inst, loc);
+            }
+        }
+    }
+
+    fn store(&mut self, r: RegUse, temp: Reg, loc: Loc) {
+        let Some((home, cell)) = self.home(r) else { return };
+        match home.clone() {
+            Home::Slot(offset) => {
+                for (at, count) in pieces(cell, r.count) {
+                    let from = Operand::Reg(RegUse::at(temp, at - cell, count));
+                    let to = stack(offset + 4 * u32::from(at));
+                    self.spills.store_bytes += 4 * u32::from(count);
+                    self.emit(Inst::new(Opcode::STL, width(count), 0, &[to, from]), loc);
+                }
+            }
+            Home::Register(holder) => {
+                let not = RegUse { flags: RegFlags::NOT, ..RegUse::new(temp) };
+                let operands =
+                    [Operand::reg(holder), Operand::RZ, Operand::Imm(1), Operand::Reg(not)];
+                self.emit(Inst::new(Opcode::SEL, &[], 1, &operands), loc);
+            }
+            // The only definition went away with its instruction.
+            Home::Again(..) => {}
+        }
+    }
+}
+
+/// Cuts `cell..cell + count` into aligned accesses of 4, 2 and 1 cells.
+fn pieces(cell: u8, count: u8) -> impl Iterator<Item = (u8, u8)> {
+    let mut at = cell;
+    std::iter::from_fn(move || {
+        let left = cell + count - at;
+        let size = [4, 2, 1].into_iter().find(|s| left >= *s && at.is_multiple_of(*s))?;
+        at += size;
+        Some((at - size, size))
+    })
+}
+
+fn width(count: u8) -> &'static [Mod] {
+    match count {
+        4 => &[Mod::_128],
+        2 => &[Mod::_64],
+        _ => &[],
+    }
+}
+
+/// `[R1 + offset]`
+fn stack(offset: u32) -> Operand {
+    Operand::Mem(MemRef {
+        base: RegUse::new(Reg::phys(RegFile::R, STACK_POINTER)),
+        uniform: RegUse::new(Reg::URZ),
+        offset: offset as i32,
+        sel: Mod::NONE,
+    })
+}
