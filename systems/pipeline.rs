@@ -12,6 +12,7 @@
 //! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
 
 use crate::analysis::cfg;
+use crate::registers;
 use bevy_ecs::world::World;
 use std::fmt;
 
@@ -370,7 +371,7 @@ pub static PHASES: [Phase; 159] = [
     phase(119, "ApplyPostSyncronizationWars", Sched, Scheduling, Above(1), PLANNED),
     phase(120, "ReportBeforeRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
     phase(121, "AdvancedPhaseAllocReg", Sched, Gate, Unstated, marker("marks the place: its worker is phase 122")),
-    phase(122, "AllocateRegisters", Sched, RegAlloc, Unstated, PLANNED),
+    phase(122, "AllocateRegisters", Sched, RegAlloc, Unstated, needed(registers::allocate_registers)),
     phase(123, "ReportAfterRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
     phase(124, "UpdateAfterOriAllocateRegisters", Sched, Update, Unstated, marker("nothing to refresh: the allocator rewrites operands in place")),
     phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, PLANNED),
@@ -400,7 +401,7 @@ pub static PHASES: [Phase; 159] = [
     phase(147, "MercGenerateSassUCode", Mercury, Encoding, Unstated, PLANNED),
     // 9-post-mercury
     phase(148, "ComputeVCallRegUse", Final, RegAlloc, Unstated, PLANNED),
-    phase(149, "CalcRegisterMap", Final, RegAlloc, Unstated, PLANNED),
+    phase(149, "CalcRegisterMap", Final, RegAlloc, Unstated, needed(registers::calc_register_map)),
     phase(150, "UpdateAfterPostRegAlloc", Final, Update, Unstated, marker("nothing to refresh: no set outlives the phase that computes it")),
     phase(151, "ReportFinalMemoryUsage", Final, Report, Unstated, PLANNED),
     phase(152, "AdvancedPhaseOriPhaseEncoding", Final, Gate, Unstated, marker("marks the end of encoding: no phase asks for it")),

@@ -108,7 +108,12 @@ fn shapes(numbers: &mut Numbers) -> Shape {
     Shape {
         blocks: 1 + numbers.below(10),
         insts: 1 + numbers.below(12),
-        regs: [4 + numbers.below(24), 1 + numbers.below(7), 1 + numbers.below(3), 1 + numbers.below(12)],
+        regs: [
+            4 + numbers.below(24),
+            1 + numbers.below(7),
+            1 + numbers.below(3),
+            1 + numbers.below(12),
+        ],
         guards: 2 + numbers.below(8),
     }
 }
