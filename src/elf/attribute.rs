@@ -406,6 +406,23 @@ impl Attribute {
         }
     }
 
+    /// The value's size can be said in the entry's two bytes.
+    pub fn fits(&self) -> bool {
+        let size = match self {
+            Attribute::Externs(list)
+            | Attribute::ExitOffsets(list)
+            | Attribute::CoopGroupOffsets(list)
+            | Attribute::CoopGroupMaskRegs(list)
+            | Attribute::IntWarpWideOffsets(list)
+            | Attribute::MbarrierOffsets(list)
+            | Attribute::UnusedLoadByteOffsets(list)
+            | Attribute::IndirectBranchTargets(list) => list.len() * 4,
+            Attribute::Raw { value, .. } => value.len(),
+            _ => 0,
+        };
+        size <= usize::from(u16::MAX)
+    }
+
     /// The attribute's code byte.
     pub fn code(&self) -> u8 {
         let mut bytes = Vec::new();

@@ -4,9 +4,16 @@
 //! stands in `.nv.info` and in relocation sections.
 
 pub mod attribute;
+pub mod layout;
 pub mod model;
 pub mod read;
 pub mod relocation;
+pub mod write;
+mod write_frame;
+mod write_image;
+mod write_info;
 
 pub use attribute::Attribute;
+pub use model::CubinModel;
 pub use read::{Cubin, ReadError};
+pub use write::{WriteError, write};

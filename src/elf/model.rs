@@ -1,24 +1,44 @@
 //! What the writer makes a cubin of: the module's variables with their places, and its kernels with their code.
 //!
-//! Lowering places variables (offsets in constant bank 3, global and shared memory) and the pipeline compiles functions; the
-//! writer adds what a file needs around that, and decides nothing about code.
+//! Lowering places variables (offsets in constant bank 3, global and shared memory; see [`super::layout`]) and the pipeline
+//! compiles functions; the writer adds what a file needs around that, and decides nothing about code.
 
+use super::attribute::Attribute;
 use orias_components::SymbolKey;
-use orias_systems::Compiled;
 
 /// A module, ready to be written.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct CubinModel {
-    /// The target's name as on ptxas's command line, such as `sm_90a`.
-    pub target: String,
+    pub target: CubinTarget,
     /// Who made the file: goes into `.note.nv.tkinfo`.
     pub tool: Tool,
-    /// Module-level variables in order of declaration, and static shared variables of functions.
+    /// Module-level variables, in order of declaration.
     pub variables: Vec<Variable>,
-    /// Slots of constant bank 4, in order: 8 bytes each that hold the address of a variable.
-    pub addresses: Vec<SymbolKey>,
-    /// Kernels, in order of appearance in the source.
+    /// Kernels, in order of their definition in the source. Their text stands in the reverse order, as ptxas places it.
     pub kernels: Vec<Kernel>,
+}
+
+/// The machine that the file is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CubinTarget {
+    /// 90 for `sm_90a`.
+    pub sm: u8,
+    /// The `a` of `sm_90a`: the file runs on this SM only.
+    pub accelerated: bool,
+    /// What the code needs beyond the base ISA, as `.nv.compat` says it (observed: ptxas 13.0.88, sm_90a): 1 nothing, 2 bulk
+    /// copies, 4 warpgroup matrix multiplication.
+    pub isa_class: u8,
+    /// Byte offset of the parameters in constant bank 0: 0x210 on sm_90.
+    pub param_base: u16,
+    /// Bytes at the start of shared memory that are the system's: 0x400 on sm_90.
+    pub reserved_shared: u32,
+}
+
+impl CubinTarget {
+    /// sm_90 (`accelerated`: sm_90a), code without bulk copies and warpgroup instructions.
+    pub const fn sm90(accelerated: bool) -> CubinTarget {
+        CubinTarget { sm: 90, accelerated, isa_class: 1, param_base: 0x210, reserved_shared: 0x400 }
+    }
 }
 
 /// The texts of `.note.nv.tkinfo`.
@@ -41,24 +61,22 @@ pub enum Space {
     Global,
     /// Constant bank 3.
     Constant,
-    /// Shared memory of the kernels that use it.
-    Shared,
 }
 
-/// Who may see a variable.
+/// Who may see a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linkage {
     Local,
     /// `.visible`
     Visible,
     Weak,
-    Extern,
 }
 
-/// A variable and its place.
-#[derive(Clone, Debug)]
+/// A variable of global or constant memory and its place. Shared variables are not the file's matter: code has their
+/// addresses, and a kernel says how much shared memory it needs.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Variable {
-    /// What code and initialisers name it by.
+    /// What initial values and code name it by.
     pub key: SymbolKey,
     pub name: String,
     pub space: Space,
@@ -69,41 +87,151 @@ pub struct Variable {
     pub size: u64,
     /// Bytes, a power of two.
     pub align: u64,
-    /// None: zero. Otherwise exactly `size` bytes.
+    /// None: zero. Otherwise exactly `size` bytes. Always given in constant memory.
     pub init: Option<Vec<u8>>,
     /// Addresses in the initial value.
     pub relocations: Vec<DataReloc>,
 }
 
-/// Eight bytes of an initial value that hold the address of a symbol + addend.
+/// Eight bytes of an initial value that hold the generic address of a variable + addend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataReloc {
     /// Byte offset in the variable.
     pub offset: u64,
     pub target: SymbolKey,
     pub addend: i64,
-    /// A generic address (`generic(name)`), not one in the variable's own space.
+    /// Written as `generic(name)` in the source; ptxas relocates plain names in the same way and differs in nothing but the
+    /// names that it leaves unused in the string tables.
     pub generic: bool,
 }
 
-/// A parameter: bytes from the start of the parameter list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A kernel's parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Param {
+    /// Bytes from the start of the parameter list.
     pub offset: u32,
     /// Bytes.
     pub size: u32,
+    /// log2 of the alignment that `.ptr … .align` gives for what the parameter points to; 0 without.
+    pub log_alignment: u8,
+    /// The space of `.ptr.space`: 0 none, 4 global.
+    pub space: u8,
+}
+
+/// Shared memory of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shared {
+    /// Bytes of static variables, without the system's part.
+    pub bytes: u32,
+    /// Largest alignment of its variables in bytes, dynamic ones too.
+    pub align: u32,
+    /// Code of the kernel names one of them.
+    pub used: bool,
 }
 
 /// A kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
-    pub compiled: Compiled,
+    pub name: String,
+    pub linkage: Linkage,
+    /// Machine words, those of inner functions included, padded to a multiple of 128 bytes.
+    pub text: Vec<u8>,
+    pub relocations: Vec<TextRelocation>,
+    /// What `EIATTR_REGCOUNT` counts.
+    pub registers: u32,
+    /// Bytes of the kernel's own frame.
+    pub frame_bytes: u32,
+    /// Bytes of stack that the kernel and its callees need.
+    pub min_stack_bytes: u32,
     pub params: Vec<Param>,
+    /// Bytes of the whole parameter list.
+    pub param_bytes: u32,
+    /// Named barriers.
+    pub barriers: u8,
+    /// Registers that a thread may have at most: what `.maxnreg` or thread and CTA limits leave; None is 255.
+    pub max_registers: Option<u16>,
     /// `.maxntid`, missing numbers 1.
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`, missing numbers 1.
     pub required_threads: Option<[u32; 3]>,
-    /// Bytes of static shared memory, and the alignment that its variables (dynamic ones too) ask for.
-    pub shared_bytes: u32,
-    pub shared_align: u32,
+    /// None: the kernel has no shared variables at all.
+    pub shared: Option<Shared>,
+    /// The kernel's constant bank 2 (jump tables); empty is none.
+    pub constant2: Vec<u8>,
+    /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of: `EIATTR_CRS_STACK_SIZE`.
+    pub divergent: bool,
+    /// Byte offsets of EXIT instructions, in order.
+    pub exits: Vec<u32>,
+    /// What else `.nv.info.K` says of instructions, each kind at most once: `CoopGroupOffsets`, `CoopGroupMaskRegs`,
+    /// `IntWarpWideOffsets`, `MbarrierOffsets`, … The writer puts them in ptxas's order.
+    pub code_attributes: Vec<Attribute>,
+    /// Unwinding of the kernel's own code.
+    pub unwind: Unwind,
+    /// Device functions and helpers in the kernel's text, in the order of their symbols.
+    pub inner: Vec<InnerFunction>,
+}
+
+/// An address in the text that the loader fills in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextRelocation {
+    /// Byte offset of the instruction.
+    pub offset: u32,
+    pub target: SymbolKey,
+    pub addend: i64,
+    /// Take the high 32 bits of the address, not the low ones.
+    pub high: bool,
+}
+
+/// How a debugger finds the caller's frame, for one function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Unwind {
+    /// Entries of the call frame program, with the offset from the function's start where each begins to hold, ascending.
+    pub program: Vec<(u32, CfaOp)>,
+    /// The register pair that holds the return address; None in kernels.
+    pub return_register: Option<u8>,
+}
+
+impl Unwind {
+    /// A kernel's: `prologue_end` is the byte offset behind the instruction that makes the frame, or the end of the entry
+    /// block where there is none (observed: ptxas 13.0.88); `last_exit` that of the last EXIT.
+    pub fn kernel(prologue_end: u32, frame_bytes: u32, last_exit: Option<u32>) -> Unwind {
+        let mut program = vec![(prologue_end, CfaOp::DefCfa { offset: frame_bytes })];
+        match last_exit {
+            Some(exit) if exit < prologue_end => program.insert(0, (exit, CfaOp::None)),
+            Some(exit) => program.push((exit, CfaOp::None)),
+            None => {}
+        }
+        Unwind { program, return_register: None }
+    }
+}
+
+/// One entry of a call frame program; registers are general registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CfaOp {
+    /// Only the place: an exit.
+    None,
+    /// The frame begins at R1 + offset bytes.
+    DefCfa { offset: u32 },
+    /// The caller's value of a register is in the frame, `slot` × -4 bytes from its beginning.
+    Saved { register: u8, slot: u32 },
+    /// The caller's value of a register is at R1 + offset bytes.
+    SavedAt { register: u8, offset: i32 },
+    /// The caller's value of a register is in the register itself again.
+    Restored { register: u8 },
+    /// The caller's value of a register is in another register.
+    Moved { register: u8, to: u8 },
+}
+
+/// A function inside a kernel's text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InnerFunction {
+    /// The symbol's whole name: `$kernel$callee`, `$__internal_0_$__cuda_sm20_div_s64`.
+    pub name: String,
+    /// Weak for the compiler's own helpers, local for functions of the module.
+    pub linkage: Linkage,
+    /// Byte offset in the kernel's text, and bytes.
+    pub offset: u32,
+    pub size: u32,
+    pub frame_bytes: u32,
+    pub unwind: Unwind,
 }

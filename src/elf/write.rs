@@ -1,0 +1,704 @@
+//! Writes a cubin as ptxas 13.0.88 does for sm_90: the same sections and symbols in the same order, with the same flags, links
+//! and alignments, and string tables with the same names.
+//!
+//! ptxas builds an object file, names and symbols in the order in which it comes across them, and then links it by itself.
+//! What that leaves in the result is reproduced: sections are sorted by class but keep their order of creation within one,
+//! non-global symbols come first, names of relocation sections that came to nothing stay in the string tables.
+
+use super::attribute::Attribute;
+use super::layout::symbol_order;
+use super::model::{CubinModel, Kernel, Linkage, Space, Variable};
+use super::read::{
+    SHT_CUDA_CALLGRAPH, SHT_CUDA_COMPAT, SHT_CUDA_INFO, STO_CUDA_ENTRY, STO_CUDA_RESERVED_SHARED,
+};
+use super::relocation::RelocKind;
+use super::write_frame::{FrameFunction, debug_frame};
+use super::write_image::{self, Image};
+use super::write_info::{self, KernelSymbols};
+use object::elf::{
+    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS,
+    SHT_RELA, SHT_STRTAB, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_NOTYPE,
+    STT_OBJECT, STT_SECTION,
+};
+use orias_components::SymbolKey;
+use rustc_hash::FxHashMap;
+
+/// Why a model cannot be written.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("{0} sections: a cubin can have 65279")]
+    TooManySections(usize),
+    #[error("kernel `{kernel}`: more than 65535 bytes of {attribute}")]
+    AttributeTooLong { kernel: String, attribute: &'static str },
+    #[error("kernel `{kernel}`: {bytes} bytes of parameters")]
+    TooManyParams { kernel: String, bytes: u32 },
+    #[error("`{0}` refers to a variable that the module does not have")]
+    UnknownSymbol(String),
+    #[error("variable `{0}`: its place or initial value does not fit its size")]
+    BadVariable(String),
+    #[error("the file cannot be made: {0}")]
+    File(String),
+}
+
+/// Classes of sections, in file order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Class {
+    Tables,
+    DebugFrame,
+    Notes,
+    Info,
+    Compat,
+    KernelInfo,
+    CallGraph,
+    Relocations,
+    /// Constant banks 2, 3 and 4.
+    Constants,
+    Text,
+    Data,
+    Memory,
+    /// Constant bank 0.
+    Parameters,
+}
+
+/// What `sh_info` or `sh_link` holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ref {
+    None,
+    Section(usize),
+    Symbol(usize),
+    SymbolCount,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct OutSection {
+    pub class: Class,
+    /// Offset in `.shstrtab`.
+    pub name: u32,
+    pub kind: u32,
+    pub flags: u64,
+    pub link: Ref,
+    pub info: Ref,
+    pub align: u64,
+    pub entry_size: u64,
+    pub data: Vec<u8>,
+    /// Bytes of a section without content.
+    pub memory: u64,
+    pub relocs: Vec<OutReloc>,
+    /// Zero bytes in the file behind the section.
+    pub gap: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutReloc {
+    pub offset: u64,
+    pub symbol: usize,
+    pub kind: RelocKind,
+    pub addend: i64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct OutSymbol {
+    /// Offset in `.strtab`.
+    pub name: u32,
+    pub binding: u8,
+    pub kind: u8,
+    pub other: u8,
+    pub section: Option<usize>,
+    pub value: u64,
+    pub size: u64,
+}
+
+/// A string table that keeps every name that was ever added, in order.
+#[derive(Default)]
+struct Names {
+    data: Vec<u8>,
+    known: FxHashMap<String, u32>,
+}
+
+impl Names {
+    fn new() -> Names {
+        Names { data: vec![0], known: FxHashMap::default() }
+    }
+
+    fn add(&mut self, name: &str) -> u32 {
+        if let Some(offset) = self.known.get(name) {
+            return *offset;
+        }
+        let offset = self.data.len() as u32;
+        self.data.extend(name.as_bytes());
+        self.data.push(0);
+        self.known.insert(name.to_owned(), offset);
+        offset
+    }
+
+    /// A name that was given a shorter one later: the rest stays behind as zeros.
+    fn add_over(&mut self, name: &str, first_length: usize) -> u32 {
+        let offset = self.add(name);
+        let end = offset as usize + first_length + 1;
+        if self.data.len() < end {
+            self.data.resize(end, 0);
+        }
+        offset
+    }
+}
+
+/// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and `.nv.constant2.K`.
+const PIC: usize = ".nv.constant.pic".len();
+const USER: usize = ".nv.constant.user".len();
+/// Bytes of the emptied name of the symbol that stood for shared memory.
+const SHARED_SYMBOL: usize = 20;
+
+struct Writer<'m> {
+    model: &'m CubinModel,
+    /// Kernels in text order.
+    kernels: Vec<&'m Kernel>,
+    section_names: Names,
+    names: Names,
+    sections: Vec<OutSection>,
+    /// In order of creation.
+    symbols: Vec<OutSymbol>,
+    /// Global symbols get their names when all others have theirs.
+    global_names: Vec<(usize, &'m str)>,
+    by_key: FxHashMap<SymbolKey, usize>,
+    symtab: usize,
+    constant4: Option<usize>,
+    shared_symbol: bool,
+}
+
+/// Section numbers of one kernel.
+struct KernelSections {
+    info: usize,
+    text: usize,
+    symbol: usize,
+    inner: Vec<usize>,
+}
+
+/// Makes the file.
+pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
+    check(model)?;
+    let mut writer = Writer {
+        model,
+        kernels: model.kernels.iter().rev().collect(),
+        section_names: Names::new(),
+        names: Names::new(),
+        sections: Vec::new(),
+        symbols: Vec::new(),
+        global_names: Vec::new(),
+        by_key: FxHashMap::default(),
+        symtab: 0,
+        constant4: None,
+        shared_symbol: false,
+    };
+    let image = writer.build()?;
+    write_image::file(&image, model.target.sm)
+}
+
+fn check(model: &CubinModel) -> Result<(), WriteError> {
+    for variable in &model.variables {
+        let bad = || WriteError::BadVariable(variable.name.clone());
+        if variable.init.as_ref().is_some_and(|d| d.len() as u64 != variable.size) {
+            return Err(bad());
+        }
+        // A module is far smaller than this; a wild offset must not become an allocation.
+        variable.offset.checked_add(variable.size).filter(|end| *end <= 1 << 40).ok_or_else(bad)?;
+        if variable.relocations.iter().any(|r| r.offset.saturating_add(8) > variable.size) {
+            return Err(bad());
+        }
+    }
+    for kernel in &model.kernels {
+        if kernel.param_bytes > u32::from(u16::MAX - model.target.param_base) {
+            let (kernel, bytes) = (kernel.name.clone(), kernel.param_bytes);
+            return Err(WriteError::TooManyParams { kernel, bytes });
+        }
+        let exits = Attribute::ExitOffsets(kernel.exits.clone());
+        for attribute in kernel.code_attributes.iter().chain([&exits]) {
+            if !attribute.fits() {
+                let (kernel, attribute) = (kernel.name.clone(), attribute.name().unwrap_or("?"));
+                return Err(WriteError::AttributeTooLong { kernel, attribute });
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<'m> Writer<'m> {
+    fn build(&mut self) -> Result<Image, WriteError> {
+        let strtab = |name| (Class::Tables, name, SHT_STRTAB.0);
+        let section_names = self.section(strtab(".shstrtab"), 0, 1);
+        let names = self.section(strtab(".strtab"), 0, 1);
+        self.symtab = self.section((Class::Tables, ".symtab", SHT_SYMTAB.0), 0, 8);
+        self.sections[self.symtab].link = Ref::Section(names);
+        self.sections[self.symtab].info = Ref::SymbolCount;
+        self.sections[self.symtab].entry_size = 24;
+        self.name_only(".symtab_shndx");
+        self.symbol("", STB_LOCAL.0, STT_NOTYPE.0, None);
+
+        let toolkit = self.section((Class::Notes, ".note.nv.tkinfo", SHT_NOTE.0), TOOLKIT_NOTE, 4);
+        self.sections[toolkit].data = write_info::toolkit_note(&self.model.tool);
+        self.section_symbol(toolkit, ".note.nv.tkinfo");
+        let flags = CUDA_NOTE | SHF_INFO_LINK.0;
+        let cuda = self.section((Class::Notes, ".note.nv.cuinfo", SHT_NOTE.0), flags, 4);
+        self.sections[cuda].data = write_info::cuda_note(&self.model.target);
+        self.section_symbol(cuda, ".note.nv.cuinfo");
+        let info = self.section((Class::Info, ".nv.info", SHT_CUDA_INFO), 0, 4);
+        self.sections[info].link = Ref::Section(self.symtab);
+        let compat = self.section((Class::Compat, ".nv.compat", SHT_CUDA_COMPAT), 0, 4);
+        self.sections[compat].data = write_info::compat(&self.model.target);
+        self.sections[cuda].link = Ref::Section(toolkit);
+        self.sections[cuda].info = Ref::Section(compat);
+
+        if self.kernels.is_empty() {
+            self.first_things()?;
+        }
+        let mut kernels = Vec::new();
+        for number in 0..self.kernels.len() {
+            kernels.push(self.kernel(number)?);
+        }
+        self.debug_frame(&kernels);
+        let relocations = self.relocation_names(&kernels);
+        self.section_symbol(self.sections.len() - 1, ".nv.callgraph");
+        self.add_relocation_sections(relocations);
+        for (symbol, name) in std::mem::take(&mut self.global_names) {
+            self.symbols[symbol].name = self.names.add(name);
+        }
+        let parameters: Vec<usize> =
+            (0..self.kernels.len()).map(|k| self.parameters(k, &kernels[k])).collect();
+
+        // Symbols get their numbers: those that are not global, the global ones, those of the parameters' sections.
+        let late = self.symbols.len() - parameters.len();
+        let (global, mut order): (Vec<usize>, Vec<usize>) =
+            (0..late).partition(|s| self.symbols[*s].binding == STB_GLOBAL.0);
+        order.extend(global);
+        order.extend(late..self.symbols.len());
+        let mut symbol_numbers = vec![0u32; order.len()];
+        for (number, symbol) in order.iter().enumerate() {
+            symbol_numbers[*symbol] = number as u32;
+        }
+
+        let numbers: Vec<(&Kernel, KernelSymbols)> = kernels
+            .iter()
+            .zip(&parameters)
+            .zip(&self.kernels)
+            .map(|((k, parameter), kernel)| {
+                let number = |s: &usize| symbol_numbers[*s];
+                let inner = k.inner.iter().map(number).collect();
+                (
+                    *kernel,
+                    KernelSymbols {
+                        kernel: number(&k.symbol),
+                        constant0: number(parameter),
+                        inner,
+                    },
+                )
+            })
+            .collect();
+        self.sections[info].data = encode(write_info::module_attributes(&numbers));
+        for (k, (kernel, symbols)) in kernels.iter().zip(&numbers) {
+            self.sections[k.info].data =
+                encode(write_info::kernel_attributes(self.model, kernel, symbols));
+        }
+        self.sections[section_names].data = std::mem::take(&mut self.section_names.data);
+        self.sections[names].data = std::mem::take(&mut self.names.data);
+        // ptxas leaves this much room behind the names of sections (observed); with it all later offsets are the same.
+        self.sections[section_names].gap =
+            14 + self.kernels.iter().map(|k| 18 + k.name.len()).sum::<usize>();
+        let symbols = order.iter().map(|s| self.symbols[*s].clone()).collect();
+        Ok(Image::new(std::mem::take(&mut self.sections), symbols, &symbol_numbers))
+    }
+
+    /// A section, its name in both string tables.
+    fn section(
+        &mut self,
+        (class, name, kind): (Class, &str, u32),
+        flags: u64,
+        align: u64,
+    ) -> usize {
+        let offset = self.section_names.add(name);
+        self.names.add(name);
+        self.push_section(class, offset, kind, flags, align)
+    }
+
+    fn push_section(
+        &mut self,
+        class: Class,
+        name: u32,
+        kind: u32,
+        flags: u64,
+        align: u64,
+    ) -> usize {
+        self.sections.push(OutSection {
+            class,
+            name,
+            kind,
+            flags,
+            link: Ref::None,
+            info: Ref::None,
+            align,
+            entry_size: 0,
+            data: Vec::new(),
+            memory: 0,
+            relocs: Vec::new(),
+            gap: 0,
+        });
+        self.sections.len() - 1
+    }
+
+    /// A name of a section that there is not.
+    fn name_only(&mut self, name: &str) {
+        self.section_names.add(name);
+        self.names.add(name);
+    }
+
+    fn symbol(&mut self, name: &str, binding: u8, kind: u8, section: Option<usize>) -> usize {
+        let name = if name.is_empty() { 0 } else { self.names.add(name) };
+        self.symbols.push(OutSymbol { name, binding, kind, other: 0, section, value: 0, size: 0 });
+        self.symbols.len() - 1
+    }
+
+    fn section_symbol(&mut self, section: usize, name: &str) -> usize {
+        self.symbol(name, STB_LOCAL.0, STT_SECTION.0, Some(section))
+    }
+
+    /// A symbol whose name waits, if it is global, until all others have theirs.
+    fn named_symbol(&mut self, name: &'m str, linkage: Linkage, kind: u8) -> usize {
+        match linkage {
+            Linkage::Local => self.symbol(name, STB_LOCAL.0, kind, None),
+            Linkage::Weak => self.symbol(name, STB_WEAK.0, kind, None),
+            Linkage::Visible => {
+                let symbol = self.symbol("", STB_GLOBAL.0, kind, None);
+                self.global_names.push((symbol, name));
+                symbol
+            }
+        }
+    }
+
+    /// What ptxas makes after the first kernel's symbol: reserved shared memory and the module's variables.
+    fn first_things(&mut self) -> Result<(), WriteError> {
+        let offset0 = self.symbol(".nv.reservedSmem.offset0", STB_WEAK.0, STT_OBJECT.0, None);
+        self.symbols[offset0].size = 4;
+        let flags = (SHF_ALLOC | SHF_WRITE).0;
+        let reserved =
+            self.section((Class::Memory, ".nv.shared.reserved.0", SHT_NOBITS.0), flags, 1);
+        let alias = self.symbol(
+            "__nv_reservedSMEM_offset_0_alias",
+            STB_WEAK.0,
+            STT_NOTYPE.0,
+            Some(reserved),
+        );
+        self.symbols[alias].other = STO_CUDA_RESERVED_SHARED;
+
+        let model = self.model;
+        let visible: Vec<bool> =
+            model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
+        // Places of the sections that variables live in, by their name.
+        let mut homes: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut addresses = Vec::new();
+        let order = symbol_order(&visible);
+        for variable in order.iter().map(|i| &model.variables[*i]) {
+            let home = self.home(&mut homes, variable);
+            let symbol = self.named_symbol(&variable.name, variable.linkage, STT_OBJECT.0);
+            self.symbols[symbol].section = Some(home);
+            self.symbols[symbol].value = variable.offset;
+            self.symbols[symbol].size = variable.size;
+            self.by_key.insert(variable.key, symbol);
+            if variable.space == Space::Global {
+                if self.constant4.is_none() {
+                    let offset = self.section_names.add_over(".nv.constant4", PIC);
+                    self.names.add_over(".nv.constant4", PIC);
+                    let section =
+                        self.push_section(Class::Constants, offset, SHT_PROGBITS.0, SHF_ALLOC.0, 8);
+                    self.section_symbol(section, ".nv.constant4");
+                    self.constant4 = Some(section);
+                }
+                addresses.push(symbol);
+            }
+        }
+        if let Some(section) = self.constant4 {
+            self.sections[section].data = vec![0; addresses.len() * 8];
+            for (slot, symbol) in addresses.into_iter().enumerate().rev() {
+                self.sections[section].relocs.push(OutReloc {
+                    offset: slot as u64 * 8,
+                    symbol,
+                    kind: RelocKind::ABS64,
+                    addend: 0,
+                });
+            }
+        }
+        for variable in order.iter().map(|i| &model.variables[*i]) {
+            let home = self.home(&mut homes, variable);
+            for reloc in variable.relocations.iter().rev() {
+                let symbol = self
+                    .by_key
+                    .get(&reloc.target)
+                    .ok_or_else(|| WriteError::UnknownSymbol(variable.name.clone()))?;
+                self.sections[home].relocs.push(OutReloc {
+                    offset: variable.offset + reloc.offset,
+                    symbol: *symbol,
+                    kind: RelocKind::GENERIC64,
+                    addend: reloc.addend,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The section that a variable lives in, grown to hold it.
+    fn home(&mut self, homes: &mut FxHashMap<&'static str, usize>, variable: &Variable) -> usize {
+        let (name, class, kind, flags) = match (variable.space, &variable.init) {
+            (Space::Constant, _) => (".nv.constant3", Class::Constants, SHT_PROGBITS, SHF_ALLOC),
+            (Space::Global, Some(_)) => {
+                (".nv.global.init", Class::Data, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE)
+            }
+            (Space::Global, None) => {
+                (".nv.global", Class::Memory, SHT_NOBITS, SHF_ALLOC | SHF_WRITE)
+            }
+        };
+        let section = *homes.entry(name).or_insert_with(|| {
+            let first_length = if variable.space == Space::Constant { USER } else { name.len() };
+            let offset = self.section_names.add_over(name, first_length);
+            self.names.add_over(name, first_length);
+            let section = self.push_section(class, offset, kind.0, flags.0, 1);
+            self.section_symbol(section, name);
+            section
+        });
+        let out = &mut self.sections[section];
+        out.align = out.align.max(variable.align);
+        let end = variable.offset + variable.size;
+        if kind == SHT_NOBITS {
+            out.memory = out.memory.max(end);
+        } else {
+            if (out.data.len() as u64) < end {
+                out.data.resize(end as usize, 0);
+            }
+            if let Some(init) = &variable.init {
+                out.data[variable.offset as usize..end as usize].copy_from_slice(init);
+            }
+        }
+        section
+    }
+
+    fn kernel(&mut self, number: usize) -> Result<KernelSections, WriteError> {
+        let kernel = self.kernels[number];
+        let name = &kernel.name;
+        let symbol = self.named_symbol(name, kernel.linkage, STT_FUNC.0);
+        let flags = (SHF_ALLOC | SHF_EXECINSTR).0;
+        let text_name = format!(".text.{name}");
+        let text = self.section((Class::Text, &text_name, SHT_PROGBITS.0), flags, 128);
+        self.sections[text].data = kernel.text.clone();
+        self.sections[text].link = Ref::Section(self.symtab);
+        self.sections[text].info = Ref::Symbol(symbol);
+        let out = &mut self.symbols[symbol];
+        out.section = Some(text);
+        out.other = STO_CUDA_ENTRY;
+        out.size = kernel.text.len() as u64;
+        let info = format!(".nv.info.{name}");
+        let info = self.section((Class::KernelInfo, &info, SHT_CUDA_INFO), SHF_INFO_LINK.0, 4);
+        self.sections[info].link = Ref::Section(self.symtab);
+        self.sections[info].info = Ref::Section(text);
+        self.section_symbol(text, &text_name);
+        let shared_name = format!(".nv.shared.{name}");
+        if let Some(shared) = kernel.shared {
+            let flags = (SHF_ALLOC | SHF_WRITE | SHF_INFO_LINK).0;
+            let align = u64::from(shared.align.max(1));
+            let section = self.section((Class::Memory, &shared_name, SHT_NOBITS.0), flags, align);
+            self.sections[section].info = Ref::Section(text);
+            self.sections[section].memory =
+                u64::from(self.model.target.reserved_shared) + u64::from(shared.bytes);
+            // A kernel with dynamic shared memory alone has the section but no symbol for it.
+            if shared.bytes > 0 {
+                self.section_symbol(section, &shared_name);
+            }
+        } else {
+            self.name_only(&shared_name);
+        }
+        if number == 0 {
+            self.first_things()?;
+        }
+        if kernel.shared.is_some_and(|s| s.used) && !self.shared_symbol {
+            self.shared_symbol = true;
+            let symbol = self.symbol("", STB_LOCAL.0, STT_NOTYPE.0, None);
+            // STV_INTERNAL: what a linker leaves of a symbol that it has resolved.
+            self.symbols[symbol].other = 1;
+            self.names.data.resize(self.names.data.len() + SHARED_SYMBOL + 1, 0);
+        }
+        if !kernel.constant2.is_empty() {
+            let flags = (SHF_ALLOC | SHF_INFO_LINK).0;
+            let name = format!(".nv.constant2.{name}");
+            let section = self.section((Class::Constants, &name, SHT_PROGBITS.0), flags, 4);
+            self.sections[section].data = kernel.constant2.clone();
+            self.sections[section].info = Ref::Section(text);
+            self.section_symbol(section, &name);
+        }
+        let mut inner = Vec::new();
+        for function in &kernel.inner {
+            let symbol = self.named_symbol(&function.name, function.linkage, STT_FUNC.0);
+            self.symbols[symbol].section = Some(text);
+            self.symbols[symbol].value = u64::from(function.offset);
+            self.symbols[symbol].size = u64::from(function.size);
+            inner.push(symbol);
+        }
+        for reloc in &kernel.relocations {
+            let symbol = *self
+                .by_key
+                .get(&reloc.target)
+                .ok_or_else(|| WriteError::UnknownSymbol(name.clone()))?;
+            let kind = if reloc.high { RelocKind::INST_ABS32_HI } else { RelocKind::INST_ABS32_LO };
+            let offset = u64::from(reloc.offset);
+            self.sections[text].relocs.push(OutReloc {
+                offset,
+                symbol,
+                kind,
+                addend: reloc.addend,
+            });
+        }
+        if has_relocations(kernel) {
+            self.name_only(&format!(".rel.text.{name}"));
+            self.name_only(&format!(".rela.text.{name}"));
+        }
+        Ok(KernelSections { info, text, symbol, inner })
+    }
+
+    fn debug_frame(&mut self, kernels: &[KernelSections]) {
+        let section = self.section((Class::DebugFrame, ".debug_frame", SHT_PROGBITS.0), 0, 1);
+        if kernels.is_empty() {
+            return;
+        }
+        self.section_symbol(section, ".debug_frame");
+        let mut functions = Vec::new();
+        for (number, kernel) in self.kernels.iter().enumerate() {
+            // The kernel's own code ends where the first inner function begins.
+            let size = kernel
+                .inner
+                .iter()
+                .map(|f| f.offset)
+                .min()
+                .unwrap_or_else(|| kernel.text.len() as u32);
+            functions.push(FrameFunction {
+                unwind: &kernel.unwind,
+                size,
+                kernel: number,
+                offset: 0,
+            });
+            functions.extend(kernel.inner.iter().map(|f| FrameFunction {
+                unwind: &f.unwind,
+                size: f.size,
+                kernel: number,
+                offset: f.offset,
+            }));
+        }
+        let (data, relocs) = debug_frame(&functions);
+        let out = &mut self.sections[section];
+        out.data = data;
+        out.relocs = relocs
+            .into_iter()
+            .map(|r| OutReloc {
+                offset: r.offset,
+                symbol: kernels[r.kernel].symbol,
+                kind: RelocKind::ABS64,
+                addend: r.addend as i64,
+            })
+            .collect();
+    }
+
+    /// Names of relocation sections, then the call graph. Gives (name, relocated section) in file order.
+    fn relocation_names(&mut self, kernels: &[KernelSections]) -> Vec<(u32, usize)> {
+        let mut all = Vec::new();
+        for (k, kernel) in kernels.iter().zip(self.kernels.clone()) {
+            if has_relocations(kernel) {
+                let name = format!(".rela.text.{}", kernel.name);
+                all.push((self.section_names.add(&name), k.text));
+            }
+        }
+        let plain = |target: Option<usize>, sections: &[OutSection]| {
+            target.filter(|t| !sections[*t].relocs.is_empty())
+        };
+        if let Some(section) = plain(self.constant4, &self.sections) {
+            self.name_only(".rel.nv.constant.pic");
+            all.push((self.section_names.add_over(".rela.nv.constant4", PIC + 5), section));
+            self.names.add(".rela.nv.constant.pic");
+        }
+        let find = |class, name: &str, writer: &Self| {
+            let offset = writer.section_names.known.get(name)?;
+            writer.sections.iter().position(|s| s.class == class && s.name == *offset)
+        };
+        if let Some(section) = plain(find(Class::Constants, ".nv.constant3", self), &self.sections)
+        {
+            self.name_only(".rel.nv.constant.user");
+            all.push((self.section_names.add_over(".rela.nv.constant3", USER + 5), section));
+            self.names.add(".rela.nv.constant.user");
+        }
+        if let Some(section) = plain(find(Class::Data, ".nv.global.init", self), &self.sections) {
+            let generic = |space| {
+                let here =
+                    self.model.variables.iter().filter(move |v: &&Variable| v.space == space);
+                here.flat_map(|v| &v.relocations).all(|r| r.generic)
+            };
+            if !generic(Space::Global) {
+                self.name_only(".rel.nv.global.init");
+            }
+            self.names.add(".rela.nv.global.init");
+            all.push((self.section_names.add(".rela.nv.global.init"), section));
+        }
+        if let Some(section) =
+            find(Class::DebugFrame, ".debug_frame", self).filter(|_| !kernels.is_empty())
+        {
+            self.name_only(".rel.debug_frame");
+            self.names.add(".rela.debug_frame");
+            all.push((self.section_names.add(".rela.debug_frame"), section));
+        }
+        let kind = (Class::CallGraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH);
+        let section = self.section(kind, 0, 4);
+        self.sections[section].link = Ref::Section(self.symtab);
+        self.sections[section].entry_size = 8;
+        // No calls between functions of their own: only the four ends of its lists.
+        self.sections[section].data =
+            [-1i32, -2, -3, -4].iter().flat_map(|n| [0, *n]).flat_map(i32::to_le_bytes).collect();
+        self.name_only(".nv.prototype");
+        all
+    }
+
+    fn add_relocation_sections(&mut self, relocations: Vec<(u32, usize)>) {
+        for (name, target) in relocations {
+            let flags = SHF_INFO_LINK.0;
+            let section = self.push_section(Class::Relocations, name, SHT_RELA.0, flags, 8);
+            let relocs = std::mem::take(&mut self.sections[target].relocs);
+            let out = &mut self.sections[section];
+            out.link = Ref::Section(self.symtab);
+            out.info = Ref::Section(target);
+            out.entry_size = 24;
+            out.relocs = relocs;
+        }
+    }
+
+    /// A kernel's constant bank 0; gives its symbol.
+    fn parameters(&mut self, number: usize, sections: &KernelSections) -> usize {
+        let kernel = self.kernels[number];
+        let name = format!(".nv.constant0.{}", kernel.name);
+        let flags = (SHF_ALLOC | SHF_INFO_LINK).0;
+        let section = self.section((Class::Parameters, &name, SHT_PROGBITS.0), flags, 4);
+        let base = usize::from(self.model.target.param_base);
+        self.sections[section].data = vec![0; base + kernel.param_bytes as usize];
+        self.sections[section].info = Ref::Section(sections.text);
+        self.section_symbol(section, &name)
+    }
+}
+
+/// Flags of the notes (observed).
+const TOOLKIT_NOTE: u64 = 0x0200_0000;
+const CUDA_NOTE: u64 = 0x0100_0000;
+
+/// The kernel has a relocation section, even if all in it was resolved: addresses of shared memory and calls leave an empty
+/// one behind.
+fn has_relocations(kernel: &Kernel) -> bool {
+    !kernel.relocations.is_empty()
+        || !kernel.inner.is_empty()
+        || kernel.shared.is_some_and(|s| s.used)
+}
+
+fn encode(attributes: Vec<Attribute>) -> Vec<u8> {
+    let mut data = Vec::new();
+    for attribute in attributes {
+        attribute.encode(&mut data);
+    }
+    data
+}

@@ -1,0 +1,162 @@
+//! What the notes, `.nv.compat`, `.nv.info` and `.nv.info.K` say.
+
+use super::attribute::{Attribute, KernelParam, format};
+use super::model::{CubinModel, CubinTarget, Kernel, Tool};
+
+/// CUDA 13.0 in `EIATTR_CUDA_API_VERSION` and `.note.nv.cuinfo`.
+const TOOLKIT: u16 = 130;
+const OWNER: &[u8; 12] = b"NVIDIA Corp\0";
+/// The most registers a thread can have.
+const ALL_REGISTERS: u16 = 255;
+/// Bank number in `EIATTR_KPARAM_INFO` (observed: always all ones).
+const PARAM_BANK: u8 = 0x1f;
+/// Larger parameter lists are described by `EIATTR_KPARAM_INFO_V2`: the bytes that a launch could pass before CUDA 12.1
+/// (observed: 4100 bytes the old way, 4356 the new one).
+const LARGEST_OLD_PARAMS: u32 = 4352;
+/// Erratum bits in `EIATTR_SW_WAR` (observed: always 8 on sm_90).
+const SW_WAR: u32 = 8;
+
+fn note(kind: u32, content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend((OWNER.len() as u32).to_le_bytes());
+    out.extend((content.len() as u32).to_le_bytes());
+    out.extend(kind.to_le_bytes());
+    out.extend(OWNER);
+    out.extend(content);
+    out
+}
+
+/// `.note.nv.tkinfo`: version, then the offsets of five texts (object name, tool, version, branch, arguments), then they.
+pub fn toolkit_note(tool: &Tool) -> Vec<u8> {
+    let mut strings = Vec::new();
+    let mut head = vec![2u32];
+    for text in ["", &tool.name, &tool.version, &tool.branch, &tool.arguments] {
+        head.push(strings.len() as u32);
+        strings.extend(text.bytes().filter(|b| *b != 0));
+        strings.push(0);
+    }
+    let mut content: Vec<u8> = head.iter().flat_map(|w| w.to_le_bytes()).collect();
+    content.extend(strings);
+    content.resize(content.len().next_multiple_of(4), 0);
+    note(2000, &content)
+}
+
+/// `.note.nv.cuinfo`: version, virtual SM, toolkit.
+pub fn cuda_note(target: &CubinTarget) -> Vec<u8> {
+    let fields = [2, u16::from(target.sm), TOOLKIT, 0];
+    note(1000, &fields.map(u16::to_le_bytes).concat())
+}
+
+/// `.nv.compat` (observed; names from cuobjdump 13.0): CUDA_ACCELERATOR_TARGET, ISA_CLASS, INST_TCGEN05_MMA, an unnamed one,
+/// INST_TENSORMAP_V1, ENABLE_OPPORTUNISTIC_FINALIZATION, CAN_FASTPATH_FINALIZE.
+pub fn compat(target: &CubinTarget) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (code, value) in [(9, u8::from(target.accelerated)), (2, target.isa_class), (5, 5)] {
+        out.extend([format::BYTE, code, value, 0]);
+    }
+    out.extend([format::HALF, 7, 1, 1]);
+    for (code, value) in [(3, 0), (6, 1)] {
+        out.extend([format::BYTE, code, value, 0]);
+    }
+    out.extend([format::SIZED, 0xb, 8, 0]);
+    out.extend([0; 8]);
+    out
+}
+
+/// Symbol numbers that attributes name.
+#[derive(Clone, Debug, Default)]
+pub struct KernelSymbols {
+    /// The kernel itself.
+    pub kernel: u32,
+    /// Its constant bank 0 section.
+    pub constant0: u32,
+    /// Its inner functions, in their order.
+    pub inner: Vec<u32>,
+}
+
+/// `.nv.info`; `kernels` in text order.
+pub fn module_attributes(kernels: &[(&Kernel, KernelSymbols)]) -> Vec<Attribute> {
+    let mut all = Vec::new();
+    if kernels.is_empty() {
+        all.push(unnamed_5f());
+    }
+    for (kernel, symbols) in kernels.iter().rev() {
+        all.push(Attribute::RegCount { symbol: symbols.kernel, registers: kernel.registers });
+        for (inner, symbol) in kernel.inner.iter().zip(&symbols.inner).rev() {
+            all.push(Attribute::FrameSize { symbol: *symbol, bytes: inner.frame_bytes });
+        }
+        all.push(Attribute::FrameSize { symbol: symbols.kernel, bytes: kernel.frame_bytes });
+    }
+    for (kernel, symbols) in kernels {
+        let bytes = kernel.min_stack_bytes;
+        all.push(Attribute::MinStackSize { symbol: symbols.kernel, bytes });
+    }
+    all
+}
+
+/// ptxas 13.0.88 writes 0x0101 under this code, which cuobjdump does not name either.
+fn unnamed_5f() -> Attribute {
+    Attribute::Raw { format: format::HALF, code: 0x5f, value: vec![1, 1] }
+}
+
+/// `.nv.info.K`, in ptxas's order.
+pub fn kernel_attributes(
+    model: &CubinModel,
+    kernel: &Kernel,
+    symbols: &KernelSymbols,
+) -> Vec<Attribute> {
+    let mut all = vec![Attribute::CudaApiVersion(u32::from(TOOLKIT))];
+    for (ordinal, param) in kernel.params.iter().enumerate().rev() {
+        all.push(if kernel.param_bytes > LARGEST_OLD_PARAMS {
+            let mut value = vec![0; 4];
+            for half in [ordinal as u32, param.offset, param.size] {
+                value.extend((half as u16).to_le_bytes());
+            }
+            value.extend([0, 0]);
+            Attribute::Raw { format: format::SIZED, code: 0x45, value }
+        } else {
+            Attribute::KernelParam(KernelParam {
+                index: 0,
+                ordinal: ordinal as u16,
+                offset: param.offset as u16,
+                size: param.size,
+                log_alignment: param.log_alignment,
+                space: param.space,
+                bank: PARAM_BANK,
+                in_shared: false,
+            })
+        });
+    }
+    all.push(Attribute::SparseMmaMask(0));
+    let code =
+        |wanted: fn(&Attribute) -> bool| kernel.code_attributes.iter().find(|a| wanted(a)).cloned();
+    all.extend(code(|a| matches!(a, Attribute::WmmaUsed)));
+    all.push(Attribute::MaxRegCount(kernel.max_registers.unwrap_or(ALL_REGISTERS)));
+    if kernel.barriers > 0 {
+        all.push(Attribute::NumBarriers(kernel.barriers));
+    }
+    all.push(unnamed_5f());
+    all.extend(code(|a| matches!(a, Attribute::IntWarpWideOffsets(_))));
+    all.extend(code(|a| matches!(a, Attribute::UnusedLoadByteOffsets(_))));
+    all.extend(code(|a| matches!(a, Attribute::CoopGroupMaskRegs(_))));
+    all.extend(code(|a| matches!(a, Attribute::CoopGroupOffsets(_))));
+    all.extend(code(|a| matches!(a, Attribute::MbarrierOffsets(_))));
+    all.extend(code(|a| matches!(a, Attribute::NumMbarriers(_))));
+    if !kernel.exits.is_empty() {
+        all.push(Attribute::ExitOffsets(kernel.exits.clone()));
+    }
+    all.extend(kernel.max_threads.map(Attribute::MaxThreads));
+    all.extend(kernel.required_threads.map(Attribute::ReqNtid));
+    all.extend(code(|a| matches!(a, Attribute::IndirectBranchTargets(_))));
+    if kernel.divergent {
+        all.push(Attribute::CrsStackSize(0));
+    }
+    if kernel.param_bytes > 0 {
+        let size = kernel.param_bytes as u16;
+        all.push(Attribute::CbankParamSize(size));
+        let (symbol, offset) = (symbols.constant0, model.target.param_base);
+        all.push(Attribute::ParamCbank { symbol, offset, size });
+    }
+    all.push(Attribute::SwWar(SW_WAR));
+    all
+}

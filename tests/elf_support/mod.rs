@@ -1,0 +1,375 @@
+//! What the ELF tests share: ptxas on PTX files, and a cubin read back into what the writer takes.
+
+#![allow(dead_code)] // Each test binary uses its part.
+
+use orias::elf::attribute::{Attribute, code};
+use orias::elf::model::*;
+use orias::elf::read::{Cubin, Function, Section};
+use orias_components::SymbolKey;
+use orias_runner::oracle;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The corpus folders that must compile and run.
+pub const FOLDERS: [&str; 30] = [
+    "vecadd",
+    "copy_vec4",
+    "gather_strided",
+    "image_u8",
+    "reduce_tree",
+    "reduce_warp",
+    "reduce_atomic",
+    "scan_hillis",
+    "histogram",
+    "transpose_pad",
+    "gemm_tiled",
+    "gemm_reg4x4",
+    "gemv",
+    "spmv_csr",
+    "stencil2d",
+    "conv1d_const",
+    "bitonic_sort",
+    "mandelbrot",
+    "collatz",
+    "branches",
+    "bitops",
+    "crc32",
+    "intdiv32",
+    "local_array",
+    "nbody",
+    "dyn_shared",
+    "sha256",
+    "warp_votes",
+    "tri_vecadd",
+    "tri_softmax",
+];
+
+/// A corpus folder's PTX file.
+pub fn corpus_ptx(folder: &str) -> PathBuf {
+    oracle::workspace().join("tests/corpus").join(folder).join(format!("{folder}.ptx"))
+}
+
+/// ptxas's cubin of a PTX file, at -O`level` for sm_90a.
+pub fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
+    let name = ptx.file_stem().unwrap().to_str().unwrap();
+    let out = scratch(&format!("{name}.O{level}.cubin"));
+    let run = Command::new(ptxas)
+        .args([&format!("-O{level}"), "-arch=sm_90a", "-o"])
+        .arg(&out)
+        .arg(ptx)
+        .output()
+        .expect("ptxas runs");
+    assert!(run.status.success(), "{}: {}", ptx.display(), String::from_utf8_lossy(&run.stderr));
+    let bytes = std::fs::read(&out).expect("ptxas writes its output");
+    std::fs::remove_file(&out).expect("our own file");
+    bytes
+}
+
+/// ptxas's cubin of PTX text.
+pub fn ptxas_text(tool: &Path, name: &str, text: &str, level: u8) -> Vec<u8> {
+    let path = scratch(&format!("{name}.ptx"));
+    let head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+    std::fs::write(&path, format!("{head}{text}")).expect("the scratch folder is writable");
+    let bytes = ptxas(tool, &path, level);
+    std::fs::remove_file(&path).expect("our own file");
+    bytes
+}
+
+/// A path of this process's own.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("orias-elf-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the scratch folder can be made");
+    let thread = format!("{:?}", std::thread::current().id());
+    let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
+    folder.join(format!("{thread}-{name}"))
+}
+
+/// Text up to a zero byte.
+fn text_at(data: &[u8], at: usize) -> String {
+    let bytes = data.get(at..).unwrap_or_default();
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+fn word(data: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize
+}
+
+/// What the writer would have been given to make this file: the inverse of the writer, for files of ptxas 13.0.88.
+pub fn model_of(cubin: &Cubin<'_>) -> CubinModel {
+    // Note header and owner take 24 bytes, then come the version and five text offsets.
+    let note = &cubin.section(".note.nv.tkinfo").expect("every cubin has it").data[24..];
+    let text = |i: usize| text_at(note, 24 + word(note, 4 + 4 * i));
+    let tool = Tool { name: text(1), version: text(2), branch: text(3), arguments: text(4) };
+    let compat = cubin.section(".nv.compat").expect("every cubin of sm_90 has it").data;
+    let target = CubinTarget {
+        sm: cubin.sm() as u8,
+        accelerated: compat[2] == 1,
+        isa_class: compat[6],
+        param_base: 0x210,
+        reserved_shared: 0x400,
+    };
+    // Text order is the reverse of the source's.
+    let kernels = cubin.functions.iter().rev().map(|f| kernel(cubin, f)).collect();
+    CubinModel { target, tool, variables: variables(cubin), kernels }
+}
+
+fn linkage(binding: u8) -> Linkage {
+    match binding {
+        0 => Linkage::Local,
+        1 => Linkage::Visible,
+        _ => Linkage::Weak,
+    }
+}
+
+fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
+    let mut keys: slotmap::SlotMap<SymbolKey, ()> = slotmap::SlotMap::with_key();
+    let keys: Vec<SymbolKey> = cubin.symbols.iter().map(|_| keys.insert(())).collect();
+    let mut all = Vec::new();
+    // Visible variables were first when constant bank 4 was numbered; the symbol table has the global ones last.
+    let global = |binding| binding == 1;
+    let is_variable = |i: &usize| {
+        let s = &cubin.symbols[*i];
+        s.kind == 1
+            && s.section != 0
+            && cubin.sections[usize::from(s.section)].name.starts_with(".nv.")
+    };
+    let mut order: Vec<usize> = (0..keys.len()).filter(is_variable).collect();
+    order.sort_by_key(|i| !global(cubin.symbols[*i].binding));
+    // Among global and weak ones the slots of bank 4 and the offsets in bank 3 tell the order.
+    for i in order {
+        let symbol = &cubin.symbols[i];
+        let section = &cubin.sections[usize::from(symbol.section)];
+        let range = symbol.value as usize..(symbol.value + symbol.size) as usize;
+        let init = (!section.is_nobits()).then(|| section.data[range].to_vec());
+        let mut relocations: Vec<DataReloc> = section
+            .relocations
+            .iter()
+            .filter(|r| (symbol.value..symbol.value + symbol.size).contains(&r.offset))
+            .map(|r| DataReloc {
+                offset: r.offset - symbol.value,
+                target: keys[r.symbol],
+                addend: r.addend.unwrap_or(0),
+                generic: true,
+            })
+            .collect();
+        relocations.reverse();
+        let space = if section.name == ".nv.constant3" { Space::Constant } else { Space::Global };
+        // The largest power of two that divides the place, as far as the section has it: enough to lay it out again.
+        let align = match symbol.value {
+            0 => section.align,
+            v => (1 << v.trailing_zeros().min(16)).min(section.align),
+        };
+        all.push(Variable {
+            key: keys[i],
+            name: symbol.name.to_owned(),
+            space,
+            linkage: linkage(symbol.binding),
+            offset: symbol.value,
+            size: symbol.size,
+            align,
+            init,
+            relocations,
+        });
+    }
+    let slot = |v: &Variable| {
+        let section = cubin.section(".nv.constant4")?;
+        let at = section.relocations.iter().find(|r| keys[r.symbol] == v.key)?;
+        Some(at.offset)
+    };
+    // Variables of bank 4 in the order of their slots, those of bank 3 in the order of their places, merged as they stand.
+    let mut globals: Vec<Variable> =
+        all.iter().filter(|v| v.space == Space::Global).cloned().collect();
+    globals.sort_by_key(slot);
+    let mut globals = globals.into_iter();
+    for variable in &mut all {
+        if variable.space == Space::Global {
+            *variable = globals.next().expect("as many as there were");
+        }
+    }
+    all
+}
+
+fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
+    let text = &cubin.sections[function.section];
+    let symbol = &cubin.symbols[function.symbol];
+    let find = |name: &str| cubin.section(&format!("{name}.{}", function.name));
+    let mut code_attributes = Vec::new();
+    let mut exits = Vec::new();
+    let mut max_registers = None;
+    let mut divergent = false;
+    for attribute in &function.attributes {
+        match attribute {
+            Attribute::ExitOffsets(list) => exits = list.clone(),
+            Attribute::MaxRegCount(n) => max_registers = (*n != 255).then_some(*n),
+            Attribute::CrsStackSize(_) => divergent = true,
+            Attribute::CoopGroupOffsets(_)
+            | Attribute::CoopGroupMaskRegs(_)
+            | Attribute::IntWarpWideOffsets(_)
+            | Attribute::MbarrierOffsets(_)
+            | Attribute::UnusedLoadByteOffsets(_)
+            | Attribute::IndirectBranchTargets(_)
+            | Attribute::NumMbarriers(_)
+            | Attribute::WmmaUsed => code_attributes.push(attribute.clone()),
+            Attribute::Raw {
+                code: code::MBARRIER_INSTR_OFFSETS | code::INDIRECT_BRANCH_TARGETS,
+                ..
+            } => {
+                code_attributes.push(attribute.clone());
+            }
+            _ => {}
+        }
+    }
+    let params = function
+        .params
+        .iter()
+        .map(|p| Param {
+            offset: u32::from(p.offset),
+            size: p.size,
+            log_alignment: p.log_alignment,
+            space: p.space,
+        })
+        .collect();
+    let used = find(".rela.text").is_some() && function.inner.is_empty()
+        || cubin.symbols.iter().skip(1).any(|s| s.name.is_empty()) && find(".nv.shared").is_some();
+    let shared = find(".nv.shared").map(|s| Shared {
+        bytes: s.size as u32 - 0x400,
+        align: s.align as u32,
+        used,
+    });
+    let constant0 = find(".nv.constant0").expect("every kernel has it");
+    // Inner functions in the order of their symbols.
+    let mut inner: Vec<_> = function.inner.clone();
+    inner.sort_by_key(|f| f.symbol);
+    let frames = frames(cubin, function);
+    let unwind = |offset: u64| {
+        frames.iter().find(|f| f.0 == offset).map(|f| f.1.clone()).unwrap_or_default()
+    };
+    let frame_of = |symbol: usize| {
+        cubin.attributes.iter().find_map(|a| match a {
+            Attribute::FrameSize { symbol: s, bytes } if *s as usize == symbol => Some(*bytes),
+            _ => None,
+        })
+    };
+    let inner = inner
+        .iter()
+        .map(|f| InnerFunction {
+            name: f.name.to_owned(),
+            linkage: linkage(cubin.symbols[f.symbol].binding),
+            offset: f.range.start as u32,
+            size: (f.range.end - f.range.start) as u32,
+            frame_bytes: frame_of(f.symbol).unwrap_or(0),
+            unwind: unwind(f.range.start),
+        })
+        .collect();
+    assert!(text.relocations.is_empty(), "ptxas resolves all relocations of text");
+    Kernel {
+        name: function.name.to_owned(),
+        linkage: linkage(symbol.binding),
+        text: function.text.to_vec(),
+        relocations: Vec::new(),
+        registers: function.registers,
+        frame_bytes: function.frame_bytes,
+        min_stack_bytes: function.min_stack_bytes,
+        params,
+        param_bytes: constant0.size as u32 - 0x210,
+        barriers: function.barriers as u8,
+        max_registers,
+        max_threads: function.max_threads,
+        required_threads: function.required_threads,
+        shared,
+        constant2: find(".nv.constant2").map(|s| s.data.to_vec()).unwrap_or_default(),
+        divergent,
+        exits,
+        code_attributes,
+        unwind: unwind(0),
+        inner,
+    }
+}
+
+/// (start in the kernel's text, unwinding) of each function of a kernel, from `.debug_frame`.
+fn frames(cubin: &Cubin<'_>, function: &Function<'_>) -> Vec<(u64, Unwind)> {
+    let section: &Section<'_> = cubin.section(".debug_frame").expect("every cubin has it");
+    let data = section.data;
+    let mut all = Vec::new();
+    let mut at = 0;
+    let mut return_register = None;
+    while at < data.len() {
+        let length = u64::from_le_bytes(data[at + 4..at + 12].try_into().unwrap()) as usize;
+        let body = &data[at + 12..at + 12 + length];
+        if body[..8] == [0xff; 8] {
+            // A callee's CIE says `same value` for its return register at a fixed place.
+            return_register = (body[12] != 0xff).then(|| body[33] & 0x7f | body[34] << 7);
+        } else if let Some(reloc) = section.relocations.iter().find(|r| r.offset == at as u64 + 20)
+            && reloc.symbol == function.symbol
+        {
+            let program = program(&body[24..]);
+            all.push((reloc.addend.unwrap_or(0) as u64, Unwind { program, return_register }));
+        }
+        at += 12 + length;
+    }
+    all
+}
+
+fn uleb(data: &[u8], at: &mut usize) -> u32 {
+    let mut value = 0u32;
+    let mut shift = 0;
+    loop {
+        let byte = data[*at];
+        *at += 1;
+        value |= u32::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return value;
+        }
+    }
+}
+
+fn program(data: &[u8]) -> Vec<(u32, CfaOp)> {
+    let mut all: Vec<(u32, CfaOp)> = Vec::new();
+    let mut at = 0;
+    let mut place = 0;
+    while at < data.len() {
+        let op = data[at];
+        at += 1;
+        let entry = match op {
+            0 => continue,
+            4 => {
+                place += word(data, at) as u32 * 4;
+                at += 4;
+                all.push((place, CfaOp::None));
+                continue;
+            }
+            5 => {
+                let register = uleb(data, &mut at) as u8;
+                CfaOp::Saved { register, slot: uleb(data, &mut at) }
+            }
+            6 => CfaOp::Restored { register: uleb(data, &mut at) as u8 },
+            9 => {
+                let register = uleb(data, &mut at) as u8;
+                CfaOp::Moved { register, to: uleb(data, &mut at) as u8 }
+            }
+            0xc => {
+                uleb(data, &mut at);
+                CfaOp::DefCfa { offset: uleb(data, &mut at) }
+            }
+            0x10 => {
+                let register = uleb(data, &mut at) as u8;
+                let end = uleb(data, &mut at) as usize + at;
+                at += 1;
+                uleb(data, &mut at);
+                // A short negative number in all files seen.
+                let offset = uleb(data, &mut at) as i32;
+                let bits = 7 * (if offset < 0x80 { 1 } else { 2 });
+                at = end;
+                CfaOp::SavedAt { register, offset: offset << (32 - bits) >> (32 - bits) }
+            }
+            _ => panic!("call frame instruction {op:#x}"),
+        };
+        match all.last_mut() {
+            Some(last @ (_, CfaOp::None)) => last.1 = entry,
+            _ => all.push((place, entry)),
+        }
+    }
+    all
+}
