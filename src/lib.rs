@@ -1,5 +1,7 @@
 //! orias: PTX in, cubin out; and the means to see and check everything on the way.
 
+pub mod cli;
+pub mod driver;
 pub mod elf;
 pub mod launch;
 pub mod ptx;

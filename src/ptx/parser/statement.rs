@@ -229,6 +229,9 @@ impl<'s> Parser<'s> {
                 Ok(Operand::List(items, start.to(self.last())))
             }
             Kind::Not | Kind::Minus => self.prefixed_operand(),
+            Kind::Semi | Kind::RBrace | Kind::Comma | Kind::Word => {
+                Err(self.unexpected("an operand"))
+            }
             _ => Ok(Operand::Expr(self.expression()?)),
         }
     }

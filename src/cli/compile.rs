@@ -1,0 +1,285 @@
+//! `orias [ptxas options] in.ptx -o out.cubin`
+
+use super::{FAILED, report};
+use crate::driver::{self, CompileOptions, Output};
+use crate::ptx::check::NEWEST_VERSION;
+use clap::Args;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a, `--maxrregcount`).
+const FEWEST_REGISTERS: u32 = 24;
+/// Registers that an instruction can name.
+const MOST_REGISTERS: u32 = 255;
+
+/// The options of ptxas; single-dash spellings are in the help texts because clap does not see them.
+#[derive(Args, Debug, Default)]
+pub struct CompileArgs {
+    /// PTX file; `-` is standard input
+    #[arg(value_name = "FILE.ptx")]
+    inputs: Vec<String>,
+    /// (-arch) Target GPU, such as sm_90a [default: the PTX's .target]
+    #[arg(long, value_name = "SM", help_heading = "Options of ptxas")]
+    gpu_name: Option<String>,
+    /// (-o) File to write
+    #[arg(long, value_name = "FILE", default_value = "elf.o", help_heading = "Options of ptxas")]
+    output_file: String,
+    /// (-O) Optimization level: 0, 1, 2 or 3
+    #[arg(long, value_name = "N", default_value = "3", help_heading = "Options of ptxas")]
+    opt_level: String,
+    /// (-fmad) Contract floating-point multiplications and additions
+    #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Options of ptxas")]
+    fmad: String,
+    /// (-maxrregcount) Most registers that a thread may have
+    #[arg(long, value_name = "N", help_heading = "Options of ptxas")]
+    maxrregcount: Option<String>,
+    /// (-v) Print registers, barriers, shared memory, stack, spills and compile time
+    #[arg(long, help_heading = "Options of ptxas")]
+    verbose: bool,
+    /// (-w) Print no warnings
+    #[arg(long, help_heading = "Options of ptxas")]
+    disable_warnings: bool,
+    /// (-Werror) Make warnings errors
+    #[arg(long, help_heading = "Options of ptxas")]
+    warning_as_error: bool,
+    /// (-warn-spills) Warn when registers are spilled to local memory
+    #[arg(long, help_heading = "Options of ptxas")]
+    warn_on_spills: bool,
+    /// (-warn-lmem-usage) Warn when local memory is used
+    #[arg(long, help_heading = "Options of ptxas")]
+    warn_on_local_memory_usage: bool,
+    /// (-m) Host address size: 64
+    #[arg(long, value_name = "BITS", default_value = "64", help_heading = "Options of ptxas")]
+    machine: String,
+    /// (-split-compile) Threads to compile with; 0 is one for each core
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Options of ptxas")]
+    split_compile: String,
+    /// (-optf) Read options from a file
+    #[arg(long, value_name = "FILE", help_heading = "Options of ptxas")]
+    options_file: Option<String>,
+    /// (-version-ls) Print the PTX versions that are understood
+    #[arg(long, help_heading = "Options of ptxas")]
+    list_version: bool,
+    /// (-V) Print the version
+    #[arg(long, help_heading = "Options of ptxas")]
+    version: bool,
+    /// Print the IR before and after these phases, comma-separated; `*` is all
+    #[arg(long, value_name = "PHASE,…", value_delimiter = ',', help_heading = "Looking inside")]
+    dump_ir: Vec<String>,
+    /// Do not run these phases; one that correct code needs is an error
+    #[arg(long, value_name = "PHASE,…", value_delimiter = ',', help_heading = "Looking inside")]
+    disable_phase: Vec<String>,
+    /// Run the phases below this index only, and those that correct code needs: for bisecting
+    #[arg(long, value_name = "N", help_heading = "Looking inside")]
+    phase_limit: Option<u32>,
+    /// `phase-wise`: time, instructions and rewrites of each phase, to standard output
+    #[arg(long, value_name = "KIND", help_heading = "Looking inside")]
+    stat: Option<String>,
+    /// Validate the IR after each phase
+    #[arg(long, help_heading = "Looking inside")]
+    verify_each: bool,
+    /// Set a tuning value of a phase
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Looking inside")]
+    knob: Vec<String>,
+}
+
+/// Warnings of a run: printed, hidden, or errors.
+struct Warnings {
+    hidden: bool,
+    fatal: bool,
+    failed: bool,
+}
+
+impl Warnings {
+    fn give(&mut self, message: &str) {
+        if self.fatal {
+            self.failed = true;
+            eprintln!("ptxas error   : {message}");
+        } else if !self.hidden {
+            eprintln!("ptxas warning : {message}");
+        }
+    }
+}
+
+/// Compiles; `warnings` are those about the command line.
+pub fn compile(args: &CompileArgs, warnings: &[String]) -> ExitCode {
+    if args.version {
+        print!("{}", version());
+        return ExitCode::SUCCESS;
+    }
+    if args.list_version {
+        println!("{}.{}", NEWEST_VERSION.0, NEWEST_VERSION.1);
+        return ExitCode::SUCCESS;
+    }
+    match run(args, warnings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprint!("{text}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// What `--version` prints. Clients look for `release 13.0` and `V13.0.88`: the ptxas that this one stands in for.
+fn version() -> String {
+    format!(
+        "orias {}: an open PTX to SASS compiler that takes ptxas's place (it is not NVIDIA's ptxas)\n\
+         Compatible with: Cuda compilation tools, release 13.0, V13.0.88\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn fatal(message: impl std::fmt::Display) -> String {
+    format!("ptxas fatal   : {message}\n")
+}
+
+const ABORTED: &str = "ptxas fatal   : Ptx assembly aborted due to errors\n";
+
+fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
+    let mut warnings =
+        Warnings { hidden: args.disable_warnings, fatal: args.warning_as_error, failed: false };
+    for warning in command_line {
+        warnings.give(warning);
+    }
+    let options = options(args, &mut warnings)?;
+    let [input] = args.inputs.as_slice() else {
+        return Err(fatal(match args.inputs.len() {
+            0 => "No input file given".to_string(),
+            n => format!("{n} input files: orias compiles one at a time"),
+        }));
+    };
+    let (name, source) = read(input)?;
+    let started = Instant::now();
+    let output = driver::compile_source(&name, &source, &options)
+        .map_err(|errors| errors.render(&name, &source))?;
+    let elapsed = started.elapsed();
+    if !output.warnings.is_empty() && !(warnings.hidden && !warnings.fatal) {
+        eprint!("{}", output.warnings.render(&name, &source));
+        warnings.failed |= warnings.fatal;
+    }
+    memory_warnings(args, &output, &mut warnings);
+    if warnings.failed {
+        return Err(ABORTED.to_string());
+    }
+    write(&args.output_file, &output.cubin)?;
+    if args.verbose {
+        eprint!("{}", report::verbose(&output, elapsed));
+    }
+    if !output.dump.is_empty() {
+        print!("{}", output.dump);
+    }
+    if options.statistics {
+        print!("{}", report::phase_table(&output.stats, options.opt_level));
+    }
+    Ok(())
+}
+
+fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions, String> {
+    let number = |option: &str, value: &str| {
+        value
+            .parse::<u32>()
+            .map_err(|_| fatal(format!("Invalid value '{value}' for option '{option}'")))
+    };
+    let fmad = match args.fmad.as_str() {
+        "true" => true,
+        "false" => false,
+        other => return Err(fatal(format!("'{other}': expected true or false"))),
+    };
+    if args.machine != "64" {
+        let message = format!("Value '{}' is not defined for option 'machine'", args.machine);
+        return Err(fatal(message));
+    }
+    // ptxas takes a higher level than 3 as 3.
+    let opt_level = number("opt-level", &args.opt_level)?.min(3) as u8;
+    let gpu = args.gpu_name.as_deref();
+    if let Some(name) = gpu.filter(|name| orias_targets::target(name).is_none()) {
+        return Err(fatal(format!("Value '{name}' is not defined for option 'gpu-name'")));
+    }
+    let max_registers = match args.maxrregcount.as_deref() {
+        None | Some("archmax") => None,
+        Some("archmin") => Some(FEWEST_REGISTERS),
+        Some(value) => {
+            let most = number("maxrregcount", value)?;
+            if most < FEWEST_REGISTERS {
+                warnings.give(&format!(
+                    "For profile {} adjusting per thread register count of {most} to lower bound of {FEWEST_REGISTERS}",
+                    gpu.unwrap_or("sm_90a")
+                ));
+            }
+            Some(most.clamp(FEWEST_REGISTERS, MOST_REGISTERS))
+        }
+    };
+    let statistics = match args.stat.as_deref() {
+        None => false,
+        Some("phase-wise") => true,
+        Some(other) => {
+            return Err(fatal(format!("Invalid value '{other}' for option 'stat'")));
+        }
+    };
+    let mut knobs = Vec::new();
+    for knob in &args.knob {
+        match knob.split_once('=') {
+            Some((name, value)) => knobs.push((name.to_string(), value.to_string())),
+            None => return Err(fatal(format!("'{knob}': expected NAME=VALUE"))),
+        }
+    }
+    Ok(CompileOptions {
+        target: args.gpu_name.clone(),
+        opt_level,
+        fmad,
+        max_registers,
+        verify_each: args.verify_each,
+        dump_ir: args.dump_ir.clone(),
+        disabled: args.disable_phase.clone(),
+        phase_limit: args.phase_limit,
+        statistics,
+        knobs,
+        threads: number("split-compile", &args.split_compile)? as usize,
+    })
+}
+
+/// The name that messages use, and the text; bytes that are not UTF-8 are replaced, and the lexer complains of them.
+fn read(input: &str) -> Result<(String, String), String> {
+    let mut bytes = Vec::new();
+    let name = if input == "-" {
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|error| fatal(format!("Standard input could not be read: {error}")))?;
+        "<stdin>".to_string()
+    } else {
+        bytes = std::fs::read(input).map_err(|error| {
+            let text = fatal(format!("Input file '{input}' could not be opened ({error})"));
+            text + ABORTED
+        })?;
+        input.to_string()
+    };
+    let source = match String::from_utf8(bytes) {
+        Ok(source) => source,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    Ok((name, source))
+}
+
+fn write(file: &str, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(Path::new(file), bytes)
+        .map_err(|error| fatal(format!("Output file '{file}' could not be opened ({error})")))
+}
+
+fn memory_warnings(args: &CompileArgs, output: &Output, warnings: &mut Warnings) {
+    for f in &output.functions {
+        if args.warn_on_local_memory_usage && f.frame_bytes > 0 {
+            warnings.give(&format!(
+                "Local memory used for function '{}', size of stack frame: {} bytes",
+                f.name, f.frame_bytes
+            ));
+        }
+        if args.warn_on_spills && f.spill_store_bytes + f.spill_load_bytes > 0 {
+            warnings.give(&format!(
+                "Registers are spilled to local memory in function '{}', {} bytes spill stores, {} bytes spill loads",
+                f.name, f.spill_store_bytes, f.spill_load_bytes
+            ));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The command line: compiling as ptxas does, and the subcommands `sim`, `run`, `dis` and `phases`.
+
+mod compile;
+mod dis;
+mod launch;
+mod options;
+mod phases;
+mod report;
+mod run;
+mod sim;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Exit code of a failed compile, as ptxas's.
+const FAILED: u8 = 255;
+
+/// Where `--help` begins.
+const ABOUT: &str = "\
+orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with the same options.
+
+  orias -arch sm_90a -O3 kernel.ptx -o kernel.cubin
+  orias -arch sm_90a kernel.ptx -v                    (writes elf.o, prints registers, spills, time)
+  orias sim kernel.cubin --entry add --grid 4 --block 256 --arg in=a.bin --arg out=4096:c.bin --arg u32=1024";
+
+/// The command line after [`options::normalise`].
+#[derive(Parser, Debug)]
+#[command(
+    name = "orias",
+    about = ABOUT,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias sim|run|dis|phases --help",
+    max_term_width = 110
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    compile: compile::CompileArgs,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run a kernel without a GPU: PTX in the reference interpreter, a cubin in the simulator
+    Sim(sim::SimArgs),
+    /// Run a kernel of a cubin on the GPU of this machine; the same command line as sim
+    Run(run::RunArgs),
+    /// Disassemble a cubin
+    Dis(dis::DisArgs),
+    /// List the phases of the pipeline
+    Phases(phases::PhasesArgs),
+}
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let mut args = Vec::new();
+    for arg in std::env::args_os().skip(1) {
+        match arg.into_string() {
+            Ok(arg) => args.push(arg),
+            Err(arg) => {
+                eprintln!("ptxas fatal   : argument '{}' is not UTF-8", arg.to_string_lossy());
+                return ExitCode::from(FAILED);
+            }
+        }
+    }
+    let subcommand = ["sim", "run", "dis", "phases"];
+    if args.first().is_some_and(|first| subcommand.contains(&first.as_str())) {
+        let cli = Cli::parse_from(std::iter::once("orias".to_string()).chain(args));
+        return match cli.command {
+            Some(Command::Sim(args)) => finish(sim::sim(&args)),
+            Some(Command::Run(args)) => finish(run::run(&args)),
+            Some(Command::Dis(args)) => finish(dis::dis(&args)),
+            Some(Command::Phases(args)) => finish(phases::phases(&args)),
+            None => help(),
+        };
+    }
+    compile_command(&args)
+}
+
+fn compile_command(args: &[String]) -> ExitCode {
+    if args.is_empty() {
+        return help();
+    }
+    let normalised = match options::normalise(args) {
+        Ok(normalised) => normalised,
+        Err(message) => {
+            eprintln!("ptxas fatal   : {message}");
+            return ExitCode::from(FAILED);
+        }
+    };
+    let line = std::iter::once("orias".to_string()).chain(normalised.args);
+    match Cli::try_parse_from(line) {
+        Ok(cli) => compile::compile(&cli.compile, &normalised.warnings),
+        Err(error) if error.use_stderr() => {
+            // clap's first line says what is wrong; usage and hints would drown it in a build log.
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
+            eprintln!("ptxas fatal   : {first}");
+            ExitCode::from(FAILED)
+        }
+        Err(_) => help(),
+    }
+}
+
+/// `--help`, to standard output.
+fn help() -> ExitCode {
+    let after = format!(
+        "Options of ptxas that orias does not have:\n{}\nExit code: 0, or 255 when something is wrong; then no output file is written.",
+        options::unsupported()
+    );
+    match Cli::command().after_help(after).print_help() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(FAILED),
+    }
+}
+
+/// Exit code of a subcommand; its error goes to standard error.
+fn finish(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let text = error.to_string();
+            eprintln!("orias: {}", text.trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! The command line of ptxas: its options' names, and one spelling for all the ways to write them.
+//!
+//! ptxas takes `--gpu-name sm_90a`, `--gpu-name=sm_90a`, `-arch sm_90a` and `-arch=sm_90a`, but no `-gpu-name`; and `-O3` with
+//! its value attached. [`normalise`] turns all of them into `--gpu-name=sm_90a`, which clap then reads. What ptxas has and
+//! orias has not is an error or a warning here, never silently accepted.
+
+use std::fmt::Write;
+
+/// Whether an option has a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    None,
+    Required,
+}
+
+/// What orias does about an option of ptxas.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Support {
+    Yes,
+    /// Asks for what orias does anyway, or silences what it never says.
+    Moot,
+    /// Changes how good the code is or what it carries besides, not what it computes: a warning that says so.
+    Warn(&'static str),
+    /// The result would not be what was asked for.
+    Error,
+}
+
+struct Known {
+    long: &'static str,
+    /// With a single dash.
+    short: &'static str,
+    value: Value,
+    support: Support,
+}
+
+const fn flag(long: &'static str, short: &'static str, support: Support) -> Known {
+    Known { long, short, value: Value::None, support }
+}
+
+const fn valued(long: &'static str, short: &'static str, support: Support) -> Known {
+    Known { long, short, value: Value::Required, support }
+}
+
+const HINT: Support = Support::Warn("is a hint that orias does not take: ignored");
+
+/// Every option of ptxas 13.0.88 (`ptxas --help`), then those of orias alone.
+#[rustfmt::skip]
+static OPTIONS: &[Known] = &[
+    valued("Ofast-compile", "Ofc", HINT),
+    valued("allow-expensive-optimizations", "allow-expensive-optimizations", HINT),
+    flag("compile-as-tools-patch", "astoolspatch", Support::Error),
+    flag("compile-only", "c", Support::Error),
+    flag("compiler-annotations", "annotate", Support::Warn("is not supported: no annotations are written")),
+    valued("def-load-cache", "dlcm", Support::Error),
+    valued("def-store-cache", "dscm", Support::Error),
+    flag("device-debug", "g", Support::Error),
+    valued("device-function-maxrregcount", "func-maxrregcount", Support::Moot),
+    valued("device-stack-protector", "device-stack-protector", Support::Error),
+    flag("disable-optimizer-constants", "disable-optimizer-consts", Support::Moot),
+    flag("disable-warnings", "w", Support::Yes),
+    flag("dont-merge-basicblocks", "no-bb-merge", Support::Warn("is not supported: blocks are merged")),
+    valued("entry", "e", Support::Error),
+    flag("extensible-whole-program", "ewp", Support::Error),
+    valued("fmad", "fmad", Support::Yes),
+    valued("force-load-cache", "flcm", Support::Error),
+    valued("force-store-cache", "fscm", Support::Error),
+    flag("g-tensor-memory-access-check", "g-tmem-access-check", Support::Error),
+    flag("generate-line-info", "lineinfo", Support::Warn("is not supported yet: no line information is written")),
+    flag("gno-tensor-memory-access-check", "gno-tmem-access-check", Support::Moot),
+    valued("gpu-name", "arch", Support::Yes),
+    flag("help", "h", Support::Yes),
+    valued("input-as-string", "ias", Support::Error),
+    flag("legacy-bar-warp-wide-behavior", "legacy-bar-warp-wide-behavior", Support::Moot),
+    flag("list-version", "version-ls", Support::Yes),
+    valued("machine", "m", Support::Yes),
+    flag("make-errors-visible-at-exit", "make-errors-visible-at-exit", Support::Error),
+    valued("maxntid", "maxntid", Support::Error),
+    valued("maxrregcount", "maxrregcount", Support::Yes),
+    valued("minnctapersm", "minnctapersm", Support::Error),
+    valued("opt-level", "O", Support::Yes),
+    flag("optimize-float-atomics", "opt-fp-atomics", HINT),
+    valued("options-file", "optf", Support::Yes),
+    valued("output-file", "o", Support::Yes),
+    flag("override-directive-values", "override-directive-values", Support::Error),
+    valued("position-independent-code", "pic", Support::Error),
+    flag("preserve-relocs", "preserve-relocs", Support::Error),
+    valued("register-usage-level", "regUsageLevel", HINT),
+    valued("regAllocOptLevel", "regAllocOptLevel", HINT),
+    flag("return-at-end", "ret-end", Support::Warn("is not supported: the last return is optimized")),
+    valued("sanitize", "sanitize", Support::Error),
+    flag("sp-bounds-check", "sp-bounds-check", Support::Warn("is not supported: the stack pointer is not checked")),
+    valued("split-compile", "split-compile", Support::Yes),
+    flag("suppress-async-bulk-multicast-advisory-warning", "suppress-async-bulk-multicast-advisory-warning", Support::Moot),
+    flag("suppress-debug-info", "suppress-debug-info", Support::Moot),
+    flag("suppress-double-demote-warning", "suppress-double-demote-warning", Support::Moot),
+    flag("suppress-sparse-mma-advisory-info", "suppress-sparse-mma-advisory-info", Support::Moot),
+    flag("suppress-stack-size-warning", "suppress-stack-size-warning", Support::Moot),
+    flag("verbose", "v", Support::Yes),
+    flag("version", "V", Support::Yes),
+    flag("warn-on-double-precision-use", "warn-double-usage", Support::Warn("is not supported: no such warning is given")),
+    flag("warn-on-local-memory-usage", "warn-lmem-usage", Support::Yes),
+    flag("warn-on-spills", "warn-spills", Support::Yes),
+    flag("warning-as-error", "Werror", Support::Yes),
+    // orias alone; `knob` and the lists may be repeated.
+    valued("dump-ir", "", Support::Yes),
+    valued("disable-phase", "", Support::Yes),
+    valued("phase-limit", "", Support::Yes),
+    valued("stat", "", Support::Yes),
+    valued("knob", "", Support::Yes),
+    flag("verify-each", "", Support::Yes),
+];
+
+/// Options that may be given more than once, each adding to the others.
+const REPEATABLE: [&str; 4] = ["dump-ir", "disable-phase", "knob", "options-file"];
+
+/// Options files may name options files, so many deep.
+const MAX_OPTIONS_FILES: u32 = 16;
+
+/// What [`normalise`] makes of a command line.
+#[derive(Default, Debug, PartialEq, Eq)]
+pub struct Normalised {
+    /// `--long`, `--long=value` and inputs, in order. Inputs that could be taken for options follow a `--`.
+    pub args: Vec<String>,
+    /// Messages without `ptxas warning : `.
+    pub warnings: Vec<String>,
+}
+
+/// Gives every option its long name. An error is ptxas's message without `ptxas fatal   : `.
+pub fn normalise(args: &[String]) -> Result<Normalised, String> {
+    let mut state = State::default();
+    state.read(args, 0)?;
+    let mut all = state.options;
+    all.push("--".to_string());
+    all.append(&mut state.inputs);
+    Ok(Normalised { args: all, warnings: state.warnings })
+}
+
+#[derive(Default)]
+struct State {
+    options: Vec<String>,
+    inputs: Vec<String>,
+    warnings: Vec<String>,
+    /// Long names and values that were given, to see contradictions.
+    given: Vec<(&'static str, String)>,
+}
+
+impl State {
+    fn read(&mut self, args: &[String], depth: u32) -> Result<(), String> {
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let Some((known, attached)) = recognise(arg)? else {
+                self.inputs.push(arg.clone());
+                continue;
+            };
+            let typed = arg.split('=').next().unwrap_or(arg);
+            let value = match (known.value, attached) {
+                (Value::None, None) => None,
+                (Value::None, Some(_)) => {
+                    return Err(format!("no argument expected after '{typed}'"));
+                }
+                (Value::Required, Some(value)) => Some(value),
+                (Value::Required, None) => match rest.next() {
+                    Some(value) => Some(value.clone()),
+                    None => return Err(format!("argument expected after '{typed}'")),
+                },
+            };
+            self.option(known, value, depth)?;
+        }
+        Ok(())
+    }
+
+    fn option(
+        &mut self,
+        known: &'static Known,
+        value: Option<String>,
+        depth: u32,
+    ) -> Result<(), String> {
+        match known.support {
+            Support::Error if asks_for_default(known.long, value.as_deref()) => return Ok(()),
+            Support::Error => {
+                return Err(format!("Option '{}' is not supported by orias yet", known.long));
+            }
+            Support::Moot => return Ok(()),
+            Support::Warn(why) => {
+                self.warnings.push(format!("Option '{}' {why}", known.long));
+                return Ok(());
+            }
+            Support::Yes => {}
+        }
+        let value_text = value.clone().unwrap_or_default();
+        if !REPEATABLE.contains(&known.long) {
+            if let Some((_, old)) = self.given.iter().find(|(long, _)| *long == known.long) {
+                if *old != value_text {
+                    self.warnings.push(format!(
+                        "incompatible redefinition for option '{}', the last value of this option was used",
+                        known.long
+                    ));
+                }
+                self.given.retain(|(long, _)| *long != known.long);
+                let prefix = format!("--{}", known.long);
+                self.options.retain(|option| {
+                    option
+                        .strip_prefix(&prefix)
+                        .is_none_or(|r| !r.is_empty() && !r.starts_with('='))
+                });
+            }
+            self.given.push((known.long, value_text));
+        }
+        match value {
+            Some(file) if known.long == "options-file" => self.options_file(&file, depth),
+            Some(value) => {
+                self.options.push(format!("--{}={value}", known.long));
+                Ok(())
+            }
+            None => {
+                self.options.push(format!("--{}", known.long));
+                Ok(())
+            }
+        }
+    }
+
+    fn options_file(&mut self, file: &str, depth: u32) -> Result<(), String> {
+        if depth >= MAX_OPTIONS_FILES {
+            return Err(format!("Options files nested too deeply at '{file}'"));
+        }
+        let text = std::fs::read_to_string(file)
+            .map_err(|_| format!("Could not open options file '{file}'"))?;
+        self.read(&split_words(&text), depth + 1)
+    }
+}
+
+/// A value that asks for what is the case anyway.
+fn asks_for_default(long: &str, value: Option<&str>) -> bool {
+    matches!((long, value), ("position-independent-code" | "device-stack-protector", Some("false")))
+}
+
+/// The option that an argument is, and the value after its `=`; None is an input.
+fn recognise(arg: &str) -> Result<Option<(&'static Known, Option<String>)>, String> {
+    let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let (name, value) = match name.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_string())),
+        None => (name, None),
+    };
+    let found = match name.strip_prefix('-') {
+        Some(long) => OPTIONS.iter().find(|known| known.long == long),
+        None => OPTIONS.iter().find(|known| known.short == name),
+    };
+    if let Some(known) = found {
+        return Ok(Some((known, value)));
+    }
+    // `-O3`, `-m64`: the value is attached.
+    for short in ["O", "m"] {
+        if let Some(number) = name.strip_prefix(short).filter(|_| value.is_none()) {
+            if number.bytes().all(|b| b.is_ascii_digit()) {
+                let known = OPTIONS.iter().find(|known| known.short == short);
+                return Ok(known.map(|known| (known, Some(number.to_string()))));
+            }
+        }
+    }
+    Err(format!("Unknown option '{name}'"))
+}
+
+/// The words of an options file: separated by blanks, quotes keep blanks.
+fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// One option of ptxas a line that orias refuses or ignores: for `--help`.
+pub fn unsupported() -> String {
+    let mut text = String::new();
+    for known in OPTIONS {
+        let what = match known.support {
+            Support::Error => "error: not supported yet",
+            Support::Warn(why) => why,
+            _ => continue,
+        };
+        let _ = writeln!(text, "  --{:<32} {what}", known.long);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Normalised, String> {
+        normalise(&split_words(line))
+    }
+
+    fn args(line: &str) -> String {
+        read(line).unwrap().args.join(" ")
+    }
+
+    #[test]
+    fn every_way_to_write_an_option_is_one() {
+        for line in ["-arch sm_90a", "-arch=sm_90a", "--gpu-name sm_90a", "--gpu-name=sm_90a"] {
+            assert_eq!(args(line), "--gpu-name=sm_90a --");
+        }
+        for line in ["-O2", "-O 2", "-O=2", "--opt-level 2", "--opt-level=2"] {
+            assert_eq!(args(line), "--opt-level=2 --");
+        }
+    }
+
+    #[test]
+    fn clients_command_lines_are_understood() {
+        // Triton, XLA and clang (read from their sources).
+        assert_eq!(
+            args("--fmad=false -v --opt-level 0 --gpu-name=sm_90a k.ptx -o k.o"),
+            "--fmad=false --verbose --opt-level=0 --gpu-name=sm_90a --output-file=k.o -- k.ptx"
+        );
+        assert_eq!(
+            args("k.ptx -o k.cubin -arch=sm_90a --warn-on-spills -v -O0"),
+            "--output-file=k.cubin --gpu-name=sm_90a --warn-on-spills --verbose --opt-level=0 -- k.ptx"
+        );
+        assert_eq!(
+            args("-m64 -O3 -v --gpu-name sm_90a --output-file k.cubin k.ptx"),
+            "--machine=64 --opt-level=3 --verbose --gpu-name=sm_90a --output-file=k.cubin -- k.ptx"
+        );
+        assert_eq!(args("-arch sm_90a -"), "--gpu-name=sm_90a -- -");
+    }
+
+    #[test]
+    fn mistakes_are_told_in_ptxas_words() {
+        for (line, message) in [
+            ("--bogus", "Unknown option '-bogus'"),
+            ("-bogus", "Unknown option 'bogus'"),
+            ("-gpu-name sm_90a", "Unknown option 'gpu-name'"),
+            ("-archsm_90a", "Unknown option 'archsm_90a'"),
+            ("-arch", "argument expected after '-arch'"),
+            ("-lineinfo=true", "no argument expected after '-lineinfo'"),
+            ("-optf /no/such/file", "Could not open options file '/no/such/file'"),
+        ] {
+            assert_eq!(read(line).unwrap_err(), message, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_supported_is_said() {
+        assert!(read("-c k.ptx").unwrap_err().contains("'compile-only' is not supported"));
+        assert!(read("-g k.ptx").unwrap_err().contains("'device-debug' is not supported"));
+        assert!(read("-lineinfo k.ptx").unwrap().warnings[0].contains("no line information"));
+        assert_eq!(args("--position-independent-code=false"), "--");
+        assert!(read("--position-independent-code=true").is_err());
+    }
+
+    #[test]
+    fn the_last_of_two_values_counts_with_a_warning() {
+        let twice = read("-O0 -O3").unwrap();
+        assert_eq!(twice.args, ["--opt-level=3", "--"]);
+        assert_eq!(twice.warnings.len(), 1);
+        assert!(read("-O3 -O3").unwrap().warnings.is_empty());
+        assert_eq!(args("--knob A=1 --knob B=2"), "--knob=A=1 --knob=B=2 --");
+    }
+
+    #[test]
+    fn an_options_file_is_read_in_place() {
+        let file = std::env::temp_dir().join(format!("orias-optf-{}", std::process::id()));
+        std::fs::write(&file, "-arch sm_90a\n \"a b.ptx\" -O1").unwrap();
+        let line = [format!("--options-file={}", file.display()), "-v".to_string()];
+        let all = normalise(&line);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(
+            all.unwrap().args,
+            ["--gpu-name=sm_90a", "--opt-level=1", "--verbose", "--", "a b.ptx"]
+        );
+    }
+}
