@@ -4,6 +4,7 @@
 //! gone, R1 is set up where it is used, and `Compiled` knows frame and spills.
 
 use super::assign::{self, Assignment, Input};
+use super::checker::{self, Snapshot};
 use super::coalesce::Classes;
 use super::limits::Limits;
 use super::ranges::{Ranges, Segment, join};
@@ -35,10 +36,16 @@ pub fn allocate_registers(world: &mut World) {
         Some(options) => Limits::of(options, &info),
         None => Limits::new(info.max_registers),
     };
+    let verify = world.get_resource::<Options>().is_some_and(|o| o.verify_each);
     let mut body = Body::new(world);
+    let before = verify.then(|| Snapshot::of(&body));
     match allocate(&mut body, &limits, info.local_bytes) {
         Ok(spills) => {
             let removed = rewrite::to_physical(&mut body);
+            let checked = before.map(|b| checker::check(&b, &body, &limits, info.local_bytes));
+            for error in checked.and_then(Result::err).unwrap_or_default() {
+                fail(body.world, format!("wrong register allocation: {error}"), Loc::default());
+            }
             let bytes = frame::rounded(spills.frame, info.local_align);
             frame::set_up(&mut body, bytes);
             count_rewrites(world, removed);

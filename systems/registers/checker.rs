@@ -57,6 +57,8 @@ pub enum CheckError {
     Added { block: BlockId, inst: InstId, text: String },
     #[error("{block}: {inst:?} has {reg} for {cells} cells: {why}")]
     Register { block: BlockId, inst: InstId, reg: String, cells: u8, why: &'static str },
+    #[error("{block}: {inst:?} ({text}) writes over the local variables")]
+    OverLocal { block: BlockId, inst: InstId, text: String },
     #[error("the blocks are not the same as before")]
     Blocks,
 }
@@ -81,13 +83,19 @@ type Places = SmallVec<[Place; 2]>;
 /// Which places hold each value that some path has defined.
 type Held = BTreeMap<Value, Places>;
 
-/// Checks a function whose operands are physical against what it was.
+/// Checks a function whose operands are physical against what it was. Slots may not lie in the first `local_bytes` of the
+/// frame.
 ///
 /// # Errors
 /// Everything that is wrong, in program order.
-pub fn check(before: &Snapshot, body: &Body<'_>, limits: &Limits) -> Result<(), Vec<CheckError>> {
-    let mut checker =
-        Checker { before, body, limits, errors: Vec::new(), constants: constants(before) };
+pub fn check(
+    before: &Snapshot,
+    body: &Body<'_>,
+    limits: &Limits,
+    local_bytes: u32,
+) -> Result<(), Vec<CheckError>> {
+    let constants = constants(before);
+    let mut checker = Checker { before, body, limits, local_bytes, errors: Vec::new(), constants };
     let order: Vec<BlockId> = before.blocks.iter().map(|(b, _)| *b).collect();
     if body.layout() != order {
         return Err(vec![CheckError::Blocks]);
@@ -100,6 +108,7 @@ struct Checker<'a, 'w> {
     before: &'a Snapshot,
     body: &'a Body<'w>,
     limits: &'a Limits,
+    local_bytes: u32,
     errors: Vec<CheckError>,
     constants: Constants,
 }
@@ -186,7 +195,7 @@ impl<'a> Checker<'a, '_> {
             match step {
                 Step::Kept(was, is, id) => self.kept(*block, id, was, is, held, &mut found),
                 Step::Gone(was, id) => self.gone(*block, id, was, held, &mut found),
-                Step::New(is, id) => self.new(*block, id, is, held, &mut found),
+                Step::New(is, id) => self.added(*block, id, is, held, &mut found),
             }
         }
         if report {
@@ -315,7 +324,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn new(
+    fn added(
         &self,
         block: BlockId,
         id: InstId,
@@ -327,6 +336,11 @@ impl<'a> Checker<'a, '_> {
             let values: Vec<Vec<Value>> =
                 moves.iter().map(|(_, from)| values_in(held, *from, &moves_file(is))).collect();
             for (to, _) in &moves {
+                if matches!(to, Place::Slot(offset) if i64::from(*offset) < self.local_bytes.into())
+                {
+                    let text = format!("{is:?}");
+                    found.push(CheckError::OverLocal { block, inst: id, text });
+                }
                 overwrite(held, *to);
             }
             for ((to, _), values) in moves.iter().zip(values) {

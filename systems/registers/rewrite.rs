@@ -1,20 +1,25 @@
 //! From virtual to physical operands, once every register has its place.
 
 use super::coalesce::as_copy;
-use orias_components::{Body, Guard, Inst, Reg, RegUse};
+use orias_components::{Body, Guard, Inst, Reg, RegUse, VRegId};
 
 /// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV R4, R4`.
 ///
 /// Returns the number of copies removed. A register without an assignment is left as it is: the encoder refuses it.
 pub fn to_physical(body: &mut Body<'_>) -> usize {
+    let assigned: Vec<Option<u8>> =
+        (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)).assigned).collect();
     let mut removed = 0;
     for block in body.layout().to_vec() {
-        for id in body.block(block).insts.clone() {
-            let mut inst = body.inst(id).clone();
-            map_regs(&mut inst, |r| physical(body, r));
-            *body.inst_mut(id) = inst;
+        let mut identities = 0;
+        for at in 0..body.block(block).insts.len() {
+            let mut inst = body.inst_mut(body.block(block).insts[at]);
+            map_regs(&mut inst, |r| physical(&assigned, r));
+            identities += usize::from(is_identity(&inst));
         }
-        removed += body.retain(block, |body, id| !is_identity(body.inst(id)));
+        if identities > 0 {
+            removed += body.retain(block, |body, id| !is_identity(body.inst(id)));
+        }
     }
     removed
 }
@@ -28,9 +33,9 @@ pub fn map_regs(inst: &mut Inst, mut f: impl FnMut(RegUse) -> RegUse) {
     }
 }
 
-fn physical(body: &Body<'_>, r: RegUse) -> RegUse {
+fn physical(assigned: &[Option<u8>], r: RegUse) -> RegUse {
     let Some(id) = r.reg.vreg() else { return r };
-    match body.vreg(id).assigned {
+    match assigned[id.0 as usize] {
         Some(first) => {
             let reg = Reg::phys(r.reg.file(), u32::from(first) + u32::from(r.cell));
             RegUse { reg, cell: 0, ..r }
