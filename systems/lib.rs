@@ -3,8 +3,10 @@
 pub mod analysis;
 pub mod function;
 pub mod manager;
+pub mod mercury;
 pub mod pipeline;
 pub mod registers;
+pub mod schedule;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};

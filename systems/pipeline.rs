@@ -12,7 +12,7 @@
 //! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
 
 use crate::analysis::cfg;
-use crate::registers;
+use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;
 use std::fmt;
 
@@ -388,12 +388,12 @@ pub static PHASES: [Phase; 159] = [
     phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, PLANNED),
     phase(136, "PostFixForMercTargets", Post, Encoding, Unstated, PLANNED),
     phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, PLANNED),
-    phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), PLANNED),
-    phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), PLANNED),
+    phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), needed_at_gate(schedule::advanced_scoreboards_and_opexes)),
+    phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), needed_at_gate(schedule::process_o0_waits_and_sbs)),
     // 8-mercury
     phase(140, "PostFixUp", Mercury, Cleanup, Unstated, PLANNED),
-    phase(141, "MercConverter", Mercury, Encoding, Unstated, PLANNED),
-    phase(142, "MercEncodeAndDecode", Mercury, Encoding, Unstated, PLANNED),
+    phase(141, "MercConverter", Mercury, Encoding, Unstated, needed(mercury::merc_converter)),
+    phase(142, "MercEncodeAndDecode", Mercury, Encoding, Unstated, needed(mercury::merc_encode_and_decode)),
     phase(143, "MercExpandInstructions", Mercury, Encoding, Unstated, PLANNED),
     phase(144, "MercGenerateWARs1", Mercury, Encoding, Unstated, PLANNED),
     phase(145, "MercGenerateOpex", Mercury, Encoding, Unstated, PLANNED),
@@ -405,7 +405,7 @@ pub static PHASES: [Phase; 159] = [
     phase(150, "UpdateAfterPostRegAlloc", Final, Update, Unstated, marker("nothing to refresh: no set outlives the phase that computes it")),
     phase(151, "ReportFinalMemoryUsage", Final, Report, Unstated, PLANNED),
     phase(152, "AdvancedPhaseOriPhaseEncoding", Final, Gate, Unstated, marker("marks the end of encoding: no phase asks for it")),
-    phase(153, "FormatCodeList", Final, Encoding, Unstated, PLANNED),
+    phase(153, "FormatCodeList", Final, Encoding, Unstated, needed(mercury::format_code_list)),
     phase(154, "UpdateAfterFormatCodeList", Final, Update, Unstated, marker("nothing to refresh: the text is final")),
     phase(155, "DumpNVuCodeText", Final, Report, Unstated, marker("prints nothing by itself: `orias dis` shows the text")),
     phase(156, "DumpNVuCodeHex", Final, Report, Unstated, marker("prints nothing by itself: `orias dis` shows the words")),

@@ -1,0 +1,48 @@
+//! `FormatCodeList`: the function's bytes, and what the object file says about places in them.
+
+use bevy_ecs::prelude::*;
+use orias_components::{Body, Inst, Loc, Mod, Opcode, Operand};
+
+use super::convert::{Code, WORD};
+use super::encode::Words;
+use crate::function::{Compiled, TextReloc};
+
+pub fn format_code_list(world: &mut World) {
+    let Some(code) = world.remove_resource::<Code>() else { return };
+    let words = world.remove_resource::<Words>().unwrap_or_default();
+    let mut compiled = world.remove_resource::<Compiled>().unwrap_or_default();
+    compiled.text = words.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let body = Body::new(world);
+    let mut last = Loc::default();
+    for (at, id) in code.0.iter().enumerate() {
+        let offset = (at as u64 * WORD) as u32;
+        let inst = body.inst(*id);
+        for operand in &inst.operands {
+            if let Operand::Symbol { key, addend, part } = *operand {
+                let addend = i64::from(addend);
+                compiled.relocs.push(TextReloc { offset, key, addend, part });
+            }
+        }
+        if inst.op == Opcode::EXIT {
+            compiled.exits.push(offset);
+        }
+        if is_warp_operation(inst) {
+            compiled.warp_ops.push(offset);
+        }
+        let loc = body.loc(*id);
+        if loc.file != 0 && loc != last {
+            compiled.lines.push((offset, loc));
+            last = loc;
+        }
+    }
+    world.insert_resource(compiled);
+}
+
+/// What `EIATTR_COOP_GROUP_INSTR_OFFSETS` lists (observed: ptxas 13.0.88).
+fn is_warp_operation(inst: &Inst) -> bool {
+    match inst.op {
+        Opcode::SHFL | Opcode::VOTE | Opcode::MATCH | Opcode::REDUX | Opcode::ELECT => true,
+        Opcode::WARPSYNC => inst.mods.has(Mod::ALL),
+        _ => false,
+    }
+}

@@ -1,0 +1,9 @@
+//! From instructions to machine words: addresses, encoding, its check by decoding, and the text of the function.
+
+pub mod convert;
+pub mod encode;
+pub mod format;
+
+pub use convert::merc_converter;
+pub use encode::merc_encode_and_decode;
+pub use format::format_code_list;

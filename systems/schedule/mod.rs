@@ -1,0 +1,10 @@
+//! Scheduling control: when each instruction may issue, and which scoreboards it sets and waits for.
+
+pub mod cells;
+pub mod conservative;
+pub mod scoreboards;
+pub mod stalls;
+pub mod timing;
+
+pub use conservative::process_o0_waits_and_sbs;
+pub use scoreboards::advanced_scoreboards_and_opexes;

@@ -1,0 +1,232 @@
+//! `AdvancedScoreboardsAndOpexes`: scoreboards, waits and stalls from -O1.
+//!
+//! After it: no instruction reads or overwrites a register before the result that it needs, or the late read that it must
+//! not disturb, is done; each by a wait on a scoreboard or by enough stall cycles.
+//!
+//! Three steps. Each instruction of unknown latency gets a scoreboard, block by block. A forward dataflow over the CFG
+//! then knows which scoreboards each register still hangs on, wherever control comes from, and every instruction waits for
+//! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
+
+use bevy_ecs::prelude::*;
+use orias_components::{BlockId, Body, Control, Inst, InstId, Opcode};
+
+use super::cells::{self, Cell};
+use super::stalls;
+use super::timing::Timings;
+use crate::function::Options;
+
+/// Scoreboards of a warp (FACTS: six counters).
+const SCOREBOARDS: u8 = 6;
+
+/// For each register cell the scoreboards on which its last result, and late reads of it, may still be outstanding.
+#[derive(Clone, PartialEq, Eq)]
+struct Pending {
+    results: [u8; cells::COUNT],
+    reads: [u8; cells::COUNT],
+}
+
+impl Pending {
+    fn new() -> Pending {
+        Pending { results: [0; cells::COUNT], reads: [0; cells::COUNT] }
+    }
+
+    /// Adds what may be outstanding on another way here; true when that is news.
+    fn merge(&mut self, other: &Pending) -> bool {
+        let mut changed = false;
+        let pairs = self.results.iter_mut().zip(&other.results);
+        for (mine, theirs) in pairs.chain(self.reads.iter_mut().zip(&other.reads)) {
+            changed |= *theirs & !*mine != 0;
+            *mine |= *theirs;
+        }
+        changed
+    }
+
+    /// The scoreboards that must be zero before `inst` issues.
+    fn waits(&self, inst: &Inst) -> u8 {
+        if matches!(inst.op, Opcode::CALL | Opcode::RET) {
+            // The other side of a call knows nothing of our scoreboards.
+            return self.all();
+        }
+        let mut wait = 0;
+        cells::for_each_use(inst, |c, _| wait |= self.results[c.0 as usize]);
+        cells::for_each_def(inst, |c| {
+            wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
+        });
+        wait
+    }
+
+    fn all(&self) -> u8 {
+        self.results.iter().chain(&self.reads).fold(0, |all, one| all | one)
+    }
+
+    fn clear(&mut self, scoreboards: u8) {
+        if scoreboards != 0 {
+            for one in self.results.iter_mut().chain(&mut self.reads) {
+                *one &= !scoreboards;
+            }
+        }
+    }
+
+    /// What is outstanding once `inst` has issued, after its waits.
+    fn issue(&mut self, inst: &Inst) {
+        let bit = |sb: u8| if sb == Control::NO_SB { 0 } else { 1 << sb };
+        let (write, read) = (bit(inst.control.write_sb), bit(inst.control.read_sb));
+        if write | read != 0 {
+            // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
+            let reads = if read != 0 { read } else { write };
+            cells::for_each_use(inst, |c, guard| {
+                if !guard {
+                    self.reads[c.0 as usize] |= reads;
+                }
+            });
+        }
+        if write != 0 {
+            cells::for_each_def(inst, |c| self.results[c.0 as usize] |= write);
+        }
+    }
+
+    fn step(&mut self, inst: &Inst) -> u8 {
+        let wait = self.waits(inst);
+        self.clear(wait);
+        self.issue(inst);
+        wait
+    }
+}
+
+pub fn advanced_scoreboards_and_opexes(world: &mut World) {
+    let target = world.resource::<Options>().target;
+    let mut body = Body::new(world);
+    let layout = body.layout().to_vec();
+    let timings = Timings::new(&body, target, &layout);
+    for block in &layout {
+        assign(&mut body, &timings, *block);
+    }
+    let entry = pending_at_entry(&body, &layout);
+    for block in &layout {
+        let Some(state) = &entry[block.0 as usize] else { continue };
+        let mut state = state.clone();
+        for id in body.block(*block).insts.clone() {
+            let wait = state.step(body.inst(id));
+            body.inst_mut(id).control.wait = wait;
+        }
+    }
+    stalls::set(&mut body, &timings, &layout);
+}
+
+/// The state at the start of each block; None for blocks that are not in the layout.
+fn pending_at_entry(body: &Body<'_>, layout: &[BlockId]) -> Vec<Option<Box<Pending>>> {
+    let mut entry: Vec<Option<Box<Pending>>> = vec![None; body.block_count()];
+    for block in layout {
+        entry[block.0 as usize] = Some(Box::new(Pending::new()));
+    }
+    let mut dirty = vec![true; body.block_count()];
+    let mut again = true;
+    while again {
+        again = false;
+        for block in layout {
+            if !std::mem::take(&mut dirty[block.0 as usize]) {
+                continue;
+            }
+            let Some(state) = &entry[block.0 as usize] else { continue };
+            let mut state = state.clone();
+            for id in &body.block(*block).insts {
+                state.step(body.inst(*id));
+            }
+            for succ in &body.block(*block).succs {
+                if let Some(next) = &mut entry[succ.0 as usize]
+                    && next.merge(&state)
+                {
+                    dirty[succ.0 as usize] = true;
+                    again = true;
+                }
+            }
+        }
+    }
+    entry
+}
+
+/// Gives scoreboards to the block's instructions of unknown latency.
+fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId) {
+    let insts = body.block(block).insts.clone();
+    let mut pool = Pool::default();
+    let mut state = Box::new(Pending::new());
+    for (at, id) in insts.iter().enumerate() {
+        let wait = state.waits(body.inst(*id));
+        state.clear(wait);
+        pool.free(wait);
+        let inst = body.inst(*id);
+        let mut control = Control { wait: 0, ..Control::default() };
+        let timing = timings.get(*id);
+        if timing.write_sb || timing.read_sb {
+            let (mut results, mut sources) = (false, false);
+            cells::for_each_def(inst, |_| results = true);
+            cells::for_each_use(inst, |_, guard| sources |= !guard);
+            if results && timing.write_sb {
+                control.write_sb = pool.take();
+            }
+            if sources && timing.read_sb && (!results || overwritten_first(body, &insts[at..])) {
+                control.read_sb = pool.take();
+            }
+        }
+        let mut inst = body.inst_mut(*id);
+        inst.control = control;
+        state.issue(&inst);
+    }
+}
+
+/// True when a source of the first of `insts` is overwritten later in the block before one of its results is touched: then
+/// waiting for the result would be waiting too long.
+fn overwritten_first(body: &Body<'_>, insts: &[InstId]) -> bool {
+    let first = body.inst(insts[0]);
+    let (mut sources, mut results): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
+    cells::for_each_use(first, |c, guard| {
+        if !guard {
+            sources.push(c)
+        }
+    });
+    cells::for_each_def(first, |c| results.push(c));
+    for id in &insts[1..] {
+        let inst = body.inst(*id);
+        let (mut touches_result, mut overwrites) = (false, false);
+        cells::for_each_use(inst, |c, _| touches_result |= results.contains(&c));
+        cells::for_each_def(inst, |c| {
+            touches_result |= results.contains(&c);
+            overwrites |= sources.contains(&c);
+        });
+        if touches_result {
+            return false;
+        }
+        if overwrites {
+            return true;
+        }
+    }
+    false
+}
+
+/// The six scoreboards within a block: a free one if there is any, otherwise the one taken last, whose instruction will be
+/// done at about the same time.
+#[derive(Default)]
+struct Pool {
+    busy: u8,
+    next: u8,
+    last: u8,
+}
+
+impl Pool {
+    fn take(&mut self) -> u8 {
+        for i in 0..SCOREBOARDS {
+            let sb = (self.next + i) % SCOREBOARDS;
+            if self.busy >> sb & 1 == 0 {
+                self.busy |= 1 << sb;
+                self.next = (sb + 1) % SCOREBOARDS;
+                self.last = sb;
+                return sb;
+            }
+        }
+        self.last
+    }
+
+    fn free(&mut self, scoreboards: u8) {
+        self.busy &= !scoreboards;
+    }
+}
