@@ -1,0 +1,484 @@
+//! The builder that every lowered instruction goes through: it fills default slots, applies the PTX guard, keeps the place.
+//!
+//! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else in lowering.
+
+use orias_components::{
+    BlockId, Body, Guard, Inst, Layout, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile,
+    RegFlags, RegUse,
+};
+
+/// A memory address: 64-bit for global and generic, 32-bit for shared and local.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    pub base: RegUse,
+    pub uniform: RegUse,
+    pub offset: i32,
+}
+
+impl Address {
+    pub fn operand(self) -> Operand {
+        let sel = if self.base.count == 2 { Mod::_64 } else { Mod::NONE };
+        Operand::Mem(MemRef { base: self.base, uniform: self.uniform, offset: self.offset, sel })
+    }
+}
+
+/// One register, its first cell.
+pub fn r(reg: Reg) -> Operand {
+    Operand::reg(reg)
+}
+
+/// One cell of a wide register; the zero register has but one.
+pub fn cell(reg: Reg, cell: u8) -> Operand {
+    Operand::Reg(RegUse::at(reg, if reg.is_zero() { 0 } else { cell }, 1))
+}
+
+/// A register of `count` cells.
+pub fn wide(reg: Reg, count: u8) -> Operand {
+    Operand::Reg(RegUse::wide(reg, count))
+}
+
+/// 32 immediate bits.
+pub fn imm(value: u32) -> Operand {
+    Operand::Imm(u64::from(value))
+}
+
+/// The bits of a float.
+pub fn fimm(value: f32) -> Operand {
+    imm(value.to_bits())
+}
+
+fn flip(op: Operand, flag: RegFlags) -> Operand {
+    let flip = |f: RegFlags| if f.has(flag) { f.without(flag) } else { f.with(flag) };
+    match op {
+        Operand::Reg(u) => Operand::Reg(RegUse { flags: flip(u.flags), ..u }),
+        Operand::Part(u, m) => Operand::Part(RegUse { flags: flip(u.flags), ..u }, m),
+        Operand::Const(c) => {
+            Operand::Const(orias_components::ConstRef { flags: flip(c.flags), ..c })
+        }
+        other => other,
+    }
+}
+
+/// Integer negation of an operand.
+pub fn neg(op: Operand) -> Operand {
+    match op {
+        Operand::Imm(v) => imm((v as u32).wrapping_neg()),
+        op => flip(op, RegFlags::NEG),
+    }
+}
+
+/// Negation of a 32-bit float operand.
+pub fn fneg(op: Operand) -> Operand {
+    match op {
+        Operand::Imm(v) => imm(v as u32 ^ 0x8000_0000),
+        op => flip(op, RegFlags::NEG),
+    }
+}
+
+/// Absolute value of a 32-bit float operand, dropping a negation.
+pub fn fabs(op: Operand) -> Operand {
+    let with = |f: RegFlags| f.without(RegFlags::NEG).with(RegFlags::ABS);
+    match op {
+        Operand::Imm(v) => imm(v as u32 & 0x7fff_ffff),
+        Operand::Reg(u) => Operand::Reg(RegUse { flags: with(u.flags), ..u }),
+        op => op,
+    }
+}
+
+/// Bitwise complement, or the negation of a predicate.
+pub fn not(op: Operand) -> Operand {
+    match op {
+        Operand::Imm(v) => imm(!(v as u32)),
+        op => flip(op, RegFlags::NOT),
+    }
+}
+
+pub struct Emit<'w> {
+    pub body: Body<'w>,
+    pub block: BlockId,
+    order: Vec<BlockId>,
+    pub loc: Loc,
+    /// The PTX guard of the instruction being lowered.
+    pub guard: Guard,
+    /// Registers from this id on are temporaries of the instruction being lowered: nothing reads them when the guard is false, so
+    /// what writes only them runs unguarded (a guarded definition would keep the register live before it).
+    first_temp: u32,
+}
+
+impl<'w> Emit<'w> {
+    pub fn new(mut body: Body<'w>) -> Emit<'w> {
+        let block = body.new_detached_block();
+        Emit {
+            body,
+            block,
+            order: vec![block],
+            loc: Loc::default(),
+            guard: Guard::ALWAYS,
+            first_temp: 0,
+        }
+    }
+
+    /// Starts a PTX instruction.
+    pub fn start(&mut self, loc: Loc, guard: Guard) {
+        self.loc = loc;
+        self.guard = guard;
+        self.first_temp = self.body.vreg_count() as u32;
+    }
+
+    /// Sets the layout to the order in which blocks were opened.
+    pub fn finish(self) -> Body<'w> {
+        let Emit { mut body, order, .. } = self;
+        body.world.insert_resource(Layout::default());
+        body.set_layout(order);
+        body
+    }
+
+    /// Continues in `block`, which follows the current one in the layout.
+    pub fn open(&mut self, block: BlockId) {
+        self.order.push(block);
+        self.block = block;
+    }
+
+    /// A new block, not yet placed.
+    pub fn label(&mut self) -> BlockId {
+        self.body.new_detached_block()
+    }
+
+    /// Continues in a new block.
+    pub fn open_new(&mut self) -> BlockId {
+        let block = self.label();
+        self.open(block);
+        block
+    }
+
+    /// A temporary of this many 32-bit cells, aligned to its size.
+    pub fn temp(&mut self, cells: u8) -> Reg {
+        self.body.new_vreg(RegFile::R, cells, cells)
+    }
+
+    pub fn temp_pred(&mut self) -> Reg {
+        self.body.new_vreg(RegFile::P, 1, 1)
+    }
+
+    fn is_temp(&self, reg: Reg) -> bool {
+        reg.is_zero() || reg.vreg().is_some_and(|v| v.0 >= self.first_temp)
+    }
+
+    fn needs_guard(&self, op: Opcode, dests: &[Operand]) -> bool {
+        let pure_read = matches!(op, Opcode::LDC | Opcode::ULDC);
+        if op.has(Props::EFFECT) || (op.has(Props::LOAD) && !pure_read) {
+            return true;
+        }
+        !dests.iter().all(|d| d.as_reg().is_some_and(|u| self.is_temp(u.reg)))
+    }
+
+    /// Appends an instruction with all its slots.
+    pub fn put(&mut self, op: Opcode, mods: &[Mod], defs: u8, operands: &[Operand]) {
+        let mut inst = Inst::new(op, mods, defs, operands);
+        if !self.guard.is_always() && self.needs_guard(op, &operands[..defs as usize]) {
+            inst.guard = self.guard;
+        }
+        self.body.push(self.block, inst, self.loc);
+    }
+
+    /// Appends an instruction under a guard of its own instead of PTX's.
+    pub fn put_if(
+        &mut self,
+        pred: Operand,
+        op: Opcode,
+        mods: &[Mod],
+        defs: u8,
+        operands: &[Operand],
+    ) {
+        let mut inst = Inst::new(op, mods, defs, operands);
+        if let Some(u) = pred.as_reg() {
+            inst.guard = Guard { reg: u.reg, negated: u.flags.has(RegFlags::NOT) };
+        }
+        self.body.push(self.block, inst, self.loc);
+    }
+
+    // ---- moves and selection ----
+
+    pub fn mov(&mut self, d: Operand, a: Operand) {
+        self.put(Opcode::MOV, &[], 1, &[d, a, imm(0xf)]);
+    }
+
+    pub fn sel(&mut self, d: Operand, a: Operand, b: Operand, p: Operand) {
+        self.put(Opcode::SEL, &[], 1, &[d, a, b, p]);
+    }
+
+    pub fn prmt(&mut self, d: Operand, a: Operand, selector: Operand, c: Operand) {
+        self.put(Opcode::PRMT, &[], 1, &[d, a, selector, c]);
+    }
+
+    // ---- integer ----
+
+    pub fn iadd3(&mut self, d: Operand, a: Operand, b: Operand, c: Operand) {
+        let (pt, p) = (Operand::PT, Operand::PT);
+        self.put(Opcode::IADD3, &[], 3, &[d, pt, p, a, b, c]);
+    }
+
+    /// `d = a + b`, carry out to `carry`.
+    pub fn iadd_carry_out(&mut self, d: Operand, carry: Operand, a: Operand, b: Operand) {
+        self.put(Opcode::IADD3, &[], 3, &[d, carry, Operand::PT, a, b, Operand::RZ]);
+    }
+
+    /// `d = a + b + carry in`, carry out to `out` (PT for none).
+    pub fn iadd_x(&mut self, d: Operand, out: Operand, a: Operand, b: Operand, carry: Operand) {
+        self.put(
+            Opcode::IADD3,
+            &[Mod::X],
+            3,
+            &[d, out, Operand::PT, a, b, Operand::RZ, carry, Operand::NOT_PT],
+        );
+    }
+
+    /// 64-bit sum of operands given by halves.
+    pub fn add64(&mut self, d: Reg, a: [Operand; 2], b: [Operand; 2]) {
+        let carry = self.temp_pred();
+        self.iadd_carry_out(cell(d, 0), r(carry), a[0], b[0]);
+        self.iadd_x(cell(d, 1), Operand::PT, a[1], b[1], r(carry));
+    }
+
+    /// `d = a - b` in 64 bits: the high half adds the complement and the carry.
+    pub fn sub64(&mut self, d: Reg, a: [Operand; 2], b: [Operand; 2]) {
+        if let [Operand::Imm(lo), Operand::Imm(hi)] = b {
+            // Negating half by half would lose the carry of a zero low half.
+            let value = (hi << 32 | lo & 0xffff_ffff).wrapping_neg();
+            return self.add64(d, a, [imm(value as u32), imm((value >> 32) as u32)]);
+        }
+        let carry = self.temp_pred();
+        self.iadd_carry_out(cell(d, 0), r(carry), a[0], neg(b[0]));
+        self.iadd_x(cell(d, 1), Operand::PT, a[1], not(b[1]), r(carry));
+    }
+
+    /// `d = a·b + c`, low 32 bits.
+    pub fn imad(&mut self, d: Operand, a: Operand, b: Operand, c: Operand) {
+        self.put(Opcode::IMAD, &[], 1, &[d, a, b, c]);
+    }
+
+    /// `d (64) = a·b + c (64)`.
+    pub fn imad_wide(&mut self, d: Reg, a: Operand, b: Operand, c: Operand, signed: bool) {
+        let mods: &[Mod] = if signed { &[Mod::WIDE] } else { &[Mod::WIDE, Mod::U32] };
+        self.put(Opcode::IMAD, mods, 2, &[wide(d, 2), Operand::PT, a, b, c]);
+    }
+
+    /// `d = (a·b) >> 32`, plus the 64-bit `c`.
+    pub fn imad_hi(&mut self, d: Operand, a: Operand, b: Operand, c: Operand, signed: bool) {
+        let mods: &[Mod] = if signed { &[Mod::HI] } else { &[Mod::HI, Mod::U32] };
+        self.put(Opcode::IMAD, mods, 2, &[d, Operand::PT, a, b, c]);
+    }
+
+    /// Any function of three values: bit `4a + 2b + c` of `lut` is the result.
+    pub fn lop3(&mut self, d: Operand, a: Operand, b: Operand, c: Operand, lut: u8) {
+        self.put(
+            Opcode::LOP3,
+            &[Mod::LUT],
+            2,
+            &[Operand::PT, d, a, b, c, imm(u32::from(lut)), Operand::NOT_PT],
+        );
+    }
+
+    pub fn and(&mut self, d: Operand, a: Operand, b: Operand) {
+        self.lop3(d, a, b, Operand::RZ, 0xc0);
+    }
+
+    pub fn or(&mut self, d: Operand, a: Operand, b: Operand) {
+        self.lop3(d, a, b, Operand::RZ, 0xfc);
+    }
+
+    pub fn xor(&mut self, d: Operand, a: Operand, b: Operand) {
+        self.lop3(d, a, b, Operand::RZ, 0x3c);
+    }
+
+    /// Funnel shift of `hi:lo`; the words choose direction, wrapping, width and the half that is the result.
+    pub fn shf(&mut self, mods: &[Mod], d: Operand, lo: Operand, shift: Operand, hi: Operand) {
+        self.put(Opcode::SHF, mods, 1, &[d, lo, shift, hi]);
+    }
+
+    /// `a << b`, 0 from 32 on.
+    pub fn shl(&mut self, d: Operand, a: Operand, b: Operand) {
+        self.shf(&[Mod::L, Mod::U32], d, a, b, Operand::RZ);
+    }
+
+    /// `a >> b`, amounts from 32 on as 32.
+    pub fn shr(&mut self, d: Operand, a: Operand, b: Operand, signed: bool) {
+        let ty = if signed { Mod::S32 } else { Mod::U32 };
+        self.shf(&[Mod::R, ty, Mod::HI], d, Operand::RZ, b, a);
+    }
+
+    /// Minimum (`max` false) or maximum of 32-bit integers.
+    pub fn minmax(&mut self, d: Operand, a: Operand, b: Operand, max: bool, signed: bool) {
+        let mods: &[Mod] = if signed { &[] } else { &[Mod::U32] };
+        let p = if max { Operand::NOT_PT } else { Operand::PT };
+        self.put(Opcode::VIMNMX, mods, 1, &[d, a, b, p]);
+    }
+
+    // ---- comparisons and predicates ----
+
+    /// `d = (a cmp b) comb c` for 32-bit integers. `comb` is AND, OR or XOR.
+    pub fn isetp(
+        &mut self,
+        d: Operand,
+        cmp: Mod,
+        signed: bool,
+        [a, b]: [Operand; 2],
+        comb: Mod,
+        c: Operand,
+    ) {
+        let mut mods = vec![cmp];
+        if !signed {
+            mods.push(Mod::U32);
+        }
+        mods.push(comb);
+        self.put(Opcode::ISETP, &mods, 2, &[d, Operand::PT, a, b, c]);
+    }
+
+    /// A plain 32-bit comparison.
+    pub fn icmp(&mut self, d: Operand, cmp: Mod, signed: bool, a: Operand, b: Operand) {
+        self.isetp(d, cmp, signed, [a, b], Mod::AND, Operand::PT);
+    }
+
+    /// The 64-bit comparison, by halves: the low one first, the high one with its outcome.
+    pub fn isetp64(
+        &mut self,
+        d: Operand,
+        cmp: Mod,
+        signed: bool,
+        a: [Operand; 2],
+        b: [Operand; 2],
+        (comb, c): (Mod, Operand),
+    ) {
+        let low = self.temp_pred();
+        self.icmp(r(low), cmp, false, a[0], b[0]);
+        let mut mods = vec![cmp];
+        if !signed {
+            mods.push(Mod::U32);
+        }
+        mods.extend([comb, Mod::EX]);
+        self.put(Opcode::ISETP, &mods, 2, &[d, Operand::PT, a[1], b[1], c, r(low)]);
+    }
+
+    pub fn fsetp(
+        &mut self,
+        d: Operand,
+        cmp: Mod,
+        ftz: bool,
+        [a, b]: [Operand; 2],
+        (comb, c): (Mod, Operand),
+    ) {
+        let mut mods = vec![cmp];
+        if ftz {
+            mods.push(Mod::FTZ);
+        }
+        mods.push(comb);
+        self.put(Opcode::FSETP, &mods, 2, &[d, Operand::PT, a, b, c]);
+    }
+
+    /// Any function of three predicates: bit `4a + 2b + c` of `lut` is the result.
+    pub fn plop3(&mut self, d: Operand, a: Operand, b: Operand, c: Operand, lut: u8) {
+        self.put(
+            Opcode::PLOP3,
+            &[Mod::LUT],
+            2,
+            &[d, Operand::PT, a, b, c, imm(u32::from(lut)), imm(0)],
+        );
+    }
+
+    pub fn mov_pred(&mut self, d: Operand, a: Operand) {
+        self.plop3(d, a, Operand::PT, Operand::PT, 0x80);
+    }
+
+    // ---- 32-bit float ----
+
+    pub fn fadd(&mut self, mods: &[Mod], d: Operand, a: Operand, b: Operand) {
+        self.put(Opcode::FADD, mods, 1, &[d, a, b]);
+    }
+
+    pub fn fmul(&mut self, mods: &[Mod], d: Operand, a: Operand, b: Operand) {
+        self.put(Opcode::FMUL, mods, 1, &[d, a, b]);
+    }
+
+    pub fn ffma(&mut self, mods: &[Mod], d: Operand, a: Operand, b: Operand, c: Operand) {
+        self.put(Opcode::FFMA, mods, 1, &[d, a, b, c]);
+    }
+
+    pub fn mufu(&mut self, function: Mod, d: Operand, a: Operand) {
+        self.put(Opcode::MUFU, &[function], 1, &[d, a]);
+    }
+
+    // ---- memory ----
+
+    /// `c[bank][offset]`, or with an index register, to one or two cells.
+    pub fn ldc(&mut self, mods: &[Mod], d: Operand, source: Operand) {
+        self.put(Opcode::LDC, mods, 1, &[d, source]);
+    }
+
+    /// A load; `desc` is the descriptor of global and generic accesses.
+    pub fn load(
+        &mut self,
+        op: Opcode,
+        mods: &[Mod],
+        d: Operand,
+        desc: Option<RegUse>,
+        addr: Address,
+    ) {
+        match desc {
+            Some(desc) => {
+                let desc = Operand::Desc(desc);
+                self.put(op, mods, 2, &[Operand::PT, d, desc, addr.operand(), Operand::PT]);
+            }
+            None => self.put(op, mods, 1, &[d, addr.operand()]),
+        }
+    }
+
+    pub fn store(
+        &mut self,
+        op: Opcode,
+        mods: &[Mod],
+        desc: Option<RegUse>,
+        addr: Address,
+        value: Operand,
+    ) {
+        match desc {
+            Some(desc) => {
+                let desc = Operand::Desc(desc);
+                self.put(op, mods, 0, &[desc, addr.operand(), value]);
+            }
+            None => self.put(op, mods, 0, &[addr.operand(), value]),
+        }
+    }
+
+    // ---- control ----
+
+    /// Jumps when `pred` holds; the PTX guard has no part in it. The block ends.
+    pub fn branch_if(&mut self, pred: Operand, target: BlockId) {
+        self.put_if(pred, Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(target)]);
+    }
+
+    pub fn branch(&mut self, target: BlockId) {
+        self.branch_if(Operand::PT, target);
+    }
+
+    /// Runs `f` only where the PTX guard holds, by a branch around it: for sequences of several blocks.
+    pub fn guarded_region<T, E>(
+        &mut self,
+        f: impl FnOnce(&mut Emit<'w>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let guard = std::mem::replace(&mut self.guard, Guard::ALWAYS);
+        if guard.is_always() {
+            return f(self);
+        }
+        let after = self.label();
+        let skip = RegUse {
+            flags: if guard.negated { RegFlags::NONE } else { RegFlags::NOT },
+            ..RegUse::new(guard.reg)
+        };
+        self.branch_if(Operand::Reg(skip), after);
+        self.open_new();
+        let result = f(self);
+        self.open(after);
+        self.guard = guard;
+        result
+    }
+}

@@ -1,0 +1,156 @@
+//! One function: blocks, registers, the entry prologue, and each PTX instruction through [`super::select`].
+
+use super::emit::{Emit, imm, r, wide};
+use super::layout::{Module, SHARED_RESERVED};
+use super::source::{Cx, STACK, cells_of};
+use super::{LowerError, LowerErrors, select};
+use crate::ptx::program::{FuncId, Instruction, Program};
+use crate::ptx::types::Type;
+use bevy_ecs::world::World;
+use orias_components::{
+    Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile,
+};
+use orias_systems::FunctionInfo;
+
+/// Fills `world` with a function's body and its [`FunctionInfo`].
+///
+/// # Errors
+/// One error for each instruction that has no lowering, in source order; the world's content is then of no use.
+pub fn function(
+    program: &Program<'_>,
+    module: &Module,
+    id: FuncId,
+    world: &mut World,
+) -> Result<(), LowerErrors> {
+    let function = &program.functions[id.0 as usize];
+    let layout = &module.layouts[id.0 as usize];
+    if !function.entry {
+        return Err(vec![LowerError::new(
+            function.span,
+            format!("device function `{}`: calls are not supported yet", function.name),
+        )]);
+    }
+    let mut e = Emit::new(Body::new(world));
+    let mut regs = Vec::with_capacity(function.regs.len());
+    for reg in &function.regs {
+        let mut elements = [Reg::RZ; 4];
+        for element in elements.iter_mut().take(reg.vector.clamp(1, 4) as usize) {
+            *element = if reg.ty == Type::Pred {
+                e.body.new_vreg(RegFile::P, 1, 1)
+            } else {
+                let cells = cells_of(reg.ty);
+                e.body.new_vreg(RegFile::R, cells, cells)
+            };
+        }
+        regs.push(elements);
+    }
+    let entry = e.block;
+    let labels = function.labels.iter().map(|_| e.label()).collect();
+    let mut cx = Cx {
+        program,
+        module,
+        function,
+        layout,
+        e,
+        regs,
+        labels,
+        desc: None,
+        shared_base: None,
+        carry: None,
+        barriers: 0,
+    };
+    // The entry block stays apart: what stands in it runs once, before any divergence.
+    cx.e.open_new();
+    let mut errors = Vec::new();
+    let mut label_at: Vec<(usize, usize)> =
+        function.labels.iter().enumerate().map(|(i, (at, _))| (*at, i)).collect();
+    label_at.sort_unstable();
+    let mut next_label = 0;
+    let mut open_labels = |cx: &mut Cx<'_, '_>, at: usize| {
+        while next_label < label_at.len() && label_at[next_label].0 == at {
+            let block = cx.labels[label_at[next_label].1];
+            cx.e.open(block);
+            next_label += 1;
+        }
+    };
+    for (at, inst) in function.code.iter().enumerate() {
+        open_labels(&mut cx, at);
+        let (file, line, column) = inst.loc;
+        let loc = Loc { file, line, column, ptx_line: 0 };
+        let guard = match inst.guard {
+            Some((p, negated)) => Guard { reg: cx.regs[p.0 as usize][0], negated },
+            None => Guard::ALWAYS,
+        };
+        cx.e.start(loc, guard);
+        if let Err(message) = select::lower(&mut cx, inst) {
+            errors.push(LowerError::new(
+                inst.span,
+                format!("unsupported: `{}`: {message}", spelling(inst)),
+            ));
+        }
+    }
+    open_labels(&mut cx, function.code.len());
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    cx.e.start(Loc::default(), Guard::ALWAYS);
+    cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
+    prologue(&mut cx, entry);
+    let info = FunctionInfo {
+        name: function.name.to_string(),
+        entry: function.entry,
+        max_registers: layout.max_registers,
+        max_threads: layout.cta_threads(),
+        local_bytes: layout.local_bytes,
+        local_align: layout.local_align,
+        barriers: cx.barriers,
+    };
+    let body = cx.e.finish();
+    body.world.insert_resource(info);
+    Ok(())
+}
+
+/// The instruction as it is written, for messages.
+fn spelling(inst: &Instruction<'_>) -> String {
+    let mut text = inst.opcode.to_string();
+    for modifier in &inst.modifiers {
+        text.push('.');
+        text.push_str(modifier);
+    }
+    text
+}
+
+/// What the entry block holds: the stack pointer and the uniform registers that the body uses.
+fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
+    let loc = Loc::default();
+    let mut list = Vec::new();
+    if cx.layout.local_bytes > 0 {
+        list.push(Inst::new(Opcode::LDC, &[], 1, &[r(STACK), Operand::constant(0, 0x28)]));
+    }
+    if let Some(desc) = cx.desc {
+        list.push(Inst::new(
+            Opcode::ULDC,
+            &[Mod::_64],
+            1,
+            &[wide(desc, 2), Operand::constant(0, 0x208)],
+        ));
+    }
+    if let Some(base) = cx.shared_base {
+        // The shared window of a CTA starts at its number in the cluster << 24.
+        let number = cx.e.body.new_vreg(RegFile::UR, 1, 1);
+        let start = cx.e.body.new_vreg(RegFile::UR, 1, 1);
+        if let Ok(source) = cx.special_operand("SR_CgaCtaId") {
+            list.push(Inst::new(Opcode::S2UR, &[], 1, &[r(number), source]));
+        }
+        list.push(Inst::new(Opcode::UMOV, &[], 1, &[r(start), imm(SHARED_RESERVED as u32)]));
+        list.push(Inst::new(
+            Opcode::ULEA,
+            &[],
+            2,
+            &[r(base), Operand::UPT, r(number), r(start), imm(0x18)],
+        ));
+    }
+    for inst in list {
+        cx.e.body.push(entry, inst, loc);
+    }
+}

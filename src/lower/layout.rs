@@ -1,0 +1,427 @@
+//! What is common to a module's functions: symbols, memory layout, parameters.
+//!
+//! Layout rules, observed in ptxas 13.0.88 for sm_90a: shared memory starts at byte 0x400 of the CTA's window (the first 1024 bytes
+//! are the system's), holds a kernel's own variables in order of declaration and then the module's that it uses, and dynamic
+//! shared memory follows; constant bank 3 holds every `.const` variable in order of declaration; bank 4 holds 64-bit addresses
+//! of global variables that code names.
+
+use super::{LowerError, LowerErrors};
+use crate::ptx::program::{
+    AddressBase, FuncId, Function, InitReloc, Operand, Program, VarId,
+};
+use crate::ptx::types::{Linkage, Space};
+use orias_components::{Symbol, SymbolKey, SymbolKind};
+use orias_targets::Target;
+use slotmap::SlotMap;
+use std::collections::BTreeSet;
+
+/// How PTX is to be lowered.
+#[derive(Clone, Debug)]
+pub struct LowerOptions {
+    pub target: &'static Target,
+    /// 0..=3
+    pub opt_level: u8,
+    /// Contract `mul` and `add` without a rounding word into fused multiply-adds (`--fmad`).
+    pub fmad: bool,
+}
+
+/// Bytes at the start of every CTA's shared memory that belong to the system (observed: ptxas 13.0.88, sm_90a).
+pub const SHARED_RESERVED: u64 = 0x400;
+/// Byte offset of the first kernel parameter in constant bank 0 (observed: ptxas 13.0.88, sm_90a).
+pub const PARAM_BASE: u32 = 0x210;
+
+/// One kernel parameter. Its bytes are at `c[0x0][PARAM_BASE + offset]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParamLayout {
+    pub var: VarId,
+    /// Bytes from the start of the parameter list.
+    pub offset: u32,
+    pub size: u32,
+    pub align: u32,
+}
+
+/// A shared variable in one kernel's window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedSlot {
+    pub var: VarId,
+    /// Byte offset in the CTA's shared window, [`SHARED_RESERVED`] included.
+    pub offset: u64,
+}
+
+/// What lowering and the ELF writer know of a function besides its code.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionLayout {
+    pub params: Vec<ParamLayout>,
+    /// Bytes of the parameter list, without padding at its end.
+    pub param_bytes: u32,
+    /// Shared variables that this kernel and what it calls use; dynamic ones are last and all at the same place.
+    pub shared: Vec<SharedSlot>,
+    /// Bytes of static shared memory, [`SHARED_RESERVED`] included; 0 when the kernel uses no shared memory at all.
+    pub shared_bytes: u64,
+    /// The largest alignment of its shared variables.
+    pub shared_align: u64,
+    /// Uses dynamic shared memory.
+    pub dynamic_shared: bool,
+    /// `.local` variables: variable and byte offset in the frame.
+    pub local: Vec<(VarId, u32)>,
+    pub local_bytes: u32,
+    pub local_align: u32,
+    /// `.reqntid` and `.maxntid` as written, missing dimensions 1.
+    pub required_threads: Option<[u32; 3]>,
+    pub max_threads: Option<[u32; 3]>,
+    pub min_ctas: Option<u32>,
+    /// `.maxnreg`
+    pub max_registers: Option<u32>,
+}
+
+impl FunctionLayout {
+    /// Threads that a CTA may have, when a directive says so.
+    pub fn cta_threads(&self) -> Option<u32> {
+        self.required_threads
+            .or(self.max_threads)
+            .map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z))
+    }
+}
+
+/// A variable of the global space and what it holds at the start.
+#[derive(Clone, Debug)]
+pub struct GlobalData {
+    pub key: SymbolKey,
+    pub var: VarId,
+    pub linkage: Linkage,
+    /// None is zero (`.nv.global`); otherwise exactly the symbol's size (`.nv.global.init`). The symbol's offset counts from the
+    /// start of its section.
+    pub init: Option<Vec<u8>>,
+    pub relocs: Vec<InitReloc>,
+}
+
+/// A 64-bit address in constant bank 4, for the loader to fill: entry i stands at byte 8·i.
+pub type AddressSlot = SymbolKey;
+
+/// A module, lowered as far as it is common to its functions.
+#[derive(Clone, Debug)]
+pub struct Module {
+    pub options: LowerOptions,
+    pub symbols: SlotMap<SymbolKey, Symbol>,
+    /// By [`VarId`]: the symbol of a module-scope or shared variable; None for parameters, registers and locals.
+    pub vars: Vec<Option<SymbolKey>>,
+    /// By [`FuncId`].
+    pub functions: Vec<SymbolKey>,
+    /// By [`FuncId`].
+    pub layouts: Vec<FunctionLayout>,
+    /// Initial bytes of constant bank 3.
+    pub constants: Vec<u8>,
+    /// Addresses within bank 3, offsets from its start.
+    pub constant_relocs: Vec<InitReloc>,
+    /// `.const` variables in order, and [`Self::globals`] likewise.
+    pub constant_vars: Vec<VarId>,
+    pub globals: Vec<GlobalData>,
+    /// Bank 4.
+    pub addresses: Vec<AddressSlot>,
+}
+
+impl Module {
+    pub fn symbol_of(&self, var: VarId) -> Option<&Symbol> {
+        self.vars[var.0 as usize].map(|key| &self.symbols[key])
+    }
+
+    /// Byte offset in constant bank 4 of a symbol's address.
+    pub fn address_offset(&self, key: SymbolKey) -> Option<u32> {
+        self.addresses.iter().position(|k| *k == key).map(|i| 8 * i as u32)
+    }
+}
+
+/// Places everything that functions share.
+///
+/// # Errors
+/// When a program needs more of a space than the target has, or uses a module feature that is not supported.
+pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, LowerErrors> {
+    let mut symbols = SlotMap::with_key();
+    let mut vars = vec![None; program.vars.len()];
+    let mut module_constants = Bank::default();
+    let mut globals = Vec::new();
+    let (mut zero_bytes, mut init_bytes) = (0u64, 0u64);
+    let mut constant_vars = Vec::new();
+    for (i, var) in program.vars.iter().enumerate() {
+        let id = VarId(i as u32);
+        let mut symbol = Symbol {
+            name: var.name.to_string(),
+            kind: SymbolKind::Global,
+            size: var.size,
+            align: var.align.max(1),
+            offset: 0,
+        };
+        match var.space {
+            Space::Global => {
+                let external = var.linkage == Linkage::Extern;
+                if external {
+                    symbol.kind = SymbolKind::External;
+                } else {
+                    let end = if var.init.is_some() { &mut init_bytes } else { &mut zero_bytes };
+                    symbol.offset = end.next_multiple_of(symbol.align);
+                    *end = symbol.offset + var.size;
+                }
+                let key = symbols.insert(symbol);
+                vars[i] = Some(key);
+                if !external {
+                    globals.push(GlobalData {
+                        key,
+                        var: id,
+                        linkage: var.linkage,
+                        init: var.init.clone(),
+                        relocs: var.relocs.clone(),
+                    });
+                }
+            }
+            Space::Const => {
+                symbol.kind = SymbolKind::Constant;
+                symbol.offset = module_constants.place(var.size, symbol.align, var.init.as_deref());
+                module_constants.relocs.extend(
+                    var.relocs
+                        .iter()
+                        .map(|r| InitReloc { offset: r.offset + symbol.offset, ..r.clone() }),
+                );
+                vars[i] = Some(symbols.insert(symbol));
+                constant_vars.push(id);
+            }
+            Space::Shared => {
+                let dynamic = var.linkage == Linkage::Extern && var.size == 0;
+                symbol.kind =
+                    if dynamic { SymbolKind::DynamicShared } else { SymbolKind::Shared };
+                vars[i] = Some(symbols.insert(symbol));
+            }
+            _ => {}
+        }
+    }
+    let mut functions = Vec::new();
+    for function in &program.functions {
+        functions.push(symbols.insert(Symbol {
+            name: function.name.to_string(),
+            kind: match (function.defined, function.entry) {
+                (true, true) => SymbolKind::Entry,
+                (true, false) => SymbolKind::Function,
+                (false, _) => SymbolKind::External,
+            },
+            size: 0,
+            align: 128,
+            offset: 0,
+        }));
+    }
+    let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
+    let mut errors = Vec::new();
+    let layouts = (0..program.functions.len())
+        .map(|f| function_layout(program, FuncId(f as u32), &uses, &mut errors))
+        .collect();
+    let named: BTreeSet<SymbolRef0> = uses.iter().flat_map(|u| u.addresses()).collect();
+    let addresses = named
+        .into_iter()
+        .filter_map(|symbol| match symbol {
+            SymbolRef0::Var(v) if program.vars[v as usize].space == Space::Global => {
+                vars[v as usize]
+            }
+            SymbolRef0::Var(_) => None,
+            SymbolRef0::Func(f) => Some(functions[f as usize]),
+        })
+        .collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Module {
+        options: options.clone(),
+        symbols,
+        vars,
+        functions,
+        layouts,
+        constants: module_constants.bytes,
+        constant_relocs: module_constants.relocs,
+        constant_vars,
+        globals,
+        addresses,
+    })
+}
+
+/// Bytes of a constant bank as it grows.
+#[derive(Default)]
+struct Bank {
+    bytes: Vec<u8>,
+    relocs: Vec<InitReloc>,
+}
+
+impl Bank {
+    fn place(&mut self, size: u64, align: u64, init: Option<&[u8]>) -> u64 {
+        let offset = self.bytes.len().next_multiple_of(align as usize);
+        self.bytes.resize(offset, 0);
+        match init {
+            Some(bytes) => self.bytes.extend_from_slice(bytes),
+            None => self.bytes.resize(offset + size as usize, 0),
+        }
+        offset as u64
+    }
+}
+
+/// An ordered form of [`SymbolRef`]: variables before functions, each in source order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SymbolRef0 {
+    Var(u32),
+    Func(u32),
+}
+
+/// What a function's code names.
+#[derive(Default)]
+struct Uses {
+    vars: BTreeSet<u32>,
+    /// Functions in any position.
+    funcs: BTreeSet<u32>,
+    /// Functions whose address is taken (named outside a call's callee position).
+    taken: BTreeSet<u32>,
+}
+
+impl Uses {
+    fn of(function: &Function<'_>) -> Uses {
+        let mut uses = Uses::default();
+        for inst in &function.code {
+            let call = inst.opcode == "call";
+            inst.operands.iter().for_each(|op| uses.operand(op, call));
+        }
+        for list in &function.call_targets {
+            uses.funcs.extend(list.iter().map(|f| f.0));
+        }
+        uses
+    }
+
+    fn operand(&mut self, op: &Operand, call: bool) {
+        match op {
+            Operand::Var(v, _) | Operand::Address { base: AddressBase::Var(v), .. } => {
+                self.vars.insert(v.0);
+            }
+            Operand::Func(f) => {
+                self.funcs.insert(f.0);
+                if !call {
+                    self.taken.insert(f.0);
+                }
+            }
+            Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
+                list.iter().for_each(|op| self.operand(op, call));
+            }
+            Operand::Pair(a, b) => {
+                self.operand(a, call);
+                self.operand(b, call);
+            }
+            _ => {}
+        }
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = SymbolRef0> + '_ {
+        let vars = self.vars.iter().map(|v| SymbolRef0::Var(*v));
+        vars.chain(self.taken.iter().map(|f| SymbolRef0::Func(*f)))
+    }
+}
+
+/// `f` and every function that its code can reach, in source order.
+fn reachable(f: FuncId, uses: &[Uses]) -> BTreeSet<u32> {
+    let mut seen = BTreeSet::from([f.0]);
+    let mut work = vec![f.0];
+    while let Some(f) = work.pop() {
+        for callee in &uses[f as usize].funcs {
+            if seen.insert(*callee) {
+                work.push(*callee);
+            }
+        }
+    }
+    seen
+}
+
+fn function_layout(
+    program: &Program<'_>,
+    id: FuncId,
+    uses: &[Uses],
+    errors: &mut LowerErrors,
+) -> FunctionLayout {
+    let function = &program.functions[id.0 as usize];
+    let mut layout = FunctionLayout { local_align: 1, shared_align: 1, ..Default::default() };
+    for param in &function.params {
+        let var = &program.vars[param.0 as usize];
+        let offset = var.offset as u32;
+        layout.params.push(ParamLayout {
+            var: *param,
+            offset,
+            size: var.size as u32,
+            align: var.align as u32,
+        });
+        layout.param_bytes = layout.param_bytes.max(offset + var.size as u32);
+    }
+    let reached = reachable(id, uses);
+    let used: BTreeSet<u32> =
+        reached.iter().flat_map(|f| uses[*f as usize].vars.iter().copied()).collect();
+    let shared: Vec<u32> = used
+        .iter()
+        .copied()
+        .filter(|v| program.vars[*v as usize].space == Space::Shared)
+        .collect();
+    let is_dynamic = |v: u32| {
+        let var = &program.vars[v as usize];
+        var.linkage == Linkage::Extern && var.size == 0
+    };
+    // The kernel's own variables come first, then the module's.
+    let (own, outer): (Vec<u32>, Vec<u32>) = shared
+        .iter()
+        .copied()
+        .filter(|v| !is_dynamic(*v))
+        .partition(|v| program.vars[*v as usize].owner.is_some());
+    let mut end = SHARED_RESERVED;
+    for v in own.into_iter().chain(outer) {
+        let var = &program.vars[v as usize];
+        let offset = end.next_multiple_of(var.align.max(1));
+        layout.shared.push(SharedSlot { var: VarId(v), offset });
+        end = offset + var.size;
+    }
+    for v in shared.iter().copied().filter(|v| is_dynamic(*v)) {
+        layout.dynamic_shared = true;
+        end = end.next_multiple_of(program.vars[v as usize].align.max(1));
+    }
+    for v in shared.iter().copied().filter(|v| is_dynamic(*v)) {
+        layout.shared.push(SharedSlot { var: VarId(v), offset: end });
+    }
+    for v in &shared {
+        layout.shared_align = layout.shared_align.max(program.vars[*v as usize].align);
+    }
+    if !shared.is_empty() {
+        layout.shared_bytes = end;
+    }
+    if end > MAX_SHARED {
+        errors.push(LowerError::new(
+            function.span,
+            format!(
+                "`{}` needs {end} bytes of shared memory, more than the {MAX_SHARED} of a CTA",
+                function.name
+            ),
+        ));
+    }
+    for (i, var) in program.vars.iter().enumerate() {
+        if var.space == Space::Local && var.owner == Some(id) {
+            let align = var.align.max(1) as u32;
+            let offset = layout.local_bytes.next_multiple_of(align);
+            layout.local.push((VarId(i as u32), offset));
+            layout.local_bytes = offset + var.size as u32;
+            layout.local_align = layout.local_align.max(align);
+        }
+    }
+    for (name, values) in &function.directives {
+        let dims = || {
+            let at = |i: usize| values.get(i).map_or(1, |v| (*v).min(u32::MAX as u64) as u32);
+            [at(0), at(1), at(2)]
+        };
+        match *name {
+            "maxntid" => layout.max_threads = Some(dims()),
+            "reqntid" => layout.required_threads = Some(dims()),
+            "minnctapersm" => layout.min_ctas = Some(dims()[0]),
+            "maxnreg" => layout.max_registers = Some(dims()[0]),
+            _ => {}
+        }
+    }
+    layout
+}
+
+/// Bytes of shared memory that one CTA may have on sm_90 (227 KiB) and the reserved part.
+const MAX_SHARED: u64 = 227 * 1024 + SHARED_RESERVED;
+

@@ -1,0 +1,42 @@
+//! Lowering: a checked PTX [`Program`] to Ori IR.
+//!
+//! [`module`] places what is common to all functions: symbols, constant banks 3 and 4, shared memory of each kernel, parameters.
+//! [`function`] then fills a `World` with one function's body; functions are independent of each other.
+//!
+//! What holds after [`function`]:
+//! - Each PTX register is one virtual register: predicates in file P, up to 32 bits one cell, 64 bits two cells aligned to two,
+//!   128 bits four aligned to four; each element of a vector register is a virtual register of its own.
+//! - The upper bits of an 8- or 16-bit value in its cell are undefined: an instruction that would see them (right shifts,
+//!   comparisons, divisions, conversions, `min`, `mul.hi`) extends its operands first. Stores and truncations do not care.
+//! - An immediate stands in any slot; the legalization phases move to registers what the target's rows do not take.
+//! - Every instruction keeps the `.loc` of its PTX instruction.
+
+mod emit;
+mod function;
+mod layout;
+mod select;
+mod source;
+
+pub use function::function;
+pub use layout::{
+    AddressSlot, FunctionLayout, GlobalData, LowerOptions, Module, ParamLayout, SharedSlot, module,
+};
+
+use crate::ptx::types::Span;
+
+/// One thing that cannot be lowered, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LowerError {
+    pub span: Span,
+    pub message: String,
+}
+
+impl LowerError {
+    pub fn new(span: Span, message: impl Into<String>) -> LowerError {
+        LowerError { span, message: message.into() }
+    }
+}
+
+/// All errors of one function or module, in source order.
+pub type LowerErrors = Vec<LowerError>;

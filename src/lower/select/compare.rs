@@ -1,0 +1,221 @@
+//! `setp`, `set` and `testp`.
+
+use crate::lower::emit::{cell, imm, not, r};
+use crate::lower::source::{Cx, Sel, operand, type_at};
+use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::types::{Type, TypeKind};
+use orias_components::{Mod, Opcode, Operand};
+
+/// The comparison word of an instruction.
+fn comparison(inst: &Instruction<'_>, float: bool) -> Sel<Mod> {
+    let word = inst.modifiers.first().copied().unwrap_or("");
+    Ok(match word {
+        "eq" => Mod::EQ,
+        "ne" => Mod::NE,
+        "lt" | "lo" => Mod::LT,
+        "le" | "ls" => Mod::LE,
+        "gt" | "hi" => Mod::GT,
+        "ge" | "hs" => Mod::GE,
+        "equ" if float => Mod::EQU,
+        "neu" if float => Mod::NEU,
+        "ltu" if float => Mod::LTU,
+        "leu" if float => Mod::LEU,
+        "gtu" if float => Mod::GTU,
+        "geu" if float => Mod::GEU,
+        "num" if float => Mod::NUM,
+        "nan" if float => Mod::NAN,
+        other => return Err(format!("comparison `{other}`")),
+    })
+}
+
+/// The word that combines with a third predicate.
+fn combination(inst: &Instruction<'_>) -> Mod {
+    match inst.modifiers.get(1) {
+        Some(&"or") => Mod::OR,
+        Some(&"xor") => Mod::XOR,
+        _ => Mod::AND,
+    }
+}
+
+/// `[d, d2] = (a cmp b) comb c`, with the complement of the comparison in the second.
+fn compare<'a>(
+    cx: &mut Cx<'a, '_>,
+    inst: &Instruction<'a>,
+    ty: Type,
+    d: [Operand; 2],
+    (comb, c): (Mod, Operand),
+) -> Sel {
+    let (a_op, b_op) = (operand(inst, 1)?, operand(inst, 2)?);
+    let float = ty.kind() == TypeKind::Float;
+    let cmp = comparison(inst, float)?;
+    match ty {
+        Type::F32 => {
+            let a = cx.src(a_op, ty)?;
+            let b = cx.src(b_op, ty)?;
+            let (cmp, a, b) = swap_immediate(cmp, a, b);
+            let mut mods = vec![cmp];
+            if inst.has("ftz") {
+                mods.push(Mod::FTZ);
+            }
+            mods.push(comb);
+            cx.e.put(Opcode::FSETP, &mods, 2, &[d[0], d[1], a, b, c]);
+        }
+        Type::F64 => {
+            let a = cx.pair(a_op, ty)?;
+            let b = cx.pair(b_op, ty)?;
+            cx.e.put(Opcode::DSETP, &[cmp, comb], 2, &[d[0], d[1], a, b, c]);
+        }
+        _ if float => return Err("comparison of this type".into()),
+        _ if ty.bytes() == 8 => {
+            let a = cx.halves(a_op, ty)?;
+            let b = cx.halves(b_op, ty)?;
+            let (cmp, a, b) = if matches!(a[0], Operand::Imm(_)) {
+                (mirrored(cmp), b, a)
+            } else {
+                (cmp, a, b)
+            };
+            let low = cx.e.temp_pred();
+            cx.e.icmp(r(low), cmp, false, a[0], b[0]);
+            let mut mods = vec![cmp];
+            if !ty.is_signed() {
+                mods.push(Mod::U32);
+            }
+            mods.extend([comb, Mod::EX]);
+            cx.e.put(Opcode::ISETP, &mods, 2, &[d[0], d[1], a[1], b[1], c, r(low)]);
+        }
+        _ => {
+            // Bits types compare for equality only: any extension does.
+            let ty = if ty == Type::B16 { Type::U16 } else { ty };
+            let a = cx.ext(a_op, ty)?;
+            let b = cx.ext(b_op, ty)?;
+            let (cmp, a, b) = swap_immediate(cmp, a, b);
+            let mut mods = vec![cmp];
+            if !ty.is_signed() {
+                mods.push(Mod::U32);
+            }
+            mods.push(comb);
+            cx.e.put(Opcode::ISETP, &mods, 2, &[d[0], d[1], a, b, c]);
+        }
+    }
+    Ok(())
+}
+
+fn mirrored(cmp: Mod) -> Mod {
+    match cmp {
+        Mod::LT => Mod::GT,
+        Mod::LE => Mod::GE,
+        Mod::GT => Mod::LT,
+        Mod::GE => Mod::LE,
+        Mod::LTU => Mod::GTU,
+        Mod::LEU => Mod::GEU,
+        Mod::GTU => Mod::LTU,
+        Mod::GEU => Mod::LEU,
+        other => other,
+    }
+}
+
+/// An immediate goes to the second source.
+fn swap_immediate(cmp: Mod, a: Operand, b: Operand) -> (Mod, Operand, Operand) {
+    if matches!(a, Operand::Imm(_)) && !matches!(b, Operand::Imm(_)) {
+        (mirrored(cmp), b, a)
+    } else {
+        (cmp, a, b)
+    }
+}
+
+/// The third source predicate and its combination.
+fn third<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<(Mod, Operand)> {
+    match inst.operands.get(3) {
+        Some(p) => Ok((combination(inst), cx.pred(p)?)),
+        None => Ok((Mod::AND, Operand::PT)),
+    }
+}
+
+pub fn setp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = match operand(inst, 0)? {
+        Ptx::Pair(p, q) => [cx.dst_pred(p)?, cx.dst_pred(q)?],
+        p => [cx.dst_pred(p)?, Operand::PT],
+    };
+    let third = third(cx, inst)?;
+    compare(cx, inst, ty, d, third)
+}
+
+/// `set`: all ones or 1.0 where the comparison holds.
+pub fn set<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let (to, from) = (type_at(inst, 0)?, type_at(inst, 1)?);
+    let p = cx.e.temp_pred();
+    let third = third(cx, inst)?;
+    compare(cx, inst, from, [r(p), Operand::PT], third)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    let truth = match to {
+        Type::F32 => 0x3f80_0000,
+        Type::U32 | Type::S32 | Type::B32 => u32::MAX,
+        _ => return Err("result of this type".into()),
+    };
+    cx.e.sel(r(d), Operand::RZ, imm(truth), not(r(p)));
+    Ok(())
+}
+
+/// `testp`: the class of a float.
+pub fn testp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst_pred(operand(inst, 0)?)?;
+    let kind = inst.modifiers.first().copied().unwrap_or("");
+    if ty == Type::F64 {
+        let a = cx.pair(operand(inst, 1)?, ty)?;
+        return testp_f64(cx, d, kind, a);
+    }
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    let a = cx.in_reg(a);
+    let magnitude = cx.e.temp(1);
+    cx.e.and(r(magnitude), a, imm(0x7fff_ffff));
+    let (inf, least) = (imm(0x7f80_0000), imm(0x0080_0000));
+    let m = r(magnitude);
+    match kind {
+        "finite" => cx.e.icmp(d, Mod::LT, false, m, inf),
+        "infinite" => cx.e.icmp(d, Mod::EQ, false, m, inf),
+        "number" => cx.e.icmp(d, Mod::LE, false, m, inf),
+        "notanumber" => cx.e.icmp(d, Mod::GT, false, m, inf),
+        "normal" | "subnormal" => {
+            let p = cx.e.temp_pred();
+            if kind == "normal" {
+                cx.e.icmp(r(p), Mod::GE, false, m, least);
+                cx.e.isetp(d, Mod::LT, false, [m, inf], Mod::AND, r(p));
+                return Ok(());
+            }
+            cx.e.icmp(r(p), Mod::LT, false, m, least);
+            cx.e.isetp(d, Mod::NE, false, [m, Operand::RZ], Mod::AND, r(p));
+        }
+        other => return Err(format!("test `{other}`")),
+    }
+    Ok(())
+}
+
+fn testp_f64(cx: &mut Cx<'_, '_>, d: Operand, kind: &str, a: Operand) -> Sel {
+    let Operand::Reg(u) = a else { return Err("operand".into()) };
+    let high = cx.e.temp(1);
+    cx.e.and(r(high), cell(u.reg, 1), imm(0x7fff_ffff));
+    let words = [cell(u.reg, 0), r(high)];
+    let inf = [Operand::RZ, imm(0x7ff0_0000)];
+    let least = [Operand::RZ, imm(0x0010_0000)];
+    let and = (Mod::AND, Operand::PT);
+    match kind {
+        "finite" => cx.e.isetp64(d, Mod::LT, false, words, inf, and),
+        "infinite" => cx.e.isetp64(d, Mod::EQ, false, words, inf, and),
+        "number" => cx.e.isetp64(d, Mod::LE, false, words, inf, and),
+        "notanumber" => cx.e.isetp64(d, Mod::GT, false, words, inf, and),
+        "normal" => {
+            let p = cx.e.temp_pred();
+            cx.e.isetp64(r(p), Mod::GE, false, words, least, and);
+            cx.e.isetp64(d, Mod::LT, false, words, inf, (Mod::AND, r(p)));
+        }
+        "subnormal" => {
+            let p = cx.e.temp_pred();
+            cx.e.isetp64(r(p), Mod::LT, false, words, least, and);
+            cx.e.isetp64(d, Mod::NE, false, words, [Operand::RZ; 2], (Mod::AND, r(p)));
+        }
+        other => return Err(format!("test `{other}`")),
+    }
+    Ok(())
+}

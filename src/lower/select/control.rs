@@ -1,0 +1,71 @@
+//! Branches and exits.
+
+use crate::lower::emit::{imm, r};
+use crate::lower::source::{Cx, Sel, operand};
+use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::types::Type;
+use orias_components::{Mod, Opcode, Operand};
+
+pub fn bra<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let Ptx::Label(label) = operand(inst, 0)? else {
+        return Err("target".into());
+    };
+    let target = cx.labels[label.0 as usize];
+    cx.e.put(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(target)]);
+    cx.e.open_new();
+    Ok(())
+}
+
+/// `brx.idx`: a search among the targets by halves. Jump tables are the business of a later phase.
+pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let index = cx.src(operand(inst, 0)?, Type::U32)?;
+    let index = cx.in_reg(index);
+    let Ptx::BranchTargets(list) = operand(inst, 1)? else {
+        return Err("list of targets".into());
+    };
+    let function = cx.function;
+    let targets = function.branch_targets.get(*list as usize).ok_or("list of targets")?;
+    let blocks: Vec<_> = targets.iter().map(|l| cx.labels[l.0 as usize]).collect();
+    cx.e.guarded_region(|e| -> Sel {
+        // Ranges still to search, each with the block where its search starts.
+        let mut work = vec![(e.block, 0, blocks.len())];
+        while let Some((block, from, to)) = work.pop() {
+            if block != e.block {
+                e.open(block);
+            }
+            match to - from {
+                0 => return Err("an empty list of targets".into()),
+                1 => e.branch(blocks[from]),
+                count => {
+                    let middle = from + count / 2;
+                    let p = e.temp_pred();
+                    e.icmp(r(p), Mod::GE, false, index, imm(middle as u32));
+                    let upper = e.label();
+                    e.branch_if(r(p), upper);
+                    let lower = e.label();
+                    work.push((upper, middle, to));
+                    work.push((lower, from, middle));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    cx.e.open_new();
+    Ok(())
+}
+
+/// The end of a kernel's thread.
+pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if inst.opcode == "ret" && !cx.function.entry {
+        return Err("return from a device function".into());
+    }
+    cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
+    cx.e.open_new();
+    Ok(())
+}
+
+pub fn trap<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let kind = if inst.opcode == "trap" { Mod::TRAP } else { Mod::INT };
+    cx.e.put(Opcode::BPT, &[kind], 0, &[imm(1)]);
+    Ok(())
+}

@@ -1,0 +1,548 @@
+//! Integer arithmetic of 16, 32 and 64 bits.
+
+use crate::lower::emit::{cell, imm, neg as negated, not, r, wide};
+use crate::lower::source::{Cx, Sel, Value, operand, type_at};
+use crate::ptx::program::Instruction;
+use crate::ptx::types::Type;
+use orias_components::{Mod, Opcode, Operand, Reg};
+
+fn packed(ty: Type) -> bool {
+    matches!(ty, Type::U16x2 | Type::S16x2)
+}
+
+/// The operands of a two-source instruction in 64 bits.
+struct Wide {
+    d: Reg,
+    a: [Operand; 2],
+    b: [Operand; 2],
+    built: Reg,
+}
+
+fn wide_operands<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> Sel<Wide> {
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.halves(operand(inst, 1)?, ty)?;
+    let b = cx.halves(operand(inst, 2)?, ty)?;
+    let built = cx.building(d, &[a[1], b[1]]);
+    Ok(Wide { d, a, b, built })
+}
+
+/// The predicate that holds the hardware carry of `add.cc` and its kind: PTX's CC.CF; for differences its complement, no borrow,
+/// is what the adder makes and takes.
+fn carry_flag(cx: &mut Cx<'_, '_>) -> Operand {
+    let reg = match cx.carry {
+        Some(reg) => reg,
+        None => *cx
+            .carry
+            .insert(cx.e.body.new_vreg(orias_components::RegFile::P, 1, 1)),
+    };
+    r(reg)
+}
+
+/// `d = a + b (+ carry in)`, by words, the last carry to `out`.
+fn add_chain(
+    cx: &mut Cx<'_, '_>,
+    d: Reg,
+    a: &[Operand],
+    b: &[Operand],
+    carry_in: Option<Operand>,
+    out: Operand,
+) {
+    let mut carry = carry_in;
+    let count = a.len();
+    for i in 0..count {
+        let to = if i + 1 == count {
+            out
+        } else {
+            let p = cx.e.temp_pred();
+            r(p)
+        };
+        match carry {
+            None => cx.e.iadd_carry_out(cell(d, i as u8), to, a[i], b[i]),
+            Some(c) => cx.e.iadd_x(cell(d, i as u8), to, a[i], b[i], c),
+        }
+        carry = Some(to);
+    }
+}
+
+pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    if packed(ty) {
+        return Err("packed 16-bit integers".into());
+    }
+    if inst.has("sat") {
+        return saturating(cx, inst, false);
+    }
+    if inst.has("cc") {
+        return carrying(cx, inst, false, false, true);
+    }
+    if ty.bytes() == 8 {
+        let w = wide_operands(cx, inst, ty)?;
+        cx.e.add64(w.built, w.a, w.b);
+        cx.built(w.d, w.built);
+        return Ok(());
+    }
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    let b = cx.src(operand(inst, 2)?, ty)?;
+    cx.e.iadd3(r(d), a, b, Operand::RZ);
+    Ok(())
+}
+
+pub fn sub<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    if packed(ty) {
+        return Err("packed 16-bit integers".into());
+    }
+    if inst.has("sat") {
+        return saturating(cx, inst, true);
+    }
+    if inst.has("cc") {
+        return carrying(cx, inst, true, false, true);
+    }
+    if ty.bytes() == 8 {
+        let w = wide_operands(cx, inst, ty)?;
+        cx.e.sub64(w.built, w.a, w.b);
+        cx.built(w.d, w.built);
+        return Ok(());
+    }
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    let b = cx.src(operand(inst, 2)?, ty)?;
+    cx.e.iadd3(r(d), a, negated(b), Operand::RZ);
+    Ok(())
+}
+
+pub fn addc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    carrying(cx, inst, false, true, inst.has("cc"))
+}
+
+pub fn subc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    carrying(cx, inst, true, true, inst.has("cc"))
+}
+
+/// `add.cc`, `addc`, `sub.cc`, `subc` with or without `.cc`.
+fn carrying<'a>(
+    cx: &mut Cx<'a, '_>,
+    inst: &Instruction<'a>,
+    subtract: bool,
+    takes: bool,
+    gives: bool,
+) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.halves(operand(inst, 1)?, ty)?;
+    let b = cx.halves(operand(inst, 2)?, ty)?;
+    let words = if ty.bytes() == 8 { 2 } else { 1 };
+    let flag = carry_flag(cx);
+    let built = if words == 2 { cx.building(d, &[a[1], b[1]]) } else { d };
+    if !subtract {
+        let out = if gives { flag } else { Operand::PT };
+        let carry = takes.then_some(flag);
+        add_chain(cx, built, &a[..words], &b[..words], carry, out);
+    } else {
+        // a - b - borrow = a + ~b + (1 - borrow); the flag is the borrow.
+        let out = if gives { r(cx.e.temp_pred()) } else { Operand::PT };
+        let b = [not(b[0]), not(b[1])];
+        let carry = if takes { not(flag) } else { Operand::PT };
+        add_chain(cx, built, &a[..words], &b[..words], Some(carry), out);
+        if gives {
+            cx.e.mov_pred(flag, not(out));
+        }
+    }
+    if words == 2 {
+        cx.built(d, built);
+    }
+    Ok(())
+}
+
+/// `add.sat.s32`, `sub.sat.s32`: clamps on overflow.
+fn saturating<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
+    if type_at(inst, 0)? != Type::S32 {
+        return Err("saturation of this type".into());
+    }
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.src(operand(inst, 1)?, Type::S32)?;
+    let b = cx.src(operand(inst, 2)?, Type::S32)?;
+    let a = cx.in_reg(a);
+    let sum = cx.e.temp(1);
+    cx.e.iadd3(r(sum), a, if subtract { negated(b) } else { b }, Operand::RZ);
+    // Overflow: the sum's sign differs from a's, and b (or its complement) has a's sign.
+    let over = cx.e.temp(1);
+    let b = cx.in_reg(b);
+    // bits a, b, sum: (a ^ sum) & ~(a ^ b), for differences (a ^ sum) & (a ^ b)
+    cx.e.lop3(r(over), a, b, r(sum), if subtract { 0x18 } else { 0x42 });
+    let p = cx.e.temp_pred();
+    cx.e.icmp(r(p), Mod::LT, true, r(over), Operand::RZ);
+    // INT_MAX when a is not negative, INT_MIN otherwise.
+    let limit = cx.e.temp(1);
+    cx.e.shr(r(limit), a, imm(31), true);
+    let flipped = cx.e.temp(1);
+    cx.e.xor(r(flipped), r(limit), imm(0x7fff_ffff));
+    cx.e.sel(r(d), r(flipped), r(sum), r(p));
+    Ok(())
+}
+
+pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    if inst.has("wide") {
+        return multiply_wide(cx, inst, d, None);
+    }
+    if inst.has("hi") {
+        return multiply_high(cx, inst, d, None);
+    }
+    if ty.bytes() == 8 {
+        let a = cx.halves(operand(inst, 1)?, ty)?;
+        let b = cx.halves(operand(inst, 2)?, ty)?;
+        super::wide::mul_lo(cx, d, a, b, None);
+        return Ok(());
+    }
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    let b = cx.src(operand(inst, 2)?, ty)?;
+    multiply(cx, r(d), a, b, Operand::RZ);
+    Ok(())
+}
+
+/// `d = a·b + c`; a shift where a power of two asks for it.
+fn multiply(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, c: Operand) {
+    let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
+    match b {
+        Operand::Imm(v) if (v as u32).is_power_of_two() && c == Operand::RZ => {
+            cx.e.shl(d, a, imm((v as u32).trailing_zeros()));
+        }
+        _ => cx.e.imad(d, a, b, c),
+    }
+}
+
+fn multiply_wide<'a>(
+    cx: &mut Cx<'a, '_>,
+    inst: &Instruction<'a>,
+    d: Reg,
+    c: Option<Operand>,
+) -> Sel {
+    let ty = type_at(inst, 0)?;
+    match ty.bytes() {
+        4 => {
+            let a = cx.src(operand(inst, 1)?, ty)?;
+            let b = cx.src(operand(inst, 2)?, ty)?;
+            let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
+            cx.e.imad_wide(d, a, b, c.unwrap_or(Operand::RZ), ty.is_signed());
+            Ok(())
+        }
+        2 => {
+            let a = cx.ext(operand(inst, 1)?, ty)?;
+            let b = cx.ext(operand(inst, 2)?, ty)?;
+            multiply(cx, r(d), a, b, c.unwrap_or(Operand::RZ));
+            Ok(())
+        }
+        _ => Err("wide products of this type".into()),
+    }
+}
+
+fn multiply_high<'a>(
+    cx: &mut Cx<'a, '_>,
+    inst: &Instruction<'a>,
+    d: Reg,
+    c: Option<Value>,
+) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let signed = ty.is_signed();
+    match ty.bytes() {
+        4 => {
+            let a = cx.src(operand(inst, 1)?, ty)?;
+            let b = cx.src(operand(inst, 2)?, ty)?;
+            let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
+            match c {
+                None => cx.e.imad_hi(r(d), a, b, Operand::RZ, signed),
+                Some(c) => {
+                    let t = cx.e.temp(1);
+                    cx.e.imad_hi(r(t), a, b, Operand::RZ, signed);
+                    cx.e.iadd3(r(d), r(t), c.lo(), Operand::RZ);
+                }
+            }
+        }
+        2 => {
+            let a = cx.ext(operand(inst, 1)?, ty)?;
+            let b = cx.ext(operand(inst, 2)?, ty)?;
+            let t = cx.e.temp(1);
+            multiply(cx, r(t), a, b, Operand::RZ);
+            let high = cx.e.temp(1);
+            cx.e.shr(r(high), r(t), imm(16), signed);
+            let c = c.map_or(Operand::RZ, |c| c.lo());
+            cx.e.iadd3(r(d), r(high), c, Operand::RZ);
+        }
+        8 => {
+            let a = cx.halves(operand(inst, 1)?, ty)?;
+            let b = cx.halves(operand(inst, 2)?, ty)?;
+            let high = super::wide::mul_hi(cx, a, b, signed);
+            match c {
+                None => cx.built(d, high),
+                Some(c) => {
+                    let built = cx.building(d, &c.halves());
+                    cx.e.add64(built, [cell(high, 0), cell(high, 1)], c.halves());
+                    cx.built(d, built);
+                }
+            }
+        }
+        _ => return Err("high products of this type".into()),
+    }
+    Ok(())
+}
+
+pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if inst.has("cc") {
+        return mad_carry(cx, inst, false);
+    }
+    if inst.has("sat") {
+        return Err("saturation".into());
+    }
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    if inst.has("wide") {
+        let c = if ty.bytes() == 4 {
+            cx.pair(operand(inst, 3)?, Type::U64)?
+        } else {
+            cx.src(operand(inst, 3)?, Type::U32)?
+        };
+        return multiply_wide(cx, inst, d, Some(c));
+    }
+    if inst.has("hi") {
+        let c = cx.value(operand(inst, 3)?, ty)?;
+        return multiply_high(cx, inst, d, Some(c));
+    }
+    if ty.bytes() == 8 {
+        let a = cx.halves(operand(inst, 1)?, ty)?;
+        let b = cx.halves(operand(inst, 2)?, ty)?;
+        let c = cx.halves(operand(inst, 3)?, ty)?;
+        super::wide::mul_lo(cx, d, a, b, Some(c));
+        return Ok(());
+    }
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    let b = cx.src(operand(inst, 2)?, ty)?;
+    let c = cx.src(operand(inst, 3)?, ty)?;
+    let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
+    cx.e.imad(r(d), a, b, c);
+    Ok(())
+}
+
+pub fn madc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    mad_carry(cx, inst, true)
+}
+
+/// `mad.{lo,hi}.cc` and `madc`: the product first, then the sum with carries.
+fn mad_carry<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, takes: bool) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.halves(operand(inst, 1)?, ty)?;
+    let b = cx.halves(operand(inst, 2)?, ty)?;
+    let c = cx.halves(operand(inst, 3)?, ty)?;
+    let flag = carry_flag(cx);
+    let words = if ty.bytes() == 8 { 2 } else { 1 };
+    let product = if words == 2 {
+        if inst.has("hi") {
+            super::wide::mul_hi(cx, a, b, ty.is_signed())
+        } else {
+            let t = cx.e.temp(2);
+            super::wide::mul_lo(cx, t, a, b, None);
+            t
+        }
+    } else {
+        let t = cx.e.temp(1);
+        if inst.has("hi") {
+            cx.e.imad_hi(r(t), a[0], b[0], Operand::RZ, ty.is_signed());
+        } else {
+            multiply(cx, r(t), a[0], b[0], Operand::RZ);
+        }
+        t
+    };
+    let out = if inst.has("cc") { flag } else { Operand::PT };
+    let built = if words == 2 { cx.building(d, &[c[1]]) } else { d };
+    let p = [cell(product, 0), if words == 2 { cell(product, 1) } else { Operand::RZ }];
+    add_chain(cx, built, &p[..words], &c[..words], takes.then_some(flag), out);
+    if words == 2 {
+        cx.built(d, built);
+    }
+    Ok(())
+}
+
+/// The 24 low bits of both operands, extended.
+fn factors24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> Sel<[Operand; 2]> {
+    let mut factors = [Operand::RZ; 2];
+    for (i, factor) in factors.iter_mut().enumerate() {
+        let v = cx.src(operand(inst, i + 1)?, ty)?;
+        let v = cx.in_reg(v);
+        let shifted = cx.e.temp(1);
+        cx.e.shl(r(shifted), v, imm(8));
+        let t = cx.e.temp(1);
+        cx.e.shr(r(t), r(shifted), imm(8), ty.is_signed());
+        *factor = r(t);
+    }
+    Ok(factors)
+}
+
+fn product24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<Reg> {
+    let ty = type_at(inst, 0)?;
+    let [a, b] = factors24(cx, inst, ty)?;
+    let full = cx.e.temp(2);
+    cx.e.imad_wide(full, a, b, Operand::RZ, ty.is_signed());
+    if inst.has("hi") {
+        // Bits 16 to 47 of the 48.
+        let t = cx.e.temp(1);
+        cx.e.shf(
+            &[Mod::R, Mod::W, Mod::U32],
+            r(t),
+            cell(full, 0),
+            imm(16),
+            cell(full, 1),
+        );
+        return Ok(t);
+    }
+    Ok(full)
+}
+
+pub fn mul24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let d = cx.dst(operand(inst, 0)?)?;
+    let product = product24(cx, inst)?;
+    cx.e.mov(r(d), cell(product, 0));
+    Ok(())
+}
+
+pub fn mad24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if inst.has("sat") {
+        return Err("saturation".into());
+    }
+    let d = cx.dst(operand(inst, 0)?)?;
+    let c = cx.src(operand(inst, 3)?, type_at(inst, 0)?)?;
+    let product = product24(cx, inst)?;
+    cx.e.iadd3(r(d), cell(product, 0), c, Operand::RZ);
+    Ok(())
+}
+
+pub fn neg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    if ty.bytes() == 8 {
+        let a = cx.halves(operand(inst, 1)?, ty)?;
+        let built = cx.building(d, &[a[1]]);
+        cx.e.sub64(built, [Operand::RZ; 2], a);
+        cx.built(d, built);
+        return Ok(());
+    }
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    cx.e.iadd3(r(d), negated(a), Operand::RZ, Operand::RZ);
+    Ok(())
+}
+
+pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    if ty.bytes() == 8 {
+        let a = cx.halves(operand(inst, 1)?, ty)?;
+        let value = super::wide::abs(cx, a).0;
+        cx.built(d, value);
+        return Ok(());
+    }
+    let a = cx.ext(operand(inst, 1)?, ty)?;
+    cx.e.put(Opcode::IABS, &[], 1, &[r(d), a]);
+    Ok(())
+}
+
+pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel {
+    let ty = type_at(inst, 0)?;
+    if packed(ty) || inst.has("relu") {
+        return Err("this form of min and max".into());
+    }
+    if ty.bytes() == 8 {
+        let d = cx.dst(operand(inst, 0)?)?;
+        let a = cx.value(operand(inst, 1)?, ty)?;
+        let b = cx.value(operand(inst, 2)?, ty)?;
+        let p = cx.e.temp_pred();
+        let cmp = if max { Mod::GT } else { Mod::LT };
+        let and = (Mod::AND, Operand::PT);
+        cx.e.isetp64(r(p), cmp, ty.is_signed(), a.halves(), b.halves(), and);
+        super::moves::select(cx, d, ty, a, b, r(p));
+        return Ok(());
+    }
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.ext(operand(inst, 1)?, ty)?;
+    let b = cx.ext(operand(inst, 2)?, ty)?;
+    let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
+    cx.e.minmax(r(d), a, b, max, ty.is_signed());
+    Ok(())
+}
+
+pub fn div<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    divide(cx, inst, Opcode::IDIV)
+}
+
+pub fn rem<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    divide(cx, inst, Opcode::IREM)
+}
+
+/// Division and remainder as pseudo instructions: `OriCreateMacroInsts` expands them.
+fn divide<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, op: Opcode) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    if ty.bytes() == 8 {
+        let a = cx.pair(operand(inst, 1)?, ty)?;
+        let b = cx.pair(operand(inst, 2)?, ty)?;
+        let kind = if ty.is_signed() { Mod::S64 } else { Mod::U64 };
+        cx.e.put(op, &[kind], 1, &[wide(d, 2), a, b]);
+        return Ok(());
+    }
+    let a = cx.ext(operand(inst, 1)?, ty)?;
+    let b = cx.ext(operand(inst, 2)?, ty)?;
+    let kind = if ty.is_signed() { Mod::S32 } else { Mod::U32 };
+    cx.e.put(op, &[kind], 1, &[r(d), a, b]);
+    Ok(())
+}
+
+/// `d = c + |a - b|`
+pub fn sad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    if ty.bytes() == 8 {
+        let a = cx.value(operand(inst, 1)?, ty)?;
+        let b = cx.value(operand(inst, 2)?, ty)?;
+        let c = cx.halves(operand(inst, 3)?, ty)?;
+        let p = cx.e.temp_pred();
+        let and = (Mod::AND, Operand::PT);
+        cx.e.isetp64(r(p), Mod::GE, ty.is_signed(), a.halves(), b.halves(), and);
+        let (ab, ba, chosen) = (cx.e.temp(2), cx.e.temp(2), cx.e.temp(2));
+        cx.e.sub64(ab, a.halves(), b.halves());
+        cx.e.sub64(ba, b.halves(), a.halves());
+        super::moves::select(cx, chosen, ty, Value::Reg(ab, 2), Value::Reg(ba, 2), r(p));
+        let built = cx.building(d, &c);
+        cx.e.add64(built, [cell(chosen, 0), cell(chosen, 1)], c);
+        cx.built(d, built);
+        return Ok(());
+    }
+    let a = cx.ext(operand(inst, 1)?, ty)?;
+    let b = cx.ext(operand(inst, 2)?, ty)?;
+    let c = cx.src(operand(inst, 3)?, ty)?;
+    let mods: &[Mod] = if ty.is_signed() { &[] } else { &[Mod::U32] };
+    cx.e.put(Opcode::VABSDIFF, mods, 1, &[r(d), a, b, c]);
+    Ok(())
+}
+
+pub fn dp4a<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let kind = |ty: Type| if ty.is_signed() { Mod::S8 } else { Mod::U8 };
+    let mods = [Mod::_4A, kind(type_at(inst, 0)?), kind(type_at(inst, 1)?)];
+    dot(cx, inst, &mods)
+}
+
+pub fn dp2a<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let half = if inst.has("hi") { Mod::HI } else { Mod::LO };
+    let a = if type_at(inst, 0)?.is_signed() { Mod::S16 } else { Mod::U16 };
+    let b = if type_at(inst, 1)?.is_signed() { Mod::S8 } else { Mod::U8 };
+    dot(cx, inst, &[Mod::_2A, half, a, b])
+}
+
+fn dot<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, mods: &[Mod]) -> Sel {
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.src(operand(inst, 1)?, Type::B32)?;
+    let b = cx.src(operand(inst, 2)?, Type::B32)?;
+    let c = cx.src(operand(inst, 3)?, Type::B32)?;
+    cx.e.put(Opcode::IDP, mods, 1, &[r(d), a, b, c]);
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! Loads and stores of every space, scalars and vectors.
+
+use super::moves::{extract, pack_words};
+use crate::lower::emit::{Address, cell, imm, r, wide};
+use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
+use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
+use crate::ptx::types::{Space, Type};
+use orias_components::{Mod, Opcode, Operand, Reg};
+
+/// The state space word of an instruction.
+pub fn space(inst: &Instruction<'_>) -> Space {
+    for word in &inst.modifiers {
+        let space = match word.split("::").next().unwrap_or(word) {
+            "global" => Space::Global,
+            "shared" => Space::Shared,
+            "local" => Space::Local,
+            "const" => Space::Const,
+            "param" => Space::Param,
+            _ => continue,
+        };
+        return space;
+    }
+    Space::Generic
+}
+
+/// The space that an access really goes to: a generic one to a named variable is an access to the variable's space.
+fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Space {
+    match (space(inst), address) {
+        (Space::Generic, Ptx::Address { base: AddressBase::Var(v), .. }) => {
+            match cx.program.vars[v.0 as usize].space {
+                // A generic address cannot name a variable of these spaces.
+                Space::Shared | Space::Local | Space::Const => Space::Generic,
+                other => other,
+            }
+        }
+        (space, _) => space,
+    }
+}
+
+/// Ordering and cache words in SASS: `STRONG.GPU`, `EF`, `CONSTANT` …
+struct Policy {
+    /// Before the width: `.NA`, `.EF` and the like.
+    eviction: Option<Mod>,
+    /// After the width.
+    order: Vec<Mod>,
+    acquire: bool,
+    release: bool,
+}
+
+/// The scope word for strong accesses: one CTA is one SM to the hardware.
+pub fn scope(inst: &Instruction<'_>) -> Option<Mod> {
+    [("cta", Mod::SM), ("cluster", Mod::GPU), ("gpu", Mod::GPU), ("sys", Mod::SYS)]
+        .into_iter()
+        .find(|(name, _)| inst.has(name))
+        .map(|(_, m)| m)
+}
+
+fn policy(inst: &Instruction<'_>, load: bool) -> Policy {
+    let mut order = Vec::new();
+    let strong = |m: Mod| vec![Mod::STRONG, m];
+    let ordered = ["relaxed", "acquire", "release"].iter().any(|m| inst.has(m));
+    if inst.has("volatile") || inst.has("mmio") || inst.has("cv") || inst.has("wt") {
+        order = strong(Mod::SYS);
+    } else if ordered {
+        order = strong(scope(inst).unwrap_or(Mod::SYS));
+    } else if inst.has("cg") {
+        order = strong(Mod::GPU);
+    } else if load && inst.has("nc") {
+        order = vec![Mod::CONSTANT];
+    }
+    let eviction = if inst.has("cs") || inst.has("L1::evict_first") {
+        Some(Mod::EF)
+    } else if load && inst.has("lu") {
+        Some(Mod::LU)
+    } else if inst.has("L1::evict_last") {
+        Some(Mod::EL)
+    } else if inst.has("L1::no_allocate") {
+        Some(Mod::NA)
+    } else {
+        None
+    };
+    Policy { eviction, order, acquire: inst.has("acquire"), release: inst.has("release") }
+}
+
+/// The width word for this many bytes.
+fn width(bytes: u32, signed: bool) -> Option<Mod> {
+    match (bytes, signed) {
+        (1, false) => Some(Mod::U8),
+        (1, true) => Some(Mod::S8),
+        (2, false) => Some(Mod::U16),
+        (2, true) => Some(Mod::S16),
+        (8, _) => Some(Mod::_64),
+        (16, _) => Some(Mod::_128),
+        _ => None,
+    }
+}
+
+fn opcode(space: Space, load: bool) -> Sel<Opcode> {
+    Ok(match (space, load) {
+        (Space::Global, true) => Opcode::LDG,
+        (Space::Global, false) => Opcode::STG,
+        (Space::Shared, true) => Opcode::LDS,
+        (Space::Shared, false) => Opcode::STS,
+        (Space::Local, true) => Opcode::LDL,
+        (Space::Local, false) => Opcode::STL,
+        (Space::Generic, true) => Opcode::LD,
+        (Space::Generic, false) => Opcode::ST,
+        _ => return Err("access of this space".into()),
+    })
+}
+
+/// One machine load of `bytes` bytes to `d` (as many cells as it takes).
+fn load_bytes(
+    cx: &mut Cx<'_, '_>,
+    space: Space,
+    policy: &Policy,
+    d: Operand,
+    address: Address,
+    bytes: u32,
+    signed: bool,
+) -> Sel {
+    let wide_space = matches!(space, Space::Global | Space::Generic);
+    let mut mods = Vec::new();
+    if wide_space {
+        mods.push(Mod::E);
+        mods.extend(policy.eviction);
+    }
+    mods.extend(width(bytes, signed));
+    if wide_space {
+        mods.extend(policy.order.iter().copied());
+    }
+    let desc = wide_space.then(|| cx.descriptor());
+    cx.e.load(opcode(space, true)?, &mods, d, desc, address);
+    Ok(())
+}
+
+pub fn ld<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let address_op = operand(inst, 1)?;
+    let space = effective_space(cx, inst, address_op);
+    let dests: Vec<&Ptx> = match operand(inst, 0)? {
+        Ptx::Vector(parts) => parts.iter().collect(),
+        one => vec![one],
+    };
+    let total = ty.bytes() * dests.len() as u32;
+    if matches!(space, Space::Const | Space::Param) {
+        return load_constant(cx, ty, &dests, address_op);
+    }
+    if total > 16 {
+        return Err("vectors of more than 16 bytes".into());
+    }
+    let policy = policy(inst, true);
+    let address = cx.address(address_op, space)?;
+    if let [one] = dests[..] {
+        let d = cx.dst(one)?;
+        let cells = cx.dst_cells(one);
+        let to = if ty.bytes() >= 8 { wide(d, (ty.bytes() / 4) as u8) } else { cell(d, 0) };
+        load_bytes(cx, space, &policy, to, address, ty.bytes(), ty.is_signed())?;
+        if ty.bytes() < 8 && cells == 2 {
+            widen(cx, d, ty);
+        }
+    } else {
+        // The hardware loads a tuple of registers; what a false guard leaves alone must be in it before.
+        let cells = total.div_ceil(4) as u8;
+        let tuple = cx.e.temp(cells);
+        let word_sized = ty.bytes() >= 4;
+        let guarded = !cx.e.guard.is_always();
+        let mut regs = Vec::new();
+        for d in &dests {
+            regs.push((cx.dst(d)?, cx.dst_cells(d)));
+        }
+        if guarded && word_sized {
+            each_word(ty, &regs, |word, d, i| cx.e.mov(cell(tuple, word), cell(d, i)));
+        }
+        let to = if cells == 1 { r(tuple) } else { wide(tuple, cells) };
+        load_bytes(cx, space, &policy, to, address, total, false)?;
+        if word_sized {
+            let guard = cx.e.guard;
+            if guarded {
+                cx.e.guard = orias_components::Guard::ALWAYS;
+            }
+            each_word(ty, &regs, |word, d, i| cx.e.mov(cell(d, i), cell(tuple, word)));
+            cx.e.guard = guard;
+            for (d, cells) in &regs {
+                if ty.bytes() == 4 && *cells == 2 {
+                    widen(cx, *d, ty);
+                }
+            }
+        } else {
+            let bits = ty.bits();
+            for (i, (d, cells)) in regs.iter().enumerate() {
+                let at = i as u32 * bits;
+                let word = cell(tuple, (at / 32) as u8);
+                if ty.is_signed() {
+                    let t = cx.e.temp(1);
+                    extract(cx, r(t), word, at % 32, bits);
+                    cx.extend_to(cell(*d, 0), r(t), ty);
+                } else {
+                    extract(cx, cell(*d, 0), word, at % 32, bits);
+                }
+                if *cells == 2 {
+                    widen(cx, *d, ty);
+                }
+            }
+        }
+    }
+    if policy.acquire {
+        super::atomic::after_acquire(cx, inst);
+    }
+    Ok(())
+}
+
+/// Calls `f(word of the tuple, register, its cell)` for each 32-bit word of a vector.
+fn each_word(ty: Type, regs: &[(Reg, u8)], mut f: impl FnMut(u8, Reg, u8)) {
+    let words = cells_of(ty);
+    for (i, (d, _)) in regs.iter().enumerate() {
+        for w in 0..words {
+            if !d.is_zero() {
+                f(i as u8 * words + w, *d, w);
+            }
+        }
+    }
+}
+
+/// The upper half of a 64-bit register that took a narrower value.
+fn widen(cx: &mut Cx<'_, '_>, d: Reg, ty: Type) {
+    if ty.is_signed() {
+        cx.e.shr(cell(d, 1), cell(d, 0), imm(31), true);
+    } else {
+        cx.e.mov(cell(d, 1), Operand::RZ);
+    }
+}
+
+/// Constant memory and kernel parameters: one load for each element.
+fn load_constant(cx: &mut Cx<'_, '_>, ty: Type, dests: &[&Ptx], address: &Ptx) -> Sel {
+    let mut source = cx.constant_address(address)?;
+    for d_op in dests {
+        let d = cx.dst(d_op)?;
+        let cells = cx.dst_cells(d_op);
+        let mods: Vec<Mod> = width(ty.bytes().min(8), ty.is_signed()).into_iter().collect();
+        for part in 0..ty.bytes().div_ceil(8) as u8 {
+            let to = match ty.bytes() {
+                8 => wide(d, 2),
+                16 => Operand::Reg(orias_components::RegUse::at(d, 2 * part, 2)),
+                _ => cell(d, 0),
+            };
+            // A destination that is the index of the next part is read before it is written.
+            cx.e.ldc(&mods, to, Operand::Const(source));
+            source.offset += ty.bytes().min(8) as i32;
+        }
+        if ty.bytes() < 8 && cells == 2 {
+            widen(cx, d, ty);
+        }
+    }
+    Ok(())
+}
+
+pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let address_op = operand(inst, 0)?;
+    let space = effective_space(cx, inst, address_op);
+    let sources: Vec<&Ptx> = match operand(inst, 1)? {
+        Ptx::Vector(parts) => parts.iter().collect(),
+        one => vec![one],
+    };
+    let total = ty.bytes() * sources.len() as u32;
+    if total > 16 {
+        return Err("vectors of more than 16 bytes".into());
+    }
+    let policy = policy(inst, false);
+    if policy.release {
+        super::atomic::before_release(cx, inst);
+    }
+    let mut values = Vec::new();
+    for s in &sources {
+        values.push(cx.value(s, ty)?);
+    }
+    let value = match (&values[..], ty.bytes()) {
+        ([Value::Reg(reg, cells)], bytes) if u32::from(*cells) * 4 >= bytes => {
+            if bytes >= 8 { wide(*reg, (bytes / 4) as u8) } else { cell(*reg, 0) }
+        }
+        ([one], bytes) if bytes <= 4 => {
+            let lo = one.lo();
+            if lo == Operand::Imm(0) { Operand::RZ } else { cx.in_reg(lo) }
+        }
+        (values, bytes) => {
+            let words = pack_words(cx, bytes * 8, values)?;
+            if let [one] = words[..] {
+                cx.in_reg(one)
+            } else {
+                let tuple = cx.e.temp(words.len() as u8);
+                for (i, word) in words.iter().enumerate() {
+                    cx.e.mov(cell(tuple, i as u8), *word);
+                }
+                wide(tuple, words.len() as u8)
+            }
+        }
+    };
+    let address = cx.address(address_op, space)?;
+    let wide_space = matches!(space, Space::Global | Space::Generic);
+    let mut mods = Vec::new();
+    if wide_space {
+        mods.push(Mod::E);
+        mods.extend(policy.eviction);
+    }
+    mods.extend(width(total, false));
+    if wide_space {
+        mods.extend(policy.order.iter().copied());
+    }
+    let desc = wide_space.then(|| cx.descriptor());
+    cx.e.store(opcode(space, false)?, &mods, desc, address, value);
+    Ok(())
+}
+
+/// `prefetch`: a hint. What is not worth a cache instruction is left out.
+pub fn prefetch<'a>(_: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
+    Ok(())
+}
+
+/// Instructions that only advise.
+pub fn no_operation<'a>(_: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
+    Ok(())
+}

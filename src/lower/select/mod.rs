@@ -1,0 +1,165 @@
+//! Instruction selection: one row per PTX opcode, one file per family.
+
+mod atomic;
+mod bits;
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod moves;
+mod wide;
+mod warp;
+
+use super::source::{Cx, Sel};
+use crate::ptx::program::Instruction;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+type Rule = for<'a, 'w, 'i> fn(&mut Cx<'a, 'w>, &'i Instruction<'a>) -> Sel;
+
+/// Every PTX opcode that has a lowering.
+const RULES: &[(&str, Rule)] = &[
+    // Moves and addresses.
+    ("mov", moves::mov),
+    ("cvta", moves::cvta),
+    ("selp", moves::selp),
+    ("slct", moves::slct),
+    // Integer and float arithmetic.
+    ("add", arithmetic::<{ ADD }>),
+    ("sub", arithmetic::<{ SUB }>),
+    ("mul", arithmetic::<{ MUL }>),
+    ("mad", arithmetic::<{ MAD }>),
+    ("fma", float::fma),
+    ("neg", arithmetic::<{ NEG }>),
+    ("abs", arithmetic::<{ ABS }>),
+    ("min", arithmetic::<{ MIN }>),
+    ("max", arithmetic::<{ MAX }>),
+    ("div", arithmetic::<{ DIV }>),
+    ("rem", integer::rem),
+    ("addc", integer::addc),
+    ("subc", integer::subc),
+    ("madc", integer::madc),
+    ("mul24", integer::mul24),
+    ("mad24", integer::mad24),
+    ("sad", integer::sad),
+    ("dp4a", integer::dp4a),
+    ("dp2a", integer::dp2a),
+    ("rcp", float::rcp),
+    ("sqrt", float::sqrt),
+    ("rsqrt", float::rsqrt),
+    ("ex2", float::ex2),
+    ("lg2", float::lg2),
+    ("sin", float::sin_cos),
+    ("cos", float::sin_cos),
+    ("tanh", float::tanh),
+    ("copysign", float::copysign),
+    ("testp", compare::testp),
+    // Bits.
+    ("and", bits::logic),
+    ("or", bits::logic),
+    ("xor", bits::logic),
+    ("not", bits::not),
+    ("cnot", bits::cnot),
+    ("lop3", bits::lop3),
+    ("shl", bits::shl),
+    ("shr", bits::shr),
+    ("shf", bits::shf),
+    ("popc", bits::popc),
+    ("clz", bits::clz),
+    ("bfind", bits::bfind),
+    ("brev", bits::brev),
+    ("bfe", bits::bfe),
+    ("bfi", bits::bfi),
+    ("bmsk", bits::bmsk),
+    ("szext", bits::szext),
+    ("prmt", bits::prmt),
+    // Comparisons and conversions.
+    ("setp", compare::setp),
+    ("set", compare::set),
+    ("cvt", convert::cvt),
+    // Memory.
+    ("ld", memory::ld),
+    ("ldu", memory::ld),
+    ("st", memory::st),
+    ("atom", atomic::atom),
+    ("red", atomic::atom),
+    ("membar", atomic::fence),
+    ("fence", atomic::fence),
+    ("prefetch", memory::prefetch),
+    ("prefetchu", memory::no_operation),
+    ("discard", memory::no_operation),
+    ("applypriority", memory::no_operation),
+    // Warp and CTA.
+    ("bar", warp::bar),
+    ("barrier", warp::bar),
+    ("shfl", warp::shfl),
+    ("vote", warp::vote),
+    ("match", warp::matching),
+    ("redux", warp::redux),
+    ("activemask", warp::activemask),
+    ("elect", warp::elect),
+    ("nanosleep", warp::nanosleep),
+    // Control.
+    ("bra", control::bra),
+    ("brx", control::brx),
+    ("ret", control::exit),
+    ("exit", control::exit),
+    ("trap", control::trap),
+    ("brkpt", control::trap),
+    ("pmevent", memory::no_operation),
+];
+
+/// Lowers one instruction.
+pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    static BY_NAME: LazyLock<FxHashMap<&'static str, Rule>> =
+        LazyLock::new(|| RULES.iter().copied().collect());
+    match BY_NAME.get(inst.opcode) {
+        Some(rule) => rule(cx, inst),
+        None => Err("no lowering for this instruction".into()),
+    }
+}
+
+/// Opcodes that mean integer or float arithmetic by their type.
+const ADD: u8 = 0;
+const SUB: u8 = 1;
+const MUL: u8 = 2;
+const MAD: u8 = 3;
+const NEG: u8 = 4;
+const ABS: u8 = 5;
+const MIN: u8 = 6;
+const MAX: u8 = 7;
+const DIV: u8 = 8;
+
+fn arithmetic<'a, const OP: u8>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    use crate::ptx::types::Type;
+    let ty = super::source::type_at(inst, 0)?;
+    match ty {
+        Type::F32 | Type::F64 => match OP {
+            ADD => float::add(cx, inst, false),
+            SUB => float::add(cx, inst, true),
+            MUL => float::mul(cx, inst),
+            MAD => float::fma(cx, inst),
+            NEG => float::neg(cx, inst),
+            ABS => float::abs(cx, inst),
+            MIN => float::minmax(cx, inst, false),
+            MAX => float::minmax(cx, inst, true),
+            _ => float::div(cx, inst),
+        },
+        Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32x2 => {
+            Err("type of this instruction".into())
+        }
+        _ => match OP {
+            ADD => integer::add(cx, inst),
+            SUB => integer::sub(cx, inst),
+            MUL => integer::mul(cx, inst),
+            MAD => integer::mad(cx, inst),
+            NEG => integer::neg(cx, inst),
+            ABS => integer::abs(cx, inst),
+            MIN => integer::minmax(cx, inst, false),
+            MAX => integer::minmax(cx, inst, true),
+            _ => integer::div(cx, inst),
+        },
+    }
+}

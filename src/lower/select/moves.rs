@@ -1,0 +1,287 @@
+//! `mov` in all its forms, address conversion, selection.
+
+use crate::lower::emit::{cell, imm, r, wide};
+use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
+use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::types::Type;
+use orias_components::{Mod, Opcode, Operand, Reg};
+
+pub fn mov<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let (d, s) = (operand(inst, 0)?, operand(inst, 1)?);
+    if ty == Type::Pred {
+        let (d, s) = (cx.dst_pred(d)?, cx.pred(s)?);
+        cx.e.mov_pred(d, s);
+        return Ok(());
+    }
+    match (d, s) {
+        (Ptx::Vector(parts), _) => unpack(cx, ty, parts, s),
+        (_, Ptx::Vector(parts)) => {
+            let d = cx.dst(d)?;
+            pack(cx, ty, d, parts)
+        }
+        _ => {
+            let d_reg = cx.dst(d)?;
+            if let Ptx::Special(special) = s {
+                if cx.dst_cells(d) == 2 {
+                    let value = cx.value(s, ty)?;
+                    move_to(cx, d_reg, 2, value);
+                    return Ok(());
+                }
+                return cx.special(*special, d_reg);
+            }
+            let value = cx.value(s, ty)?;
+            move_to(cx, d_reg, cells_of(ty), value);
+            Ok(())
+        }
+    }
+}
+
+/// `d` of `cells` cells = `value`, zero above a narrower value.
+pub fn move_to(cx: &mut Cx<'_, '_>, d: Reg, cells: u8, value: Value) {
+    match (cells, value) {
+        (4, Value::Reg(s, 4)) => (0..4).for_each(|i| cx.e.mov(cell(d, i), cell(s, i))),
+        (2, value) => {
+            cx.e.mov(cell(d, 0), value.lo());
+            cx.e.mov(cell(d, 1), value.hi());
+        }
+        (_, value) => cx.e.mov(r(d), value.lo()),
+    }
+}
+
+/// Bits of one element of a packed value of `ty` in `count` parts.
+fn part_bits(ty: Type, count: usize) -> Sel<u32> {
+    if count == 0 || !ty.bits().is_multiple_of(count as u32) {
+        return Err("parts of unequal width".into());
+    }
+    Ok(ty.bits() / count as u32)
+}
+
+fn part_type(bits: u32) -> Type {
+    match bits {
+        8 => Type::B8,
+        16 => Type::B16,
+        64 => Type::B64,
+        _ => Type::B32,
+    }
+}
+
+/// `mov.b64 {a, b}, d` and the like.
+fn unpack<'a>(cx: &mut Cx<'a, '_>, ty: Type, parts: &[Ptx], source: &Ptx) -> Sel {
+    let bits = part_bits(ty, parts.len())?;
+    let value = cx.value(source, ty)?;
+    let mut dests = Vec::new();
+    for part in parts {
+        dests.push(cx.dst(part)?);
+    }
+    // A destination may be the source: read all of it first.
+    let value = match value {
+        Value::Reg(reg, cells) if dests.contains(&reg) => {
+            let copy = cx.e.temp(cells);
+            (0..cells).for_each(|i| cx.e.mov(cell(copy, i), cell(reg, i)));
+            Value::Reg(copy, cells)
+        }
+        other => other,
+    };
+    for (i, d) in dests.into_iter().enumerate() {
+        if d.is_zero() {
+            continue;
+        }
+        let at = i as u32 * bits;
+        let word = match (value, at / 32) {
+            (Value::Reg(reg, _), word) => cell(reg, word as u8),
+            (v, 0) => v.lo(),
+            (v, _) => v.hi(),
+        };
+        match bits {
+            64 => {
+                if let Value::Reg(reg, _) = value {
+                    cx.e.mov(cell(d, 0), cell(reg, (at / 32) as u8));
+                    cx.e.mov(cell(d, 1), cell(reg, (at / 32) as u8 + 1));
+                }
+            }
+            32 => cx.e.mov(r(d), word),
+            _ => extract(cx, r(d), word, at % 32, bits),
+        }
+    }
+    Ok(())
+}
+
+/// `d` = `bits` (8 or 16) of `word` from bit `at` on; the rest of `d` is zero.
+pub fn extract(cx: &mut Cx<'_, '_>, d: Operand, word: Operand, at: u32, bits: u32) {
+    let first = at / 8;
+    // Selector nibble 4 picks a byte of the zero register.
+    let selector = if bits == 8 { 0x4440 | first } else { 0x4400 | first | (first + 1) << 4 };
+    cx.e.prmt(d, word, imm(selector), Operand::RZ);
+}
+
+/// `mov.b64 d, {a, b}` and the like.
+fn pack<'a>(cx: &mut Cx<'a, '_>, ty: Type, d: Reg, parts: &[Ptx]) -> Sel {
+    let bits = part_bits(ty, parts.len())?;
+    let mut values = Vec::new();
+    for part in parts {
+        values.push(cx.value(part, part_type(bits))?);
+    }
+    let words = pack_words(cx, bits, &values)?;
+    // A part may be the destination: write it last, from temporaries.
+    let words = if words.len() > 1 && cx.overlaps(d, &words) {
+        words
+            .into_iter()
+            .map(|w| {
+                let t = cx.e.temp(1);
+                cx.e.mov(r(t), w);
+                r(t)
+            })
+            .collect()
+    } else {
+        words
+    };
+    for (i, word) in words.into_iter().enumerate() {
+        cx.e.mov(cell(d, i as u8), word);
+    }
+    Ok(())
+}
+
+/// Elements of `bits` bits as 32-bit words.
+pub fn pack_words(cx: &mut Cx<'_, '_>, bits: u32, values: &[Value]) -> Sel<Vec<Operand>> {
+    let mut words = Vec::new();
+    match bits {
+        64 => {
+            for v in values {
+                words.extend(v.halves());
+            }
+        }
+        32 => words.extend(values.iter().map(|v| v.lo())),
+        16 => {
+            for pair in values.chunks(2) {
+                let hi = pair.get(1).map_or(Operand::RZ, |v| v.lo());
+                words.push(merge(cx, pair[0].lo(), hi, 0x5410));
+            }
+        }
+        8 => {
+            for quad in values.chunks(4) {
+                let at = |i: usize| quad.get(i).map(|v| v.lo());
+                let low = merge(cx, quad[0].lo(), at(1).unwrap_or(Operand::RZ), 0x0040);
+                if quad.len() <= 2 {
+                    words.push(low);
+                    continue;
+                }
+                let high = merge(
+                    cx,
+                    at(2).unwrap_or(Operand::RZ),
+                    at(3).unwrap_or(Operand::RZ),
+                    0x0040,
+                );
+                words.push(merge(cx, low, high, 0x5410));
+            }
+        }
+        _ => return Err("elements of this width".into()),
+    }
+    Ok(words)
+}
+
+fn merge(cx: &mut Cx<'_, '_>, a: Operand, b: Operand, selector: u32) -> Operand {
+    // 0x5410 is the low halves of a and b; 0x0040 their low bytes, the upper half is not read.
+    let d = cx.e.temp(1);
+    cx.e.prmt(r(d), a, imm(selector), b);
+    r(d)
+}
+
+/// `cvta`: between a space's own addresses and generic ones.
+pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let to = inst.has("to");
+    let space = inst
+        .modifiers
+        .iter()
+        .find(|m| ["global", "shared", "local", "const", "param"].contains(&m.split("::").next().unwrap_or("")))
+        .copied()
+        .ok_or("no state space")?;
+    let space = space.split("::").next().unwrap_or(space);
+    let (d_op, s) = (operand(inst, 0)?, operand(inst, 1)?);
+    let d = cx.dst(d_op)?;
+    if ty.bytes() != 8 {
+        return Err("32-bit addresses".into());
+    }
+    let value = cx.value(s, ty)?;
+    match (space, to) {
+        ("global", _) => move_to(cx, d, 2, value),
+        ("shared", false) => {
+            cx.e.mov(cell(d, 0), value.lo());
+            let source = cx.special_operand("SR_SWINHI")?;
+            cx.e.put(Opcode::S2R, &[], 1, &[cell(d, 1), source]);
+        }
+        ("shared", true) => {
+            cx.e.mov(cell(d, 0), value.lo());
+            cx.e.mov(cell(d, 1), Operand::RZ);
+        }
+        ("local" | "const", to) => {
+            // Bank 0 holds where the windows begin: local memory at 0x20, constant bank 3 at 0xd0.
+            let at = if space == "local" { 0x20 } else { 0xd0 };
+            let window = cx.e.temp(2);
+            cx.e.ldc(&[Mod::_64], wide(window, 2), Operand::constant(0, at));
+            let halves = [cell(window, 0), cell(window, 1)];
+            let built = cx.building(d, &[value.hi()]);
+            if to {
+                cx.e.sub64(built, value.halves(), halves);
+            } else {
+                cx.e.add64(built, value.halves(), halves);
+            }
+            cx.built(d, built);
+        }
+        _ => return Err(format!("cvta of .{space}")),
+    }
+    Ok(())
+}
+
+pub fn selp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.value(operand(inst, 1)?, ty)?;
+    let b = cx.value(operand(inst, 2)?, ty)?;
+    let p = cx.pred(operand(inst, 3)?)?;
+    select(cx, d, ty, a, b, p);
+    Ok(())
+}
+
+/// `d = p ? a : b` in the width of `ty`.
+pub fn select(cx: &mut Cx<'_, '_>, d: Reg, ty: Type, a: Value, b: Value, p: Operand) {
+    select_word(cx, cell(d, 0), a.lo(), b.lo(), p);
+    if cells_of(ty) == 2 {
+        select_word(cx, cell(d, 1), a.hi(), b.hi(), p);
+    }
+}
+
+/// One word; an immediate goes to the second source, where the rows take one.
+pub fn select_word(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, p: Operand) {
+    match (a, b) {
+        (Operand::Imm(0), _) => cx.e.sel(d, Operand::RZ, b, p),
+        (Operand::Imm(_), Operand::Imm(0)) => {
+            cx.e.sel(d, Operand::RZ, a, crate::lower::emit::not(p));
+        }
+        (Operand::Imm(_), Operand::Reg(_)) => cx.e.sel(d, b, a, crate::lower::emit::not(p)),
+        _ => cx.e.sel(d, a, b, p),
+    }
+}
+
+/// `slct`: by the sign of the last operand.
+pub fn slct<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let (ty, by) = (type_at(inst, 0)?, type_at(inst, 1)?);
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.value(operand(inst, 1)?, ty)?;
+    let b = cx.value(operand(inst, 2)?, ty)?;
+    let c = cx.src(operand(inst, 3)?, by)?;
+    let p = cx.e.temp_pred();
+    if by == Type::F32 {
+        // NaN and negative numbers choose b, -0 chooses a.
+        let c = cx.in_reg(c);
+        let and = (Mod::AND, Operand::PT);
+        cx.e.fsetp(r(p), Mod::GE, inst.has("ftz"), [c, Operand::RZ], and);
+    } else {
+        let c = cx.in_reg(c);
+        cx.e.icmp(r(p), Mod::GE, true, c, Operand::RZ);
+    }
+    select(cx, d, ty, a, b, r(p));
+    Ok(())
+}
+

@@ -1,0 +1,251 @@
+//! Barriers and what the threads of a warp do together.
+//!
+//! A `.sync` instruction first converges the threads of its mask. With the whole warp that is `WARPSYNC.ALL`; with another mask, all
+//! threads that happen to run together take part and each takes from the result what belongs to its own mask.
+
+use crate::lower::emit::{imm, not, r};
+use crate::lower::source::{Cx, Sel, operand, type_at};
+use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::types::Type;
+use orias_components::{Mod, Opcode, Operand, Reg, RegFile};
+
+/// Converges the threads of a member mask; None when it is the whole warp.
+fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
+    let mask = cx.src(mask, Type::U32)?;
+    if mask == Operand::Imm(u64::from(u32::MAX)) {
+        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
+        return Ok(None);
+    }
+    let mask = cx.in_reg(mask);
+    cx.e.put(Opcode::WARPSYNC, &[], 0, &[mask]);
+    Ok(Some(mask))
+}
+
+pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if inst.has("warp") {
+        converge(cx, operand(inst, 0)?)?;
+        return Ok(());
+    }
+    if inst.has("cluster") {
+        return Err("cluster barriers".into());
+    }
+    if inst.has("red") {
+        return Err("barriers with a reduction".into());
+    }
+    let arrive = inst.has("arrive");
+    let number = match inst.operands.first() {
+        Some(op) => cx.src(op, Type::U32)?,
+        None => imm(0),
+    };
+    match number {
+        Operand::Imm(n) if n < 16 => cx.barriers = cx.barriers.max(n as u32 + 1),
+        Operand::Imm(_) => return Err("a barrier above 15".into()),
+        _ => cx.barriers = 16,
+    }
+    let count = match inst.operands.get(1) {
+        Some(op) => Some(cx.src(op, Type::U32)?),
+        None => None,
+    };
+    let mods: &[Mod] = if arrive { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
+    let operands = match (number, count) {
+        (number, None) => vec![number],
+        (Operand::Imm(_), Some(count @ Operand::Imm(_))) => vec![number, count],
+        (number, Some(count)) => {
+            // Number in bits 0 to 3 and count from bit 16 on, of one register.
+            let (number, count) = (cx.in_reg(number), cx.in_reg(count));
+            let (shifted, both) = (cx.e.temp(1), cx.e.temp(1));
+            cx.e.shl(r(shifted), count, imm(16));
+            cx.e.lop3(r(both), r(shifted), imm(0xf), number, 0xf8);
+            vec![r(both), r(both)]
+        }
+    };
+    cx.e.put(Opcode::BAR, mods, 0, &operands);
+    Ok(())
+}
+
+pub fn shfl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if !inst.has("sync") {
+        return Err("shuffles without .sync".into());
+    }
+    let (d, p) = match operand(inst, 0)? {
+        Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
+        d => (cx.dst(d)?, Operand::PT),
+    };
+    converge(cx, operand(inst, 4)?)?;
+    let a = cx.src(operand(inst, 1)?, Type::B32)?;
+    let a = cx.in_reg(a);
+    let b = cx.src(operand(inst, 2)?, Type::B32)?;
+    let c = cx.src(operand(inst, 3)?, Type::B32)?;
+    let mode = if inst.has("up") {
+        Mod::UP
+    } else if inst.has("down") {
+        Mod::DOWN
+    } else if inst.has("bfly") {
+        Mod::BFLY
+    } else {
+        Mod::IDX
+    };
+    let low = |op: Operand, bits: u32| match op {
+        Operand::Imm(v) => imm(v as u32 & bits),
+        op => op,
+    };
+    let c = low(c, 0x1f1f);
+    let b = low(b, 0x1f);
+    cx.e.put(Opcode::SHFL, &[mode], 2, &[p, r(d), a, b, c]);
+    Ok(())
+}
+
+pub fn vote<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if !inst.has("sync") {
+        return Err("votes without .sync".into());
+    }
+    let p = cx.pred(operand(inst, 1)?)?;
+    let mask = converge(cx, operand(inst, 2)?)?;
+    if inst.has("ballot") {
+        let d = cx.dst(operand(inst, 0)?)?;
+        match mask {
+            None => cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(d), Operand::PT, p]),
+            Some(mask) => {
+                let t = cx.e.temp(1);
+                cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(t), Operand::PT, p]);
+                cx.e.and(r(d), r(t), mask);
+            }
+        }
+        return Ok(());
+    }
+    let d = cx.dst_pred(operand(inst, 0)?)?;
+    let Some(mask) = mask else {
+        let kind = if inst.has("any") {
+            Mod::ANY
+        } else if inst.has("all") {
+            Mod::ALL
+        } else {
+            Mod::EQ
+        };
+        cx.e.put(Opcode::VOTE, &[kind], 2, &[Operand::RZ, d, p]);
+        return Ok(());
+    };
+    let ballot = |cx: &mut Cx<'_, '_>, p: Operand| {
+        let (all, mine) = (cx.e.temp(1), cx.e.temp(1));
+        cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(all), Operand::PT, p]);
+        cx.e.and(r(mine), r(all), mask);
+        r(mine)
+    };
+    if inst.has("any") {
+        let yes = ballot(cx, p);
+        cx.e.icmp(d, Mod::NE, false, yes, Operand::RZ);
+    } else if inst.has("all") {
+        let no = ballot(cx, not(p));
+        cx.e.icmp(d, Mod::EQ, false, no, Operand::RZ);
+    } else {
+        let yes = ballot(cx, p);
+        let some = cx.e.temp_pred();
+        cx.e.icmp(r(some), Mod::EQ, false, yes, Operand::RZ);
+        cx.e.isetp(d, Mod::EQ, false, [yes, mask], Mod::OR, r(some));
+    }
+    Ok(())
+}
+
+pub fn activemask<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let d = cx.dst(operand(inst, 0)?)?;
+    cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(d), Operand::PT, Operand::PT]);
+    Ok(())
+}
+
+pub fn matching<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let wide_type = type_at(inst, 0)?.bytes() == 8;
+    let all = inst.has("all");
+    let (d, p) = match operand(inst, 0)? {
+        Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
+        d => (cx.dst(d)?, Operand::PT),
+    };
+    let a = if wide_type {
+        cx.pair(operand(inst, 1)?, Type::B64)?
+    } else {
+        let a = cx.src(operand(inst, 1)?, Type::B32)?;
+        cx.in_reg(a)
+    };
+    let mask = converge(cx, operand(inst, 2)?)?;
+    let mut mods = vec![if all && mask.is_none() { Mod::ALL } else { Mod::ANY }];
+    if wide_type {
+        mods.push(Mod::U64);
+    }
+    match (mask, all) {
+        (None, true) => cx.e.put(Opcode::MATCH, &mods, 2, &[p, r(d), a]),
+        (None, false) => cx.e.put(Opcode::MATCH, &mods, 2, &[Operand::PT, r(d), a]),
+        (Some(mask), _) => {
+            let (any, mine) = (cx.e.temp(1), cx.e.temp(1));
+            cx.e.put(Opcode::MATCH, &mods, 2, &[Operand::PT, r(any), a]);
+            if !all {
+                cx.e.and(r(d), r(any), mask);
+                return Ok(());
+            }
+            cx.e.and(r(mine), r(any), mask);
+            let same = cx.e.temp_pred();
+            cx.e.icmp(r(same), Mod::EQ, false, r(mine), mask);
+            cx.e.sel(r(d), mask, Operand::RZ, r(same));
+            cx.e.mov_pred(p, r(same));
+        }
+    }
+    Ok(())
+}
+
+pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let ty = type_at(inst, 0)?;
+    if ty == Type::F32 {
+        return Err("redux of f32".into());
+    }
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.src(operand(inst, 1)?, ty)?;
+    let a = cx.in_reg(a);
+    let mask = cx.src(operand(inst, 2)?, Type::U32)?;
+    if mask != Operand::Imm(u64::from(u32::MAX)) {
+        return Err("a member mask that is not the whole warp".into());
+    }
+    converge(cx, operand(inst, 2)?)?;
+    let mut mods: Vec<Mod> = Vec::new();
+    if inst.has("add") {
+        mods.push(Mod::SUM);
+    } else if inst.has("min") {
+        mods.push(Mod::MIN);
+    } else if inst.has("max") {
+        mods.push(Mod::MAX);
+    } else if inst.has("or") {
+        mods.push(Mod::OR);
+    } else if inst.has("xor") {
+        mods.push(Mod::XOR);
+    }
+    if ty.is_signed() {
+        mods.push(Mod::S32);
+    }
+    let result: Reg = cx.e.body.new_vreg(RegFile::UR, 1, 1);
+    cx.e.put(Opcode::REDUX, &mods, 1, &[r(result), a]);
+    cx.e.mov(r(d), r(result));
+    Ok(())
+}
+
+/// `elect.sync`: the lowest thread of the mask.
+pub fn elect<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let (d, p) = match operand(inst, 0)? {
+        Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
+        _ => return Err("destination".into()),
+    };
+    let mask = cx.src(operand(inst, 1)?, Type::U32)?;
+    let mask = cx.in_reg(mask);
+    converge(cx, operand(inst, 1)?)?;
+    // The lowest one of the mask: the highest of its reverse.
+    let (reversed, at, lane) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
+    cx.e.put(Opcode::BREV, &[], 1, &[r(reversed), mask]);
+    cx.e.put(Opcode::FLO, &[Mod::U32, Mod::SH], 2, &[Operand::PT, r(at), r(reversed)]);
+    let source = cx.special_operand("SR_LANEID")?;
+    cx.e.put(Opcode::S2R, &[], 1, &[r(lane), source]);
+    cx.e.icmp(p, Mod::EQ, false, r(lane), r(at));
+    cx.e.mov(r(d), r(at));
+    Ok(())
+}
+
+pub fn nanosleep<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let time = cx.src(operand(inst, 0)?, Type::U32)?;
+    cx.e.put(Opcode::NANOSLEEP, &[], 0, &[time]);
+    Ok(())
+}

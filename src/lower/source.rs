@@ -1,0 +1,571 @@
+//! PTX operands as Ori operands: registers, immediates by halves, addresses of variables, special registers.
+
+use super::emit::{Address, Emit, cell, imm, r, wide};
+use super::layout::{FunctionLayout, Module, PARAM_BASE, SHARED_RESERVED};
+use crate::ptx::program::{
+    AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, Special, VarId,
+};
+use crate::ptx::types::{Space, Type, TypeKind};
+use orias_components::{BlockId, ConstRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
+
+/// Why an instruction cannot be lowered; the caller adds instruction and place.
+pub type Sel<T = ()> = Result<T, String>;
+
+/// The value of a source operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// A register of this many cells.
+    Reg(Reg, u8),
+    /// Immediate bits, sign-extended to 64 bits when the type is signed.
+    Imm(u64),
+}
+
+impl Value {
+    /// The low 32 bits.
+    pub fn lo(self) -> Operand {
+        match self {
+            Value::Reg(reg, _) => cell(reg, 0),
+            Value::Imm(v) => imm(v as u32),
+        }
+    }
+
+    /// Bits 32 to 63. A register of one cell has none: zero.
+    pub fn hi(self) -> Operand {
+        match self {
+            Value::Reg(_, 1) => Operand::RZ,
+            Value::Reg(reg, _) => cell(reg, 1),
+            Value::Imm(v) => imm((v >> 32) as u32),
+        }
+    }
+
+    pub fn halves(self) -> [Operand; 2] {
+        [self.lo(), self.hi()]
+    }
+}
+
+/// One function on its way from PTX to Ori.
+pub struct Cx<'a, 'w> {
+    pub program: &'a Program<'a>,
+    pub module: &'a Module,
+    pub function: &'a Function<'a>,
+    pub layout: &'a FunctionLayout,
+    pub e: Emit<'w>,
+    /// By [`RegId`]: the virtual register of each element (one, or two or four of a vector register).
+    pub regs: Vec<[Reg; 4]>,
+    /// By label index.
+    pub labels: Vec<BlockId>,
+    /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when something uses it.
+    pub desc: Option<Reg>,
+    /// Uniform register with the address of shared memory's byte [`SHARED_RESERVED`]; likewise.
+    pub shared_base: Option<Reg>,
+    /// The carry flag of `add.cc` and its kind.
+    pub carry: Option<Reg>,
+    /// Highest named barrier used + 1.
+    pub barriers: u32,
+}
+
+impl<'a, 'w> Cx<'a, 'w> {
+    pub fn reg_type(&self, id: RegId) -> Type {
+        self.function.regs[id.0 as usize].ty
+    }
+
+    /// The register that a destination operand names, `_` is the zero register.
+    pub fn dst(&self, op: &Ptx) -> Sel<Reg> {
+        match op {
+            Ptx::Reg(id) => Ok(self.regs[id.0 as usize][0]),
+            Ptx::Element(id, i) => Ok(self.regs[id.0 as usize][*i as usize]),
+            Ptx::Sink => Ok(Reg::RZ),
+            Ptx::Pair(d, _) => self.dst(d),
+            _ => Err("destination is not a register".into()),
+        }
+    }
+
+    /// Cells of the destination register: 1, 2 or 4; the zero register takes what is asked.
+    pub fn dst_cells(&self, op: &Ptx) -> u8 {
+        match op {
+            Ptx::Reg(id) | Ptx::Element(id, _) => cells_of(self.reg_type(*id)),
+            Ptx::Pair(d, _) => self.dst_cells(d),
+            _ => 1,
+        }
+    }
+
+    /// A predicate destination, `_` is PT.
+    pub fn dst_pred(&self, op: &Ptx) -> Sel<Operand> {
+        match op {
+            Ptx::Reg(id) if self.reg_type(*id) == Type::Pred => {
+                Ok(r(self.regs[id.0 as usize][0]))
+            }
+            Ptx::Sink => Ok(Operand::PT),
+            _ => Err("destination is not a predicate".into()),
+        }
+    }
+
+    /// A predicate source; a constant is PT or !PT.
+    pub fn pred(&self, op: &Ptx) -> Sel<Operand> {
+        match op {
+            Ptx::Reg(id) => Ok(r(self.regs[id.0 as usize][0])),
+            Ptx::NotReg(id) => Ok(super::emit::not(r(self.regs[id.0 as usize][0]))),
+            Ptx::Int(0) => Ok(Operand::NOT_PT),
+            Ptx::Int(_) => Ok(Operand::PT),
+            _ => Err("operand is not a predicate".into()),
+        }
+    }
+
+    /// A source operand read as `ty`.
+    pub fn value(&mut self, op: &Ptx, ty: Type) -> Sel<Value> {
+        Ok(match op {
+            Ptx::Reg(id) => Value::Reg(self.regs[id.0 as usize][0], cells_of(self.reg_type(*id))),
+            Ptx::Element(id, i) => {
+                Value::Reg(self.regs[id.0 as usize][*i as usize], cells_of(self.reg_type(*id)))
+            }
+            Ptx::Int(v) => Value::Imm(int_bits(*v, ty)),
+            Ptx::F32(f) => Value::Imm(u64::from(f.to_bits())),
+            Ptx::F64(f) if ty.bytes() == 4 => Value::Imm(u64::from((*f as f32).to_bits())),
+            Ptx::F64(f) => Value::Imm(f.to_bits()),
+            Ptx::Var(var, offset) => self.var_address(*var, *offset)?,
+            Ptx::Func(f) => {
+                let key = self.module.functions[f.0 as usize];
+                let at = self.module.address_offset(key).ok_or("function has no address slot")?;
+                let d = self.e.temp(2);
+                self.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(4, at as i32));
+                Value::Reg(d, 2)
+            }
+            Ptx::Special(s) => {
+                let wide = matches!(
+                    s,
+                    Special::Clock64 | Special::GlobalTimer | Special::GridId | Special::Pm64(_)
+                );
+                let cells = if wide { 2 } else { 1 };
+                let d = self.e.temp(cells);
+                self.special(*s, d)?;
+                Value::Reg(d, cells)
+            }
+            _ => return Err("operand of this kind".into()),
+        })
+    }
+
+    /// The low 32 bits of a source.
+    pub fn src(&mut self, op: &Ptx, ty: Type) -> Sel<Operand> {
+        Ok(self.value(op, ty)?.lo())
+    }
+
+    /// A source of 8 or 16 bits extended to 32 by its type; wider ones as they are.
+    pub fn ext(&mut self, op: &Ptx, ty: Type) -> Sel<Operand> {
+        let value = self.value(op, ty)?;
+        Ok(self.extend(value, ty))
+    }
+
+    pub fn extend(&mut self, value: Value, ty: Type) -> Operand {
+        if let Value::Imm(v) = value {
+            return imm(int_bits(i128::from(v as i64), ty) as u32);
+        }
+        if ty.bytes() >= 4 {
+            return value.lo();
+        }
+        let d = self.e.temp(1);
+        self.extend_to(r(d), value.lo(), ty);
+        r(d)
+    }
+
+    /// `d` = the 8 or 16 low bits of `a`, extended by the type's sign.
+    pub fn extend_to(&mut self, d: Operand, a: Operand, ty: Type) {
+        match (ty.bytes(), ty.is_signed()) {
+            (1, true) => self.e.prmt(d, a, imm(0x8880), Operand::RZ),
+            (1, false) => self.e.and(d, a, imm(0xff)),
+            (2, true) => self.e.prmt(d, a, imm(0x9910), Operand::RZ),
+            (2, false) => self.e.and(d, a, imm(0xffff)),
+            _ => self.e.mov(d, a),
+        }
+    }
+
+    /// A 64-bit source by halves. A narrower register is extended by its own type when `ty` is signed.
+    pub fn halves(&mut self, op: &Ptx, ty: Type) -> Sel<[Operand; 2]> {
+        Ok(self.value(op, ty)?.halves())
+    }
+
+    /// A 64-bit source as one operand of two cells; constants go to a register.
+    pub fn pair(&mut self, op: &Ptx, ty: Type) -> Sel<Operand> {
+        let value = self.value(op, ty)?;
+        Ok(wide(self.pair_of(value), 2))
+    }
+
+    pub fn pair_of(&mut self, value: Value) -> Reg {
+        match value {
+            Value::Reg(reg, 2) => reg,
+            other => self.join(other.lo(), other.hi()),
+        }
+    }
+
+    /// A new register pair of two 32-bit operands.
+    pub fn join(&mut self, lo: Operand, hi: Operand) -> Reg {
+        let d = self.e.temp(2);
+        self.e.mov(cell(d, 0), lo);
+        self.e.mov(cell(d, 1), hi);
+        d
+    }
+
+    /// A register with the value: immediates are moved.
+    pub fn in_reg(&mut self, op: Operand) -> Operand {
+        match op {
+            Operand::Reg(u) if u.flags == RegFlags::NONE => op,
+            other => {
+                let d = self.e.temp(1);
+                self.e.mov(r(d), other);
+                r(d)
+            }
+        }
+    }
+
+    /// Whether one of the sources is the low half of `d`, or more of it.
+    pub fn overlaps(&self, d: Reg, sources: &[Operand]) -> bool {
+        let in_low = |u: &RegUse| u.reg == d && !d.is_zero() && u.cell == 0;
+        sources.iter().any(|s| s.as_reg().is_some_and(in_low))
+    }
+
+    /// A register to build a 64-bit result in, low half first: `d` itself, or a temporary when one of `sources`, which are still to
+    /// be read after that, is its low half.
+    pub fn building(&mut self, d: Reg, sources: &[Operand]) -> Reg {
+        if self.overlaps(d, sources) { self.e.temp(2) } else { d }
+    }
+
+    /// Copies what [`Self::building`] gave to the destination.
+    pub fn built(&mut self, d: Reg, built: Reg) {
+        if d != built {
+            self.e.mov(cell(d, 0), cell(built, 0));
+            self.e.mov(cell(d, 1), cell(built, 1));
+        }
+    }
+
+    /// The uniform pair with the descriptor of global memory.
+    pub fn descriptor(&mut self) -> RegUse {
+        let reg = match self.desc {
+            Some(reg) => reg,
+            None => *self.desc.insert(self.e.body.new_vreg(RegFile::UR, 2, 2)),
+        };
+        RegUse::wide(reg, 2)
+    }
+
+    /// The uniform register with the address of the first usable byte of shared memory.
+    pub fn shared_base(&mut self) -> Reg {
+        match self.shared_base {
+            Some(reg) => reg,
+            None => *self.shared_base.insert(self.e.body.new_vreg(RegFile::UR, 1, 1)),
+        }
+    }
+
+    pub fn shared_offset(&self, var: VarId) -> Sel<i64> {
+        let slot = self.layout.shared.iter().find(|s| s.var == var);
+        slot.map(|s| s.offset as i64).ok_or_else(|| "shared variable without a place".into())
+    }
+
+    fn local_offset(&self, var: VarId) -> Sel<i64> {
+        let slot = self.layout.local.iter().find(|(v, _)| *v == var);
+        slot.map(|(_, o)| i64::from(*o)).ok_or_else(|| "local variable without a place".into())
+    }
+
+    /// The address of a variable in its own space.
+    fn var_address(&mut self, var: VarId, offset: i64) -> Sel<Value> {
+        let v = &self.program.vars[var.0 as usize];
+        match v.space {
+            Space::Global => {
+                let key = self.module.vars[var.0 as usize].ok_or("variable without a symbol")?;
+                let at = self.module.address_offset(key).ok_or("variable without an address")?;
+                let d = self.e.temp(2);
+                self.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(4, at as i32));
+                if offset == 0 {
+                    return Ok(Value::Reg(d, 2));
+                }
+                let sum = self.e.temp(2);
+                self.e.add64(
+                    sum,
+                    [cell(d, 0), cell(d, 1)],
+                    Value::Imm(offset as u64).halves(),
+                );
+                Ok(Value::Reg(sum, 2))
+            }
+            Space::Const => {
+                let symbol = self.module.symbol_of(var).ok_or("constant without a symbol")?;
+                Ok(Value::Imm((symbol.offset as i64 + offset) as u64))
+            }
+            Space::Shared => {
+                let at = self.shared_offset(var)? + offset - SHARED_RESERVED as i64;
+                let base = self.shared_base();
+                let d = self.e.temp(2);
+                if at == 0 {
+                    self.e.mov(cell(d, 0), r(base));
+                } else {
+                    let lo = self.e.temp(1);
+                    self.e.mov(r(lo), r(base));
+                    self.e.iadd3(cell(d, 0), r(lo), imm(at as u32), Operand::RZ);
+                }
+                self.e.mov(cell(d, 1), Operand::RZ);
+                Ok(Value::Reg(d, 2))
+            }
+            Space::Local => {
+                let at = self.local_offset(var)? + offset;
+                let d = self.e.temp(2);
+                self.e.iadd3(cell(d, 0), r(STACK), imm(at as u32), Operand::RZ);
+                self.e.mov(cell(d, 1), Operand::RZ);
+                Ok(Value::Reg(d, 2))
+            }
+            Space::Param => {
+                // The generic address of a kernel parameter lies in the window of constant bank 0.
+                Err("address of a parameter".into())
+            }
+            _ => Err("address of this variable".into()),
+        }
+    }
+
+    /// The address operand of an access to `space`.
+    pub fn address(&mut self, op: &Ptx, space: Space) -> Sel<Address> {
+        let Ptx::Address { base, offset } = op else {
+            return Err("address of this form".into());
+        };
+        let none = RegUse::new(Reg::RZ);
+        let no_uniform = RegUse::new(Reg::URZ);
+        let wide_space = matches!(space, Space::Global | Space::Generic);
+        let mut address = match base {
+            AddressBase::Reg(id) => {
+                let reg = self.regs[id.0 as usize][0];
+                let cells = cells_of(self.reg_type(*id));
+                let base = match (wide_space, cells) {
+                    (true, 2) => RegUse::wide(reg, 2),
+                    // A 32-bit address of global memory is extended with zeros.
+                    (true, _) => RegUse::wide(self.join(r(reg), Operand::RZ), 2),
+                    (false, _) => RegUse::at(reg, 0, 1),
+                };
+                Address { base, uniform: no_uniform, offset: 0 }
+            }
+            AddressBase::Var(var) => {
+                let v = &self.program.vars[var.0 as usize];
+                match v.space {
+                    Space::Shared => {
+                        let at = self.shared_offset(*var)? - SHARED_RESERVED as i64;
+                        let uniform = RegUse::new(self.shared_base());
+                        Address { base: none, uniform, offset: at as i32 }
+                    }
+                    Space::Local => Address {
+                        base: RegUse::new(STACK),
+                        uniform: no_uniform,
+                        offset: self.local_offset(*var)? as i32,
+                    },
+                    _ => {
+                        let value = self.var_address(*var, 0)?;
+                        let base = RegUse::wide(self.pair_of(value), 2);
+                        Address { base, uniform: no_uniform, offset: 0 }
+                    }
+                }
+            }
+            AddressBase::Absolute => {
+                let base = if wide_space {
+                    RegUse::wide(self.pair_of(Value::Imm(*offset as u64)), 2)
+                } else {
+                    let d = self.in_reg(imm(*offset as u32));
+                    *d.as_reg().ok_or("address")?
+                };
+                return Ok(Address { base, uniform: no_uniform, offset: 0 });
+            }
+        };
+        let total = i64::from(address.offset) + offset;
+        if (-0x80_0000..0x80_0000).contains(&total) {
+            address.offset = total as i32;
+            return Ok(address);
+        }
+        // The offset field has 24 bits: larger ones are added to the base.
+        if address.base.count == 2 {
+            let sum = self.e.temp(2);
+            let base = address.base;
+            self.e.add64(
+                sum,
+                [cell(base.reg, 0), cell(base.reg, 1)],
+                Value::Imm(total as u64).halves(),
+            );
+            address.base = RegUse::wide(sum, 2);
+        } else {
+            let sum = self.e.temp(1);
+            self.e.iadd3(r(sum), Operand::Reg(address.base), imm(total as u32), Operand::RZ);
+            address.base = RegUse::new(sum);
+        }
+        address.offset = 0;
+        Ok(address)
+    }
+
+    /// `c[bank][...]` of an access to constant or parameter memory.
+    pub fn constant_address(&mut self, op: &Ptx) -> Sel<ConstRef> {
+        let Ptx::Address { base, offset } = op else {
+            return Err("address of this form".into());
+        };
+        let at = |bank: u8, base: Reg, offset: i64| ConstRef {
+            bank,
+            flags: RegFlags::NONE,
+            base,
+            base_cell: 0,
+            handle: Reg::URZ,
+            offset: offset as i32,
+        };
+        match base {
+            AddressBase::Reg(id) => {
+                let reg = self.regs[id.0 as usize][0];
+                if !(-0x8000..0x8000).contains(offset) {
+                    let sum = self.e.temp(1);
+                    self.e.iadd3(r(sum), cell(reg, 0), imm(*offset as u32), Operand::RZ);
+                    return Ok(at(3, sum, 0));
+                }
+                Ok(at(3, reg, *offset))
+            }
+            AddressBase::Var(var) => {
+                let v = &self.program.vars[var.0 as usize];
+                match v.space {
+                    Space::Const => {
+                        let symbol = self.module.symbol_of(*var).ok_or("no symbol")?;
+                        Ok(at(3, Reg::RZ, symbol.offset as i64 + offset))
+                    }
+                    Space::Param => {
+                        let param = self.layout.params.iter().find(|p| p.var == *var);
+                        let param = param.ok_or("not a parameter of this kernel")?;
+                        Ok(at(0, Reg::RZ, i64::from(PARAM_BASE + param.offset) + offset))
+                    }
+                    _ => Err("address of this space".into()),
+                }
+            }
+            AddressBase::Absolute => Ok(at(3, Reg::RZ, *offset)),
+        }
+    }
+
+    /// Reads a special register.
+    pub fn special(&mut self, special: Special, d: Reg) -> Sel {
+        use Special::*;
+        let name = match special {
+            Tid(i @ 0..=2) => ["SR_TID.X", "SR_TID.Y", "SR_TID.Z"][i as usize],
+            CtaId(i @ 0..=2) => ["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"][i as usize],
+            LaneId => "SR_LANEID",
+            SmId => "SR_VIRTUALSMID",
+            LaneMaskEq => "SR_EQMASK",
+            LaneMaskLe => "SR_LEMASK",
+            LaneMaskLt => "SR_LTMASK",
+            LaneMaskGe => "SR_GEMASK",
+            LaneMaskGt => "SR_GTMASK",
+            ClusterCtaRank => "SR_CgaCtaId",
+            // Driver-filled words of constant bank 0 (observed: ptxas 13.0.88, sm_90a).
+            Ntid(i @ 0..=2) => return self.driver_constant(d, i32::from(i) * 4),
+            NCtaId(i @ 0..=2) => return self.driver_constant(d, 0xc + i32::from(i) * 4),
+            NSmId => return self.driver_constant(d, 0x10c),
+            ClusterNCtaRank => return self.driver_constant(d, 0x188),
+            TotalSmemSize => return self.driver_constant(d, 0x2c),
+            Tid(_) | CtaId(_) | ClusterId(3) | ClusterCtaId(3) => {
+                self.e.mov(r(d), Operand::RZ);
+                return Ok(());
+            }
+            Ntid(_) | NCtaId(_) => {
+                self.e.mov(r(d), imm(1));
+                return Ok(());
+            }
+            WarpSize => {
+                self.e.mov(r(d), imm(32));
+                return Ok(());
+            }
+            WarpId => {
+                let t = self.e.temp(1);
+                let virt = self.special_operand("SR_VIRTID")?;
+                self.e.put(Opcode::S2R, &[], 1, &[r(t), virt]);
+                let shifted = self.e.temp(1);
+                self.e.shr(r(shifted), r(t), imm(8), false);
+                self.e.and(r(d), r(shifted), imm(0x7f));
+                return Ok(());
+            }
+            Clock | ClockHi | GlobalTimerLo | GlobalTimerHi => {
+                let name = match special {
+                    Clock => "SR_CLOCKLO",
+                    ClockHi => "SR_CLOCKHI",
+                    GlobalTimerLo => "SR_GLOBALTIMERLO",
+                    _ => "SR_GLOBALTIMERHI",
+                };
+                let source = self.special_operand(name)?;
+                self.e.put(Opcode::CS2R, &[Mod::_32], 1, &[r(d), source]);
+                return Ok(());
+            }
+            Clock64 | GlobalTimer => {
+                let name = if special == Clock64 { "SR_CLOCKLO" } else { "SR_GLOBALTIMERLO" };
+                let source = self.special_operand(name)?;
+                self.e.put(Opcode::CS2R, &[], 1, &[wide(d, 2), source]);
+                return Ok(());
+            }
+            GridId => {
+                self.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(0, 0x30));
+                return Ok(());
+            }
+            other => return Err(format!("special register {other:?}")),
+        };
+        let source = self.special_operand(name)?;
+        self.e.put(Opcode::S2R, &[], 1, &[r(d), source]);
+        Ok(())
+    }
+
+    fn driver_constant(&mut self, d: Reg, offset: i32) -> Sel {
+        self.e.ldc(&[], r(d), Operand::constant(0, offset));
+        Ok(())
+    }
+
+    pub fn special_operand(&self, name: &str) -> Sel<Operand> {
+        special_number(name).map(Operand::Special).ok_or_else(|| format!("no special register {name}"))
+    }
+}
+
+/// Number of a special register by name.
+fn special_number(name: &str) -> Option<u8> {
+    let table: [(&str, u8); 19] = [
+        ("SR_LANEID", 0),
+        ("SR_VIRTCFG", 2),
+        ("SR_VIRTID", 3),
+        ("SR_TID.X", 0x21),
+        ("SR_TID.Y", 0x22),
+        ("SR_TID.Z", 0x23),
+        ("SR_CTAID.X", 0x25),
+        ("SR_CTAID.Y", 0x26),
+        ("SR_CTAID.Z", 0x27),
+        ("SR_EQMASK", 0x38),
+        ("SR_LTMASK", 0x39),
+        ("SR_LEMASK", 0x3a),
+        ("SR_GTMASK", 0x3b),
+        ("SR_GEMASK", 0x3c),
+        ("SR_CLOCKLO", 0x50),
+        ("SR_CLOCKHI", 0x51),
+        ("SR_GLOBALTIMERLO", 0x52),
+        ("SR_GLOBALTIMERHI", 0x53),
+        ("SR_CgaCtaId", 0x88),
+    ];
+    table.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+}
+
+/// The stack pointer.
+pub const STACK: Reg = Reg::phys(RegFile::R, 1);
+
+/// 32-bit cells of a register of this type.
+pub fn cells_of(ty: Type) -> u8 {
+    match ty.bytes() {
+        16 => 4,
+        8 => 2,
+        _ => 1,
+    }
+}
+
+/// The bits of an integer constant read as `ty`, sign-extended to 64 when the type is signed.
+pub fn int_bits(value: i128, ty: Type) -> u64 {
+    let v = value as u64;
+    let bits = ty.bits();
+    if bits >= 64 {
+        return v;
+    }
+    let shift = 64 - bits;
+    if ty.kind() == TypeKind::Signed { ((v << shift) as i64 >> shift) as u64 } else { v << shift >> shift }
+}
+
+/// Operands of an instruction, by position.
+pub fn operand<'i>(inst: &'i Instruction<'_>, i: usize) -> Sel<&'i Ptx> {
+    inst.operands.get(i).ok_or_else(|| format!("operand {} is missing", i + 1))
+}
+
+/// The nth type word of an instruction.
+pub fn type_at(inst: &Instruction<'_>, i: usize) -> Sel<Type> {
+    inst.types.get(i).copied().ok_or_else(|| "a type is missing".into())
+}
