@@ -4,4 +4,5 @@ pub mod cli;
 pub mod driver;
 pub mod elf;
 pub mod launch;
+pub mod lower;
 pub mod ptx;

@@ -2,14 +2,13 @@
 
 use super::emit::{Emit, imm, r, wide};
 use super::layout::{Module, SHARED_RESERVED};
+use super::select;
 use super::source::{Cx, STACK, cells_of};
-use super::{LowerError, LowerErrors, select};
+use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Instruction, Program};
 use crate::ptx::types::Type;
 use bevy_ecs::world::World;
-use orias_components::{
-    Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile,
-};
+use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
 
 /// Fills `world` with a function's body and its [`FunctionInfo`].
@@ -21,14 +20,12 @@ pub fn function(
     module: &Module,
     id: FuncId,
     world: &mut World,
-) -> Result<(), LowerErrors> {
+) -> Result<(), Diagnostics> {
     let function = &program.functions[id.0 as usize];
     let layout = &module.layouts[id.0 as usize];
     if !function.entry {
-        return Err(vec![LowerError::new(
-            function.span,
-            format!("device function `{}`: calls are not supported yet", function.name),
-        )]);
+        let message = format!("device function `{}`: calls are not supported yet", function.name);
+        return Err(Diagnostic::error(function.span, message).into());
     }
     let mut e = Emit::new(Body::new(world));
     let mut regs = Vec::with_capacity(function.regs.len());
@@ -61,7 +58,7 @@ pub fn function(
     };
     // The entry block stays apart: what stands in it runs once, before any divergence.
     cx.e.open_new();
-    let mut errors = Vec::new();
+    let mut errors = Diagnostics::default();
     let mut label_at: Vec<(usize, usize)> =
         function.labels.iter().enumerate().map(|(i, (at, _))| (*at, i)).collect();
     label_at.sort_unstable();
@@ -83,14 +80,11 @@ pub fn function(
         };
         cx.e.start(loc, guard);
         if let Err(message) = select::lower(&mut cx, inst) {
-            errors.push(LowerError::new(
-                inst.span,
-                format!("unsupported: `{}`: {message}", spelling(inst)),
-            ));
+            errors.error(inst.span, format!("unsupported: `{}`: {message}", spelling(inst)));
         }
     }
     open_labels(&mut cx, function.code.len());
-    if !errors.is_empty() {
+    if errors.has_errors() {
         return Err(errors);
     }
     cx.e.start(Loc::default(), Guard::ALWAYS);

@@ -5,10 +5,8 @@
 //! shared memory follows; constant bank 3 holds every `.const` variable in order of declaration; bank 4 holds 64-bit addresses
 //! of global variables that code names.
 
-use super::{LowerError, LowerErrors};
-use crate::ptx::program::{
-    AddressBase, FuncId, Function, InitReloc, Operand, Program, VarId,
-};
+use crate::ptx::diagnostics::Diagnostics;
+use crate::ptx::program::{AddressBase, FuncId, Function, InitReloc, Operand, Program, VarId};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
 use orias_targets::Target;
@@ -27,10 +25,8 @@ pub struct LowerOptions {
 
 /// Bytes at the start of every CTA's shared memory that belong to the system (observed: ptxas 13.0.88, sm_90a).
 pub const SHARED_RESERVED: u64 = 0x400;
-/// Byte offset of the first kernel parameter in constant bank 0 (observed: ptxas 13.0.88, sm_90a).
-pub const PARAM_BASE: u32 = 0x210;
 
-/// One kernel parameter. Its bytes are at `c[0x0][PARAM_BASE + offset]`.
+/// One kernel parameter. Its bytes are at `c[0x0][const_params + offset]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParamLayout {
     pub var: VarId,
@@ -135,7 +131,7 @@ impl Module {
 ///
 /// # Errors
 /// When a program needs more of a space than the target has, or uses a module feature that is not supported.
-pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, LowerErrors> {
+pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, Diagnostics> {
     let mut symbols = SlotMap::with_key();
     let mut vars = vec![None; program.vars.len()];
     let mut module_constants = Bank::default();
@@ -186,8 +182,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, L
             }
             Space::Shared => {
                 let dynamic = var.linkage == Linkage::Extern && var.size == 0;
-                symbol.kind =
-                    if dynamic { SymbolKind::DynamicShared } else { SymbolKind::Shared };
+                symbol.kind = if dynamic { SymbolKind::DynamicShared } else { SymbolKind::Shared };
                 vars[i] = Some(symbols.insert(symbol));
             }
             _ => {}
@@ -208,7 +203,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, L
         }));
     }
     let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
-    let mut errors = Vec::new();
+    let mut errors = Diagnostics::default();
     let layouts = (0..program.functions.len())
         .map(|f| function_layout(program, FuncId(f as u32), &uses, &mut errors))
         .collect();
@@ -223,7 +218,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, L
             SymbolRef0::Func(f) => Some(functions[f as usize]),
         })
         .collect();
-    if !errors.is_empty() {
+    if errors.has_errors() {
         return Err(errors);
     }
     Ok(Module {
@@ -335,7 +330,7 @@ fn function_layout(
     program: &Program<'_>,
     id: FuncId,
     uses: &[Uses],
-    errors: &mut LowerErrors,
+    errors: &mut Diagnostics,
 ) -> FunctionLayout {
     let function = &program.functions[id.0 as usize];
     let mut layout = FunctionLayout { local_align: 1, shared_align: 1, ..Default::default() };
@@ -353,11 +348,8 @@ fn function_layout(
     let reached = reachable(id, uses);
     let used: BTreeSet<u32> =
         reached.iter().flat_map(|f| uses[*f as usize].vars.iter().copied()).collect();
-    let shared: Vec<u32> = used
-        .iter()
-        .copied()
-        .filter(|v| program.vars[*v as usize].space == Space::Shared)
-        .collect();
+    let shared: Vec<u32> =
+        used.iter().copied().filter(|v| program.vars[*v as usize].space == Space::Shared).collect();
     let is_dynamic = |v: u32| {
         let var = &program.vars[v as usize];
         var.linkage == Linkage::Extern && var.size == 0
@@ -389,13 +381,13 @@ fn function_layout(
         layout.shared_bytes = end;
     }
     if end > MAX_SHARED {
-        errors.push(LowerError::new(
+        errors.error(
             function.span,
             format!(
                 "`{}` needs {end} bytes of shared memory, more than the {MAX_SHARED} of a CTA",
                 function.name
             ),
-        ));
+        );
     }
     for (i, var) in program.vars.iter().enumerate() {
         if var.space == Space::Local && var.owner == Some(id) {
@@ -424,4 +416,3 @@ fn function_layout(
 
 /// Bytes of shared memory that one CTA may have on sm_90 (227 KiB) and the reserved part.
 const MAX_SHARED: u64 = 227 * 1024 + SHARED_RESERVED;
-

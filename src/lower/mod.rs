@@ -21,22 +21,3 @@ pub use function::function;
 pub use layout::{
     AddressSlot, FunctionLayout, GlobalData, LowerOptions, Module, ParamLayout, SharedSlot, module,
 };
-
-use crate::ptx::types::Span;
-
-/// One thing that cannot be lowered, and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct LowerError {
-    pub span: Span,
-    pub message: String,
-}
-
-impl LowerError {
-    pub fn new(span: Span, message: impl Into<String>) -> LowerError {
-        LowerError { span, message: message.into() }
-    }
-}
-
-/// All errors of one function or module, in source order.
-pub type LowerErrors = Vec<LowerError>;

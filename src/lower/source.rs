@@ -1,7 +1,7 @@
 //! PTX operands as Ori operands: registers, immediates by halves, addresses of variables, special registers.
 
 use super::emit::{Address, Emit, cell, imm, r, wide};
-use super::layout::{FunctionLayout, Module, PARAM_BASE, SHARED_RESERVED};
+use super::layout::{FunctionLayout, Module, SHARED_RESERVED};
 use crate::ptx::program::{
     AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, Special, VarId,
 };
@@ -92,9 +92,7 @@ impl<'a, 'w> Cx<'a, 'w> {
     /// A predicate destination, `_` is PT.
     pub fn dst_pred(&self, op: &Ptx) -> Sel<Operand> {
         match op {
-            Ptx::Reg(id) if self.reg_type(*id) == Type::Pred => {
-                Ok(r(self.regs[id.0 as usize][0]))
-            }
+            Ptx::Reg(id) if self.reg_type(*id) == Type::Pred => Ok(r(self.regs[id.0 as usize][0])),
             Ptx::Sink => Ok(Operand::PT),
             _ => Err("destination is not a predicate".into()),
         }
@@ -276,11 +274,7 @@ impl<'a, 'w> Cx<'a, 'w> {
                     return Ok(Value::Reg(d, 2));
                 }
                 let sum = self.e.temp(2);
-                self.e.add64(
-                    sum,
-                    [cell(d, 0), cell(d, 1)],
-                    Value::Imm(offset as u64).halves(),
-                );
+                self.e.add64(sum, [cell(d, 0), cell(d, 1)], Value::Imm(offset as u64).halves());
                 Ok(Value::Reg(sum, 2))
             }
             Space::Const => {
@@ -423,7 +417,12 @@ impl<'a, 'w> Cx<'a, 'w> {
                     Space::Param => {
                         let param = self.layout.params.iter().find(|p| p.var == *var);
                         let param = param.ok_or("not a parameter of this kernel")?;
-                        Ok(at(0, Reg::RZ, i64::from(PARAM_BASE + param.offset) + offset))
+                        Ok(at(
+                            0,
+                            Reg::RZ,
+                            i64::from(self.module.options.target.const_params + param.offset)
+                                + offset,
+                        ))
                     }
                     _ => Err("address of this space".into()),
                 }
@@ -507,34 +506,9 @@ impl<'a, 'w> Cx<'a, 'w> {
     }
 
     pub fn special_operand(&self, name: &str) -> Sel<Operand> {
-        special_number(name).map(Operand::Special).ok_or_else(|| format!("no special register {name}"))
+        let number = self.module.options.target.special(name);
+        number.map(Operand::Special).ok_or_else(|| format!("no special register {name}"))
     }
-}
-
-/// Number of a special register by name.
-fn special_number(name: &str) -> Option<u8> {
-    let table: [(&str, u8); 19] = [
-        ("SR_LANEID", 0),
-        ("SR_VIRTCFG", 2),
-        ("SR_VIRTID", 3),
-        ("SR_TID.X", 0x21),
-        ("SR_TID.Y", 0x22),
-        ("SR_TID.Z", 0x23),
-        ("SR_CTAID.X", 0x25),
-        ("SR_CTAID.Y", 0x26),
-        ("SR_CTAID.Z", 0x27),
-        ("SR_EQMASK", 0x38),
-        ("SR_LTMASK", 0x39),
-        ("SR_LEMASK", 0x3a),
-        ("SR_GTMASK", 0x3b),
-        ("SR_GEMASK", 0x3c),
-        ("SR_CLOCKLO", 0x50),
-        ("SR_CLOCKHI", 0x51),
-        ("SR_GLOBALTIMERLO", 0x52),
-        ("SR_GLOBALTIMERHI", 0x53),
-        ("SR_CgaCtaId", 0x88),
-    ];
-    table.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
 }
 
 /// The stack pointer.
@@ -557,7 +531,11 @@ pub fn int_bits(value: i128, ty: Type) -> u64 {
         return v;
     }
     let shift = 64 - bits;
-    if ty.kind() == TypeKind::Signed { ((v << shift) as i64 >> shift) as u64 } else { v << shift >> shift }
+    if ty.kind() == TypeKind::Signed {
+        ((v << shift) as i64 >> shift) as u64
+    } else {
+        v << shift >> shift
+    }
 }
 
 /// Operands of an instruction, by position.

@@ -278,11 +278,7 @@ pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("mbarrier_init") || inst.has("sync_restrict") {
         return Err("this fence".into());
     }
-    let level = if inst.has("gl") {
-        Mod::GPU
-    } else {
-        scope(inst).unwrap_or(Mod::SYS)
-    };
+    let level = if inst.has("gl") { Mod::GPU } else { scope(inst).unwrap_or(Mod::SYS) };
     let weaker = inst.opcode == "fence" && !inst.has("sc");
     membar(cx, if weaker { Mod::ALL } else { Mod::SC }, level);
     if level != Mod::SM {

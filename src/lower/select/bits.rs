@@ -174,7 +174,7 @@ pub fn popc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 fn flo(cx: &mut Cx<'_, '_>, mods: &[Mod], d: Operand, a: Operand) {
-    cx.e.put(Opcode::FLO, mods, 2, &[Operand::PT, d, a]);
+    cx.e.put(Opcode::FLO, mods, 2, &[d, Operand::PT, a]);
 }
 
 /// Position of the highest one of 64 bits, all ones when there is none.
@@ -305,13 +305,7 @@ pub fn bfe<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let up = cx.e.temp(1);
     cx.e.iadd3(r(up), crate::lower::emit::neg(r(clamped)), imm(64), Operand::RZ);
     let high = cx.e.temp(2);
-    cx.e.shf(
-        &[Mod::L, Mod::U64, Mod::HI],
-        cell(high, 1),
-        cell(field, 0),
-        r(up),
-        cell(field, 1),
-    );
+    cx.e.shf(&[Mod::L, Mod::U64, Mod::HI], cell(high, 1), cell(field, 0), r(up), cell(field, 1));
     cx.e.shl(cell(high, 0), cell(field, 0), r(up));
     // At length 0 the value is gone by now: zero shifted is zero.
     shift_right_64(cx, d, halves(high), r(up), true);
@@ -414,4 +408,3 @@ pub fn prmt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     cx.e.put(Opcode::PRMT, mods, 1, &[r(d), a, selector, b]);
     Ok(())
 }
-

@@ -69,11 +69,8 @@ fn compare<'a>(
         _ if ty.bytes() == 8 => {
             let a = cx.halves(a_op, ty)?;
             let b = cx.halves(b_op, ty)?;
-            let (cmp, a, b) = if matches!(a[0], Operand::Imm(_)) {
-                (mirrored(cmp), b, a)
-            } else {
-                (cmp, a, b)
-            };
+            let (cmp, a, b) =
+                if matches!(a[0], Operand::Imm(_)) { (mirrored(cmp), b, a) } else { (cmp, a, b) };
             let low = cx.e.temp_pred();
             cx.e.icmp(r(low), cmp, false, a[0], b[0]);
             let mut mods = vec![cmp];

@@ -31,9 +31,7 @@ fn wide_operands<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> S
 fn carry_flag(cx: &mut Cx<'_, '_>) -> Operand {
     let reg = match cx.carry {
         Some(reg) => reg,
-        None => *cx
-            .carry
-            .insert(cx.e.body.new_vreg(orias_components::RegFile::P, 1, 1)),
+        None => *cx.carry.insert(cx.e.body.new_vreg(orias_components::RegFile::P, 1, 1)),
     };
     r(reg)
 }
@@ -239,12 +237,7 @@ fn multiply_wide<'a>(
     }
 }
 
-fn multiply_high<'a>(
-    cx: &mut Cx<'a, '_>,
-    inst: &Instruction<'a>,
-    d: Reg,
-    c: Option<Value>,
-) -> Sel {
+fn multiply_high<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, d: Reg, c: Option<Value>) -> Sel {
     let ty = type_at(inst, 0)?;
     let signed = ty.is_signed();
     match ty.bytes() {
@@ -388,13 +381,7 @@ fn product24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<Reg> {
     if inst.has("hi") {
         // Bits 16 to 47 of the 48.
         let t = cx.e.temp(1);
-        cx.e.shf(
-            &[Mod::R, Mod::W, Mod::U32],
-            r(t),
-            cell(full, 0),
-            imm(16),
-            cell(full, 1),
-        );
+        cx.e.shf(&[Mod::R, Mod::W, Mod::U32], r(t), cell(full, 0), imm(16), cell(full, 1));
         return Ok(t);
     }
     Ok(full)
@@ -521,7 +508,7 @@ pub fn sad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let b = cx.ext(operand(inst, 2)?, ty)?;
     let c = cx.src(operand(inst, 3)?, ty)?;
     let mods: &[Mod] = if ty.is_signed() { &[] } else { &[Mod::U32] };
-    cx.e.put(Opcode::VABSDIFF, mods, 1, &[r(d), a, b, c]);
+    cx.e.put(Opcode::VABSDIFF, mods, 2, &[r(d), Operand::PT, a, b, c]);
     Ok(())
 }
 

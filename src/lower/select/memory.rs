@@ -277,7 +277,11 @@ pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let value = match (&values[..], ty.bytes()) {
         ([Value::Reg(reg, cells)], bytes) if u32::from(*cells) * 4 >= bytes => {
-            if bytes >= 8 { wide(*reg, (bytes / 4) as u8) } else { cell(*reg, 0) }
+            if bytes >= 8 {
+                wide(*reg, (bytes / 4) as u8)
+            } else {
+                cell(*reg, 0)
+            }
         }
         ([one], bytes) if bytes <= 4 => {
             let lo = one.lo();

@@ -9,8 +9,8 @@ mod float;
 mod integer;
 mod memory;
 mod moves;
-mod wide;
 mod warp;
+mod wide;
 
 use super::source::{Cx, Sel};
 use crate::ptx::program::Instruction;

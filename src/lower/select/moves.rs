@@ -166,12 +166,8 @@ pub fn pack_words(cx: &mut Cx<'_, '_>, bits: u32, values: &[Value]) -> Sel<Vec<O
                     words.push(low);
                     continue;
                 }
-                let high = merge(
-                    cx,
-                    at(2).unwrap_or(Operand::RZ),
-                    at(3).unwrap_or(Operand::RZ),
-                    0x0040,
-                );
+                let high =
+                    merge(cx, at(2).unwrap_or(Operand::RZ), at(3).unwrap_or(Operand::RZ), 0x0040);
                 words.push(merge(cx, low, high, 0x5410));
             }
         }
@@ -194,7 +190,10 @@ pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let space = inst
         .modifiers
         .iter()
-        .find(|m| ["global", "shared", "local", "const", "param"].contains(&m.split("::").next().unwrap_or("")))
+        .find(|m| {
+            ["global", "shared", "local", "const", "param"]
+                .contains(&m.split("::").next().unwrap_or(""))
+        })
         .copied()
         .ok_or("no state space")?;
     let space = space.split("::").next().unwrap_or(space);
@@ -284,4 +283,3 @@ pub fn slct<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     select(cx, d, ty, a, b, r(p));
     Ok(())
 }
-

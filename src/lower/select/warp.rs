@@ -13,11 +13,11 @@ use orias_components::{Mod, Opcode, Operand, Reg, RegFile};
 fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
     let mask = cx.src(mask, Type::U32)?;
     if mask == Operand::Imm(u64::from(u32::MAX)) {
-        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
+        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[Operand::PT]);
         return Ok(None);
     }
     let mask = cx.in_reg(mask);
-    cx.e.put(Opcode::WARPSYNC, &[], 0, &[mask]);
+    cx.e.put(Opcode::WARPSYNC, &[], 0, &[Operand::PT, mask]);
     Ok(Some(mask))
 }
 
@@ -172,10 +172,10 @@ pub fn matching<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     match (mask, all) {
         (None, true) => cx.e.put(Opcode::MATCH, &mods, 2, &[p, r(d), a]),
-        (None, false) => cx.e.put(Opcode::MATCH, &mods, 2, &[Operand::PT, r(d), a]),
+        (None, false) => cx.e.put(Opcode::MATCH, &mods, 1, &[r(d), a]),
         (Some(mask), _) => {
             let (any, mine) = (cx.e.temp(1), cx.e.temp(1));
-            cx.e.put(Opcode::MATCH, &mods, 2, &[Operand::PT, r(any), a]);
+            cx.e.put(Opcode::MATCH, &mods, 1, &[r(any), a]);
             if !all {
                 cx.e.and(r(d), r(any), mask);
                 return Ok(());
@@ -236,7 +236,7 @@ pub fn elect<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     // The lowest one of the mask: the highest of its reverse.
     let (reversed, at, lane) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
     cx.e.put(Opcode::BREV, &[], 1, &[r(reversed), mask]);
-    cx.e.put(Opcode::FLO, &[Mod::U32, Mod::SH], 2, &[Operand::PT, r(at), r(reversed)]);
+    cx.e.put(Opcode::FLO, &[Mod::U32, Mod::SH], 2, &[r(at), Operand::PT, r(reversed)]);
     let source = cx.special_operand("SR_LANEID")?;
     cx.e.put(Opcode::S2R, &[], 1, &[r(lane), source]);
     cx.e.icmp(p, Mod::EQ, false, r(lane), r(at));
