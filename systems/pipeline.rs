@@ -345,7 +345,7 @@ pub static PHASES: [Phase; 159] = [
     phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, PLANNED),
     phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
     phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
-    phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), PLANNED),
+    phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(registers::ori_back_copy_propagate)),
     phase(98, "OriSplitHighPressureLiveRanges", Legal, RegAlloc, Unstated, PLANNED),
     phase(99, "OriPerformLiveDeadFourth", Legal, Analysis, Unstated, PLANNED),
     phase(100, "OriPropagateGmma", Legal, Optimization, Unstated, PLANNED),
@@ -374,7 +374,7 @@ pub static PHASES: [Phase; 159] = [
     phase(122, "AllocateRegisters", Sched, RegAlloc, Unstated, needed(registers::allocate_registers)),
     phase(123, "ReportAfterRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
     phase(124, "UpdateAfterOriAllocateRegisters", Sched, Update, Unstated, marker("nothing to refresh: the allocator rewrites operands in place")),
-    phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, PLANNED),
+    phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, marker("operands name the cells of wide registers: there is nothing to take apart")),
     // 7-post-regalloc-and-post-schedule
     phase(126, "AdvancedPhasePostExpansion", Post, Gate, Unstated, marker("marks the place: its worker is phase 127")),
     phase(127, "PostExpansion", Post, Lowering, Unstated, PLANNED),

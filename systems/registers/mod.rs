@@ -2,6 +2,7 @@
 
 pub mod allocate;
 pub mod assign;
+pub mod back_copy;
 pub mod checker;
 pub mod coalesce;
 pub mod frame;
@@ -13,4 +14,5 @@ pub mod rewrite;
 pub mod spill;
 
 pub use allocate::allocate_registers;
+pub use back_copy::ori_back_copy_propagate;
 pub use map::calc_register_map;
