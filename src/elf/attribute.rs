@@ -40,6 +40,7 @@ pub mod code {
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const MBARRIER_INSTR_OFFSETS: u8 = 0x39;
     pub const UNUSED_LOAD_BYTE_OFFSET: u8 = 0x44;
+    pub const KPARAM_INFO_V2: u8 = 0x45;
     pub const NUM_BARRIERS: u8 = 0x4c;
     pub const SPARSE_MMA_MASK: u8 = 0x50;
     /// cuobjdump 13.0 has no name for it; ptxas 13.0.88 writes 0x0101 into every kernel's section.
@@ -207,6 +208,13 @@ pub enum Attribute {
         size: u16,
     },
     KernelParam(KernelParam),
+    /// A parameter of a list with more than 4352 bytes.
+    LargeParam {
+        index: u32,
+        ordinal: u16,
+        offset: u16,
+        size: u32,
+    },
     CbankParamSize(u16),
     MaxRegCount(u16),
     NumBarriers(u8),
@@ -324,6 +332,12 @@ impl Attribute {
                             in_shared: packed >> 17 & 1 != 0,
                         })
                     }
+                    (code::KPARAM_INFO_V2, &[index, place, size]) => Attribute::LargeParam {
+                        index,
+                        ordinal: place as u16,
+                        offset: (place >> 16) as u16,
+                        size,
+                    },
                     (code::CUDA_API_VERSION, &[version]) => Attribute::CudaApiVersion(version),
                     (code::SW_WAR, &[bits]) => Attribute::SwWar(bits),
                     (code::CRS_STACK_SIZE, &[bytes]) => Attribute::CrsStackSize(bytes),
@@ -375,6 +389,10 @@ impl Attribute {
                     | p.size << 18;
                 let place = u32::from(p.ordinal) | u32::from(p.offset) << 16;
                 sized(code::KPARAM_INFO, &[p.index, place, packed]);
+            }
+            Attribute::LargeParam { index, ordinal, offset, size } => {
+                let place = u32::from(*ordinal) | u32::from(*offset) << 16;
+                sized(code::KPARAM_INFO_V2, &[*index, place, *size]);
             }
             Attribute::CudaApiVersion(version) => sized(code::CUDA_API_VERSION, &[*version]),
             Attribute::SwWar(bits) => sized(code::SW_WAR, &[*bits]),

@@ -100,9 +100,6 @@ pub struct DataReloc {
     pub offset: u64,
     pub target: SymbolKey,
     pub addend: i64,
-    /// Written as `generic(name)` in the source; ptxas relocates plain names in the same way and differs in nothing but the
-    /// names that it leaves unused in the string tables.
-    pub generic: bool,
 }
 
 /// A kernel's parameter.
@@ -127,6 +124,15 @@ pub struct Shared {
     pub align: u32,
     /// Code of the kernel names one of them.
     pub used: bool,
+}
+
+/// What a kernel's constant bank 2 holds; addresses in it are byte offsets in the kernel's text, so nothing is relocated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Constant2 {
+    pub data: Vec<u8>,
+    /// It has addresses of functions (for indirect calls), not only jump tables: ptxas resolves those later, which shows in
+    /// the order of sections.
+    pub function_addresses: bool,
 }
 
 /// A kernel.
@@ -156,8 +162,8 @@ pub struct Kernel {
     pub required_threads: Option<[u32; 3]>,
     /// None: the kernel has no shared variables at all.
     pub shared: Option<Shared>,
-    /// The kernel's constant bank 2 (jump tables); empty is none.
-    pub constant2: Vec<u8>,
+    /// The kernel's constant bank 2.
+    pub constant2: Option<Constant2>,
     /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of: `EIATTR_CRS_STACK_SIZE`.
     pub divergent: bool,
     /// Byte offsets of EXIT instructions, in order.

@@ -473,6 +473,18 @@ fn read_functions<'a>(cubin: &Cubin<'a>) -> Result<Vec<Function<'a>>, ReadError>
             match *attribute {
                 Attribute::NumBarriers(n) => function.barriers = u32::from(n),
                 Attribute::KernelParam(p) => function.params.push(p),
+                Attribute::LargeParam { index, ordinal, offset, size } => {
+                    function.params.push(KernelParam {
+                        index,
+                        ordinal,
+                        offset,
+                        size,
+                        log_alignment: 0,
+                        space: 0,
+                        bank: 0,
+                        in_shared: false,
+                    });
+                }
                 Attribute::ParamCbank { offset, size, .. } => {
                     (function.param_base, function.param_bytes) = (offset, size);
                 }

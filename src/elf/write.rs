@@ -145,6 +145,7 @@ impl Names {
 /// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and `.nv.constant2.K`.
 const PIC: usize = ".nv.constant.pic".len();
 const USER: usize = ".nv.constant.user".len();
+const OPTIMIZER: usize = ".nv.constant.optimizer.".len();
 /// Bytes of the emptied name of the symbol that stood for shared memory.
 const SHARED_SYMBOL: usize = 20;
 
@@ -162,6 +163,9 @@ struct Writer<'m> {
     by_key: FxHashMap<SymbolKey, usize>,
     symtab: usize,
     constant4: Option<usize>,
+    /// Sections that variables live in, by name.
+    homes: FxHashMap<&'static str, usize>,
+    frame: Option<usize>,
     shared_symbol: bool,
 }
 
@@ -170,6 +174,7 @@ struct KernelSections {
     info: usize,
     text: usize,
     symbol: usize,
+    constant2: Option<usize>,
     inner: Vec<usize>,
 }
 
@@ -187,6 +192,8 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
         by_key: FxHashMap::default(),
         symtab: 0,
         constant4: None,
+        homes: FxHashMap::default(),
+        frame: None,
         shared_symbol: false,
     };
     let image = writer.build()?;
@@ -255,9 +262,9 @@ impl<'m> Writer<'m> {
             kernels.push(self.kernel(number)?);
         }
         self.debug_frame(&kernels);
-        let relocations = self.relocation_names(&kernels);
-        self.section_symbol(self.sections.len() - 1, ".nv.callgraph");
-        self.add_relocation_sections(relocations);
+        self.relocation_sections(&kernels);
+        self.call_graph();
+        self.move_relocations();
         for (symbol, name) in std::mem::take(&mut self.global_names) {
             self.symbols[symbol].name = self.names.add(name);
         }
@@ -390,12 +397,10 @@ impl<'m> Writer<'m> {
         let model = self.model;
         let visible: Vec<bool> =
             model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
-        // Places of the sections that variables live in, by their name.
-        let mut homes: FxHashMap<&str, usize> = FxHashMap::default();
         let mut addresses = Vec::new();
         let order = symbol_order(&visible);
         for variable in order.iter().map(|i| &model.variables[*i]) {
-            let home = self.home(&mut homes, variable);
+            let home = self.home(variable);
             let symbol = self.named_symbol(&variable.name, variable.linkage, STT_OBJECT.0);
             self.symbols[symbol].section = Some(home);
             self.symbols[symbol].value = variable.offset;
@@ -425,7 +430,7 @@ impl<'m> Writer<'m> {
             }
         }
         for variable in order.iter().map(|i| &model.variables[*i]) {
-            let home = self.home(&mut homes, variable);
+            let home = self.home(variable);
             for reloc in variable.relocations.iter().rev() {
                 let symbol = self
                     .by_key
@@ -443,7 +448,7 @@ impl<'m> Writer<'m> {
     }
 
     /// The section that a variable lives in, grown to hold it.
-    fn home(&mut self, homes: &mut FxHashMap<&'static str, usize>, variable: &Variable) -> usize {
+    fn home(&mut self, variable: &Variable) -> usize {
         let (name, class, kind, flags) = match (variable.space, &variable.init) {
             (Space::Constant, _) => (".nv.constant3", Class::Constants, SHT_PROGBITS, SHF_ALLOC),
             (Space::Global, Some(_)) => {
@@ -453,12 +458,13 @@ impl<'m> Writer<'m> {
                 (".nv.global", Class::Memory, SHT_NOBITS, SHF_ALLOC | SHF_WRITE)
             }
         };
-        let section = *homes.entry(name).or_insert_with(|| {
+        let section = self.homes.get(name).copied().unwrap_or_else(|| {
             let first_length = if variable.space == Space::Constant { USER } else { name.len() };
             let offset = self.section_names.add_over(name, first_length);
             self.names.add_over(name, first_length);
             let section = self.push_section(class, offset, kind.0, flags.0, 1);
             self.section_symbol(section, name);
+            self.homes.insert(name, section);
             section
         });
         let out = &mut self.sections[section];
@@ -521,14 +527,20 @@ impl<'m> Writer<'m> {
             self.symbols[symbol].other = 1;
             self.names.data.resize(self.names.data.len() + SHARED_SYMBOL + 1, 0);
         }
-        if !kernel.constant2.is_empty() {
+        let constant2 = kernel.constant2.as_ref().map(|constants| {
             let flags = (SHF_ALLOC | SHF_INFO_LINK).0;
-            let name = format!(".nv.constant2.{name}");
-            let section = self.section((Class::Constants, &name, SHT_PROGBITS.0), flags, 4);
-            self.sections[section].data = kernel.constant2.clone();
+            let full = format!(".nv.constant2.{name}");
+            let offset = self.section_names.add_over(&full, OPTIMIZER + name.len());
+            self.names.add_over(&full, OPTIMIZER + name.len());
+            let section = self.push_section(Class::Constants, offset, SHT_PROGBITS.0, flags, 4);
+            self.sections[section].data = constants.data.clone();
             self.sections[section].info = Ref::Section(text);
-            self.section_symbol(section, &name);
-        }
+            self.section_symbol(section, &full);
+            if !constants.function_addresses {
+                self.constant2_relocations(section, name);
+            }
+            section
+        });
         let mut inner = Vec::new();
         for function in &kernel.inner {
             let symbol = self.named_symbol(&function.name, function.linkage, STT_FUNC.0);
@@ -554,8 +566,28 @@ impl<'m> Writer<'m> {
         if has_relocations(kernel) {
             self.name_only(&format!(".rel.text.{name}"));
             self.name_only(&format!(".rela.text.{name}"));
+            self.relocation_section(&format!(".rela.text.{name}"), None, text);
         }
-        Ok(KernelSections { info, text, symbol, inner })
+        Ok(KernelSections { info, text, symbol, constant2, inner })
+    }
+
+    /// The (empty) relocation section of a constant bank 2.
+    fn constant2_relocations(&mut self, section: usize, kernel: &str) {
+        self.names.add(&format!(".rela.nv.constant.optimizer.{kernel}"));
+        let length = OPTIMIZER + 5 + kernel.len();
+        self.relocation_section(&format!(".rela.nv.constant2.{kernel}"), Some(length), section);
+    }
+
+    /// A section for the relocations of `target`; they are moved there at the end. The name is added to the section names
+    /// alone, over one of `first_length` bytes if given.
+    fn relocation_section(&mut self, name: &str, first_length: Option<usize>, target: usize) {
+        let name = self.section_names.add_over(name, first_length.unwrap_or(name.len()));
+        let flags = SHF_INFO_LINK.0;
+        let section = self.push_section(Class::Relocations, name, SHT_RELA.0, flags, 8);
+        let out = &mut self.sections[section];
+        out.link = Ref::Section(self.symtab);
+        out.info = Ref::Section(target);
+        out.entry_size = 24;
     }
 
     fn debug_frame(&mut self, kernels: &[KernelSections]) {
@@ -564,6 +596,7 @@ impl<'m> Writer<'m> {
             return;
         }
         self.section_symbol(section, ".debug_frame");
+        self.frame = Some(section);
         let mut functions = Vec::new();
         for (number, kernel) in self.kernels.iter().enumerate() {
             // The kernel's own code ends where the first inner function begins.
@@ -600,52 +633,52 @@ impl<'m> Writer<'m> {
             .collect();
     }
 
-    /// Names of relocation sections, then the call graph. Gives (name, relocated section) in file order.
-    fn relocation_names(&mut self, kernels: &[KernelSections]) -> Vec<(u32, usize)> {
-        let mut all = Vec::new();
-        for (k, kernel) in kernels.iter().zip(self.kernels.clone()) {
-            if has_relocations(kernel) {
-                let name = format!(".rela.text.{}", kernel.name);
-                all.push((self.section_names.add(&name), k.text));
-            }
-        }
-        let plain = |target: Option<usize>, sections: &[OutSection]| {
-            target.filter(|t| !sections[*t].relocs.is_empty())
-        };
-        if let Some(section) = plain(self.constant4, &self.sections) {
+    /// Relocation sections of everything but text, as far as there is something to relocate.
+    fn relocation_sections(&mut self, kernels: &[KernelSections]) {
+        if let Some(section) = self.constant4 {
             self.name_only(".rel.nv.constant.pic");
-            all.push((self.section_names.add_over(".rela.nv.constant4", PIC + 5), section));
             self.names.add(".rela.nv.constant.pic");
+            self.relocation_section(".rela.nv.constant4", Some(PIC + 5), section);
         }
-        let find = |class, name: &str, writer: &Self| {
-            let offset = writer.section_names.known.get(name)?;
-            writer.sections.iter().position(|s| s.class == class && s.name == *offset)
-        };
-        if let Some(section) = plain(find(Class::Constants, ".nv.constant3", self), &self.sections)
-        {
-            self.name_only(".rel.nv.constant.user");
-            all.push((self.section_names.add_over(".rela.nv.constant3", USER + 5), section));
-            self.names.add(".rela.nv.constant.user");
-        }
-        if let Some(section) = plain(find(Class::Data, ".nv.global.init", self), &self.sections) {
-            let generic = |space| {
-                let here =
-                    self.model.variables.iter().filter(move |v: &&Variable| v.space == space);
-                here.flat_map(|v| &v.relocations).all(|r| r.generic)
-            };
-            if !generic(Space::Global) {
-                self.name_only(".rel.nv.global.init");
+        for (home, first, renamed) in [
+            (".nv.constant3", ".nv.constant.user", ".nv.constant3"),
+            (".nv.global.init", ".nv.global.init", ".nv.global.init"),
+        ] {
+            let Some(section) = self.homes.get(home).copied() else { continue };
+            // An address without addend is tried without addends first; the last one in the file is made first.
+            let addends: Vec<i64> =
+                self.sections[section].relocs.iter().rev().map(|r| r.addend).collect();
+            let mut made = false;
+            for addend in addends {
+                if addend == 0 {
+                    self.name_only(&format!(".rel{first}"));
+                }
+                self.names.add(&format!(".rela{first}"));
+                if !made {
+                    made = true;
+                    let name = format!(".rela{renamed}");
+                    self.relocation_section(&name, Some(first.len() + 5), section);
+                }
             }
-            self.names.add(".rela.nv.global.init");
-            all.push((self.section_names.add(".rela.nv.global.init"), section));
         }
-        if let Some(section) =
-            find(Class::DebugFrame, ".debug_frame", self).filter(|_| !kernels.is_empty())
-        {
-            self.name_only(".rel.debug_frame");
-            self.names.add(".rela.debug_frame");
-            all.push((self.section_names.add(".rela.debug_frame"), section));
+        let mut frame = self.frame;
+        for (number, kernel) in kernels.iter().enumerate() {
+            if let Some(section) = kernel.constant2
+                && self.kernels[number].constant2.as_ref().is_some_and(|c| c.function_addresses)
+            {
+                let name = &self.kernels[number].name;
+                self.constant2_relocations(section, name);
+                self.name_only(&format!(".rel.nv.constant.optimizer.{name}"));
+            }
+            if let Some(section) = frame.take() {
+                self.name_only(".rel.debug_frame");
+                self.names.add(".rela.debug_frame");
+                self.relocation_section(".rela.debug_frame", None, section);
+            }
         }
+    }
+
+    fn call_graph(&mut self) {
         let kind = (Class::CallGraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH);
         let section = self.section(kind, 0, 4);
         self.sections[section].link = Ref::Section(self.symtab);
@@ -654,19 +687,17 @@ impl<'m> Writer<'m> {
         self.sections[section].data =
             [-1i32, -2, -3, -4].iter().flat_map(|n| [0, *n]).flat_map(i32::to_le_bytes).collect();
         self.name_only(".nv.prototype");
-        all
+        self.section_symbol(section, ".nv.callgraph");
     }
 
-    fn add_relocation_sections(&mut self, relocations: Vec<(u32, usize)>) {
-        for (name, target) in relocations {
-            let flags = SHF_INFO_LINK.0;
-            let section = self.push_section(Class::Relocations, name, SHT_RELA.0, flags, 8);
-            let relocs = std::mem::take(&mut self.sections[target].relocs);
-            let out = &mut self.sections[section];
-            out.link = Ref::Section(self.symtab);
-            out.info = Ref::Section(target);
-            out.entry_size = 24;
-            out.relocs = relocs;
+    /// Gives relocation sections the relocations of their targets.
+    fn move_relocations(&mut self) {
+        for section in 0..self.sections.len() {
+            if let (Class::Relocations, Ref::Section(target)) =
+                (self.sections[section].class, self.sections[section].info)
+            {
+                self.sections[section].relocs = std::mem::take(&mut self.sections[target].relocs);
+            }
         }
     }
 

@@ -108,12 +108,12 @@ pub fn kernel_attributes(
     let mut all = vec![Attribute::CudaApiVersion(u32::from(TOOLKIT))];
     for (ordinal, param) in kernel.params.iter().enumerate().rev() {
         all.push(if kernel.param_bytes > LARGEST_OLD_PARAMS {
-            let mut value = vec![0; 4];
-            for half in [ordinal as u32, param.offset, param.size] {
-                value.extend((half as u16).to_le_bytes());
+            Attribute::LargeParam {
+                index: 0,
+                ordinal: ordinal as u16,
+                offset: param.offset as u16,
+                size: param.size,
             }
-            value.extend([0, 0]);
-            Attribute::Raw { format: format::SIZED, code: 0x45, value }
         } else {
             Attribute::KernelParam(KernelParam {
                 index: 0,

@@ -49,6 +49,21 @@ pub fn corpus_ptx(folder: &str) -> PathBuf {
     oracle::workspace().join("tests/corpus").join(folder).join(format!("{folder}.ptx"))
 }
 
+/// The PTX of every corpus folder, by name.
+pub fn all_corpus_ptx() -> Vec<PathBuf> {
+    let corpus = oracle::workspace().join("tests/corpus");
+    let mut all: Vec<PathBuf> = std::fs::read_dir(corpus)
+        .expect("the corpus is part of the project")
+        .filter_map(|entry| {
+            let folder = entry.expect("a folder entry").path();
+            let ptx = folder.join(folder.file_name()?).with_extension("ptx");
+            ptx.is_file().then_some(ptx)
+        })
+        .collect();
+    all.sort();
+    all
+}
+
 /// ptxas's cubin of a PTX file, at -O`level` for sm_90a.
 pub fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
     let name = ptx.file_stem().unwrap().to_str().unwrap();
@@ -127,7 +142,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
     let keys: Vec<SymbolKey> = cubin.symbols.iter().map(|_| keys.insert(())).collect();
     let mut all = Vec::new();
     // Visible variables were first when constant bank 4 was numbered; the symbol table has the global ones last.
-    let global = |binding| binding == 1;
+    let seen = |binding| binding != 0;
     let is_variable = |i: &usize| {
         let s = &cubin.symbols[*i];
         s.kind == 1
@@ -135,7 +150,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
             && cubin.sections[usize::from(s.section)].name.starts_with(".nv.")
     };
     let mut order: Vec<usize> = (0..keys.len()).filter(is_variable).collect();
-    order.sort_by_key(|i| !global(cubin.symbols[*i].binding));
+    order.sort_by_key(|i| !seen(cubin.symbols[*i].binding));
     // Among global and weak ones the slots of bank 4 and the offsets in bank 3 tell the order.
     for i in order {
         let symbol = &cubin.symbols[i];
@@ -150,7 +165,6 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
                 offset: r.offset - symbol.value,
                 target: keys[r.symbol],
                 addend: r.addend.unwrap_or(0),
-                generic: true,
             })
             .collect();
         relocations.reverse();
@@ -278,7 +292,15 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         max_threads: function.max_threads,
         required_threads: function.required_threads,
         shared,
-        constant2: find(".nv.constant2").map(|s| s.data.to_vec()).unwrap_or_default(),
+        constant2: find(".nv.constant2").map(|s| Constant2 {
+            data: s.data.to_vec(),
+            // The late kind leaves a name behind that the early one does not.
+            function_addresses: {
+                let name = format!(".rel.nv.constant.optimizer.{}\0", function.name);
+                let names = cubin.section(".strtab").expect("every cubin has it").data;
+                names.windows(name.len()).any(|w| w == name.as_bytes())
+            },
+        }),
         divergent,
         exits,
         code_attributes,
