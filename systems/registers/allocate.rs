@@ -4,6 +4,7 @@
 //! gone, R1 is set up where it is used, and `Compiled` knows frame and spills.
 
 use super::assign::{self, Assignment, Input};
+use super::barriers::InForce;
 use super::checker::{self, Snapshot};
 use super::coalesce::Classes;
 use super::limits::Limits;
@@ -14,7 +15,7 @@ use crate::analysis::liveness::Liveness;
 use crate::function::{Compiled, FunctionInfo, Options};
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Loc, VRegId};
+use orias_components::{BlockId, Body, Loc, RegFile, VRegId};
 
 /// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few are needed.
 const MAX_ROUNDS: usize = 64;
@@ -70,9 +71,11 @@ pub fn allocate(
     local_bytes: u32,
 ) -> Result<Spills, AllocateError> {
     let mut spills = Spills::above(local_bytes);
+    let mut nested = true;
     for round in 0..MAX_ROUNDS {
         let liveness = Liveness::compute(body);
-        let ranges = Ranges::compute(body, &liveness);
+        let barriers = if nested { InForce::compute(body, &liveness) } else { InForce::default() };
+        let ranges = Ranges::compute(body, &liveness, &barriers);
         let depth = loop_depth(body);
         let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth);
         let input = Input { body, liveness: &liveness, ranges: &ranges, classes: &classes, limits };
@@ -80,6 +83,12 @@ pub fn allocate(
         if found.failed.is_empty() {
             store(body, &classes, &found);
             return Ok(spills);
+        }
+        if nested && found.failed.iter().any(|l| classes.class(*l).file == RegFile::B) {
+            // More barriers in force at once than there are. What threads read is enough then: regions beside each other
+            // share registers too, so threads on different paths do not see each other's.
+            nested = false;
+            continue;
         }
         let weights = Weights::new(&input, &spills, &depth);
         let mut victims = spill::choose(&input, &weights);

@@ -3,6 +3,7 @@
 pub mod allocate;
 pub mod assign;
 pub mod back_copy;
+pub mod barriers;
 pub mod checker;
 pub mod coalesce;
 pub mod frame;

@@ -4,6 +4,7 @@
 //! whose last reader is `i` leaves its register free for what `i` writes. A range is a list of segments with holes between
 //! them: ascending, disjoint, not adjacent (but uniform ranges may end with empty ones).
 
+use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, Liveness, kills};
 use orias_components::{Body, RegFile, RegUse, VRegId};
 
@@ -37,7 +38,8 @@ impl Ranges {
         self.block_start.partition_point(|start| *start <= point).saturating_sub(1)
     }
 
-    pub fn compute(body: &Body<'_>, liveness: &Liveness) -> Ranges {
+    /// The ranges; those of convergence barriers reach as far as `barriers` says.
+    pub fn compute(body: &Body<'_>, liveness: &Liveness, barriers: &InForce) -> Ranges {
         let mut block_start = Vec::with_capacity(body.layout().len());
         let mut points = 0;
         for &block in body.layout() {
@@ -48,7 +50,7 @@ impl Ranges {
         for (at, &block) in body.layout().iter().enumerate().rev() {
             let insts = &body.block(block).insts;
             let start = block_start[at];
-            for cell in liveness.live_out(block) {
+            for cell in liveness.live_out(block).chain(barriers.at_end(block)) {
                 walk.open(cell, start + 2 * insts.len() as u32);
             }
             for (i, &id) in insts.iter().enumerate().rev() {
@@ -63,7 +65,9 @@ impl Ranges {
                     }
                 });
             }
-            walk.close_block(start, |cell| liveness.is_live_in(block, cell));
+            walk.close_block(start, |cell| {
+                liveness.is_live_in(block, cell) || barriers.at_start(block, cell)
+            });
         }
         let mut ranges = walk.finish(points, block_start);
         ranges.widen_uniform(body, liveness);
