@@ -97,6 +97,6 @@ pub struct Loc {
     pub file: u32,
     pub line: u32,
     pub column: u32,
-    /// Line in the PTX text itself, for messages; 0 is none.
-    pub ptx_line: u32,
+    /// 1 + the index of the PTX instruction in its function, for messages; 0 is none.
+    pub ptx_inst: u32,
 }

@@ -1,10 +1,18 @@
 //! From PTX text to a cubin: the whole way, in memory.
 
-use orias_systems::PhaseStat;
+use orias_components::Loc;
+use orias_systems::pipeline::PHASES;
+use orias_systems::{Compiled, Options, PhaseStat, PipelineError, Worker};
 use orias_targets::Target;
+use rayon::prelude::*;
 
-use crate::ptx;
+use crate::assemble;
+use crate::elf;
+use crate::elf::model::Tool;
+use crate::lower::{self, LowerOptions, Module};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
+use crate::ptx::program::{FuncId, Program};
+use crate::ptx::{self, types::Span};
 
 /// How to compile; the default is what ptxas does without options, for the PTX's own target.
 #[derive(Clone, Debug)]
@@ -79,20 +87,172 @@ pub struct Output {
     pub dump: String,
 }
 
-/// Compiles PTX text to a cubin. `name` is what messages call the file.
+/// Compiles PTX text to a cubin.
 ///
 /// # Errors
 /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said so.
-pub fn compile_source(
-    _name: &str,
-    source: &str,
-    options: &CompileOptions,
-) -> Result<Output, Diagnostics> {
+pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
     let program = ptx::load(source)?;
-    let name = options.target.as_deref().unwrap_or(program.target);
-    if orias_targets::target(name).is_none() {
-        let message = format!("Value '{name}' is not defined for option 'gpu-name'");
-        return Err(Diagnostic::global(message).into());
+    let target = find_target(&program, options)?;
+    let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
+    let module = lower::module(&program, &lower)?;
+    let compiled = compile_functions(&program, &module, options)?;
+    let mut stats = Vec::new();
+    let mut dump = String::new();
+    let mut functions = Vec::new();
+    for (func, one) in &compiled {
+        add_stats(&mut stats, &one.stats);
+        dump.push_str(&one.dump);
+        functions.push(report(&module, *func, one));
     }
-    Err(Diagnostic::global("Code generation is not connected yet").into())
+    let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
+    let tool = tool(options, target);
+    let model = assemble::cubin(&program, &module, compiled, tool);
+    let cubin =
+        elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
+    Ok(Output {
+        cubin,
+        target,
+        functions,
+        warnings: Diagnostics::default(),
+        global_bytes,
+        stats,
+        dump,
+    })
+}
+
+fn find_target(
+    program: &Program<'_>,
+    options: &CompileOptions,
+) -> Result<&'static Target, Diagnostics> {
+    let name = options.target.as_deref().unwrap_or(program.target);
+    orias_targets::target(name).ok_or_else(|| {
+        // The words that clients look for (FACTS: XLA).
+        Diagnostic::global(format!("Value '{name}' is not defined for option 'gpu-name'")).into()
+    })
+}
+
+/// Every kernel of the module, in source order.
+fn compile_functions(
+    program: &Program<'_>,
+    module: &Module,
+    options: &CompileOptions,
+) -> Result<Vec<(FuncId, Compiled)>, Diagnostics> {
+    let kernels: Vec<FuncId> = (0..program.functions.len() as u32)
+        .map(FuncId)
+        .filter(|f| {
+            let function = &program.functions[f.0 as usize];
+            function.entry && function.defined
+        })
+        .collect();
+    let pipeline = Options {
+        target: module.options.target,
+        opt_level: options.opt_level,
+        verify_each: options.verify_each,
+        dump_ir: options.dump_ir.clone(),
+        disabled: options.disabled.clone(),
+        phase_limit: options.phase_limit,
+        statistics: options.statistics,
+        knobs: options.knobs.clone(),
+    };
+    let worker = || {
+        Worker::new(pipeline.clone())
+            .map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))
+    };
+    let one = |worker: &mut Result<Worker, Diagnostics>, func: &FuncId| match worker {
+        Ok(worker) => compile_function(program, module, *func, options, worker),
+        Err(error) => Err(error.clone()),
+    };
+    let done: Vec<Result<(FuncId, Compiled), Diagnostics>> =
+        if kernels.len() < 2 || options.threads == 1 {
+            let mut worker = worker();
+            kernels.iter().map(|func| one(&mut worker, func)).collect()
+        } else {
+            kernels.par_iter().map_init(worker, one).collect()
+        };
+    let (mut compiled, mut errors) = (Vec::with_capacity(done.len()), Diagnostics::default());
+    for result in done {
+        match result {
+            Ok(one) => compiled.push(one),
+            Err(error) => errors.extend(error),
+        }
+    }
+    if errors.has_errors() { Err(errors) } else { Ok(compiled) }
+}
+
+fn compile_function(
+    program: &Program<'_>,
+    module: &Module,
+    func: FuncId,
+    options: &CompileOptions,
+    worker: &mut Worker,
+) -> Result<(FuncId, Compiled), Diagnostics> {
+    worker.reset();
+    lower::function(program, module, func, worker.world())?;
+    if let Some(most) = options.max_registers {
+        let mut info = worker.world().resource_mut::<orias_systems::FunctionInfo>();
+        info.max_registers = Some(info.max_registers.map_or(most, |own| own.min(most)));
+    }
+    match worker.run() {
+        Ok(compiled) => Ok((func, compiled)),
+        Err(error) => Err(from_pipeline(error, program, func)),
+    }
+}
+
+/// A phase's complaints, at the PTX instruction that each comes from or else at the function.
+fn from_pipeline(error: PipelineError, program: &Program<'_>, func: FuncId) -> Diagnostics {
+    let function = &program.functions[func.0 as usize];
+    let place = |loc: Loc| -> Span {
+        let index = (loc.ptx_inst as usize).checked_sub(1);
+        index.and_then(|i| function.code.get(i)).map_or(function.span, |inst| inst.span)
+    };
+    let mut all = Diagnostics::default();
+    match error {
+        PipelineError::Phase { phase, errors, .. } => {
+            for error in errors {
+                let message = format!("{} (phase {phase})", error.message);
+                all.error(place(error.loc), message);
+            }
+        }
+        other => all.error(function.span, other.to_string()),
+    }
+    all
+}
+
+fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
+    sum.resize(PHASES.len().max(sum.len()), PhaseStat::default());
+    for (sum, one) in sum.iter_mut().zip(one) {
+        sum.nanoseconds += one.nanoseconds;
+        sum.insts_before += one.insts_before;
+        sum.insts_after += one.insts_after;
+        sum.rewrites += one.rewrites;
+    }
+}
+
+fn report(module: &Module, func: FuncId, compiled: &Compiled) -> FunctionReport {
+    let layout = &module.layouts[func.0 as usize];
+    FunctionReport {
+        name: compiled.name.clone(),
+        entry: compiled.entry,
+        registers: compiled.registers,
+        barriers: compiled.barriers,
+        shared_bytes: layout.shared_bytes as u32,
+        frame_bytes: compiled.frame_bytes,
+        spill_store_bytes: compiled.spill_store_bytes,
+        spill_load_bytes: compiled.spill_load_bytes,
+        constant_bytes: [
+            module.options.target.const_params + layout.param_bytes,
+            module.constants.len() as u32,
+        ],
+    }
+}
+
+/// What `.note.nv.tkinfo` says of us.
+fn tool(options: &CompileOptions, target: &Target) -> Tool {
+    Tool {
+        name: "orias".to_string(),
+        version: concat!("orias ", env!("CARGO_PKG_VERSION")).to_string(),
+        branch: String::new(),
+        arguments: format!("-O {} -arch {} ", options.opt_level, target.name),
+    }
 }

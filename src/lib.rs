@@ -1,5 +1,6 @@
 //! orias: PTX in, cubin out; and the means to see and check everything on the way.
 
+pub mod assemble;
 pub mod cli;
 pub mod driver;
 pub mod elf;

@@ -182,8 +182,8 @@ impl Function {
                 }
                 *part = c.u32()?;
             }
-            let [file, line, column, ptx_line] = parts;
-            loc = Loc { file, line, column, ptx_line };
+            let [file, line, column, ptx_inst] = parts;
+            loc = Loc { file, line, column, ptx_inst };
         }
         Ok((Inst { op, defs, control, guard, mods, operands }, loc))
     }

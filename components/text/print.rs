@@ -37,8 +37,8 @@ pub fn print(body: &Body<'_>, style: &Style) -> String {
             }
             let _ = write!(out, "{inst}");
             if style.locs && loc != Loc::default() {
-                let Loc { file, line, column, ptx_line } = loc;
-                let _ = write!(out, " !loc {file}:{line}:{column}:{ptx_line}");
+                let Loc { file, line, column, ptx_inst } = loc;
+                let _ = write!(out, " !loc {file}:{line}:{column}:{ptx_inst}");
             }
             out.push('\n');
         }

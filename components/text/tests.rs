@@ -122,7 +122,7 @@ fn random_body(random: &mut Random, body: &mut Body<'_>) {
     body.set_layout([6, 2, 0, 4].map(BlockId).to_vec());
     for (i, op) in Opcode::LIST.iter().enumerate() {
         let inst = random.inst(*op);
-        let loc = Loc { file: i as u32 % 3, line: 7, column: 1, ptx_line: i as u32 };
+        let loc = Loc { file: i as u32 % 3, line: 7, column: 1, ptx_inst: i as u32 };
         body.push(BlockId((i as u32 % 4) * 2), inst, loc);
     }
 }

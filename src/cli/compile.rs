@@ -152,7 +152,7 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     };
     let (name, source) = read(input)?;
     let started = Instant::now();
-    let output = driver::compile_source(&name, &source, &options)
+    let output = driver::compile_source(&source, &options)
         .map_err(|errors| errors.render(&name, &source))?;
     let elapsed = started.elapsed();
     if !output.warnings.is_empty() && !(warnings.hidden && !warnings.fatal) {

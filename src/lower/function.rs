@@ -73,7 +73,7 @@ pub fn function(
     for (at, inst) in function.code.iter().enumerate() {
         open_labels(&mut cx, at);
         let (file, line, column) = inst.loc;
-        let loc = Loc { file, line, column, ptx_line: 0 };
+        let loc = Loc { file, line, column, ptx_inst: at as u32 + 1 };
         let guard = match inst.guard {
             Some((p, negated)) => Guard { reg: cx.regs[p.0 as usize][0], negated },
             None => Guard::ALWAYS,

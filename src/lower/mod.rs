@@ -19,5 +19,6 @@ mod source;
 
 pub use function::function;
 pub use layout::{
-    AddressSlot, FunctionLayout, GlobalData, LowerOptions, Module, ParamLayout, SharedSlot, module,
+    AddressSlot, FunctionLayout, GlobalData, LowerOptions, Module, ParamLayout, SHARED_RESERVED,
+    SharedSlot, module,
 };

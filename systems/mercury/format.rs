@@ -1,11 +1,14 @@
 //! `FormatCodeList`: the function's bytes, and what the object file says about places in them.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Inst, Loc, Mod, Opcode, Operand};
+use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile};
 
 use super::convert::{Code, WORD};
 use super::encode::Words;
 use crate::function::{Compiled, TextReloc};
+
+/// The stack pointer.
+const STACK: Reg = Reg::phys(RegFile::R, 1);
 
 pub fn format_code_list(world: &mut World) {
     let Some(code) = world.remove_resource::<Code>() else { return };
@@ -13,6 +16,7 @@ pub fn format_code_list(world: &mut World) {
     let mut compiled = world.remove_resource::<Compiled>().unwrap_or_default();
     compiled.text = words.0.iter().flat_map(|word| word.to_le_bytes()).collect();
     let body = Body::new(world);
+    compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
     for (at, id) in code.0.iter().enumerate() {
         let offset = (at as u64 * WORD) as u32;
@@ -26,6 +30,7 @@ pub fn format_code_list(world: &mut World) {
         if inst.op == Opcode::EXIT {
             compiled.exits.push(offset);
         }
+        compiled.divergent |= inst.op == Opcode::BSSY;
         if is_warp_operation(inst) {
             compiled.warp_ops.push(offset);
         }
@@ -36,6 +41,21 @@ pub fn format_code_list(world: &mut World) {
         }
     }
     world.insert_resource(compiled);
+}
+
+/// Where the entry block has made the frame, or its end.
+fn prologue_end(body: &Body<'_>) -> u32 {
+    let Some(entry) = body.layout().first() else { return 0 };
+    let insts = &body.block(*entry).insts;
+    let makes_frame = |id: &InstId| {
+        let (mut reads, mut writes) = (false, false);
+        let inst = body.inst(*id);
+        inst.for_each_def(|r| writes |= r.reg == STACK);
+        inst.for_each_use(|r| reads |= r.reg == STACK);
+        reads && writes
+    };
+    let length = insts.iter().position(makes_frame).map_or(insts.len(), |at| at + 1);
+    (length as u64 * WORD) as u32
 }
 
 /// What `EIATTR_COOP_GROUP_INSTR_OFFSETS` lists (observed: ptxas 13.0.88).

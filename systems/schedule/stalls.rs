@@ -181,7 +181,7 @@ fn least_stall(before: &Inst, next: &Inst) -> i32 {
 
 /// The time at which everything that `inst` touches is ready.
 fn ready(inst: &Inst, class: Class, issued: &[Issued]) -> i32 {
-    let mut ready = i32::MIN;
+    let mut ready = -LONGEST;
     let mut need = |cell: Cell, cycles: fn(Class, RegFile, Class) -> u8, class: Class| {
         for (c, producer, when) in issued {
             if *c == cell {
