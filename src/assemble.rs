@@ -74,7 +74,7 @@ fn kernel(compiled: Compiled, layout: &FunctionLayout, linkage: Linkage) -> Kern
         max_threads: layout.max_threads,
         required_threads: layout.required_threads,
         shared,
-        constant2: Vec::new(),
+        constant2: None,
         divergent: compiled.divergent,
         unwind: Unwind::kernel(compiled.prologue_end, compiled.frame_bytes, last_exit),
         exits: compiled.exits,
@@ -114,7 +114,7 @@ fn relocation(module: &Module, reloc: &InitReloc) -> Option<DataReloc> {
         SymbolRef::Var(VarId(var)) => module.vars[var as usize]?,
         SymbolRef::Func(func) => module.functions[func.0 as usize],
     };
-    Some(DataReloc { offset: reloc.offset, target, addend: reloc.addend, generic: reloc.generic })
+    Some(DataReloc { offset: reloc.offset, target, addend: reloc.addend })
 }
 
 fn linkage(linkage: types::Linkage) -> Linkage {
