@@ -45,9 +45,15 @@ fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
     }
 }
 
-/// A constant register has no cells to count: RZ is RZ, whoever reads how much of it.
+/// A constant register has no cells to count: RZ is RZ, whoever reads how much of it. And a negative immediate is the same
+/// 32 bits with and without its sign extended.
 fn canonical(mut inst: Inst) -> Inst {
     for operand in &mut inst.operands {
+        if let Operand::Imm(bits) = operand
+            && *bits >> 31 == u64::MAX >> 31
+        {
+            *bits &= u64::from(u32::MAX);
+        }
         operand.map_regs(|r| if r.reg.is_zero() { RegUse { cell: 0, count: 1, ..r } } else { r });
     }
     inst

@@ -5,7 +5,7 @@
 //! values come late and find no aligned group, placing wide values first does better: the better of both wins.
 
 use super::coalesce::Classes;
-use super::limits::{Limits, STACK_POINTER};
+use super::limits::{FIRST_UNIFORM, Limits, STACK_POINTER};
 use super::occupancy::{Mask, Occupancy};
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
@@ -108,6 +108,11 @@ impl<const N: usize> File<N> {
         let mut usable = Mask::below(input.limits.count(file));
         if file == RegFile::R {
             usable = usable.without(Mask::one(STACK_POINTER));
+        }
+        if file == RegFile::UR {
+            for reserved in 0..FIRST_UNIFORM {
+                usable = usable.without(Mask::one(reserved));
+            }
         }
         let mut occupancy = Occupancy::new(input.ranges.points.max(1));
         // Registers that instructions name directly.
