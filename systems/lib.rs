@@ -1,12 +1,15 @@
 //! The pipeline of 159 phases over the Ori IR.
 
 pub mod analysis;
+pub mod emit;
 pub mod function;
+pub mod legalize;
 pub mod manager;
 pub mod mercury;
 pub mod pipeline;
 pub mod registers;
 pub mod schedule;
+pub mod setup;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};

@@ -12,6 +12,8 @@
 //! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
 
 use crate::analysis::cfg;
+use crate::legalize::operands;
+use crate::setup::macros;
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;
 use std::fmt;
@@ -253,7 +255,7 @@ pub static PHASES: [Phase; 159] = [
     phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, PLANNED),
     phase(7, "AdvancedPhaseAfterConvUnSup", Setup, Gate, Unstated, marker("marks the end of the first legalization: no phase asks for it")),
     phase(8, "UpdateAfterConvertUnsupportedOps", Setup, Update, Unstated, marker(EDITS_ARE_WHOLE)),
-    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, PLANNED),
+    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, needed(macros::create_macro_insts)),
     phase(10, "ReportInitialRepresentation", Setup, Report, Unstated, marker(DUMPED)),
     phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, PLANNED),
     phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, PLANNED),
@@ -301,7 +303,7 @@ pub static PHASES: [Phase; 159] = [
     phase(52, "AdvancedPhaseAfterMidExpansion", Mid, Gate, Unstated, marker("marks the end of mid expansion: no phase asks for it")),
     phase(53, "GeneralOptimizeMid2", Mid, Optimization, Unstated, PLANNED),
     phase(54, "AdvancedPhaseEarlyEnforceArgs", Mid, Gate, Unstated, marker("marks the place: its worker is phase 55")),
-    phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, PLANNED),
+    phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, always(operands::enforce_argument_restrictions)),
     phase(56, "GvnCse", Mid, Optimization, Above(1), PLANNED),
     phase(57, "OriCommoning", Mid, Optimization, Unstated, PLANNED),
     phase(58, "OriReassociateAndCommon", Mid, Optimization, Unstated, PLANNED),
@@ -351,14 +353,14 @@ pub static PHASES: [Phase; 159] = [
     phase(100, "OriPropagateGmma", Legal, Optimization, Unstated, PLANNED),
     phase(101, "InsertPseudoUseDefForConvUR", Legal, Lowering, Unstated, PLANNED),
     phase(102, "FixupGmmaSequence", Legal, Lowering, Unstated, PLANNED),
-    phase(103, "LateEnforceArgumentRestrictions", Legal, Lowering, Unstated, PLANNED),
+    phase(103, "LateEnforceArgumentRestrictions", Legal, Lowering, Unstated, needed(operands::enforce_argument_restrictions)),
     phase(104, "OriHoistInvariantsLate3", Legal, Optimization, Above(1), PLANNED),
     phase(105, "AdvancedPhaseSetRegAttr", Legal, Gate, Unstated, marker("marks the place: its worker is phase 106")),
     phase(106, "OriSetRegisterAttr", Legal, Analysis, Unstated, PLANNED),
     phase(107, "OriCalcDependantTex", Legal, Analysis, Unstated, PLANNED),
     phase(108, "AdvancedPhaseAfterSetRegAttr", Legal, Gate, Unstated, marker("a hook for targets that change register attributes: none does")),
     phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, PLANNED),
-    phase(110, "FinalInspectionPass", Legal, Validation, Unstated, PLANNED),
+    phase(110, "FinalInspectionPass", Legal, Validation, Unstated, needed(operands::final_inspection)),
     phase(111, "SetAfterLegalization", Legal, Cleanup, Above(1), marker("sets a flag that no phase reads")),
     phase(112, "ReportBeforeScheduling", Legal, Report, Unstated, marker(DUMPED)),
     // 6-scheduling-and-regalloc

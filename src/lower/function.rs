@@ -1,15 +1,15 @@
 //! One function: blocks, registers, the entry prologue, and each PTX instruction through [`super::select`].
 
-use super::emit::{Emit, imm, r, wide};
 use super::layout::{Module, SHARED_RESERVED};
 use super::select;
-use super::source::{Cx, STACK, cells_of};
+use super::source::{Cx, STACK, cells_of, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Instruction, Program};
 use crate::ptx::types::Type;
 use bevy_ecs::world::World;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
+use orias_systems::emit::{Emit, imm, r, wide};
 
 /// Fills `world` with a function's body and its [`FunctionInfo`].
 ///
@@ -50,6 +50,7 @@ pub fn function(
         layout,
         e,
         regs,
+        read: registers_read(function),
         labels,
         desc: None,
         shared_base: None,
@@ -88,7 +89,11 @@ pub fn function(
         return Err(errors);
     }
     cx.e.start(Loc::default(), Guard::ALWAYS);
-    cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
+    // A body that ends without a return ends there.
+    let last_branch_is_taken = function.code.last().is_some_and(|i| i.guard.is_none());
+    if !(cx.e.in_empty_tail() && last_branch_is_taken) {
+        cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
+    }
     prologue(&mut cx, entry);
     let info = FunctionInfo {
         name: function.name.to_string(),

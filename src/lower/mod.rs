@@ -11,7 +11,6 @@
 //! - An immediate stands in any slot; the legalization phases move to registers what the target's rows do not take.
 //! - Every instruction keeps the `.loc` of its PTX instruction.
 
-mod emit;
 mod function;
 mod layout;
 mod select;

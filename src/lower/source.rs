@@ -1,12 +1,12 @@
 //! PTX operands as Ori operands: registers, immediates by halves, addresses of variables, special registers.
 
-use super::emit::{Address, Emit, cell, imm, r, wide};
 use super::layout::{FunctionLayout, Module, SHARED_RESERVED};
 use crate::ptx::program::{
     AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, Special, VarId,
 };
 use crate::ptx::types::{Space, Type, TypeKind};
 use orias_components::{BlockId, ConstRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
+use orias_systems::emit::{Address, Emit, cell, imm, r, wide};
 
 /// Why an instruction cannot be lowered; the caller adds instruction and place.
 pub type Sel<T = ()> = Result<T, String>;
@@ -52,6 +52,8 @@ pub struct Cx<'a, 'w> {
     pub e: Emit<'w>,
     /// By [`RegId`]: the virtual register of each element (one, or two or four of a vector register).
     pub regs: Vec<[Reg; 4]>,
+    /// By [`RegId`]: some instruction reads it.
+    pub read: Vec<bool>,
     /// By label index.
     pub labels: Vec<BlockId>,
     /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when something uses it.
@@ -80,6 +82,15 @@ impl<'a, 'w> Cx<'a, 'w> {
         }
     }
 
+    /// Whether nothing reads the destination register: an atomic is then a reduction.
+    pub fn is_unread(&self, op: &Ptx) -> bool {
+        match op {
+            Ptx::Reg(id) => !self.read[id.0 as usize],
+            Ptx::Sink => true,
+            _ => false,
+        }
+    }
+
     /// Cells of the destination register: 1, 2 or 4; the zero register takes what is asked.
     pub fn dst_cells(&self, op: &Ptx) -> u8 {
         match op {
@@ -102,7 +113,7 @@ impl<'a, 'w> Cx<'a, 'w> {
     pub fn pred(&self, op: &Ptx) -> Sel<Operand> {
         match op {
             Ptx::Reg(id) => Ok(r(self.regs[id.0 as usize][0])),
-            Ptx::NotReg(id) => Ok(super::emit::not(r(self.regs[id.0 as usize][0]))),
+            Ptx::NotReg(id) => Ok(orias_systems::emit::not(r(self.regs[id.0 as usize][0]))),
             Ptx::Int(0) => Ok(Operand::NOT_PT),
             Ptx::Int(_) => Ok(Operand::PT),
             _ => Err("operand is not a predicate".into()),
@@ -546,4 +557,31 @@ pub fn operand<'i>(inst: &'i Instruction<'_>, i: usize) -> Sel<&'i Ptx> {
 /// The nth type word of an instruction.
 pub fn type_at(inst: &Instruction<'_>, i: usize) -> Sel<Type> {
     inst.types.get(i).copied().ok_or_else(|| "a type is missing".into())
+}
+
+/// Which registers of a function some instruction reads: every mention counts but the plain destination of an atomic.
+pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
+    fn mark(op: &Ptx, read: &mut [bool]) {
+        match op {
+            Ptx::Reg(id) | Ptx::NotReg(id) | Ptx::Element(id, _) => read[id.0 as usize] = true,
+            Ptx::Address { base: AddressBase::Reg(id), .. } => read[id.0 as usize] = true,
+            Ptx::Vector(list) | Ptx::AddressList(list) | Ptx::List(list) => {
+                list.iter().for_each(|op| mark(op, read));
+            }
+            Ptx::Pair(a, b) => {
+                mark(a, read);
+                mark(b, read);
+            }
+            _ => {}
+        }
+    }
+    let mut read = vec![false; function.regs.len()];
+    for inst in &function.code {
+        let skip = usize::from(inst.opcode == "atom");
+        inst.operands.iter().skip(skip).for_each(|op| mark(op, &mut read));
+        if let Some((id, _)) = inst.guard {
+            read[id.0 as usize] = true;
+        }
+    }
+    read
 }

@@ -1,11 +1,11 @@
 //! Atomics, reductions and fences.
 
 use super::memory::{scope, space};
-use crate::lower::emit::{Address, Emit, cell, not, r, wide};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Space, Type, TypeKind};
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
+use orias_systems::emit::{Address, Emit, cell, not, r, wide};
 
 /// The operation of an atomic.
 fn operation(inst: &Instruction<'_>) -> Sel<&'static str> {
@@ -41,7 +41,8 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         return Err("atomics of this type".into());
     }
     let first = if red { 0 } else { 1 };
-    let d = if red { Reg::RZ } else { cx.dst(operand(inst, 0)?)? };
+    let unread = red || cx.is_unread(operand(inst, 0)?);
+    let d = if unread { Reg::RZ } else { cx.dst(operand(inst, 0)?)? };
     let address_op = operand(inst, first)?;
     let space = space(inst);
     let mut values = Vec::new();

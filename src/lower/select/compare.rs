@@ -1,10 +1,10 @@
 //! `setp`, `set` and `testp`.
 
-use crate::lower::emit::{cell, imm, not, r};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Type, TypeKind};
 use orias_components::{Mod, Opcode, Operand};
+use orias_systems::emit::{cell, imm, not, r};
 
 /// The comparison word of an instruction.
 fn comparison(inst: &Instruction<'_>, float: bool) -> Sel<Mod> {

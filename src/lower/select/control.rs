@@ -1,10 +1,10 @@
 //! Branches and exits.
 
-use crate::lower::emit::{imm, r};
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand};
+use orias_systems::emit::{imm, r};
 
 pub fn bra<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let Ptx::Label(label) = operand(inst, 0)? else {
@@ -12,7 +12,7 @@ pub fn bra<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     let target = cx.labels[label.0 as usize];
     cx.e.put(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(target)]);
-    cx.e.open_new();
+    cx.e.open_after_branch();
     Ok(())
 }
 
@@ -50,7 +50,7 @@ pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         }
         Ok(())
     })?;
-    cx.e.open_new();
+    cx.e.open_after_branch();
     Ok(())
 }
 
@@ -60,7 +60,7 @@ pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         return Err("return from a device function".into());
     }
     cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
-    cx.e.open_new();
+    cx.e.open_after_branch();
     Ok(())
 }
 

@@ -2,11 +2,11 @@
 
 use super::float::rounding;
 use super::moves::{move_to, select_word};
-use crate::lower::emit::{cell, fneg, imm, r, wide};
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Type, TypeKind};
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::emit::{cell, fneg, imm, r, wide};
 
 pub fn cvt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("pack") || inst.operands.len() > 2 {
@@ -402,7 +402,7 @@ fn to_tf32<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let a = cx.in_reg(a);
     let p = cx.e.temp_pred();
     let and = (Mod::AND, Operand::PT);
-    cx.e.fsetp(r(p), Mod::GEU, false, [crate::lower::emit::fabs(a), imm(0x7f80_0000)], and);
+    cx.e.fsetp(r(p), Mod::GEU, false, [orias_systems::emit::fabs(a), imm(0x7f80_0000)], and);
     let (up, chosen) = (cx.e.temp(1), cx.e.temp(1));
     cx.e.iadd3(r(up), a, imm(0x1000), Operand::RZ);
     cx.e.sel(r(chosen), a, r(up), r(p));

@@ -3,11 +3,11 @@
 //! The approximate functions scale their argument around the special function unit, which flushes subnormal numbers, exactly as
 //! ptxas does (observed: ptxas 13.0.88, sm_90a); with `.ftz` they are the bare unit.
 
-use crate::lower::emit::{cell, fabs, fimm, fneg, imm, not, r, wide};
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFlags, RegUse};
+use orias_systems::emit::{cell, fabs, fimm, fneg, imm, not, r, wide};
 
 /// The smallest normal number.
 const LEAST: f32 = f32::MIN_POSITIVE;

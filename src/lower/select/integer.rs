@@ -1,10 +1,10 @@
 //! Integer arithmetic of 16, 32 and 64 bits.
 
-use crate::lower::emit::{cell, imm, neg as negated, not, r, wide};
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::emit::{cell, imm, neg as negated, not, r, wide};
 
 fn packed(ty: Type) -> bool {
     matches!(ty, Type::U16x2 | Type::S16x2)
@@ -192,7 +192,7 @@ pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if ty.bytes() == 8 {
         let a = cx.halves(operand(inst, 1)?, ty)?;
         let b = cx.halves(operand(inst, 2)?, ty)?;
-        super::wide::mul_lo(cx, d, a, b, None);
+        cx.e.mul64(d, a, b, [Operand::RZ; 2]);
         return Ok(());
     }
     let a = cx.src(operand(inst, 1)?, ty)?;
@@ -307,7 +307,7 @@ pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         let a = cx.halves(operand(inst, 1)?, ty)?;
         let b = cx.halves(operand(inst, 2)?, ty)?;
         let c = cx.halves(operand(inst, 3)?, ty)?;
-        super::wide::mul_lo(cx, d, a, b, Some(c));
+        cx.e.mul64(d, a, b, c);
         return Ok(());
     }
     let a = cx.src(operand(inst, 1)?, ty)?;
@@ -336,7 +336,7 @@ fn mad_carry<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, takes: bool) -> Se
             super::wide::mul_hi(cx, a, b, ty.is_signed())
         } else {
             let t = cx.e.temp(2);
-            super::wide::mul_lo(cx, t, a, b, None);
+            cx.e.mul64(t, a, b, [Operand::RZ; 2]);
             t
         }
     } else {
@@ -425,7 +425,7 @@ pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     if ty.bytes() == 8 {
         let a = cx.halves(operand(inst, 1)?, ty)?;
-        let value = super::wide::abs(cx, a).0;
+        let value = cx.e.abs64(a).0;
         cx.built(d, value);
         return Ok(());
     }

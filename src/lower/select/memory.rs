@@ -1,11 +1,11 @@
 //! Loads and stores of every space, scalars and vectors.
 
 use super::moves::{extract, pack_words};
-use crate::lower::emit::{Address, cell, imm, r, wide};
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::emit::{Address, cell, imm, r, wide};
 
 /// The state space word of an instruction.
 pub fn space(inst: &Instruction<'_>) -> Space {

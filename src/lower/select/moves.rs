@@ -1,10 +1,10 @@
 //! `mov` in all its forms, address conversion, selection.
 
-use crate::lower::emit::{cell, imm, r, wide};
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::emit::{cell, imm, r, wide};
 
 pub fn mov<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
@@ -256,9 +256,9 @@ pub fn select_word(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, p: O
     match (a, b) {
         (Operand::Imm(0), _) => cx.e.sel(d, Operand::RZ, b, p),
         (Operand::Imm(_), Operand::Imm(0)) => {
-            cx.e.sel(d, Operand::RZ, a, crate::lower::emit::not(p));
+            cx.e.sel(d, Operand::RZ, a, orias_systems::emit::not(p));
         }
-        (Operand::Imm(_), Operand::Reg(_)) => cx.e.sel(d, b, a, crate::lower::emit::not(p)),
+        (Operand::Imm(_), Operand::Reg(_)) => cx.e.sel(d, b, a, orias_systems::emit::not(p)),
         _ => cx.e.sel(d, a, b, p),
     }
 }

@@ -3,11 +3,11 @@
 //! A `.sync` instruction first converges the threads of its mask. With the whole warp that is `WARPSYNC.ALL`; with another mask, all
 //! threads that happen to run together take part and each takes from the result what belongs to its own mask.
 
-use crate::lower::emit::{imm, not, r};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile};
+use orias_systems::emit::{imm, not, r};
 
 /// Converges the threads of a member mask; None when it is the whole warp.
 fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {

@@ -1,10 +1,11 @@
-//! The builder that every lowered instruction goes through: it fills default slots, applies the PTX guard, keeps the place.
+//! The builder that lowering and the phases that expand instructions go through: it fills default slots, applies a guard, keeps
+//! the place.
 //!
-//! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else in lowering.
+//! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else.
 
 use orias_components::{
-    BlockId, Body, Guard, Inst, Layout, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile,
-    RegFlags, RegUse,
+    BlockId, Body, Guard, Inst, InstId, Layout, Loc, MemRef, Mod, Opcode, Operand, Props, Reg,
+    RegFile, RegFlags, RegUse,
 };
 
 /// A memory address: 64-bit for global and generic, 32-bit for shared and local.
@@ -16,6 +17,7 @@ pub struct Address {
 }
 
 impl Address {
+    /// As the memory slot of an instruction.
     pub fn operand(self) -> Operand {
         let sel = if self.base.count == 2 { Mod::_64 } else { Mod::NONE };
         Operand::Mem(MemRef { base: self.base, uniform: self.uniform, offset: self.offset, sel })
@@ -30,6 +32,11 @@ pub fn r(reg: Reg) -> Operand {
 /// One cell of a wide register; the zero register has but one.
 pub fn cell(reg: Reg, cell: u8) -> Operand {
     Operand::Reg(RegUse::at(reg, if reg.is_zero() { 0 } else { cell }, 1))
+}
+
+/// Both words of a register pair.
+pub fn halves(reg: Reg) -> [Operand; 2] {
+    [cell(reg, 0), cell(reg, 1)]
 }
 
 /// A register of `count` cells.
@@ -93,12 +100,15 @@ pub fn not(op: Operand) -> Operand {
     }
 }
 
+/// Appends instructions to a body, block after block.
 pub struct Emit<'w> {
     pub body: Body<'w>,
     pub block: BlockId,
     order: Vec<BlockId>,
+    /// The current block was opened by [`Self::open_after_branch`].
+    nameless: bool,
     pub loc: Loc,
-    /// The PTX guard of the instruction being lowered.
+    /// The guard of the instruction that is lowered or expanded.
     pub guard: Guard,
     /// Registers from this id on are temporaries of the instruction being lowered: nothing reads them when the guard is false, so
     /// what writes only them runs unguarded (a guarded definition would keep the register live before it).
@@ -112,13 +122,38 @@ impl<'w> Emit<'w> {
             body,
             block,
             order: vec![block],
+            nameless: false,
             loc: Loc::default(),
             guard: Guard::ALWAYS,
             first_temp: 0,
         }
     }
 
-    /// Starts a PTX instruction.
+    /// Edits a body that exists: its blocks are opened again one by one, see [`Self::reopen`].
+    pub fn edit(body: Body<'w>) -> Emit<'w> {
+        Emit {
+            body,
+            block: BlockId(0),
+            order: Vec::new(),
+            nameless: false,
+            loc: Loc::default(),
+            guard: Guard::ALWAYS,
+            first_temp: 0,
+        }
+    }
+
+    /// Opens an existing block and empties it; its instructions are for the caller to keep or to replace.
+    pub fn reopen(&mut self, block: BlockId) -> Vec<InstId> {
+        self.open(block);
+        std::mem::take(&mut self.body.block_mut(block).insts)
+    }
+
+    /// Appends an instruction that exists.
+    pub fn keep(&mut self, inst: InstId) {
+        self.body.block_mut(self.block).insts.push(inst);
+    }
+
+    /// Starts a PTX instruction, or the expansion of one.
     pub fn start(&mut self, loc: Loc, guard: Guard) {
         self.loc = loc;
         self.guard = guard;
@@ -126,7 +161,8 @@ impl<'w> Emit<'w> {
     }
 
     /// Sets the layout to the order in which blocks were opened.
-    pub fn finish(self) -> Body<'w> {
+    pub fn finish(mut self) -> Body<'w> {
+        self.drop_empty_tail();
         let Emit { mut body, order, .. } = self;
         body.world.insert_resource(Layout::default());
         body.set_layout(order);
@@ -135,8 +171,28 @@ impl<'w> Emit<'w> {
 
     /// Continues in `block`, which follows the current one in the layout.
     pub fn open(&mut self, block: BlockId) {
+        self.drop_empty_tail();
         self.order.push(block);
         self.block = block;
+    }
+
+    /// After a branch: continues in a new block that nothing names. It goes away when nothing is put into it.
+    pub fn open_after_branch(&mut self) {
+        self.open_new();
+        self.nameless = true;
+    }
+
+    /// Whether the current block was opened after a branch and holds nothing yet.
+    pub fn in_empty_tail(&self) -> bool {
+        self.nameless && self.body.block(self.block).insts.is_empty()
+    }
+
+    fn drop_empty_tail(&mut self) {
+        if self.in_empty_tail() {
+            self.order.pop();
+            self.body.remove_block(self.block);
+        }
+        self.nameless = false;
     }
 
     /// A new block, not yet placed.
@@ -148,6 +204,7 @@ impl<'w> Emit<'w> {
     pub fn open_new(&mut self) -> BlockId {
         let block = self.label();
         self.open(block);
+        self.nameless = false;
         block
     }
 
@@ -312,6 +369,60 @@ impl<'w> Emit<'w> {
         let mods: &[Mod] = if signed { &[] } else { &[Mod::U32] };
         let p = if max { Operand::NOT_PT } else { Operand::PT };
         self.put(Opcode::VIMNMX, mods, 1, &[d, a, b, p]);
+    }
+
+    /// `d` = low 64 bits of `a·b + c`.
+    pub fn mul64(&mut self, d: Reg, a: [Operand; 2], b: [Operand; 2], c: [Operand; 2]) {
+        // The cross products only reach the high word.
+        let cross = self.temp(1);
+        self.imad(r(cross), a[0], b[1], c[1]);
+        let addend = self.temp(2);
+        self.mov(cell(addend, 0), c[0]);
+        self.imad(cell(addend, 1), a[1], b[0], r(cross));
+        self.imad_wide(d, a[0], b[0], wide(addend, 2), false);
+    }
+
+    /// A new register pair of two words.
+    pub fn join(&mut self, lo: Operand, hi: Operand) -> Reg {
+        let d = self.temp(2);
+        self.mov(cell(d, 0), lo);
+        self.mov(cell(d, 1), hi);
+        d
+    }
+
+    /// High 64 bits of the unsigned 128-bit product.
+    pub fn mul64_hi(&mut self, a: [Operand; 2], b: [Operand; 2]) -> Reg {
+        let low = self.temp(2);
+        self.imad_wide(low, a[0], b[0], Operand::RZ, false);
+        let carry = self.join(cell(low, 1), Operand::RZ);
+        let mid = self.temp(2);
+        self.imad_wide(mid, a[0], b[1], wide(carry, 2), false);
+        let carry = self.join(cell(mid, 0), Operand::RZ);
+        let cross = self.temp(2);
+        self.imad_wide(cross, a[1], b[0], wide(carry, 2), false);
+        let carry = self.join(cell(mid, 1), Operand::RZ);
+        let high = self.temp(2);
+        self.imad_wide(high, a[1], b[1], wide(carry, 2), false);
+        let sum = self.temp(2);
+        self.add64(sum, halves(high), [cell(cross, 1), Operand::RZ]);
+        sum
+    }
+
+    /// The absolute value of a 64-bit integer, and the predicate "was negative".
+    pub fn abs64(&mut self, a: [Operand; 2]) -> (Reg, Operand) {
+        let p = self.temp_pred();
+        self.icmp(r(p), Mod::LT, true, a[1], Operand::RZ);
+        let d = self.temp(2);
+        self.negate64_if(d, a, r(p));
+        (d, r(p))
+    }
+
+    /// `d = p ? -a : a` in 64 bits.
+    pub fn negate64_if(&mut self, d: Reg, a: [Operand; 2], p: Operand) {
+        let negative = self.temp(2);
+        self.sub64(negative, [Operand::RZ; 2], a);
+        self.sel(cell(d, 0), cell(negative, 0), a[0], p);
+        self.sel(cell(d, 1), cell(negative, 1), a[1], p);
     }
 
     // ---- comparisons and predicates ----

@@ -1,0 +1,3 @@
+//! Legalization: instructions take operand forms that the target has a row for.
+
+pub mod operands;

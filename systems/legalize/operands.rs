@@ -1,0 +1,231 @@
+//! Phases 55 and 103, EnforceArgumentRestrictions and LateEnforceArgumentRestrictions; phase 110, FinalInspectionPass.
+//!
+//! What holds afterwards: every instruction that is not a pseudo instruction has a row in the target's table, and each operand fits
+//! its slot. An operand that no row takes where it stands (a second constant, an immediate in the first source, a uniform register
+//! beside an immediate) is moved to a register by an instruction before; nothing here knows opcodes: the rows decide.
+//! Immediates are canonical: sign-extended where the slot is signed, 32 bits otherwise. Running it twice changes nothing.
+
+use crate::function::Options;
+use crate::manager::{count_rewrites, fail};
+use bevy_ecs::world::World;
+use orias_components::{Body, Inst, InstId, Loc, Opcode, Operand, RegFile, RegFlags, RegUse};
+use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
+use orias_targets::{Target, target};
+
+/// The target of the function in the world.
+fn target_of(world: &World) -> &'static Target {
+    match world.get_resource::<Options>() {
+        Some(options) => options.target,
+        // Only a test runs a phase without options.
+        None => target("sm_90a").unwrap_or(&Target::all()[0]),
+    }
+}
+
+/// Phases 55 and 103.
+pub fn enforce_argument_restrictions(world: &mut World) {
+    let target = target_of(world);
+    let mut errors = Vec::new();
+    let mut rewrites = 0;
+    let mut body = Body::new(world);
+    for block in body.layout().to_vec() {
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len());
+        for id in old {
+            if !body.inst(id).op.is_pseudo() {
+                match fix(target, &mut body, id, &mut new) {
+                    Ok(changes) => rewrites += changes,
+                    Err(message) => errors.push((message, body.loc(id))),
+                }
+            }
+            new.push(id);
+        }
+        body.block_mut(block).insts = new;
+    }
+    report(world, errors);
+    count_rewrites(world, rewrites);
+}
+
+/// Phase 110: nothing without an encoding goes on to scheduling.
+pub fn final_inspection(world: &mut World) {
+    let target = target_of(world);
+    let mut errors = Vec::new();
+    let body = Body::new(world);
+    for block in body.layout() {
+        for id in &body.block(*block).insts {
+            let inst = body.inst(*id);
+            if inst.op.is_pseudo() {
+                errors.push((format!("{} was not expanded", inst.op), body.loc(*id)));
+            } else if let Err(message) = check(target, inst) {
+                errors.push((message, body.loc(*id)));
+            }
+        }
+    }
+    report(world, errors);
+}
+
+fn report(world: &mut World, errors: Vec<(String, Loc)>) {
+    for (message, loc) in errors {
+        fail(world, message, loc);
+    }
+}
+
+/// What is wrong with an instruction, if anything.
+fn check(target: &Target, inst: &Inst) -> Result<(), String> {
+    let Some(form) = target.form(inst) else {
+        return Err(format!(
+            "{}: no instruction of {} takes these operands",
+            describe(inst),
+            target.name
+        ));
+    };
+    match misfit(form, inst) {
+        Some(i) => Err(format!("{}: operand {} does not fit", describe(inst), form.slots[i].name)),
+        None => Ok(()),
+    }
+}
+
+fn describe(inst: &Inst) -> String {
+    format!("{}{}", inst.op, inst.mods)
+}
+
+/// Moves operands out of an instruction until a row takes it; the moves go to `before`. Returns how many changes it took.
+fn fix(
+    target: &Target,
+    body: &mut Body<'_>,
+    id: InstId,
+    before: &mut Vec<InstId>,
+) -> Result<usize, String> {
+    let inst = body.inst(id);
+    if let Some(form) = target.form(inst)
+        && misfit(form, inst).is_none()
+    {
+        return Ok(canonical_immediates(body, id, form));
+    }
+    let movable: Vec<usize> = (inst.defs as usize..inst.operands.len())
+        .filter(|i| is_movable(&inst.operands[*i]))
+        .collect();
+    // The fewest operands, and of these the first, that make a row fit.
+    for count in 1..=movable.len() {
+        for mask in 0u32..1 << movable.len() {
+            if mask.count_ones() as usize != count {
+                continue;
+            }
+            let chosen: Vec<usize> = movable
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| mask >> bit & 1 != 0)
+                .map(|(_, i)| *i)
+                .collect();
+            let inst = body.inst(id);
+            let mut trial = inst.clone();
+            for i in &chosen {
+                trial.operands[*i] = Operand::RZ;
+            }
+            let fits = target.form(&trial).filter(|form| misfit(form, &trial).is_none());
+            if let Some(form) = fits {
+                for i in chosen {
+                    move_out(body, id, i, before);
+                }
+                return Ok(count + canonical_immediates(body, id, form));
+            }
+        }
+    }
+    Err(format!(
+        "{}: no instruction of {} takes these operands",
+        describe(body.inst(id)),
+        target.name
+    ))
+}
+
+/// Whether an operand is a 32-bit value that a MOV can bring to a general register.
+fn is_movable(operand: &Operand) -> bool {
+    match operand {
+        Operand::Imm(_) | Operand::Symbol { .. } => true,
+        Operand::Const(c) => c.flags == RegFlags::NONE && c.base.is_zero(),
+        Operand::Reg(u) => u.reg.file() == RegFile::UR && u.count == 1 && u.flags == RegFlags::NONE,
+        _ => false,
+    }
+}
+
+/// Replaces an operand by a register with its value.
+fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>) {
+    let operand = body.inst(id).operands[i];
+    if operand == Operand::Imm(0) {
+        body.inst_mut(id).operands[i] = Operand::RZ;
+        return;
+    }
+    let loc = body.loc(id);
+    let reg = body.new_vreg(RegFile::R, 1, 1);
+    let d = Operand::Reg(RegUse::new(reg));
+    before
+        .push(body.new_inst(Inst::new(Opcode::MOV, &[], 1, &[d, operand, Operand::Imm(0xf)]), loc));
+    body.inst_mut(id).operands[i] = d;
+}
+
+/// The first operand whose flags, value or offset its slot cannot hold.
+fn misfit(form: &Form, inst: &Inst) -> Option<usize> {
+    form.slots.iter().zip(&inst.operands).position(|(slot, operand)| !fits(slot, operand))
+}
+
+fn fits(slot: &Slot, operand: &Operand) -> bool {
+    match (&slot.kind, operand) {
+        (
+            SlotKind::Reg { flags, .. } | SlotKind::Part { flags, .. },
+            Operand::Reg(u) | Operand::Part(u, _),
+        ) => flags_fit(flags, u.flags),
+        (SlotKind::Imm { bits, signed, scale, .. }, Operand::Imm(value)) => {
+            let scale = u64::from(*scale).max(1);
+            if !value.is_multiple_of(scale) {
+                return false;
+            }
+            let width = bits.width();
+            if width >= 32 {
+                return true;
+            }
+            if *signed {
+                let v = *value as i64 / scale as i64;
+                (-(1i64 << (width - 1))..1i64 << (width - 1)).contains(&v)
+            } else {
+                value / scale <= bits.max()
+            }
+        }
+        (SlotKind::Const { flags, offset, scale, .. }, Operand::Const(c)) => {
+            let scale = i64::from(*scale).max(1);
+            let at = i64::from(c.offset);
+            let limit = (offset.max() as i64 + 1) * scale;
+            flags_fit(flags, c.flags) && at % scale == 0 && (-limit / 2..limit).contains(&at)
+        }
+        (SlotKind::Mem { offset, .. }, Operand::Mem(m)) => {
+            let half = 1i64 << (offset.width() - 1);
+            (-half..half).contains(&i64::from(m.offset))
+        }
+        _ => true,
+    }
+}
+
+fn flags_fit(places: &FlagBits, flags: RegFlags) -> bool {
+    [(RegFlags::NEG, places.neg), (RegFlags::ABS, places.abs), (RegFlags::NOT, places.not)]
+        .iter()
+        .all(|(flag, place)| !flags.has(*flag) || *place != 0)
+}
+
+/// Writes immediates as decoding gives them back. Returns how many changed.
+fn canonical_immediates(body: &mut Body<'_>, id: InstId, form: &Form) -> usize {
+    let mut changes = Vec::new();
+    for (i, (slot, operand)) in form.slots.iter().zip(&body.inst(id).operands).enumerate() {
+        if let (SlotKind::Imm { bits, signed, scale: 0 | 1, .. }, Operand::Imm(value)) =
+            (&slot.kind, operand)
+            && bits.width() == 32
+        {
+            let canonical =
+                if *signed { *value as u32 as i32 as i64 as u64 } else { u64::from(*value as u32) };
+            if canonical != *value {
+                changes.push((i, canonical));
+            }
+        }
+    }
+    for (i, value) in &changes {
+        body.inst_mut(id).operands[*i] = Operand::Imm(*value);
+    }
+    changes.len()
+}

@@ -1,0 +1,5 @@
+//! The first phases: what makes the program that the optimizer starts from.
+
+mod divide;
+mod float;
+pub mod macros;

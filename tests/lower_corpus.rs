@@ -1,0 +1,142 @@
+//! Every kernel of the corpus folders that the compiler must handle is lowered and legalized: each instruction then has a row in the
+//! target's table, and a second legalization changes nothing.
+
+use bevy_ecs::world::World;
+use orias::lower::{self, LowerOptions};
+use orias::ptx;
+use orias::ptx::program::FuncId;
+use orias_components::{Body, validate::validate};
+use orias_systems::legalize::operands;
+use orias_systems::setup::macros;
+use orias_systems::{Errors, Options, Rewrites};
+use orias_targets::target;
+use std::path::Path;
+
+/// The folders of the first line through the compiler.
+const FOLDERS: &[&str] = &[
+    "vecadd",
+    "copy_vec4",
+    "gather_strided",
+    "image_u8",
+    "reduce_tree",
+    "reduce_warp",
+    "reduce_atomic",
+    "scan_hillis",
+    "histogram",
+    "transpose_pad",
+    "gemm_tiled",
+    "gemm_reg4x4",
+    "gemv",
+    "spmv_csr",
+    "stencil2d",
+    "conv1d_const",
+    "bitonic_sort",
+    "mandelbrot",
+    "collatz",
+    "branches",
+    "bitops",
+    "crc32",
+    "intdiv32",
+    "local_array",
+    "nbody",
+    "dyn_shared",
+    "sha256",
+    "warp_votes",
+    "tri_vecadd",
+    "tri_softmax",
+];
+
+fn options(opt_level: u8) -> LowerOptions {
+    LowerOptions { target: target("sm_90a").expect("target"), opt_level, fmad: true }
+}
+
+/// Lowers and legalizes every kernel of a PTX text; what goes wrong, in words.
+fn problems(source: &str, opt_level: u8) -> Vec<String> {
+    let program = match ptx::load(source) {
+        Ok(program) => program,
+        Err(errors) => return vec![format!("{errors:?}")],
+    };
+    let module = match lower::module(&program, &options(opt_level)) {
+        Ok(module) => module,
+        Err(errors) => return errors.iter().map(|d| d.message.clone()).collect(),
+    };
+    let mut problems = Vec::new();
+    for (i, function) in program.functions.iter().enumerate() {
+        if !function.defined {
+            continue;
+        }
+        let mut world = World::new();
+        if let Err(errors) = lower::function(&program, &module, FuncId(i as u32), &mut world) {
+            problems.extend(errors.iter().map(|d| format!("{}: {}", function.name, d.message)));
+            continue;
+        }
+        world.init_resource::<Rewrites>();
+        world.init_resource::<Errors>();
+        world.insert_resource(Options {
+            target: target("sm_90a").expect("target"),
+            opt_level,
+            verify_each: false,
+            dump_ir: Vec::new(),
+            disabled: Vec::new(),
+            phase_limit: None,
+            statistics: false,
+            knobs: Vec::new(),
+        });
+        let mut check = |what: &str, world: &mut World| {
+            if let Err(invalid) = validate(&Body::new(world)) {
+                problems.push(format!("{} after {what}: {invalid}", function.name));
+            }
+            for error in std::mem::take(&mut world.resource_mut::<Errors>().0) {
+                problems.push(format!("{} after {what}: {}", function.name, error.message));
+            }
+        };
+        check("lowering", &mut world);
+        macros::create_macro_insts(&mut world);
+        check("macro expansion", &mut world);
+        operands::enforce_argument_restrictions(&mut world);
+        check("legalization", &mut world);
+        operands::final_inspection(&mut world);
+        check("inspection", &mut world);
+        world.resource_mut::<Rewrites>().0 = 0;
+        operands::enforce_argument_restrictions(&mut world);
+        let again = world.resource::<Rewrites>().0;
+        if again != 0 {
+            problems.push(format!("{}: {again} changes by a second legalization", function.name));
+        }
+    }
+    problems
+}
+
+fn corpus_ptx(folder: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder);
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+        .map(|entry| entry.expect("entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "ptx"))
+        .collect();
+    files.sort();
+    files.iter().map(|path| std::fs::read_to_string(path).expect("readable PTX")).collect()
+}
+
+#[test]
+fn every_kernel_of_the_folders_is_lowered_to_legal_instructions() {
+    let mut failures = Vec::new();
+    for folder in FOLDERS {
+        for source in corpus_ptx(folder) {
+            for level in [0, 3] {
+                let found = problems(&source, level);
+                failures.extend(found.into_iter().map(|p| format!("{folder} -O{level}: {p}")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn what_has_no_lowering_is_an_error_that_names_the_instruction() {
+    let source = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n\
+        .reg .b32 %r<3>;\n.reg .pred %p<2>;\nredux.sync.add.s32 %r1, %r2, 5;\nret;\n}\n";
+    let found = problems(source, 0);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("redux.sync.add.s32"), "{found:?}");
+}
