@@ -144,14 +144,10 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
             Operand::Imm(value.wrapping_mul(*scale as u64))
         }
-        SlotKind::Const { offset, scale, bank, base, handle, flags: places } => {
+        SlotKind::Const { offset, scale, bank, base, handle, flags: places, .. } => {
             let raw = offset.get(word) * *scale as u64;
-            // With a base register the offset is signed.
-            let value = if base.is_some_and(|b| b.get(word) != target.registers as u64) {
-                sign_extend(raw, offset.width() + scale.trailing_zeros()) as i64 as i32
-            } else {
-                raw as i32
-            };
+            let width = offset.width() + scale.trailing_zeros();
+            let value = if handle.is_none() { sign_extend(raw, width) } else { raw } as i32;
             Operand::Const(ConstRef {
                 bank: bank.map_or(0, |b| b.get(word) as u8),
                 flags: flags(places, word),

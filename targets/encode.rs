@@ -1,6 +1,7 @@
 //! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every field.
 
 use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind};
+use crate::latency::Class;
 use crate::target::{Table, Target};
 use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use thiserror::Error;
@@ -152,12 +153,26 @@ fn encode_common(target: &Target, form: &Form, inst: &Inst) -> Result<u128, Enco
     {
         return Err(fail(format!("control {c:?} does not fit")));
     }
+    // The tools refuse these, and ptxas never writes them (observed: nvdisasm 13.5.37, sm_90).
+    if c.yield_ && !(1..=11).contains(&c.stall) {
+        return Err(fail(format!("a stall of {} with the yield bit", c.stall)));
+    }
+    if (c.write_sb != 7 && !form.write_sb) || (c.read_sb != 7 && form.class != Class::Variable) {
+        return Err(fail(format!("sets a scoreboard that it cannot set ({c})")));
+    }
+    if !c.yield_ && inst.operands.iter().any(has_reuse) {
+        return Err(fail("a reuse hint without the yield bit".into()));
+    }
     let control = c.stall as u128
         | (c.yield_ as u128) << 4
         | (c.write_sb as u128) << 5
         | (c.read_sb as u128) << 8
         | (c.wait as u128) << 11;
     Ok((index as u128) << 12 | (guard.negated as u128) << 15 | control << 105)
+}
+
+fn has_reuse(operand: &Operand) -> bool {
+    matches!(operand, Operand::Reg(r) | Operand::Part(r, _) if r.flags.has(RegFlags::REUSE))
 }
 
 /// The field value of a register; the constant register is all ones.
@@ -248,7 +263,10 @@ impl Place<'_> {
             }
             // A relocation fills it.
             (SlotKind::Imm { .. }, Operand::Symbol { .. }) => Ok(word),
-            (SlotKind::Const { offset, scale, bank, base, handle, flags }, Operand::Const(c)) => {
+            (
+                SlotKind::Const { offset, scale, bank, base, handle, flags, .. },
+                Operand::Const(c),
+            ) => {
                 let mut word = word;
                 match bank {
                     Some(bank) if c.handle.is_zero() => {
@@ -269,10 +287,11 @@ impl Place<'_> {
                     None if c.base.is_zero() => {}
                     None => return Err("a base register has no place here".into()),
                 }
-                if c.offset < 0 && base.is_none() {
-                    return Err(format!("offset {}", c.offset));
+                // Offsets are signed in the word; from 0x8000 on they are written as they lie in the bank.
+                if !(-0x8000..=0xffff).contains(&c.offset) {
+                    return Err(format!("offset {:#x} does not fit in 16 bits", c.offset));
                 }
-                let raw = c.offset as i64 as u64 & ((offset.max() * *scale as u64) | 0xffff);
+                let raw = c.offset as u16 as u64;
                 word = put_scaled(word, offset, raw, *scale, false)?;
                 self.flags(word, flags, c.flags)
             }

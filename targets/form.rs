@@ -195,14 +195,14 @@ pub struct Slot {
 /// A condition on an operand for an alias word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AliasTest {
-    /// The operand at this index is its file's constant register.
+    /// The operand at this index is RZ or an immediate zero.
     Zero(u8),
     /// It is an immediate of this value.
     Is(u8, u32),
-    /// It is an immediate power of two.
+    /// It is an immediate power of two from 2 to 2^30, but not 2^16: so nvdisasm has it (observed).
     PowerOfTwo(u8),
-    /// It is a general register or an immediate.
-    RegOrImm(u8),
+    /// It is not a uniform register.
+    NotUniform(u8),
 }
 
 /// A word that the text shows because of operand values; it is no modifier and has no field.

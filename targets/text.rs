@@ -3,7 +3,7 @@
 use crate::float_text;
 use crate::form::{Alias, AliasTest, Form, Hide, ImmStyle, Slot, SlotKind};
 use crate::target::Target;
-use orias_components::{ConstRef, Inst, MemRef, Mod, Operand, RegFile, RegFlags, RegUse};
+use orias_components::{ConstRef, Inst, MemRef, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use std::fmt::Write;
 
 /// How branch targets are written.
@@ -57,8 +57,9 @@ fn body(out: &mut String, target: &Target, inst: &Inst, targets: &dyn Targets) {
             (true, ..) => " ",
             (_, true, _) => "",
             (_, _, "") => ", ",
-            (_, _, lead) => lead,
+            _ => "",
         });
+        out.push_str(lead);
         operand(out, target, inst, slot, op, targets);
         first = false;
         after_desc = matches!(op, Operand::Desc(_));
@@ -77,18 +78,17 @@ fn alias_holds(alias: &Alias, inst: &Inst) -> bool {
     alias.tests.iter().all(|test| {
         let get = |i: u8| inst.operands.get(i as usize);
         match *test {
-            AliasTest::Zero(i) => {
-                get(i).is_some_and(|o| o.as_reg().is_some_and(|r| r.reg.is_zero()))
-            }
-            AliasTest::Is(i, v) => matches!(get(i), Some(Operand::Imm(x)) if *x as u32 == v),
-            AliasTest::PowerOfTwo(i) => {
-                matches!(get(i), Some(Operand::Imm(x)) if (*x as u32).is_power_of_two())
-            }
-            AliasTest::RegOrImm(i) => match get(i) {
-                Some(Operand::Reg(r)) => r.reg.file() == RegFile::R,
-                Some(Operand::Imm(_)) => true,
+            AliasTest::Zero(i) => match get(i) {
+                Some(Operand::Reg(r)) => r.reg == Reg::RZ,
+                Some(Operand::Imm(v)) => *v == 0,
                 _ => false,
             },
+            AliasTest::Is(i, v) => matches!(get(i), Some(Operand::Imm(x)) if *x as u32 == v),
+            AliasTest::PowerOfTwo(i) => matches!(get(i), Some(Operand::Imm(x))
+                if x.is_power_of_two() && (2..=1 << 30).contains(x) && *x != 1 << 16),
+            AliasTest::NotUniform(i) => {
+                !matches!(get(i), Some(Operand::Reg(r)) if r.reg.file() == RegFile::UR)
+            }
         }
     })
 }
@@ -244,8 +244,17 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
     );
     out.push('[');
     let start = out.len();
-    if !m.base.reg.is_zero() || (m.uniform.reg.is_zero() && m.offset == 0) {
-        register(out, &m.base, m.sel);
+    let (no_base, no_uniform) = (m.base.reg.is_zero(), m.uniform.reg.is_zero() && !shows_urz);
+    let scaled = !matches!(m.sel, Mod::_64 | Mod::U32);
+    match (no_base, no_uniform) {
+        // An absolute address in a 24-bit space.
+        (true, true) if m.offset != 0 && scaled => {
+            let _ = write!(out, "{:#x}]", m.offset as u32 & 0xff_ffff);
+            return;
+        }
+        (true, true) if scaled => out.push_str("RZ"),
+        (true, false) if m.sel == Mod::NONE && !m.uniform.reg.is_zero() => {}
+        _ => register(out, &m.base, m.sel),
     }
     if !m.uniform.reg.is_zero() || shows_urz {
         if out.len() > start {

@@ -51,14 +51,20 @@ pub fn emit(table: &Table) -> String {
 fn emit_form(out: &mut String, index: usize, form: &Form) {
     let mut fields = COMMON;
     let mut reuse = 0u128;
+    let mut add = |mask: u128, what: &str| {
+        assert!(fields & mask == 0, "{}: {what} overlaps another field", form.row);
+        fields |= mask;
+    };
     for m in &form.mods {
-        fields |= m.bits.word_mask();
+        add(m.bits.word_mask(), &m.name);
     }
     for slot in &form.slots {
         let (mask, r) = slot_mask(slot);
-        fields |= mask;
+        add(mask, &slot.name);
+        assert!(reuse & r == 0, "{}: reuse of {} overlaps", form.row, slot.name);
         reuse |= r;
     }
+    assert!(form.fixed & fields & !COMMON == 0, "{}: constant bits lie in a field", form.row);
     let fixed_mask = !(fields | reuse);
     let (kinds, kinds_mask) = kinds(form);
     let _ = write!(
@@ -94,7 +100,7 @@ fn emit_form(out: &mut String, index: usize, form: &Form) {
             let _ = match what {
                 "Z" => write!(out, "AliasTest::Zero({at}),"),
                 "pow2" => write!(out, "AliasTest::PowerOfTwo({at}),"),
-                "ri" => write!(out, "AliasTest::RegOrImm({at}),"),
+                "nu" => write!(out, "AliasTest::NotUniform({at}),"),
                 n => write!(out, "AliasTest::Is({at}, {n}),"),
             };
         }

@@ -94,13 +94,16 @@ pub enum Kind {
     },
 }
 
-/// Which of the flags an operand has whose place depends on the form.
+/// The flags of an operand whose place depends on the form: none, at the place's usual bit, or at a bit of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GenericFlags {
-    pub neg: bool,
-    pub abs: bool,
-    pub not: bool,
+    pub neg: Option<u8>,
+    pub abs: Option<u8>,
+    pub not: Option<u8>,
 }
+
+/// The flag is where its place usually has it.
+const USUAL: u8 = 0;
 
 #[derive(Clone, Debug)]
 pub enum Cells {
@@ -331,6 +334,23 @@ impl Row {
                 (3, Shape { b: 'r', c: 'c' }),
                 (7, Shape { b: 'r', c: 'u' }),
             ],
+            // B in a register only.
+            "ru" => &[(1, Shape { b: 'r', c: 'r' }), (6, Shape { b: 'u', c: 'r' })],
+            // B without an immediate.
+            "rcu" => &[
+                (1, Shape { b: 'r', c: 'r' }),
+                (5, Shape { b: 'c', c: 'r' }),
+                (6, Shape { b: 'u', c: 'r' }),
+            ],
+            // As `bc`, but C is 64 bits wide and so cannot be an immediate.
+            "b7" => &[
+                (1, Shape { b: 'r', c: 'r' }),
+                (4, Shape { b: 'i', c: 'r' }),
+                (5, Shape { b: 'c', c: 'r' }),
+                (6, Shape { b: 'u', c: 'r' }),
+                (3, Shape { b: 'r', c: 'c' }),
+                (7, Shape { b: 'r', c: 'u' }),
+            ],
             // The forms of `bc` beside those of `b`.
             "co" => &[
                 (2, Shape { b: 'r', c: 'i' }),
@@ -380,12 +400,16 @@ impl Row {
             // Flags belong to the place, the reuse hint to the operand.
             let (pos, neg, abs) = if at_b { (32, 63, 62) } else { (64, 75, 74) };
             let reuse = if is_c { 124 } else { 123 };
-            let pick = |on: bool, bit: u8| if on { bit } else { 0 };
+            let pick = |flag: Option<u8>, usual: u8| match flag {
+                None => 0,
+                Some(USUAL) => usual,
+                Some(bit) => bit,
+            };
             let flag_bits = Flags {
                 neg: pick(flags.neg, neg),
                 abs: pick(flags.abs, abs),
                 not: pick(flags.not, neg),
-                reuse: pick(file == "R", reuse),
+                reuse: if file == "R" { reuse } else { 0 },
             };
             slot.kind = match letter {
                 'r' | 's' => Kind::Reg {
@@ -419,6 +443,14 @@ impl Row {
                 },
                 other => return Err(format!("operand form {other} of {}", slot.name)),
             };
+        }
+        // Reuse hints are for what reads its registers in the fixed-latency pipes.
+        if matches!(self.class, "Variable" | "Control") {
+            for slot in &mut form.slots {
+                if let Kind::Reg { flags, .. } = &mut slot.kind {
+                    flags.reuse = 0;
+                }
+            }
         }
         if uniform {
             form.fixed |= 1 << 91;
@@ -567,6 +599,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
             let reuse = match (file, bits.pieces[0].0) {
                 ("R", 24) => 122,
                 ("R", 32) => 123,
+                ("R", 64) if name == "b" => 123,
                 ("R", 64) => 124,
                 _ => 0,
             };
@@ -635,9 +668,9 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
                         }
                     }
                     Kind::Generic { flags, .. } => match c {
-                        '-' => flags.neg = true,
-                        '|' => flags.abs = true,
-                        _ => flags.not = true,
+                        '-' => flags.neg = Some(number.unwrap_or(USUAL)),
+                        '|' => flags.abs = Some(number.unwrap_or(USUAL)),
+                        _ => flags.not = Some(number.unwrap_or(USUAL)),
                     },
                     _ => return Err(format!("{c} on {name}")),
                 }
