@@ -2,9 +2,11 @@
 //!
 //! Layout rules, observed in ptxas 13.0.88 for sm_90a: shared memory starts at byte 0x400 of the CTA's window (the first 1024 bytes
 //! are the system's), holds a kernel's own variables in order of declaration and then the module's that it uses, and dynamic
-//! shared memory follows; constant bank 3 holds every `.const` variable in order of declaration; bank 4 holds 64-bit addresses
-//! of global variables that code names.
+//! shared memory follows; constant bank 3 holds every `.const` variable; bank 4 holds the 64-bit addresses of all global
+//! variables, named by code or not. The order of both is that of the symbols ([`crate::elf::layout`]): visible and weak
+//! variables come before the module's own.
 
+use crate::elf::layout::{place, placement_order, symbol_order};
 use crate::ptx::diagnostics::Diagnostics;
 use crate::ptx::program::{AddressBase, FuncId, Function, InitReloc, Operand, Program, VarId};
 use crate::ptx::types::{Linkage, Space};
@@ -66,7 +68,7 @@ pub struct FunctionLayout {
     pub required_threads: Option<[u32; 3]>,
     pub max_threads: Option<[u32; 3]>,
     pub min_ctas: Option<u32>,
-    /// `.maxnreg`
+    /// What `.maxnreg` says or the thread and CTA limits leave; None is the target's limit.
     pub max_registers: Option<u32>,
 }
 
@@ -109,10 +111,10 @@ pub struct Module {
     pub constants: Vec<u8>,
     /// Addresses within bank 3, offsets from its start.
     pub constant_relocs: Vec<InitReloc>,
-    /// `.const` variables in order, and [`Self::globals`] likewise.
+    /// `.const` variables in the order of their symbols, and [`Self::globals`] likewise.
     pub constant_vars: Vec<VarId>,
     pub globals: Vec<GlobalData>,
-    /// Bank 4.
+    /// Bank 4: every variable of [`Self::globals`], in their order.
     pub addresses: Vec<AddressSlot>,
 }
 
@@ -136,9 +138,10 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
     let mut vars = vec![None; program.vars.len()];
     let mut module_constants = Bank::default();
     let mut globals = Vec::new();
-    let (mut zero_bytes, mut init_bytes) = (0u64, 0u64);
     let mut constant_vars = Vec::new();
-    for (i, var) in program.vars.iter().enumerate() {
+    let visible: Vec<bool> = program.vars.iter().map(|v| v.linkage != Linkage::Internal).collect();
+    for i in symbol_order(&visible) {
+        let var = &program.vars[i];
         let id = VarId(i as u32);
         let mut symbol = Symbol {
             name: var.name.to_string(),
@@ -152,10 +155,6 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
                 let external = var.linkage == Linkage::Extern;
                 if external {
                     symbol.kind = SymbolKind::External;
-                } else {
-                    let end = if var.init.is_some() { &mut init_bytes } else { &mut zero_bytes };
-                    symbol.offset = end.next_multiple_of(symbol.align);
-                    *end = symbol.offset + var.size;
                 }
                 let key = symbols.insert(symbol);
                 vars[i] = Some(key);
@@ -207,17 +206,10 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
     let layouts = (0..program.functions.len())
         .map(|f| function_layout(program, FuncId(f as u32), &uses, &mut errors))
         .collect();
-    let named: BTreeSet<SymbolRef0> = uses.iter().flat_map(|u| u.addresses()).collect();
-    let addresses = named
-        .into_iter()
-        .filter_map(|symbol| match symbol {
-            SymbolRef0::Var(v) if program.vars[v as usize].space == Space::Global => {
-                vars[v as usize]
-            }
-            SymbolRef0::Var(_) => None,
-            SymbolRef0::Func(f) => Some(functions[f as usize]),
-        })
-        .collect();
+    place_globals(&mut symbols, &globals);
+    let addresses = globals.iter().map(|g| g.key).collect();
+    // The writer has no place for the address of a function or of another module's variable yet: lowering says so where code
+    // asks for one.
     if errors.has_errors() {
         return Err(errors);
     }
@@ -233,6 +225,29 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         globals,
         addresses,
     })
+}
+
+/// Places global variables in their sections, those with an initial value apart from those without.
+fn place_globals(symbols: &mut SlotMap<SymbolKey, Symbol>, globals: &[GlobalData]) {
+    for initialised in [true, false] {
+        let members: Vec<SymbolKey> =
+            globals.iter().filter(|g| g.init.is_some() == initialised).map(|g| g.key).collect();
+        let shapes: Vec<(u64, u64)> =
+            members.iter().map(|key| (symbols[*key].align, symbols[*key].size)).collect();
+        let order = placement_order(&shapes);
+        let (offsets, _) = place(order.iter().map(|i| shapes[*i]));
+        for (i, offset) in order.into_iter().zip(offsets) {
+            symbols[members[i]].offset = offset;
+        }
+    }
+}
+
+/// Registers that a thread may have so that `ctas` CTAs of `threads` threads run on one SM (observed: ptxas 13.0.88, sm_90a):
+/// 65536 registers an SM are dealt out to warps in multiples of four, eight a thread at a time.
+fn launch_registers(threads: u32, ctas: u32) -> u32 {
+    let warps = u64::from(threads.max(1)).div_ceil(32) * u64::from(ctas.max(1));
+    let each = 65536 / (32 * warps.next_multiple_of(4));
+    (each / 8 * 8).clamp(8, 255) as u32
 }
 
 /// Bytes of a constant bank as it grows.
@@ -254,29 +269,19 @@ impl Bank {
     }
 }
 
-/// An ordered form of [`SymbolRef`]: variables before functions, each in source order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum SymbolRef0 {
-    Var(u32),
-    Func(u32),
-}
-
 /// What a function's code names.
 #[derive(Default)]
 struct Uses {
     vars: BTreeSet<u32>,
     /// Functions in any position.
     funcs: BTreeSet<u32>,
-    /// Functions whose address is taken (named outside a call's callee position).
-    taken: BTreeSet<u32>,
 }
 
 impl Uses {
     fn of(function: &Function<'_>) -> Uses {
         let mut uses = Uses::default();
         for inst in &function.code {
-            let call = inst.opcode == "call";
-            inst.operands.iter().for_each(|op| uses.operand(op, call));
+            inst.operands.iter().for_each(|op| uses.operand(op));
         }
         for list in &function.call_targets {
             uses.funcs.extend(list.iter().map(|f| f.0));
@@ -284,31 +289,23 @@ impl Uses {
         uses
     }
 
-    fn operand(&mut self, op: &Operand, call: bool) {
+    fn operand(&mut self, op: &Operand) {
         match op {
             Operand::Var(v, _) | Operand::Address { base: AddressBase::Var(v), .. } => {
                 self.vars.insert(v.0);
             }
             Operand::Func(f) => {
                 self.funcs.insert(f.0);
-                if !call {
-                    self.taken.insert(f.0);
-                }
             }
             Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
-                list.iter().for_each(|op| self.operand(op, call));
+                list.iter().for_each(|op| self.operand(op));
             }
             Operand::Pair(a, b) => {
-                self.operand(a, call);
-                self.operand(b, call);
+                self.operand(a);
+                self.operand(b);
             }
             _ => {}
         }
-    }
-
-    fn addresses(&self) -> impl Iterator<Item = SymbolRef0> + '_ {
-        let vars = self.vars.iter().map(|v| SymbolRef0::Var(*v));
-        vars.chain(self.taken.iter().map(|f| SymbolRef0::Func(*f)))
     }
 }
 
@@ -411,8 +408,67 @@ fn function_layout(
             _ => {}
         }
     }
+    if let Some(threads) = layout.cta_threads() {
+        let limit = launch_registers(threads, layout.min_ctas.unwrap_or(1));
+        if limit < 255 {
+            let given = layout.max_registers.unwrap_or(limit);
+            layout.max_registers = Some(given.min(limit));
+        }
+    }
     layout
 }
 
 /// Bytes of shared memory that one CTA may have on sm_90 (227 KiB) and the reserved part.
 const MAX_SHARED: u64 = 227 * 1024 + SHARED_RESERVED;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launch_limits_leave_the_registers_that_ptxas_leaves() {
+        let cases = [
+            (1024, 1, 64),
+            (384, 1, 168),
+            (257, 1, 168),
+            (256, 1, 255),
+            (300, 2, 96),
+            (128, 5, 96),
+            (1000, 2, 32),
+            (96, 7, 80),
+        ];
+        for (threads, ctas, registers) in cases {
+            assert_eq!(
+                launch_registers(threads, ctas),
+                registers,
+                "{threads} threads, {ctas} CTAs"
+            );
+        }
+    }
+
+    /// The module that the cubin writer's tests rebuild under "variables of every kind", and where ptxas 13.0.88 has them.
+    #[test]
+    fn variables_are_where_ptxas_has_them() {
+        let source = ".version 9.0\n.target sm_90a\n.address_size 64
+            .visible .global .align 4 .u32 vis=5; .global .u32 un; .weak .global .u32 w;
+            .const .u32 c0=3; .visible .const .u32 c1[4]={1,2,3}; .global .u64 pp=vis;
+            .global .u64 pf=generic(un)+4; .global .u32 unused[3]={1,2,3};
+            .visible .entry k(){ret;}";
+        let program = crate::ptx::load(source).expect("the source is right");
+        let target = orias_targets::target("sm_90a").expect("the target is there");
+        let module = module(&program, &LowerOptions { target, opt_level: 3, fmad: true })
+            .expect("everything in it is supported");
+        let places: Vec<(&str, u64)> =
+            module.symbols.values().map(|s| (s.name.as_str(), s.offset)).collect();
+        let place = |name: &str| places.iter().find(|(n, _)| *n == name).map(|(_, o)| *o);
+        for (name, offset) in [("pf", 0), ("pp", 8), ("vis", 16), ("unused", 20)] {
+            assert_eq!(place(name), Some(offset), "{name}");
+        }
+        for (name, offset) in [("w", 0), ("un", 4), ("c1", 0), ("c0", 16)] {
+            assert_eq!(place(name), Some(offset), "{name}");
+        }
+        let slots: Vec<&str> =
+            module.addresses.iter().map(|key| module.symbols[*key].name.as_str()).collect();
+        assert_eq!(slots, ["vis", "w", "un", "pp", "pf", "unused"]);
+    }
+}

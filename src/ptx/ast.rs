@@ -76,6 +76,8 @@ pub struct Variable<'s> {
     pub init: Option<Init<'s>>,
     /// `.ptr .global .align 16` and `.attribute(.managed)` and the like, uninterpreted.
     pub attributes: Vec<Ident<'s>>,
+    /// The alignment after `.ptr`: of what the parameter points to.
+    pub pointee_align: Option<u32>,
     /// `%r<8>` declares %r0..%r7: only for registers.
     pub count: Option<u32>,
     pub span: Span,

@@ -98,9 +98,20 @@ pub struct Variable<'s> {
     pub reg: Option<RegId>,
     /// `.attribute(.managed)`
     pub managed: bool,
+    /// What `.ptr` says of the memory that a parameter points to.
+    pub pointer: Option<Pointer>,
     /// The function that declares it; None at module scope.
     pub owner: Option<FuncId>,
     pub span: Span,
+}
+
+/// `.ptr.space .align n` of a kernel parameter: advice about where the pointer points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pointer {
+    /// None: a generic address.
+    pub space: Option<Space>,
+    /// Alignment in bytes, a power of two.
+    pub align: u64,
 }
 
 /// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >> shift.

@@ -12,7 +12,7 @@ mod special;
 
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
-use super::program::{FuncId, Function, Program, RegId, Register, VarId, Variable};
+use super::program::{FuncId, Function, Pointer, Program, RegId, Register, VarId, Variable};
 use super::types::{Linkage, Space, Span, Type};
 use scope::{Entity, RegShape, Scopes};
 
@@ -218,6 +218,7 @@ impl<'s> Checker<'s> {
             relocs,
             reg: None,
             managed: variable.attributes.iter().any(|a| a.text == "managed"),
+            pointer: pointer(variable),
             owner,
             span,
         })
@@ -321,6 +322,21 @@ impl<'s> Checker<'s> {
         }
         self.diagnostics.push(diagnostic);
     }
+}
+
+/// What a parameter's `.ptr` says (PTX ISA 9.0, "Kernel Parameter Attribute: .ptr").
+fn pointer(variable: &ast::Variable<'_>) -> Option<Pointer> {
+    let has = |word: &str| variable.attributes.iter().any(|a| a.text == word);
+    let spaces = [
+        ("global", Space::Global),
+        ("const", Space::Const),
+        ("local", Space::Local),
+        ("shared", Space::Shared),
+    ];
+    has("ptr").then(|| Pointer {
+        space: spaces.iter().find(|(name, _)| has(name)).map(|(_, space)| *space),
+        align: u64::from(variable.pointee_align.unwrap_or(1)),
+    })
 }
 
 fn empty_function<'s>(name: &'s str, function: &ast::Function<'s>) -> Function<'s> {

@@ -82,6 +82,7 @@ impl<'s> Parser<'s> {
             dims: Vec::new(),
             init: None,
             attributes: Vec::new(),
+            pointee_align: None,
             count: None,
             span: start,
         };
@@ -101,7 +102,9 @@ impl<'s> Parser<'s> {
                     let align = self.number32("the alignment in bytes")?;
                     if !align.is_power_of_two() {
                         self.error(span, "Alignment must be a power of two");
-                    } else if !pointee {
+                    } else if pointee {
+                        variable.pointee_align = Some(align);
+                    } else {
                         variable.align = Some(align);
                     }
                 }
