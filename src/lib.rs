@@ -7,3 +7,4 @@ pub mod elf;
 pub mod launch;
 pub mod lower;
 pub mod ptx;
+pub mod simulate;

@@ -10,6 +10,7 @@ mod float_text;
 pub mod form;
 pub mod latency;
 pub mod memory;
+pub mod simulator;
 mod target;
 pub mod text;
 

@@ -3,6 +3,7 @@
 use super::launch::LaunchArgs;
 use crate::launch::{Launch, Outcome};
 use clap::Args;
+use orias_targets::simulator::Limits;
 
 #[derive(Args, Debug)]
 pub struct SimArgs {
@@ -43,6 +44,5 @@ fn interpret(
 }
 
 fn simulate(cubin: &[u8], launch: &Launch) -> Result<Outcome, Box<dyn std::error::Error>> {
-    let _ = (cubin, launch);
-    Err("the simulator is not connected yet".into())
+    Ok(crate::simulate::simulate(cubin, launch, Limits::default())?)
 }

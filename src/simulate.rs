@@ -1,0 +1,254 @@
+//! Loads a cubin as a driver would and runs one of its kernels in the SASS simulator.
+//!
+//! What holds after [`load`]: texts have code addresses, module variables lie in device memory, and every relocation of text,
+//! constant banks and initialised data is applied.
+
+use crate::elf::read::{Cubin, Function, ReadError, Section, Symbol};
+use crate::elf::relocation::RelocKind;
+use crate::launch::{Launch, LaunchError, Outcome, Parameter, parameter_block, place};
+use orias_targets::memory::{Memory, MemorySpace, SHARED_RESERVED, SHARED_WINDOW};
+use orias_targets::simulator::{
+    self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
+};
+
+/// Stack of a thread whose kernel calls functions: the file does not say how deep they go.
+const CALL_STACK: u32 = 16 << 10;
+
+/// The symbol type of a variable.
+const STT_OBJECT: u8 = 1;
+
+/// Why a cubin was not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulateError {
+    #[error("{0}")]
+    Read(#[from] ReadError),
+    #[error("{0}")]
+    Launch(#[from] LaunchError),
+    #[error("{0}")]
+    Run(#[from] SimError),
+    #[error("there is no target sm_{0}")]
+    Target(u32),
+    #[error("section {section} offset {offset:#x}: relocation {kind} is not supported")]
+    Relocation { section: String, offset: u64, kind: String },
+    #[error("section {section} offset {offset:#x}: no value for symbol {symbol}")]
+    Symbol { section: String, offset: u64, symbol: String },
+}
+
+/// Reads a cubin and runs one launch on it, freshly loaded.
+pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome, SimulateError> {
+    let cubin = Cubin::read(cubin)?;
+    let function = cubin.kernel(&launch.entry).ok_or_else(|| LaunchError::NoKernel {
+        name: launch.entry.clone(),
+        kernels: cubin.kernels().map(|k| k.name.to_string()).collect(),
+    })?;
+    launch.check_shape(shared_bytes(function))?;
+    check_threads(function, launch)?;
+    let mut memory = Memory::default();
+    let placed = place(&launch.args, &mut memory);
+    let image = load(&cubin, &mut memory)?;
+    let parameters: Vec<Parameter> = function
+        .params
+        .iter()
+        .map(|p| Parameter { offset: u64::from(p.offset), size: u64::from(p.size) })
+        .collect();
+    let launched = simulator::Launch {
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared: launch.dynamic_shared as u32,
+        params: parameter_block(launch, &parameters, &placed)?,
+    };
+    let counts = simulator::run(&image, &launch.entry, &launched, &mut memory, limits)?;
+    Ok(Outcome {
+        buffers: placed.collect(&mut memory),
+        thread_instructions: counts.thread_instructions,
+        warp_instructions: counts.warp_instructions,
+        cycles: Some(counts.cycles),
+        hazards: Vec::new(),
+    })
+}
+
+/// Static shared memory without the part that the system keeps, which the section includes.
+fn shared_bytes(function: &Function<'_>) -> u64 {
+    function.shared_bytes.saturating_sub(SHARED_RESERVED)
+}
+
+fn check_threads(function: &Function<'_>, launch: &Launch) -> Result<(), LaunchError> {
+    let shape = |what: &str, [x, y, z]: [u32; 3]| {
+        let [a, b, c] = launch.block;
+        Err(LaunchError::Shape(format!(
+            "kernel `{}` {what} {x} x {y} x {z} threads a block, not {a} x {b} x {c}",
+            function.name
+        )))
+    };
+    let threads = |b: [u32; 3]| b.iter().map(|n| u64::from(*n)).product::<u64>();
+    match (function.required_threads, function.max_threads) {
+        (Some(required), _) if required != launch.block => shape("needs", required),
+        (_, Some(max)) if threads(launch.block) > threads(max) => shape("takes at most", max),
+        _ => Ok(()),
+    }
+}
+
+/// Lays out a module: code addresses, variables in device memory, relocated contents.
+pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateError> {
+    let target = orias_targets::target(&format!("sm_{}a", cubin.sm()))
+        .or_else(|| orias_targets::target(&format!("sm_{}", cubin.sm())))
+        .ok_or(SimulateError::Target(cubin.sm()))?;
+    let mut layout = Layout { sections: vec![None; cubin.sections.len()], symbols: Vec::new() };
+    let mut next = CODE_BASE;
+    for function in &cubin.functions {
+        layout.sections[function.section] = Some(next);
+        next = (next + function.text.len() as u64).next_multiple_of(TEXT_ALIGN);
+    }
+    layout.symbols = vec![None; cubin.symbols.len()];
+    place_variables(cubin, memory, &mut layout);
+    if let Some(index) = cubin.section_index(".nv.constant3") {
+        let bytes = relocated(cubin, &layout, index)?;
+        layout.sections[index] =
+            Some(memory.map("constant memory", MemorySpace::Const, bytes, false));
+    }
+
+    fill_variables(cubin, memory, &layout)?;
+    let mut texts = Vec::new();
+    let mut kernels = Vec::new();
+    for function in &cubin.functions {
+        if function.entry {
+            kernels.push(kernel(cubin, &layout, function, texts.len())?);
+        }
+        texts.push(Text {
+            name: function.name.to_string(),
+            address: layout.sections[function.section].unwrap_or(CODE_BASE),
+            bytes: relocated(cubin, &layout, function.section)?,
+        });
+    }
+    let mut constants = Vec::new();
+    for bank in [3, 4] {
+        if let Some(index) = cubin.section_index(&format!(".nv.constant{bank}")) {
+            constants.push((bank, relocated(cubin, &layout, index)?));
+        }
+    }
+    Ok(Image { target, texts, kernels, constants })
+}
+
+fn kernel(
+    cubin: &Cubin<'_>,
+    layout: &Layout,
+    function: &Function<'_>,
+    text: usize,
+) -> Result<Kernel, SimulateError> {
+    let mut constants = Vec::new();
+    for (bank, section) in function.constants.iter().filter(|c| c.0 != 0) {
+        constants.push((*bank, relocated(cubin, layout, *section)?));
+    }
+    // Without calls the frame is all that a thread may use.
+    let stack = if function.inner.is_empty() { 0 } else { CALL_STACK };
+    Ok(Kernel {
+        name: function.name.to_string(),
+        text,
+        registers: function.registers,
+        shared_bytes: shared_bytes(function) as u32,
+        local_bytes: function.min_stack_bytes.max(function.frame_bytes) + stack,
+        param_base: u32::from(function.param_base).max(layout_param_base(cubin)),
+        constants,
+    })
+}
+
+/// Where parameters begin when a kernel has none and the file does not say it.
+fn layout_param_base(cubin: &Cubin<'_>) -> u32 {
+    orias_targets::target(&format!("sm_{}", cubin.sm())).map_or(0, |t| t.const_params)
+}
+
+/// The addresses that a load gave.
+struct Layout {
+    /// By section index.
+    sections: Vec<Option<u64>>,
+    /// By symbol index: variables, each in a region of its own.
+    symbols: Vec<Option<u64>>,
+}
+
+impl Layout {
+    fn address(&self, index: usize, symbol: &Symbol<'_>) -> Option<u64> {
+        let variable = self.symbols.get(index).copied().flatten();
+        let section = || self.sections.get(usize::from(symbol.section)).copied().flatten();
+        variable.or_else(|| Some(section()?.wrapping_add(symbol.value)))
+    }
+}
+
+fn variables<'c>(
+    cubin: &'c Cubin<'_>,
+) -> impl Iterator<Item = (usize, &'c Symbol<'c>, &'c Section<'c>)> {
+    cubin.symbols.iter().enumerate().filter_map(|(index, symbol)| {
+        let section = cubin.sections.get(usize::from(symbol.section))?;
+        let global = matches!(section.name, ".nv.global" | ".nv.global.init");
+        (global && symbol.kind == STT_OBJECT).then_some((index, symbol, section))
+    })
+}
+
+/// Maps every module variable, still zero.
+fn place_variables(cubin: &Cubin<'_>, memory: &mut Memory, layout: &mut Layout) {
+    for (index, symbol, section) in variables(cubin) {
+        let size = symbol.size.min(section.size) as usize;
+        let base = memory.map(symbol.name, MemorySpace::Global, vec![0; size], true);
+        layout.symbols[index] = Some(base);
+    }
+}
+
+/// Fills the initialised ones, once all addresses are known.
+fn fill_variables(
+    cubin: &Cubin<'_>,
+    memory: &mut Memory,
+    layout: &Layout,
+) -> Result<(), SimulateError> {
+    let Some(init) = cubin.section_index(".nv.global.init") else { return Ok(()) };
+    let bytes = relocated(cubin, layout, init)?;
+    for (index, symbol, _) in variables(cubin).filter(|v| usize::from(v.1.section) == init) {
+        let Some(region) = layout.symbols[index].and_then(|base| memory.region_mut(base)) else {
+            continue;
+        };
+        let from = usize::try_from(symbol.value).unwrap_or(usize::MAX);
+        let content = bytes.get(from..).unwrap_or_default();
+        let count = content.len().min(region.bytes.len());
+        region.bytes[..count].copy_from_slice(&content[..count]);
+    }
+    Ok(())
+}
+
+/// A section's bytes with its relocations applied.
+fn relocated(cubin: &Cubin<'_>, layout: &Layout, index: usize) -> Result<Vec<u8>, SimulateError> {
+    let section = &cubin.sections[index];
+    let mut bytes = section.data.to_vec();
+    for relocation in &section.relocations {
+        let offset = relocation.offset;
+        let unsupported = || SimulateError::Relocation {
+            section: section.name.to_string(),
+            offset,
+            kind: relocation.kind.name().map_or(relocation.kind.0.to_string(), str::to_string),
+        };
+        let symbol = &cubin.symbols[relocation.symbol];
+        let missing = || SimulateError::Symbol {
+            section: section.name.to_string(),
+            offset,
+            symbol: symbol.name.to_string(),
+        };
+        let (from, to, bits) = relocation.kind.field().ok_or_else(unsupported)?;
+        let at = usize::try_from(offset).map_err(|_| unsupported())? + to as usize / 8;
+        let size = bits as usize / 8;
+        let place = bytes.get_mut(at..at + size).ok_or_else(unsupported)?;
+        let base = match layout.address(relocation.symbol, symbol) {
+            Some(base) => base,
+            // Shared variables and the place of reserved shared memory: their value is the shared address.
+            None => shared_address(cubin, symbol, relocation.kind).ok_or_else(missing)?,
+        };
+        let old = place.iter().rev().fold(0, |x, b| x << 8 | u64::from(*b));
+        let addend = relocation.addend.map_or(old, |a| a as u64);
+        let value = base.wrapping_add(addend) >> from;
+        place.copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+    Ok(bytes)
+}
+
+fn shared_address(cubin: &Cubin<'_>, symbol: &Symbol<'_>, kind: RelocKind) -> Option<u64> {
+    let section = cubin.sections.get(usize::from(symbol.section))?;
+    let generic = kind == RelocKind::GENERIC32 || kind == RelocKind::GENERIC64;
+    let window = if generic { SHARED_WINDOW } else { 0 };
+    section.name.starts_with(".nv.shared.").then_some(window + symbol.value)
+}

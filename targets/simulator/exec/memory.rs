@@ -1,0 +1,289 @@
+//! Loads, stores and atomics, lane by lane.
+
+use super::{Env, LaneFault};
+use crate::memory::{AccessKind, Fault, Generic, MemorySpace, Region, WINDOW_BYTES, generic};
+use crate::simulator::error::Cause;
+use crate::simulator::float;
+use crate::simulator::image::{DESCRIPTOR, STACK_TOP};
+use crate::simulator::op::{Address, AtomicKind, AtomicOp, AtomicType, MemOp, Space};
+use crate::simulator::operand::*;
+use crate::simulator::warp::{Warp, each_lane};
+
+/// Where an access goes.
+#[derive(Clone, Copy)]
+enum Place {
+    Global(u64),
+    Shared(u64),
+    Local(u64),
+}
+
+fn addresses(warp: &Warp, address: &Address) -> [Place; LANES] {
+    let mut base = [0; LANES];
+    warp.read(&address.base, &mut base);
+    let uniform = match address.uniform {
+        Some(u) if address.uniform_wide => warp.ureg64(u),
+        Some(u) => u64::from(warp.ureg(u, 0)),
+        None => 0,
+    };
+    let offset = uniform.wrapping_add(i64::from(address.offset) as u64);
+    base.map(|base| {
+        let at = base.wrapping_mul(u64::from(address.scale)).wrapping_add(offset);
+        match address.space {
+            Space::Global => Place::Global(at),
+            Space::Shared => Place::Shared(at & (WINDOW_BYTES - 1)),
+            Space::Local => Place::Local(at & (WINDOW_BYTES - 1)),
+            Space::Generic => match generic(at) {
+                Generic::Global(at) => Place::Global(at),
+                Generic::Shared(at) => Place::Shared(at),
+                Generic::Local(at) => Place::Local(at),
+            },
+        }
+    })
+}
+
+/// The place of a thread's local bytes in its warp's memory.
+fn local_offset(
+    at: u64,
+    bytes: usize,
+    limit: u32,
+    lane: usize,
+    access: AccessKind,
+) -> Result<usize, Fault> {
+    let size = bytes as u64;
+    let bottom = u64::from(STACK_TOP - limit.min(STACK_TOP));
+    let space = MemorySpace::Local;
+    if at < bottom || at + size > u64::from(STACK_TOP) {
+        let near = format!(" (the thread's local memory is {bottom:#x} ..= {:#x})", STACK_TOP - 1);
+        return Err(Fault::OutOfBounds { space, access, address: at, size, near });
+    }
+    if at & (size - 1) != 0 {
+        return Err(Fault::Misaligned { space, access, address: at, size });
+    }
+    Ok(lane * limit as usize + (at - bottom) as usize)
+}
+
+impl Env<'_> {
+    fn check_descriptor(
+        &self,
+        warp: &Warp,
+        address: &Address,
+        lane: usize,
+    ) -> Result<(), LaneFault> {
+        match address.descriptor {
+            Some(u) if warp.ureg64(u) != DESCRIPTOR => {
+                Err((Cause::Descriptor(format!("UR{u}")), lane))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies from memory to up to sixteen bytes.
+    fn fetch(
+        &self,
+        warp: &Warp,
+        place: Place,
+        lane: usize,
+        out: &mut [u8],
+    ) -> Result<(), LaneFault> {
+        let bytes = out.len();
+        let fault = |f: Fault| (Cause::Memory(f), lane);
+        match place {
+            Place::Global(at) => {
+                out.copy_from_slice(self.memory.read(at, bytes).map_err(fault)?);
+            }
+            Place::Shared(at) => {
+                out.copy_from_slice(self.shared.read(at, bytes).map_err(fault)?);
+            }
+            Place::Local(at) => {
+                let from = local_offset(at, bytes, self.local_bytes, lane, AccessKind::Read)
+                    .map_err(fault)?;
+                out.copy_from_slice(&warp.local[from..from + bytes]);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        warp: &mut Warp,
+        place: Place,
+        lane: usize,
+        data: &[u8],
+    ) -> Result<(), LaneFault> {
+        let bytes = data.len();
+        let fault = |f: Fault| (Cause::Memory(f), lane);
+        match place {
+            Place::Global(at) => {
+                self.memory.write(at, bytes).map_err(fault)?.copy_from_slice(data);
+            }
+            Place::Shared(at) => {
+                self.shared.write(at, bytes).map_err(fault)?.copy_from_slice(data);
+            }
+            Place::Local(at) => {
+                let to = local_offset(at, bytes, self.local_bytes, lane, AccessKind::Write)
+                    .map_err(fault)?;
+                warp.local[to..to + bytes].copy_from_slice(data);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn load(
+        &mut self,
+        warp: &mut Warp,
+        op: &MemOp,
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        let places = addresses(warp, &op.address);
+        self.check_descriptor(warp, &op.address, super::first(active))?;
+        let bytes = usize::from(op.bytes);
+        let cells = bytes.div_ceil(4);
+        let mut rest = active;
+        while rest != 0 {
+            let lane = super::first(rest);
+            rest &= rest - 1;
+            let mut data = [0; 16];
+            self.fetch(warp, places[lane], lane, &mut data[..bytes])?;
+            for cell in 0..cells {
+                let from = &data[cell * 4..cell * 4 + 4];
+                let mut value = from.iter().rev().fold(0, |x, b| x << 8 | u32::from(*b));
+                if op.signed {
+                    let shift = 32 - 8 * bytes as u32;
+                    value = ((value << shift) as i32 >> shift) as u32;
+                }
+                if let Dst::Row(row) = op.dst {
+                    warp.row_mut(row, cell as u16)[lane] = value;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(
+        &mut self,
+        warp: &mut Warp,
+        op: &MemOp,
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        let places = addresses(warp, &op.address);
+        self.check_descriptor(warp, &op.address, super::first(active))?;
+        let bytes = usize::from(op.bytes);
+        let mut rest = active;
+        while rest != 0 {
+            let lane = super::first(rest);
+            rest &= rest - 1;
+            let mut data = [0; 16];
+            for (cell, word) in data.chunks_exact_mut(4).enumerate().take(bytes.div_ceil(4)) {
+                word.copy_from_slice(&warp.row(op.data, cell as u16)[lane].to_le_bytes());
+            }
+            self.put(warp, places[lane], lane, &data[..bytes])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn load_const(
+        &mut self,
+        warp: &mut Warp,
+        (bank, offset): (u8, i32),
+        base: &Src,
+        (bytes, signed): (u8, bool),
+        dst: Dst,
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        let base = warp.read32(base);
+        let mut values = [0; LANES];
+        let mut failed = None;
+        each_lane(active, |lane| {
+            // The sum is an unsigned byte offset in the bank.
+            let at = i64::from(base[lane].wrapping_add(offset as u32));
+            match self.constants.load(bank, at, u32::from(bytes)) {
+                Some(value) if at % i64::from(bytes) == 0 => {
+                    values[lane] = crate::simulator::prepare::extend(value, bytes, signed);
+                }
+                _ => failed = failed.or(Some((lane, at))),
+            }
+        });
+        if let Some((lane, offset)) = failed {
+            return Err((Cause::Constant { bank, offset, size: u32::from(bytes) }, lane));
+        }
+        warp.write(dst, bytes == 8, active, &values);
+        Ok(())
+    }
+
+    /// Lanes in order, lowest first: one of the orders that the machine may take.
+    pub(super) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        op: &AtomicOp,
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        let places = addresses(warp, &op.address);
+        self.check_descriptor(warp, &op.address, super::first(active))?;
+        let wide = matches!(op.ty, AtomicType::U64 | AtomicType::S64 | AtomicType::F64);
+        let bytes = if wide { 8 } else { 4 };
+        let mut operands = [[0; LANES]; 2];
+        for (src, out) in op.src.iter().zip(&mut operands) {
+            warp.read(src, out);
+        }
+        let mut old = [0; LANES];
+        let mut rest = active;
+        while rest != 0 {
+            let lane = super::first(rest);
+            rest &= rest - 1;
+            let mut data = [0; 8];
+            self.fetch(warp, places[lane], lane, &mut data[..bytes])?;
+            old[lane] = u64::from_le_bytes(data);
+            let [a, b] = [operands[0][lane], operands[1][lane]];
+            let new = atomic_value(op.kind, op.ty, old[lane], a, b);
+            self.put(warp, places[lane], lane, &new.to_le_bytes()[..bytes])?;
+        }
+        warp.write(op.dst, wide, active, &old);
+        warp.set_pred(op.done, active, !0);
+        Ok(())
+    }
+}
+
+/// The value that an atomic leaves.
+fn atomic_value(kind: AtomicKind, ty: AtomicType, old: u64, a: u64, b: u64) -> u64 {
+    use AtomicKind::*;
+    let mode = |ftz| float::Mode { ftz, ..float::Mode::default() };
+    let narrow = |x: u64| x as u32;
+    match (kind, ty) {
+        (Add, AtomicType::F32 { ftz }) => float::add32(mode(ftz).pack(), old, a, 0, 0).0,
+        (Add, AtomicType::F64) => float::add64(0, old, a, 0, 0).0,
+        (Add, AtomicType::F16x2) => float::add16x2(0, old, a, 0, 0).0,
+        (Add, AtomicType::Bf16x2) => {
+            float::add16x2(float::Mode { extra: 1, ..mode(false) }.pack(), old, a, 0, 0).0
+        }
+        (Min | Max, AtomicType::F16x2 | AtomicType::Bf16x2) => {
+            let extra = u16::from(ty == AtomicType::Bf16x2);
+            let mode = float::Mode { extra, ..mode(false) };
+            float::minmax16x2(mode.pack(), old, a, 0, u32::from(kind == Min)).0
+        }
+        (Add, _) => old.wrapping_add(a),
+        (Min, AtomicType::S32) => u64::from((old as i32).min(a as i32) as u32),
+        (Max, AtomicType::S32) => u64::from((old as i32).max(a as i32) as u32),
+        (Min, AtomicType::S64) => (old as i64).min(a as i64) as u64,
+        (Max, AtomicType::S64) => (old as i64).max(a as i64) as u64,
+        (Min, _) => old.min(a),
+        (Max, _) => old.max(a),
+        (Inc, _) => u64::from(if narrow(old) >= narrow(a) { 0 } else { narrow(old) + 1 }),
+        (Dec, _) => {
+            let out = narrow(old) == 0 || narrow(old) > narrow(a);
+            u64::from(if out { narrow(a) } else { narrow(old) - 1 })
+        }
+        (And, _) => old & a,
+        (Or, _) => old | a,
+        (Xor, _) => old ^ a,
+        (Exchange, _) => a,
+        (CompareSwap, _) if old == a => b,
+        (CompareSwap, _) => old,
+        // Each lane adds one.
+        (PopcInc, _) => old.wrapping_add(1),
+    }
+}
+
+/// A CTA's shared memory: what was never written is not zero.
+pub fn shared_region(base: u64, bytes: usize) -> Region {
+    Region::new("shared memory", MemorySpace::Shared, base, vec![0xa5; bytes])
+}

@@ -1,0 +1,423 @@
+//! Runs prepared instructions for the lanes of one group.
+
+mod memory;
+mod warp;
+
+pub use memory::shared_region;
+
+use super::error::Cause;
+use super::groups::State;
+use super::image::{CODE_BASE, Constants, STACK_TOP};
+use super::op::{Bits, Combine, LaneOp, Micro, Op, Special};
+use super::operand::*;
+use super::prepare::Program;
+use super::prepare::WORD;
+use super::warp::{Warp, each_lane};
+use crate::memory::{Memory, Region};
+
+/// A failed instruction and the lane that it failed for.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub cause: Cause,
+    pub lane: usize,
+    /// Index of the instruction.
+    pub pc: u32,
+}
+
+/// A cause and its lane, before the place is known.
+pub type LaneFault = (Cause, usize);
+
+/// What is around a warp while it runs.
+pub struct Env<'a> {
+    pub program: &'a Program,
+    pub memory: &'a mut Memory,
+    pub shared: Region,
+    pub constants: &'a Constants,
+    pub block: [u32; 3],
+    pub cta: [u32; 3],
+    /// Local memory of a thread (bytes).
+    pub local_bytes: u32,
+    pub counts: &'a mut Counts,
+}
+
+/// What a launch cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    /// Sum of the issue stalls of all warps' instructions: an estimate that knows nothing of waits, of overlap or of memory.
+    pub cycles: u64,
+}
+
+/// Arrivals without waiting (BAR.ARV) and reduction operands, for the CTA to count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    Arrived { barrier: u8, lanes: u32, threads: Option<u32> },
+    Predicate { barrier: u8, kind: super::op::BarrierKind, lanes: u32, holds: u32 },
+}
+
+/// Why a group stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It waits, ended or split: look at the groups again.
+    Changed,
+    /// Its turn is over.
+    Slice,
+    Barrier(Option<Arrival>),
+}
+
+impl Env<'_> {
+    /// Runs the warp's current group, at most about `slice` instructions (it only stops at branches), and says why it stopped.
+    pub fn run_group(
+        &mut self,
+        warp: &mut Warp,
+        mut pc: u32,
+        mask: u32,
+        slice: u64,
+    ) -> Result<(Stop, u64), Failure> {
+        let program = self.program;
+        let mut steps = 0;
+        loop {
+            let Some(micro) = program.code.get(pc as usize) else {
+                let cause = Cause::Jump(CODE_BASE.wrapping_add(u64::from(pc) * WORD));
+                return Err(Failure { cause, lane: first(mask), pc });
+            };
+            let active = mask & warp.pred(micro.guard);
+            steps += 1;
+            self.counts.warp_instructions += 1;
+            self.counts.thread_instructions += u64::from(active.count_ones());
+            self.counts.cycles += u64::from(micro.stall);
+            let flow = self.step(warp, micro, pc, mask, active);
+            match flow.map_err(|(cause, lane)| Failure { cause, lane, pc })? {
+                Flow::Next => pc += 1,
+                Flow::Jump(target) => {
+                    let back = target <= pc;
+                    pc = target;
+                    if back && steps >= slice {
+                        warp.groups.set_pc(pc);
+                        return Ok((Stop::Slice, steps));
+                    }
+                }
+                Flow::Stop(stop) => return Ok((stop, steps)),
+            }
+        }
+    }
+
+    /// One instruction. Where it stops the group, the group's place is set already.
+    fn step(
+        &mut self,
+        warp: &mut Warp,
+        micro: &Micro,
+        pc: u32,
+        mask: u32,
+        active: u32,
+    ) -> Result<Flow, LaneFault> {
+        if active == 0 {
+            return Ok(Flow::Next);
+        }
+        match &micro.op {
+            Op::Lane(op) => {
+                let lanes = if micro.uniform { active & active.wrapping_neg() } else { active };
+                lane_op(warp, op, lanes);
+            }
+            Op::Nop => {}
+            Op::Load(op) => self.load(warp, op, active)?,
+            Op::Store(op) => self.store(warp, op, active)?,
+            Op::Atomic(op) => self.atomic(warp, op, active)?,
+            Op::LoadConst { bank, base, offset, bytes, signed, dst } => {
+                self.load_const(warp, (*bank, *offset), base, (*bytes, *signed), *dst, active)?;
+            }
+            Op::Special { which, dst, wide } => self.special(warp, *which, *dst, *wide, active),
+            Op::PredLogic { dst, src, tables } => pred_logic(warp, dst, src, tables, active),
+            Op::Shuffle { mode, dst, inside, src } => {
+                warp::shuffle(warp, *mode, *dst, *inside, src, active);
+            }
+            Op::Vote { mode, dst, holds, pred } => {
+                warp::vote(warp, *mode, *dst, *holds, *pred, active);
+            }
+            Op::Match { all, dst, holds, src } => {
+                warp::matching(warp, *all, *dst, *holds, src, active);
+            }
+            Op::Reduce { kind, dst, src } => warp::reduce(warp, *kind, *dst, src, active),
+            Op::PredToReg { dst, src, byte } => warp::pred_to_reg(warp, *dst, src, *byte, active),
+            Op::RegToPred { src, byte } => warp::reg_to_pred(warp, src, *byte, active),
+            Op::ToUniform { dst, src } => {
+                let mut values = [0; LANES];
+                warp.read(src, &mut values);
+                warp.write(*dst, false, active, &values);
+            }
+            Op::GetBarrier { barrier, dst, clear } => {
+                let b = usize::from(*barrier);
+                let values = warp.barriers[b].map(u64::from);
+                warp.write(*dst, false, active, &values);
+                if *clear {
+                    each_lane(active, |lane| warp.barriers[b][lane] = 0);
+                }
+            }
+            Op::SetBarrier { barrier, src } => {
+                let values = warp.read32(src);
+                let b = usize::from(*barrier);
+                each_lane(active, |lane| warp.barriers[b][lane] = values[lane]);
+            }
+            Op::Bssy { barrier, pred } => {
+                // The lanes that are here will wait for each other.
+                let lanes = active & warp.pred(*pred);
+                each_lane(lanes, |lane| warp.barriers[usize::from(*barrier)][lane] = lanes);
+            }
+            Op::Break { barrier, pred } => {
+                let lanes = active & warp.pred(*pred);
+                let masks = &mut warp.barriers[usize::from(*barrier)];
+                let mut all = 0;
+                each_lane(lanes, |lane| all |= masks[lane]);
+                each_lane(all, |lane| masks[lane] &= !lanes);
+                warp.groups.settle(&warp.barriers);
+                // What settled may be another group: this one goes on.
+                warp.groups.select(mask);
+            }
+            Op::Trap => return Err((Cause::Trap, first(active))),
+            Op::Invalid(cause) => return Err(((**cause).clone(), first(active))),
+            _ => return self.control(warp, micro, pc, mask, active),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn control(
+        &mut self,
+        warp: &mut Warp,
+        micro: &Micro,
+        pc: u32,
+        mask: u32,
+        active: u32,
+    ) -> Result<Flow, LaneFault> {
+        let next = pc + 1;
+        match &micro.op {
+            Op::Branch { taken, uniform, target } => {
+                let taken = active & warp.pred(*taken) & warp.pred(*uniform);
+                Ok(branch(warp, taken, mask, *target, next))
+            }
+            Op::BranchDivergent { mask: want, target }
+            | Op::BranchConverged { mask: want, target } => {
+                let want = warp.read32(want)[first(active)] & warp.groups.live();
+                let diverged = want != active;
+                let taken = diverged == matches!(micro.op, Op::BranchDivergent { .. });
+                Ok(branch(warp, if taken { active } else { 0 }, mask, *target, next))
+            }
+            Op::Jump(jump) => {
+                let mut values = [0; LANES];
+                warp.read(&jump.register, &mut values);
+                let mut targets = [0; LANES];
+                for lane in 0..LANES {
+                    if active >> lane & 1 != 0 {
+                        targets[lane] =
+                            self.code_index(jump.base.wrapping_add(values[lane]), lane)?;
+                    }
+                }
+                let target = targets[first(active)];
+                let mut together = active == mask;
+                each_lane(active, |lane| together &= targets[lane] == target);
+                if together {
+                    return Ok(Flow::Jump(target));
+                }
+                warp.groups.branch_each(active, &targets, next);
+                Ok(Flow::Stop(Stop::Changed))
+            }
+            Op::Exit { pred } => {
+                let lanes = active & warp.pred(*pred);
+                if lanes == 0 {
+                    return Ok(Flow::Next);
+                }
+                warp.groups.exit(lanes, next, &warp.barriers);
+                Ok(Flow::Stop(Stop::Changed))
+            }
+            Op::Bsync { barrier, pred } => {
+                let lanes = active & warp.pred(*pred);
+                Ok(self.wait(warp, lanes, pc, State::Sync(*barrier)))
+            }
+            Op::WarpSync { mask: want } => {
+                let want = warp.read32(want);
+                each_lane(active, |lane| warp.groups.want(lane, want[lane], 0));
+                Ok(self.wait(warp, active, pc, State::WarpSync))
+            }
+            Op::Collective { mask: want, resume } => {
+                let want = warp.read32(want);
+                each_lane(active, |lane| warp.groups.want(lane, want[lane], *resume));
+                Ok(self.wait(warp, active, pc, State::Collective))
+            }
+            Op::EndCollective => {
+                warp.groups.set_pc(pc);
+                warp.groups.end_collective();
+                Ok(Flow::Stop(Stop::Changed))
+            }
+            Op::Yield => {
+                warp.groups.set_pc(next);
+                Ok(Flow::Stop(Stop::Slice))
+            }
+            Op::Barrier { kind, barrier, threads, pred } => {
+                self.cta_barrier(warp, pc, active, (*kind, barrier, threads, *pred))
+            }
+            _ => Err((Cause::Other("an instruction without meaning".into()), first(active))),
+        }
+    }
+
+    /// Lanes begin to wait, and perhaps end it for themselves and others.
+    fn wait(&mut self, warp: &mut Warp, lanes: u32, pc: u32, state: State) -> Flow {
+        if lanes == 0 {
+            return Flow::Next;
+        }
+        warp.groups.wait(lanes, pc, pc + 1, state);
+        warp.groups.settle(&warp.barriers);
+        Flow::Stop(Stop::Changed)
+    }
+
+    fn cta_barrier(
+        &mut self,
+        warp: &mut Warp,
+        pc: u32,
+        active: u32,
+        (kind, barrier, threads, pred): (super::op::BarrierKind, &Src, &Option<Src>, PredSrc),
+    ) -> Result<Flow, LaneFault> {
+        use super::op::BarrierKind;
+        let lane = first(active);
+        let barrier = warp.read32(barrier)[lane];
+        let barrier = u8::try_from(barrier).ok().filter(|b| *b < 16);
+        let barrier =
+            barrier.ok_or_else(|| (Cause::Other("barrier number above 15".into()), lane))?;
+        let threads = threads.as_ref().map(|t| warp.read32(t)[lane]);
+        // Of a whole warp all 32 threads count, as the machine counts warps.
+        let arrived = Arrival::Arrived { barrier, lanes: active, threads };
+        if kind == BarrierKind::Arrive {
+            warp.groups.set_pc(pc + 1);
+            return Ok(Flow::Stop(Stop::Barrier(Some(arrived))));
+        }
+        let holds = active & warp.pred(pred);
+        warp.groups.wait(active, pc, pc + 1, State::Cta { barrier, threads });
+        let arrival = match kind {
+            BarrierKind::Sync | BarrierKind::Arrive => None,
+            kind => Some(Arrival::Predicate { barrier, kind, lanes: active, holds }),
+        };
+        Ok(Flow::Stop(Stop::Barrier(arrival)))
+    }
+
+    /// The index of the instruction at a code address.
+    fn code_index(&self, address: u64, lane: usize) -> Result<u32, LaneFault> {
+        let offset = address.wrapping_sub(CODE_BASE);
+        let count = self.program.code.len() as u64;
+        if !offset.is_multiple_of(WORD) || offset / WORD >= count {
+            return Err((Cause::Jump(address), lane));
+        }
+        Ok((offset / WORD) as u32)
+    }
+
+    /// The place of a thread in its CTA.
+    pub fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        let flat = warp * LANES as u32 + lane as u32;
+        [flat % x.max(1), flat / x.max(1) % y.max(1), flat / (x * y).max(1)]
+    }
+
+    fn special(&self, warp: &mut Warp, which: Special, dst: Dst, wide: bool, active: u32) {
+        let clock = self.counts.cycles;
+        let mut values = [0; LANES];
+        for (lane, value) in values.iter_mut().enumerate() {
+            let bit = 1u32 << lane;
+            let thread = |axis: u8| u64::from(self.thread(warp.index, lane)[usize::from(axis)]);
+            *value = match which {
+                Special::Zero => 0,
+                Special::Lane => lane as u64,
+                Special::Thread(axis) => thread(axis),
+                Special::ThreadPacked => thread(0) | thread(1) << 16 | thread(2) << 26,
+                Special::Cta(axis) => u64::from(self.cta[usize::from(axis)]),
+                Special::EqMask => u64::from(bit),
+                Special::LtMask => u64::from(bit - 1),
+                Special::LeMask => u64::from(bit | (bit - 1)),
+                Special::GtMask => u64::from(!(bit | (bit - 1))),
+                Special::GeMask => u64::from(!(bit - 1)),
+                Special::Clock | Special::GlobalTimer if wide => clock,
+                Special::Clock | Special::GlobalTimer => clock & 0xffff_ffff,
+                Special::ClockHigh | Special::GlobalTimerHigh => clock >> 32,
+                Special::Constant(value) => u64::from(value),
+                Special::WarpId => u64::from(warp.index) << 8,
+                Special::SmId => 0,
+                Special::LocalBottom => u64::from(STACK_TOP - self.local_bytes.min(STACK_TOP)),
+            };
+        }
+        warp.write(dst, wide, active, &values);
+    }
+}
+
+/// What follows an instruction.
+enum Flow {
+    Next,
+    Jump(u32),
+    Stop(Stop),
+}
+
+fn first(mask: u32) -> usize {
+    mask.trailing_zeros() as usize % LANES
+}
+
+fn branch(warp: &mut Warp, taken: u32, mask: u32, target: u32, next: u32) -> Flow {
+    if taken == 0 {
+        Flow::Next
+    } else if taken == mask {
+        Flow::Jump(target)
+    } else {
+        warp.groups.branch(taken, target, next);
+        Flow::Stop(Stop::Changed)
+    }
+}
+
+/// The inner loop of nearly all instructions.
+fn lane_op(warp: &mut Warp, op: &LaneOp, active: u32) {
+    let mut values = [[0; LANES]; 3];
+    for (src, out) in op.src.iter().zip(&mut values) {
+        if !src.is_constant_zero() {
+            warp.read(src, out);
+        }
+    }
+    let [a, b, c] = &values;
+    let pin = op.pin.map(|p| warp.pred(p));
+    let mut out = [0; LANES];
+    let mut bits = [0u32; 2];
+    each_lane(active, |lane| {
+        let p = pin[0] >> lane & 1 | (pin[1] >> lane & 1) << 1;
+        let (value, flags) = (op.f)(op.param, a[lane], b[lane], c[lane], p);
+        out[lane] = value;
+        bits[0] |= (flags & 1) << lane;
+        bits[1] |= (flags >> 1 & 1) << lane;
+    });
+    warp.write(op.dst, op.wide, active, &out);
+    let combined = |kind, p, bits: u32| match kind {
+        Combine::And => bits & p,
+        Combine::Or => bits | p,
+        Combine::Xor => bits ^ p,
+    };
+    match op.bits {
+        Bits::Plain => {}
+        Bits::Compare(kind, p) => {
+            let p = warp.pred(p);
+            bits = [combined(kind, p, bits[0]), combined(kind, p, !bits[0])];
+        }
+        Bits::CompareHalves(kind, p) => {
+            let p = warp.pred(p);
+            bits = bits.map(|b| combined(kind, p, b));
+        }
+    }
+    for (dst, bits) in op.pout.iter().zip(bits) {
+        warp.set_pred(*dst, active, bits);
+    }
+}
+
+fn pred_logic(
+    warp: &mut Warp,
+    dst: &[PredDst; 2],
+    src: &[PredSrc; 3],
+    tables: &[u8; 2],
+    active: u32,
+) {
+    let [a, b, c] = src.map(|p| u64::from(warp.pred(p)));
+    for (dst, table) in dst.iter().zip(tables) {
+        let (bits, _) = super::integer::lop3(u32::from(*table), a, b, c, 0);
+        warp.set_pred(*dst, active, bits as u32);
+    }
+}

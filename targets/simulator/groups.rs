@@ -1,0 +1,358 @@
+//! Divergence and reconvergence: the lanes of a warp in groups that each have a program counter.
+//!
+//! What holds: every lane that has not exited is in exactly one group. Groups run in turn (independent thread scheduling), so a
+//! lane may spin on what another lane of its warp will write. Groups join only where the machine says so: at BSYNC, WARPSYNC and
+//! collectives, never because their program counters happen to be equal.
+
+use super::operand::{LANES, Lanes};
+use super::warp::{BARRIERS, each_lane};
+use smallvec::SmallVec;
+
+/// Why a group does not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Ready,
+    /// At BSYNC of this convergence barrier.
+    Sync(u8),
+    /// At WARPSYNC: each lane waits for the lanes of its `wanted` mask.
+    WarpSync,
+    /// At WARPSYNC.COLLECTIVE.
+    Collective,
+    /// At a barrier of the CTA, with the threads that it needs where the instruction says so.
+    Cta {
+        barrier: u8,
+        threads: Option<u32>,
+    },
+}
+
+/// Lanes that run together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Index of the instruction to run next, or at which it waits.
+    pub pc: u32,
+    pub mask: u32,
+    pub state: State,
+}
+
+/// All lanes of a warp.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    list: SmallVec<[Group; 4]>,
+    current: usize,
+    /// Lanes that exist and have exited, or never existed.
+    exited: u32,
+    wanted: Lanes,
+    resume: Lanes,
+}
+
+impl Groups {
+    pub fn new(pc: u32, mask: u32) -> Groups {
+        let mut list = SmallVec::new();
+        if mask != 0 {
+            list.push(Group { pc, mask, state: State::Ready });
+        }
+        Groups { list, current: 0, exited: !mask, wanted: [0; LANES], resume: [0; LANES] }
+    }
+
+    pub fn list(&self) -> &[Group] {
+        &self.list
+    }
+
+    /// Lanes that run or wait.
+    pub fn live(&self) -> u32 {
+        !self.exited
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The group to run: the current one, or the next that is ready.
+    pub fn ready(&mut self) -> Option<Group> {
+        let count = self.list.len();
+        let at = (0..count).map(|i| (self.current + i) % count);
+        self.current = at.into_iter().find(|i| self.list[*i].state == State::Ready)?;
+        Some(self.list[self.current])
+    }
+
+    /// Lets the next group run, where there is one.
+    pub fn rotate(&mut self) {
+        self.current += 1;
+        if self.current >= self.list.len() {
+            self.current = 0;
+        }
+    }
+
+    pub fn has_other_ready(&self) -> bool {
+        self.list.iter().enumerate().any(|(i, g)| i != self.current && g.state == State::Ready)
+    }
+
+    /// Makes the group that holds a lane of `mask` the current one.
+    pub fn select(&mut self, mask: u32) {
+        if let Some(at) = self.list.iter().position(|g| g.mask & mask != 0) {
+            self.current = at;
+        }
+    }
+
+    /// Where the current group goes on.
+    pub fn set_pc(&mut self, pc: u32) {
+        if let Some(g) = self.list.get_mut(self.current) {
+            g.pc = pc;
+        }
+    }
+
+    /// The lanes of `taken` leave the current group and go on at `target`, the others at `next`. The current group stays.
+    pub fn branch(&mut self, taken: u32, target: u32, next: u32) {
+        let Some(g) = self.list.get_mut(self.current) else { return };
+        g.pc = next;
+        let taken = taken & g.mask;
+        if taken == g.mask {
+            g.pc = target;
+        } else if taken != 0 {
+            g.mask &= !taken;
+            self.list.push(Group { pc: target, mask: taken, state: State::Ready });
+        }
+    }
+
+    /// Each lane of `taken` goes on at its own target, the others at `next`.
+    pub fn branch_each(&mut self, taken: u32, targets: &Lanes, next: u32) {
+        let mut rest = taken;
+        let Some(g) = self.list.get(self.current) else { return };
+        let full = g.mask;
+        while rest != 0 {
+            let target = targets[rest.trailing_zeros() as usize];
+            let mut same = 0;
+            each_lane(rest, |lane| same |= u32::from(targets[lane] == target) << lane);
+            rest &= !same;
+            if same == full {
+                self.set_pc(target);
+                return;
+            }
+            if rest == 0 && taken == full {
+                // The last ones keep the group.
+                self.set_pc(target);
+                return;
+            }
+            self.branch(same, target, next);
+        }
+        if taken == 0 {
+            self.set_pc(next);
+        }
+    }
+
+    /// The lanes of `mask`, of the current group, end.
+    pub fn exit(&mut self, mask: u32, next: u32, barriers: &[Lanes; BARRIERS]) {
+        self.exited |= mask;
+        if let Some(g) = self.list.get_mut(self.current) {
+            g.mask &= !mask;
+            g.pc = next;
+            if g.mask == 0 {
+                self.list.remove(self.current);
+            }
+        }
+        self.settle(barriers);
+    }
+
+    /// The lanes of `mask`, of the current group, wait at its instruction; the others go on at `next`.
+    pub fn wait(&mut self, mask: u32, pc: u32, next: u32, state: State) {
+        let Some(g) = self.list.get_mut(self.current) else { return };
+        let rest = g.mask & !mask;
+        *g = Group { pc, mask, state };
+        if rest != 0 {
+            self.list.push(Group { pc: next, mask: rest, state: State::Ready });
+        }
+    }
+
+    /// What a lane waits for at WARPSYNC, and where it goes on after a collective.
+    pub fn want(&mut self, lane: usize, mask: u32, resume: u32) {
+        self.wanted[lane] = mask;
+        self.resume[lane] = resume;
+    }
+
+    /// Ends a collective: the current group's lanes go on where each came from.
+    pub fn end_collective(&mut self) {
+        let Some(g) = self.list.get(self.current) else { return };
+        let resume = self.resume;
+        self.branch_each(g.mask, &resume, g.pc + 1);
+    }
+
+    /// Releases what waits at a CTA barrier.
+    pub fn release_cta(&mut self, barrier: u8) {
+        for g in &mut self.list {
+            if matches!(g.state, State::Cta { barrier: b, .. } if b == barrier) {
+                (g.pc, g.state) = (g.pc + 1, State::Ready);
+            }
+        }
+    }
+
+    /// Releases all lanes whose wait is over. To be called after an arrival, an exit or a BREAK.
+    pub fn settle(&mut self, barriers: &[Lanes; BARRIERS]) {
+        let mut at = 0;
+        while at < self.list.len() {
+            let released = match self.list[at].state {
+                State::Sync(b) => self.try_sync(at, b, &barriers[usize::from(b)]),
+                State::WarpSync => self.try_warp_sync(at),
+                State::Collective => self.try_collective(at),
+                State::Ready | State::Cta { .. } => false,
+            };
+            // The list changed: look at all of it again.
+            at = if released { 0 } else { at + 1 };
+        }
+    }
+
+    fn waiting(&self, state: State) -> u32 {
+        self.list.iter().filter(|g| g.state == state).fold(0, |m, g| m | g.mask)
+    }
+
+    fn try_sync(&mut self, at: usize, barrier: u8, masks: &Lanes) -> bool {
+        let mut want = 0;
+        each_lane(self.list[at].mask, |lane| want |= masks[lane]);
+        let state = State::Sync(barrier);
+        if want & !self.exited & !self.waiting(state) != 0 {
+            return false;
+        }
+        self.release(want | self.list[at].mask, state);
+        true
+    }
+
+    fn try_warp_sync(&mut self, at: usize) -> bool {
+        let mut want = 0;
+        each_lane(self.list[at].mask, |lane| want |= self.wanted[lane]);
+        if want & !self.exited & !self.waiting(State::WarpSync) != 0 {
+            return false;
+        }
+        self.release(want | self.list[at].mask, State::WarpSync);
+        true
+    }
+
+    /// The lanes of `lanes` that wait in this state go on behind their instruction; those of the same place together.
+    fn release(&mut self, lanes: u32, state: State) {
+        let mut free: SmallVec<[Group; 4]> = SmallVec::new();
+        for g in &mut self.list {
+            let mask = g.mask & lanes;
+            if g.state != state || mask == 0 {
+                continue;
+            }
+            g.mask &= !mask;
+            let pc = g.pc + 1;
+            match free.iter_mut().find(|f| f.pc == pc) {
+                Some(f) => f.mask |= mask,
+                None => free.push(Group { pc, mask, state: State::Ready }),
+            }
+        }
+        self.list.retain(|g| g.mask != 0);
+        self.list.extend(free);
+        self.current = self.list.len() - 1;
+    }
+
+    fn try_collective(&mut self, at: usize) -> bool {
+        let Group { pc, mask, .. } = self.list[at];
+        let mut rest = mask;
+        while rest != 0 {
+            let want = self.wanted[rest.trailing_zeros() as usize];
+            let mut same = 0;
+            each_lane(self.waiting(State::Collective), |lane| {
+                same |= u32::from(self.wanted[lane] == want) << lane;
+            });
+            if want & !self.exited & !same == 0 {
+                for g in self.list.iter_mut().filter(|g| g.state == State::Collective) {
+                    g.mask &= !same;
+                }
+                self.list.retain(|g| g.mask != 0);
+                self.list.push(Group { pc: pc + 1, mask: same, state: State::Ready });
+                self.current = self.list.len() - 1;
+                return true;
+            }
+            rest &= !same;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [Lanes; BARRIERS] = [[0; LANES]; BARRIERS];
+
+    fn barrier0(mask: u32) -> [Lanes; BARRIERS] {
+        let mut all = NONE;
+        all[0] = [mask; LANES];
+        all
+    }
+
+    #[test]
+    fn a_divergent_branch_splits_and_bsync_joins() {
+        let b = barrier0(!0);
+        let mut g = Groups::new(0, !0);
+        g.ready();
+        g.branch(0xffff, 10, 1);
+        assert_eq!(g.list().len(), 2);
+        g.wait(0xffff_0000, 5, 6, State::Sync(0));
+        g.settle(&b);
+        let other = g.ready().unwrap();
+        assert_eq!((other.pc, other.mask), (10, 0xffff));
+        g.wait(0xffff, 5, 6, State::Sync(0));
+        g.settle(&b);
+        assert_eq!(g.list(), [Group { pc: 6, mask: !0, state: State::Ready }]);
+    }
+
+    #[test]
+    fn bsync_does_not_wait_for_lanes_that_exit() {
+        let b = barrier0(!0);
+        let mut g = Groups::new(0, !0);
+        g.ready();
+        g.branch(1, 10, 1);
+        g.wait(!1, 5, 6, State::Sync(0));
+        g.settle(&b);
+        assert_eq!(g.ready().unwrap().mask, 1);
+        g.exit(1, 11, &b);
+        assert_eq!(g.list(), [Group { pc: 6, mask: !1, state: State::Ready }]);
+    }
+
+    #[test]
+    fn warpsync_frees_the_lanes_of_the_mask_only() {
+        let mut g = Groups::new(0, 0b1111);
+        g.ready();
+        g.branch(0b0011, 10, 1);
+        for lane in 2..4 {
+            g.want(lane, 0b1100, 0);
+        }
+        g.wait(0b1100, 1, 2, State::WarpSync);
+        g.settle(&NONE);
+        assert!(g.list().iter().all(|g| g.state == State::Ready));
+    }
+
+    #[test]
+    fn a_collective_gathers_each_mask_and_sends_every_lane_back() {
+        let mut g = Groups::new(0, 0b1111);
+        g.ready();
+        // Lanes 0, 1 and 2, 3 want each other; all arrive together.
+        for lane in 0..4 {
+            g.want(lane, if lane < 2 { 0b0011 } else { 0b1100 }, 20 + lane as u32 % 2);
+        }
+        g.wait(0b1111, 4, 5, State::Collective);
+        g.settle(&NONE);
+        let mut masks: Vec<_> = g.list().iter().map(|g| (g.pc, g.mask)).collect();
+        masks.sort_unstable();
+        assert_eq!(masks, [(5, 0b0011), (5, 0b1100)]);
+        let first = g.ready().unwrap().mask;
+        g.end_collective();
+        let mut back: Vec<_> =
+            g.list().iter().filter(|g| g.mask & first != 0).map(|g| g.pc).collect();
+        back.sort_unstable();
+        assert_eq!(back, [20, 21]);
+    }
+
+    #[test]
+    fn ready_groups_take_turns() {
+        let mut g = Groups::new(0, 3);
+        g.ready();
+        g.branch(1, 10, 1);
+        let a = g.ready().unwrap().mask;
+        g.rotate();
+        let b = g.ready().unwrap().mask;
+        g.rotate();
+        assert_eq!((a | b, g.ready().unwrap().mask), (3, a));
+    }
+}

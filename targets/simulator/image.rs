@@ -1,0 +1,103 @@
+//! What the simulator runs: a loaded module. Whoever reads the file fills it, with every relocation applied.
+
+use crate::Target;
+
+/// Where the first text lies in the code address space. Texts follow each other at multiples of [`TEXT_ALIGN`].
+pub const CODE_BASE: u64 = 0x7f05_0000_0000;
+
+/// Alignment of a text (bytes).
+pub const TEXT_ALIGN: u64 = 128;
+
+/// The stack pointer of a thread before its first frame: local memory ends here (bytes, in the local window).
+pub const STACK_TOP: u32 = 0x00ff_f000;
+
+/// The value of the memory descriptor in constant bank 0: accesses must pass it on.
+pub const DESCRIPTOR: u64 = 0x0018_1001_dcba_9080;
+
+/// Machine words of one function and those inside it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Text {
+    pub name: String,
+    /// Address of the first word: [`CODE_BASE`] or behind it.
+    pub address: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// A kernel, and what it needs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Kernel {
+    pub name: String,
+    /// Index in [`Image::texts`].
+    pub text: usize,
+    /// General registers of a thread.
+    pub registers: u32,
+    /// Static shared memory (bytes).
+    pub shared_bytes: u32,
+    /// Local memory of a thread (bytes): frames and stack.
+    pub local_bytes: u32,
+    /// Byte offset of the parameters in constant bank 0.
+    pub param_base: u32,
+    /// The kernel's own constant banks, by number.
+    pub constants: Vec<(u8, Vec<u8>)>,
+}
+
+/// A module.
+#[derive(Clone, Debug)]
+pub struct Image {
+    pub target: &'static Target,
+    pub texts: Vec<Text>,
+    pub kernels: Vec<Kernel>,
+    /// Constant banks of the whole module (3, 4), by number.
+    pub constants: Vec<(u8, Vec<u8>)>,
+}
+
+/// One launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Launch {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Dynamic shared memory (bytes).
+    pub dynamic_shared: u32,
+    /// The parameter block, from `param_base` on.
+    pub params: Vec<u8>,
+}
+
+/// The constant banks that a kernel sees.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    banks: Vec<(u8, Vec<u8>)>,
+}
+
+impl Constants {
+    /// Bank 0 as the driver fills it on sm_90 (observed: ptxas 13.0.88): block and grid sizes from 0, the local window at 0x20,
+    /// the stack pointer at 0x28, the descriptor at 0x208, the parameters behind it.
+    pub fn new(image: &Image, kernel: &Kernel, launch: &Launch) -> Constants {
+        let base = kernel.param_base as usize;
+        let mut bank0 = vec![0; base + launch.params.len()];
+        let mut put = |at: usize, bytes: &[u8]| {
+            if bank0.len() < at + bytes.len() {
+                bank0.resize(at + bytes.len(), 0);
+            }
+            bank0[at..at + bytes.len()].copy_from_slice(bytes);
+        };
+        for (i, n) in launch.block.iter().chain(&launch.grid).enumerate() {
+            put(4 * i, &n.to_le_bytes());
+        }
+        put(0x20, &crate::memory::LOCAL_WINDOW.to_le_bytes());
+        put(image.target.const_stack as usize, &STACK_TOP.to_le_bytes());
+        put(image.target.const_descriptor as usize, &DESCRIPTOR.to_le_bytes());
+        put(base, &launch.params);
+        let mut banks = vec![(0, bank0)];
+        banks.extend(kernel.constants.iter().cloned());
+        banks.extend(image.constants.iter().cloned());
+        Constants { banks }
+    }
+
+    /// The little-endian value of 1, 2, 4 or 8 bytes.
+    pub fn load(&self, bank: u8, offset: i64, size: u32) -> Option<u64> {
+        let from = usize::try_from(offset).ok()?;
+        let bytes = &self.banks.iter().find(|b| b.0 == bank)?.1;
+        let bytes = bytes.get(from..from.checked_add(size as usize)?)?;
+        Some(bytes.iter().rev().fold(0, |x, b| x << 8 | u64::from(*b)))
+    }
+}

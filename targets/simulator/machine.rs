@@ -1,0 +1,154 @@
+//! A launch: CTAs in turn until all threads have ended.
+
+use super::cta::Cta;
+use super::error::{SimError, Site};
+use super::exec::{Counts, Env, Failure, shared_region};
+use super::image::{Constants, Image, Kernel, Launch, STACK_TOP};
+use super::operand::LANES;
+use super::prepare::Program;
+use super::warp::Warp;
+use crate::memory::{Memory, SHARED_RESERVED};
+use std::collections::VecDeque;
+
+/// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. CTAs beyond start when others end.
+const RESIDENT: usize = 132 * 32;
+
+/// Warp instructions that a CTA runs before the next has its turn.
+const CTA_SLICE: u64 = 1 << 16;
+
+/// Bounds on a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    pub warp_instructions: u64,
+}
+
+impl Default for Limits {
+    /// Some hours.
+    fn default() -> Limits {
+        Limits { warp_instructions: 100_000_000_000 }
+    }
+}
+
+/// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
+pub fn run(
+    image: &Image,
+    kernel: &str,
+    launch: &Launch,
+    memory: &mut Memory,
+    limits: Limits,
+) -> Result<Counts, SimError> {
+    let kernel = image.kernels.iter().find(|k| k.name == kernel);
+    let kernel = kernel.ok_or_else(|| SimError::NoKernel(String::new()))?;
+    let constants = Constants::new(image, kernel, launch);
+    let program = Program::new(image, kernel, &constants);
+    Machine { program: &program, constants: &constants, kernel, launch, memory, limits }.run()
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    constants: &'a Constants,
+    kernel: &'a Kernel,
+    launch: &'a Launch,
+    memory: &'a mut Memory,
+    limits: Limits,
+}
+
+impl Machine<'_> {
+    fn run(mut self) -> Result<Counts, SimError> {
+        let mut counts = Counts::default();
+        let grid = self.launch.grid;
+        let total: u64 = grid.iter().map(|n| u64::from(*n)).product();
+        let mut started = 0;
+        let mut running: VecDeque<Cta> = VecDeque::new();
+        // CTAs in a row that could not move.
+        let mut stuck = 0;
+        loop {
+            // A new CTA starts when the others have had their turns: most end in their first one.
+            if started < total && running.len() < RESIDENT && (running.is_empty() || stuck > 0) {
+                running.push_back(self.start(started));
+                started += 1;
+            }
+            let Some(mut cta) = running.pop_front() else { return Ok(counts) };
+            let ran = self.turn(&mut cta, &mut counts)?;
+            if counts.warp_instructions > self.limits.warp_instructions {
+                return Err(SimError::TooLong(self.limits.warp_instructions));
+            }
+            if cta.is_done() {
+                stuck = 0;
+                continue;
+            }
+            stuck = if ran == 0 { stuck + 1 } else { 0 };
+            running.push_back(cta);
+            let full = started == total || running.len() >= RESIDENT;
+            if stuck > running.len() && full {
+                return Err(SimError::Deadlock(self.describe(&running)));
+            }
+            if ran > 0 && !full {
+                running.push_back(self.start(started));
+                started += 1;
+            }
+        }
+    }
+
+    fn turn(&mut self, cta: &mut Cta, counts: &mut Counts) -> Result<u64, SimError> {
+        let mut env = Env {
+            program: self.program,
+            memory: self.memory,
+            shared: std::mem::replace(&mut cta.shared, shared_region(SHARED_RESERVED, 0)),
+            constants: self.constants,
+            block: self.launch.block,
+            cta: cta.id,
+            local_bytes: self.kernel.local_bytes,
+            counts,
+        };
+        let result = cta.run(&mut env, CTA_SLICE);
+        cta.shared = env.shared;
+        result.map_err(|(warp, failure)| self.locate(cta.id, warp, failure))
+    }
+
+    fn locate(&self, cta: [u32; 3], warp: u32, failure: Failure) -> SimError {
+        let (function, offset, text) = self.program.locate(failure.pc);
+        let [x, y, _] = self.launch.block;
+        let flat = warp * LANES as u32 + failure.lane as u32;
+        let thread = [flat % x.max(1), flat / x.max(1) % y.max(1), flat / (x * y).max(1)];
+        let site = Box::new(Site { function, offset, text, cta, thread });
+        SimError::At { cause: failure.cause, site }
+    }
+
+    fn start(&self, index: u64) -> Cta {
+        let [gx, gy, _] = self.launch.grid.map(u64::from);
+        let id = [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32);
+        let threads: u32 = self.launch.block.iter().product();
+        let registers = self.kernel.registers;
+        let local = self.kernel.local_bytes.min(STACK_TOP) as usize;
+        let warps = (0..threads.div_ceil(LANES as u32))
+            .map(|w| {
+                let lanes = (threads - w * LANES as u32).min(LANES as u32);
+                let mask = u32::MAX >> (LANES as u32 - lanes);
+                Warp::new(w, registers, local, self.program.entry, mask)
+            })
+            .collect();
+        let bytes = self.kernel.shared_bytes.saturating_add(self.launch.dynamic_shared);
+        Cta::new(id, warps, shared_region(SHARED_RESERVED, bytes as usize))
+    }
+
+    /// Where the first threads wait.
+    fn describe(&self, running: &VecDeque<Cta>) -> String {
+        let mut lines = Vec::new();
+        for cta in running {
+            for (warp, pc, state) in cta.describe() {
+                let (function, offset, text) = self.program.locate(pc);
+                let [x, y, z] = cta.id;
+                lines.push(format!(
+                    "block ({x}, {y}, {z}) warp {warp} waits at {offset:#06x} of {function}: {text} ({state:?})"
+                ));
+            }
+        }
+        let more = lines.len().saturating_sub(4);
+        lines.truncate(4);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("; ")
+    }
+}

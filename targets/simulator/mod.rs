@@ -1,0 +1,26 @@
+//! The SASS simulator: runs machine words on a model of the SM.
+//!
+//! A [`Image`] is a loaded module; [`run`] launches one of its kernels. Words are decoded once through the target's table
+//! (`prepare`), warps run prepared instructions on register files of 32 lanes (`warp`, `exec`), lanes diverge and reconverge as
+//! groups (`groups`), CTAs take turns (`cta`, `machine`). What a lane computes is in `integer`, `float` and `convert`.
+//!
+//! Time is not modelled: every instruction is done when the next begins, whatever its control bits say.
+
+mod convert;
+mod cta;
+mod error;
+mod exec;
+mod float;
+mod groups;
+mod image;
+mod integer;
+mod machine;
+mod op;
+mod operand;
+mod prepare;
+mod warp;
+
+pub use error::{Cause, SimError, Site};
+pub use exec::Counts;
+pub use image::{CODE_BASE, Image, Kernel, Launch, TEXT_ALIGN, Text};
+pub use machine::{Limits, run};

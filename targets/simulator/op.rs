@@ -1,0 +1,327 @@
+//! Prepared instructions: what the engine's inner loop reads, with all modifiers resolved.
+
+use super::error::Cause;
+use super::operand::*;
+
+/// A computation of one lane: parameter, three sources and predicate bits to a value and predicate bits.
+pub type LaneFn = fn(u32, u64, u64, u64, u32) -> (u64, u32);
+
+/// How a comparison's result is combined with the third predicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    And,
+    Or,
+    Xor,
+}
+
+/// What becomes of the predicate bits of a lane operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bits {
+    /// Bit 0 and bit 1 go to the two destinations.
+    Plain,
+    /// Bit 0 and its complement, combined.
+    Compare(Combine, PredSrc),
+    /// Bit 0 and bit 1, combined.
+    CompareHalves(Combine, PredSrc),
+}
+
+/// An operation that works on each lane alone.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneOp {
+    pub f: LaneFn,
+    pub param: u32,
+    pub dst: Dst,
+    /// The result fills two cells.
+    pub wide: bool,
+    pub src: [Src; 3],
+    pub pin: [PredSrc; 2],
+    pub pout: [PredDst; 2],
+    pub bits: Bits,
+}
+
+/// Which memory an access means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    Global,
+    Generic,
+    Shared,
+    Local,
+}
+
+/// `[base * scale + uniform + offset]`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address {
+    pub space: Space,
+    pub base: Src,
+    pub scale: u8,
+    pub uniform: Option<u8>,
+    pub uniform_wide: bool,
+    pub offset: i32,
+    /// The uniform pair that must hold the memory descriptor.
+    pub descriptor: Option<u8>,
+}
+
+/// A load or store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemOp {
+    pub address: Address,
+    /// 1, 2, 4, 8 or 16.
+    pub bytes: u8,
+    pub signed: bool,
+    /// Destination of a load; a store's data are in `data`.
+    pub dst: Dst,
+    /// First row of a store's data.
+    pub data: u16,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicKind {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareSwap,
+    /// ATOMS.POPC.INC: adds the number of lanes with the same address.
+    PopcInc,
+}
+
+/// The type of an atomic's operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicType {
+    U32,
+    S32,
+    U64,
+    S64,
+    F32 { ftz: bool },
+    F64,
+    F16x2,
+    Bf16x2,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AtomicOp {
+    pub address: Address,
+    pub kind: AtomicKind,
+    pub ty: AtomicType,
+    /// The old value.
+    pub dst: Dst,
+    /// The operand; of CompareSwap the value compared with, then the new one.
+    pub src: [Src; 2],
+    /// Set where the operation was done.
+    pub done: PredDst,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShuffleMode {
+    Index,
+    Up,
+    Down,
+    Butterfly,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VoteMode {
+    All,
+    Any,
+    Equal,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReduceKind {
+    Add,
+    Min,
+    Max,
+    MinSigned,
+    MaxSigned,
+    And,
+    Or,
+    Xor,
+}
+
+/// Special registers that the engine gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Special {
+    Zero,
+    Lane,
+    Thread(u8),
+    Cta(u8),
+    /// Packed thread index, `SR_TID`.
+    ThreadPacked,
+    EqMask,
+    LtMask,
+    LeMask,
+    GtMask,
+    GeMask,
+    Clock,
+    GlobalTimer,
+    ClockHigh,
+    GlobalTimerHigh,
+    Constant(u32),
+    WarpId,
+    SmId,
+    /// The lowest address of local memory.
+    LocalBottom,
+}
+
+/// What BAR does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierKind {
+    Sync,
+    Arrive,
+    Popc,
+    And,
+    Or,
+}
+
+/// Where a jump through a register goes: base + register pair, as address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Indirect {
+    pub register: Src,
+    /// Code address added.
+    pub base: u64,
+}
+
+/// One prepared instruction's work.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Fences, hints and padding: nothing to do in a simulator whose memory is always consistent.
+    Nop,
+    Lane(Box<LaneOp>),
+    Load(MemOp),
+    Store(MemOp),
+    Atomic(Box<AtomicOp>),
+    /// PLOP3: two truth tables of three predicates.
+    PredLogic {
+        dst: [PredDst; 2],
+        src: [PredSrc; 3],
+        tables: [u8; 2],
+    },
+    /// `LDC` with a register.
+    LoadConst {
+        bank: u8,
+        base: Src,
+        offset: i32,
+        bytes: u8,
+        signed: bool,
+        dst: Dst,
+    },
+    Special {
+        which: Special,
+        dst: Dst,
+        wide: bool,
+    },
+    Shuffle {
+        mode: ShuffleMode,
+        dst: Dst,
+        inside: PredDst,
+        src: [Src; 3],
+    },
+    Vote {
+        mode: VoteMode,
+        dst: Dst,
+        holds: PredDst,
+        pred: PredSrc,
+    },
+    Match {
+        all: bool,
+        dst: Dst,
+        holds: PredDst,
+        src: Src,
+    },
+    Reduce {
+        kind: ReduceKind,
+        dst: Dst,
+        src: Src,
+    },
+    /// `P2R`: predicates into a byte of a copy of a.
+    PredToReg {
+        dst: Dst,
+        src: [Src; 2],
+        byte: u8,
+    },
+    RegToPred {
+        src: [Src; 2],
+        byte: u8,
+    },
+    /// R2UR and its like: the first lane's value.
+    ToUniform {
+        dst: Dst,
+        src: Src,
+    },
+    Branch {
+        taken: PredSrc,
+        uniform: PredSrc,
+        target: u32,
+    },
+    /// BRA.DIV: taken when the group is not exactly the lanes of the mask.
+    BranchDivergent {
+        mask: Src,
+        target: u32,
+    },
+    /// BRA.CONV: taken when it is.
+    BranchConverged {
+        mask: Src,
+        target: u32,
+    },
+    Jump(Indirect),
+    Exit {
+        pred: PredSrc,
+    },
+    Bssy {
+        barrier: u8,
+        pred: PredSrc,
+    },
+    Bsync {
+        barrier: u8,
+        pred: PredSrc,
+    },
+    Break {
+        barrier: u8,
+        pred: PredSrc,
+    },
+    /// `BMOV B, R`
+    SetBarrier {
+        barrier: u8,
+        src: Src,
+    },
+    /// `BMOV R, B`; `clear` empties the barrier.
+    GetBarrier {
+        barrier: u8,
+        dst: Dst,
+        clear: bool,
+    },
+    WarpSync {
+        mask: Src,
+    },
+    Collective {
+        mask: Src,
+        resume: u32,
+    },
+    EndCollective,
+    Yield,
+    Barrier {
+        kind: BarrierKind,
+        barrier: Src,
+        threads: Option<Src>,
+        pred: PredSrc,
+    },
+    Trap,
+    /// An instruction that cannot run: an error only when it is reached.
+    Invalid(Box<Cause>),
+}
+
+/// One prepared instruction.
+#[derive(Clone, Debug)]
+pub struct Micro {
+    pub guard: PredSrc,
+    /// Cycles until the next instruction of the warp issues.
+    pub stall: u8,
+    /// Runs once for the group, on the uniform datapath.
+    pub uniform: bool,
+    pub op: Op,
+}

@@ -1,0 +1,143 @@
+//! Branches, convergence, barriers, and instructions without an effect here.
+
+use super::slots::{Kind, Slots};
+use super::unsupported;
+use crate::simulator::error::Cause;
+use crate::simulator::op::{BarrierKind, Indirect, Op};
+use crate::simulator::operand::*;
+use orias_components::{Mod, Opcode, Operand, RegFile, RegUse};
+
+/// The first operand that is a jump target.
+fn target(s: &Slots<'_>) -> Result<u32, Cause> {
+    let at = s.inst.operands.iter().position(|o| matches!(o, Operand::Addr(_)));
+    s.target(at.ok_or_else(|| unsupported(s))?)
+}
+
+/// The first operand that is a register of this file.
+fn first(s: &Slots<'_>, file: RegFile) -> Option<usize> {
+    (0..s.len()).find(|i| s.is_file(*i, file))
+}
+
+/// The predicate operand that is anded with the guard, or true.
+fn pred(s: &Slots<'_>) -> Result<PredSrc, Cause> {
+    first(s, RegFile::P).map_or(Ok(PredSrc::TRUE), |i| s.pred(i))
+}
+
+fn barrier(s: &Slots<'_>) -> Result<u8, Cause> {
+    s.barrier(first(s, RegFile::B).ok_or_else(|| unsupported(s))?)
+}
+
+/// `[.., Ra pair, base]`: the sum of both.
+fn indirect(s: &Slots<'_>) -> Result<Op, Cause> {
+    let at = first(s, RegFile::R).or(first(s, RegFile::UR)).ok_or_else(|| unsupported(s))?;
+    let Some(Operand::Reg(r)) = s.inst.operands.get(at) else { return Err(unsupported(s)) };
+    let place = s.place(RegUse::wide(r.reg, 2), 2)?;
+    let register = Src { place, wide: true, part: Part::Whole, adjust: Adjust::NONE };
+    let base = s.inst.operands.iter().find_map(|o| match o {
+        Operand::Addr(offset) => Some(s.context.text.wrapping_add(*offset)),
+        _ => None,
+    });
+    let absolute = s.has(Mod::ABS);
+    match base {
+        Some(base) if !absolute => Ok(Op::Jump(Indirect { register, base })),
+        None if absolute => Ok(Op::Jump(Indirect { register, base: 0 })),
+        _ => Err(unsupported(s)),
+    }
+}
+
+/// The first source that is a register or an immediate, as lane mask or number.
+fn value(s: &Slots<'_>) -> Result<Src, Cause> {
+    let at = s.inst.operands.iter().position(|o| match o {
+        Operand::Imm(_) => true,
+        o => matches!(o.file(), Some(RegFile::R | RegFile::UR)),
+    });
+    s.src(at.ok_or_else(|| unsupported(s))?, Kind::Int)
+}
+
+pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
+    use Opcode::*;
+    Ok(match s.inst.op {
+        NOP | NANOSLEEP | PMTRIG | DEPBAR | MEMBAR | FENCE | ERRBAR | CGAERRBAR | CCTL | CCTLL
+        | LDGDEPBAR | PREEXIT | ACQBULK => {
+            if s.inst.op == NANOSLEEP {
+                Op::Yield
+            } else {
+                Op::Nop
+            }
+        }
+        BRA if s.has(Mod::DIV) => Op::BranchDivergent { mask: value(s)?, target: target(s)? },
+        BRA if s.has(Mod::CONV) => Op::BranchConverged { mask: value(s)?, target: target(s)? },
+        BRA if s.has(Mod::ANY) || s.has(Mod::ALL) || s.has(Mod::INC) || s.has(Mod::DEC) => {
+            return Err(unsupported(s));
+        }
+        BRA | JMP => {
+            let uniform = first(s, RegFile::UP).map_or(Ok(PredSrc::TRUE), |i| s.pred(i))?;
+            Op::Branch { taken: pred(s)?, uniform, target: target(s)? }
+        }
+        CALL if !s.inst.operands.iter().any(|o| matches!(o, Operand::Addr(_))) => indirect(s)?,
+        CALL if first(s, RegFile::R).is_none() => {
+            Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target: target(s)? }
+        }
+        CALL | RET | BRX | JMX | BRXU | JMXU => {
+            if pred(s)? != PredSrc::TRUE {
+                return Err(unsupported(s));
+            }
+            indirect(s)?
+        }
+        EXIT | KILL => Op::Exit { pred: pred(s)? },
+        BSSY => Op::Bssy { barrier: barrier(s)?, pred: pred(s)? },
+        BSYNC => Op::Bsync { barrier: barrier(s)?, pred: pred(s)? },
+        BREAK => Op::Break { barrier: barrier(s)?, pred: pred(s)? },
+        BMOV => bmov(s)?,
+        WARPSYNC if s.has(Mod::COLLECTIVE) => {
+            Op::Collective { mask: value(s)?, resume: target(s)? }
+        }
+        WARPSYNC if s.has(Mod::ALL) => Op::WarpSync { mask: Src::imm(0xffff_ffff) },
+        WARPSYNC if s.has(Mod::EXCLUSIVE) => return Err(unsupported(s)),
+        WARPSYNC => Op::WarpSync { mask: value(s)? },
+        ENDCOLLECTIVE => Op::EndCollective,
+        YIELD => Op::Yield,
+        BAR => bar(s)?,
+        BPT => Op::Trap,
+        _ => return Err(unsupported(s)),
+    })
+}
+
+fn bmov(s: &Slots<'_>) -> Result<Op, Cause> {
+    if s.is_file(0, RegFile::B) {
+        Ok(Op::SetBarrier { barrier: s.barrier(0)?, src: s.src(1, Kind::Int)? })
+    } else {
+        Ok(Op::GetBarrier { barrier: barrier(s)?, dst: s.dst(0, 1)?, clear: s.has(Mod::CLEAR) })
+    }
+}
+
+/// `[barrier, (threads), (Pc)]`
+fn bar(s: &Slots<'_>) -> Result<Op, Cause> {
+    let kind = if s.has(Mod::SYNC) {
+        BarrierKind::Sync
+    } else if s.has(Mod::ARV) {
+        BarrierKind::Arrive
+    } else if s.has(Mod::POPC) {
+        BarrierKind::Popc
+    } else if s.has(Mod::AND) {
+        BarrierKind::And
+    } else if s.has(Mod::OR) {
+        BarrierKind::Or
+    } else {
+        return Err(unsupported(s));
+    };
+    let mut numbers = Vec::new();
+    for i in 0..s.len() {
+        let number = match s.operand(i)? {
+            Operand::Imm(_) => true,
+            o => matches!(o.file(), Some(RegFile::R | RegFile::UR)),
+        };
+        if number {
+            numbers.push(s.src(i, Kind::Int)?);
+        }
+    }
+    let barrier = *numbers.first().ok_or_else(|| unsupported(s))?;
+    // An absent count is RZ.
+    let threads = numbers.get(1).copied().filter(|t| !t.is_constant_zero());
+    Ok(Op::Barrier { kind, barrier, threads, pred: pred(s)? })
+}

@@ -1,0 +1,161 @@
+//! Prepares machine words for the engine: decodes each once through the target's table and resolves operands and modifiers.
+//!
+//! What cannot be prepared becomes [`Op::Invalid`], an error only when a thread reaches it: texts hold padding and paths that a
+//! launch never takes.
+
+mod control;
+mod float;
+mod integer;
+mod memory;
+mod slots;
+mod warp;
+
+pub use memory::extend;
+
+use super::error::Cause;
+use super::image::{CODE_BASE, Constants, Image, Kernel};
+use super::op::{Micro, Op};
+use super::operand::{PredSrc, predicate};
+use crate::Target;
+use orias_components::{Inst, Opcode, Props, RegUse};
+use slots::Slots;
+
+/// Bytes of an instruction.
+pub const WORD: u64 = 16;
+
+/// All texts that a kernel can reach, prepared: indices count words from [`CODE_BASE`].
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub code: Vec<Micro>,
+    /// For messages: first index, name and words of each text.
+    texts: Vec<(u32, String, Vec<u8>)>,
+    target: &'static Target,
+    /// Where the kernel begins.
+    pub entry: u32,
+}
+
+/// What stands around an instruction while it is prepared.
+pub struct Context<'a> {
+    pub target: &'static Target,
+    pub constants: &'a Constants,
+    /// General registers of a thread.
+    pub registers: u32,
+    /// Address of the text that the instruction stands in.
+    pub text: u64,
+}
+
+impl Context<'_> {
+    /// The index of the instruction at a byte offset of this text. Where there is none, the jump fails when it is taken.
+    pub fn index(&self, offset: u64) -> u32 {
+        u32::try_from(self.text.wrapping_add(offset).wrapping_sub(CODE_BASE) / WORD)
+            .unwrap_or(u32::MAX)
+    }
+}
+
+/// The instruction's text, for messages.
+pub fn describe(target: &'static Target, inst: &Inst) -> String {
+    let text = crate::text::instruction(target, inst, &crate::text::Numeric);
+    text.trim_end_matches(';').trim_end().to_string()
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u128> {
+    let bytes = bytes.get(at..at + WORD as usize)?;
+    Some(u128::from_le_bytes(bytes.try_into().ok()?))
+}
+
+impl Program {
+    /// Prepares the kernel's text and the texts that are no kernels.
+    pub fn new(image: &Image, kernel: &Kernel, constants: &Constants) -> Program {
+        let mut code = Vec::new();
+        let mut texts = Vec::new();
+        let mut entry = 0;
+        for (index, text) in image.texts.iter().enumerate() {
+            if index != kernel.text && image.kernels.iter().any(|k| k.text == index) {
+                continue;
+            }
+            let first = text.address.wrapping_sub(CODE_BASE) / WORD;
+            // Texts are laid out in order, close together; anything else is a mistake of the loader and finds no code.
+            if first < code.len() as u64 || first > code.len() as u64 + (1 << 24) {
+                continue;
+            }
+            code.resize_with(first as usize, gap);
+            if index == kernel.text {
+                entry = first as u32;
+            }
+            let context = Context {
+                target: image.target,
+                constants,
+                registers: kernel.registers,
+                text: text.address,
+            };
+            for at in (0..text.bytes.len()).step_by(WORD as usize) {
+                code.push(prepare_word(&context, word(&text.bytes, at), at as u64));
+            }
+            texts.push((first as u32, text.name.clone(), text.bytes.clone()));
+        }
+        // Running off the end of the last text finds an error, not the end of the list.
+        code.push(gap());
+        Program { code, texts, target: image.target, entry }
+    }
+
+    /// Name, byte offset and text of the instruction at an index.
+    pub fn locate(&self, index: u32) -> (String, u64, String) {
+        let text = self.texts.iter().rev().find(|t| t.0 <= index);
+        let Some((first, name, bytes)) = text else { return Default::default() };
+        let offset = u64::from(index - first) * WORD;
+        let inst = word(bytes, offset as usize)
+            .and_then(|word| self.target.decode(word, offset).ok())
+            .map_or_else(|| "?".to_string(), |inst| describe(self.target, &inst));
+        (name.clone(), offset, inst)
+    }
+}
+
+fn gap() -> Micro {
+    let cause = Cause::Other("no instruction here".into());
+    Micro { guard: PredSrc::TRUE, stall: 1, uniform: false, op: Op::Invalid(Box::new(cause)) }
+}
+
+fn prepare_word(context: &Context<'_>, word: Option<u128>, pc: u64) -> Micro {
+    let invalid = |cause| Micro { op: Op::Invalid(Box::new(cause)), ..gap() };
+    let Some(word) = word else { return gap() };
+    match context.target.decode(word, pc) {
+        Ok(inst) => prepare(context, &inst).unwrap_or_else(invalid),
+        Err(error) => invalid(Cause::Decode(error.to_string())),
+    }
+}
+
+/// Prepares one instruction.
+pub fn prepare(context: &Context<'_>, inst: &Inst) -> Result<Micro, Cause> {
+    let slots = Slots::new(context, inst);
+    let op = family(&slots, inst)?;
+    let guard = RegUse::new(inst.guard.reg);
+    let mut guard = predicate(guard)?;
+    guard.not ^= inst.guard.negated;
+    let uniform = inst.op.has(Props::UNIFORM) && matches!(op, Op::Lane(_));
+    Ok(Micro { guard, stall: inst.control.stall.max(1), uniform, op })
+}
+
+fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
+    use Opcode::*;
+    match inst.op {
+        IADD3 | UIADD3 | VIADD | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | SHF | USHF | PRMT
+        | UPRMT | SEL | USEL | MOV | UMOV | VIMNMX | IMNMX | VIADDMNMX | ISETP | UISETP | IABS
+        | VABSDIFF | IDP | SGXT | USGXT | BMSK | UBMSK | POPC | UPOPC | BREV | UBREV | FLO
+        | UFLO | PLOP3 | UPLOP3 | I2I => integer::prepare(slots),
+        FADD | FMUL | FFMA | FMNMX | FSEL | FSETP | FCHK | MUFU | DADD | DMUL | DFMA | DSETP
+        | HADD2 | HMUL2 | HFMA2 | HMNMX2 | HSETP2 | I2F | F2I | F2F | FRND | I2FP | F2FP => {
+            float::prepare(slots)
+        }
+        LD | ST | LDG | STG | LDS | STS | LDL | STL | LDC | ULDC | ATOM | ATOMG | ATOMS | RED
+        | REDG => memory::prepare(slots),
+        SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | R2UR | P2R | R2P | S2R | CS2R | S2UR => {
+            warp::prepare(slots)
+        }
+        _ => control::prepare(slots),
+    }
+}
+
+/// The message for an instruction that the engine does not do.
+pub fn unsupported(slots: &Slots<'_>) -> Cause {
+    Cause::Unsupported(describe(slots.context.target, slots.inst))
+}
