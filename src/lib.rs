@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod cli;
 pub mod driver;
 pub mod elf;
+pub mod interpret;
 pub mod launch;
 pub mod lower;
 pub mod ptx;

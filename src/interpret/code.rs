@@ -1,0 +1,338 @@
+//! What the interpreter executes: each PTX instruction decoded once, operands resolved to register rows and addresses.
+//!
+//! All functions of a module stand in one flat list; a program counter is an index in it. Registers are rows of 32 lanes of
+//! 64 bits; a narrower register holds its value zero-extended, a predicate 0 or 1, a 128-bit one takes two rows.
+
+use crate::ptx::program::FuncId;
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// One register of a warp.
+pub type Row = [u64; LANES];
+
+/// A register row of the current frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot(pub u32);
+
+/// The row that takes results nobody reads.
+pub const SINK: Slot = Slot(0);
+
+/// The row of the carry flag (`.cc`).
+pub const CARRY: Slot = Slot(1);
+
+/// The first row of a function's own registers.
+pub const FIRST_REGISTER: u32 = 2;
+
+/// A row to write, and the bits that its register has.
+#[derive(Clone, Copy, Debug)]
+pub struct Dst {
+    pub slot: Slot,
+    pub mask: u64,
+}
+
+impl Dst {
+    pub const SINK: Dst = Dst { slot: SINK, mask: 0 };
+}
+
+/// A value to read.
+#[derive(Clone, Copy, Debug)]
+pub enum Src {
+    Slot(Slot),
+    /// A negated predicate.
+    Not(Slot),
+    Imm(u64),
+    /// An address in the current frame of local memory.
+    Frame(u64),
+    Special(Dynamic),
+}
+
+impl Src {
+    pub const ZERO: Src = Src::Imm(0);
+}
+
+/// The special registers that are not the same for the whole launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dynamic {
+    Tid(u8),
+    CtaId(u8),
+    LaneId,
+    WarpId,
+    /// Instructions that the warp has executed: the clock that the interpreter has.
+    Clock,
+    MaskEq,
+    MaskLe,
+    MaskLt,
+    MaskGe,
+    MaskGt,
+}
+
+/// The memory that an instruction means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    /// Global, constant and kernel parameters: mapped regions.
+    Mapped,
+    Shared,
+    Local,
+    /// Below the size of a window an address in the thread's frame, otherwise generic.
+    Param,
+    Generic,
+}
+
+/// `base + offset` in a space.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    pub space: Space,
+    pub base: Src,
+    pub offset: i64,
+}
+
+pub type Ternary = Box<dyn Fn(u64, u64, u64) -> u64 + Send + Sync>;
+/// Two results of four operands.
+pub type Double = Box<dyn Fn([u64; 4]) -> (u64, u64) + Send + Sync>;
+
+pub struct Inst {
+    /// The guard predicate's row, and whether it is negated.
+    pub guard: Option<(Slot, bool)>,
+    pub op: Op,
+    /// Index in [`Code::places`].
+    pub place: u32,
+}
+
+pub enum Op {
+    Nop,
+    /// One result of up to three operands, lane by lane.
+    Alu {
+        f: Ternary,
+        dst: Dst,
+        src: [Src; 3],
+        arity: u8,
+    },
+    Alu2 {
+        f: Double,
+        dst: [Dst; 2],
+        src: [Src; 4],
+    },
+    /// All sources are read before the first is written.
+    Copy(Box<[(Dst, Src)]>),
+    /// Elements of `bits` bits from low to high.
+    Pack {
+        dst: Dst,
+        src: Box<[Src]>,
+        bits: u32,
+    },
+    Unpack {
+        dst: Box<[Dst]>,
+        src: Src,
+        bits: u32,
+    },
+    /// `bytes` is the size of one element; `signed` extends by the sign.
+    Load {
+        at: Address,
+        bytes: u32,
+        signed: bool,
+        dst: Box<[Dst]>,
+    },
+    Store {
+        at: Address,
+        bytes: u32,
+        src: Box<[Src]>,
+    },
+    /// `f` makes the new value of the old and two operands.
+    Atomic {
+        at: Address,
+        bytes: u32,
+        f: Ternary,
+        dst: Box<[Dst]>,
+        b: Box<[Src]>,
+        c: Src,
+    },
+    /// A branch that the guard decides.
+    Branch(u32),
+    /// `brx.idx`
+    Table {
+        index: Src,
+        targets: Box<[u32]>,
+    },
+    Call(Box<Call>),
+    Return,
+    Exit,
+    Trap,
+    Barrier(Barrier),
+    WarpBarrier(Src),
+    ActiveMask(Dst),
+    Shuffle {
+        mode: Shuffle,
+        dst: Dst,
+        valid: Dst,
+        a: Src,
+        b: Src,
+        c: Src,
+        mask: Src,
+    },
+    Vote {
+        mode: Vote,
+        dst: Dst,
+        a: Src,
+        mask: Src,
+    },
+    Match {
+        all: bool,
+        dst: Dst,
+        valid: Dst,
+        a: Src,
+        mask: Src,
+    },
+    Reduce {
+        f: Ternary,
+        dst: Dst,
+        a: Src,
+        mask: Src,
+    },
+    Elect {
+        dst: Dst,
+        valid: Dst,
+        mask: Src,
+    },
+    CopyAsync {
+        to: Address,
+        from: Address,
+        bytes: u32,
+        source: Option<Src>,
+        skip: Option<Src>,
+    },
+    /// `cp.async.bulk`: then `complete` is the mbarrier that gets the bytes as transactions.
+    CopyBulk {
+        to: Address,
+        from: Address,
+        bytes: Src,
+        complete: Option<Address>,
+    },
+    Mbarrier {
+        action: Mbarrier,
+        at: Address,
+        count: Src,
+        dst: Dst,
+    },
+    Unsupported(Box<str>),
+}
+
+#[derive(Debug)]
+pub struct Call {
+    pub callee: Callee,
+    /// What the callee's parameters get, in order.
+    pub args: Vec<Passed>,
+    /// Where the results go.
+    pub returns: Vec<Passed>,
+}
+
+#[derive(Debug)]
+pub enum Callee {
+    Known(FuncId),
+    Pointer(Src),
+}
+
+/// A value on its way between caller and callee, from the caller's side.
+#[derive(Clone, Copy, Debug)]
+pub enum Passed {
+    /// A `.param` variable of the caller's frame.
+    Frame {
+        offset: u64,
+        size: u64,
+    },
+    Value(Src),
+    Into(Dst),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Barrier {
+    pub id: Src,
+    /// None: all threads of the block.
+    pub count: Option<Src>,
+    pub kind: BarrierKind,
+    /// The predicate of a reduction.
+    pub a: Src,
+    pub dst: Dst,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierKind {
+    Sync,
+    Arrive,
+    Popc,
+    And,
+    Or,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shuffle {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mbarrier {
+    Init,
+    Inval,
+    Arrive {
+        drop: bool,
+        expect: bool,
+    },
+    ExpectTx,
+    CompleteTx,
+    /// Is the phase of this parity complete?
+    TestParity,
+    /// Is the phase of this state complete?
+    TestState,
+    PendingCount,
+}
+
+/// Where an instruction stands in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub function: FuncId,
+    /// Byte range of its text.
+    pub start: u32,
+    pub end: u32,
+}
+
+/// One function in [`Code::insts`].
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// Of the first instruction; None for a declaration.
+    pub entry: Option<u32>,
+    /// Register rows of a frame.
+    pub rows: u32,
+    /// Bytes of a frame in local memory.
+    pub frame: u64,
+    /// Formal parameters and results.
+    pub params: Vec<Formal>,
+    pub returns: Vec<Formal>,
+}
+
+/// A formal parameter of a device function: in its frame of local memory, or a register.
+#[derive(Clone, Copy, Debug)]
+pub struct Formal {
+    pub offset: u64,
+    pub size: u64,
+    /// A `.reg` parameter: its row, and the bits that it has.
+    pub reg: Option<(Slot, u64)>,
+}
+
+#[derive(Default)]
+pub struct Code {
+    pub insts: Vec<Inst>,
+    pub places: Vec<Place>,
+    /// By [`FuncId`].
+    pub bodies: Vec<Body>,
+}

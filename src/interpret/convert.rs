@@ -1,0 +1,198 @@
+//! `cvt`: every pair of types that PTX ISA 9.0 allows, as one function on bits.
+
+use rustc_apfloat::Round;
+
+use super::code::Ternary;
+use super::float::{Format, from_f64, from_int, integral, saturate, to_f64};
+use super::integer::{mask, sign_extend};
+use crate::ptx::types::{Type, TypeKind};
+
+/// The modifiers of a conversion.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversion {
+    pub to: Type,
+    pub from: Type,
+    /// Rounding of a float result; of an integral result with `integer`.
+    pub round: Round,
+    /// `.rni`, `.rzi`, `.rmi`, `.rpi`
+    pub integer: bool,
+    pub ftz: bool,
+    pub sat: bool,
+    pub relu: bool,
+    pub satfinite: bool,
+}
+
+/// The function of a conversion. A signed result is extended by its sign to 64 bits: the destination register cuts it.
+pub fn conversion(c: Conversion) -> Option<Ternary> {
+    let from = number(c.from)?;
+    // Two floats into one register of two halves, the first operand high.
+    if matches!(c.to, Type::F16x2 | Type::Bf16x2) && c.from == Type::F32 {
+        let to = Format::of(c.to)?;
+        return Some(Box::new(move |a, b, _| {
+            float(c, Format::F32, to, a) << 16 | float(c, Format::F32, to, b)
+        }));
+    }
+    if c.to == Type::Tf32 {
+        return Some(Box::new(move |a, _, _| tf32(c, a)));
+    }
+    let to = number(c.to)?;
+    Some(match (from, to) {
+        (Number::Float(from), Number::Float(to)) => Box::new(move |a, _, _| float(c, from, to, a)),
+        (Number::Float(from), Number::Int { bits, signed }) => {
+            Box::new(move |a, _, _| float_to_int(c, from, bits, signed, a))
+        }
+        (Number::Int { bits, signed }, Number::Float(to)) => Box::new(move |a, _, _| {
+            let r = from_int(to, integer(a, bits, signed), c.round);
+            if c.sat { saturate(to, r) } else { r }
+        }),
+        (Number::Int { bits, signed }, Number::Int { bits: to_bits, signed: to_signed }) => {
+            Box::new(move |a, _, _| {
+                let value = integer(a, bits, signed);
+                let value = if c.sat { clamp(value, to_bits, to_signed) } else { value };
+                integer(value as u64, to_bits, to_signed) as u64
+            })
+        }
+    })
+}
+
+enum Number {
+    Int { bits: u32, signed: bool },
+    Float(Format),
+}
+
+fn number(ty: Type) -> Option<Number> {
+    Some(match ty.kind() {
+        TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits if ty.bits() <= 64 => {
+            Number::Int { bits: ty.bits(), signed: ty.is_signed() }
+        }
+        TypeKind::Float if matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64) => {
+            Number::Float(Format::of(ty)?)
+        }
+        _ => return None,
+    })
+}
+
+/// The value of an integer of `bits` bits.
+fn integer(x: u64, bits: u32, signed: bool) -> i128 {
+    if signed { i128::from(sign_extend(x, bits)) } else { i128::from(x & mask(bits)) }
+}
+
+fn clamp(value: i128, bits: u32, signed: bool) -> i128 {
+    if signed {
+        value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        value.clamp(0, (1 << bits) - 1)
+    }
+}
+
+fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
+    // Subnormal f32 numbers are flushed by .ftz, those of other formats never are (PTX ISA 9.0, "cvt").
+    let flush = |format, x| if c.ftz && format == Format::F32 { Format::F32.flush(x) } else { x };
+    let a = flush(from, a);
+    let value = to_f64(from, a);
+    let value = if c.integer { integral(value, c.round) } else { value };
+    let mut r = flush(to, from_f64(to, value, c.round));
+    if c.sat {
+        r = saturate(to, r);
+    }
+    if c.satfinite && r & to.magnitude() == to.infinity() {
+        r -= 1;
+    }
+    if c.relu && !to.is_nan(r) && r & to.sign() != 0 {
+        r = 0;
+    }
+    r
+}
+
+/// To an integer: clamped to its range. NaN gives zero, or for f64 sources and 64-bit results the highest bit alone (PTX ISA
+/// 9.0, "cvt").
+fn float_to_int(c: Conversion, from: Format, bits: u32, signed: bool, a: u64) -> u64 {
+    let a = if c.ftz && from == Format::F32 { from.flush(a) } else { a };
+    let value = to_f64(from, a);
+    if value.is_nan() {
+        return if from == Format::F64 || bits == 64 { 1 << (bits - 1) } else { 0 };
+    }
+    let value = integral(value, c.round);
+    // A float cast saturates at the ends of i128.
+    clamp(value as i128, bits, signed) as u64
+}
+
+/// f32 with 10 bits of fraction: the others are zero.
+fn tf32(c: Conversion, a: u64) -> u64 {
+    let a = a & mask(32);
+    if Format::F32.is_nan(a) {
+        return Format::F32.nan();
+    }
+    let r = match c.round {
+        _ if a & 0x7f80_0000 == 0x7f80_0000 => a,
+        Round::NearestTiesToAway => (a + 0x1000) & !0x1fff,
+        Round::NearestTiesToEven => (a + 0xfff + (a >> 13 & 1)) & !0x1fff,
+        _ => a & !0x1fff,
+    };
+    if c.relu && r >> 31 != 0 { 0 } else { r }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cvt(to: Type, from: Type, round: Round, a: u64) -> u64 {
+        let integer = from.kind() == TypeKind::Float && to.kind() != TypeKind::Float;
+        let (ftz, sat, relu, satfinite) = (false, false, false, false);
+        let c = Conversion { to, from, round, integer, ftz, sat, relu, satfinite };
+        conversion(c).unwrap()(a, 0, 0)
+    }
+
+    #[test]
+    fn integers_truncate_and_extend() {
+        let round = Round::NearestTiesToEven;
+        assert_eq!(cvt(Type::U16, Type::U32, round, 0x1_2345), 0x2345);
+        assert_eq!(cvt(Type::S64, Type::S32, round, 0xffff_fffe), u64::MAX - 1);
+        assert_eq!(cvt(Type::S64, Type::U32, round, 0xffff_fffe), 0xffff_fffe);
+        assert_eq!(cvt(Type::S16, Type::S8, round, 0x80), 0xffff_ffff_ffff_ff80);
+        let c = Conversion {
+            to: Type::U8,
+            from: Type::S32,
+            round,
+            integer: false,
+            ftz: false,
+            sat: true,
+            relu: false,
+            satfinite: false,
+        };
+        assert_eq!(conversion(c).unwrap()(u64::from(-5i32 as u32), 0, 0), 0);
+        assert_eq!(conversion(c).unwrap()(300, 0, 0), 255);
+    }
+
+    #[test]
+    fn floats_to_integers_clamp_and_nan_follows_the_table() {
+        let zero = Round::TowardZero;
+        let f = |x: f32| u64::from(x.to_bits());
+        assert_eq!(cvt(Type::S32, Type::F32, zero, f(-1.9)) as u32, -1i32 as u32);
+        assert_eq!(cvt(Type::S32, Type::F32, zero, f(3e9)) as u32, i32::MAX as u32);
+        assert_eq!(cvt(Type::U64, Type::F32, zero, f(-3.0)), 0);
+        assert_eq!(cvt(Type::U64, Type::F32, zero, f(1e30)), u64::MAX);
+        assert_eq!(cvt(Type::S32, Type::F32, zero, f(f32::NAN)), 0);
+        assert_eq!(cvt(Type::S32, Type::F64, zero, f64::NAN.to_bits()), 1 << 31);
+        assert_eq!(cvt(Type::S64, Type::F32, zero, f(f32::NAN)), 1 << 63);
+        assert_eq!(cvt(Type::S32, Type::F32, Round::NearestTiesToEven, f(2.5)), 2);
+    }
+
+    #[test]
+    fn integers_to_floats_round_once() {
+        let near = Round::NearestTiesToEven;
+        // 2^24 + 1 lies in the middle of two f32.
+        assert_eq!(cvt(Type::F32, Type::S32, near, (1 << 24) + 1), 0x4b80_0000);
+        assert_eq!(cvt(Type::F32, Type::S32, Round::TowardPositive, (1 << 24) + 1), 0x4b80_0001);
+        assert_eq!(cvt(Type::F64, Type::U64, near, u64::MAX), 2f64.powi(64).to_bits());
+        assert_eq!(cvt(Type::F16, Type::S32, near, 70000), 0x7c00);
+    }
+
+    #[test]
+    fn tf32_keeps_ten_bits_of_fraction() {
+        let x = u64::from(1.000_488_4f32.to_bits());
+        assert_eq!(cvt(Type::Tf32, Type::F32, Round::NearestTiesToAway, x) & 0x1fff, 0);
+        assert_eq!(cvt(Type::Tf32, Type::F32, Round::NearestTiesToAway, 0x3f80_1000), 0x3f80_2000);
+        assert_eq!(cvt(Type::Tf32, Type::F32, Round::NearestTiesToEven, 0x3f80_1000), 0x3f80_0000);
+    }
+}

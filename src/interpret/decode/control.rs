@@ -1,0 +1,121 @@
+//! Branches, calls, and barriers of the block.
+
+use super::{Decoded, Decoder};
+use crate::interpret::code::{Barrier, BarrierKind, Call, Callee, Dst, Op, Passed, Src};
+use crate::interpret::image::Location;
+use crate::ptx::program::{Instruction, LabelId, Operand};
+use crate::ptx::types::Type;
+
+/// The barrier after the 16 of the block: that of the cluster, which has one block here.
+const CLUSTER_BARRIER: u64 = 16;
+
+impl<'s> Decoder<'_, 's> {
+    pub(super) fn control(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        match inst.opcode {
+            "bra" => match self.operand(inst, 0)? {
+                Operand::Label(label) => Ok(Some(Op::Branch(self.label(*label)))),
+                other => Err(format!("target {other:?}")),
+            },
+            "brx" => {
+                let Operand::BranchTargets(list) = self.operand(inst, 1)? else {
+                    return Err("has no list of targets".to_string());
+                };
+                let targets = self.function.branch_targets[*list as usize]
+                    .iter()
+                    .map(|label| self.label(*label))
+                    .collect();
+                Ok(Some(Op::Table { index: self.source(inst, 0, Type::U32)?, targets }))
+            }
+            "call" => self.call(inst),
+            "ret" => Ok(Some(Op::Return)),
+            "exit" => Ok(Some(Op::Exit)),
+            "trap" => Ok(Some(Op::Trap)),
+            "bar" | "barrier" => self.barrier(inst),
+            // Nothing of these can be seen by a program here.
+            "nanosleep" | "pmevent" | "brkpt" | "griddepcontrol" | "setmaxnreg" => {
+                Ok(Some(Op::Nop))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn label(&self, label: LabelId) -> u32 {
+        self.start + self.function.labels[label.0 as usize].0 as u32
+    }
+
+    fn barrier(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let word = |m: &str| inst.has(m);
+        if word("warp") {
+            return Ok(Some(Op::WarpBarrier(self.source(inst, 0, Type::B32)?)));
+        }
+        if word("cluster") {
+            if word("arrive") {
+                return Ok(Some(Op::Nop));
+            }
+            return Ok(Some(Op::Barrier(Barrier {
+                id: Src::Imm(CLUSTER_BARRIER),
+                count: None,
+                kind: BarrierKind::Sync,
+                a: Src::ZERO,
+                dst: Dst::SINK,
+            })));
+        }
+        let reduction = word("red");
+        let kind = if reduction {
+            match () {
+                () if word("popc") => BarrierKind::Popc,
+                () if word("and") => BarrierKind::And,
+                () if word("or") => BarrierKind::Or,
+                () => return Ok(None),
+            }
+        } else if word("arrive") {
+            BarrierKind::Arrive
+        } else {
+            BarrierKind::Sync
+        };
+        let first = usize::from(reduction);
+        let last = inst.operands.len();
+        let has_count = last > first + 1 + usize::from(reduction);
+        Ok(Some(Op::Barrier(Barrier {
+            id: self.source(inst, first, Type::U32)?,
+            count: if has_count { Some(self.source(inst, first + 1, Type::U32)?) } else { None },
+            kind,
+            a: if reduction { self.source(inst, last - 1, Type::Pred)? } else { Src::ZERO },
+            dst: if reduction { self.target(inst, 0)? } else { Dst::SINK },
+        })))
+    }
+
+    /// `call (returns), callee, (args), prototype;` with the lists where there is something in them.
+    fn call(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let mut operands = inst.operands.iter().peekable();
+        let mut returns = Vec::new();
+        if let Some(Operand::List(list)) = operands.peek() {
+            returns = list.iter().map(|o| self.passed(o, true)).collect::<Decoded<_>>()?;
+            operands.next();
+        }
+        let callee = match operands.next() {
+            Some(Operand::Func(id)) => Callee::Known(*id),
+            Some(operand @ Operand::Reg(_)) => Callee::Pointer(self.src(operand, Type::U64)?),
+            other => return Err(format!("callee {other:?}")),
+        };
+        let mut args = Vec::new();
+        if let Some(Operand::List(list)) = operands.peek() {
+            args = list.iter().map(|o| self.passed(o, false)).collect::<Decoded<_>>()?;
+        }
+        Ok(Some(Op::Call(Box::new(Call { callee, args, returns }))))
+    }
+
+    fn passed(&self, operand: &Operand, result: bool) -> Decoded<Passed> {
+        if let Operand::Var(id, _) = operand
+            && let Location::Frame(offset) = self.image.locations[id.0 as usize]
+        {
+            let size = self.program.vars[id.0 as usize].size;
+            return Ok(Passed::Frame { offset, size });
+        }
+        if result {
+            self.dst(operand).map(Passed::Into)
+        } else {
+            self.src(operand, Type::B64).map(Passed::Value)
+        }
+    }
+}

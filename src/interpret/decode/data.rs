@@ -1,0 +1,177 @@
+//! Moving, selecting and converting values: `mov`, `cvt`, `cvta`, `selp`, `slct`, `prmt`, `isspacep`, `mapa`.
+
+use orias_targets::memory::{Generic, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, generic};
+use rustc_apfloat::Round;
+
+use super::{Decoded, Decoder, only_type, rounding, space};
+use crate::interpret::code::{Op, Space, Src, Ternary};
+use crate::interpret::convert::{Conversion, conversion};
+use crate::interpret::integer::{mask, permute, permute_selector};
+use crate::ptx::program::{Instruction, Operand};
+use crate::ptx::types::Type;
+
+impl<'s> Decoder<'_, 's> {
+    pub(super) fn data(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        match inst.opcode {
+            "mov" => self.mov(inst),
+            "cvt" => self.cvt(inst),
+            "cvta" => self.cvta(inst),
+            "selp" => {
+                let ty = only_type(inst)?;
+                let f: Ternary = Box::new(|a, b, p| if p != 0 { a } else { b });
+                self.alu_typed(inst, &[ty, ty, Type::Pred], f)
+            }
+            "slct" => {
+                let [ty, by] = inst.types[..] else { return Err("takes two types".to_string()) };
+                let ftz = inst.has("ftz");
+                let f: Ternary = match by {
+                    // -0.0 is not less than zero and a NaN selects b.
+                    Type::F32 => Box::new(move |a, b, c| {
+                        let c = f32::from_bits(c as u32);
+                        if c >= 0.0 || ftz && c.is_subnormal() { a } else { b }
+                    }),
+                    _ => Box::new(|a, b, c| if c as i32 >= 0 { a } else { b }),
+                };
+                self.alu_typed(inst, &[ty, ty, by], f)
+            }
+            "prmt" => {
+                let mode =
+                    inst.modifiers.iter().copied().find(|m| permute_selector(m, 0).is_some());
+                let f: Ternary =
+                    match mode.map(|mode| [0, 1, 2, 3].map(|i| permute_selector(mode, i))) {
+                        None => Box::new(permute),
+                        Some(table) => Box::new(move |a, b, c| {
+                            let selector = table[(c & 3) as usize].unwrap_or(0);
+                            permute(a, b, selector)
+                        }),
+                    };
+                self.alu(inst, 3, Type::B32, f)
+            }
+            "isspacep" => {
+                let f: Ternary = match inst.modifiers.first().copied() {
+                    Some("shared" | "shared::cta" | "shared::cluster") => {
+                        Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Shared(_))))
+                    }
+                    Some("local") => {
+                        Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Local(_))))
+                    }
+                    Some("global") => {
+                        Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Global(_))))
+                    }
+                    _ => return Ok(None),
+                };
+                self.alu(inst, 1, Type::U64, f)
+            }
+            // A cluster has one block here: every address maps to itself.
+            "mapa" => self.alu_typed(inst, &[only_type(inst)?, Type::U32], Box::new(|a, _, _| a)),
+            "getctarank" => self.alu(inst, 1, Type::U64, Box::new(|_, _, _| 0)),
+            _ => Ok(None),
+        }
+    }
+
+    fn mov(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let ty = only_type(inst)?;
+        let (to, from) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
+        match (to, from) {
+            (Operand::Vector(parts), from)
+                if ty.bits() <= 64 && !matches!(from, Operand::Vector(_)) =>
+            {
+                let bits = ty.bits() / parts.len().max(1) as u32;
+                Ok(Some(Op::Unpack { dst: self.targets(to)?, src: self.src(from, ty)?, bits }))
+            }
+            (to, Operand::Vector(parts))
+                if ty.bits() <= 64 && !matches!(to, Operand::Vector(_)) =>
+            {
+                let bits = ty.bits() / parts.len().max(1) as u32;
+                // A constant element fills its share, whatever the instruction's type.
+                let src = parts.iter().map(|part| match part {
+                    Operand::Int(value) => Ok(Src::Imm(*value as u64 & mask(bits))),
+                    other => self.src(other, ty),
+                });
+                Ok(Some(Op::Pack { dst: self.dst(to)?, src: src.collect::<Decoded<_>>()?, bits }))
+            }
+            _ => {
+                let (dst, src) = (self.targets(to)?, self.sources(from, ty)?);
+                if dst.len() > src.len() {
+                    return Err("vectors of different sizes".to_string());
+                }
+                Ok(Some(match (&dst[..], &src[..]) {
+                    ([dst], [src, ..]) => Op::Alu {
+                        f: Box::new(|a, _, _| a),
+                        dst: *dst,
+                        src: [*src, Src::ZERO, Src::ZERO],
+                        arity: 1,
+                    },
+                    _ => Op::Copy(dst.iter().copied().zip(src.iter().copied()).collect()),
+                }))
+            }
+        }
+    }
+
+    fn cvt(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        if inst.opcode == "cvt" && inst.has("pack") {
+            return self.cvt_pack(inst);
+        }
+        let [to, from, ..] = inst.types[..] else { return Err("takes two types".to_string()) };
+        let (round, integer) = rounding(inst).unwrap_or((Round::NearestTiesToEven, false));
+        let conversion = conversion(Conversion {
+            to,
+            from,
+            round,
+            integer,
+            ftz: inst.has("ftz"),
+            sat: inst.has("sat"),
+            relu: inst.has("relu"),
+            satfinite: inst.has("satfinite"),
+        });
+        let Some(f) = conversion else { return Ok(None) };
+        self.alu(inst, inst.operands.len().saturating_sub(1) as u8, from, f)
+    }
+
+    /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: two clamped integers above the low bits of c.
+    fn cvt_pack(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let [to, from, ..] = inst.types[..] else { return Err("takes two types".to_string()) };
+        if from != Type::S32 || !inst.has("sat") {
+            return Ok(None);
+        }
+        let bits = to.bits();
+        let clamp = move |x: u64| {
+            let x = i64::from(x as u32 as i32);
+            let clamped = if to.is_signed() {
+                x.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            } else {
+                x.clamp(0, (1 << bits) - 1)
+            };
+            clamped as u64 & mask(bits)
+        };
+        let arity = inst.operands.len().saturating_sub(1) as u8;
+        self.alu(
+            inst,
+            arity,
+            Type::B32,
+            Box::new(move |a, b, c| (c << (2 * bits).min(63)) | clamp(a) << bits | clamp(b)),
+        )
+    }
+
+    fn cvta(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let ty = only_type(inst)?;
+        let to = inst.has("to");
+        let window = match space(inst)? {
+            Space::Shared => SHARED_WINDOW,
+            Space::Local => LOCAL_WINDOW,
+            Space::Param if !to => {
+                // Kernel parameters have generic addresses already.
+                let f: Ternary =
+                    Box::new(|a, _, _| if a < WINDOW_BYTES { LOCAL_WINDOW + a } else { a });
+                return self.alu(inst, 1, ty, f);
+            }
+            _ => 0,
+        };
+        let f: Ternary = if to {
+            Box::new(move |a, _, _| a.wrapping_sub(window))
+        } else {
+            Box::new(move |a, _, _| a.wrapping_add(window))
+        };
+        self.alu(inst, 1, ty, f)
+    }
+}

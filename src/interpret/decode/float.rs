@@ -1,0 +1,149 @@
+//! Floating-point arithmetic.
+
+use orias_targets::approx::{Approx, angle, flush, rcp64h, rsq64h};
+use rustc_apfloat::Round;
+
+use super::{Decoded, Decoder, rounding};
+use crate::interpret::code::{Op, Ternary};
+use crate::interpret::float::{Arith, Format, Mode, arithmetic, from_f64, packed, to_f64};
+use crate::ptx::program::Instruction;
+use crate::ptx::types::Type;
+
+impl<'s> Decoder<'_, 's> {
+    pub(super) fn float(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let Some(&ty) = inst.types.first() else { return Ok(None) };
+        let Some(format) = Format::of(ty) else { return Ok(None) };
+        if inst.types.len() > 1 && matches!(inst.opcode, "add" | "sub" | "fma") {
+            return Err("mixed precision".to_string());
+        }
+        let mode = Mode {
+            round: rounding(inst).map_or(Round::NearestTiesToEven, |(round, _)| round),
+            ftz: inst.has("ftz"),
+            sat: inst.has("sat"),
+            relu: inst.has("relu"),
+            nan: inst.has("NaN"),
+            xorsign: inst.has("xorsign"),
+        };
+        let (op, arity) = match inst.opcode {
+            "add" => (Arith::Add, 2),
+            "sub" => (Arith::Sub, 2),
+            "mul" => (Arith::Mul, 2),
+            "fma" | "mad" => (Arith::Fma, 3),
+            "min" if inst.operands.len() == 3 => (Arith::Min, 2),
+            "max" if inst.operands.len() == 3 => (Arith::Max, 2),
+            "abs" => (Arith::Abs, 1),
+            "neg" => (Arith::Neg, 1),
+            "div" if inst.has("approx") => {
+                return self.alu(inst, 2, ty, approximate_quotient(mode));
+            }
+            "div" => (Arith::Div, 2),
+            "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh"
+                if inst.has("approx") =>
+            {
+                return self.approximate(inst, ty, format, mode);
+            }
+            "rcp" => (Arith::Rcp, 1),
+            "sqrt" => (Arith::Sqrt, 1),
+            "copysign" => {
+                let sign = format.sign();
+                return self.alu(inst, 2, ty, Box::new(move |a, b, _| a & sign | b & !sign));
+            }
+            "testp" => return self.testp(inst, ty, format),
+            _ => return Ok(None),
+        };
+        let f = arithmetic(op, format, mode);
+        let f = match ty {
+            Type::F16x2 | Type::Bf16x2 => packed(f, 16),
+            Type::F32x2 => packed_words(f),
+            _ => f,
+        };
+        self.alu(inst, arity, ty, f)
+    }
+
+    fn approximate(
+        &self,
+        inst: &Instruction<'s>,
+        ty: Type,
+        format: Format,
+        mode: Mode,
+    ) -> Decoded<Option<Op>> {
+        if format == Format::F64 {
+            let f: Ternary = match (inst.opcode, mode.ftz) {
+                ("rcp", _) => Box::new(|a, _, _| u64::from(rcp64h((a >> 32) as u32)) << 32),
+                ("rsqrt", true) => Box::new(|a, _, _| u64::from(rsq64h((a >> 32) as u32)) << 32),
+                ("rsqrt", false) => Box::new(|a, _, _| (1.0 / f64::from_bits(a).sqrt()).to_bits()),
+                _ => return Ok(None),
+            };
+            return self.alu(inst, 1, ty, f);
+        }
+        let function: fn(f32) -> f32 = match inst.opcode {
+            "rcp" => |x| Approx::Rcp.eval(x),
+            "sqrt" => |x| Approx::Sqrt.eval(x),
+            "rsqrt" => |x| Approx::Rsq.eval(x),
+            "sin" => |x| angle(Approx::Sin, x),
+            "cos" => |x| angle(Approx::Cos, x),
+            "lg2" => |x| Approx::Lg2.eval(x),
+            "ex2" => |x| Approx::Ex2.eval(x),
+            _ => |x| Approx::Tanh.eval(x),
+        };
+        let ftz = mode.ftz;
+        let f: Ternary = match format {
+            Format::F32 if ftz => Box::new(move |a, _, _| {
+                flush(function(flush(f32::from_bits(a as u32)))).to_bits().into()
+            }),
+            Format::F32 => {
+                Box::new(move |a, _, _| function(f32::from_bits(a as u32)).to_bits().into())
+            }
+            // The halves go through f32: exact operands, one more rounding inside the allowed error.
+            _ => Box::new(move |a, _, _| {
+                let a = if ftz { format.flush(a) } else { a };
+                let y = f64::from(function(to_f64(format, a) as f32));
+                let r = from_f64(format, y, Round::NearestTiesToEven);
+                if ftz { format.flush(r) } else { r }
+            }),
+        };
+        let f = if matches!(ty, Type::F16x2 | Type::Bf16x2) { packed(f, 16) } else { f };
+        self.alu(inst, 1, ty, f)
+    }
+
+    fn testp(&self, inst: &Instruction<'s>, ty: Type, format: Format) -> Decoded<Option<Op>> {
+        let infinity = format.infinity();
+        let magnitude = format.magnitude();
+        let f: Ternary = match inst.modifiers.first().copied() {
+            Some("finite") => Box::new(move |a, _, _| (a & magnitude < infinity).into()),
+            Some("infinite") => Box::new(move |a, _, _| (a & magnitude == infinity).into()),
+            Some("number") => Box::new(move |a, _, _| (!format.is_nan(a)).into()),
+            Some("notanumber") => Box::new(move |a, _, _| format.is_nan(a).into()),
+            Some("normal") => Box::new(move |a, _, _| {
+                let exponent = a & infinity;
+                (exponent != 0 && exponent != infinity).into()
+            }),
+            Some("subnormal") => Box::new(move |a, _, _| format.is_subnormal(a).into()),
+            _ => return Ok(None),
+        };
+        self.alu(inst, 1, ty, f)
+    }
+}
+
+/// `div.approx.f32`: a divisor beyond 2^126 gives zero, or NaN for an infinite dividend (PTX ISA 9.0, "div").
+fn approximate_quotient(mode: Mode) -> Ternary {
+    let exact = arithmetic(Arith::Div, Format::F32, mode);
+    let product = arithmetic(Arith::Mul, Format::F32, mode);
+    let limit = f32::to_bits(2f32.powi(126));
+    Box::new(move |a, b, c| {
+        let magnitude = (b & Format::F32.magnitude()) as u32;
+        if magnitude > limit && u64::from(magnitude) < Format::F32.infinity() {
+            product(a, b & Format::F32.sign(), c)
+        } else {
+            exact(a, b, c)
+        }
+    })
+}
+
+/// Two f32 in a 64-bit register.
+fn packed_words(f: Ternary) -> Ternary {
+    Box::new(move |a, b, c| {
+        let low = u64::from(u32::MAX);
+        f(a >> 32, b >> 32, c >> 32) << 32 | f(a & low, b & low, c & low) & low
+    })
+}

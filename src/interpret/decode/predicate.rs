@@ -1,0 +1,141 @@
+//! Comparisons: `setp` and `set`.
+
+use super::{Decoded, Decoder, is_int};
+use crate::interpret::code::{Double, Dst, Op, Src, Ternary};
+use crate::interpret::float::{Format, to_f64};
+use crate::interpret::integer::{less, mask};
+use crate::ptx::program::{Instruction, Operand};
+use crate::ptx::types::Type;
+
+/// The result of comparing two values.
+type Compare = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
+
+#[derive(Clone, Copy)]
+enum Combine {
+    None,
+    And,
+    Or,
+    Xor,
+}
+
+impl Combine {
+    fn apply(self, test: bool, c: u64) -> u64 {
+        let (test, c) = (u64::from(test), c & 1);
+        match self {
+            Combine::None => test,
+            Combine::And => test & c,
+            Combine::Or => test | c,
+            Combine::Xor => test ^ c,
+        }
+    }
+}
+
+impl<'s> Decoder<'_, 's> {
+    pub(super) fn predicate(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        if !matches!(inst.opcode, "setp" | "set") {
+            return Ok(None);
+        }
+        let Some(&ty) = inst.types.last() else { return Ok(None) };
+        let Some(word) = inst.modifiers.first().copied() else { return Ok(None) };
+        let combine = match inst.modifiers.get(1).copied() {
+            Some("and") => Combine::And,
+            Some("or") => Combine::Or,
+            Some("xor") => Combine::Xor,
+            _ => Combine::None,
+        };
+        let mut src = [self.source(inst, 1, ty)?, self.source(inst, 2, ty)?, Src::ZERO, Src::ZERO];
+        if let Some(third) = inst.operands.get(3) {
+            src[2] = self.src(third, Type::Pred)?;
+        }
+        let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);
+        let Some(test) = comparison(word, ty, inst.has("ftz")) else { return Ok(None) };
+        if inst.opcode == "set" {
+            return self.set(inst, test, combine, pair, src);
+        }
+        let f: Double = if pair {
+            Box::new(move |[a, b, c, _]| {
+                let low = test(a & mask(16), b & mask(16));
+                (combine.apply(low, c), combine.apply(test(a >> 16, b >> 16), c))
+            })
+        } else {
+            Box::new(move |[a, b, c, _]| {
+                let test = test(a, b);
+                (combine.apply(test, c), combine.apply(!test, c))
+            })
+        };
+        let dst = match self.operand(inst, 0)? {
+            Operand::Pair(p, q) => [self.dst(p)?, self.dst(q)?],
+            p => [self.dst(p)?, Dst::SINK],
+        };
+        Ok(Some(Op::Alu2 { f, dst, src }))
+    }
+
+    /// All ones or 1.0 for true.
+    fn set(
+        &self,
+        inst: &Instruction<'s>,
+        test: Compare,
+        combine: Combine,
+        pair: bool,
+        src: [Src; 4],
+    ) -> Decoded<Option<Op>> {
+        let Some(&to) = inst.types.first() else { return Ok(None) };
+        let truth = Format::of(to).map_or(u64::MAX, Format::one);
+        let f: Ternary = if pair {
+            let truth = truth & mask(16);
+            Box::new(move |a, b, c| {
+                let low = combine.apply(test(a & mask(16), b & mask(16)), c) * truth;
+                combine.apply(test(a >> 16, b >> 16), c) * truth << 16 | low
+            })
+        } else {
+            Box::new(move |a, b, c| combine.apply(test(a, b), c) * truth)
+        };
+        let dst = self.target(inst, 0)?;
+        Ok(Some(Op::Alu { f, dst, src: [src[0], src[1], src[2]], arity: 3 }))
+    }
+}
+
+fn comparison(word: &str, ty: Type, ftz: bool) -> Option<Compare> {
+    if is_int(ty) {
+        return integers(word, ty);
+    }
+    if ty == Type::Pred {
+        return None;
+    }
+    let format = Format::of(ty)?;
+    let number = move |x: u64| to_f64(format, if ftz { format.flush(x) } else { x });
+    // The unordered ones are the negations of the opposite ordered ones: true for a NaN.
+    let test: fn(f64, f64) -> bool = match word {
+        "eq" => |a, b| a == b,
+        "ne" => |a, b| a < b || a > b,
+        "lt" => |a, b| a < b,
+        "le" => |a, b| a <= b,
+        "gt" => |a, b| a > b,
+        "ge" => |a, b| a >= b,
+        "equ" => |a, b| !(a < b || a > b),
+        "neu" => |a, b| a != b,
+        "ltu" => |a, b| a < b || a.is_nan() || b.is_nan(),
+        "leu" => |a, b| a <= b || a.is_nan() || b.is_nan(),
+        "gtu" => |a, b| a > b || a.is_nan() || b.is_nan(),
+        "geu" => |a, b| a >= b || a.is_nan() || b.is_nan(),
+        "num" => |a, b| !(a.is_nan() || b.is_nan()),
+        "nan" => |a, b| a.is_nan() || b.is_nan(),
+        _ => return None,
+    };
+    Some(Box::new(move |a, b| test(number(a), number(b))))
+}
+
+fn integers(word: &str, ty: Type) -> Option<Compare> {
+    let bits = ty.bits();
+    let signed = ty.is_signed();
+    let all = mask(bits);
+    Some(match word {
+        "eq" => Box::new(move |a, b| a & all == b & all),
+        "ne" => Box::new(move |a, b| a & all != b & all),
+        "lt" | "lo" => Box::new(move |a, b| less(a, b, bits, signed)),
+        "le" | "ls" => Box::new(move |a, b| !less(b, a, bits, signed)),
+        "gt" | "hi" => Box::new(move |a, b| less(b, a, bits, signed)),
+        "ge" | "hs" => Box::new(move |a, b| !less(a, b, bits, signed)),
+        _ => return None,
+    })
+}

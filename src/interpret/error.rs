@@ -1,0 +1,78 @@
+//! What stops the interpreter.
+
+use std::fmt;
+
+use orias_targets::memory::Fault;
+
+use super::code::Place;
+use crate::launch::LaunchError;
+use crate::ptx::program::Program;
+
+#[derive(Debug, thiserror::Error)]
+pub enum InterpretError {
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// A thread that cannot go on.
+    #[error("{error}\n  at `{instruction}`, line {line}, in `{function}`, {thread}")]
+    Step {
+        error: StepError,
+        /// Its text, on one line.
+        instruction: String,
+        line: usize,
+        function: String,
+        thread: Thread,
+    },
+    #[error("deadlock: every thread of the launch waits\n{waiting}")]
+    Deadlock {
+        /// One line for each group of lanes that waits.
+        waiting: String,
+    },
+}
+
+/// Why an instruction could not be executed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StepError {
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    #[error("unsupported instruction {0}")]
+    Unsupported(String),
+    #[error("trap")]
+    Trap,
+    #[error("call of `{0}`, which the module declares and does not define")]
+    Undefined(String),
+    #[error("call of {0:#x}, which is no function")]
+    NoFunction(u64),
+    #[error("the call stack overflows")]
+    StackOverflow,
+    #[error("brx.idx with index {index}, of a list of {targets} targets")]
+    Index { index: u64, targets: usize },
+    #[error("barrier {0}: there are barriers 0 to 15")]
+    Barrier(u64),
+}
+
+/// A thread of a launch: its block and its place in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Thread {
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([bx, by, bz], [x, y, z]) = (self.block, self.thread);
+        write!(f, "block ({bx}, {by}, {bz}), thread ({x}, {y}, {z})")
+    }
+}
+
+/// The text of an instruction on one line, its line number, and its function's name.
+pub(super) fn describe(
+    program: &Program<'_>,
+    source: &str,
+    place: Place,
+) -> (String, usize, String) {
+    let (start, end) = (place.start as usize, place.end as usize);
+    let text = source.get(start..end).unwrap_or_default();
+    let line = 1 + source.bytes().take(start).filter(|b| *b == b'\n').count();
+    let function = program.functions.get(place.function.0 as usize).map_or("", |f| f.name);
+    (text.split_whitespace().collect::<Vec<_>>().join(" "), line, function.to_string())
+}

@@ -1,0 +1,473 @@
+//! Executing instructions: a warp's turn.
+
+use super::code::{Barrier, BarrierKind, Call, Src};
+use super::code::{Callee, Dst, Formal, Inst, LANES, Op, Passed, Row};
+use super::error::StepError;
+use super::function_at;
+use super::grid::{BARRIERS, Env};
+use super::lanes;
+use super::transfer;
+use super::warp::{Group, Return, State, Warp, bits};
+use crate::ptx::program::FuncId;
+
+/// Local memory of a thread at most (CUDA C++ Programming Guide, "Technical Specifications").
+const MAX_LOCAL: u64 = 512 * 1024;
+
+/// Calls inside each other at most.
+const MAX_DEPTH: u32 = 1 << 14;
+
+/// What stopped a warp: the instruction, a lane, and why.
+pub type Failure = (u32, usize, StepError);
+
+/// What an instruction did to its group.
+enum Next {
+    /// On to the next instruction.
+    Fall,
+    /// The groups have changed, or their program counters: pick again.
+    Regroup,
+}
+
+impl Warp {
+    /// Executes at most `turn` instructions; returns early when all lanes wait.
+    pub fn run(&mut self, env: &mut Env<'_>, turn: u32) -> Result<(), Failure> {
+        let mut left = turn;
+        while left > 0 {
+            let Some(index) = self.pick() else {
+                if self.release_waiting(env) {
+                    continue;
+                }
+                return Ok(());
+            };
+            let before = left;
+            let result = self.straight(env, index, &mut left);
+            self.ran(before - left);
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Runs a group until it branches, waits, meets another one, or the turn is over.
+    fn straight(&mut self, env: &mut Env<'_>, index: usize, left: &mut u32) -> Result<(), Failure> {
+        let meeting = self.meeting(&self.groups[index]);
+        let code = env.code;
+        loop {
+            let group = self.groups[index];
+            let Some(inst) = code.insts.get(group.pc as usize) else { return Ok(()) };
+            let mask = self.guarded(inst.guard, group.base, group.mask);
+            *left -= 1;
+            self.clock += 1;
+            *env.warp_instructions += 1;
+            *env.thread_instructions += u64::from(mask.count_ones());
+            let next = self.step(env, index, inst, mask);
+            match next.map_err(|(lane, error)| (group.pc, lane, error))? {
+                Next::Fall => {
+                    let pc = group.pc + 1;
+                    self.groups[index].pc = pc;
+                    if pc == meeting || *left == 0 {
+                        return Ok(());
+                    }
+                }
+                Next::Regroup => return Ok(()),
+            }
+        }
+    }
+
+    /// One instruction, by the lanes of `mask` of a group.
+    fn step(
+        &mut self,
+        env: &mut Env<'_>,
+        index: usize,
+        inst: &Inst,
+        mask: u32,
+    ) -> Result<Next, (usize, StepError)> {
+        let Group { base, .. } = self.groups[index];
+        let first = mask.trailing_zeros() as usize % LANES;
+        let fail = |error| (first, error);
+        if mask == 0 {
+            return Ok(Next::Fall);
+        }
+        match &inst.op {
+            Op::Nop => {}
+            Op::Alu { f, dst, src, arity } => {
+                let mut v = [[0; LANES]; 3];
+                for i in 0..usize::from(*arity) {
+                    self.fetch(src[i], base, &mut v[i]);
+                }
+                let row = &mut self.rows[(base + dst.slot.0) as usize];
+                for lane in bits(mask) {
+                    row[lane] = f(v[0][lane], v[1][lane], v[2][lane]) & dst.mask;
+                }
+            }
+            Op::Alu2 { f, dst, src } => {
+                let v = src.map(|s| self.row(s, base));
+                for lane in bits(mask) {
+                    let (x, y) = f([v[0][lane], v[1][lane], v[2][lane], v[3][lane]]);
+                    for (dst, value) in dst.iter().zip([x, y]) {
+                        self.rows[(base + dst.slot.0) as usize][lane] = value & dst.mask;
+                    }
+                }
+            }
+            Op::Copy(pairs) => {
+                let rows: Vec<Row> = pairs.iter().map(|(_, src)| self.row(*src, base)).collect();
+                for ((dst, _), row) in pairs.iter().zip(&rows) {
+                    self.write(*dst, base, mask, row);
+                }
+            }
+            Op::Pack { dst, src, bits: width } => {
+                let element = super::integer::mask(*width);
+                let mut all = [0; LANES];
+                for (i, src) in src.iter().enumerate() {
+                    let row = self.row(*src, base);
+                    for lane in bits(mask) {
+                        all[lane] |= (row[lane] & element) << (i as u32 * width);
+                    }
+                }
+                self.write(*dst, base, mask, &all);
+            }
+            Op::Unpack { dst, src, bits: width } => {
+                let element = super::integer::mask(*width);
+                let all = self.row(*src, base);
+                for (i, dst) in dst.iter().enumerate() {
+                    let row = all.map(|x| x >> (i as u32 * width) & element);
+                    self.write(*dst, base, mask, &row);
+                }
+            }
+            Op::Branch(target) => return Ok(self.branch(index, mask, *target)),
+            Op::Table { index: which, targets } => {
+                let row = self.row(*which, base);
+                let mut by_target = Vec::new();
+                for lane in bits(mask) {
+                    let pc = targets.get(row[lane] as usize).ok_or((
+                        lane,
+                        StepError::Index { index: row[lane], targets: targets.len() },
+                    ))?;
+                    add(&mut by_target, (*pc, base), lane);
+                }
+                self.scatter(index, mask, by_target);
+                return Ok(Next::Regroup);
+            }
+            Op::Call(call) => return self.call(env, index, mask, call),
+            Op::Return => {
+                let place = env.code.places[inst.place as usize];
+                return self.give_back(env, index, mask, place.function);
+            }
+            Op::Exit => {
+                self.leave(env, index, mask);
+                return Ok(Next::Regroup);
+            }
+            Op::Trap => return Err(fail(StepError::Trap)),
+            Op::Barrier(barrier) => return self.arrive(env, index, mask, barrier),
+            Op::ActiveMask(dst) => self.write(*dst, base, mask, &[mask.into(); LANES]),
+            Op::WarpBarrier(_)
+            | Op::Shuffle { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Reduce { .. }
+            | Op::Elect { .. } => return Ok(self.together(index, inst, mask)),
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::CopyAsync { .. }
+            | Op::CopyBulk { .. }
+            | Op::Mbarrier { .. } => transfer::execute(self, env, &inst.op, base, mask)?,
+            Op::Unsupported(what) => return Err(fail(StepError::Unsupported(what.to_string()))),
+        }
+        Ok(Next::Fall)
+    }
+
+    fn branch(&mut self, index: usize, mask: u32, target: u32) -> Next {
+        let group = &mut self.groups[index];
+        if mask == group.mask {
+            // A loop of one group needs no new choice.
+            group.pc = target;
+            return Next::Regroup;
+        }
+        self.scatter(index, mask, vec![((target, self.groups[index].base), mask)]);
+        Next::Regroup
+    }
+
+    /// Splits a group: the lanes of each part go on at its place, those not in `mask` fall through.
+    fn scatter(&mut self, index: usize, mask: u32, parts: Vec<((u32, u32), u32)>) {
+        let group = self.groups[index];
+        self.groups[index].pc += 1;
+        self.groups[index].mask &= !mask;
+        for ((pc, base), mask) in parts {
+            self.groups.push(Group { pc, base, mask, ..group });
+        }
+        if self.groups[index].mask == 0 {
+            self.groups.remove(index);
+        }
+    }
+
+    fn leave(&mut self, env: &mut Env<'_>, index: usize, lanes: u32) {
+        self.groups[index].pc += 1;
+        self.exit(index, lanes);
+        env.arrivals = true;
+    }
+
+    fn arrive(
+        &mut self,
+        env: &mut Env<'_>,
+        index: usize,
+        mask: u32,
+        barrier: &Barrier,
+    ) -> Result<Next, (usize, StepError)> {
+        let base = self.groups[index].base;
+        let (ids, votes) = (self.row(barrier.id, base), self.row(barrier.a, base));
+        let counts = barrier.count.map(|count| self.row(count, base));
+        let lane = mask.trailing_zeros() as usize % LANES;
+        let id = ids[lane];
+        if id >= BARRIERS as u64 {
+            return Err((lane, StepError::Barrier(id)));
+        }
+        let state = &mut env.barriers[id as usize];
+        // Barriers with a count take warps as a whole: a last warp that is not full counts as 32.
+        let whole = counts.is_some() && mask == self.live;
+        state.arrived += if whole { LANES as u32 } else { mask.count_ones() };
+        if let Some(counts) = counts {
+            state.expected = Some(counts[lane] as u32);
+        }
+        for lane in bits(mask) {
+            state.votes += 1;
+            state.trues += (votes[lane] & 1) as u32;
+        }
+        env.arrivals = true;
+        if barrier.kind == BarrierKind::Arrive {
+            return Ok(Next::Fall);
+        }
+        let pc = self.groups[index].pc + 1;
+        self.scatter(index, mask, vec![((pc, base), mask)]);
+        if let Some(group) = self.groups.last_mut() {
+            group.state = State::Barrier { id: id as usize, kind: barrier.kind, dst: barrier.dst };
+        }
+        Ok(Next::Regroup)
+    }
+
+    /// An instruction that lanes do together: those whose member masks have come do it, the others wait.
+    fn together(&mut self, index: usize, inst: &Inst, mask: u32) -> Next {
+        let group = self.groups[index];
+        let members = match lanes::members(&inst.op) {
+            Some(src) => self.row(src, group.base),
+            None => [mask.into(); LANES],
+        };
+        let released = matches!(group.state, State::Released);
+        self.groups[index].state = State::Ready;
+        let mut come = 0;
+        for lane in bits(mask) {
+            if released || members[lane] as u32 & self.live & !mask == 0 {
+                come |= 1 << lane;
+            }
+        }
+        if come != 0 {
+            lanes::execute(self, &inst.op, group.base, come, &members);
+        }
+        if come == mask {
+            return Next::Fall;
+        }
+        // Lanes that the guard holds back do not wait.
+        let waiting = mask & !come;
+        let on = group.mask & !waiting;
+        self.groups[index].mask = waiting;
+        self.groups[index].state = State::Waiting;
+        if on != 0 {
+            self.groups.push(Group { pc: group.pc + 1, mask: on, state: State::Ready, ..group });
+        }
+        Next::Regroup
+    }
+
+    /// No group can run: those whose members all wait too, at whatever instruction, are let go.
+    fn release_waiting(&mut self, env: &Env<'_>) -> bool {
+        let waits = |g: &Group| matches!(g.state, State::Waiting);
+        let come = self.groups.iter().filter(|g| waits(g)).fold(0, |mask, g| mask | g.mask);
+        let mut free = Vec::new();
+        for (index, group) in self.groups.iter().enumerate().filter(|(_, g)| waits(g)) {
+            let Some(inst) = env.code.insts.get(group.pc as usize) else { continue };
+            let Some(src) = lanes::members(&inst.op) else { continue };
+            let members = self.row(src, group.base);
+            let all = bits(group.mask).all(|lane| members[lane] as u32 & self.live & !come == 0);
+            if all {
+                free.push(index);
+            }
+        }
+        for index in &free {
+            self.groups[*index].state = State::Released;
+        }
+        !free.is_empty()
+    }
+
+    fn call(
+        &mut self,
+        env: &mut Env<'_>,
+        index: usize,
+        mask: u32,
+        call: &Call,
+    ) -> Result<Next, (usize, StepError)> {
+        let group = self.groups[index];
+        let mut by_callee: Vec<(FuncId, u32)> = Vec::new();
+        match call.callee {
+            Callee::Known(id) => by_callee.push((id, mask)),
+            Callee::Pointer(src) => {
+                let row = self.row(src, group.base);
+                for lane in bits(mask) {
+                    let id = function_at(row[lane])
+                        .filter(|id| (id.0 as usize) < env.code.bodies.len())
+                        .ok_or((lane, StepError::NoFunction(row[lane])))?;
+                    add(&mut by_callee, id, lane);
+                }
+            }
+        }
+        if group.depth >= MAX_DEPTH {
+            return Err((mask.trailing_zeros() as usize % LANES, StepError::StackOverflow));
+        }
+        let place = env.code.places[env.code.insts[group.pc as usize].place as usize];
+        let caller = &env.code.bodies[place.function.0 as usize];
+        let base = group.base + caller.rows;
+        let mut parts = Vec::with_capacity(by_callee.len());
+        for (callee, lanes) in by_callee {
+            let first = lanes.trailing_zeros() as usize % LANES;
+            let body = &env.code.bodies[callee.0 as usize];
+            let Some(entry) = body.entry else {
+                return Err((first, StepError::Undefined(format!("function {}", callee.0))));
+            };
+            let rows = (base + body.rows) as usize;
+            if self.rows.len() < rows {
+                self.rows.resize(rows, [0; LANES]);
+            }
+            for lane in bits(lanes) {
+                let lane = &mut self.lanes[lane];
+                lane.calls.push(Return { pc: group.pc, base: group.base, frame: lane.frame });
+                let frame = lane.frame + caller.frame;
+                let size = frame + body.frame - lane.local.base;
+                if size > MAX_LOCAL {
+                    return Err((first, StepError::StackOverflow));
+                }
+                lane.local.bytes.truncate((frame - lane.local.base) as usize);
+                lane.local.bytes.resize(size as usize, 0);
+            }
+            for (arg, formal) in call.args.iter().zip(&body.params) {
+                let values = match arg {
+                    Passed::Value(src) => Some(self.row(*src, group.base)),
+                    _ => None,
+                };
+                for lane in bits(lanes) {
+                    let frame = self.lanes[lane].frame + caller.frame;
+                    let bytes = match (arg, &values) {
+                        (Passed::Frame { offset, size }, _) => {
+                            let at = self.lanes[lane].frame + offset;
+                            self.local_bytes(lane, at, *size)?
+                        }
+                        (_, Some(values)) => values[lane].to_le_bytes().to_vec(),
+                        _ => Vec::new(),
+                    };
+                    self.give(lane, base, frame, formal, &bytes)?;
+                }
+            }
+            for lane in bits(lanes) {
+                self.lanes[lane].frame += caller.frame;
+            }
+            parts.push((entry, lanes));
+        }
+        self.groups[index].pc += 1;
+        self.groups[index].mask &= !mask;
+        for (pc, mask) in parts {
+            let depth = group.depth + 1;
+            self.groups.push(Group { pc, base, depth, mask, state: State::Ready });
+        }
+        self.groups.retain(|g| g.mask != 0);
+        Ok(Next::Regroup)
+    }
+
+    fn local_bytes(&self, lane: usize, at: u64, size: u64) -> Result<Vec<u8>, (usize, StepError)> {
+        let local = &self.lanes[lane].local;
+        let from = (at - local.base) as usize;
+        let bytes = local.bytes.get(from..from + size as usize);
+        Ok(bytes.map(<[u8]>::to_vec).unwrap_or_default())
+    }
+
+    /// Puts bytes into a formal parameter: as many as both have.
+    fn give(
+        &mut self,
+        lane: usize,
+        base: u32,
+        frame: u64,
+        formal: &Formal,
+        bytes: &[u8],
+    ) -> Result<(), (usize, StepError)> {
+        if let Some((slot, mask)) = formal.reg {
+            let mut all = [0; 8];
+            let len = bytes.len().min(8);
+            all[..len].copy_from_slice(&bytes[..len]);
+            self.rows[(base + slot.0) as usize][lane] = u64::from_le_bytes(all) & mask;
+            return Ok(());
+        }
+        let local = &mut self.lanes[lane].local;
+        let at = (frame + formal.offset - local.base) as usize;
+        let len = bytes.len().min(formal.size as usize);
+        if let Some(to) = local.bytes.get_mut(at..at + len) {
+            to.copy_from_slice(&bytes[..len]);
+        }
+        Ok(())
+    }
+
+    /// `ret`: lanes go back to where they were called from; in the kernel itself they exit.
+    fn give_back(
+        &mut self,
+        env: &mut Env<'_>,
+        index: usize,
+        mask: u32,
+        callee: FuncId,
+    ) -> Result<Next, (usize, StepError)> {
+        let group = self.groups[index];
+        if group.depth == 0 {
+            self.leave(env, index, mask);
+            return Ok(Next::Regroup);
+        }
+        let body = &env.code.bodies[callee.0 as usize];
+        let mut parts: Vec<((u32, u32), u32)> = Vec::new();
+        for lane in bits(mask) {
+            let Some(back) = self.lanes[lane].calls.pop() else { continue };
+            if let Op::Call(call) = &env.code.insts[back.pc as usize].op {
+                let frame = self.lanes[lane].frame;
+                for (formal, passed) in body.returns.iter().zip(&call.returns) {
+                    let bytes = match formal.reg {
+                        Some((slot, _)) => {
+                            let value = self.rows[(group.base + slot.0) as usize][lane];
+                            value.to_le_bytes()[..(formal.size as usize).min(8)].to_vec()
+                        }
+                        None => self.local_bytes(lane, frame + formal.offset, formal.size)?,
+                    };
+                    let target = match *passed {
+                        Passed::Frame { offset, size } => Formal { offset, size, reg: None },
+                        Passed::Into(Dst { slot, mask }) => {
+                            Formal { offset: 0, size: 8, reg: Some((slot, mask)) }
+                        }
+                        Passed::Value(Src::Slot(slot)) => {
+                            Formal { offset: 0, size: 8, reg: Some((slot, u64::MAX)) }
+                        }
+                        Passed::Value(_) => continue,
+                    };
+                    self.give(lane, back.base, back.frame, &target, &bytes)?;
+                }
+            }
+            let local = &mut self.lanes[lane];
+            local.frame = back.frame;
+            add(&mut parts, (back.pc + 1, back.base), lane);
+        }
+        self.groups[index].pc += 1;
+        self.groups[index].mask &= !mask;
+        for ((pc, base), mask) in parts {
+            let depth = group.depth - 1;
+            self.groups.push(Group { pc, base, depth, mask, state: State::Ready });
+        }
+        self.groups.retain(|g| g.mask != 0);
+        Ok(Next::Regroup)
+    }
+}
+
+/// Adds a lane to the part with this key.
+fn add<K: PartialEq>(parts: &mut Vec<(K, u32)>, key: K, lane: usize) {
+    match parts.iter_mut().find(|(k, _)| *k == key) {
+        Some((_, mask)) => *mask |= 1 << lane,
+        None => parts.push((key, 1 << lane)),
+    }
+}

@@ -1,0 +1,267 @@
+//! A warp's state: registers, call stacks, and the groups of lanes that stand at the same instruction.
+
+use orias_targets::memory::{MemorySpace, Region};
+
+use super::code::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
+
+/// The first address of a thread's local memory: zero stays unmapped.
+const LOCAL_BASE: u64 = 0x400;
+
+/// Groups that run this many instructions while another one could run give way to it: lanes may spin on each other.
+const PATIENCE: u32 = 20_000;
+
+pub struct Warp {
+    /// In its block.
+    pub index: u32,
+    pub block: [u32; 3],
+    /// The stack of register frames.
+    pub rows: Vec<Row>,
+    pub lanes: Vec<Lane>,
+    pub groups: Vec<Group>,
+    /// Lanes that have not exited.
+    pub live: u32,
+    /// Instructions that this warp has executed.
+    pub clock: u64,
+    /// Instructions since the turn went to another group; counts only while several could run.
+    streak: u32,
+    turn: usize,
+}
+
+pub struct Lane {
+    pub thread: [u32; 3],
+    pub local: Region,
+    /// Where the current frame begins in local memory.
+    pub frame: u64,
+    pub calls: Vec<Return>,
+}
+
+/// Where a lane goes on after a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Return {
+    /// Of the call.
+    pub pc: u32,
+    pub base: u32,
+    pub frame: u64,
+}
+
+/// Lanes that are at the same instruction with the same frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    pub pc: u32,
+    /// The first row of their frame.
+    pub base: u32,
+    /// Calls that they are in.
+    pub depth: u32,
+    pub mask: u32,
+    pub state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum State {
+    Ready,
+    /// For lanes of the instruction's member mask.
+    Waiting,
+    /// The lanes that it waited for came, at other instructions: it goes on without an exchange, as the hardware does.
+    Released,
+    /// At a barrier of the block; the program counter is already behind it.
+    Barrier {
+        id: usize,
+        kind: BarrierKind,
+        dst: Dst,
+    },
+}
+
+impl Warp {
+    pub fn new(
+        index: u32,
+        block: [u32; 3],
+        threads: Vec<[u32; 3]>,
+        pc: u32,
+        rows: u32,
+        frame: u64,
+    ) -> Warp {
+        let live = (u64::MAX >> (64 - threads.len().clamp(1, LANES))) as u32;
+        let lane = |thread| Lane {
+            thread,
+            local: Region::new(
+                "the thread's local memory",
+                MemorySpace::Local,
+                LOCAL_BASE,
+                vec![0; frame as usize],
+            ),
+            frame: LOCAL_BASE,
+            calls: Vec::new(),
+        };
+        Warp {
+            index,
+            block,
+            rows: vec![[0; LANES]; rows as usize],
+            lanes: threads.into_iter().map(lane).collect(),
+            groups: vec![Group { pc, base: 0, depth: 0, mask: live, state: State::Ready }],
+            live,
+            clock: 0,
+            streak: 0,
+            turn: 0,
+        }
+    }
+
+    /// The group to run, merged with those that stand at the same place; None when all wait.
+    ///
+    /// The deepest in calls goes first, of those the one with the lowest program counter: it is the one that the others wait
+    /// for to meet again.
+    pub fn pick(&mut self) -> Option<usize> {
+        let runs = |g: &Group| matches!(g.state, State::Ready | State::Released);
+        let ready = self.groups.iter().filter(|g| runs(g)).count();
+        let mut chosen = (0..self.groups.len())
+            .filter(|i| runs(&self.groups[*i]))
+            .min_by_key(|i| (u32::MAX - self.groups[*i].depth, self.groups[*i].pc))?;
+        if ready < 2 {
+            self.streak = 0;
+        } else if self.streak >= PATIENCE {
+            self.streak = 0;
+            self.turn += 1;
+        }
+        // Every second turn goes round.
+        if ready >= 2 && self.turn % 2 == 1 {
+            let others = (0..self.groups.len()).filter(|i| runs(&self.groups[*i]));
+            chosen = others.cycle().nth(self.turn / 2 % ready).unwrap_or(chosen);
+        }
+        Some(self.merge(chosen))
+    }
+
+    /// Counts the instructions that a group ran, for fairness.
+    pub fn ran(&mut self, count: u32) {
+        self.streak = self.streak.saturating_add(count);
+    }
+
+    fn merge(&mut self, chosen: usize) -> usize {
+        if self.groups.len() == 1 {
+            return chosen;
+        }
+        let Group { pc, base, depth, state, .. } = self.groups[chosen];
+        if matches!(state, State::Released) {
+            return chosen;
+        }
+        let same = |g: &Group| {
+            (g.pc, g.base, g.depth) == (pc, base, depth)
+                && matches!(g.state, State::Ready | State::Waiting)
+        };
+        let mask = self.groups.iter().filter(|g| same(g)).fold(0, |mask, g| mask | g.mask);
+        self.groups[chosen].mask = mask;
+        let mut at = 0;
+        let mut kept = chosen;
+        self.groups.retain(|g| {
+            let keep = at == chosen || !same(g);
+            if !keep && at < chosen {
+                kept -= 1;
+            }
+            at += 1;
+            keep
+        });
+        kept
+    }
+
+    /// The program counter at which `group` meets the next other one, if it runs straight on.
+    pub fn meeting(&self, group: &Group) -> u32 {
+        self.groups
+            .iter()
+            .filter(|g| (g.base, g.depth) == (group.base, group.depth) && g.pc > group.pc)
+            .filter(|g| matches!(g.state, State::Ready | State::Waiting))
+            .map(|g| g.pc)
+            .min()
+            .unwrap_or(u32::MAX)
+    }
+
+    /// Takes lanes out for good.
+    pub fn exit(&mut self, group: usize, lanes: u32) {
+        self.live &= !lanes;
+        self.groups[group].mask &= !lanes;
+        // Who waited for them may go on.
+        for g in &mut self.groups {
+            if matches!(g.state, State::Waiting) {
+                g.state = State::Ready;
+            }
+        }
+        self.groups.retain(|g| g.mask != 0);
+    }
+
+    /// The values of a source for all lanes.
+    #[inline]
+    pub fn fetch(&self, src: Src, base: u32, out: &mut Row) {
+        match src {
+            Src::Slot(Slot(slot)) => *out = self.rows[(base + slot) as usize],
+            Src::Not(Slot(slot)) => {
+                *out = self.rows[(base + slot) as usize];
+                out.iter_mut().for_each(|x| *x ^= 1);
+            }
+            Src::Imm(value) => *out = [value; LANES],
+            Src::Frame(offset) => {
+                for (x, lane) in out.iter_mut().zip(&self.lanes) {
+                    *x = lane.frame.wrapping_add(offset);
+                }
+            }
+            Src::Special(special) => self.special(special, out),
+        }
+    }
+
+    /// The same as a new row.
+    #[inline]
+    pub fn row(&self, src: Src, base: u32) -> Row {
+        let mut row = [0; LANES];
+        self.fetch(src, base, &mut row);
+        row
+    }
+
+    fn special(&self, special: Dynamic, out: &mut Row) {
+        for (lane, x) in out.iter_mut().enumerate() {
+            let bit = 1u32 << lane;
+            let thread = self.lanes.get(lane).map_or([0; 3], |l| l.thread);
+            *x = match special {
+                Dynamic::Tid(axis) => thread[usize::from(axis.min(2))].into(),
+                Dynamic::CtaId(axis) => self.block[usize::from(axis.min(2))].into(),
+                Dynamic::LaneId => lane as u64,
+                Dynamic::WarpId => self.index.into(),
+                Dynamic::Clock => self.clock,
+                Dynamic::MaskEq => bit.into(),
+                Dynamic::MaskLt => (bit - 1).into(),
+                Dynamic::MaskLe => (bit | (bit - 1)).into(),
+                Dynamic::MaskGt => (!(bit | (bit - 1))).into(),
+                Dynamic::MaskGe => (!(bit - 1)).into(),
+            };
+        }
+    }
+
+    /// Writes the lanes of `mask`.
+    #[inline]
+    pub fn write(&mut self, dst: Dst, base: u32, mask: u32, values: &Row) {
+        let row = &mut self.rows[(base + dst.slot.0) as usize];
+        for lane in bits(mask) {
+            row[lane] = values[lane] & dst.mask;
+        }
+    }
+
+    /// The lanes of `mask` whose guard lets them execute.
+    #[inline]
+    pub fn guarded(&self, guard: Option<(Slot, bool)>, base: u32, mask: u32) -> u32 {
+        let Some((Slot(slot), negated)) = guard else { return mask };
+        let row = &self.rows[(base + slot) as usize];
+        let mut set = 0;
+        for (lane, value) in row.iter().enumerate() {
+            set |= ((*value & 1) as u32) << lane;
+        }
+        mask & if negated { !set } else { set }
+    }
+}
+
+/// The positions of the set bits, lowest first.
+#[inline]
+pub fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        Some(lane)
+    })
+}
