@@ -39,8 +39,7 @@ fn interpret(
     launch: &Launch,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
     let program = crate::ptx::load(source).map_err(|errors| errors.render(name, source))?;
-    let _ = (program, launch);
-    Err("the interpreter is not connected yet".into())
+    Ok(crate::interpret::run(&program, source, launch)?)
 }
 
 fn simulate(cubin: &[u8], launch: &Launch) -> Result<Outcome, Box<dyn std::error::Error>> {

@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(permute(0x0000_0080, 0, 0x8888), 0xffff_ffff);
         assert_eq!(lookup(0b1100, 0b1010, 0b1111, 0xc0) & 0xf, 0b1000);
         assert_eq!(find_nth_set(0b1011_0000, 4, 3), 7);
-        assert_eq!(find_nth_set(0b1011_0000, 7, -2), 5);
+        assert_eq!(find_nth_set(0b1011_0000, 7, u64::from(-2i32 as u32)), 5);
         assert_eq!(find_nth_set(0b1011_0000, 3, 0), u64::MAX);
     }
 
