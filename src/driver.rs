@@ -63,7 +63,7 @@ pub struct FunctionReport {
     pub entry: bool,
     pub registers: u32,
     pub barriers: u32,
-    /// Bytes.
+    /// Bytes of static shared variables.
     pub shared_bytes: u32,
     pub frame_bytes: u32,
     pub spill_store_bytes: u32,
@@ -236,7 +236,7 @@ fn report(module: &Module, func: FuncId, compiled: &Compiled) -> FunctionReport 
         entry: compiled.entry,
         registers: compiled.registers,
         barriers: compiled.barriers,
-        shared_bytes: layout.shared_bytes as u32,
+        shared_bytes: layout.shared_bytes.saturating_sub(lower::SHARED_RESERVED) as u32,
         frame_bytes: compiled.frame_bytes,
         spill_store_bytes: compiled.spill_store_bytes,
         spill_load_bytes: compiled.spill_load_bytes,

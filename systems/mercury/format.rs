@@ -5,7 +5,7 @@ use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFi
 
 use super::convert::{Code, WORD};
 use super::encode::Words;
-use crate::function::{Compiled, TextReloc};
+use crate::function::{Compiled, FunctionInfo, TextReloc};
 
 /// The stack pointer.
 const STACK: Reg = Reg::phys(RegFile::R, 1);
@@ -14,6 +14,7 @@ pub fn format_code_list(world: &mut World) {
     let Some(code) = world.remove_resource::<Code>() else { return };
     let words = world.remove_resource::<Words>().unwrap_or_default();
     let mut compiled = world.remove_resource::<Compiled>().unwrap_or_default();
+    compiled.barriers = world.resource::<FunctionInfo>().barriers;
     compiled.text = words.0.iter().flat_map(|word| word.to_le_bytes()).collect();
     let body = Body::new(world);
     compiled.prologue_end = prologue_end(&body);

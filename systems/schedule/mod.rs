@@ -4,6 +4,8 @@ pub mod cells;
 pub mod conservative;
 pub mod scoreboards;
 pub mod stalls;
+#[cfg(test)]
+mod tests;
 pub mod timing;
 
 pub use conservative::process_o0_waits_and_sbs;

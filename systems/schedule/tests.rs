@@ -1,0 +1,143 @@
+use bevy_ecs::world::World;
+use orias_components::{Body, Control, text};
+
+use super::{advanced_scoreboards_and_opexes, process_o0_waits_and_sbs};
+use crate::analysis::cfg;
+use crate::function::Options;
+
+/// Runs a phase over text and returns the control of every instruction in layout order.
+fn control(text: &str, phase: fn(&mut World)) -> Vec<Control> {
+    let mut world = World::new();
+    let mut body = Body::new(&mut world);
+    text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e}"));
+    world.insert_resource(Options {
+        target: orias_targets::target("sm_90a").expect("a target"),
+        opt_level: 1,
+        verify_each: false,
+        dump_ir: Vec::new(),
+        disabled: Vec::new(),
+        phase_limit: None,
+        statistics: false,
+        knobs: Vec::new(),
+    });
+    cfg::analyze_control_flow(&mut world);
+    phase(&mut world);
+    let body = Body::new(&mut world);
+    let all = body.layout().iter().flat_map(|b| body.block(*b).insts.clone());
+    all.collect::<Vec<_>>().into_iter().map(|id| body.inst(id).control).collect()
+}
+
+#[test]
+fn a_load_is_awaited_by_its_reader_and_not_before() {
+    let c = control(
+        "BB0:
+            R2 = LDC c[0x0][0x210]
+            R3, PT, PT = IADD3 R4, R5, RZ
+            R6, PT, PT = IADD3 R2, R3, RZ
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    let sb = c[0].write_sb;
+    assert!(sb < 6, "the load counts on a scoreboard");
+    assert_eq!(c[1].wait, 0, "who does not need it does not wait");
+    assert_eq!(c[2].wait, 1 << sb);
+    assert!(c[1].stall >= 4, "an ALU result needs four cycles");
+}
+
+#[test]
+fn the_next_instruction_sees_a_scoreboard_only_after_two_cycles() {
+    let c = control(
+        "BB0:
+            R2 = LDC c[0x0][0x210]
+            R6, PT, PT = IADD3 R2, R3, RZ
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert!(c[0].stall >= 2);
+}
+
+#[test]
+fn overwriting_the_source_of_a_store_waits_for_its_read() {
+    let c = control(
+        "BB0:
+            STS [R2], R3
+            R3, PT, PT = IADD3 R4, R5, RZ
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert!(c[0].read_sb < 6);
+    assert_eq!(c[1].wait, 1 << c[0].read_sb);
+}
+
+#[test]
+fn a_guard_waits_thirteen_cycles_for_its_comparison() {
+    let c = control(
+        "BB0:
+            P0, PT = ISETP.LT.AND R2, R3, PT
+            @P0 BRA PT, BB2
+        BB1:
+            EXIT PT
+        BB2:
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c[0].stall, 13);
+}
+
+#[test]
+fn what_a_block_leaves_on_its_way_its_successor_waits_for() {
+    let c = control(
+        "BB0:
+            R2 = LDC c[0x0][0x210]
+            R3 = FADD R4, R5
+            @P0 BRA PT, BB2
+        BB1:
+            EXIT PT
+        BB2:
+            R6 = FADD R2, R3
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    let reader = c[4];
+    assert_eq!(reader.wait, 1 << c[0].write_sb);
+    let cycles = c[1].stall + c[2].stall;
+    assert!(cycles >= 4, "FADD to FADD takes four cycles, {cycles} go by");
+}
+
+#[test]
+fn a_result_of_the_last_iteration_is_awaited_at_the_head_of_the_loop() {
+    let c = control(
+        "BB0:
+            R7 = LDC c[0x0][0x210]
+        BB1:
+            R6 = FADD R7, R3
+            R3 = LDS [R6]
+            @P0 BRA PT, BB1
+        BB2:
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    let load = 1 << c[2].write_sb;
+    assert_eq!(c[1].wait & load, load, "R3 comes from the load of the iteration before");
+}
+
+#[test]
+fn at_o0_everything_waits_for_everything() {
+    let c = control(
+        "BB0:
+            R2 = LDC c[0x0][0x210]
+            R6, PT, PT = IADD3 R2, R3, RZ
+            EXIT PT
+        ",
+        process_o0_waits_and_sbs,
+    );
+    assert!(c.iter().all(|c| c.stall == 15 && c.wait == 0b11));
+    assert_eq!((c[0].write_sb, c[0].read_sb), (0, 1));
+    assert_eq!((c[1].write_sb, c[1].read_sb), (7, 7));
+}
