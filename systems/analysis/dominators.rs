@@ -30,11 +30,36 @@ impl Dominators {
     /// its blocks in reverse postorder, which for a plain loop is its latch: blocks before the latch then have the
     /// post-dominators that they have in one round of the loop.
     pub fn post(graph: &Graph) -> Dominators {
+        let all = vec![0; graph.len()];
+        Self::backward(graph, &all)
+    }
+
+    /// Post-dominators among blocks that share an exit: each block belongs to the first exit of the list that it reaches,
+    /// and edges from a block to one of another exit do not count. Where threads of a warp part and some of them leave for
+    /// an exit of their own, this is where the others meet: threads that exit are waited for by no one.
+    pub fn post_by_exit(graph: &Graph, exits: &[u32]) -> Dominators {
+        let mut class = vec![NONE; graph.len()];
+        for (i, exit) in exits.iter().enumerate() {
+            let mut stack = vec![*exit];
+            while let Some(node) = stack.pop() {
+                if class[node as usize] == NONE {
+                    class[node as usize] = i as u32;
+                    stack.extend(&graph.preds[node as usize]);
+                }
+            }
+        }
+        Self::backward(graph, &class)
+    }
+
+    fn backward(graph: &Graph, class: &[u32]) -> Dominators {
         let exit = graph.len() as u32;
-        let mut backward = graph.preds.clone();
-        let mut forward = graph.succs.clone();
-        backward.push(SmallVec::new());
-        forward.push(SmallVec::new());
+        let mut backward = vec![SmallVec::new(); graph.len() + 1];
+        let mut forward = backward.clone();
+        let same = |a: u32, b: &&u32| class[a as usize] == class[**b as usize];
+        for node in 0..graph.len() as u32 {
+            forward[node as usize].extend(graph.succs[node as usize].iter().filter(|n| same(node, n)).copied());
+            backward[node as usize].extend(graph.preds[node as usize].iter().filter(|n| same(node, n)).copied());
+        }
         let forward_order = graph.reverse_postorder();
         for node in &forward_order {
             if graph.succs[*node as usize].is_empty() {
@@ -48,7 +73,6 @@ impl Dominators {
             if !reached[*node as usize] {
                 backward[exit as usize].push(*node);
                 forward[*node as usize].push(exit);
-                reached[*node as usize] = true;
                 mark(*node, &backward, &mut reached);
             }
         }
@@ -216,6 +240,15 @@ mod tests {
     fn two_exits_meet_at_the_virtual_one() {
         let graph = Graph::new(3, &[(0, 1), (0, 2)]);
         assert_eq!(Dominators::post(&graph).idom(0), None);
+    }
+
+    #[test]
+    fn threads_that_leave_for_their_own_exit_are_not_waited_for() {
+        // 0 -> {1, 2}; 1 -> {3 (an exit), 4}; 2 -> 4, the last exit.
+        let graph = Graph::new(5, &[(0, 1), (0, 2), (1, 3), (1, 4), (2, 4)]);
+        assert_eq!(Dominators::post(&graph).idom(0), None);
+        assert_eq!(Dominators::post_by_exit(&graph, &[4, 3]).idom(0), Some(4));
+        assert_eq!(Dominators::post_by_exit(&graph, &[4, 3]).idom(3), None);
     }
 
     #[test]

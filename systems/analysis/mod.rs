@@ -2,6 +2,7 @@
 //! for it, from the body as it is; none is kept between phases, so none can be stale.
 
 pub mod cfg;
+pub mod divergence;
 pub mod dominators;
 pub mod liveness;
 pub mod loops;

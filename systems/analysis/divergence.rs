@@ -1,0 +1,354 @@
+//! Divergence: which registers may hold different values in the threads of a warp that run together, and which branches
+//! may therefore part them.
+//!
+//! A value diverges
+//! * at its source: the thread's own numbers, loads whose address differs or whose memory is the thread's own, atomics,
+//!   shuffles;
+//! * by its operands, or the predicate under which it is written;
+//! * where threads that a divergent branch has parted meet again, with a register that was written on the way. The threads
+//!   inside one arm run together still, so a loop counter does not diverge inside a loop that threads leave one by one, but
+//!   does behind it.
+//!
+//! Threads are assumed to meet where `systems/sync/convergence.rs` makes them: nowhere else do parted threads run together.
+//! A load through an address that is the same for all is one access for all (ptxas relies on it too: it emits no barrier
+//! around a loop that spins on such a load).
+
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::dominators::Dominators;
+use crate::analysis::liveness::Liveness;
+use bitvec::vec::BitVec;
+use orias_components::{BlockId, Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, VRegId};
+use roaring::RoaringBitmap;
+
+/// What may differ between the threads of a warp.
+#[derive(Clone, Debug, Default)]
+pub struct Divergence {
+    /// Virtual registers, by id.
+    pub registers: RoaringBitmap,
+    /// Blocks at whose end threads may part, by number.
+    pub branches: BitVec,
+}
+
+/// Special registers that are the same for all threads of a warp: SR_CTAID.X, .Y, .Z and SR_CgaCtaId. Numbers observed in
+/// what nvdisasm prints for sm_90.
+const UNIFORM_SPECIALS: [u8; 4] = [0x25, 0x26, 0x27, 0x88];
+
+impl Divergence {
+    /// Analyses a body whose edges are current. `exits` as for [`Dominators::post_by_exit`].
+    pub fn new(body: &Body<'_>, graph: &Graph, exits: &[u32]) -> Divergence {
+        let mut solver = Solver::new(body, graph, exits);
+        solver.run();
+        Divergence { registers: solver.registers, branches: solver.branches }
+    }
+
+    /// Every branch that depends on anything but uniform registers: what holds whatever the values are.
+    pub fn everywhere(body: &Body<'_>) -> Divergence {
+        let mut branches = BitVec::repeat(false, body.block_count());
+        for id in body.layout() {
+            let conditional = body.block(*id).insts.iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
+            branches.set(id.0 as usize, conditional && body.block(*id).succs.len() > 1);
+        }
+        Divergence { registers: (0..body.vreg_count() as u32).collect(), branches }
+    }
+
+    pub fn is_divergent(&self, reg: Reg) -> bool {
+        diverges(reg, |v| self.registers.contains(v.0))
+    }
+}
+
+/// Whether a register may differ, given which virtual ones do. Physical registers are not followed.
+fn diverges(reg: Reg, virt: impl Fn(VRegId) -> bool) -> bool {
+    let uniform = matches!(reg.file(), RegFile::UR | RegFile::UP) || reg.is_zero();
+    !uniform && reg.vreg().is_none_or(virt)
+}
+
+/// Whether an instruction is a branch whose way depends on a register that differs.
+fn depends_on_thread(inst: &Inst, virt: impl Fn(VRegId) -> bool) -> bool {
+    let mut found = false;
+    if inst.op.is_branch() {
+        inst.for_each_use(|r| found |= r.reg.file() != RegFile::B && diverges(r.reg, &virt));
+    }
+    found
+}
+
+/// What an instruction's result is when its operands are the same for all threads.
+fn is_source(inst: &Inst) -> bool {
+    match inst.op {
+        Opcode::S2R | Opcode::CS2R => !inst
+            .sources()
+            .iter()
+            .all(|o| matches!(o, Operand::Special(n) if UNIFORM_SPECIALS.contains(n))),
+        // One access for all threads; the window of local memory is each thread's own.
+        Opcode::LDG | Opcode::LDS | Opcode::LDC => false,
+        Opcode::VOTE | Opcode::R2UR => false,
+        Opcode::SHFL | Opcode::MATCH | Opcode::ELECT | Opcode::P2R | Opcode::B2R => true,
+        Opcode::CALL => true,
+        op => op.has(Props::LOAD) || op.has(Props::CONVERGENT),
+    }
+}
+
+struct Solver<'a, 'w> {
+    body: &'a Body<'w>,
+    graph: &'a Graph,
+    post: Dominators,
+    liveness: Liveness,
+    /// Readers of each register, with their block.
+    users: Vec<Vec<(InstId, BlockId)>>,
+    /// Blocks that write each register.
+    writers: Vec<Vec<BlockId>>,
+    registers: RoaringBitmap,
+    branches: BitVec,
+    /// Registers whose readers are to be looked at.
+    work: Vec<VRegId>,
+}
+
+impl<'a, 'w> Solver<'a, 'w> {
+    fn new(body: &'a Body<'w>, graph: &'a Graph, exits: &[u32]) -> Self {
+        let mut users = vec![Vec::new(); body.vreg_count()];
+        let mut writers = vec![Vec::new(); body.vreg_count()];
+        for block in body.layout() {
+            for id in &body.block(*block).insts {
+                let inst = body.inst(*id);
+                inst.for_each_use(|r| {
+                    if let Some(v) = r.reg.vreg() {
+                        users[v.0 as usize].push((*id, *block));
+                    }
+                });
+                inst.for_each_def(|r| {
+                    if let Some(v) = r.reg.vreg() {
+                        writers[v.0 as usize].push(*block);
+                    }
+                });
+            }
+        }
+        Solver {
+            body,
+            graph,
+            post: Dominators::post_by_exit(graph, exits),
+            liveness: Liveness::compute(body),
+            users,
+            writers,
+            registers: RoaringBitmap::new(),
+            branches: BitVec::repeat(false, graph.len()),
+            work: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        for block in self.body.layout() {
+            for id in &self.body.block(*block).insts {
+                let inst = self.body.inst(*id);
+                let mut from_outside = is_source(inst);
+                inst.for_each_use(|r| {
+                    let physical = r.reg.phys_index().is_some();
+                    from_outside |= physical && diverges(r.reg, |_| false);
+                });
+                if from_outside {
+                    self.reached(*id, *block);
+                }
+            }
+        }
+        while let Some(v) = self.work.pop() {
+            for (inst, block) in self.users[v.0 as usize].clone() {
+                self.reached(inst, block);
+            }
+        }
+    }
+
+    /// An operand of the instruction differs between threads, or its result does by itself.
+    fn reached(&mut self, inst: InstId, block: BlockId) {
+        let inst = self.body.inst(inst);
+        if inst.op.is_branch() {
+            let registers = &self.registers;
+            let parts = self.graph.succs[block.0 as usize].len() > 1
+                && depends_on_thread(inst, |v| registers.contains(v.0));
+            if parts && !self.branches.replace(block.0 as usize, true) {
+                self.part(block.0);
+            }
+        }
+        let uniform_result = matches!(inst.op, Opcode::VOTE | Opcode::R2UR | Opcode::REDUX);
+        // A guard that differs leaves the old value in some threads, whatever the instruction computes.
+        if uniform_result && (inst.guard.is_always() || !self.differs(inst.guard.reg)) {
+            return;
+        }
+        let mut results = Vec::new();
+        inst.for_each_def(|r| results.extend(r.reg.vreg().filter(|_| diverges(r.reg, |_| true))));
+        results.into_iter().for_each(|v| self.mark(v));
+    }
+
+    fn differs(&self, reg: Reg) -> bool {
+        diverges(reg, |v| self.registers.contains(v.0))
+    }
+
+    fn mark(&mut self, v: VRegId) {
+        if self.registers.insert(v.0) {
+            self.work.push(v);
+        }
+    }
+
+    /// Threads part at the end of `branch`: what is written before they meet differs where they meet.
+    fn part(&mut self, branch: u32) {
+        let join = self.post.idom(branch);
+        let n = self.graph.len();
+        let mut met: BitVec = BitVec::repeat(false, n);
+        let mut passed: BitVec = BitVec::repeat(false, n);
+        for succ in &self.graph.succs[branch as usize] {
+            let mut arm: BitVec = BitVec::repeat(false, n);
+            let mut stack = vec![*succ];
+            while let Some(node) = stack.pop() {
+                if !arm.replace(node as usize, true) && Some(node) != join {
+                    stack.extend(&self.graph.succs[node as usize]);
+                }
+            }
+            for node in arm.iter_ones() {
+                if passed.replace(node, true) {
+                    met.set(node, true);
+                }
+            }
+        }
+        if let Some(join) = join {
+            met.set(join as usize, true);
+            passed.set(join as usize, false);
+        }
+        let mut found = RoaringBitmap::new();
+        for node in met.iter_ones() {
+            for cell in self.liveness.live_in(BlockId(node as u32)) {
+                if let Some((v, _)) = self.liveness.map.vreg(cell) {
+                    found.insert(v.0);
+                }
+            }
+        }
+        found -= &self.registers;
+        for v in found.iter().map(VRegId) {
+            let file = self.body.vreg(v).file;
+            let own = matches!(file, RegFile::R | RegFile::P);
+            if own && self.writers[v.0 as usize].iter().any(|b| passed[b.0 as usize]) {
+                self.mark(v);
+            }
+        }
+    }
+}
+
+/// Blocks of the layout that control leaves for good, the last first: the order in which [`Dominators::post_by_exit`] asks
+/// for them. The end of the text is where a function's common way leads.
+pub fn exits(body: &Body<'_>) -> Vec<u32> {
+    let leaves = |b: &&BlockId| body.block(**b).succs.is_empty();
+    let mut exits: Vec<u32> = body.layout().iter().filter(leaves).map(|b| b.0).collect();
+    exits.reverse();
+    exits
+}
+
+/// The analysis of a body whose edges are current.
+pub fn analyze(body: &Body<'_>) -> Divergence {
+    Divergence::new(body, &cfg::Graph::of(body), &exits(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy_ecs::world::World;
+    use orias_components::text;
+
+    /// Names of divergent registers and blocks with a divergent branch.
+    fn analyze_text(text: &str) -> String {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        text::parse(text, &mut body).expect("the test's text is Ori");
+        cfg::update(&mut body);
+        let found = analyze(&body);
+        let mut names: Vec<String> = found
+            .registers
+            .iter()
+            .map(|v| Reg::virt(body.vreg(VRegId(v)).file, VRegId(v)).to_string())
+            .collect();
+        names.extend(found.branches.iter_ones().map(|b| format!("BB{b}")));
+        names.join(" ")
+    }
+
+    #[test]
+    fn values_of_the_thread_spread_to_what_is_computed_from_them() {
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = S2R SR37
+              %R2 = IADD3 %R1, 0x1, RZ
+              %R3 = IADD3 %R0, %R2, RZ
+              %P4, PT = ISETP.LT.AND %R2, 0x5, PT
+              %P5, PT = ISETP.LT.AND %R3, 0x5, PT
+              @%P4 BRA PT, BB2
+            BB1:
+              @%P5 BRA PT, BB2
+            BB3:
+              EXIT PT
+            BB2:
+              EXIT PT";
+        assert_eq!(analyze_text(text), "%R0 %R3 %P5 BB1");
+    }
+
+    #[test]
+    fn a_register_written_in_one_arm_differs_behind_the_join() {
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = MOV 0x0, 0xf
+              %P2, PT = ISETP.LT.AND %R0, 0x5, PT
+              @%P2 BRA PT, BB2
+            BB1:
+              %R1 = MOV 0x1, 0xf
+              %R3 = MOV 0x2, 0xf
+              %R4 = IADD3 %R3, 0x1, RZ
+            BB2:
+              %R5 = MOV %R1, 0xf
+              EXIT PT";
+        assert_eq!(analyze_text(text), "%R0 %R1 %P2 %R5 BB0");
+    }
+
+    #[test]
+    fn a_counter_differs_only_behind_the_loop_that_threads_leave_one_by_one() {
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = MOV 0x0, 0xf
+            BB1:
+              %R1 = IADD3 %R1, 0x1, RZ
+              %R6 = LOP3.LUT %R1, 0x1, RZ
+              %P2, PT = ISETP.EQ.AND %R6, RZ, PT
+              @%P2 BRA PT, BB3
+            BB2:
+              %R7 = MOV 0x5, 0xf
+            BB3:
+              %P3, PT = ISETP.LT.AND %R7, %R0, PT
+              @%P3 BRA PT, BB1
+            BB4:
+              EXIT PT";
+        assert_eq!(analyze_text(text), "%R0 %P3 BB3", "the counter is not read behind the loop");
+        let read = text.replace("EXIT PT", "%R8 = MOV %R1, 0xf\n EXIT PT");
+        assert_eq!(analyze_text(&read), "%R0 %R1 %P2 %P3 %R6 %R7 %R8 BB1 BB3");
+    }
+
+    #[test]
+    fn a_guard_that_differs_makes_the_result_differ() {
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = MOV 0x0, 0xf
+              %P2, PT = ISETP.LT.AND %R0, 0x5, PT
+              @%P2 %R1 = MOV 0x1, 0xf
+              %R3, PT = VOTE.ANY %P2
+              EXIT PT";
+        assert_eq!(analyze_text(text), "%R0 %R1 %P2");
+    }
+
+    #[test]
+    fn a_load_differs_by_its_address_or_because_its_memory_is_private() {
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = LDS [RZ+0x10]
+              %R2 = LDS [%R0+0x10]
+              %R3 = LDL [RZ+0x10]
+              %R4 = ATOMS.ADD [RZ], 0x1
+              EXIT PT";
+        assert_eq!(analyze_text(text), "%R0 %R2 %R3 %R4");
+    }
+}
