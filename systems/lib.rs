@@ -10,6 +10,7 @@ pub mod pipeline;
 pub mod registers;
 pub mod schedule;
 pub mod setup;
+pub mod sync;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};

@@ -14,6 +14,7 @@
 use crate::analysis::cfg;
 use crate::legalize::operands;
 use crate::setup::macros;
+use crate::sync::convergence;
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;
 use std::fmt;
@@ -333,7 +334,7 @@ pub static PHASES: [Phase; 159] = [
     phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
     phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), PLANNED),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
-    phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), PLANNED),
+    phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(convergence::late_expand_sync_instructions)),
     phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, PLANNED),
     phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, PLANNED),
     phase(87, "LateArchOptimizeFirst", Late, Optimization, Unstated, PLANNED),

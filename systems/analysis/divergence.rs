@@ -16,6 +16,7 @@
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::Liveness;
+use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
 use orias_components::{BlockId, Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, VRegId};
 use roaring::RoaringBitmap;
@@ -45,7 +46,8 @@ impl Divergence {
     pub fn everywhere(body: &Body<'_>) -> Divergence {
         let mut branches = BitVec::repeat(false, body.block_count());
         for id in body.layout() {
-            let conditional = body.block(*id).insts.iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
+            let conditional =
+                body.block(*id).insts.iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
             branches.set(id.0 as usize, conditional && body.block(*id).succs.len() > 1);
         }
         Divergence { registers: (0..body.vreg_count() as u32).collect(), branches }
@@ -91,6 +93,7 @@ struct Solver<'a, 'w> {
     body: &'a Body<'w>,
     graph: &'a Graph,
     post: Dominators,
+    loops: Loops,
     liveness: Liveness,
     /// Readers of each register, with their block.
     users: Vec<Vec<(InstId, BlockId)>>,
@@ -125,6 +128,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             body,
             graph,
             post: Dominators::post_by_exit(graph, exits),
+            loops: Loops::new(graph, &Dominators::new(graph)),
             liveness: Liveness::compute(body),
             users,
             writers,
@@ -188,18 +192,24 @@ impl<'a, 'w> Solver<'a, 'w> {
 
     /// Threads part at the end of `branch`: what is written before they meet differs where they meet.
     fn part(&mut self, branch: u32) {
-        let join = self.post.idom(branch);
+        let mut join = self.post.idom(branch);
+        let mut arms = self.arms(branch, join);
+        // Threads that go around a loop meet the others at its header, in each round, and not at a block of the loop that
+        // they would come to in a later round.
+        while let Some(j) = join {
+            let around = self.loops.around(branch);
+            let goes_round =
+                |l: &Loop| l.blocks[j as usize] && arms.iter().any(|a| a[l.header as usize]);
+            if !around.into_iter().any(goes_round) {
+                break;
+            }
+            join = self.post.idom(j);
+            arms = self.arms(branch, join);
+        }
         let n = self.graph.len();
         let mut met: BitVec = BitVec::repeat(false, n);
         let mut passed: BitVec = BitVec::repeat(false, n);
-        for succ in &self.graph.succs[branch as usize] {
-            let mut arm: BitVec = BitVec::repeat(false, n);
-            let mut stack = vec![*succ];
-            while let Some(node) = stack.pop() {
-                if !arm.replace(node as usize, true) && Some(node) != join {
-                    stack.extend(&self.graph.succs[node as usize]);
-                }
-            }
+        for arm in arms {
             for node in arm.iter_ones() {
                 if passed.replace(node, true) {
                     met.set(node, true);
@@ -226,6 +236,23 @@ impl<'a, 'w> Solver<'a, 'w> {
                 self.mark(v);
             }
         }
+    }
+}
+
+impl Solver<'_, '_> {
+    /// For each successor of a branch, the blocks that threads may pass from there up to the join.
+    fn arms(&self, branch: u32, join: Option<u32>) -> Vec<BitVec> {
+        let reach = |succ: &u32| {
+            let mut arm: BitVec = BitVec::repeat(false, self.graph.len());
+            let mut stack = vec![*succ];
+            while let Some(node) = stack.pop() {
+                if !arm.replace(node as usize, true) && Some(node) != join {
+                    stack.extend(&self.graph.succs[node as usize]);
+                }
+            }
+            arm
+        };
+        self.graph.succs[branch as usize].iter().map(reach).collect()
     }
 }
 
@@ -324,6 +351,26 @@ mod tests {
         assert_eq!(analyze_text(text), "%R0 %P3 BB3", "the counter is not read behind the loop");
         let read = text.replace("EXIT PT", "%R8 = MOV %R1, 0xf\n EXIT PT");
         assert_eq!(analyze_text(&read), "%R0 %R1 %P2 %P3 %R6 %R7 %R8 BB1 BB3");
+    }
+
+    #[test]
+    fn threads_that_continue_meet_the_others_at_the_header() {
+        // The block behind BB2 is where the ways from BB1 meet in the end, but threads that continue meet those that do not
+        // at the header before that, with different %R1.
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = MOV 0x0, 0xf
+            BB1:
+              %P2, PT = ISETP.LT.AND %R0, 0x5, PT
+              @%P2 BRA PT, BB1
+            BB2:
+              %R1 = IADD3 %R1, 0x1, RZ
+              %P3, PT = ISETP.LT.AND %R1, 0x5, PT
+              @%P3 BRA PT, BB1
+            BB3:
+              EXIT PT";
+        assert_eq!(analyze_text(text), "%R0 %R1 %P2 %P3 BB1 BB2");
     }
 
     #[test]

@@ -57,8 +57,10 @@ impl Dominators {
         let mut forward = backward.clone();
         let same = |a: u32, b: &&u32| class[a as usize] == class[**b as usize];
         for node in 0..graph.len() as u32 {
-            forward[node as usize].extend(graph.succs[node as usize].iter().filter(|n| same(node, n)).copied());
-            backward[node as usize].extend(graph.preds[node as usize].iter().filter(|n| same(node, n)).copied());
+            forward[node as usize]
+                .extend(graph.succs[node as usize].iter().filter(|n| same(node, n)).copied());
+            backward[node as usize]
+                .extend(graph.preds[node as usize].iter().filter(|n| same(node, n)).copied());
         }
         let forward_order = graph.reverse_postorder();
         for node in &forward_order {

@@ -1,0 +1,257 @@
+//! Convergence barriers: makes the threads of a warp that a branch parts meet again.
+//!
+//! Before threads may part, `BSSY Bn, join` notes which of them run together; `BSYNC Bn`, in a block of its own before the
+//! join, holds each until all of them have come, have exited, or have left the region with `BREAK Bn`. Where the regions
+//! are is [`regions`]' matter. Runs at every level, after the last phase that changes the flow of control and before
+//! register allocation: the barriers are virtual registers of file B.
+//!
+//! Observed (ptxas 13.0.88, sm_90a, -O0 and -O3), and done here too: BSSY stands before the branch, before the loop when
+//! threads leave a loop one by one; BSYNC ends a block and BSSY's target is what follows it; branches with the same join
+//! share a barrier; no barrier where the join only exits; `@P BREAK` right before `@P BRA` out of a region; no BREAK before
+//! a way that exits; sibling regions use the same barrier again.
+
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::divergence::{self, Divergence};
+use crate::manager::count_rewrites;
+use crate::sync::regions::{self, Plan, Region};
+use bevy_ecs::world::World;
+use orias_components::{
+    BlockId, Body, Guard, Inst, InstId, Loc, Opcode, Operand, Reg, RegFile, RegFlags,
+};
+use rustc_hash::FxHashMap;
+
+/// Phase `LateExpandSyncInstructions`: inserts the barriers.
+pub fn late_expand_sync_instructions(world: &mut World) {
+    let made = insert_barriers(&mut Body::new(world));
+    count_rewrites(world, made);
+}
+
+/// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how many.
+pub fn insert_barriers(body: &mut Body<'_>) -> usize {
+    cfg::update(body);
+    drop_idle_branches(body);
+    let mut divergence = divergence::analyze(body);
+    if !divergence.branches.any() {
+        return 0;
+    }
+    make_preheaders(body, &divergence);
+    let mut plan = plan(body, &divergence);
+    if plan.incomplete {
+        // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
+        divergence = Divergence::everywhere(body);
+        make_preheaders(body, &divergence);
+        plan = self::plan(body, &divergence);
+    }
+    Emitter::new(body, &plan).emit(&plan);
+    plan.regions.len()
+}
+
+/// Removes conditional branches to where control goes on anyway: they part threads for nothing, and no barrier would join
+/// them again.
+fn drop_idle_branches(body: &mut Body<'_>) {
+    for block in body.layout().to_vec() {
+        if let [only] = body.block(block).succs[..] {
+            body.retain(block, |body, id| {
+                let inst = body.inst(id);
+                let idle = inst.op == Opcode::BRA && cfg::targets(inst).any(|t| t == only);
+                !idle || cfg::is_unconditional(inst)
+            });
+        }
+    }
+}
+
+/// Takes all barriers out again, for a phase that changes the flow of control late. The empty blocks stay.
+pub fn remove_barriers(body: &mut Body<'_>) {
+    for block in body.layout().to_vec() {
+        body.retain(block, |body, inst| {
+            !matches!(body.inst(inst).op, Opcode::BSSY | Opcode::BSYNC | Opcode::BREAK)
+        });
+    }
+}
+
+fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
+    let graph = Graph::of(body);
+    let mut branches = divergence.branches.clone();
+    branches.resize(graph.len(), false);
+    let mut plan = regions::plan(&graph, &divergence::exits(body), &branches);
+    plan.regions.retain(|r| !only_exits(body, BlockId(r.join)));
+    plan
+}
+
+/// Whether nothing happens in the block but the exit: threads need not meet for that.
+fn only_exits(body: &Body<'_>, block: BlockId) -> bool {
+    let insts = &body.block(block).insts;
+    matches!(insts[..], [one] if body.inst(one).op == Opcode::EXIT && cfg::ends_flow(body.inst(one)))
+}
+
+/// Gives each loop with a divergent branch one block before its header that leads only there.
+fn make_preheaders(body: &mut Body<'_>, divergence: &Divergence) {
+    let graph = Graph::of(body);
+    let mut branches = divergence.branches.clone();
+    branches.resize(graph.len(), false);
+    // A preheader changes no other loop's entries, so one look at the graph serves all.
+    for (header, outside) in regions::headers_without_preheader(&graph, &branches) {
+        let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
+        lead_through(body, &outside, BlockId(header));
+    }
+    cfg::update(body);
+}
+
+/// Makes a new block that leads to `to`, and leads the edges from `preds` to `to` through it. As the first block of the
+/// layout when `to` was that.
+fn lead_through(body: &mut Body<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
+    let new = body.new_detached_block();
+    for pred in preds {
+        retarget(body, *pred, to, new);
+    }
+    let mut layout = body.layout().to_vec();
+    let at = layout.iter().position(|b| *b == to).unwrap_or(layout.len());
+    let above = at.checked_sub(1).map(|i| layout[i]);
+    let falls_in = above.is_some_and(|b| cfg::falls_through(body, body.block(b)));
+    if falls_in && above.is_some_and(|b| !preds.contains(&b)) {
+        // What stands before `to` falls into it and is not to pass the new block.
+        layout.push(new);
+        let branch = Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
+        body.push(new, branch, Loc::default());
+    } else {
+        layout.insert(at, new);
+    }
+    body.set_layout(layout);
+    new
+}
+
+fn retarget(body: &mut Body<'_>, block: BlockId, from: BlockId, to: BlockId) {
+    for inst in body.block(block).insts.clone() {
+        if body.inst(inst).op.is_branch() {
+            for operand in &mut body.inst_mut(inst).operands {
+                if *operand == Operand::Block(from) {
+                    *operand = Operand::Block(to);
+                }
+            }
+        }
+    }
+}
+
+/// Where the block's branches start.
+fn first_branch(body: &Body<'_>, block: BlockId) -> usize {
+    let insts = &body.block(block).insts;
+    let branches = insts.iter().rev().take_while(|i| body.inst(**i).op.is_branch()).count();
+    insts.len() - branches
+}
+
+/// Where the block's place for messages and line tables is: its last instruction's.
+fn end_loc(body: &Body<'_>, block: BlockId) -> Loc {
+    body.block(block).insts.last().map_or(Loc::default(), |i| body.loc(*i))
+}
+
+/// Turns a plan into instructions. The plan's edges are those of the body before the first change.
+struct Emitter<'a, 'w> {
+    body: &'a mut Body<'w>,
+    /// Under which predicate control takes the edges that leave regions, by region; None where no one predicate says it.
+    conditions: Vec<Vec<Option<Guard>>>,
+    /// Where edges lead by now that went through a new block since.
+    moved: FxHashMap<(BlockId, BlockId), BlockId>,
+}
+
+impl<'a, 'w> Emitter<'a, 'w> {
+    fn new(body: &'a mut Body<'w>, plan: &Plan) -> Self {
+        let conditions = |r: &Region| {
+            r.breaks
+                .iter()
+                .map(|(a, b)| condition_of_edge(body, BlockId(*a), BlockId(*b)))
+                .collect()
+        };
+        let conditions = plan.regions.iter().map(conditions).collect();
+        Emitter { body, conditions, moved: FxHashMap::default() }
+    }
+
+    /// Outer regions come first in the plan: an inner one's BSSY and BREAK then stand behind the outer one's, and where an
+    /// edge leaves an inner region for an outer one's join, its BREAK comes before that one's BSYNC.
+    fn emit(mut self, plan: &Plan) {
+        for (i, region) in plan.regions.iter().enumerate() {
+            let barrier = Operand::reg(self.body.new_vreg(RegFile::B, 1, 1));
+            let (start, join) = (BlockId(region.start), BlockId(region.join));
+            let loc = end_loc(self.body, start);
+            let at = first_branch(self.body, start);
+            let bssy = Inst::new(Opcode::BSSY, &[], 1, &[barrier, Operand::Block(join)]);
+            self.body.insert(start, at, bssy, loc);
+            for (n, (from, to)) in region.breaks.iter().enumerate() {
+                let condition = self.conditions[i][n];
+                self.leave(BlockId(*from), BlockId(*to), barrier, condition);
+            }
+            let inside = |p: &BlockId| region.blocks.get(p.0 as usize).is_some_and(|b| *b);
+            let preds: Vec<BlockId> =
+                self.body.block(join).preds.iter().copied().filter(inside).collect();
+            let meet = self.lead_through(&preds, join);
+            let first = self.body.block(join).insts.first();
+            let loc = first.map_or(Loc::default(), |i| self.body.loc(*i));
+            self.body.insert(meet, 0, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
+            cfg::update(self.body);
+        }
+    }
+
+    /// Emits the BREAK for an edge.
+    fn leave(&mut self, from: BlockId, to: BlockId, barrier: Operand, condition: Option<Guard>) {
+        let inst = Inst::new(Opcode::BREAK, &[], 0, &[Operand::PT, barrier]);
+        let loc = end_loc(self.body, from);
+        match condition {
+            Some(guard) => {
+                let at = first_branch(self.body, from);
+                self.body.insert(from, at, Inst { guard, ..inst }, loc);
+            }
+            None => {
+                let to = self.moved.get(&(from, to)).copied().unwrap_or(to);
+                let split = self.lead_through(&[from], to);
+                self.body.insert(split, 0, inst, loc);
+            }
+        }
+    }
+
+    fn lead_through(&mut self, preds: &[BlockId], to: BlockId) -> BlockId {
+        let new = lead_through(self.body, preds, to);
+        for pred in preds {
+            // The plan may know the edge by an older target.
+            let known = self.moved.iter().find(|(edge, at)| edge.0 == *pred && **at == to);
+            let key = known.map_or((*pred, to), |(edge, _)| *edge);
+            self.moved.insert(key, new);
+        }
+        new
+    }
+}
+
+/// The predicate under which control goes from a block to this successor, when one predicate says it.
+fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guard> {
+    let block = body.block(from);
+    if block.succs == [to] {
+        return Some(Guard::ALWAYS);
+    }
+    let branches: Vec<&Inst> =
+        block.insts[first_branch(body, from)..].iter().map(|i: &InstId| body.inst(*i)).collect();
+    let first = branches.first()?;
+    let plain = branches[1..].iter().all(|b| b.op == Opcode::BRA && cfg::is_unconditional(b));
+    if first.op != Opcode::BRA || !plain || branches.len() > 2 {
+        return None;
+    }
+    let guard = single_predicate(first)?;
+    let taken = cfg::targets(first).any(|t| t == to);
+    Some(Guard { negated: guard.negated != !taken, ..guard })
+}
+
+/// The one thread predicate that a branch depends on.
+fn single_predicate(inst: &Inst) -> Option<Guard> {
+    let mut found = (!inst.guard.is_always()).then_some(inst.guard);
+    for operand in inst.sources() {
+        let Operand::Reg(r) = operand else { continue };
+        let negated = r.flags.has(RegFlags::NOT);
+        if r.reg.file().is_predicate() && !(r.reg.is_zero() && !negated) {
+            if found.is_some() {
+                return None;
+            }
+            found = Some(Guard { reg: r.reg, negated });
+        }
+    }
+    found.filter(|g| g.reg.file() == RegFile::P && g.reg != Reg::PT)
+}
+
+#[cfg(test)]
+mod tests;

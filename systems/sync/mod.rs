@@ -1,0 +1,4 @@
+//! Synchronization within and between warps: convergence barriers, and instructions that let waiting threads go on.
+
+pub mod convergence;
+pub mod regions;

@@ -1,0 +1,415 @@
+//! Where threads of a warp that a branch parts are to meet again: the plan that convergence barriers carry out.
+//!
+//! A region starts at the end of a block that all its threads pass together (its start, where BSSY stands) and ends on the
+//! edges into its join (where BSYNC stands). What holds of each:
+//! * The start dominates every block of the region, so a thread in it has passed BSSY.
+//! * From a block of the region control goes on inside it, or to the join, or leaves it for good (for an exit of its own,
+//!   or out of the loop that the region lies in): such an edge is a [`Region::breaks`].
+//! * Start and edges into the join are in the same loops: BSSY is not run again while threads of the region wait.
+//!
+//! Regions then nest: a thread that waits at one region's join is in no region inside it, so it waits only for threads that
+//! wait, if at all, further inside. No cycle of waiting threads can come about (`convergence.rs` tests it by running random
+//! flow graphs).
+//!
+//! For each divergent branch there is one region to its post-dominator and, where threads may leave the loops around it
+//! before that, one a loop, to the block inside the loop where those that stay meet. Branches with the same join share one
+//! region. Cycles with several entries are left without barriers: no correct program needs them to meet there.
+
+use crate::analysis::cfg::Graph;
+use crate::analysis::dominators::Dominators;
+use crate::analysis::loops::{Loop, Loops};
+use bitvec::vec::BitVec;
+use rustc_hash::FxHashMap;
+
+/// Most regions around one block: convergence barriers of the machine.
+pub const MAX_DEPTH: usize = 16;
+
+/// One region; blocks by number.
+#[derive(Clone, Debug)]
+pub struct Region {
+    pub start: u32,
+    pub join: u32,
+    /// Blocks from the start (included) to the join (left out).
+    pub blocks: BitVec,
+    /// Edges that leave it otherwise than to the join.
+    pub breaks: Vec<(u32, u32)>,
+}
+
+/// All regions of a function, outer before inner.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub regions: Vec<Region>,
+    /// Some branch has no region although its threads may meet again: they may then run apart to the end.
+    pub incomplete: bool,
+}
+
+/// The loop that a region lies in, an index of [`Loops::all`]; None for the whole function.
+type Context = Option<usize>;
+
+/// A join and the context of its region. A loop's header as the join of branches inside the loop (met on the back edges)
+/// has that loop as context; as the join of branches before the loop, what is around the loop.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+struct Key {
+    join: u32,
+    context: Context,
+}
+
+struct Planner<'a> {
+    graph: &'a Graph,
+    dom: Dominators,
+    loops: Loops,
+    /// By loop; None where no branch parts threads.
+    rounds: Vec<Option<Round>>,
+    /// Blocks of cycles that are no natural loops.
+    irreducible: BitVec,
+}
+
+/// Plans the regions of a graph. `exits` as for [`Dominators::post_by_exit`]; `divergent` are the blocks whose branch may
+/// part threads.
+///
+/// Each loop that has such a branch needs a preheader: see [`headers_without_preheader`].
+pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec) -> Plan {
+    let dom = Dominators::new(graph);
+    let loops = Loops::new(graph, &dom);
+    let irreducible = irreducible_blocks(graph, &dom);
+    let has_branch = |l: &Loop| l.blocks.iter_ones().any(|b| divergent[b]);
+    let round = |l: &Loop| has_branch(l).then(|| Round::new(graph, l));
+    let rounds = loops.all.iter().map(round).collect();
+    let planner = Planner { graph, dom, loops, rounds, irreducible };
+    let mut plan = Plan::default();
+    let mut joins: Vec<(Key, Vec<u32>)> = Vec::new();
+    let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+    let mut add = |key: Key, branch: u32| {
+        let at = *index.entry(key).or_insert_with(|| {
+            joins.push((key, Vec::new()));
+            joins.len() - 1
+        });
+        joins[at].1.push(branch);
+    };
+    let branches: Vec<u32> = graph
+        .reverse_postorder()
+        .into_iter()
+        .filter(|b| divergent[*b as usize] && graph.succs[*b as usize].len() > 1)
+        .collect();
+    let whole = Dominators::post_by_exit(graph, exits);
+    for branch in branches {
+        for (context, join) in planner.joins(branch, &whole) {
+            add(planner.key(join, context), branch);
+        }
+    }
+    for (key, branches) in joins {
+        match planner.region(key, &branches) {
+            Some(region) if planner.parts_threads(&region, &branches) => plan.regions.push(region),
+            Some(_) => {}
+            None => plan.incomplete = true,
+        }
+    }
+    planner.order(&mut plan);
+    let mut joins: BitVec = BitVec::repeat(false, graph.len());
+    plan.regions.iter().for_each(|r| joins.set(r.join as usize, true));
+    for region in &mut plan.regions {
+        region.breaks = planner.breaks(region, &joins);
+    }
+    plan
+}
+
+/// Headers of loops with a divergent branch that control enters otherwise than from one block that leads only there, and
+/// the blocks from which it enters.
+pub fn headers_without_preheader(graph: &Graph, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
+    let dom = Dominators::new(graph);
+    let loops = Loops::new(graph, &dom);
+    let outside = |l: &Loop| -> Vec<u32> {
+        let preds = graph.preds[l.header as usize].iter().copied();
+        preds.filter(|p| !l.blocks[*p as usize]).collect()
+    };
+    let lacks = |l: &Loop, preds: &[u32]| {
+        l.header == graph.entry || !matches!(preds, [one] if graph.succs[*one as usize].len() == 1)
+    };
+    loops
+        .all
+        .iter()
+        .filter(|l| l.blocks.iter_ones().any(|b| divergent[b]))
+        .map(|l| (l, outside(l)))
+        .filter(|(l, preds)| lacks(l, preds))
+        .map(|(l, preds)| (l.header, preds))
+        .collect()
+}
+
+/// Where the threads in one round of a loop meet: post-dominators in the loop without the edges that leave it; the edges
+/// back to the header lead to a common end.
+struct Round {
+    /// Numbers of the loop's blocks in `post`.
+    number: FxHashMap<u32, u32>,
+    blocks: Vec<u32>,
+    graph: Graph,
+    post: Dominators,
+}
+
+impl Round {
+    fn new(graph: &Graph, l: &Loop) -> Round {
+        let blocks: Vec<u32> = l.blocks.iter_ones().map(|b| b as u32).collect();
+        let number: FxHashMap<u32, u32> =
+            blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect();
+        let end = blocks.len() as u32;
+        let mut edges = Vec::new();
+        for block in &blocks {
+            for succ in &graph.succs[*block as usize] {
+                if *succ == l.header {
+                    edges.push((number[block], end));
+                } else if let Some(to) = number.get(succ) {
+                    edges.push((number[block], *to));
+                }
+            }
+        }
+        let mut graph = Graph::new(blocks.len() + 1, &edges);
+        graph.entry = number[&l.header];
+        let post = Dominators::post_by_exit(&graph, &[end]);
+        Round { number, blocks, graph, post }
+    }
+
+    /// The next block behind this one that all threads of the round pass; the header stands for the end of the round.
+    fn next(&self, block: u32, header: u32) -> Option<u32> {
+        let next = self.post.idom(*self.number.get(&block)?)?;
+        Some(self.blocks.get(next as usize).copied().unwrap_or(header))
+    }
+
+    /// Whether all threads of the round that pass `block` pass `join` after it.
+    fn always_passes(&self, join: u32, block: u32) -> bool {
+        match (self.number.get(&join), self.number.get(&block)) {
+            (Some(join), Some(block)) => self.post.dominates(*join, *block),
+            _ => false,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// A join found in a context. The header of the context's own loop stands for the end of a round.
+    fn key(&self, join: u32, context: Context) -> Key {
+        if context.is_some_and(|i| self.loops.all[i].header == join) {
+            return Key { join, context };
+        }
+        let context = match self.loops.innermost[join as usize] {
+            Some(i) if self.loops.all[i].header == join => self.loops.all[i].parent,
+            other => other,
+        };
+        Key { join, context }
+    }
+
+    /// Where threads that a branch parts are to meet: in each round of the loops around it, and in the function.
+    fn joins(&self, branch: u32, whole: &Dominators) -> Vec<(Context, u32)> {
+        let mut found = Vec::new();
+        let mut inner: Vec<usize> = Vec::new();
+        let mut at = self.loops.innermost[branch as usize];
+        loop {
+            let next = |block: u32| match at {
+                Some(i) => self.rounds[i].as_ref()?.next(block, self.loops.all[i].header),
+                None => whole.idom(block),
+            };
+            let parts = match at.and_then(|i| self.rounds[i].as_ref()) {
+                Some(round) => round.graph.succs[round.number[&branch] as usize].len() > 1,
+                None => true,
+            };
+            let header = at.map(|i| self.loops.all[i].header);
+            // Threads that go around an inner loop come to a block of it in another round only: they meet behind the loop.
+            let in_other_round = |join: u32| {
+                Some(join) != header
+                    && inner.iter().any(|i| {
+                        let round = self.rounds[*i].as_ref();
+                        self.loops.all[*i].blocks[join as usize]
+                            && round.is_some_and(|r| !r.always_passes(join, branch))
+                    })
+            };
+            let mut join = next(branch);
+            while let Some(j) = join.filter(|j| in_other_round(*j)) {
+                join = next(j);
+            }
+            found.extend(join.filter(|_| parts).map(|j| (at, j)));
+            match at {
+                Some(i) => {
+                    inner.push(i);
+                    at = self.loops.all[i].parent;
+                }
+                None => return found,
+            }
+        }
+    }
+
+    /// The region to a join for these branches; None where flow is irreducible.
+    fn region(&self, key: Key, branches: &[u32]) -> Option<Region> {
+        let mut start =
+            branches.iter().copied().reduce(|a, b| self.dom.common(a, b).unwrap_or(a))?;
+        loop {
+            start = self.out_of_loops(start, key.context)?;
+            let blocks = self.between(start, key);
+            let all = blocks.iter_ones().map(|b| b as u32);
+            let higher = all.fold(Some(start), |a, b| self.dom.common(a?, b))?;
+            if higher != start {
+                start = higher;
+                continue;
+            }
+            let tangled = |b: usize| self.irreducible[b];
+            if tangled(key.join as usize) || blocks.iter_ones().any(tangled) {
+                return None;
+            }
+            return Some(Region { start, join: key.join, blocks, breaks: Vec::new() });
+        }
+    }
+
+    /// Whether threads come to the join by more than one way out of some branch. (Not so where the other way goes around a
+    /// loop: those threads meet at the header.)
+    fn parts_threads(&self, region: &Region, branches: &[u32]) -> bool {
+        branches.iter().any(|b| {
+            let stays = |s: &&u32| {
+                **s == region.join || (region.blocks[**s as usize] && **s != region.start)
+            };
+            self.graph.succs[*b as usize].iter().filter(stays).count() > 1
+        })
+    }
+
+    /// The block, or where it is in a loop that does not contain the context, the block before the outermost such loop.
+    fn out_of_loops(&self, block: u32, context: Context) -> Option<u32> {
+        let is_around = |i: usize| {
+            let mut at = context;
+            while let Some(c) = at {
+                if c == i {
+                    return true;
+                }
+                at = self.loops.all[c].parent;
+            }
+            false
+        };
+        let mut outermost = None;
+        let mut at = self.loops.innermost[block as usize];
+        while let Some(i) = at {
+            if is_around(i) {
+                break;
+            }
+            outermost = Some(i);
+            at = self.loops.all[i].parent;
+        }
+        match outermost {
+            Some(i) => self.dom.idom(self.loops.all[i].header),
+            None => Some(block),
+        }
+    }
+
+    /// Blocks on paths from the start to the join that stay in the context and do not pass its back edges.
+    fn between(&self, start: u32, key: Key) -> BitVec {
+        let n = self.graph.len();
+        let context = key.context.map(|i| &self.loops.all[i]);
+        let inside = |b: u32| context.is_none_or(|l| l.blocks[b as usize]);
+        let goes = |to: u32| to != key.join && inside(to) && context.is_none_or(|l| l.header != to);
+        let mut ahead: BitVec = BitVec::repeat(false, n);
+        ahead.set(start as usize, true);
+        let mut stack = vec![start];
+        while let Some(node) = stack.pop() {
+            for succ in &self.graph.succs[node as usize] {
+                if goes(*succ) && !ahead.replace(*succ as usize, true) {
+                    stack.push(*succ);
+                }
+            }
+        }
+        let mut blocks: BitVec = BitVec::repeat(false, n);
+        blocks.set(start as usize, true);
+        let mut stack = vec![key.join];
+        while let Some(node) = stack.pop() {
+            // The context's header is passed only as the join or as the start.
+            if node != key.join && context.is_some_and(|l| l.header == node) {
+                continue;
+            }
+            for pred in &self.graph.preds[node as usize] {
+                if ahead[*pred as usize] && !blocks.replace(*pred as usize, true) {
+                    stack.push(*pred);
+                }
+            }
+        }
+        blocks
+    }
+
+    /// The edges that leave a region otherwise than to its join. `joins` are those of all regions.
+    fn breaks(&self, region: &Region, joins: &BitVec) -> Vec<(u32, u32)> {
+        let mut breaks = Vec::new();
+        for block in region.blocks.iter_ones() {
+            for succ in &self.graph.succs[block] {
+                let stays = region.blocks[*succ as usize] && *succ != region.start;
+                if *succ != region.join && !stays && !self.soon_exits(*succ, joins) {
+                    breaks.push((block as u32, *succ));
+                }
+            }
+        }
+        breaks
+    }
+
+    /// Whether threads that go to this block exit after a few more, without a loop and without waiting for others on the
+    /// way: the barrier then forgets them by itself (observed: ptxas emits no BREAK before such a way out).
+    fn soon_exits(&self, block: u32, joins: &BitVec) -> bool {
+        const FEW: usize = 4;
+        let mut seen = vec![block];
+        let mut at = 0;
+        while at < seen.len() {
+            let node = seen[at] as usize;
+            let in_cycle = self.loops.innermost[node].is_some() || self.irreducible[node];
+            if joins[node] || in_cycle || seen.len() > FEW {
+                return false;
+            }
+            for succ in &self.graph.succs[node] {
+                if !seen.contains(succ) {
+                    seen.push(*succ);
+                }
+            }
+            at += 1;
+        }
+        true
+    }
+
+    /// Outer regions first; drops the innermost where more nest than there are barriers.
+    fn order(&self, plan: &mut Plan) {
+        let rank: FxHashMap<u32, usize> =
+            self.graph.reverse_postorder().into_iter().enumerate().map(|(i, b)| (b, i)).collect();
+        let size = |r: &Region| r.blocks.count_ones();
+        plan.regions
+            .sort_by_key(|r| (std::cmp::Reverse(size(r)), rank.get(&r.start).copied(), r.join));
+        let mut depth = vec![0usize; self.graph.len()];
+        let before = plan.regions.len();
+        plan.regions.retain(|r| {
+            let fits = r.blocks.iter_ones().all(|b| depth[b] < MAX_DEPTH);
+            if fits {
+                r.blocks.iter_ones().for_each(|b| depth[b] += 1);
+            }
+            fits
+        });
+        plan.incomplete |= plan.regions.len() != before;
+    }
+}
+
+/// Blocks of strongly connected parts that control enters at more than one block.
+fn irreducible_blocks(graph: &Graph, dom: &Dominators) -> BitVec {
+    let mut found = BitVec::repeat(false, graph.len());
+    let order = graph.reverse_postorder();
+    let mut rank = vec![usize::MAX; graph.len()];
+    order.iter().enumerate().for_each(|(i, n)| rank[*n as usize] = i);
+    for node in &order {
+        for to in &graph.succs[*node as usize] {
+            let backward = rank[*to as usize] <= rank[*node as usize];
+            if backward && !dom.dominates(*to, *node) {
+                mark_cycle(graph, *node, *to, &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// Marks the blocks on cycles through an edge.
+fn mark_cycle(graph: &Graph, from: u32, to: u32, found: &mut BitVec) {
+    let reach = |start: u32, next: &[smallvec::SmallVec<[u32; 2]>]| {
+        let mut seen: BitVec = BitVec::repeat(false, graph.len());
+        let mut stack = vec![start];
+        while let Some(node) = stack.pop() {
+            if !seen.replace(node as usize, true) {
+                stack.extend(&next[node as usize]);
+            }
+        }
+        seen
+    };
+    *found |= reach(to, &graph.succs) & reach(from, &graph.preds);
+}
