@@ -191,7 +191,10 @@ fn compile_function(
     lower::function(program, module, func, worker.world())?;
     if let Some(most) = options.max_registers {
         let mut info = worker.world().resource_mut::<orias_systems::FunctionInfo>();
-        info.max_registers = Some(info.max_registers.map_or(most, |own| own.min(most)));
+        // An entry's own directives come before it. Observed: ptxas 13.0.88, "Overriding global maxrregcount".
+        if info.max_registers.is_none() && info.max_threads.is_none() {
+            info.max_registers = Some(most);
+        }
     }
     match worker.run() {
         Ok(compiled) => Ok((func, compiled)),

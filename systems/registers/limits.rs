@@ -12,6 +12,10 @@ const COUNTED_EXTRA: u32 = 2;
 /// The count of a function in which nothing or only R0 and R1 are used. Observed: ptxas 13.0.88, sm_90a.
 const LEAST_COUNTED: u32 = 4;
 
+/// What a smaller limit is raised to. Observed: ptxas 13.0.88, sm_90a warns of "lower bound of 24" for `.maxnreg` and
+/// `--maxrregcount`.
+const LEAST_ASKED: u32 = 24;
+
 /// The stack pointer: R1 whether there is a frame or not.
 pub const STACK_POINTER: u32 = 1;
 
@@ -28,7 +32,7 @@ pub struct Limits {
 impl Limits {
     /// The encodable ones, less what the function's attributes take away.
     pub fn of(_options: &Options, info: &FunctionInfo) -> Limits {
-        Limits::new(info.max_registers)
+        Limits::new(info.max_registers.map(|n| n.max(LEAST_ASKED)))
     }
 
     /// For a function counted at `max_registers` at most; the target's limit without that.
