@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod cli;
+pub mod dis;
 pub mod driver;
 pub mod elf;
 pub mod interpret;

@@ -1,6 +1,8 @@
 //! `orias dis`: a cubin as text.
 
+use crate::dis::{self, Check, DisOptions};
 use clap::Args;
+use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -10,9 +12,59 @@ pub struct DisArgs {
     /// Print labels for branch targets, as `nvdisasm -c` does; without it numbers, as `cuobjdump -sass`
     #[arg(long)]
     labels: bool,
+    /// Print each instruction's word (always on without --labels)
+    #[arg(long)]
+    hex: bool,
+    /// Print scoreboards, yield and stall before each instruction
+    #[arg(long)]
+    control: bool,
+    /// The file is bare instruction words, not a cubin
+    #[arg(long)]
+    raw: bool,
+    /// Target of the words of --raw
+    #[arg(long, default_value = "sm_90a", value_name = "SM")]
+    arch: String,
+    /// Decode and encode every word, and print how many came back bit for bit
+    #[arg(long)]
+    check: bool,
 }
 
+/// Failures that `--check` prints.
+const SHOWN: usize = 20;
+
 pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
-    let _ = args.labels;
-    Err(format!("{}: the disassembler is not connected yet", args.file.display()).into())
+    let name = args.file.display();
+    let bytes = std::fs::read(&args.file).map_err(|e| format!("{name}: {e}"))?;
+    let options = DisOptions { labels: args.labels, hex: args.hex, control: args.control };
+    let arch = || {
+        orias_targets::target(&args.arch)
+            .ok_or_else(|| format!("--arch {}: unknown target", args.arch))
+    };
+    if args.check {
+        let check = if args.raw {
+            let mut check = Check::default();
+            check.text(arch()?, "raw code", &bytes).map(|()| check)
+        } else {
+            Check::cubin(&bytes)
+        };
+        let check = check.map_err(|e| format!("{name}: {e}"))?;
+        for (function, pc, what) in check.failures.iter().take(SHOWN) {
+            eprintln!("{function}+{pc:#x}: {what}");
+        }
+        let Check { words, decoded, identical, .. } = check;
+        let line = format!("{words} words, {decoded} decoded, {identical} bit-identical");
+        if !check.passed() {
+            return Err(format!("{name}: {line}").into());
+        }
+        println!("{line}");
+        return Ok(());
+    }
+    let text =
+        if args.raw { dis::raw(arch()?, &bytes, options) } else { dis::cubin(&bytes, options) };
+    let text = text.map_err(|e| format!("{name}: {e}"))?;
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        // The reader (`head`) has seen enough.
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
 }
