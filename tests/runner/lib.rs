@@ -1,5 +1,10 @@
-//! What the tests share: the oracle tools, the kernel corpus, buffer comparison.
+//! What the tests share: the oracle tools, the kernel corpus, compilers and engines, buffer comparison.
 
+pub mod bundle;
 pub mod case;
 pub mod compare;
+pub mod compiler;
+pub mod gpu;
 pub mod oracle;
+pub mod run;
+pub mod table;
