@@ -228,7 +228,8 @@ impl<'s> Checker<'s> {
                 operands.push(operand);
             }
         }
-        self.current().code.push(Instruction {
+        let resolved = operands.len() == instruction.operands.len();
+        let mut checked = Instruction {
             guard,
             opcode: instruction.opcode.text,
             modifiers,
@@ -236,6 +237,10 @@ impl<'s> Checker<'s> {
             operands,
             span: instruction.span,
             loc,
-        });
+        };
+        if resolved {
+            self.check_instruction(&mut checked, instruction);
+        }
+        self.current().code.push(checked);
     }
 }

@@ -7,8 +7,11 @@
 mod body;
 mod initialiser;
 mod operand;
+mod rules;
 mod scope;
 mod special;
+mod table;
+mod words;
 
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};

@@ -123,7 +123,7 @@ fn split_number(name: &str) -> (&str, Option<u32>) {
 }
 
 /// Whether one replaced, added or removed letter makes one name the other.
-fn one_apart(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn one_apart(a: &[u8], b: &[u8]) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if long.len() - short.len() > 1 || long.len() < 3 {
         return false;

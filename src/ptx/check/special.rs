@@ -100,3 +100,13 @@ fn numbered(name: &str) -> Option<Special> {
         None => number(rest, 8).map(Special::Pm),
     }
 }
+
+/// How wide a register must be at least to take a special register; `%gridid` may be read by halves (observed: ptxas 13.0.88).
+pub(super) fn bits(special: Special) -> u32 {
+    match special {
+        Special::Clock64 | Special::GlobalTimer | Special::Pm64(_) | Special::CurrentGraphExec => {
+            64
+        }
+        _ => 32,
+    }
+}
