@@ -7,7 +7,7 @@ use crate::elf::model::{
     CubinModel, CubinTarget, DataReloc, Kernel, Linkage, Param, Shared, Space, TextRelocation,
     Tool, Unwind, Variable,
 };
-use crate::lower::{FunctionLayout, Module};
+use crate::lower::{FunctionLayout, Module, ParamLayout};
 use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId};
 use crate::ptx::types;
 
@@ -25,7 +25,7 @@ pub fn cubin(
     let kernel = |(func, compiled): (FuncId, Compiled)| {
         let function = &program.functions[func.0 as usize];
         let layout = &module.layouts[func.0 as usize];
-        kernel(compiled, layout, linkage(function.linkage))
+        kernel(program, compiled, layout, linkage(function.linkage))
     };
     CubinModel {
         target: CubinTarget {
@@ -38,9 +38,13 @@ pub fn cubin(
     }
 }
 
-fn kernel(compiled: Compiled, layout: &FunctionLayout, linkage: Linkage) -> Kernel {
-    let params =
-        layout.params.iter().map(|p| Param { offset: p.offset, size: p.size, ..Param::default() });
+fn kernel(
+    program: &Program<'_>,
+    compiled: Compiled,
+    layout: &FunctionLayout,
+    linkage: Linkage,
+) -> Kernel {
+    let params = layout.params.iter().map(|p| param(program, p));
     let relocations = compiled.relocs.iter().map(|r| TextRelocation {
         offset: r.offset,
         target: r.key,
@@ -81,6 +85,19 @@ fn kernel(compiled: Compiled, layout: &FunctionLayout, linkage: Linkage) -> Kern
         code_attributes,
         inner: Vec::new(),
     }
+}
+
+fn param(program: &Program<'_>, param: &ParamLayout) -> Param {
+    // Numbers of spaces in `EIATTR_KPARAM_INFO` (observed: ptxas 13.0.88).
+    let pointer = program.vars[param.var.0 as usize].pointer;
+    let space = pointer.map_or(0, |p| match p.space {
+        Some(types::Space::Local) => 1,
+        Some(types::Space::Shared) => 2,
+        Some(types::Space::Global | types::Space::Const) => 4,
+        _ => 5,
+    });
+    let log_alignment = pointer.map_or(0, |p| p.align.trailing_zeros() as u8);
+    Param { offset: param.offset, size: param.size, log_alignment, space }
 }
 
 /// Global and constant variables in order of declaration.

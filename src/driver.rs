@@ -95,7 +95,13 @@ pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, 
     let program = ptx::load(source)?;
     let target = find_target(&program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
-    let module = lower::module(&program, &lower)?;
+    let mut module = lower::module(&program, &lower)?;
+    // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global maxrregcount".
+    for layout in &mut module.layouts {
+        if layout.max_registers.is_none() && layout.cta_threads().is_none() {
+            layout.max_registers = options.max_registers;
+        }
+    }
     let compiled = compile_functions(&program, &module, options)?;
     let mut stats = Vec::new();
     let mut dump = String::new();
@@ -160,7 +166,7 @@ fn compile_functions(
             .map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))
     };
     let one = |worker: &mut Result<Worker, Diagnostics>, func: &FuncId| match worker {
-        Ok(worker) => compile_function(program, module, *func, options, worker),
+        Ok(worker) => compile_function(program, module, *func, worker),
         Err(error) => Err(error.clone()),
     };
     let done: Vec<Result<(FuncId, Compiled), Diagnostics>> =
@@ -184,18 +190,10 @@ fn compile_function(
     program: &Program<'_>,
     module: &Module,
     func: FuncId,
-    options: &CompileOptions,
     worker: &mut Worker,
 ) -> Result<(FuncId, Compiled), Diagnostics> {
     worker.reset();
     lower::function(program, module, func, worker.world())?;
-    if let Some(most) = options.max_registers {
-        let mut info = worker.world().resource_mut::<orias_systems::FunctionInfo>();
-        // An entry's own directives come before it. Observed: ptxas 13.0.88, "Overriding global maxrregcount".
-        if info.max_registers.is_none() && info.max_threads.is_none() {
-            info.max_registers = Some(most);
-        }
-    }
     match worker.run() {
         Ok(compiled) => Ok((func, compiled)),
         Err(error) => Err(from_pipeline(error, program, func)),

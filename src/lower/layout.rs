@@ -343,8 +343,16 @@ fn function_layout(
         layout.param_bytes = layout.param_bytes.max(offset + var.size as u32);
     }
     let reached = reachable(id, uses);
-    let used: BTreeSet<u32> =
-        reached.iter().flat_map(|f| uses[*f as usize].vars.iter().copied()).collect();
+    // A kernel's own shared variables have their place even where no code names them.
+    let own = |i: &usize| {
+        let var = &program.vars[*i];
+        var.space == Space::Shared && var.owner == Some(id)
+    };
+    let used: BTreeSet<u32> = reached
+        .iter()
+        .flat_map(|f| uses[*f as usize].vars.iter().copied())
+        .chain((0..program.vars.len()).filter(own).map(|i| i as u32))
+        .collect();
     let shared: Vec<u32> =
         used.iter().copied().filter(|v| program.vars[*v as usize].space == Space::Shared).collect();
     let is_dynamic = |v: u32| {
@@ -410,9 +418,9 @@ fn function_layout(
     }
     if let Some(threads) = layout.cta_threads() {
         let limit = launch_registers(threads, layout.min_ctas.unwrap_or(1));
-        if limit < 255 {
-            let given = layout.max_registers.unwrap_or(limit);
-            layout.max_registers = Some(given.min(limit));
+        // `.maxnreg` has the last word, even where it forbids the launch.
+        if limit < 255 && layout.max_registers.is_none() {
+            layout.max_registers = Some(limit);
         }
     }
     layout

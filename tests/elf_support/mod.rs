@@ -395,3 +395,14 @@ fn program(data: &[u8]) -> Vec<(u32, CfaOp)> {
     }
     all
 }
+
+/// Our cubin of a PTX file, for its own target; or what the compiler has to say.
+pub fn compile(ptx: &Path, level: u8) -> Result<Vec<u8>, String> {
+    use orias::driver::{CompileOptions, compile_source};
+    let source = std::fs::read_to_string(ptx).expect("the corpus is text");
+    let options = CompileOptions { opt_level: level, threads: 1, ..CompileOptions::default() };
+    let name = ptx.display().to_string();
+    compile_source(&source, &options)
+        .map(|output| output.cubin)
+        .map_err(|error| error.render(&name, &source))
+}
