@@ -22,7 +22,10 @@ pub fn set_up(body: &mut Body<'_>, frame: u32) -> bool {
     }
     let r1 = Operand::reg(Reg::phys(RegFile::R, STACK_POINTER));
     let top = Operand::constant(STACK_TOP.0, STACK_TOP.1);
-    body.insert(entry, 0, Inst::new(Opcode::LDC, &[], 1, &[r1, top]), Loc::default());
+    let load = Inst::new(Opcode::LDC, &[], 1, &[r1, top]);
+    // Whoever loaded it before did not know the size of the frame.
+    body.retain(entry, |body, id| body.inst(id).operands != load.operands);
+    body.insert(entry, 0, load, Loc::default());
     if frame > 0 {
         let down = Operand::Imm(-i64::from(frame) as u64);
         let operands = [r1, Operand::PT, Operand::PT, r1, down, Operand::RZ];
@@ -41,4 +44,38 @@ fn names_stack_pointer(body: &Body<'_>) -> bool {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy_ecs::world::World;
+    use orias_components::text;
+
+    #[test]
+    fn the_pointer_is_loaded_once_and_moved_down_by_the_frame() {
+        let mut world = World::new();
+        let input = "BB0:\n  NOP\n  R1 = LDC c[0x0][0x28]\n  R0 = IADD3 R1, 0x8, RZ";
+        let mut body = Body::new(&mut world);
+        text::parse(input, &mut body).expect("Ori");
+        assert!(set_up(&mut body, 32));
+        let printed = text::print(&body, &text::Style::default());
+        let lines: Vec<&str> = printed.lines().skip(1).map(str::trim).collect();
+        let expected = [
+            "R1 = LDC c[0x0][0x28]",
+            "R1, PT, PT = IADD3 R1, -0x20, RZ",
+            "NOP",
+            "R0 = IADD3 R1, 0x8, RZ",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn without_frame_or_use_of_it_nothing_is_done() {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        text::parse("BB0:\n  R0 = MOV RZ, 0xf\n  EXIT PT", &mut body).expect("Ori");
+        assert!(!set_up(&mut body, 0));
+        assert_eq!(body.live_inst_count(), 2);
+    }
 }
