@@ -1,14 +1,17 @@
 //! `MercEncodeAndDecode`: machine words, and the proof that they say what was meant.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Inst, Operand, RegUse};
+use orias_components::{Body, Control, Inst, Loc, Opcode, Operand, Reg, RegUse};
 use orias_targets::Target;
 
 use super::convert::{Code, WORD};
 use crate::function::Options;
 use crate::manager::fail;
 
-/// The machine words of the function, in text order.
+/// The text of a function is a multiple of this many bytes (observed: ptxas 13.0.88).
+const ALIGN: u64 = 128;
+
+/// The machine words of the function, in text order, padding included.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Words(pub Vec<u128>);
 
@@ -16,17 +19,22 @@ pub struct Words(pub Vec<u128>);
 pub fn merc_encode_and_decode(world: &mut World) {
     let target = world.resource::<Options>().target;
     let Some(code) = world.remove_resource::<Code>() else { return };
-    let mut words = Vec::with_capacity(code.0.len());
+    let mut words = Vec::with_capacity(code.insts.len());
     let mut failure = None;
     let body = Body::new(world);
-    for (at, id) in code.0.iter().enumerate() {
-        match encode(target, &resolved(body.inst(*id)), at as u64 * WORD) {
+    for (at, id) in code.insts.iter().enumerate() {
+        match encode(target, &resolved(body.inst(*id), &code), at as u64 * WORD) {
             Ok(word) => words.push(word),
             Err(message) => {
                 failure = Some((message, body.loc(*id)));
                 break;
             }
         }
+    }
+    if failure.is_none()
+        && let Err(message) = pad(target, &mut words)
+    {
+        failure = Some((message, Loc::default()));
     }
     if let Some(failure) = failure {
         fail(world, failure.0, failure.1);
@@ -45,6 +53,20 @@ fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
     }
 }
 
+/// Ends the text as ptxas does: a branch to itself, then NOPs.
+fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
+    let idle = Control { stall: 0, yield_: false, ..Control::default() };
+    let here = words.len() as u64 * WORD;
+    let branch = [Operand::Reg(RegUse::new(Reg::PT)), Operand::Addr(here)];
+    let branch = Inst { control: idle, ..Inst::new(Opcode::BRA, &[], 0, &branch) };
+    words.push(encode(target, &branch, here)?);
+    let nop = Inst { control: idle, ..Inst::new(Opcode::NOP, &[], 0, &[]) };
+    while !(words.len() as u64 * WORD).is_multiple_of(ALIGN) {
+        words.push(encode(target, &nop, words.len() as u64 * WORD)?);
+    }
+    Ok(())
+}
+
 /// A constant register has no cells to count: RZ is RZ, whoever reads how much of it. And a negative immediate is the same
 /// 32 bits with and without its sign extended.
 fn canonical(mut inst: Inst) -> Inst {
@@ -59,12 +81,14 @@ fn canonical(mut inst: Inst) -> Inst {
     inst
 }
 
-/// The instruction with every symbol's place as zero: a relocation fills it in.
-fn resolved(inst: &Inst) -> Inst {
+/// The instruction with addresses in place of blocks, and zero for every symbol: a relocation fills it in.
+fn resolved(inst: &Inst, code: &Code) -> Inst {
     let mut inst = inst.clone();
     for operand in &mut inst.operands {
-        if let Operand::Symbol { .. } = operand {
-            *operand = Operand::Imm(0);
+        match *operand {
+            Operand::Block(block) => *operand = Operand::Addr(code.starts[block.0 as usize]),
+            Operand::Symbol { .. } => *operand = Operand::Imm(0),
+            _ => {}
         }
     }
     inst

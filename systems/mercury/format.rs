@@ -19,7 +19,7 @@ pub fn format_code_list(world: &mut World) {
     let body = Body::new(world);
     compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
-    for (at, id) in code.0.iter().enumerate() {
+    for (at, id) in code.insts.iter().enumerate() {
         let offset = (at as u64 * WORD) as u32;
         let inst = body.inst(*id);
         for operand in &inst.operands {
