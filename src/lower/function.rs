@@ -2,7 +2,7 @@
 
 use super::layout::{Module, SHARED_RESERVED};
 use super::select;
-use super::source::{Cx, STACK, cells_of, registers_read};
+use super::source::{Cx, cells_of, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Instruction, Program};
 use crate::ptx::types::Type;
@@ -119,13 +119,10 @@ fn spelling(inst: &Instruction<'_>) -> String {
     text
 }
 
-/// What the entry block holds: the stack pointer and the uniform registers that the body uses.
+/// What the entry block holds: the uniform registers that the body uses. The frame is made by register allocation.
 fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
     let loc = Loc::default();
     let mut list = Vec::new();
-    if cx.layout.local_bytes > 0 {
-        list.push(Inst::new(Opcode::LDC, &[], 1, &[r(STACK), Operand::constant(0, 0x28)]));
-    }
     if let Some(desc) = cx.desc {
         list.push(Inst::new(
             Opcode::ULDC,
