@@ -243,6 +243,15 @@ pub fn compare64(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     compare(codes, f64::from_bits(a).partial_cmp(&f64::from_bits(b)))
 }
 
+/// DSETP.MIN (`extra` 1) and .MAX (0): whether the first operand is the result, and whether both are NaN. The selects that
+/// follow in ptxas's code read them so (observed: ptxas 13.0.88, sm_90a).
+pub fn pick64(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
+    let (x, y) = (f64::from_bits(a), f64::from_bits(b));
+    let min = Mode::unpack(param).extra != 0;
+    let first = !x.is_nan() && (y.is_nan() || x.total_cmp(&y).is_lt() == min);
+    (0, u32::from(first) | u32::from(x.is_nan() && y.is_nan()) << 1)
+}
+
 /// The quiet form of the first NaN operand.
 fn nan64(operands: &[u64]) -> u64 {
     let nan = operands.iter().find(|x| f64::from_bits(**x).is_nan());
@@ -513,6 +522,17 @@ mod tests {
         assert_eq!(minmax32(p, bits(0.0), bits(-0.0), 0, 1).0, bits(-0.0));
         assert_eq!(minmax32(p, bits(0.0), bits(-0.0), 0, 0).0, bits(0.0));
         assert_eq!(minmax32(p, bits(f32::NAN), bits(f32::NAN), 0, 1).0, u64::from(NAN32));
+    }
+
+    #[test]
+    fn double_minimum_picks_the_number() {
+        let pick = |extra, a: f64, b: f64| {
+            pick64(Mode { extra, ..Mode::default() }.pack(), a.to_bits(), b.to_bits(), 0, 0).1
+        };
+        assert_eq!((pick(1, 1.0, 2.0), pick(0, 1.0, 2.0)), (1, 0));
+        assert_eq!((pick(1, f64::NAN, 2.0), pick(1, 2.0, f64::NAN)), (0, 1));
+        assert_eq!(pick(0, f64::NAN, f64::NAN), 2);
+        assert_eq!((pick(1, -0.0, 0.0), pick(0, -0.0, 0.0)), (1, 0));
     }
 
     #[test]

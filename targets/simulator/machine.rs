@@ -37,8 +37,8 @@ pub fn run(
     memory: &mut Memory,
     limits: Limits,
 ) -> Result<Counts, SimError> {
-    let kernel = image.kernels.iter().find(|k| k.name == kernel);
-    let kernel = kernel.ok_or_else(|| SimError::NoKernel(String::new()))?;
+    let found = image.kernels.iter().find(|k| k.name == kernel);
+    let kernel = found.ok_or_else(|| SimError::NoKernel(kernel.to_string()))?;
     let constants = Constants::new(image, kernel, launch);
     let program = Program::new(image, kernel, &constants);
     Machine { program: &program, constants: &constants, kernel, launch, memory, limits }.run()

@@ -115,7 +115,13 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         FMNMX => picked(s, lane::minmax32, u16::from(s.has(Mod::NAN)), Kind::F32),
         FSEL => picked(s, lane::select32, 0, Kind::F32),
         FSETP => setp(s, lane::compare32, Kind::F32),
-        DSETP if s.has(Mod::MIN) || s.has(Mod::MAX) => Err(unsupported(s)),
+        DSETP if s.has(Mod::MIN) || s.has(Mod::MAX) => {
+            Lane::new(lane::pick64, mode(s, u16::from(s.has(Mod::MIN))))
+                .pout(&[s.pred_dst(0)?, s.pred_dst(1)?])
+                .src(&[s.src(2, Kind::F64)?, s.src(3, Kind::F64)?])
+                .bits(Bits::CompareHalves(combine(s)?, s.pred(4)?))
+                .op()
+        }
         DSETP => setp(s, lane::compare64, Kind::F64),
         FCHK => Lane::new(convert::division_check, 0)
             .pout(&[s.pred_dst(0)?])

@@ -1,0 +1,123 @@
+//! ptxas's own cubins of the kernel corpus give the expected buffers in the SASS simulator, at -O0 and -O3.
+//!
+//! A wrong buffer here is a mistake of the simulator (or of the instruction table), never of ptxas.
+
+use orias::simulate::{SimulateError, simulate};
+use orias_runner::case::Suite;
+use orias_runner::oracle::{tool, workspace};
+use orias_targets::simulator::{Cause, Limits, SimError};
+use rayon::prelude::*;
+use std::path::Path;
+use std::process::Command;
+
+/// Folders with a case that ptxas's cubin cannot run here yet, because the instruction table has no row for an instruction or
+/// the simulator does not do it. A folder that starts to pass must leave this list.
+const NOT_YET: &[(&str, &str)] = &[
+    ("bf16_arith", "HFMA2, HADD2 and F2FP of bfloat16"),
+    ("bulk_mbarrier", "mbarriers (SYNCS), bulk copies (UBLKCP), fences"),
+    ("convert", "HADD2.F32, F2FP, I2I, F2IP"),
+    ("cp_async", "LDGSTS"),
+    ("fnptr_table", "calls through registers, generic loads"),
+    ("half_arith", "half precision arithmetic"),
+    ("ldmatrix_mma", "LDSM, HMMA, IMMA"),
+    ("multi_module", "generic loads"),
+    ("noinline_call", "VIMNMX3"),
+    ("ptx_hand", "BRX, calls through registers, VABSDIFF with an immediate"),
+    ("recursion", "BMOV"),
+    ("reduce_last_block", "MEMBAR"),
+    ("switch_sparse", "VIADDMNMX with an immediate"),
+    ("tri_attention", "LDGSTS, LDSM, HMMA"),
+    ("tri_layernorm", "HADD2.F32"),
+    ("tri_matmul_f16", "LDGSTS, HGMMA, MEMBAR"),
+    ("tri_matmul_f32", "LDGSTS"),
+    ("tri_matmul_small", "LDSM, HMMA"),
+    ("tri_reduce", "MEMBAR"),
+    ("tri_where_mask", "MEMBAR"),
+    ("wgmma_min", "HGMMA"),
+    ("wmma_tile", "LDSM, HMMA, MOVM"),
+];
+
+/// A case runs at most about 3 million thread instructions of PTX.
+const LIMITS: Limits = Limits { warp_instructions: 50_000_000 };
+
+/// How a case ended.
+enum End {
+    Passed,
+    /// An instruction that has no row or that the simulator does not do.
+    Unsupported(String),
+    Wrong(String),
+}
+
+fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
+    let name = format!(
+        "orias-simulator-{}-{}-O{level}.cubin",
+        std::process::id(),
+        ptx.file_stem().unwrap_or_default().to_string_lossy()
+    );
+    let output = std::env::temp_dir().join(name);
+    let level = format!("-O{level}");
+    let mut run = Command::new(ptxas);
+    let result = run.args(["-arch=sm_90a", &level, "-o"]).arg(&output).arg(ptx).output().unwrap();
+    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+    let cubin = std::fs::read(&output).unwrap();
+    std::fs::remove_file(&output).unwrap();
+    cubin
+}
+
+fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
+    let case = |case: &orias_runner::case::Case| {
+        let launch = suite.launch(case).unwrap();
+        let end = match simulate(cubin, &launch, LIMITS) {
+            Ok(outcome) => {
+                let wrong = suite.verify(case, &launch, &outcome.buffers).unwrap();
+                if wrong.is_empty() { End::Passed } else { End::Wrong(wrong.join("; ")) }
+            }
+            Err(SimulateError::Run(SimError::At {
+                cause: cause @ (Cause::Decode(_) | Cause::Unsupported(_)),
+                ..
+            })) => End::Unsupported(cause.to_string()),
+            Err(error) => End::Wrong(error.to_string()),
+        };
+        (format!("{}/{} -O{level}", suite.name, case.name), end)
+    };
+    suite.cases.par_iter().map(case).collect()
+}
+
+#[test]
+fn cubins_of_ptxas_give_the_expected_buffers() {
+    let Some(tool) = tool("ptxas") else { return };
+    let mut suites: Vec<Suite> = std::fs::read_dir(workspace().join("tests/corpus"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("case.json").is_file())
+        .map(|path| Suite::load(&path).unwrap())
+        .collect();
+    suites.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(suites.len() >= 60, "the corpus has {} folders", suites.len());
+    let jobs: Vec<(&Suite, u8)> = suites.iter().flat_map(|s| [(s, 0), (s, 3)]).collect();
+    let ends: Vec<(&str, String, End)> = jobs
+        .par_iter()
+        .flat_map(|(suite, level)| {
+            let cubin = ptxas(&tool, &suite.ptx, *level);
+            let all = run_folder(suite, &cubin, *level).into_iter();
+            all.map(|(case, end)| (suite.name.as_str(), case, end)).collect::<Vec<_>>()
+        })
+        .collect();
+
+    let listed = |name: &str| NOT_YET.iter().any(|(n, _)| *n == name);
+    let mut failures = Vec::new();
+    for (folder, case, end) in &ends {
+        match end {
+            End::Passed => {}
+            End::Unsupported(_) if listed(folder) => {}
+            End::Unsupported(why) | End::Wrong(why) => failures.push(format!("{case}: {why}")),
+        }
+    }
+    for (name, why) in NOT_YET {
+        let runs = ends.iter().filter(|(folder, ..)| folder == name);
+        if runs.clone().all(|(.., end)| matches!(end, End::Passed)) {
+            failures.push(format!("{name} runs now (or is no folder); the list says: {why}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
