@@ -1,0 +1,209 @@
+//! Each instruction that the compiler lowers, on edge values: the interpreter, the simulator on our cubin at -O0 and -O3, and the
+//! simulator on ptxas's cubin must agree bit for bit. NaNs of any payload are equal.
+//!
+//! A group is a signature, `inputs > output`, and instructions with the operands `%a %b %c` and the result `%d`; `%q` is a predicate
+//! that becomes 1 or 0. One kernel runs all instructions of a group on all combinations of its inputs' values.
+
+#[path = "semantics/instructions.rs"]
+mod instructions;
+#[path = "semantics/values.rs"]
+mod values;
+
+use instructions::{GROUPS, Group};
+use orias::driver::{CompileOptions, compile_source};
+use orias::launch::{Argument, Buffer, Launch, Scalar};
+use orias_targets::simulator::Limits;
+use std::fmt::Write;
+
+/// The register class of a type in the signature and the width of its memory access.
+fn class(ty: &str) -> (&'static str, &'static str) {
+    match ty {
+        "b16" => ("b16", "u16"),
+        "b64" => ("b64", "u64"),
+        "f32" => ("f32", "f32"),
+        "f64" => ("f64", "f64"),
+        _ => ("b32", "u32"),
+    }
+}
+
+/// One kernel for all instructions of a group. Inputs and results are 8 bytes apart.
+fn kernel(group: &Group) -> String {
+    let mut text = String::from(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n\
+         .visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 po, .param .u32 pn)\n{\n\
+         .reg .b32 %i, %n, %t; .reg .b64 %pa, %pb, %pc, %po, %off; .reg .pred %out, %q;\n",
+    );
+    for (name, ty) in ["a", "b", "c"].iter().zip(group.inputs) {
+        let _ = writeln!(text, ".reg .{} %{name};", class(ty).0);
+    }
+    let _ = writeln!(text, ".reg .{} %d<{}>;", class(group.output).0, group.instructions.len());
+    text.push_str(
+        "mov.u32 %i, %ctaid.x; mov.u32 %n, %ntid.x; mov.u32 %t, %tid.x; mad.lo.s32 %i, %i, %n, %t;\n\
+         ld.param.u32 %n, [pn]; setp.ge.u32 %out, %i, %n; @%out ret;\n\
+         mul.wide.u32 %off, %i, 8;\n\
+         ld.param.u64 %pa, [pa]; ld.param.u64 %pb, [pb]; ld.param.u64 %pc, [pc]; ld.param.u64 %po, [po];\n\
+         add.s64 %pa, %pa, %off; add.s64 %pb, %pb, %off; add.s64 %pc, %pc, %off; add.s64 %po, %po, %off;\n",
+    );
+    for (name, ty) in ["a", "b", "c"].iter().zip(group.inputs) {
+        let _ = writeln!(text, "ld.global.{} %{name}, [%p{name}];", class(ty).1);
+    }
+    let _ = writeln!(text, "mul.wide.u32 %off, %n, 8;");
+    for (i, instruction) in group.instructions.iter().enumerate() {
+        let d = format!("%d{i}");
+        let _ = writeln!(text, "{};", instruction.replace("%d", &d));
+        if instruction.contains("%q") {
+            let _ = writeln!(text, "selp.u32 {d}, 1, 0, %q;");
+        }
+        let _ = writeln!(
+            text,
+            "st.global.{} [%po], {d}; add.s64 %po, %po, %off;",
+            class(group.output).1
+        );
+    }
+    text.push_str("ret;\n}\n");
+    text
+}
+
+fn launch(group: &Group, columns: &[Vec<u64>]) -> Launch {
+    let threads = columns[0].len();
+    let mut args: Vec<Argument> = (0..3)
+        .map(|i| {
+            let column = columns.get(i).unwrap_or(&columns[0]);
+            let bytes = column.iter().flat_map(|v| v.to_le_bytes()).collect();
+            Argument::Buffer(Buffer { bytes, writable: false, output: None })
+        })
+        .collect();
+    let bytes = vec![0; 8 * threads * group.instructions.len()];
+    args.push(Argument::Buffer(Buffer { bytes, writable: true, output: None }));
+    args.push(Argument::Scalar(Scalar::U32(threads as u32)));
+    Launch {
+        entry: "k".into(),
+        grid: [threads.div_ceil(128) as u32, 1, 1],
+        block: [128, 1, 1],
+        dynamic_shared: 0,
+        args,
+    }
+}
+
+/// Results by instruction and thread.
+fn results(bytes: &[u8], threads: usize) -> Vec<Vec<u64>> {
+    let words = bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("8 bytes")));
+    words.collect::<Vec<u64>>().chunks(threads).map(<[u64]>::to_vec).collect()
+}
+
+fn is_nan(ty: &str, bits: u64) -> bool {
+    match ty {
+        "f32" => f32::from_bits(bits as u32).is_nan(),
+        "f64" => f64::from_bits(bits).is_nan(),
+        _ => false,
+    }
+}
+
+fn simulated(cubin: &[u8], launch: &Launch, threads: usize) -> Result<Vec<Vec<u64>>, String> {
+    let outcome = orias::simulate::simulate(cubin, launch, Limits::default());
+    outcome.map(|o| results(&o.buffers[3], threads)).map_err(|e| e.to_string())
+}
+
+fn ptxas(source: &str, name: &str) -> Option<Vec<u8>> {
+    let tool = orias_runner::oracle::tool("ptxas")?;
+    let folder =
+        std::env::temp_dir().join(format!("orias-semantics-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("temporary folder");
+    let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
+    std::fs::write(&ptx, source).expect("temporary file");
+    let run = std::process::Command::new(tool)
+        .args(["-arch", "sm_90a", "-O1"])
+        .arg(&ptx)
+        .arg("-o")
+        .arg(&cubin)
+        .output()
+        .expect("ptxas runs");
+    assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
+    let bytes = std::fs::read(&cubin).expect("ptxas wrote a cubin");
+    let _ = std::fs::remove_dir_all(&folder);
+    Some(bytes)
+}
+
+/// Every disagreement of one engine with the interpreter, one line an instruction.
+fn differences(
+    group: &Group,
+    columns: &[Vec<u64>],
+    engine: &str,
+    expected: &[Vec<u64>],
+    got: Result<Vec<Vec<u64>>, String>,
+) -> Vec<String> {
+    let got = match got {
+        Ok(got) => got,
+        Err(error) => return vec![format!("{engine}: {error}")],
+    };
+    let mut lines = Vec::new();
+    for (k, instruction) in group.instructions.iter().enumerate() {
+        let same = |i: &usize| {
+            let (x, y) = (expected[k][*i], got[k][*i]);
+            x == y || is_nan(group.output, x) && is_nan(group.output, y)
+        };
+        let wrong: Vec<usize> = (0..columns[0].len()).filter(|i| !same(i)).collect();
+        if let Some(&i) = wrong.first() {
+            let inputs: Vec<String> = columns.iter().map(|c| format!("{:#x}", c[i])).collect();
+            lines.push(format!(
+                "{engine}: `{instruction}` differs on {} of {}: ({}) gives {:#x}, interpreter {:#x}",
+                wrong.len(),
+                columns[0].len(),
+                inputs.join(", "),
+                got[k][i],
+                expected[k][i],
+            ));
+        }
+    }
+    lines
+}
+
+fn check(name: &str) {
+    let mut failures = Vec::new();
+    for group in GROUPS.iter().filter(|g| g.name == name) {
+        let source = kernel(group);
+        let columns = values::combinations(group.inputs);
+        let launch = launch(group, &columns);
+        let threads = columns[0].len();
+        let program =
+            orias::ptx::load(&source).unwrap_or_else(|e| panic!("{}", e.render(name, &source)));
+        let expected = match orias::interpret::run(&program, &source, &launch) {
+            Ok(outcome) => results(&outcome.buffers[3], threads),
+            Err(error) => panic!("{name}: {error}"),
+        };
+        for opt_level in [0, 3] {
+            let options = CompileOptions { opt_level, fmad: false, ..CompileOptions::default() };
+            let cubin = compile_source(&source, &options)
+                .unwrap_or_else(|e| panic!("{}", e.render(name, &source)))
+                .cubin;
+            let engine = format!("orias -O{opt_level}");
+            let got = simulated(&cubin, &launch, threads);
+            failures.extend(differences(group, &columns, &engine, &expected, got));
+        }
+        if let Some(cubin) = ptxas(&source, name) {
+            let got = simulated(&cubin, &launch, threads);
+            failures.extend(differences(group, &columns, "ptxas", &expected, got));
+        }
+    }
+    assert!(failures.is_empty(), "{name}\n{}", failures.join("\n"));
+}
+
+macro_rules! groups {
+    ($($name:ident)*) => {
+        $(#[test] fn $name() { check(stringify!($name)); })*
+
+        #[test]
+        fn every_group_has_a_test() {
+            let tested = [$(stringify!($name)),*];
+            for group in GROUPS {
+                assert!(tested.contains(&group.name), "{} is in no test", group.name);
+            }
+        }
+    };
+}
+
+groups! {
+    integers_32 integers_64 integers_16 products shifts bit_fields counts comparisons selection
+    division_32 division_64 conversions_integer conversions_float floats doubles approximations
+    rounded_functions packing carries
+}
