@@ -4,7 +4,7 @@ use super::memory::{scope, space};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Space, Type, TypeKind};
-use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
+use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, Emit, cell, not, r, wide};
 
 /// The operation of an atomic.
@@ -107,7 +107,11 @@ fn global(
     let generic = space == Space::Generic;
     if op == "cas" {
         let opcode = if generic { Opcode::ATOM } else { Opcode::ATOMG };
-        // Compare-and-swap has no descriptor; its address is a plain pair.
+        // Compare-and-swap has no descriptor, and its address no word for its width.
+        let m = match m {
+            Operand::Mem(m) => Operand::Mem(MemRef { sel: Mod::NONE, ..m }),
+            m => m,
+        };
         cx.e.put(opcode, &mods, 2, &[Operand::PT, result, m, values[0], values[1]]);
     } else if d.is_zero() && !generic && op != "exch" {
         cx.e.put(Opcode::REDG, &mods, 0, &[desc, m, values[0]]);
