@@ -1,5 +1,6 @@
 //! Each instruction that the compiler lowers, on edge values: the interpreter, the simulator on our cubin at -O0 and -O3, and the
-//! simulator on ptxas's cubin must agree bit for bit. NaNs of any payload are equal.
+//! simulator on ptxas's cubin must agree bit for bit. NaNs of any payload are equal. The approximate functions are measured against
+//! ptxas's code, which they must equal bit for bit; the interpreter rounds differently on its way and only has to be near.
 //!
 //! A group is a signature, `inputs > output`, and instructions with the operands `%a %b %c` and the result `%d`; `%q` is a predicate
 //! that becomes 1 or 0. One kernel runs all instructions of a group on all combinations of its inputs' values.
@@ -50,7 +51,9 @@ fn kernel(group: &Group) -> String {
     let _ = writeln!(text, "mul.wide.u32 %off, %n, 8;");
     for (i, instruction) in group.instructions.iter().enumerate() {
         let d = format!("%d{i}");
-        let _ = writeln!(text, "{};", instruction.replace("%d", &d));
+        let scoped = instruction.starts_with('{') && instruction.ends_with('}');
+        let end = if scoped { "" } else { ";" };
+        let _ = writeln!(text, "{}{end}", instruction.replace("%d", &d));
         if instruction.contains("%q") {
             let _ = writeln!(text, "selp.u32 {d}, 1, 0, %q;");
         }
@@ -124,34 +127,80 @@ fn ptxas(source: &str, name: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Every disagreement of one engine with the interpreter, one line an instruction.
+/// Instructions that are not measured against an engine, and why that is accepted.
+const ACCEPTED: &[(&str, &str, &str)] = &[
+    (
+        "ptxas",
+        "div.rn.ftz.f32 %d, %a, %b",
+        "a subnormal quotient that rounds up to the least normal number: ptxas flushes first, PTX leaves it open",
+    ),
+    (
+        "interpreter",
+        "cvt.rna.tf32.f32 %d, %a",
+        "which NaN comes out is open; the result's type hides that it is one",
+    ),
+];
+
+/// ptxas's results. Where the simulator does not know an instruction of the whole kernel's code, each PTX instruction gets a kernel of
+/// its own, and those that still cannot run are printed and None.
+fn ptxas_results(group: &Group, columns: &[Vec<u64>]) -> Option<Vec<Option<Vec<u64>>>> {
+    let threads = columns[0].len();
+    let cubin = ptxas(&kernel(group), group.name)?;
+    if let Ok(all) = simulated(&cubin, &launch(group, columns), threads) {
+        return Some(all.into_iter().map(Some).collect());
+    }
+    let mut results = Vec::new();
+    for i in 0..group.instructions.len() {
+        let one = Group { instructions: &group.instructions[i..=i], ..*group };
+        let cubin = ptxas(&kernel(&one), group.name)?;
+        results.push(match simulated(&cubin, &launch(&one, columns), threads) {
+            Ok(mut one) => Some(one.remove(0)),
+            Err(error) => {
+                eprintln!("not compared with ptxas: `{}`: {error}", group.instructions[i]);
+                None
+            }
+        });
+    }
+    Some(results)
+}
+
+/// Whether two approximations are as near as two ways of rounding them.
+fn near(ty: &str, x: u64, y: u64) -> bool {
+    let (x, y) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
+    ty == "f32" && (x - y).abs() <= x.abs() * 4e-7 + 2e-38
+}
+
+/// Every disagreement of one engine with what is expected, one line an instruction.
 fn differences(
     group: &Group,
     columns: &[Vec<u64>],
     engine: &str,
-    expected: &[Vec<u64>],
-    got: Result<Vec<Vec<u64>>, String>,
+    (against, expected): (&str, &[Option<Vec<u64>>]),
+    got: &[Vec<u64>],
 ) -> Vec<String> {
-    let got = match got {
-        Ok(got) => got,
-        Err(error) => return vec![format!("{engine}: {error}")],
-    };
     let mut lines = Vec::new();
+    let loose = group.name == "approximations" && against == "interpreter";
     for (k, instruction) in group.instructions.iter().enumerate() {
+        let Some(expected) = &expected[k] else { continue };
+        if ACCEPTED.iter().any(|(engine, text, _)| *engine == against && text == instruction) {
+            continue;
+        }
         let same = |i: &usize| {
-            let (x, y) = (expected[k][*i], got[k][*i]);
-            x == y || is_nan(group.output, x) && is_nan(group.output, y)
+            let (x, y) = (expected[*i], got[k][*i]);
+            x == y
+                || is_nan(group.output, x) && is_nan(group.output, y)
+                || loose && near(group.output, x, y)
         };
         let wrong: Vec<usize> = (0..columns[0].len()).filter(|i| !same(i)).collect();
         if let Some(&i) = wrong.first() {
             let inputs: Vec<String> = columns.iter().map(|c| format!("{:#x}", c[i])).collect();
             lines.push(format!(
-                "{engine}: `{instruction}` differs on {} of {}: ({}) gives {:#x}, interpreter {:#x}",
+                "{engine}: `{instruction}` differs on {} of {}: ({}) gives {:#x}, {against} {:#x}",
                 wrong.len(),
                 columns[0].len(),
                 inputs.join(", "),
                 got[k][i],
-                expected[k][i],
+                expected[i],
             ));
         }
     }
@@ -167,22 +216,28 @@ fn check(name: &str) {
         let threads = columns[0].len();
         let program =
             orias::ptx::load(&source).unwrap_or_else(|e| panic!("{}", e.render(name, &source)));
-        let expected = match orias::interpret::run(&program, &source, &launch) {
-            Ok(outcome) => results(&outcome.buffers[3], threads),
+        let interpreted: Vec<_> = match orias::interpret::run(&program, &source, &launch) {
+            Ok(outcome) => results(&outcome.buffers[3], threads).into_iter().map(Some).collect(),
             Err(error) => panic!("{name}: {error}"),
         };
+        let reference = ptxas_results(group, &columns);
         for opt_level in [0, 3] {
             let options = CompileOptions { opt_level, fmad: false, ..CompileOptions::default() };
             let cubin = compile_source(&source, &options)
                 .unwrap_or_else(|e| panic!("{}", e.render(name, &source)))
                 .cubin;
             let engine = format!("orias -O{opt_level}");
-            let got = simulated(&cubin, &launch, threads);
-            failures.extend(differences(group, &columns, &engine, &expected, got));
-        }
-        if let Some(cubin) = ptxas(&source, name) {
-            let got = simulated(&cubin, &launch, threads);
-            failures.extend(differences(group, &columns, "ptxas", &expected, got));
+            match simulated(&cubin, &launch, threads) {
+                Ok(got) => {
+                    let against = ("interpreter", &interpreted[..]);
+                    failures.extend(differences(group, &columns, &engine, against, &got));
+                    if let Some(reference) = &reference {
+                        let against = ("ptxas", &reference[..]);
+                        failures.extend(differences(group, &columns, &engine, against, &got));
+                    }
+                }
+                Err(error) => failures.push(format!("{engine}: {error}")),
+            }
         }
     }
     assert!(failures.is_empty(), "{name}\n{}", failures.join("\n"));

@@ -99,13 +99,14 @@ fn integral(x: f64, round: Round) -> f64 {
     }
 }
 
-/// F2I: rounded, then clamped to the integer's range. NaN gives zero, or the lowest 64-bit integer (CUDA C++ Programming Guide
-/// and math API: `__float2ll_rz` of NaN).
+/// F2I: rounded, then clamped to the integer's range. NaN gives the highest bit alone from f64 and to 64-bit integers, zero
+/// otherwise (PTX ISA 9.0, "cvt").
 pub fn float_to_int(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let c = Conversion::unpack(param);
     let x = widen(c.from, c.ftz, a);
     if x.is_nan() {
-        return (if c.bits == 64 { 1 << 63 } else { 0 }, 0);
+        let highest = c.bits == 64 || c.from == Format::F64;
+        return (if highest { 1 << (c.bits.clamp(1, 64) - 1) } else { 0 }, 0);
     }
     let x = integral(x, c.round);
     let bits = u32::from(c.bits).clamp(1, 64);

@@ -248,10 +248,10 @@ pub const GROUPS: &[Group] = &[
         &["b64", "b32", "b32"],
         "b64",
         &[
-            "bfe.u64 %d, %a, %b, %c",
-            "bfe.s64 %d, %a, %b, %c",
+            "{ .reg .b32 %x<2>; and.b32 %x0, %b, 255; and.b32 %x1, %c, 255; bfe.u64 %d, %a, %x0, %x1; }",
+            "{ .reg .b32 %x<2>; and.b32 %x0, %b, 255; and.b32 %x1, %c, 255; bfe.s64 %d, %a, %x0, %x1; }",
             "bfe.u64 %d, %a, 7, 40",
-            "bfi.b64 %d, %a, 0x123456789abcdef0, %b, %c",
+            "{ .reg .b32 %x<2>; and.b32 %x0, %b, 255; and.b32 %x1, %c, 255; bfi.b64 %d, %a, 0x123456789abcdef0, %x0, %x1; }",
         ],
     ),
     group(

@@ -114,9 +114,9 @@ impl<'s> Decoder<'_, 's> {
             Some("infinite") => Box::new(move |a, _, _| (a & magnitude == infinity).into()),
             Some("number") => Box::new(move |a, _, _| (!format.is_nan(a)).into()),
             Some("notanumber") => Box::new(move |a, _, _| format.is_nan(a).into()),
+            // Zeros count as normal (PTX ISA 9.0, "testp").
             Some("normal") => Box::new(move |a, _, _| {
-                let exponent = a & infinity;
-                (exponent != 0 && exponent != infinity).into()
+                (a & infinity != infinity && !format.is_subnormal(a)).into()
             }),
             Some("subnormal") => Box::new(move |a, _, _| format.is_subnormal(a).into()),
             _ => return Ok(None),

@@ -177,8 +177,11 @@ pub fn testp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         "normal" | "subnormal" => {
             let p = cx.e.temp_pred();
             if kind == "normal" {
-                cx.e.icmp(r(p), Mod::GE, false, m, least);
-                cx.e.isetp(d, Mod::LT, false, [m, inf], Mod::AND, r(p));
+                // Zeros count as normal (PTX ISA 9.0, testp).
+                cx.e.icmp(r(p), Mod::EQ, false, m, Operand::RZ);
+                let some = cx.e.temp_pred();
+                cx.e.isetp(r(some), Mod::GE, false, [m, least], Mod::OR, r(p));
+                cx.e.isetp(d, Mod::LT, false, [m, inf], Mod::AND, r(some));
                 return Ok(());
             }
             cx.e.icmp(r(p), Mod::LT, false, m, least);
@@ -203,9 +206,10 @@ fn testp_f64(cx: &mut Cx<'_, '_>, d: Operand, kind: &str, a: Operand) -> Sel {
         "number" => cx.e.isetp64(d, Mod::LE, false, words, inf, and),
         "notanumber" => cx.e.isetp64(d, Mod::GT, false, words, inf, and),
         "normal" => {
-            let p = cx.e.temp_pred();
-            cx.e.isetp64(r(p), Mod::GE, false, words, least, and);
-            cx.e.isetp64(d, Mod::LT, false, words, inf, (Mod::AND, r(p)));
+            let (zero, some) = (cx.e.temp_pred(), cx.e.temp_pred());
+            cx.e.isetp64(r(zero), Mod::EQ, false, words, [Operand::RZ; 2], and);
+            cx.e.isetp64(r(some), Mod::GE, false, words, least, (Mod::OR, r(zero)));
+            cx.e.isetp64(d, Mod::LT, false, words, inf, (Mod::AND, r(some)));
         }
         "subnormal" => {
             let p = cx.e.temp_pred();

@@ -221,10 +221,17 @@ fn from_integer(
             }
             mods.extend(round);
             cx.e.put(Opcode::I2F, &mods, 1, &[to_unit, word]);
-        } else {
+        } else if matches!(round, None | Some(Mod::RZ)) {
             let mut mods = vec![Mod::F32, if from.is_signed() { Mod::S32 } else { Mod::U32 }];
             mods.extend(round);
             cx.e.put(Opcode::I2FP, &mods, 1, &[to_unit, word]);
+        } else {
+            // The fast converter has no directed roundings.
+            if !from.is_signed() {
+                mods.push(Mod::U32);
+            }
+            mods.extend(round);
+            cx.e.put(Opcode::I2F, &mods, 1, &[to_unit, word]);
         }
     }
     if sat {
