@@ -18,6 +18,8 @@ mod machine;
 mod op;
 mod operand;
 mod prepare;
+#[cfg(test)]
+mod tests;
 mod warp;
 
 pub use error::{Cause, SimError, Site};

@@ -1,0 +1,321 @@
+//! Small programs in Ori's text form, encoded and run.
+
+use super::*;
+use crate::memory::{Memory, MemorySpace};
+use bevy_ecs::world::World;
+use orias_components::{Body, Inst, Operand, text};
+use rustc_hash::FxHashMap;
+
+/// The words of a program: blocks in order, branch targets resolved.
+fn assemble(source: &str) -> Vec<u8> {
+    let mut world = World::new();
+    let mut body = Body::new(&mut world);
+    text::parse(source, &mut body).unwrap();
+    let mut insts: Vec<Inst> = Vec::new();
+    let mut starts = FxHashMap::default();
+    for block in body.layout().to_vec() {
+        starts.insert(block, 16 * insts.len() as u64);
+        for id in body.block(block).insts.clone() {
+            insts.push(body.inst(id).clone());
+        }
+    }
+    let target = crate::target("sm_90a").unwrap();
+    let encode = |(at, inst): (usize, &mut Inst)| {
+        for operand in &mut inst.operands {
+            if let Operand::Block(block) = operand {
+                *operand = Operand::Addr(starts[block]);
+            }
+        }
+        let word = target.encode(inst, 16 * at as u64);
+        word.unwrap_or_else(|e| panic!("{inst:?}: {e}")).to_le_bytes()
+    };
+    insts.iter_mut().enumerate().flat_map(encode).collect()
+}
+
+/// A launch of a program that takes one buffer of 32-bit words.
+struct Run {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    local: u32,
+    words: usize,
+    limit: u64,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { grid: [1, 1, 1], block: [32, 1, 1], shared: 0, local: 0, words: 32, limit: 1_000_000 }
+    }
+}
+
+/// Where R2:R3 is the buffer's address, UR4 the memory descriptor, and R0 the thread's x.
+const PROLOGUE: &str = "
+BB0:
+    R2:2 = LDC.64 c[0x0][0x210]
+    UR4:2 = ULDC.64 c[0x0][0x208]
+    R0 = S2R SR33
+    R4:2, PT = IMAD.WIDE.U32 R0, 4, R2:2
+";
+
+impl Run {
+    fn image(&self, source: &str) -> Image {
+        let text = Text {
+            name: "k".into(),
+            address: CODE_BASE,
+            bytes: assemble(&format!("{PROLOGUE}{source}")),
+        };
+        let kernel = Kernel {
+            name: "k".into(),
+            text: 0,
+            registers: 32,
+            shared_bytes: self.shared,
+            local_bytes: self.local,
+            param_base: 0x210,
+            constants: Vec::new(),
+        };
+        let target = crate::target("sm_90a").unwrap();
+        Image { target, texts: vec![text], kernels: vec![kernel], constants: Vec::new() }
+    }
+
+    fn go(&self, source: &str) -> Result<Vec<u32>, SimError> {
+        let mut memory = Memory::default();
+        let base = memory.map("the buffer", MemorySpace::Global, vec![0; 4 * self.words], true);
+        let launch = Launch {
+            grid: self.grid,
+            block: self.block,
+            dynamic_shared: 0,
+            params: base.to_le_bytes().to_vec(),
+        };
+        let limits = Limits { warp_instructions: self.limit };
+        run(&self.image(source), "k", &launch, &mut memory, limits)?;
+        let bytes = &memory.region(base).unwrap().bytes;
+        Ok(bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect())
+    }
+}
+
+fn words(source: &str) -> Vec<u32> {
+    Run::default().go(source).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn error(source: &str) -> String {
+    Run::default().go(source).unwrap_err().to_string()
+}
+
+#[test]
+fn every_thread_writes_its_number() {
+    let run = Run { block: [8, 2, 3], words: 48, ..Run::default() };
+    let got = run
+        .go("
+    R6 = S2R SR34
+    R7 = S2R SR35
+    R8 = IMAD R7, 2, R6
+    R8 = IMAD R8, 8, R0
+    R4:2, PT = IMAD.WIDE.U32 R8, 4, R2:2
+    STG.E desc[UR4:2], [R4:2.64], R8
+    EXIT PT")
+        .unwrap();
+    assert_eq!(got, (0..48).collect::<Vec<_>>());
+}
+
+#[test]
+fn lanes_that_diverge_join_at_bsync() {
+    // Odd lanes count in a loop as often as their number says; behind BSYNC all vote together.
+    let got = words(
+        "
+    PT, R6 = LOP3.LUT R0, 1, RZ, 192, !PT
+    P0, PT = ISETP.EQ.U32.AND R6, RZ, PT
+    R7 = MOV RZ, 15
+    B0 = BSSY BB3
+    @P0 BRA PT, BB2
+BB1:
+    R7 = VIADD R7, 1
+    P1, PT = ISETP.LT.U32.AND R7, R0, PT
+    @P1 BRA PT, BB1
+BB2:
+    BSYNC B0
+BB3:
+    R8, PT = VOTE.ANY PT
+    R9 = IMAD R8, 1, R7
+    STG.E desc[UR4:2], [R4:2.64], R9
+    EXIT PT",
+    );
+    for (lane, word) in got.iter().enumerate() {
+        let steps = if lane % 2 == 1 { lane as u32 } else { 0 };
+        assert_eq!(*word, u32::MAX.wrapping_add(steps), "lane {lane}");
+    }
+}
+
+#[test]
+fn a_lane_may_spin_on_what_another_lane_of_its_warp_writes() {
+    let got = words(
+        "
+    P0, PT = ISETP.EQ.U32.AND R0, RZ, PT
+    @P0 BRA PT, BB2
+BB1:
+    PT, R6 = LDG.E desc[UR4:2], [R2:2.64], PT
+    P1, PT = ISETP.EQ.U32.AND R6, RZ, PT
+    @P1 BRA PT, BB1
+    STG.E desc[UR4:2], [R4:2.64], R6
+    EXIT PT
+BB2:
+    R6 = MOV 7, 15
+    STG.E desc[UR4:2], [R2:2.64], R6
+    EXIT PT",
+    );
+    assert_eq!(got, [7; 32]);
+}
+
+#[test]
+fn a_block_may_spin_on_what_a_later_block_writes() {
+    let run = Run { grid: [3, 1, 1], block: [1, 1, 1], words: 1, ..Run::default() };
+    // Block n waits until the counter is 2 - n.
+    let got = run
+        .go("
+    R6 = S2R SR37
+    R7, PT, PT = IADD3 -R6, 2, RZ
+BB1:
+    PT, R8 = LDG.E desc[UR4:2], [R2:2.64], PT
+    P0, PT = ISETP.NE.U32.AND R8, R7, PT
+    @P0 BRA PT, BB1
+    R8 = VIADD R8, 1
+    STG.E desc[UR4:2], [R2:2.64], R8
+    EXIT PT")
+        .unwrap();
+    assert_eq!(got, [3]);
+}
+
+#[test]
+fn a_call_returns_to_the_address_in_its_register() {
+    let got = words(
+        "
+    R6 = MOV 112, 15
+    R7 = MOV RZ, 15
+    CALL.REL.NOINC BB1
+    STG.E desc[UR4:2], [R4:2.64], R8
+    EXIT PT
+BB1:
+    R8 = VIADD R0, 100
+    RET.REL.NODEC R6:2, BB0",
+    );
+    assert_eq!(got, (100..132).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_shuffle_reads_other_lanes_inside_its_segment() {
+    let got = words(
+        "
+    P0, R6 = SHFL.DOWN R0, 4, 0x181f
+    STG.E desc[UR4:2], [R4:2.64], R6
+    EXIT PT",
+    );
+    // Segments of 8: lanes 4..7 of each keep their own value.
+    let want: Vec<u32> = (0..32).map(|lane| if lane % 8 < 4 { lane + 4 } else { lane }).collect();
+    assert_eq!(got, want);
+}
+
+#[test]
+fn threads_exchange_through_shared_memory_at_a_barrier() {
+    let run = Run { block: [64, 1, 1], words: 64, shared: 256, ..Run::default() };
+    let got = run
+        .go("
+    R6, PT, PT = IADD3 -R0, 63, RZ
+    STS [R6.X4+0x400], R0
+    BAR.SYNC 0
+    R7 = LDS [R0.X4+0x400]
+    STG.E desc[UR4:2], [R4:2.64], R7
+    EXIT PT")
+        .unwrap();
+    assert_eq!(got, (0..64).rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn an_access_outside_a_buffer_names_the_instruction_and_the_thread() {
+    let run = Run { words: 20, ..Run::default() };
+    let text = run
+        .go("
+    STG.E desc[UR4:2], [R4:2.64], R0
+    EXIT PT")
+        .unwrap_err()
+        .to_string();
+    assert!(text.starts_with("out-of-bounds write of 4 bytes at global address 0x"), "{text}");
+    assert!(text.contains("0 bytes past the end of the buffer of 80 bytes"), "{text}");
+    assert!(text.contains("at 0x0040 of k: STG.E desc[UR4][R4.64], R0"), "{text}");
+    assert!(text.contains("block (0, 0, 0), thread (20, 0, 0)"), "{text}");
+}
+
+#[test]
+fn misaligned_shared_and_local_accesses_are_errors() {
+    let text = error("\n    PT, R6 = LDG.E desc[UR4:2], [R4:2.64+0x2], PT\n    EXIT PT");
+    assert!(text.starts_with("misaligned read of 4 bytes"), "{text}");
+    let text = error("\n    R6 = LDS [RZ+0x400]\n    EXIT PT");
+    assert!(text.starts_with("out-of-bounds read of 4 bytes at shared address 0x400"), "{text}");
+    let text = error("\n    R1 = LDC c[0x0][0x28]\n    STL [R1-0x4], R0\n    EXIT PT");
+    assert!(text.starts_with("out-of-bounds write of 4 bytes at local address"), "{text}");
+}
+
+#[test]
+fn local_memory_belongs_to_its_thread() {
+    let run = Run { local: 16, ..Run::default() };
+    let got = run
+        .go("
+    R1 = LDC c[0x0][0x28]
+    STL [R1-0x10], R0
+    R6 = LDL [R1-0x10]
+    STG.E desc[UR4:2], [R4:2.64], R6
+    EXIT PT")
+        .unwrap();
+    assert_eq!(got, (0..32).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_load_without_the_descriptor_is_an_error() {
+    let text = error("\n    PT, R6 = LDG.E desc[UR6:2], [R4:2.64], PT\n    EXIT PT");
+    assert!(text.starts_with("the descriptor UR6 does not hold"), "{text}");
+}
+
+#[test]
+fn registers_past_the_kernels_count_are_errors() {
+    let text = error("\n    R32 = MOV RZ, 15\n    EXIT PT");
+    assert!(text.starts_with("R32 lies past the 32 registers of the kernel"), "{text}");
+}
+
+#[test]
+fn what_cannot_run_is_an_error_only_when_reached() {
+    assert_eq!(words("\n    EXIT PT\nBB1:\n    BPT.TRAP 1"), [0; 32]);
+    let text = error("\n    BPT.TRAP 1");
+    assert!(text.starts_with("trap at 0x0040 of k: BPT.TRAP 0x1"), "{text}");
+    // Behind the last instruction.
+    let text = error("\n    R6 = MOV RZ, 15");
+    assert!(text.starts_with("no instruction here"), "{text}");
+}
+
+#[test]
+fn threads_that_wait_for_each_other_are_a_deadlock() {
+    // Lane 0 waits at a barrier of the CTA, the others for lane 0.
+    let text = error(
+        "
+    P0, PT = ISETP.EQ.U32.AND R0, RZ, PT
+    @P0 BRA PT, BB1
+    WARPSYNC.ALL
+    EXIT PT
+BB1:
+    BAR.SYNC 0
+    EXIT PT",
+    );
+    assert!(text.starts_with("deadlock: no thread can go on; block (0, 0, 0) warp 0"), "{text}");
+    assert!(text.contains("WARPSYNC.ALL") && text.contains("BAR.SYNC"), "{text}");
+}
+
+#[test]
+fn an_endless_loop_hits_the_limit() {
+    let text = error("\n    BRA PT, BB1\nBB1:\n    BRA PT, BB1");
+    assert_eq!(text, "still running after 1000000 warp instructions");
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_named() {
+    let image = Run::default().image("\n    EXIT PT");
+    let launch = Launch { grid: [1; 3], block: [1; 3], ..Launch::default() };
+    let result = run(&image, "other", &launch, &mut Memory::default(), Limits::default());
+    assert_eq!(result.unwrap_err(), SimError::NoKernel("other".into()));
+}
