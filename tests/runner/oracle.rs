@@ -1,6 +1,7 @@
 //! The oracle: NVIDIA's `ptxas`, `nvdisasm` and `cuobjdump`, used by tests as black boxes and never shipped.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 /// The workspace's root folder, where this crate was built.
 pub fn workspace() -> PathBuf {
@@ -26,7 +27,8 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     }
     let ci = std::env::var("CI").is_ok_and(|v| !matches!(v.as_str(), "" | "0" | "false"));
     assert!(!ci, "{} is missing: run tests/oracle.sh", path.display());
-    eprintln!("skipped: {} is missing (run tests/oracle.sh)", path.display());
+    static SAID: Once = Once::new();
+    SAID.call_once(|| eprintln!("skipped: {} is missing (run tests/oracle.sh)", path.display()));
     None
 }
 
