@@ -3,16 +3,6 @@
 use orias_runner::case::Suite;
 use orias_runner::oracle::workspace;
 
-/// Folders whose kernels the interpreter does not run yet, and why. A folder that starts to pass must leave this list.
-const NOT_YET: &[(&str, &str)] = &[
-    ("ldmatrix_mma", "ldmatrix and mma"),
-    ("tri_attention", "ldmatrix and mma"),
-    ("tri_matmul_f16", "wgmma"),
-    ("tri_matmul_small", "ldmatrix and mma"),
-    ("wgmma_min", "wgmma"),
-    ("wmma_tile", "wmma"),
-];
-
 /// What is wrong with a folder: empty when each of its cases gives the expected buffers.
 fn failures(name: &str) -> Vec<String> {
     let folder = workspace().join("tests/corpus").join(name);
@@ -49,17 +39,6 @@ fn folders() -> Vec<String> {
 fn every_case_gives_the_expected_buffers() {
     let names = folders();
     assert!(names.len() >= 60, "the corpus has {} folders", names.len());
-    let waits = |name: &String| NOT_YET.iter().any(|(n, _)| n == name);
-    let failures: Vec<String> =
-        names.iter().filter(|name| !waits(name)).flat_map(|name| failures(name)).collect();
+    let failures: Vec<String> = names.iter().flat_map(|name| failures(name)).collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
-}
-
-#[test]
-fn the_list_of_folders_that_do_not_run_yet_is_exact() {
-    let names = folders();
-    for (name, why) in NOT_YET {
-        assert!(names.contains(&name.to_string()), "{name} is no folder");
-        assert!(!failures(name).is_empty(), "{name} runs now; the list says: {why}");
-    }
 }

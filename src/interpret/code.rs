@@ -3,6 +3,7 @@
 //! All functions of a module stand in one flat list; a program counter is an index in it. Registers are rows of 32 lanes of
 //! 64 bits; a narrower register holds its value zero-extended, a predicate 0 or 1, a 128-bit one takes two rows.
 
+use super::matrix::Matrix;
 use crate::ptx::program::FuncId;
 
 /// Lanes of a warp.
@@ -214,6 +215,7 @@ pub enum Op {
         count: Src,
         dst: Dst,
     },
+    Matrix(Box<Matrix>),
     Unsupported(Box<str>),
 }
 

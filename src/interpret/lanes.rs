@@ -2,6 +2,7 @@
 //! Communication Instructions").
 
 use super::code::{LANES, Op, Row, Shuffle, Src, Vote};
+use super::matrix::ALL;
 use super::warp::{Warp, bits};
 
 /// The member mask of an instruction that lanes do together.
@@ -13,6 +14,7 @@ pub fn members(op: &Op) -> Option<Src> {
         | Op::Match { mask, .. }
         | Op::Reduce { mask, .. }
         | Op::Elect { mask, .. } => Some(*mask),
+        Op::Matrix(_) => Some(Src::Imm(ALL)),
         _ => None,
     }
 }

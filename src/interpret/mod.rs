@@ -15,6 +15,7 @@ mod grid;
 mod image;
 mod integer;
 mod lanes;
+mod matrix;
 mod step;
 mod transfer;
 mod warp;

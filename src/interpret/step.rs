@@ -6,6 +6,7 @@ use super::error::StepError;
 use super::function_at;
 use super::grid::{BARRIERS, Env};
 use super::lanes;
+use super::matrix;
 use super::transfer;
 use super::warp::{Group, Return, State, Warp, bits};
 use crate::ptx::program::FuncId;
@@ -163,7 +164,8 @@ impl Warp {
             | Op::Vote { .. }
             | Op::Match { .. }
             | Op::Reduce { .. }
-            | Op::Elect { .. } => return Ok(self.together(index, inst, mask)),
+            | Op::Elect { .. }
+            | Op::Matrix(_) => return self.together(env, index, inst, mask),
             Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
@@ -244,7 +246,13 @@ impl Warp {
     }
 
     /// An instruction that lanes do together: those whose member masks have come do it, the others wait.
-    fn together(&mut self, index: usize, inst: &Inst, mask: u32) -> Next {
+    fn together(
+        &mut self,
+        env: &mut Env<'_>,
+        index: usize,
+        inst: &Inst,
+        mask: u32,
+    ) -> Result<Next, (usize, StepError)> {
         let group = self.groups[index];
         let members = match lanes::members(&inst.op) {
             Some(src) => self.row(src, group.base),
@@ -259,10 +267,13 @@ impl Warp {
             }
         }
         if come != 0 {
-            lanes::execute(self, &inst.op, group.base, come, &members);
+            match &inst.op {
+                Op::Matrix(matrix) => matrix::execute(self, env, matrix, group.base, come)?,
+                op => lanes::execute(self, op, group.base, come, &members),
+            }
         }
         if come == mask {
-            return Next::Fall;
+            return Ok(Next::Fall);
         }
         // Lanes that the guard holds back do not wait.
         let waiting = mask & !come;
@@ -272,7 +283,7 @@ impl Warp {
         if on != 0 {
             self.groups.push(Group { pc: group.pc + 1, mask: on, state: State::Ready, ..group });
         }
-        Next::Regroup
+        Ok(Next::Regroup)
     }
 
     /// No group can run: those whose members all wait too, at whatever instruction, are let go.

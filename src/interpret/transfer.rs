@@ -139,7 +139,7 @@ fn resolve(space: Space, address: u64) -> (Space, u64) {
     }
 }
 
-fn read(
+pub fn read(
     warp: &Warp,
     env: &Env<'_>,
     space: Space,
@@ -157,7 +157,7 @@ fn read(
     Ok(())
 }
 
-fn write(
+pub fn write(
     warp: &mut Warp,
     env: &mut Env<'_>,
     space: Space,

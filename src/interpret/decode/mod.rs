@@ -5,6 +5,7 @@ mod control;
 mod data;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod predicate;
 mod warp;
@@ -114,7 +115,7 @@ impl<'a, 's> Decoder<'a, 's> {
             let modifiers: String = inst.modifiers.iter().map(|m| format!(".{m}")).collect();
             format!("{}{modifiers}", inst.opcode)
         };
-        let decoders: [fn(&Self, &Instruction<'s>) -> Decoded<Option<Op>>; 7] = [
+        let decoders: [fn(&Self, &Instruction<'s>) -> Decoded<Option<Op>>; 8] = [
             Self::data,
             Self::integer,
             Self::float,
@@ -122,6 +123,7 @@ impl<'a, 's> Decoder<'a, 's> {
             Self::memory,
             Self::control,
             Self::warp,
+            Self::matrix,
         ];
         for decoder in decoders {
             if let Some(op) = decoder(self, inst).map_err(|why| format!("{}: {why}", none()))? {

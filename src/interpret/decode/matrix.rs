@@ -1,0 +1,184 @@
+//! Matrix instructions.
+
+use super::{Decoded, Decoder, space};
+use crate::interpret::code::{Op, Src};
+use crate::interpret::float::Format;
+use crate::interpret::matrix::{Element, Fragment, Group, Input, Matrix, Product, Role};
+use crate::ptx::program::{Instruction, Operand};
+use crate::ptx::types::Type;
+
+impl<'s> Decoder<'_, 's> {
+    pub(super) fn matrix(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let matrix = match inst.opcode {
+            "ldmatrix" | "stmatrix" | "movmatrix" => self.eight(inst)?,
+            "mma" if inst.modifiers.first() == Some(&"sync") => self.product(inst, false)?,
+            "wmma" if inst.modifiers.first() == Some(&"mma") => self.product(inst, true)?,
+            "wmma" => self.transfer(inst)?,
+            "wgmma" if inst.modifiers.first() == Some(&"mma_async") => self.group(inst)?,
+            // Products are done at once: there is nothing to order or to wait for.
+            "wgmma" => return Ok(Some(Op::Nop)),
+            _ => None,
+        };
+        Ok(matrix.map(|matrix| Op::Matrix(Box::new(matrix))))
+    }
+
+    fn eight(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
+        if !inst.has("m8n8") || !inst.has("b16") {
+            return Ok(None);
+        }
+        let transposed = inst.has("trans");
+        Ok(Some(match inst.opcode {
+            "ldmatrix" => Matrix::Load8 {
+                at: self.address(self.operand(inst, 1)?, space(inst)?)?,
+                transposed,
+                dst: self.targets(self.operand(inst, 0)?)?,
+            },
+            "stmatrix" => Matrix::Store8 {
+                at: self.address(self.operand(inst, 0)?, space(inst)?)?,
+                transposed,
+                src: self.sources(self.operand(inst, 1)?, Type::B32)?,
+            },
+            _ => {
+                Matrix::Move8 { dst: self.target(inst, 0)?, src: self.source(inst, 1, Type::B32)? }
+            }
+        }))
+    }
+
+    /// `mma.sync` and `wmma.mma`.
+    fn product(&self, inst: &Instruction<'s>, open: bool) -> Decoded<Option<Matrix>> {
+        let odd = ["sp", "sp::ordered_metadata", "block_scale", "xor", "and"];
+        if odd.iter().any(|word| inst.has(word)) {
+            return Ok(None);
+        }
+        let Some([m, n, k]) = shape(inst) else { return Ok(None) };
+        let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(m)).collect();
+        // wmma of halves names d and c only.
+        let half = Element::Float(Format::F16);
+        let (d, a, b, c) = match words[..] {
+            [d, a, b, c] => (d, a, b, c),
+            [d, c] => (d, half, half, c),
+            _ => return Ok(None),
+        };
+        // Before m16n8, mma.m8n8k4 of halves spreads its matrices otherwise.
+        let known = open || (n == 8 && (m == 16 || (m == 8 && a != half)));
+        if !known {
+            return Ok(None);
+        }
+        if !open && !(inst.has("row") && inst.has("col")) {
+            return Ok(None);
+        }
+        let fragment =
+            |role, rows, columns, element| Fragment { role, rows, columns, element, open };
+        let sources = |index| self.sources(self.operand(inst, index)?, Type::B32);
+        Ok(Some(Matrix::Product(Product {
+            a: (fragment(Role::A, m, k, a), sources(1)?),
+            b: (fragment(Role::B, k, n, b), sources(2)?),
+            c: (fragment(Role::C, m, n, c), sources(3)?),
+            d: (fragment(Role::C, m, n, d), self.targets(self.operand(inst, 0)?)?),
+            saturate: inst.has("satfinite"),
+        })))
+    }
+
+    /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride` and `wmma.store.d…  [p], r, stride`.
+    fn transfer(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
+        let Some([m, n, k]) = shape(inst) else { return Ok(None) };
+        let Some(element) = inst.modifiers.last().and_then(|m| element(m)) else {
+            return Ok(None);
+        };
+        let (role, rows, columns) = match inst.modifiers.get(1).copied() {
+            Some("a") => (Role::A, m, k),
+            Some("b") => (Role::B, k, n),
+            Some("c" | "d") => (Role::C, m, n),
+            _ => return Ok(None),
+        };
+        let fragment = Fragment { role, rows, columns, element, open: true };
+        let by_column = inst.has("col");
+        let stride = match inst.operands.get(2) {
+            Some(operand) => self.src(operand, Type::U32)?,
+            None => Src::Imm(if by_column { rows } else { columns } as u64),
+        };
+        let space = space(inst)?;
+        if element.bits() < 8 {
+            return Ok(None);
+        }
+        Ok(Some(if inst.has("store") {
+            let at = self.address(self.operand(inst, 0)?, space)?;
+            let src = self.sources(self.operand(inst, 1)?, Type::B32)?;
+            Matrix::Store { at, stride, by_column, fragment, src }
+        } else {
+            let at = self.address(self.operand(inst, 1)?, space)?;
+            let dst = self.targets(self.operand(inst, 0)?)?;
+            Matrix::Load { at, stride, by_column, fragment, dst }
+        }))
+    }
+
+    /// `wgmma.mma_async d, a, b, scale-d, scale-a, scale-b, trans-a, trans-b`, the last ones where the types have them.
+    fn group(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
+        if inst.has("sp") {
+            return Ok(None);
+        }
+        let Some([64, n, k]) = shape(inst) else { return Ok(None) };
+        let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(m)).collect();
+        let [d, a, b] = words[..] else { return Ok(None) };
+        let number = |index: usize| match inst.operands.get(index) {
+            Some(Operand::Int(value)) => Some(*value),
+            _ => None,
+        };
+        let first = self.operand(inst, 1)?;
+        let in_registers = matches!(first, Operand::Vector(_));
+        let transposed = |index: usize| number(index).unwrap_or(0) != 0;
+        let a_input = if in_registers {
+            Input::Registers(self.sources(first, Type::B32)?)
+        } else {
+            Input::Shared { descriptor: self.src(first, Type::B64)?, transposed: transposed(6) }
+        };
+        let b_transposed = transposed(if in_registers { 6 } else { 7 });
+        let b_input = Input::Shared {
+            descriptor: self.source(inst, 2, Type::B64)?,
+            transposed: b_transposed,
+        };
+        let accumulate = match inst.operands.get(3) {
+            Some(operand) => self.src(operand, Type::B32)?,
+            None => Src::Imm(1),
+        };
+        let sign = |index: usize| if number(index) == Some(-1) { -1.0 } else { 1.0 };
+        Ok(Some(Matrix::Group(Group {
+            n,
+            k,
+            a: (a, a_input),
+            b: (b, b_input),
+            d: (d, self.targets(self.operand(inst, 0)?)?),
+            accumulate,
+            scale: (sign(4), sign(5)),
+            saturate: inst.has("satfinite"),
+        })))
+    }
+}
+
+/// `m16n8k16`
+fn shape(inst: &Instruction<'_>) -> Option<[usize; 3]> {
+    inst.modifiers.iter().find_map(|word| {
+        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
+    })
+}
+
+fn element(word: &str) -> Option<Element> {
+    let int = |bits, signed| Element::Int { bits, signed };
+    Some(match word {
+        "f16" => Element::Float(Format::F16),
+        "bf16" => Element::Float(Format::Bf16),
+        "f32" => Element::Float(Format::F32),
+        "f64" => Element::Float(Format::F64),
+        "tf32" => Element::Tf32,
+        "e4m3" => Element::E4m3,
+        "e5m2" => Element::E5m2,
+        "s8" => int(8, true),
+        "u8" => int(8, false),
+        "s4" => int(4, true),
+        "u4" => int(4, false),
+        "s32" => int(32, true),
+        _ => return None,
+    })
+}
