@@ -51,3 +51,114 @@ fn names_are_those_of_cuobjdump() {
     assert_eq!(attribute::name(0x5f), None);
     assert_eq!(Attribute::ExitOffsets(vec![]).name(), Some("EIATTR_EXIT_INSTR_OFFSETS"));
 }
+
+/// xorshift64*: the same bytes on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % below.max(1)
+    }
+}
+
+/// A file with everything in it that the reader takes apart.
+fn sample() -> Vec<u8> {
+    let source = ".version 9.0\n.target sm_90a\n.address_size 64
+        .visible .global .align 8 .u64 g[4]={1,2,3}; .global .u64 p=generic(g); .const .u32 c=3;
+        .visible .entry k(.param .u64 a, .param .u32 n) .maxntid 128 {
+            .shared .align 8 .b8 s[64]; .reg .u64 %a; .reg .u32 %r;
+            ld.param.u64 %a,[a]; ld.param.u32 %r,[n]; st.shared.u32 [s],%r; bar.sync 0;
+            ld.shared.u32 %r,[s+4]; st.global.u32 [%a],%r; ret; }
+        .visible .entry other(){ret;}";
+    let options = orias::driver::CompileOptions::default();
+    orias::driver::compile_source(source, &options).expect("the sample compiles").cubin
+}
+
+/// Reads everything that a file claims to have, as a loader would.
+fn use_everything(file: &[u8]) -> Result<usize, ReadError> {
+    let cubin = Cubin::read(file)?;
+    let mut sum = 0;
+    for function in &cubin.functions {
+        sum += function.text.len() + function.params.len() + function.inner.len();
+        sum += cubin.sections[function.section].data.len();
+        sum += cubin.symbols[function.symbol].name.len();
+        for (_, section) in &function.constants {
+            sum += cubin.sections[*section].data.len();
+        }
+    }
+    for section in &cubin.sections {
+        for relocation in &section.relocations {
+            sum += cubin.symbols[relocation.symbol].name.len();
+            assert!(relocation.offset < section.size);
+        }
+    }
+    Ok(sum)
+}
+
+#[test]
+fn damaged_files_are_read_or_refused_but_never_panic() {
+    let sample = sample();
+    use_everything(&sample).expect("the sample itself is sound");
+    let mut random = Random(0x0123_4567_89ab_cdef);
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..20_000 {
+        let mut file = sample.clone();
+        for _ in 0..=random.next(4) {
+            // Headers and tables are a small part of the file: aim at them half of the time.
+            let at = match random.next(4) {
+                0 => random.next(64),
+                1 => file.len() - 1 - random.next(1400),
+                _ => random.next(file.len()),
+            };
+            match random.next(4) {
+                0 => file[at] = random.next(256) as u8,
+                1 => file[at] ^= 1 << random.next(8),
+                2 => file[at] = [0, 1, 0x7f, 0x80, 0xff][random.next(5)],
+                _ => {
+                    let end = (at + random.next(9)).min(file.len());
+                    file[at..end].fill(0xff);
+                }
+            }
+        }
+        if random.next(16) == 0 {
+            file.truncate(random.next(file.len()));
+        }
+        match use_everything(&file) {
+            Ok(_) => read += 1,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                refused += 1;
+            }
+        }
+    }
+    // Damage to text or names goes unnoticed, damage to tables does not: both must happen a lot.
+    assert!(read > 2000 && refused > 2000, "{read} read, {refused} refused");
+}
+
+#[test]
+fn errors_name_the_place() {
+    let sample = sample();
+    let cubin = Cubin::read(&sample).expect("the sample is sound");
+    let index = cubin.section_index(".text.k").expect("it has a kernel");
+    let table = u64::from_le_bytes(sample[40..48].try_into().expect("eight bytes")) as usize;
+    let patch = |section: usize, field: usize, value: u64| {
+        let mut file = sample.clone();
+        let at = table + 64 * section + field;
+        file[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        Cubin::read(&file).map(|_| ())
+    };
+    // sh_offset and sh_size.
+    let outside = ReadError::Section { index, what: "its content is not in the file" };
+    assert_eq!(patch(index, 24, u64::MAX), Err(outside.clone()));
+    assert_eq!(patch(index, 32, 1 << 40), Err(outside));
+    // A text that is shorter than its kernel.
+    assert!(matches!(patch(index, 32, 16), Err(ReadError::Function { name, .. }) if name == "k"));
+    // A symbol table with half a symbol.
+    let symbols = cubin.section_index(".symtab").expect("it has symbols");
+    assert!(
+        matches!(patch(symbols, 32, 36), Err(ReadError::Section { index, .. }) if index == symbols)
+    );
+}

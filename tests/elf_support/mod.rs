@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test binary uses its part.
 
+use orias::driver::{CompileOptions, Output, compile_source};
 use orias::elf::attribute::{Attribute, code};
 use orias::elf::model::*;
 use orias::elf::read::{Cubin, Function, Section};
@@ -398,11 +399,13 @@ fn program(data: &[u8]) -> Vec<(u32, CfaOp)> {
 
 /// Our cubin of a PTX file, for its own target; or what the compiler has to say.
 pub fn compile(ptx: &Path, level: u8) -> Result<Vec<u8>, String> {
-    use orias::driver::{CompileOptions, compile_source};
+    compile_output(ptx, level).map(|output| output.cubin)
+}
+
+/// The same with everything that the compiler tells.
+pub fn compile_output(ptx: &Path, level: u8) -> Result<Output, String> {
     let source = std::fs::read_to_string(ptx).expect("the corpus is text");
     let options = CompileOptions { opt_level: level, threads: 1, ..CompileOptions::default() };
     let name = ptx.display().to_string();
-    compile_source(&source, &options)
-        .map(|output| output.cubin)
-        .map_err(|error| error.render(&name, &source))
+    compile_source(&source, &options).map_err(|error| error.render(&name, &source))
 }

@@ -1,0 +1,146 @@
+//! The tools that people look into cubins with read ours without complaint, and say the same of it as the compiler.
+
+mod elf_support;
+
+use elf_support::{FOLDERS, compile_output, corpus_ptx, ptxas, scratch};
+use orias::elf::Cubin;
+use orias_runner::oracle;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a tool on a file; gives its output.
+///
+/// # Panics
+/// When it fails or has anything to say on standard error.
+fn run(tool: &Path, arguments: &[&str], file: &Path) -> String {
+    let run = Command::new(tool).args(arguments).arg(file).output().expect("the tool runs");
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(
+        run.status.success() && errors.trim().is_empty(),
+        "{} {arguments:?} {}: {errors}",
+        tool.display(),
+        file.display()
+    );
+    String::from_utf8_lossy(&run.stdout).into_owned()
+}
+
+/// `-res-usage`: for each function (and `Common`) its numbers by name.
+fn usage(text: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let mut all: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    let mut function = String::new();
+    for line in text.lines() {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix("Function ") {
+            function = name.trim_end_matches(':').to_owned();
+        } else if line == "Common:" {
+            function = "Common".to_owned();
+        } else {
+            for word in line.split_whitespace() {
+                if let Some((name, value)) = word.rsplit_once(':')
+                    && let Ok(value) = value.parse()
+                {
+                    all.entry(function.clone()).or_default().insert(name.to_owned(), value);
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn res_usage_is_what_the_compiler_reports_and_what_ptxas_has() {
+    let (Some(cuobjdump), Some(tool)) = (oracle::tool("cuobjdump"), oracle::tool("ptxas")) else {
+        return;
+    };
+    for folder in FOLDERS {
+        for level in [0, 3] {
+            let path = corpus_ptx(folder);
+            let output = compile_output(&path, level).unwrap_or_else(|e| panic!("{folder}: {e}"));
+            let (ours, theirs) = (scratch("ours.cubin"), scratch("theirs.cubin"));
+            std::fs::write(&ours, &output.cubin).expect("the scratch folder is writable");
+            std::fs::write(&theirs, ptxas(&tool, &path, level)).expect("the same");
+            let mut mine = usage(&run(&cuobjdump, &["-res-usage"], &ours));
+            let mut other = usage(&run(&cuobjdump, &["-res-usage"], &theirs));
+            for report in &output.functions {
+                let said = &mine[&report.name];
+                let expected = [
+                    ("REG", report.registers),
+                    ("STACK", report.frame_bytes),
+                    ("CONSTANT[0]", report.constant_bytes[0]),
+                ];
+                // The first 1024 bytes are the system's, in kernels that have any: `-v` leaves them out.
+                let own = said["SHARED"].saturating_sub(1024);
+                assert_eq!(own, u64::from(report.shared_bytes), "{folder} {}", report.name);
+                for (name, value) in expected {
+                    assert_eq!(said[name], u64::from(value), "{folder} {} {name}", report.name);
+                }
+            }
+            // Registers and stack are the compilers' own; everything else follows from the PTX.
+            for numbers in mine.values_mut().chain(other.values_mut()) {
+                numbers.remove("REG");
+                numbers.remove("STACK");
+            }
+            assert_eq!(mine, other, "{folder} -O{level}");
+            std::fs::remove_file(&ours).expect("our own file");
+            std::fs::remove_file(&theirs).expect("our own file");
+        }
+    }
+}
+
+#[test]
+fn the_stack_that_a_kernel_declares_is_its_frame() {
+    for (folder, kernel) in
+        [("local_array", "local_sort"), ("local_array", "local_hist"), ("vecadd", "vecadd")]
+    {
+        for level in [0, 3] {
+            let output =
+                compile_output(&corpus_ptx(folder), level).unwrap_or_else(|e| panic!("{e}"));
+            let report = output.functions.iter().find(|f| f.name == kernel).expect("it is there");
+            let cubin = Cubin::read(&output.cubin).expect("our file is sound");
+            let function = cubin.kernel(kernel).expect("it is there");
+            assert_eq!(function.frame_bytes, report.frame_bytes);
+            assert_eq!(function.min_stack_bytes, report.frame_bytes);
+            // Local arrays live on the stack: 16 words in one kernel, none in the other.
+            assert_eq!(report.frame_bytes >= 64, folder == "local_array", "{kernel} -O{level}");
+        }
+    }
+}
+
+#[test]
+fn disassemblers_and_elf_readers_take_our_files() {
+    let (Some(cuobjdump), Some(nvdisasm)) = (oracle::tool("cuobjdump"), oracle::tool("nvdisasm"))
+    else {
+        return;
+    };
+    let readelf =
+        ["/usr/bin/readelf", "/bin/readelf"].map(Path::new).into_iter().find(|p| p.is_file());
+    for (folder, level) in
+        [("conv1d_const", 0), ("local_array", 3), ("dyn_shared", 3), ("tri_softmax", 0)]
+    {
+        let output =
+            compile_output(&corpus_ptx(folder), level).unwrap_or_else(|e| panic!("{folder}: {e}"));
+        let file = scratch("tools.cubin");
+        std::fs::write(&file, &output.cubin).expect("the scratch folder is writable");
+        let dump = run(&cuobjdump, &["-elf"], &file);
+        for wanted in
+            ["EIATTR_REGCOUNT", "DW_CFA_def_cfa register R1", "NVIDIA CUDA Toolkit Information"]
+        {
+            assert!(dump.contains(wanted), "{folder}: no {wanted}");
+        }
+        let sass = run(&cuobjdump, &["-sass"], &file);
+        let listing = run(&nvdisasm, &["-c"], &file);
+        for report in &output.functions {
+            assert!(sass.contains(&format!("Function : {}", report.name)), "{folder}");
+            assert!(listing.contains(&format!(".text.{}", report.name)), "{folder}");
+        }
+        if let Some(readelf) = readelf {
+            let run = Command::new(readelf).arg("-aW").arg(&file).output().expect("readelf runs");
+            let errors = String::from_utf8_lossy(&run.stderr).into_owned();
+            // It does not know that the info of a text section is a symbol; ptxas's files get the same warning.
+            let other = errors.lines().find(|l| !l.contains("Unexpected value"));
+            assert!(run.status.success() && other.is_none(), "{folder}: {errors}");
+        }
+        std::fs::remove_file(&file).expect("our own file");
+    }
+}
