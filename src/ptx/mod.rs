@@ -7,6 +7,7 @@ pub mod diagnostics;
 pub mod lexer;
 pub mod parser;
 pub mod program;
+pub mod target;
 pub mod types;
 
 use diagnostics::{Diagnostic, Diagnostics};

@@ -5,6 +5,7 @@
 //! ours. Symbols must be declared before they are used; labels need not.
 
 mod body;
+mod call;
 mod initialiser;
 mod operand;
 mod rules;
@@ -16,6 +17,7 @@ mod words;
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::program::{FuncId, Function, Pointer, Program, RegId, Register, VarId, Variable};
+use super::target::{self, Sm};
 use super::types::{Linkage, Space, Span, Type};
 use scope::{Entity, RegShape, Scopes};
 
@@ -76,6 +78,7 @@ impl<'s> Checker<'s> {
         }
         match module.target.split_first() {
             Some((first, rest)) => {
+                self.target(*first, rest);
                 self.program.target = first.text;
                 self.program.target_options = rest.iter().map(|word| word.text).collect();
             }
@@ -89,6 +92,36 @@ impl<'s> Checker<'s> {
             if size != 64 {
                 let message = format!(".address_size {size} is not supported; it must be 64");
                 self.diagnostics.push(Diagnostic::fatal(span, message));
+            }
+        }
+    }
+
+    /// The `.target` line: an SM that the PTX version has, then options.
+    fn target(&mut self, first: ast::Ident<'s>, rest: &[ast::Ident<'s>]) {
+        match Sm::parse(first.text) {
+            Some(sm) => {
+                let (major, minor) = self.program.version;
+                if (major, minor) < sm.since() {
+                    let message = format!(
+                        "PTX .version {major}.{minor} does not support .target {}",
+                        first.text
+                    );
+                    let (major, minor) = sm.since();
+                    self.diagnostics.push(
+                        Diagnostic::error(first.span, message)
+                            .note(format!("PTX {major}.{minor} and later have it")),
+                    );
+                }
+            }
+            None => {
+                let message = format!("Unsupported .target '{}'", first.text);
+                self.diagnostics.push(Diagnostic::fatal(first.span, message));
+            }
+        }
+        for word in rest {
+            if Sm::parse(word.text).is_none() && !target::OPTIONS.contains(&word.text) {
+                let message = format!("Unsupported .target '{}'", word.text);
+                self.diagnostics.push(Diagnostic::fatal(word.span, message));
             }
         }
     }
@@ -162,6 +195,10 @@ impl<'s> Checker<'s> {
         if variable.ty == Type::Pred && variable.space != Space::Reg {
             let message = format!("Predicate variable '{name}' must be in register state space");
             self.diagnostics.error(span, message);
+            return None;
+        }
+        if variable.align.is_some_and(|align| !align.is_power_of_two()) {
+            self.diagnostics.error(span, "Alignment must be a power of two");
             return None;
         }
         let element = u64::from(variable.ty.bytes()) * u64::from(variable.vector);
@@ -319,9 +356,14 @@ impl<'s> Checker<'s> {
         let mut diagnostic =
             Diagnostic::error(name.span, format!("Unknown symbol '{}'", name.text));
         if let Some(count) = self.scopes.range_of(name.text) {
-            diagnostic = diagnostic.note(format!("{count} registers of that name are declared"));
+            let prefix = name.text.trim_end_matches(|c: char| c.is_ascii_digit());
+            diagnostic = diagnostic.note(match count {
+                0 => format!("'{prefix}<0>' declares no register"),
+                1 => format!("only '{prefix}0' is declared"),
+                _ => format!("'{prefix}0' to '{prefix}{}' are declared", count - 1),
+            });
         } else if let Some(similar) = self.scopes.similar(name.text) {
-            diagnostic = diagnostic.note(format!("'{similar}' is declared"));
+            diagnostic = diagnostic.note(format!("did you mean '{similar}'?"));
         }
         self.diagnostics.push(diagnostic);
     }

@@ -60,6 +60,9 @@ impl<'s> Checker<'s> {
                 known = false;
             }
         }
+        if opcode.text == "call" && known {
+            self.check_call(instruction, source);
+        }
         if !known || rows.is_empty() {
             return;
         }

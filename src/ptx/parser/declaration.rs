@@ -100,7 +100,7 @@ impl<'s> Parser<'s> {
                 "align" => {
                     let span = self.token.span;
                     let align = self.number32("the alignment in bytes")?;
-                    if !align.is_power_of_two() {
+                    if pointee && !align.is_power_of_two() {
                         self.error(span, "Alignment must be a power of two");
                     } else if pointee {
                         variable.pointee_align = Some(align);
