@@ -319,3 +319,56 @@ fn a_kernel_that_is_not_there_is_named() {
     let result = run(&image, "other", &launch, &mut Memory::default(), Limits::default());
     assert_eq!(result.unwrap_err(), SimError::NoKernel("other".into()));
 }
+
+#[test]
+fn random_programs_end_without_a_panic() {
+    let target = crate::target("sm_90a").unwrap();
+    let mut seed = 0x0123_4567_89ab_cdef_u64;
+    let mut random = move || {
+        // splitmix64
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let mut ran = vec![0u32; target.table.forms.len()];
+    let exit = assemble("BB0:\n    EXIT PT");
+    for program in 0..8000 {
+        let mut bytes = Vec::new();
+        // Short ones, because a wild address ends a program; each form comes again and again.
+        for at in 0..[1, 1, 1, 3, 40][program % 5] {
+            let index = (program + at * 7) % ran.len();
+            let form = &target.table.forms[index];
+            let at = at as u64;
+            let bits = u128::from(random()) << 64 | u128::from(random());
+            // Mostly without a guard, so that most instructions run.
+            let bits = if random() % 4 != 0 { bits & !0xf000 | 0x7000 } else { bits };
+            let word = bits & !form.fixed_mask | form.fixed & form.fixed_mask;
+            if target.decode(word, 16 * at).is_ok() {
+                ran[index] += 1;
+                bytes.extend(word.to_le_bytes());
+            }
+        }
+        bytes.extend(&exit);
+        let kernel = Kernel {
+            name: "k".into(),
+            registers: 255,
+            shared_bytes: 64,
+            local_bytes: 64,
+            param_base: 0x210,
+            ..Kernel::default()
+        };
+        let text = Text { name: "k".into(), address: CODE_BASE, bytes };
+        let constants = vec![(3, (0..=255).collect())];
+        let image = Image { target, texts: vec![text], kernels: vec![kernel], constants };
+        let launch = Launch {
+            grid: [1 + program as u32 % 2, 1, 1],
+            block: [40, 1, 1],
+            ..Launch::default()
+        };
+        // Many end in an error: an address is wild.
+        let _ = run(&image, "k", &launch, &mut Memory::default(), Limits { warp_instructions: 5000 });
+    }
+    let never = ran.iter().filter(|n| **n < 10).count();
+    assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
+}
