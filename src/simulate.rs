@@ -14,6 +14,12 @@ use orias_targets::simulator::{
 /// Stack of a thread whose kernel calls functions: the file does not say how deep they go.
 const CALL_STACK: u32 = 16 << 10;
 
+/// Local memory of a thread at most (CUDA C++ Programming Guide, "Compute Capabilities": 512 KiB).
+const MAX_LOCAL: u32 = 512 << 10;
+
+/// Module variables together at most (bytes): more than this is a broken file.
+const MAX_VARIABLES: u64 = 16 << 30;
+
 /// The symbol type of a variable.
 const STT_OBJECT: u8 = 1;
 
@@ -28,6 +34,12 @@ pub enum SimulateError {
     Run(#[from] SimError),
     #[error("there is no target sm_{0}")]
     Target(u32),
+    #[error(
+        "kernel `{kernel}` needs {bytes} bytes of local memory a thread, more than {MAX_LOCAL}"
+    )]
+    Local { kernel: String, bytes: u32 },
+    #[error("the module's variables need more than {MAX_VARIABLES} bytes")]
+    Variables,
     #[error("section {section} offset {offset:#x}: relocation {kind} is not supported")]
     Relocation { section: String, offset: u64, kind: String },
     #[error("section {section} offset {offset:#x}: no value for symbol {symbol}")]
@@ -43,6 +55,10 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
     })?;
     launch.check_shape(shared_bytes(function))?;
     check_threads(function, launch)?;
+    let bytes = function.min_stack_bytes.max(function.frame_bytes);
+    if bytes > MAX_LOCAL {
+        return Err(SimulateError::Local { kernel: launch.entry.clone(), bytes });
+    }
     let mut memory = Memory::default();
     let placed = place(&launch.args, &mut memory);
     let image = load(&cubin, &mut memory)?;
@@ -100,7 +116,7 @@ pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateErr
         next = (next + function.text.len() as u64).next_multiple_of(TEXT_ALIGN);
     }
     layout.symbols = vec![None; cubin.symbols.len()];
-    place_variables(cubin, memory, &mut layout);
+    place_variables(cubin, memory, &mut layout)?;
     if let Some(index) = cubin.section_index(".nv.constant3") {
         let bytes = relocated(cubin, &layout, index)?;
         layout.sections[index] =
@@ -141,12 +157,14 @@ fn kernel(
     }
     // Without calls the frame is all that a thread may use.
     let stack = if function.inner.is_empty() { 0 } else { CALL_STACK };
+    let frame = function.min_stack_bytes.max(function.frame_bytes);
     Ok(Kernel {
         name: function.name.to_string(),
         text,
-        registers: function.registers,
+        // More than can be encoded is more than enough.
+        registers: function.registers.min(255),
         shared_bytes: shared_bytes(function) as u32,
-        local_bytes: function.min_stack_bytes.max(function.frame_bytes) + stack,
+        local_bytes: frame.saturating_add(stack),
         param_base: u32::from(function.param_base).max(layout_param_base(cubin)),
         constants,
     })
@@ -184,12 +202,23 @@ fn variables<'c>(
 }
 
 /// Maps every module variable, still zero.
-fn place_variables(cubin: &Cubin<'_>, memory: &mut Memory, layout: &mut Layout) {
+fn place_variables(
+    cubin: &Cubin<'_>,
+    memory: &mut Memory,
+    layout: &mut Layout,
+) -> Result<(), SimulateError> {
+    let mut total = 0u64;
     for (index, symbol, section) in variables(cubin) {
-        let size = symbol.size.min(section.size) as usize;
-        let base = memory.map(symbol.name, MemorySpace::Global, vec![0; size], true);
+        let size = symbol.size.min(section.size);
+        total = total.saturating_add(size);
+        if total > MAX_VARIABLES {
+            return Err(SimulateError::Variables);
+        }
+        let zeros = vec![0; size as usize];
+        let base = memory.map(symbol.name, MemorySpace::Global, zeros, true);
         layout.symbols[index] = Some(base);
     }
+    Ok(())
 }
 
 /// Fills the initialised ones, once all addresses are known.

@@ -361,13 +361,11 @@ fn random_programs_end_without_a_panic() {
         let text = Text { name: "k".into(), address: CODE_BASE, bytes };
         let constants = vec![(3, (0..=255).collect())];
         let image = Image { target, texts: vec![text], kernels: vec![kernel], constants };
-        let launch = Launch {
-            grid: [1 + program as u32 % 2, 1, 1],
-            block: [40, 1, 1],
-            ..Launch::default()
-        };
+        let launch =
+            Launch { grid: [1 + program as u32 % 2, 1, 1], block: [40, 1, 1], ..Launch::default() };
         // Many end in an error: an address is wild.
-        let _ = run(&image, "k", &launch, &mut Memory::default(), Limits { warp_instructions: 5000 });
+        let _ =
+            run(&image, "k", &launch, &mut Memory::default(), Limits { warp_instructions: 5000 });
     }
     let never = ran.iter().filter(|n| **n < 10).count();
     assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
