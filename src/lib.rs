@@ -5,6 +5,7 @@ pub mod cli;
 pub mod dis;
 pub mod driver;
 pub mod elf;
+pub mod gpu;
 pub mod interpret;
 pub mod launch;
 pub mod lower;

@@ -1,6 +1,7 @@
 //! `orias run`: a kernel on the GPU of this machine.
 
 use super::launch::LaunchArgs;
+use crate::gpu::Gpu;
 use clap::Args;
 
 #[derive(Args, Debug)]
@@ -11,6 +12,10 @@ pub struct RunArgs {
 
 /// Runs a kernel of a cubin through the CUDA driver.
 pub fn run(args: &RunArgs) -> Result<(), Box<dyn std::error::Error>> {
+    let file = &args.launch.file;
+    let cubin = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let launch = args.launch.launch()?;
-    Err(format!("{}: running on a GPU is not connected yet", launch.entry).into())
+    let ran = Gpu::open()?.run(&cubin, &launch, 0)?;
+    args.launch.finish(&launch, &ran.outcome)?;
+    Ok(())
 }

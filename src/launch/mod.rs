@@ -151,6 +151,11 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// Buffers at these addresses: for each argument that of its buffer.
+    pub fn new(addresses: Vec<Option<u64>>) -> Placed {
+        Placed { addresses }
+    }
+
     /// The address that argument `index` passes, if it is a buffer.
     pub fn address(&self, index: usize) -> Option<u64> {
         self.addresses.get(index).copied().flatten()

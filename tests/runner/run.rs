@@ -84,6 +84,7 @@ pub fn run(
             .collect(),
         Engine::Gpu => {
             let gpu = Gpu::open()?;
+            println!("{}", gpu.name());
             suites
                 .iter()
                 .map(|suite| {
