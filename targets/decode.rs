@@ -1,6 +1,6 @@
 //! Words to instructions: the inverse of the encoder, from the same rows.
 
-use crate::form::{Bits, Cells, FlagBits, Form, ModField, SlotKind};
+use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, SlotKind};
 use crate::target::Target;
 use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
@@ -139,8 +139,11 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
             r.flags = flags(places, word);
             Operand::Part(r, one_word(part, word)?.0)
         }
-        SlotKind::Imm { bits, signed, scale, .. } => {
+        SlotKind::Imm { bits, signed, scale, style } => {
             let raw = bits.get(word);
+            if *style == ImmStyle::Scoreboard && raw >= target.scoreboards as u64 {
+                return None;
+            }
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
             Operand::Imm(value.wrapping_mul(*scale as u64))
         }

@@ -1,6 +1,6 @@
 //! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every field.
 
-use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind};
+use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, Slot, SlotKind};
 use crate::latency::Class;
 use crate::target::{Table, Target};
 use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
@@ -257,6 +257,11 @@ impl Place<'_> {
                 let word = self.reg(word, bits, *file, r, self.cells())?;
                 let word = self.flags(word, flags, r.flags)?;
                 put_word(word, part, *m)
+            }
+            (SlotKind::Imm { style: ImmStyle::Scoreboard, .. }, Operand::Imm(value))
+                if *value >= self.target.scoreboards as u64 =>
+            {
+                Err(format!("no scoreboard {value}"))
             }
             (SlotKind::Imm { bits, signed, scale, .. }, Operand::Imm(value)) => {
                 put_scaled(word, bits, *value, *scale, *signed)

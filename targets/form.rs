@@ -190,6 +190,8 @@ pub struct Slot {
     pub hide: Hide,
     /// Text before the operand in place of `, `; used for fixed words such as `PR, `.
     pub lead: &'static str,
+    /// The text names it twice (`BAR.SYNC R7, R7`).
+    pub twice: bool,
 }
 
 /// A condition on an operand for an alias word.

@@ -23,7 +23,7 @@ impl Targets for Numeric {
 
 /// The instruction with guard and end mark: `@P0 IADD3 R1, R2, R3, RZ ;`.
 ///
-/// Where the stall count is zero nvdisasm puts no space before the semicolon (observed).
+/// Where the control bits say nothing (stall zero, no scoreboard) nvdisasm puts no space before the semicolon (observed).
 pub fn instruction(target: &Target, inst: &Inst, targets: &dyn Targets) -> String {
     let mut out = String::with_capacity(48);
     if !inst.guard.is_always() {
@@ -31,7 +31,9 @@ pub fn instruction(target: &Target, inst: &Inst, targets: &dyn Targets) -> Strin
         let _ = write!(out, "@{not}{} ", inst.guard.reg);
     }
     body(&mut out, target, inst, targets);
-    out.push_str(if inst.control.stall == 0 { ";" } else { " ;" });
+    let c = inst.control;
+    let idle = c.stall == 0 && !c.yield_ && c.write_sb == 7 && c.read_sb == 7 && c.wait == 0;
+    out.push_str(if idle { ";" } else { " ;" });
     out
 }
 
@@ -61,6 +63,10 @@ fn body(out: &mut String, target: &Target, inst: &Inst, targets: &dyn Targets) {
         });
         out.push_str(lead);
         operand(out, target, inst, slot, op, targets);
+        if slot.is_some_and(|s| s.twice) {
+            out.push_str(", ");
+            operand(out, target, inst, slot, op, targets);
+        }
         first = false;
         after_desc = matches!(op, Operand::Desc(_));
     }
@@ -247,9 +253,13 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
     let (no_base, no_uniform) = (m.base.reg.is_zero(), m.uniform.reg.is_zero() && !shows_urz);
     let scaled = !matches!(m.sel, Mod::_64 | Mod::U32);
     match (no_base, no_uniform) {
-        // An absolute address in a 24-bit space.
+        // An absolute address, as wide as the field.
         (true, true) if m.offset != 0 && scaled => {
-            let _ = write!(out, "{:#x}]", m.offset as u32 & 0xff_ffff);
+            let bits = match slot.map(|s| &s.kind) {
+                Some(SlotKind::Mem { offset, .. }) => offset.max(),
+                _ => u32::MAX as u64,
+            };
+            let _ = write!(out, "{:#x}]", m.offset as u32 & bits as u32);
             return;
         }
         (true, true) if scaled => out.push_str("RZ"),

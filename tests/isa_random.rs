@@ -5,7 +5,7 @@ use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
 };
 use orias_runner::oracle;
-use orias_targets::form::{Bits, Cells, FlagBits, Form, ModField, ModOption, SlotKind};
+use orias_targets::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
 use orias_targets::latency::Class;
 use orias_targets::text::{Numeric, instruction};
 use orias_targets::{Target, target};
@@ -95,6 +95,9 @@ fn operand(target: &Target, random: &mut Random, kind: &SlotKind, cells: u8, pc:
             let mut r = register(target, random, *file, cells);
             r.flags = flags(random, places);
             Operand::Part(r, one_word(random.pick(part.options)))
+        }
+        SlotKind::Imm { style: ImmStyle::Scoreboard, .. } => {
+            Operand::Imm(random.below(target.scoreboards as u64))
         }
         SlotKind::Imm { bits, signed, scale, .. } => {
             let raw = random.bits(bits.width());

@@ -211,8 +211,8 @@ fn emit_slot(out: &mut String, form: &Form, slot: &Slot) {
     };
     let _ = write!(
         out,
-        "Slot {{ name: {:?}, kind: {kind}, cells: {cells}, hide: {}, lead: {:?} }}",
-        slot.name, slot.hide, slot.lead
+        "Slot {{ name: {:?}, kind: {kind}, cells: {cells}, hide: {}, lead: {:?}, twice: {} }}",
+        slot.name, slot.hide, slot.lead, slot.twice
     );
 }
 

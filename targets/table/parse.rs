@@ -119,6 +119,8 @@ pub struct Slot {
     /// Rust expression of `Hide`.
     pub hide: String,
     pub lead: String,
+    /// The text names it twice.
+    pub twice: bool,
 }
 
 /// One form: a row with its B and C operands decided.
@@ -580,7 +582,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
         },
     };
     let kind_end =
-        spec.find(|c: char| c.is_ascii_digit() || "[^:{-~|!?*".contains(c)).unwrap_or(spec.len());
+        spec.find(|c: char| c.is_ascii_digit() || "[^:{-~|!?*&".contains(c)).unwrap_or(spec.len());
     let (letters, mut tail) = spec.split_at(kind_end);
     let mut kind = match letters {
         "R" | "UR" | "P" | "UP" | "B" => {
@@ -634,6 +636,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
         }
         other => return Err(format!("operand type {other}")),
     };
+    let mut twice = false;
     let mut slot_cells = Cells::Fixed(1);
     let mut hide = "Hide::Never".to_string();
     // Suffixes of a slot with a standing place come from the word, others from the type.
@@ -709,6 +712,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
                     _ => return Err(format!("style on {name}")),
                 }
             }
+            '&' => twice = true,
             '{' => {
                 let close = rest.find('}').ok_or("missing }")?;
                 let field = parse_field(&rest[..close], sets)?;
@@ -721,7 +725,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
             other => return Err(format!("suffix {other} of {name}")),
         }
     }
-    Ok(Slot { name, kind, cells: slot_cells, hide, lead: String::new() })
+    Ok(Slot { name, kind, cells: slot_cells, hide, lead: String::new(), twice })
 }
 
 /// `R24*2{78.2:_,X4,X8,X16}+UR32+40.24`

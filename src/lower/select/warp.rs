@@ -56,7 +56,7 @@ pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             let (shifted, both) = (cx.e.temp(1), cx.e.temp(1));
             cx.e.shl(r(shifted), count, imm(16));
             cx.e.lop3(r(both), r(shifted), imm(0xf), number, 0xf8);
-            vec![r(both), r(both)]
+            vec![r(both)]
         }
     };
     cx.e.put(Opcode::BAR, mods, 0, &operands);
