@@ -82,7 +82,7 @@ pub struct Compiled {
     pub exits: Vec<u32>,
     /// Offsets of SHFL, VOTE, … (`EIATTR_COOP_GROUP_INSTR_OFFSETS`), in order.
     pub warp_ops: Vec<u32>,
-    /// Threads of a warp may part ways: there are convergence barriers.
+    /// Threads of a warp may part ways: there are convergence barriers or conditional branches.
     pub divergent: bool,
     /// Offset behind the instruction that makes the frame, or the end of the entry block where there is none.
     pub prologue_end: u32,

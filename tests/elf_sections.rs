@@ -30,7 +30,7 @@ const ACCEPTED: &[(&str, &str)] = &[
     ),
     (
         "call/return stack",
-        "said of code with divergent branches: the two turn different branches into selects",
+        "said of code with branches that are not known to be uniform: the two know it of, and turn into selects, different ones",
     ),
     ("frame description", "places in the text, in .debug_frame"),
     (

@@ -600,12 +600,8 @@ impl<'m> Writer<'m> {
         let mut functions = Vec::new();
         for (number, kernel) in self.kernels.iter().enumerate() {
             // The kernel's own code ends where the first inner function begins.
-            let size = kernel
-                .inner
-                .iter()
-                .map(|f| f.offset)
-                .min()
-                .unwrap_or_else(|| kernel.text.len() as u32);
+            let size =
+                kernel.inner.iter().map(|f| f.offset).min().unwrap_or(kernel.text.len() as u32);
             functions.push(FrameFunction {
                 unwind: &kernel.unwind,
                 size,

@@ -31,7 +31,9 @@ pub fn format_code_list(world: &mut World) {
         if inst.op == Opcode::EXIT {
             compiled.exits.push(offset);
         }
-        compiled.divergent |= inst.op == Opcode::BSSY;
+        // ptxas says it of every branch that it has not proved uniform, with a convergence barrier or without.
+        compiled.divergent |=
+            inst.op == Opcode::BSSY || inst.op == Opcode::BRA && !inst.guard.is_always();
         if is_warp_operation(inst) {
             compiled.warp_ops.push(offset);
         }
