@@ -1,7 +1,12 @@
-//! The cubin reader on a file made by hand and on damaged files; `elf_sections.rs` reads what ptxas writes.
+//! The cubin reader on files of all kinds, damaged ones too.
 
+mod elf_support;
+
+use elf_support::scratch;
 use orias::elf::attribute::{self, Attribute, KernelParam};
 use orias::elf::{Cubin, ReadError};
+use orias_runner::oracle;
+use std::process::Command;
 
 #[test]
 fn what_is_no_cubin_is_refused_with_a_reason() {
@@ -161,4 +166,51 @@ fn errors_name_the_place() {
     assert!(
         matches!(patch(symbols, 32, 36), Err(ReadError::Section { index, .. }) if index == symbols)
     );
+}
+
+/// Files of ptxas that the writer does not make: other targets, relocatable objects, debug information.
+#[test]
+fn other_cubins_of_ptxas_are_read_too() {
+    let Some(tool) = oracle::tool("ptxas") else { return };
+    let text = "
+        .extern .func outside; .global .u32 g=1;
+        .func (.reg .u32 %o) inside(.reg .u32 %i) { add.u32 %o,%i,1; call outside; ret; }
+        .visible .entry k(.param .u64 a) { .reg .u32 %r; .reg .u64 %a; ld.param.u64 %a,[a];
+            ld.global.u32 %r,[g]; call (%r), inside, (%r); st.global.u32 [%a],%r; ret; }";
+    for (arch, sm) in
+        [("sm_75", 75), ("sm_86", 86), ("sm_90a", 90), ("sm_100a", 100), ("sm_120", 120)]
+    {
+        let source = format!(".version 9.0\n.target {arch}\n.address_size 64\n{text}");
+        let path = scratch(&format!("{arch}.ptx"));
+        std::fs::write(&path, source).expect("the scratch folder is writable");
+        for flags in [&["-c"][..], &["-c", "-lineinfo"], &["-c", "-O0", "-g"]] {
+            let out = scratch("other.cubin");
+            let run = Command::new(&tool)
+                .args(flags)
+                .args(["-arch", arch, "-o"])
+                .arg(&out)
+                .arg(&path)
+                .output()
+                .expect("ptxas runs");
+            let errors = String::from_utf8_lossy(&run.stderr);
+            assert!(run.status.success(), "{arch} {flags:?}: {errors}");
+            let file = std::fs::read(&out).expect("ptxas writes its output");
+            std::fs::remove_file(&out).expect("our own file");
+            let cubin = Cubin::read(&file).unwrap_or_else(|e| panic!("{arch} {flags:?}: {e}"));
+            assert_eq!((cubin.sm(), cubin.file_type), (sm, 1), "{arch} {flags:?}");
+            let names: Vec<(&str, bool)> =
+                cubin.functions.iter().map(|f| (f.name, f.entry)).collect();
+            assert!(
+                names.contains(&("k", true)) && names.contains(&("inside", false)),
+                "{names:?}"
+            );
+            let kernel = cubin.kernel("k").expect("it is there");
+            assert_eq!(kernel.params.len(), 1);
+            // Objects keep what a linker must fill in: calls and addresses.
+            let relocations = &cubin.sections[kernel.section].relocations;
+            assert!(relocations.iter().any(|r| cubin.symbols[r.symbol].name == "inside"));
+            assert!(relocations.iter().all(|r| r.kind.name().is_some()), "{relocations:?}");
+        }
+        std::fs::remove_file(&path).expect("our own file");
+    }
 }
