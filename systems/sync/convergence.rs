@@ -234,7 +234,7 @@ fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guar
     }
     let guard = single_predicate(first)?;
     let taken = cfg::targets(first).any(|t| t == to);
-    Some(Guard { negated: guard.negated != !taken, ..guard })
+    Some(Guard { negated: guard.negated == taken, ..guard })
 }
 
 /// The one thread predicate that a branch depends on.
@@ -243,7 +243,8 @@ fn single_predicate(inst: &Inst) -> Option<Guard> {
     for operand in inst.sources() {
         let Operand::Reg(r) = operand else { continue };
         let negated = r.flags.has(RegFlags::NOT);
-        if r.reg.file().is_predicate() && !(r.reg.is_zero() && !negated) {
+        let always = r.reg.is_zero() && !negated;
+        if r.reg.file().is_predicate() && !always {
             if found.is_some() {
                 return None;
             }

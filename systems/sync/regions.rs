@@ -241,8 +241,8 @@ impl Planner<'_> {
         loop {
             start = self.out_of_loops(start, key.context)?;
             let blocks = self.between(start, key);
-            let all = blocks.iter_ones().map(|b| b as u32);
-            let higher = all.fold(Some(start), |a, b| self.dom.common(a?, b))?;
+            let mut all = blocks.iter_ones().map(|b| b as u32);
+            let higher = all.try_fold(start, |a, b| self.dom.common(a, b))?;
             if higher != start {
                 start = higher;
                 continue;
