@@ -1,6 +1,7 @@
 //! The pipeline of 159 phases over the Ori IR.
 
 pub mod analysis;
+pub mod control_flow;
 pub mod emit;
 pub mod function;
 pub mod legalize;
@@ -8,6 +9,7 @@ pub mod manager;
 pub mod mercury;
 pub mod pipeline;
 pub mod registers;
+pub mod scalar;
 pub mod schedule;
 pub mod setup;
 pub mod sync;

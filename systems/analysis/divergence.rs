@@ -256,12 +256,13 @@ impl Solver<'_, '_> {
     }
 }
 
-/// Blocks of the layout that control leaves for good, the last first: the order in which [`Dominators::post_by_exit`] asks
-/// for them. The end of the text is where a function's common way leads.
+/// Blocks of the layout that control leaves for good, in the order in which [`Dominators::post_by_exit`] asks for them: where
+/// most ways meet first, and of those the last in the text, where a function's common way leads.
 pub fn exits(body: &Body<'_>) -> Vec<u32> {
     let leaves = |b: &&BlockId| body.block(**b).succs.is_empty();
     let mut exits: Vec<u32> = body.layout().iter().filter(leaves).map(|b| b.0).collect();
     exits.reverse();
+    exits.sort_by_key(|b| std::cmp::Reverse(body.block(BlockId(*b)).preds.len()));
     exits
 }
 

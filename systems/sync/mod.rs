@@ -1,4 +1,5 @@
 //! Synchronization within and between warps: convergence barriers, and instructions that let waiting threads go on.
 
 pub mod convergence;
+pub mod progress;
 pub mod regions;

@@ -1,0 +1,277 @@
+//! Branch simplification (`OriBranchOpt`) and the rule that branches end blocks (`SetControlFlowOpLastInBB`).
+//!
+//! `OriBranchOpt` applies, until nothing changes:
+//! * a branch to a block that only branches on goes where that one goes;
+//! * a branch to a block that only exits is that exit;
+//! * a conditional branch whose ways are the same, and a branch to the next block, go;
+//! * `@P BRA next; BRA far` becomes `@!P BRA far`;
+//! * blocks that the entry does not reach go; a block moves to the end of its only predecessor when that leads only there.
+//!
+//! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that it does not look at.
+
+use crate::analysis::cfg;
+use crate::manager::count_rewrites;
+use bevy_ecs::world::World;
+use orias_components::{BlockId, Body, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags};
+
+/// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
+pub fn set_control_flow_op_last(world: &mut World) {
+    let mut body = Body::new(world);
+    let mut layout = Vec::new();
+    let mut splits = 0;
+    for block in body.layout().to_vec() {
+        layout.push(block);
+        let mut rest = std::mem::take(&mut body.block_mut(block).insts);
+        let mut at = block;
+        // Splits between a branch and the first instruction behind it that is none.
+        while let Some(cut) = cut_behind_branch(&body, &rest) {
+            let tail = rest.split_off(cut);
+            body.block_mut(at).insts = rest;
+            rest = tail;
+            at = body.new_detached_block();
+            layout.push(at);
+            splits += 1;
+        }
+        body.block_mut(at).insts = rest;
+    }
+    body.set_layout(layout);
+    if splits > 0 {
+        cfg::update(&mut body);
+    }
+    count_rewrites(world, splits);
+}
+
+fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
+    let first = insts.iter().position(|i| body.inst(*i).op.is_branch())?;
+    let behind = |i: usize| {
+        let here = body.inst(insts[i]);
+        let next = body.inst(insts[i + 1]);
+        // A conditional BRA may be followed by one more branch.
+        let pair = here.op == Opcode::BRA && !cfg::ends_flow(here) && next.op.is_branch();
+        here.op.is_branch() && !pair
+    };
+    (first..insts.len() - 1).find(|i| behind(*i)).map(|i| i + 1)
+}
+
+/// Phase 17.
+pub fn branch_opt(world: &mut World) {
+    let mut body = Body::new(world);
+    let has_barriers = body.layout().iter().any(|b| {
+        body.block(*b).insts.iter().any(|i| matches!(body.inst(*i).op, Opcode::BSSY | Opcode::BSYNC))
+    });
+    if has_barriers {
+        return;
+    }
+    // Each round removes a branch, a block or a detour; the limit only guards against a fault in this reasoning.
+    let mut total = 0;
+    for _ in 0..body.block_count() * 2 + 8 {
+        cfg::update(&mut body);
+        let mut changed = remove_unreachable(&mut body);
+        let layout = body.layout().to_vec();
+        for (at, block) in layout.iter().enumerate() {
+            changed += thread_jumps(&mut body, *block);
+            changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
+        }
+        cfg::update(&mut body);
+        changed += merge_chains(&mut body);
+        total += changed;
+        if changed == 0 {
+            break;
+        }
+    }
+    cfg::update(&mut body);
+    count_rewrites(world, total);
+}
+
+fn remove_unreachable(body: &mut Body<'_>) -> usize {
+    let reached = cfg::reverse_postorder(body);
+    let mut keep = vec![false; body.block_count()];
+    reached.iter().for_each(|b| keep[b.0 as usize] = true);
+    let gone: Vec<BlockId> = body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
+    for block in &gone {
+        body.remove_block(*block);
+    }
+    if !gone.is_empty() {
+        cfg::update(body);
+    }
+    gone.len()
+}
+
+/// The block where control ends up that enters `block`, when nothing happens on the way.
+fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
+    let mut at = block;
+    // A chain longer than the number of blocks is a loop that does nothing: it stays.
+    for _ in 0..body.layout().len() {
+        let insts = &body.block(at).insts;
+        let only_branches = match insts[..] {
+            [] => true,
+            [one] => {
+                let inst = body.inst(one);
+                inst.op == Opcode::BRA && cfg::is_unconditional(inst)
+            }
+            _ => false,
+        };
+        match body.block(at).succs[..] {
+            [next] if only_branches && next != at => at = next,
+            _ => return at,
+        }
+    }
+    block
+}
+
+fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
+    let mut changed = 0;
+    for id in body.block(block).insts.clone() {
+        if body.inst(id).op != Opcode::BRA {
+            continue;
+        }
+        let Some(target) = cfg::targets(body.inst(id)).next() else { continue };
+        let end = destination(body, target);
+        if end != target {
+            for operand in &mut body.inst_mut(id).operands {
+                if *operand == Operand::Block(target) {
+                    *operand = Operand::Block(end);
+                }
+            }
+            changed += 1;
+        }
+        let branch = body.inst(id).clone();
+        if let Some(exit) = bare_exit(body, end)
+            && is_thread_condition(&branch)
+        {
+            // EXIT takes guard and predicate operand as the branch has them.
+            let condition = branch.sources().iter().copied().filter(|o| matches!(o, Operand::Reg(_)));
+            let operands: smallvec::SmallVec<[Operand; 6]> = condition.collect();
+            *body.inst_mut(id) = Inst { operands, guard: branch.guard, ..exit };
+            changed += 1;
+        }
+    }
+    changed
+}
+
+/// Whether the branch has no modifiers, and one predicate operand of the thread's file.
+fn is_thread_condition(branch: &Inst) -> bool {
+    let mut predicates = branch.sources().iter().filter_map(Operand::file);
+    branch.mods.is_empty()
+        && branch.guard.reg.file() == RegFile::P
+        && predicates.next() == Some(RegFile::P)
+        && predicates.next().is_none()
+}
+
+/// The exit, when that is all that the block does.
+fn bare_exit(body: &Body<'_>, block: BlockId) -> Option<Inst> {
+    let [one] = body.block(block).insts[..] else { return None };
+    let inst = body.inst(one);
+    (inst.op == Opcode::EXIT && inst.mods.is_empty() && cfg::is_unconditional(inst)).then(|| inst.clone())
+}
+
+/// Simplifies the branches at the end of a block, which `next` follows in the layout.
+fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> usize {
+    let mut changed = 0;
+    let target = |body: &Body<'_>, id: InstId| {
+        let inst = body.inst(id);
+        (inst.op == Opcode::BRA).then(|| cfg::targets(inst).next()).flatten()
+    };
+    // A branch to where control goes on anyway.
+    while let Some(last) = body.block(block).insts.last().copied() {
+        if target(body, last).is_none() || target(body, last) != next {
+            break;
+        }
+        body.remove(block, last);
+        changed += 1;
+    }
+    let insts = body.block(block).insts.clone();
+    if let [.., first, second] = insts[..]
+        && let (Some(near), Some(far)) = (target(body, first), target(body, second))
+        && cfg::is_unconditional(body.inst(second))
+    {
+        if near == far {
+            body.remove(block, first);
+            changed += 1;
+        } else if Some(near) == next
+            && let Some(inverted) = inverted(body.inst(first), far)
+        {
+            *body.inst_mut(first) = inverted;
+            body.remove(block, second);
+            changed += 1;
+        }
+    }
+    changed
+}
+
+/// The branch with its one condition inverted, to another target.
+fn inverted(inst: &Inst, to: BlockId) -> Option<Inst> {
+    let mut new = inst.clone();
+    let mut conditions = 0;
+    if !inst.guard.is_always() {
+        new.guard = Guard { negated: !inst.guard.negated, ..inst.guard };
+        conditions += 1;
+    }
+    for operand in &mut new.operands {
+        match operand {
+            Operand::Block(block) => *block = to,
+            Operand::Reg(r) if !(r.reg.is_zero() && r.flags == RegFlags::NONE) => {
+                r.flags = RegFlags(r.flags.0 ^ RegFlags::NOT.0);
+                conditions += 1;
+            }
+            _ => {}
+        }
+    }
+    (conditions == 1).then_some(new)
+}
+
+fn next_in_layout(body: &Body<'_>, block: BlockId) -> Option<BlockId> {
+    let layout = body.layout();
+    let at = layout.iter().position(|b| *b == block)?;
+    layout.get(at + 1).copied()
+}
+
+/// Appends blocks to their only predecessor, when that leads only to them.
+fn merge_chains(body: &mut Body<'_>) -> usize {
+    let mut merged = 0;
+    let entry = body.layout().first().copied();
+    for block in body.layout().to_vec() {
+        if body.block_entity(block).is_none() {
+            continue;
+        }
+        while let [next] = body.block(block).succs[..] {
+            let single = body.block(next).preds == [block];
+            let follows = next_in_layout(body, block) == Some(next);
+            if !single || next == block || Some(next) == entry {
+                break;
+            }
+            // What the block falls through to must not change: it moves only from the place behind, or when it does not
+            // fall through itself.
+            if !follows && cfg::falls_through(body, body.block(next)) {
+                break;
+            }
+            if let Some(last) = body.block(block).insts.last().copied()
+                && body.inst(last).op.is_branch()
+            {
+                // The last is `BRA next`; a guarded exit before it stays, and ends the block for good.
+                if body.inst(last).op != Opcode::BRA {
+                    break;
+                }
+                let before = body.block(block).insts.iter().rev().nth(1).copied();
+                if before.is_some_and(|i| body.inst(i).op.is_branch()) {
+                    break;
+                }
+                body.remove(block, last);
+            }
+            let moved = std::mem::take(&mut body.block_mut(next).insts);
+            body.block_mut(block).insts.extend(moved);
+            let succs = body.block(next).succs.clone();
+            for succ in &succs {
+                for pred in &mut body.block_mut(*succ).preds {
+                    if *pred == next {
+                        *pred = block;
+                    }
+                }
+            }
+            body.block_mut(block).succs = succs;
+            body.remove_block(next);
+            merged += 1;
+        }
+    }
+    merged
+}

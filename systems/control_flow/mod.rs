@@ -1,0 +1,4 @@
+//! The shape of control flow: where branches stand, which are needed, in which order blocks lie.
+
+pub mod branches;
+pub mod layout;

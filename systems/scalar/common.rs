@@ -1,0 +1,117 @@
+//! Common subexpressions within a block: local value numbering.
+//!
+//! Phase `GvnCse` in the reference works on the whole function; this one looks at one block at a time, where registers with
+//! several definitions are no trouble: an expression is known as long as neither its operands nor its result are written.
+
+use crate::analysis::liveness::{Cell, CellMap};
+use crate::manager::count_rewrites;
+use bevy_ecs::world::World;
+use orias_components::{
+    Body, Inst, InstId, Mod, Mods, Opcode, Operand, Props, RegFile, RegFlags, RegUse,
+};
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+
+/// An expression: the same key gives the same value.
+type Key = (Opcode, Mods, Vec<Operand>);
+
+/// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
+pub fn local_value_numbering(world: &mut World) {
+    let mut body = Body::new(world);
+    let map = CellMap::new(&body);
+    let mut found = 0;
+    for block in body.layout().to_vec() {
+        let mut known: FxHashMap<Key, RegUse> = FxHashMap::default();
+        // Keys to forget when a cell is written.
+        let mut readers: FxHashMap<Cell, Vec<Key>> = FxHashMap::default();
+        for id in body.block(block).insts.clone() {
+            let key = expression(body.inst(id));
+            if let Some((key, to)) = &key
+                && let Some(from) = known.get(key)
+                && to.count == from.count
+                && (to.reg != from.reg || to.cell == from.cell)
+            {
+                found += 1;
+                become_copy(&mut body, block, id, *to, *from);
+            }
+            let inst = body.inst(id).clone();
+            let mut written: Vec<Cell> = Vec::new();
+            inst.for_each_def(|r| written.extend(map.cells(r)));
+            if let Some((_, to)) = &key {
+                written.extend(map.cells(*to));
+            }
+            for cell in &written {
+                for key in readers.remove(cell).unwrap_or_default() {
+                    known.remove(&key);
+                }
+            }
+            let Some((key, to)) = key else { continue };
+            let mut read: Vec<Cell> = map.cells(to).collect();
+            key.2.iter().for_each(|o| o.for_each_reg(|r| read.extend(map.cells(r))));
+            // An expression that overwrites its own operand is no longer known.
+            let own = |o: &Operand| {
+                let mut overlaps = false;
+                o.for_each_reg(|r| overlaps |= map.cells(r).any(|c| written.contains(&c)));
+                overlaps
+            };
+            if key.2.iter().any(own) || known.contains_key(&key) {
+                continue;
+            }
+            read.iter().for_each(|c| readers.entry(*c).or_default().push(key.clone()));
+            known.insert(key, to);
+        }
+    }
+    count_rewrites(world, found);
+}
+
+/// The instruction as an expression with one result in file R, when it is one.
+fn expression(inst: &Inst) -> Option<(Key, RegUse)> {
+    let constant_load = inst.op == Opcode::LDC;
+    let excluded = Props::EFFECT.with(Props::STORE).with(Props::BRANCH).with(Props::CONVERGENT);
+    let pure = !inst.op.has(excluded) && !inst.op.has(Props::PSEUDO) && !inst.op.has(Props::UNIFORM);
+    // A clock is read anew each time; a copy is copy propagation's matter.
+    let changes = matches!(inst.op, Opcode::CS2R | Opcode::MOV | Opcode::P2R | Opcode::B2R);
+    if !pure || changes || (inst.op.has(Props::LOAD) && !constant_load) || !inst.guard.is_always() {
+        return None;
+    }
+    let mut results = inst.dests().iter().filter(|o| **o != Operand::PT && **o != Operand::RZ);
+    let (Some(Operand::Reg(to)), None) = (results.next(), results.next()) else { return None };
+    if to.reg.vreg().is_none() || to.reg.file() != RegFile::R || to.flags != RegFlags::NONE {
+        return None;
+    }
+    let special = |o: &Operand| matches!(o, Operand::Special(n) if !STEADY.contains(n));
+    if inst.sources().iter().any(special) {
+        return None;
+    }
+    // Where the result stands among the destinations is part of the expression.
+    let at = inst.dests().iter().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
+    let mut operands = inst.sources().to_vec();
+    operands.push(Operand::Imm(at as u64));
+    Some(((inst.op, inst.mods, operands), *to))
+}
+
+/// Special registers that never change while a thread runs: SR_LANEID, SR_TID and SR_CTAID.
+const STEADY: [u8; 7] = [0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27];
+
+/// Replaces the instruction by copies of each cell.
+fn become_copy(
+    body: &mut Body<'_>,
+    block: orias_components::BlockId,
+    id: InstId,
+    to: RegUse,
+    from: RegUse,
+) {
+    let copy = |i: u8| {
+        let cell = |r: RegUse| Operand::Reg(RegUse::at(r.reg, r.cell + i, 1));
+        Inst {
+            operands: smallvec![cell(to), cell(from), Operand::Imm(0xf)],
+            ..Inst::new(Opcode::MOV, &[] as &[Mod], 1, &[])
+        }
+    };
+    let loc = body.loc(id);
+    *body.inst_mut(id) = copy(0);
+    let at = body.block(block).insts.iter().position(|i| *i == id).unwrap_or(0);
+    for i in 1..to.count {
+        body.insert(block, at + i as usize, copy(i), loc);
+    }
+}

@@ -1,0 +1,93 @@
+//! Dead code: instructions whose results nothing reads.
+//!
+//! What holds after `OriPerformLiveDead…`: no instruction without effect writes only cells that are dead behind it. The
+//! simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one walk, what no needed instruction reads
+//! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
+
+use crate::analysis::liveness::Liveness;
+use crate::manager::count_rewrites;
+use bevy_ecs::world::World;
+use bitvec::vec::BitVec;
+use orias_components::{Body, Inst, InstId, Mod, Opcode, Props};
+
+/// Phases 18, 38, 70, 99: removes dead instructions by liveness, until there are none.
+pub fn perform_live_dead(world: &mut World) {
+    let mut body = Body::new(world);
+    let mut removed = 0;
+    // A round finds chains within a block; more rounds those that cross blocks.
+    loop {
+        let liveness = Liveness::compute(&body);
+        let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
+        for block in body.layout() {
+            let mut live = liveness.at_end(*block);
+            for id in body.block(*block).insts.iter().rev() {
+                let inst = body.inst(*id);
+                if is_removable(inst) && !live.reads_result_of(&liveness.map, inst) {
+                    dead.set(id.0 as usize, true);
+                } else {
+                    live.step_back(&liveness.map, inst);
+                }
+            }
+        }
+        if !dead.any() {
+            break;
+        }
+        removed += sweep(&mut body, &dead);
+    }
+    count_rewrites(world, removed);
+}
+
+/// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
+pub fn simple_live_dead(world: &mut World) {
+    let mut body = Body::new(world);
+    let mut writers: Vec<Vec<InstId>> = vec![Vec::new(); body.vreg_count()];
+    let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
+    let mut work = Vec::new();
+    for block in body.layout() {
+        for id in &body.block(*block).insts {
+            let inst = body.inst(*id);
+            inst.for_each_def(|r| {
+                if let Some(v) = r.reg.vreg() {
+                    writers[v.0 as usize].push(*id);
+                }
+            });
+            if is_removable(inst) {
+                dead.set(id.0 as usize, true);
+            } else {
+                work.push(*id);
+            }
+        }
+    }
+    while let Some(id) = work.pop() {
+        body.inst(id).for_each_use(|r| {
+            let Some(v) = r.reg.vreg() else { return };
+            for writer in std::mem::take(&mut writers[v.0 as usize]) {
+                if dead.replace(writer.0 as usize, false) {
+                    work.push(writer);
+                }
+            }
+        });
+    }
+    let removed = sweep(&mut body, &dead);
+    count_rewrites(world, removed);
+}
+
+fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
+    if !dead.any() {
+        return 0;
+    }
+    let layout = body.layout().to_vec();
+    layout.into_iter().map(|block| body.retain(block, |_, id| !dead[id.0 as usize])).sum()
+}
+
+/// Whether the instruction does nothing but write virtual registers (or nothing at all, into RZ and PT).
+fn is_removable(inst: &Inst) -> bool {
+    let has_effect = inst.op.has(Props::EFFECT) || inst.op.has(Props::STORE) || inst.op.is_branch();
+    // A strong or volatile load orders what is around it, and a warp's operation waits for the other threads.
+    let is_seen = [Mod::STRONG, Mod::MMIO, Mod::SYS, Mod::GPU].iter().any(|m| inst.mods.has(*m));
+    let ordered = inst.op.has(Props::LOAD) && is_seen;
+    let warp_wide = inst.op.has(Props::CONVERGENT) && inst.op != Opcode::SHFL;
+    let mut physical = false;
+    inst.for_each_def(|r| physical |= r.reg.vreg().is_none());
+    inst.defs > 0 && !has_effect && !ordered && !warp_wide && !physical
+}

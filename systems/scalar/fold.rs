@@ -1,0 +1,142 @@
+//! Constant folding and algebraic simplification of single instructions, and the `GeneralOptimize` bundle.
+
+use crate::function::Options;
+use crate::manager::count_rewrites;
+use crate::scalar::{copies, dead_code};
+use bevy_ecs::world::World;
+use orias_components::{Body, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags};
+use smallvec::smallvec;
+
+/// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few rounds), then dead code.
+pub fn general_optimize(world: &mut World) {
+    const ROUNDS: usize = 4;
+    let target = world.get_resource::<Options>().map(|o| o.target);
+    for _ in 0..ROUNDS {
+        let mut body = Body::new(world);
+        let changed = copies::propagate(&mut body, target) + fold_all(&mut body);
+        count_rewrites(world, changed);
+        if changed == 0 {
+            break;
+        }
+    }
+    dead_code::perform_live_dead(world);
+}
+
+/// Simplifies every instruction by itself; returns how many changed.
+fn fold_all(body: &mut Body<'_>) -> usize {
+    let mut changed = 0;
+    let all: Vec<InstId> =
+        body.layout().iter().flat_map(|b| body.block(*b).insts.iter().copied()).collect();
+    for id in all {
+        if let Some(new) = fold(body.inst(id)) {
+            let mut inst = body.inst_mut(id);
+            if *inst != new {
+                *inst = new;
+                changed += 1;
+            }
+        }
+    }
+    changed
+}
+
+/// A 32-bit operand without sign changes, as a number.
+fn number(operand: &Operand) -> Option<u32> {
+    match operand {
+        Operand::Imm(v) => Some(*v as u32),
+        Operand::Reg(r) if r.reg == Reg::RZ && !r.flags.has(RegFlags::NOT) => Some(0),
+        _ => None,
+    }
+}
+
+/// One cell of a general register, without sign changes.
+fn is_plain(operand: &Operand) -> bool {
+    matches!(operand, Operand::Reg(r)
+        if r.reg.file() == RegFile::R && r.count == 1 && r.flags.without(RegFlags::REUSE) == RegFlags::NONE)
+}
+
+/// `MOV to, from`, with the guard and control of the instruction that it stands for.
+fn mov(inst: &Inst, to: Operand, from: Operand) -> Inst {
+    let from = match from {
+        Operand::Imm(0) => Operand::RZ,
+        other => other,
+    };
+    Inst {
+        op: Opcode::MOV,
+        defs: 1,
+        mods: Mods::default(),
+        operands: smallvec![to, from, Operand::Imm(0xf)],
+        ..inst.clone()
+    }
+}
+
+fn constant(inst: &Inst, to: Operand, value: u32) -> Option<Inst> {
+    Some(mov(inst, to, Operand::Imm(u64::from(value))))
+}
+
+/// What the instruction is the same as, when something simpler.
+pub(super) fn fold(inst: &Inst) -> Option<Inst> {
+    let ops = &inst.operands;
+    let one_cell = |at: usize| is_plain(&ops[at]).then_some(ops[at]);
+    match inst.op {
+        // Rd, carry outs, A, B, C
+        Opcode::IADD3 if inst.mods.is_empty() && ops.len() == 6 && inst.defs == 3 => {
+            if ops[1] != Operand::PT || ops[2] != Operand::PT {
+                return None;
+            }
+            let to = one_cell(0)?;
+            let known: Vec<Option<u32>> = ops[3..].iter().map(number).collect();
+            let rest: Vec<&Operand> =
+                ops[3..].iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(o, _)| o).collect();
+            let sum = known.iter().flatten().fold(0u32, |a, b| a.wrapping_add(*b));
+            match rest[..] {
+                [] => constant(inst, to, sum),
+                [one] if sum == 0 && (is_plain(one) || matches!(one, Operand::Const(_))) => {
+                    Some(mov(inst, to, *one))
+                }
+                _ => None,
+            }
+        }
+        // Rd, A, B, C
+        Opcode::IMAD if inst.mods.is_empty() && ops.len() == 4 && inst.defs == 1 => {
+            let to = one_cell(0)?;
+            match (number(&ops[1]), number(&ops[2]), number(&ops[3])) {
+                (Some(a), Some(b), Some(c)) => constant(inst, to, a.wrapping_mul(b).wrapping_add(c)),
+                (Some(0), _, Some(c)) | (_, Some(0), Some(c)) => constant(inst, to, c),
+                (Some(0), _, _) | (_, Some(0), _) if is_plain(&ops[3]) => Some(mov(inst, to, ops[3])),
+                (_, Some(1), Some(0)) if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+                _ => None,
+            }
+        }
+        // Pd, Rd, A, B, C, table, Pc
+        Opcode::LOP3 if ops.len() == 7 && ops[0] == Operand::PT && ops[6] == Operand::NOT_PT => {
+            let to = one_cell(1)?;
+            let (Some(a), Some(b), Some(c)) = (number(&ops[2]), number(&ops[3]), number(&ops[4])) else {
+                return None;
+            };
+            let Operand::Imm(table) = ops[5] else { return None };
+            let bit = |i: u32| {
+                let row = (a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1);
+                ((table >> row & 1) as u32) << i
+            };
+            constant(inst, to, (0..32).map(bit).sum())
+        }
+        // Rd, low, amount, high: a left shift of 32 bits takes the low word.
+        Opcode::SHF if inst.mods.as_slice() == [Mod::L, Mod::U32] && ops.len() == 4 => {
+            let to = one_cell(0)?;
+            match (number(&ops[1]), number(&ops[2])) {
+                (Some(a), Some(n)) => constant(inst, to, a.checked_shl(n).unwrap_or(0)),
+                (_, Some(0)) if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+                _ => None,
+            }
+        }
+        Opcode::SEL if ops.len() == 4 && inst.defs == 1 => {
+            let to = one_cell(0)?;
+            match ops[3] {
+                _ if ops[1] == ops[2] && is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+                Operand::PT if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

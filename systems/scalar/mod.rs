@@ -1,0 +1,6 @@
+//! Optimizations of single values: dead code, copies and constants, common subexpressions.
+
+pub mod common;
+pub mod copies;
+pub mod dead_code;
+pub mod fold;

@@ -1,0 +1,67 @@
+//! `ForwardProgress`: loops in which threads wait for what others do.
+//!
+//! Threads of a warp that wait at a convergence barrier hold on to it until the others come. A thread that spins until
+//! another one of its warp, which already waits, releases a lock would spin for ever. YIELD lets the waiting threads go on.
+//! Observed (ptxas 13.0.88, sm_90a, -O0 and -O3): a loop whose exit depends on an atomic operation or a volatile load that
+//! it makes itself starts with YIELD; other loops do not.
+
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::dominators::Dominators;
+use crate::analysis::loops::{Loop, Loops};
+use crate::manager::count_rewrites;
+use bevy_ecs::world::World;
+use orias_components::{BlockId, Body, Inst, Mod, Opcode, Props};
+use roaring::RoaringBitmap;
+
+/// Phase 49: puts YIELD first in the header of each such loop.
+pub fn forward_progress(world: &mut World) {
+    let mut body = Body::new(world);
+    cfg::update(&mut body);
+    let graph = Graph::of(&body);
+    let loops = Loops::new(&graph, &Dominators::new(&graph));
+    let headers: Vec<u32> =
+        loops.all.iter().filter(|l| waits_for_others(&body, &graph, l)).map(|l| l.header).collect();
+    for header in &headers {
+        let block = BlockId(*header);
+        let loc = body.block(block).insts.first().map(|i| body.loc(*i)).unwrap_or_default();
+        body.insert(block, 0, Inst::new(Opcode::YIELD, &[], 0, &[]), loc);
+    }
+    count_rewrites(world, headers.len());
+}
+
+/// Whether the loop's exit depends on memory that other threads change while it runs.
+fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
+    let blocks: Vec<u32> = l.blocks.iter_ones().map(|b| b as u32).collect();
+    let mut shared = RoaringBitmap::new();
+    // Values flow around the loop: until no more are found.
+    loop {
+        let before = shared.len();
+        for block in &blocks {
+            for id in &body.block(BlockId(*block)).insts {
+                let inst = body.inst(*id);
+                let mut depends = reads_shared(inst);
+                inst.for_each_use(|r| depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0)));
+                if depends {
+                    inst.for_each_def(|r| shared.extend(r.reg.vreg().map(|v| v.0)));
+                }
+            }
+        }
+        if shared.len() == before {
+            break;
+        }
+    }
+    let leaves = |b: &&u32| graph.succs[**b as usize].iter().any(|s| !l.blocks[*s as usize]);
+    blocks.iter().filter(leaves).any(|block| {
+        body.block(BlockId(*block)).insts.iter().map(|i| body.inst(*i)).any(|inst| {
+            let mut depends = false;
+            inst.for_each_use(|r| depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0)));
+            depends && inst.op.is_branch()
+        })
+    })
+}
+
+fn reads_shared(inst: &Inst) -> bool {
+    let atomic = inst.op.has(Props::LOAD) && inst.op.has(Props::STORE) && inst.defs > 0;
+    let strong = inst.op.has(Props::LOAD) && (inst.mods.has(Mod::STRONG) || inst.mods.has(Mod::MMIO));
+    atomic || strong
+}

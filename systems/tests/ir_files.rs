@@ -1,0 +1,77 @@
+//! Every file in `ir/` is a phase's test: its head names the phase, then come the IR before it and, behind a line of dashes,
+//! the IR after it. `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
+
+use bevy_ecs::world::World;
+use orias_components::validate::validate;
+use orias_components::{Body, text};
+use orias_systems::analysis::cfg;
+use orias_systems::pipeline::{self, Status};
+use orias_systems::{Errors, Options};
+use std::path::{Path, PathBuf};
+
+const DASHES: &str = "----------------\n";
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir");
+    let entries = std::fs::read_dir(folder).expect("the folder of tests");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("a file").path()).collect();
+    files.sort();
+    files
+}
+
+fn options() -> Options {
+    Options {
+        target: orias_targets::target("sm_90a").expect("a target"),
+        opt_level: 3,
+        verify_each: false,
+        dump_ir: Vec::new(),
+        disabled: Vec::new(),
+        phase_limit: None,
+        statistics: false,
+        knobs: Vec::new(),
+    }
+}
+
+/// What the phase makes of the text.
+fn run(phase: &str, input: &str) -> Result<String, String> {
+    let phase = pipeline::find(phase).ok_or_else(|| format!("no phase is named {phase}"))?;
+    let Status::Implemented(_, system) = phase.status else {
+        return Err(format!("{} is {}", phase.name, phase.status.name()));
+    };
+    let mut world = World::new();
+    world.insert_resource(options());
+    let mut body = Body::new(&mut world);
+    text::parse(input, &mut body).map_err(|e| e.to_string())?;
+    validate(&body).map_err(|e| format!("before: {e}"))?;
+    cfg::update(&mut body);
+    system(&mut world);
+    if let Some(error) = world.get_resource::<Errors>().and_then(|e| e.0.first()) {
+        return Err(error.message.clone());
+    }
+    let body = Body::new(&mut world);
+    validate(&body).map_err(|e| format!("after: {e}"))?;
+    cfg::check(&body)?;
+    Ok(text::print(&body, &text::Style::default()))
+}
+
+#[test]
+fn each_phase_does_what_its_files_say() {
+    let bless = std::env::var_os("ORIAS_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for path in files() {
+        let file = std::fs::read_to_string(&path).expect("readable");
+        let (head, rest) = file.split_once('\n').expect("a first line");
+        let phase = head.strip_prefix("// phase: ").expect("`// phase: NAME` first");
+        let (input, expected) = rest.split_once(DASHES).unwrap_or((rest, ""));
+        match run(phase, input) {
+            Ok(output) if output == expected => {}
+            Ok(output) if bless => {
+                let text = format!("{head}\n{input}{DASHES}{output}");
+                std::fs::write(&path, text).expect("writable");
+            }
+            Ok(output) => wrong.push(format!("{}\nexpected\n{expected}\ngot\n{output}", path.display())),
+            Err(error) => wrong.push(format!("{}: {error}", path.display())),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
