@@ -198,7 +198,8 @@ impl Worker {
             return Err(PipelineError::Phase { function: self.name(), phase, errors });
         }
         // From MercConverter on the code is a list of words to be: block structure has no meaning any more.
-        let is_words = |at: usize| pipeline::find("MercConverter").is_some_and(|p| at >= p.index as usize);
+        let is_words =
+            |at: usize| pipeline::find("MercConverter").is_some_and(|p| at >= p.index as usize);
         if !self.options.verify_each || is_words(at) {
             return Ok(());
         }

@@ -12,10 +12,10 @@
 //! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
 
 use crate::analysis::cfg;
-use crate::legalize::operands;
-use crate::setup::macros;
 use crate::control_flow::{branches, layout};
+use crate::legalize::operands;
 use crate::scalar::{common, copies, dead_code, fold};
+use crate::setup::macros;
 use crate::sync::{convergence, progress};
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;

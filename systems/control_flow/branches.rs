@@ -57,7 +57,10 @@ fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
 pub fn branch_opt(world: &mut World) {
     let mut body = Body::new(world);
     let has_barriers = body.layout().iter().any(|b| {
-        body.block(*b).insts.iter().any(|i| matches!(body.inst(*i).op, Opcode::BSSY | Opcode::BSYNC))
+        body.block(*b)
+            .insts
+            .iter()
+            .any(|i| matches!(body.inst(*i).op, Opcode::BSSY | Opcode::BSYNC))
     });
     if has_barriers {
         return;
@@ -87,7 +90,8 @@ fn remove_unreachable(body: &mut Body<'_>) -> usize {
     let reached = cfg::reverse_postorder(body);
     let mut keep = vec![false; body.block_count()];
     reached.iter().for_each(|b| keep[b.0 as usize] = true);
-    let gone: Vec<BlockId> = body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
+    let gone: Vec<BlockId> =
+        body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
     for block in &gone {
         body.remove_block(*block);
     }
@@ -140,7 +144,8 @@ fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
             && is_thread_condition(&branch)
         {
             // EXIT takes guard and predicate operand as the branch has them.
-            let condition = branch.sources().iter().copied().filter(|o| matches!(o, Operand::Reg(_)));
+            let condition =
+                branch.sources().iter().copied().filter(|o| matches!(o, Operand::Reg(_)));
             let operands: smallvec::SmallVec<[Operand; 6]> = condition.collect();
             *body.inst_mut(id) = Inst { operands, guard: branch.guard, ..exit };
             changed += 1;
@@ -162,7 +167,8 @@ fn is_thread_condition(branch: &Inst) -> bool {
 fn bare_exit(body: &Body<'_>, block: BlockId) -> Option<Inst> {
     let [one] = body.block(block).insts[..] else { return None };
     let inst = body.inst(one);
-    (inst.op == Opcode::EXIT && inst.mods.is_empty() && cfg::is_unconditional(inst)).then(|| inst.clone())
+    (inst.op == Opcode::EXIT && inst.mods.is_empty() && cfg::is_unconditional(inst))
+        .then(|| inst.clone())
 }
 
 /// Simplifies the branches at the end of a block, which `next` follows in the layout.

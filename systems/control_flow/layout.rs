@@ -34,7 +34,9 @@ fn move_to_target(body: &mut Body<'_>, block: BlockId) -> bool {
     let Some(last) = body.block(block).insts.last().copied() else { return false };
     let inst = body.inst(last);
     let Some(target) = cfg::targets(inst).next() else { return false };
-    let (Some(there), true) = (place(target), inst.op == Opcode::BRA && cfg::is_unconditional(inst)) else {
+    let (Some(there), true) =
+        (place(target), inst.op == Opcode::BRA && cfg::is_unconditional(inst))
+    else {
         return false;
     };
     // Only blocks that stand behind their target's target for no reason: appended ones, later than where they lead.

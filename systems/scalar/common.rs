@@ -68,7 +68,8 @@ pub fn local_value_numbering(world: &mut World) {
 fn expression(inst: &Inst) -> Option<(Key, RegUse)> {
     let constant_load = inst.op == Opcode::LDC;
     let excluded = Props::EFFECT.with(Props::STORE).with(Props::BRANCH).with(Props::CONVERGENT);
-    let pure = !inst.op.has(excluded) && !inst.op.has(Props::PSEUDO) && !inst.op.has(Props::UNIFORM);
+    let pure =
+        !inst.op.has(excluded) && !inst.op.has(Props::PSEUDO) && !inst.op.has(Props::UNIFORM);
     // A clock is read anew each time; a copy is copy propagation's matter.
     let changes = matches!(inst.op, Opcode::CS2R | Opcode::MOV | Opcode::P2R | Opcode::B2R);
     if !pure || changes || (inst.op.has(Props::LOAD) && !constant_load) || !inst.guard.is_always() {

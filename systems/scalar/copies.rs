@@ -47,9 +47,8 @@ pub(super) fn propagate(body: &mut Body<'_>, target: Option<&Target>) -> usize {
     for block in body.layout().to_vec() {
         let mut here = Here::default();
         for id in body.block(block).insts.clone() {
-            let find = |cell: Cell| {
-                here.copies.get(&cell).copied().or_else(|| everywhere.at(cell, block))
-            };
+            let find =
+                |cell: Cell| here.copies.get(&cell).copied().or_else(|| everywhere.at(cell, block));
             replaced += rewrite_uses(body, &map, target, id, find);
             let inst = body.inst(id);
             inst.for_each_def(|r| map.cells(r).for_each(|cell| here.forget(cell)));
@@ -67,7 +66,8 @@ fn copies_of(map: &CellMap, inst: &Inst) -> Vec<(Cell, Source)> {
     let (Some(Operand::Reg(to)), Some(from)) = (inst.operands.first(), inst.operands.get(1)) else {
         return Vec::new();
     };
-    let is_fixed = |c: &ConstRef| c.base == Reg::RZ && c.handle == Reg::URZ && c.flags == RegFlags::NONE;
+    let is_fixed =
+        |c: &ConstRef| c.base == Reg::RZ && c.handle == Reg::URZ && c.flags == RegFlags::NONE;
     if !whole || to.reg.vreg().is_none() || to.reg.file() != RegFile::R {
         return Vec::new();
     }

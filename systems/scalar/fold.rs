@@ -100,9 +100,13 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
         Opcode::IMAD if inst.mods.is_empty() && ops.len() == 4 && inst.defs == 1 => {
             let to = one_cell(0)?;
             match (number(&ops[1]), number(&ops[2]), number(&ops[3])) {
-                (Some(a), Some(b), Some(c)) => constant(inst, to, a.wrapping_mul(b).wrapping_add(c)),
+                (Some(a), Some(b), Some(c)) => {
+                    constant(inst, to, a.wrapping_mul(b).wrapping_add(c))
+                }
                 (Some(0), _, Some(c)) | (_, Some(0), Some(c)) => constant(inst, to, c),
-                (Some(0), _, _) | (_, Some(0), _) if is_plain(&ops[3]) => Some(mov(inst, to, ops[3])),
+                (Some(0), _, _) | (_, Some(0), _) if is_plain(&ops[3]) => {
+                    Some(mov(inst, to, ops[3]))
+                }
                 (_, Some(1), Some(0)) if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
                 _ => None,
             }
@@ -110,7 +114,8 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
         // Pd, Rd, A, B, C, table, Pc
         Opcode::LOP3 if ops.len() == 7 && ops[0] == Operand::PT && ops[6] == Operand::NOT_PT => {
             let to = one_cell(1)?;
-            let (Some(a), Some(b), Some(c)) = (number(&ops[2]), number(&ops[3]), number(&ops[4])) else {
+            let (Some(a), Some(b), Some(c)) = (number(&ops[2]), number(&ops[3]), number(&ops[4]))
+            else {
                 return None;
             };
             let Operand::Imm(table) = ops[5] else { return None };

@@ -40,7 +40,9 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
             for id in &body.block(BlockId(*block)).insts {
                 let inst = body.inst(*id);
                 let mut depends = reads_shared(inst);
-                inst.for_each_use(|r| depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0)));
+                inst.for_each_use(|r| {
+                    depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0))
+                });
                 if depends {
                     inst.for_each_def(|r| shared.extend(r.reg.vreg().map(|v| v.0)));
                 }
@@ -62,6 +64,7 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
 
 fn reads_shared(inst: &Inst) -> bool {
     let atomic = inst.op.has(Props::LOAD) && inst.op.has(Props::STORE) && inst.defs > 0;
-    let strong = inst.op.has(Props::LOAD) && (inst.mods.has(Mod::STRONG) || inst.mods.has(Mod::MMIO));
+    let strong =
+        inst.op.has(Props::LOAD) && (inst.mods.has(Mod::STRONG) || inst.mods.has(Mod::MMIO));
     atomic || strong
 }

@@ -69,7 +69,9 @@ fn each_phase_does_what_its_files_say() {
                 let text = format!("{head}\n{input}{DASHES}{output}");
                 std::fs::write(&path, text).expect("writable");
             }
-            Ok(output) => wrong.push(format!("{}\nexpected\n{expected}\ngot\n{output}", path.display())),
+            Ok(output) => {
+                wrong.push(format!("{}\nexpected\n{expected}\ngot\n{output}", path.display()))
+            }
             Err(error) => wrong.push(format!("{}: {error}", path.display())),
         }
     }
