@@ -3,6 +3,9 @@
 //! Classes are placed one after another; each takes, of the registers that are free over its whole range, the lowest that
 //! splits no aligned group which is still whole. Placing in order of the start of the range needs few registers; where wide
 //! values come late and find no aligned group, placing wide values first does better: the better of both wins.
+//!
+//! Memory accesses read their operands some time after they issue. Among registers that cost nothing more, one that such an
+//! access has just read is taken last, because the new value would have to wait for the read.
 
 use super::coalesce::Classes;
 use super::limits::{FIRST_UNIFORM, Limits, STACK_POINTER};
@@ -59,17 +62,23 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
     let width = |leader: VRegId| std::cmp::Reverse(input.classes.class(leader).cells);
     let mut by_start = order.clone();
     by_start.sort_by_key(|(_, leader)| fixed_first(*leader));
-    let first = place_all(input, &by_start);
     let bound = highest_pressure(input);
+    let first = place_all(input, &by_start, Some(bound));
     let wide = order.iter().any(|(_, leader)| input.classes.class(*leader).cells > 1);
-    let good = first.failed.is_empty() && first.general <= bound;
-    if good || !wide || input.ranges.points > TRY_BOTH_BELOW {
+    let good = |a: &Assignment| a.failed.is_empty() && a.general <= bound;
+    if good(&first) || input.ranges.points > TRY_BOTH_BELOW {
         return first;
     }
+    let fewer = |a: Assignment, b: Assignment| {
+        if (b.failed.len(), b.general) < (a.failed.len(), a.general) { b } else { a }
+    };
+    let found = fewer(first, place_all(input, &by_start, None));
+    if good(&found) || !wide {
+        return found;
+    }
     order.sort_by_key(|(_, leader)| (fixed_first(*leader), width(*leader)));
-    let second = place_all(input, &order);
-    let worse = (second.failed.len(), second.general) >= (first.failed.len(), first.general);
-    if worse { first } else { second }
+    let found = fewer(found, place_all(input, &order, Some(bound)));
+    if good(&found) { found } else { fewer(found, place_all(input, &order, None)) }
 }
 
 /// Cells of general registers that are live at once, at most, and R1: no assignment uses fewer registers.
@@ -101,7 +110,15 @@ struct File<const N: usize> {
     usable: Mask<N>,
     /// Highest register that is taken, + 1.
     used: u32,
+    /// Registers below this cost nothing: so many are needed in any case.
+    costless: u32,
+    /// Registers that a late reader has just read, where that matters.
+    late: Option<Occupancy<N>>,
 }
+
+/// For how many points after a late read its registers are better left alone: a few times the latency of an issue queue
+/// (a dozen instructions).
+const LATE_POINTS: u32 = 24;
 
 impl<const N: usize> File<N> {
     fn new(input: &Input<'_, '_>, file: RegFile) -> File<N> {
@@ -124,7 +141,7 @@ impl<const N: usize> File<N> {
                 }
             }
         }
-        File { occupancy, usable, used: 0 }
+        File { occupancy, usable, used: 0, costless: 0, late: None }
     }
 
     fn place(&mut self, input: &Input<'_, '_>, leader: VRegId) -> Option<u8> {
@@ -141,38 +158,66 @@ impl<const N: usize> File<N> {
                     }
                     free = free.and(self.usable.without(taken).down(u32::from(cell)));
                 }
-                self.choose(free, u32::from(class.cells))?
+                let mut late = Mask::EMPTY;
+                for (cell, occupancy) in (0..class.cells).zip(self.late.iter().cycle()) {
+                    for s in range(cell) {
+                        let taken = occupancy.taken(s.start, s.end.min(s.start + LATE_POINTS));
+                        late = late.or(taken.down(u32::from(cell)));
+                    }
+                }
+                self.choose(free, late, u32::from(class.cells))?
             }
         };
         for cell in 0..class.cells {
             for s in range(cell) {
-                self.occupancy.take(s.start, s.end, Mask::one(at + u32::from(cell)));
+                let mask = Mask::one(at + u32::from(cell));
+                self.occupancy.take(s.start, s.end, mask);
+                if let Some(late) = self.late.as_mut().filter(|_| input.ranges.ends_late(*s)) {
+                    late.take(s.end, (s.end + LATE_POINTS).min(input.ranges.points), mask);
+                }
             }
         }
         self.used = self.used.max(at + u32::from(class.cells));
         u8::try_from(at).ok()
     }
 
-    /// The lowest start that costs no new register and splits no free pair or quad; else the lowest of all.
-    fn choose(&self, free: Mask<N>, cells: u32) -> Option<u32> {
-        let within = free.and(Mask::below((self.used + 1).saturating_sub(cells)));
-        let mut group = cells.next_power_of_two();
-        while group < 4 {
-            // Starts whose neighbour in the aligned group of twice the size is free too.
-            let low = Mask::aligned(2 * group);
-            let whole = free.and(low).and(free.down(group));
-            let split = whole.or(whole.up(group));
-            if let Some(at) = within.and(Mask::aligned(group)).without(split).lowest() {
-                return Some(at);
+    /// The lowest start that costs no new register, meets no late read and splits no free pair or quad; else one that does
+    /// less of that; else the lowest of all.
+    fn choose(&self, free: Mask<N>, late: Mask<N>, cells: u32) -> Option<u32> {
+        let known = self.used.max(self.costless);
+        let within = free.and(Mask::below((known + 1).saturating_sub(cells)));
+        let unread = within.without(late);
+        let best = |within: Mask<N>| {
+            let mut group = cells.next_power_of_two();
+            while group < 4 {
+                // Starts whose neighbour in the aligned group of twice the size is free too.
+                let low = Mask::aligned(2 * group);
+                let whole = free.and(low).and(free.down(group));
+                let split = whole.or(whole.up(group));
+                let lowest = within.and(Mask::aligned(group)).without(split).lowest();
+                if lowest.is_some() {
+                    return lowest;
+                }
+                group *= 2;
             }
-            group *= 2;
-        }
-        within.lowest().or_else(|| free.lowest())
+            within.lowest()
+        };
+        best(unread).or_else(|| best(within)).or_else(|| free.lowest())
     }
 }
 
-fn place_all(input: &Input<'_, '_>, order: &[(u32, VRegId)]) -> Assignment {
+/// Places the classes in this order. With a number of registers that are needed in any case, late reads are avoided below
+/// it.
+fn place_all(
+    input: &Input<'_, '_>,
+    order: &[(u32, VRegId)],
+    avoid_late_below: Option<u32>,
+) -> Assignment {
     let mut general: File<4> = File::new(input, RegFile::R);
+    if let Some(costless) = avoid_late_below {
+        general.costless = costless;
+        general.late = Some(Occupancy::new(input.ranges.points.max(1)));
+    }
     let mut small: Vec<File<1>> =
         RegFile::ALL[1..].iter().map(|file| File::new(input, *file)).collect();
     let mut of = vec![None; input.body.vreg_count()];

@@ -6,7 +6,8 @@
 
 use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, Liveness, kills};
-use orias_components::{Body, RegFile, RegUse, VRegId};
+use bitvec::prelude::*;
+use orias_components::{Body, Inst, Props, RegFile, RegUse, VRegId};
 
 /// Points `start..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,8 @@ pub struct Ranges {
     pub points: u32,
     /// First point of each block of the layout, in its order.
     pub block_start: Vec<u32>,
+    /// Instructions that read their sources some time after they issue, by half the point.
+    late: BitVec,
 }
 
 impl Ranges {
@@ -33,9 +36,11 @@ impl Ranges {
         &self.segments[self.first[cell] as usize..self.first[cell + 1] as usize]
     }
 
-    /// The place in the layout of the block that holds a point.
-    pub fn block_of(&self, point: u32) -> usize {
-        self.block_start.partition_point(|start| *start <= point).saturating_sub(1)
+    /// Whether the instruction that a segment ends with reads its sources late: who writes the register soon after must wait
+    /// until it has.
+    pub fn ends_late(&self, segment: Segment) -> bool {
+        let reader = segment.end.checked_sub(1).filter(|read| read % 2 == 0);
+        reader.is_some_and(|read| self.late.get(read as usize / 2).is_some_and(|l| *l))
     }
 
     /// The ranges; those of convergence barriers reach as far as `barriers` says.
@@ -46,6 +51,7 @@ impl Ranges {
             block_start.push(points);
             points += 2 * body.block(block).insts.len() as u32;
         }
+        let mut late = bitvec![0; points as usize / 2];
         let mut walk = Walk::new(liveness.map.count());
         for (at, &block) in body.layout().iter().enumerate().rev() {
             let insts = &body.block(block).insts;
@@ -57,6 +63,7 @@ impl Ranges {
                 let inst = body.inst(id);
                 let read = start + 2 * i as u32;
                 let kill = kills(inst);
+                late.set(read as usize / 2, reads_late(inst));
                 inst.for_each_def(|r| walk.define(&mut liveness.map.cells(r), read + 1, kill));
                 inst.for_each_use(|r: RegUse| {
                     for cell in liveness.map.cells(r) {
@@ -69,7 +76,7 @@ impl Ranges {
                 liveness.is_live_in(block, cell) || barriers.at_start(block, cell)
             });
         }
-        let mut ranges = walk.finish(points, block_start);
+        let mut ranges = Ranges { late, ..walk.finish(points, block_start) };
         ranges.widen_uniform(body, liveness);
         ranges
     }
@@ -201,8 +208,13 @@ impl Walk {
             }
         }
         joined.push(segments.len() as u32);
-        Ranges { first: joined, segments, points, block_start }
+        Ranges { first: joined, segments, points, block_start, late: BitVec::new() }
     }
+}
+
+/// Memory accesses and exchanges between threads send their operands to units that other warps use too.
+fn reads_late(inst: &Inst) -> bool {
+    inst.op.has(Props::LOAD.with(Props::STORE).with(Props::CONVERGENT))
 }
 
 /// Whether two ranges have a point in common.

@@ -420,12 +420,42 @@ fn what_does_not_fit_goes_to_the_stack_and_constants_are_made_again() {
             R1, PT, PT = IADD3 R1, -0x8, RZ
             R0 = S2R SR33
             STL [R1], R0
-            R0 = S2R SR34
-            R2 = S2R SR35
-            STS [R2], R0
+            R2 = S2R SR34
+            R0 = S2R SR35
+            STS [R0], R2
             R0 = LDL [R1]
             R2 = MOV 0x7, 0xf
             STS [R0], R2
+            EXIT PT",
+    );
+}
+
+#[test]
+fn a_register_that_a_store_still_reads_is_not_written_next() {
+    // R0 is dead after the first store, which reads it late; R2 and R3 cost nothing, as three are needed later.
+    expect_allocated(
+        255,
+        "BB0:
+            %R0 = S2R SR33
+            STS [RZ], %R0
+            %R1 = S2R SR34
+            STS [RZ], %R1
+            %R2 = S2R SR33
+            %R3 = S2R SR34
+            %R4 = S2R SR35
+            STS [%R2], %R3
+            STS [%R2], %R4
+            EXIT PT",
+        "BB0:
+            R0 = S2R SR33
+            STS [RZ], R0
+            R2 = S2R SR34
+            STS [RZ], R2
+            R3 = S2R SR33
+            R0 = S2R SR34
+            R2 = S2R SR35
+            STS [R3], R0
+            STS [R3], R2
             EXIT PT",
     );
 }
