@@ -54,7 +54,7 @@ fn kernel(
     let shared = (layout.shared_bytes > 0).then(|| Shared {
         bytes: (layout.shared_bytes - crate::lower::SHARED_RESERVED) as u32,
         align: layout.shared_align as u32,
-        used: true,
+        used: layout.shared_used,
     });
     let mut code_attributes = Vec::new();
     if !compiled.warp_ops.is_empty() {

@@ -3,7 +3,7 @@
 
 mod elf_support;
 
-use elf_support::{all_corpus_ptx, model_of, ptxas, ptxas_text};
+use elf_support::{MODULES, all_corpus_ptx, model_of, ptxas, ptxas_text};
 use orias::elf::{Cubin, write};
 use orias_runner::oracle;
 
@@ -77,58 +77,6 @@ fn every_corpus_cubin_is_rebuilt_byte_for_byte() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
-
-/// Modules that are odd in one way each.
-const MODULES: &[(&str, &str)] = &[
-    ("no kernel", ""),
-    ("no parameters", ".visible .entry k(){ret;}"),
-    ("no exit", ".visible .entry k(){L: bra L;}"),
-    (
-        "linkage and limits",
-        ".visible .entry k(.param .u64 p) .maxntid 128,2,1 .minnctapersm 2 {ret;}
-         .visible .entry k2(.param .align 16 .b8 p[48],.param .u8 q, .param .u16 r) .reqntid 64 {ret;}
-         .visible .entry k3(.param .u64 .ptr .global .align 16 p) .maxnreg 40 {ret;}
-         .entry local(){ret;} .weak .entry weak(){ret;}",
-    ),
-    ("many parameter bytes", ".visible .entry k(.param .align 8 .b8 p[20000], .param .u32 q){ret;}"),
-    (
-        "shared memory: used by two kernels of three",
-        ".shared .align 4 .b8 s[64];
-         .visible .entry k(){ st.shared.u32 [s],7; ret;}
-         .visible .entry k2(.param .u64 p){.reg .u64 %a; ld.param.u64 %a,[p]; st.global.u32 [%a],1; ret;}
-         .visible .entry k3(){ st.shared.u32 [s+4],7; ret;}",
-    ),
-    ("shared memory: unused", ".visible .entry k(){.shared .align 8 .b8 unused[64]; ret;}"),
-    (
-        "shared memory: dynamic, aligned",
-        ".extern .shared .align 16 .b8 dyn[];
-         .visible .entry k(){.shared .align 128 .b8 s[5]; st.shared.u8 [s],1; st.shared.u32 [dyn],7; ret;}",
-    ),
-    (
-        "variables of every kind",
-        ".visible .global .align 4 .u32 vis=5; .global .u32 un; .weak .global .u32 w;
-         .const .u32 c0=3; .visible .const .u32 c1[4]={1,2,3}; .global .u64 pp=vis;
-         .global .u64 pf=generic(un)+4; .global .u32 unused[3]={1,2,3};
-         .visible .entry k(.param .u64 p){.reg .u64 %a;.reg .u32 %r; ld.param.u64 %a,[p];
-         ld.global.u32 %r,[vis]; st.global.u32 [%a],%r; st.global.u32 [un],%r; st.global.u32 [w],%r; ret;}",
-    ),
-    (
-        "addresses in initial values",
-        ".global .u32 a0=1; .global .u64 z1=a0; .global .align 8 .u64 z2[2]={generic(a0),a0+8};
-         .global .u64 z3=generic(z1); .const .u64 cz=a0; .visible .entry k(){ret;}",
-    ),
-    (
-        "a constant before the first global variable",
-        ".visible .const .u32 c1=1; .visible .global .u32 g1=1; .visible .global .u32 g2;
-         .visible .entry k(){ret;} .visible .entry k2(){ret;}",
-    ),
-    (
-        "global and shared variables of odd sizes",
-        ".global .align 1 .b8 g[3]={1,2,3}; .global .align 8 .u64 z[3];
-         .visible .entry ka(){.shared .align 128 .b8 s[100]; st.shared.u32 [s],1; ret;}
-         .visible .entry kb(){.shared .align 256 .b8 s1[100]; st.shared.u32 [s1],1; ret;}",
-    ),
-];
 
 #[test]
 fn odd_modules_are_rebuilt_byte_for_byte() {

@@ -60,6 +60,8 @@ pub struct FunctionLayout {
     pub shared_align: u64,
     /// Uses dynamic shared memory.
     pub dynamic_shared: bool,
+    /// Code names a shared variable: a kernel's own ones have their place either way.
+    pub shared_used: bool,
     /// `.local` variables: variable and byte offset in the frame.
     pub local: Vec<(VarId, u32)>,
     pub local_bytes: u32,
@@ -379,6 +381,10 @@ fn function_layout(
     for v in shared.iter().copied().filter(|v| is_dynamic(*v)) {
         layout.shared.push(SharedSlot { var: VarId(v), offset: end });
     }
+    layout.shared_used = reached
+        .iter()
+        .flat_map(|f| &uses[*f as usize].vars)
+        .any(|v| program.vars[*v as usize].space == Space::Shared);
     for v in &shared {
         layout.shared_align = layout.shared_align.max(program.vars[*v as usize].align);
     }

@@ -45,6 +45,58 @@ pub const FOLDERS: [&str; 30] = [
     "tri_softmax",
 ];
 
+/// Modules that are odd in one way each.
+pub const MODULES: &[(&str, &str)] = &[
+    ("no kernel", ""),
+    ("no parameters", ".visible .entry k(){ret;}"),
+    ("no exit", ".visible .entry k(){L: bra L;}"),
+    (
+        "linkage and limits",
+        ".visible .entry k(.param .u64 p) .maxntid 128,2,1 .minnctapersm 2 {ret;}
+         .visible .entry k2(.param .align 16 .b8 p[48],.param .u8 q, .param .u16 r) .reqntid 64 {ret;}
+         .visible .entry k3(.param .u64 .ptr .global .align 16 p) .maxnreg 40 {ret;}
+         .entry local(){ret;} .weak .entry weak(){ret;}",
+    ),
+    ("many parameter bytes", ".visible .entry k(.param .align 8 .b8 p[20000], .param .u32 q){ret;}"),
+    (
+        "shared memory: used by two kernels of three",
+        ".shared .align 4 .b8 s[64];
+         .visible .entry k(){ st.shared.u32 [s],7; ret;}
+         .visible .entry k2(.param .u64 p){.reg .u64 %a; ld.param.u64 %a,[p]; st.global.u32 [%a],1; ret;}
+         .visible .entry k3(){ st.shared.u32 [s+4],7; ret;}",
+    ),
+    ("shared memory: unused", ".visible .entry k(){.shared .align 8 .b8 unused[64]; ret;}"),
+    (
+        "shared memory: dynamic, aligned",
+        ".extern .shared .align 16 .b8 dyn[];
+         .visible .entry k(){.shared .align 128 .b8 s[5]; st.shared.u8 [s],1; st.shared.u32 [dyn],7; ret;}",
+    ),
+    (
+        "variables of every kind",
+        ".visible .global .align 4 .u32 vis=5; .global .u32 un; .weak .global .u32 w;
+         .const .u32 c0=3; .visible .const .u32 c1[4]={1,2,3}; .global .u64 pp=vis;
+         .global .u64 pf=generic(un)+4; .global .u32 unused[3]={1,2,3};
+         .visible .entry k(.param .u64 p){.reg .u64 %a;.reg .u32 %r; ld.param.u64 %a,[p];
+         ld.global.u32 %r,[vis]; st.global.u32 [%a],%r; st.global.u32 [un],%r; st.global.u32 [w],%r; ret;}",
+    ),
+    (
+        "addresses in initial values",
+        ".global .u32 a0=1; .global .u64 z1=a0; .global .align 8 .u64 z2[2]={generic(a0),a0+8};
+         .global .u64 z3=generic(z1); .const .u64 cz=a0; .visible .entry k(){ret;}",
+    ),
+    (
+        "a constant before the first global variable",
+        ".visible .const .u32 c1=1; .visible .global .u32 g1=1; .visible .global .u32 g2;
+         .visible .entry k(){ret;} .visible .entry k2(){ret;}",
+    ),
+    (
+        "global and shared variables of odd sizes",
+        ".global .align 1 .b8 g[3]={1,2,3}; .global .align 8 .u64 z[3];
+         .visible .entry ka(){.shared .align 128 .b8 s[100]; st.shared.u32 [s],1; ret;}
+         .visible .entry kb(){.shared .align 256 .b8 s1[100]; st.shared.u32 [s1],1; ret;}",
+    ),
+];
+
 /// A corpus folder's PTX file.
 pub fn corpus_ptx(folder: &str) -> PathBuf {
     oracle::workspace().join("tests/corpus").join(folder).join(format!("{folder}.ptx"))
@@ -81,11 +133,19 @@ pub fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
     bytes
 }
 
+/// The head of a PTX file for sm_90a.
+const HEAD: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+
+/// A file of PTX text after the head; the caller removes it.
+pub fn ptx_file(name: &str, text: &str) -> PathBuf {
+    let path = scratch(&format!("{name}.ptx"));
+    std::fs::write(&path, format!("{HEAD}{text}")).expect("the scratch folder is writable");
+    path
+}
+
 /// ptxas's cubin of PTX text.
 pub fn ptxas_text(tool: &Path, name: &str, text: &str, level: u8) -> Vec<u8> {
-    let path = scratch(&format!("{name}.ptx"));
-    let head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
-    std::fs::write(&path, format!("{head}{text}")).expect("the scratch folder is writable");
+    let path = ptx_file(name, text);
     let bytes = ptxas(tool, &path, level);
     std::fs::remove_file(&path).expect("our own file");
     bytes
