@@ -229,3 +229,69 @@ fn canonical_immediates(body: &mut Body<'_>, id: InstId, form: &Form) -> usize {
     }
     changes.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Errors, Rewrites};
+    use orias_components::text;
+
+    /// Legalizes a body in text form twice; the text after it, and that the second time changed nothing.
+    fn after(input: &str) -> Result<Vec<String>, String> {
+        let mut world = World::new();
+        world.init_resource::<Errors>();
+        world.init_resource::<Rewrites>();
+        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
+        enforce_argument_restrictions(&mut world);
+        final_inspection(&mut world);
+        if let Some(error) = world.resource::<Errors>().0.first() {
+            return Err(error.message.clone());
+        }
+        world.resource_mut::<Rewrites>().0 = 0;
+        enforce_argument_restrictions(&mut world);
+        assert_eq!(world.resource::<Rewrites>().0, 0, "not idempotent: {input}");
+        let printed = text::print(&Body::new(&mut world), &text::Style::default());
+        let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
+        Ok(lines.filter(|l| !l.is_empty()).collect())
+    }
+
+    fn expect(input: &str, output: &[&str]) {
+        let mut expected = vec!["BB0:".to_string()];
+        expected.extend(output.iter().map(ToString::to_string));
+        expected.push("EXIT PT".to_string());
+        assert_eq!(after(&format!("BB0:\n{input}\nEXIT PT")).expect("legal"), expected);
+    }
+
+    #[test]
+    fn what_a_row_takes_stays() {
+        let inst = "%R1, PT, PT = IADD3 %R2, 0x5, RZ";
+        expect(inst, &[inst]);
+    }
+
+    #[test]
+    fn one_of_two_constants_moves_to_a_register() {
+        expect(
+            "PT, %R1 = LOP3.LUT %R2, 0x80000000, 0x3f800000, 0xea, !PT",
+            &["%R3 = MOV 0x80000000, 0xf", "PT, %R1 = LOP3.LUT %R2, %R3, 0x3f800000, 0xea, !PT"],
+        );
+    }
+
+    #[test]
+    fn an_immediate_in_the_first_source_moves_and_zero_is_the_zero_register() {
+        expect("%R1 = SEL 0x7, %R2, PT", &["%R3 = MOV 0x7, 0xf", "%R1 = SEL %R3, %R2, PT"]);
+        expect("%R1 = SEL 0x0, %R2, PT", &["%R1 = SEL RZ, %R2, PT"]);
+    }
+
+    #[test]
+    fn a_uniform_register_beside_an_immediate_moves() {
+        let moved = after("BB0:\n%R1, PT, PT = IADD3 %UR2, 0x10, RZ\nEXIT PT").expect("legal");
+        assert_eq!(moved.len(), 4, "{moved:?}");
+        assert!(moved[1].contains("MOV %UR2"), "{moved:?}");
+    }
+
+    #[test]
+    fn an_instruction_without_a_row_is_an_error_that_names_it() {
+        let error = after("BB0:\n%R1 = FADD.WIDE %R2, %R3\nEXIT PT").expect_err("no such row");
+        assert!(error.contains("FADD.WIDE"), "{error}");
+    }
+}

@@ -9,7 +9,7 @@ use crate::emit::{Emit, cell, fimm, fneg, imm, not, r, wide};
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 
 /// The rounding word of an instruction.
-fn rounding(inst: &Inst) -> Option<Mod> {
+pub fn rounding(inst: &Inst) -> Option<Mod> {
     [Mod::RZ, Mod::RM, Mod::RP].into_iter().find(|m| inst.mods.has(*m))
 }
 

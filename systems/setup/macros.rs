@@ -3,7 +3,7 @@
 //! What holds afterwards: there is no IDIV, IREM, FDIV, FRCP or FSQRT. An expansion may end the block and open new ones; edges are
 //! right again. Sources are read before the destination is written, so a destination may be one of them.
 
-use super::{divide, float};
+use super::{divide, double, float};
 use crate::analysis::cfg;
 use crate::emit::Emit;
 use crate::manager::{count_rewrites, fail};
@@ -54,13 +54,81 @@ fn is_macro(op: Opcode) -> bool {
 }
 
 fn expand(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
-    let double = inst.mods.has(Mod::F64);
+    let is_double = inst.mods.has(Mod::F64);
     match inst.op {
         Opcode::IDIV | Opcode::IREM => divide::expand(e, inst),
-        _ if double => return Err(format!("{}{} has no expansion yet", inst.op, inst.mods)),
+        Opcode::FDIV | Opcode::FRCP if is_double => double::divide(e, inst)?,
+        Opcode::FSQRT if is_double => double::square_root(e, inst)?,
         Opcode::FDIV => float::divide(e, inst),
         Opcode::FRCP => float::reciprocal(e, inst),
         _ => float::square_root(e, inst),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Errors, Rewrites};
+    use orias_components::text;
+    use orias_components::validate::validate;
+
+    /// Expands a body in text form; the text after it.
+    fn after(input: &str) -> String {
+        let mut world = World::new();
+        world.init_resource::<Errors>();
+        world.init_resource::<Rewrites>();
+        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
+        create_macro_insts(&mut world);
+        let errors = &world.resource::<Errors>().0;
+        assert!(errors.is_empty(), "{errors:?}");
+        let body = Body::new(&mut world);
+        validate(&body).unwrap_or_else(|e| panic!("{e}"));
+        text::print(&body, &text::Style::default())
+    }
+
+    fn count(text: &str, word: &str) -> usize {
+        text.split(|c: char| !c.is_alphanumeric() && c != '.').filter(|w| *w == word).count()
+    }
+
+    const START: &str = "BB0:\n%R1 = S2R SR33\n%R2 = S2R SR34\n";
+
+    #[test]
+    fn a_body_without_macros_stays() {
+        let text = after(&format!("{START}EXIT PT\n"));
+        assert_eq!(text.matches("BB").count(), 1);
+        assert_eq!(count(&text, "S2R"), 2);
+    }
+
+    #[test]
+    fn integer_division_becomes_a_reciprocal_and_products_in_line() {
+        let text = after(&format!("{START}%R3 = IDIV.U32 %R1, %R2\nSTS [RZ], %R3\nEXIT PT\n"));
+        assert_eq!(count(&text, "IDIV.U32"), 0);
+        assert_eq!(count(&text, "MUFU.RCP"), 1);
+        assert_eq!(count(&text, "BRA"), 0, "{text}");
+    }
+
+    #[test]
+    fn float_division_has_its_rare_case_in_a_block_of_its_own() {
+        let text = after(&format!("{START}%R3 = FDIV.F32 %R1, %R2\nSTS [RZ], %R3\nEXIT PT\n"));
+        assert_eq!(count(&text, "FDIV.F32"), 0);
+        assert_eq!(count(&text, "FCHK"), 1);
+        let block_starts = text.lines().filter(|l| l.trim_start().starts_with("BB")).count();
+        assert_eq!(block_starts, 4, "{text}");
+        // What stood behind the division stands behind its last block's beginning.
+        assert!(text.rfind("STS").expect("the store") > text.rfind("BB").expect("a block"));
+    }
+
+    #[test]
+    fn a_guard_stays_on_what_writes_the_result() {
+        let input = format!(
+            "{START}%P4 = ISETP.EQ.AND PT, %R1, %R2, PT\n@%P4 %R1 = IREM.S32 %R1, %R2\nSTS [RZ], %R1\nEXIT PT\n"
+        );
+        // The comparison has two destinations in its row's order.
+        let input = input.replace("%P4 = ISETP.EQ.AND PT,", "%P4, PT = ISETP.EQ.AND");
+        let text = after(&input);
+        let guarded: Vec<&str> = text.lines().filter(|l| l.contains("@%P4")).collect();
+        assert_eq!(guarded.len(), 1, "{text}");
+        assert!(guarded[0].contains("%R1 = SEL"), "{guarded:?}");
+    }
 }

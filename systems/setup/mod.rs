@@ -1,5 +1,6 @@
 //! The first phases: what makes the program that the optimizer starts from.
 
 mod divide;
+mod double;
 mod float;
 pub mod macros;

@@ -727,6 +727,13 @@ pub const GROUPS: &[Group] = &[
         ],
     ),
     group(
+        "rounded_functions",
+        &["f64", "f64"],
+        "f64",
+        &["div.rn.f64 %d, %a, %b", "div.rn.f64 %d, 0d4000000000000000, %b"],
+    ),
+    group("rounded_functions", &["f64"], "f64", &["rcp.rn.f64 %d, %a", "sqrt.rn.f64 %d, %a"]),
+    group(
         "packing",
         &["b32", "b32"],
         "b64",

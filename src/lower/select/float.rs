@@ -7,7 +7,7 @@ use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFlags, RegUse};
-use orias_systems::emit::{cell, fabs, fimm, fneg, imm, not, r, wide};
+use orias_systems::emit::{Emit, cell, fabs, fimm, fneg, imm, not, r, wide};
 
 /// The smallest normal number.
 const LEAST: f32 = f32::MIN_POSITIVE;
@@ -262,14 +262,68 @@ fn scaled_function(cx: &mut Cx<'_, '_>, f: Mod, d: Operand, a: Operand, back: f3
 }
 
 pub fn rsqrt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if type_at(inst, 0)? == Type::F64 && inst.has("ftz") {
-        return high_word(cx, inst, Mod::RSQ64H);
+    if type_at(inst, 0)? == Type::F64 {
+        if inst.has("ftz") {
+            return high_word(cx, inst, Mod::RSQ64H);
+        }
+        return rsqrt_f64(cx, inst);
     }
     let (d, a, ftz) = unary(cx, inst)?;
     if ftz {
         cx.e.mufu(Mod::RSQ, d, a);
     } else {
         scaled_function(cx, Mod::RSQ, d, a, 4096.0);
+    }
+    Ok(())
+}
+
+/// `rsqrt.approx.f64`: the unit's estimate and one step of third order, as ptxas has it; subnormal arguments go up by 2^54.
+fn rsqrt_f64<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.value(operand(inst, 1)?, Type::F64)?;
+    let a = cx.pair_of(a);
+    let e = &mut cx.e;
+    let (magnitude, small) = (e.temp(1), e.temp_pred());
+    e.and(r(magnitude), cell(a, 1), imm(0x7fff_ffff));
+    e.icmp(r(small), Mod::LT, false, r(magnitude), imm(0x0010_0000));
+    let high = |e: &mut Emit<'_>, word: u32| wide(e.join(Operand::RZ, imm(word)), 2);
+    let fma = |e: &mut Emit<'_>, a: Operand, b: Operand, c: Operand| {
+        let d = e.temp(2);
+        e.put(Opcode::DFMA, &[], 1, &[wide(d, 2), a, b, c]);
+        wide(d, 2)
+    };
+    let mul = |e: &mut Emit<'_>, a: Operand, b: Operand| {
+        let d = e.temp(2);
+        e.put(Opcode::DMUL, &[], 1, &[wide(d, 2), a, b]);
+        wide(d, 2)
+    };
+    let (up, down, one) = (e.temp(2), e.temp(2), e.temp(1));
+    e.mov(r(one), imm(0x3ff0_0000));
+    for (pair, word) in [(up, 0x4350_0000), (down, 0x41a0_0000)] {
+        e.mov(cell(pair, 0), Operand::RZ);
+        e.sel(cell(pair, 1), r(one), imm(word), not(r(small)));
+    }
+    let x = mul(e, wide(a, 2), wide(up, 2));
+    let estimate = e.temp(2);
+    let x_reg = x.as_reg().ok_or("register")?.reg;
+    e.mufu(Mod::RSQ64H, cell(estimate, 1), cell(x_reg, 1));
+    e.mov(cell(estimate, 0), Operand::RZ);
+    let y = wide(estimate, 2);
+    let (one, half, three_eighths) =
+        (high(e, 0x3ff0_0000), high(e, 0x3fe0_0000), high(e, 0x3fd8_0000));
+    let square = mul(e, y, y);
+    let error = fma(e, x, flagged(square, RegFlags::NEG), one);
+    let slope = fma(e, error, three_eighths, half);
+    let step = mul(e, y, error);
+    let better = fma(e, slope, step, y);
+    let result = mul(e, better, wide(down, 2));
+    // Zeros, infinities, NaN and negative numbers: what the unit says.
+    let (below, plain) = (e.temp(1), e.temp_pred());
+    e.iadd3(r(below), cell(x_reg, 1), imm(0u32.wrapping_sub(0x0010_0000)), Operand::RZ);
+    e.icmp(r(plain), Mod::LT, false, r(below), imm(0x7fe0_0000));
+    let result = result.as_reg().ok_or("register")?.reg;
+    for i in 0..2 {
+        e.sel(cell(d, i), cell(result, i), cell(estimate, i), r(plain));
     }
     Ok(())
 }

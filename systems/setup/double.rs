@@ -1,0 +1,336 @@
+//! Correctly rounded double-precision division, reciprocal and square root.
+//!
+//! The common case is Newton's iteration on the special function unit's estimate of the high word, then a remainder step, which
+//! rounds correctly (Markstein) as long as no step leaves the normal range. The other quotients are computed on mantissas alone; the
+//! exponent is put back by integer arithmetic, and a subnormal result is rounded there, once, from the quotient and the sign of
+//! its remainder.
+
+use super::float::rounding;
+use crate::emit::{Emit, cell, halves, imm, neg, not, r, wide};
+use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
+
+/// The high word of 1.0.
+const ONE: u32 = 0x3ff0_0000;
+
+fn constant(e: &mut Emit<'_>, high: u32) -> Operand {
+    wide(e.join(Operand::RZ, imm(high)), 2)
+}
+
+fn minus(op: Operand) -> Operand {
+    match op {
+        Operand::Reg(u) => Operand::Reg(RegUse { flags: RegFlags::NEG, ..u }),
+        op => op,
+    }
+}
+
+fn reg(op: Operand) -> Reg {
+    op.as_reg().map_or(Reg::RZ, |u| u.reg)
+}
+
+fn dfma(e: &mut Emit<'_>, a: Operand, b: Operand, c: Operand) -> Operand {
+    let d = e.temp(2);
+    e.put(Opcode::DFMA, &[], 1, &[wide(d, 2), a, b, c]);
+    wide(d, 2)
+}
+
+fn dmul(e: &mut Emit<'_>, a: Operand, b: Operand) -> Operand {
+    let d = e.temp(2);
+    e.put(Opcode::DMUL, &[], 1, &[wide(d, 2), a, b]);
+    wide(d, 2)
+}
+
+/// Copies a pair.
+fn copy(e: &mut Emit<'_>, d: Reg, s: Reg) {
+    e.mov(cell(d, 0), cell(s, 0));
+    e.mov(cell(d, 1), cell(s, 1));
+}
+
+fn choose(e: &mut Emit<'_>, d: Reg, a: [Operand; 2], b: [Operand; 2], p: Operand) {
+    e.sel(cell(d, 0), a[0], b[0], p);
+    e.sel(cell(d, 1), a[1], b[1], p);
+}
+
+fn temp(e: &mut Emit<'_>) -> Operand {
+    let t = e.temp(1);
+    r(t)
+}
+
+fn pred(e: &mut Emit<'_>) -> Operand {
+    let p = e.temp_pred();
+    r(p)
+}
+
+/// The biased exponent.
+fn exponent(e: &mut Emit<'_>, a: Reg) -> Operand {
+    let (shifted, field) = (temp(e), temp(e));
+    e.shr(shifted, cell(a, 1), imm(20), false);
+    e.and(field, shifted, imm(0x7ff));
+    field
+}
+
+/// `p` = low <= a < low + count
+fn within(e: &mut Emit<'_>, a: Operand, low: i32, count: u32, also: Operand) -> Operand {
+    let (from, p) = (temp(e), pred(e));
+    e.iadd3(from, a, imm(low.wrapping_neg() as u32), Operand::RZ);
+    e.isetp(p, Mod::LT, false, [from, imm(count)], Mod::AND, also);
+    p
+}
+
+/// The quotient of ordinary numbers, rounded to nearest, and its remainder.
+fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> (Operand, Operand) {
+    let estimate = e.temp(2);
+    e.mufu(Mod::RCP64H, cell(estimate, 1), cell(reg(b), 1));
+    e.mov(cell(estimate, 0), Operand::RZ);
+    let one = constant(e, ONE);
+    let mut y = wide(estimate, 2);
+    // 20 bits, 40, 80.
+    for _ in 0..3 {
+        let error = dfma(e, minus(b), y, one);
+        y = dfma(e, y, error, y);
+    }
+    let y = above_for_full_mantissa(e, b, y);
+    let q = dmul(e, a, y);
+    let rest = dfma(e, minus(b), q, a);
+    let q = dfma(e, y, rest, q);
+    let rest = dfma(e, minus(b), q, a);
+    (q, rest)
+}
+
+/// The reciprocal of a mantissa of ones lies just above the middle between two numbers, and the iteration ends at the lower one, with
+/// which the remainder step would not round correctly (Markstein's exception): takes the upper one.
+fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand {
+    let (b, y) = (reg(b), reg(y));
+    let (ones, full) = (temp(e), pred(e));
+    // low & (high | exponent and sign)
+    e.lop3(ones, cell(b, 0), cell(b, 1), imm(0xfff0_0000), 0xe0);
+    e.icmp(full, Mod::EQ, false, ones, imm(u32::MAX));
+    let (low, d) = (temp(e), e.temp(2));
+    e.or(low, cell(y, 0), imm(1));
+    e.sel(cell(d, 0), low, cell(y, 0), full);
+    e.mov(cell(d, 1), cell(y, 1));
+    wide(d, 2)
+}
+
+/// FDIV.F64 and FRCP.F64.
+pub fn divide(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
+    if rounding(inst).is_some() {
+        return Err(format!("{}{}: only rounding to nearest is expanded", inst.op, inst.mods));
+    }
+    let (a, b) = if inst.op == Opcode::FRCP {
+        (constant(e, ONE), inst.operands[1])
+    } else {
+        (inst.operands[1], inst.operands[2])
+    };
+    let (ra, rb) = (reg(a), reg(b));
+    let (ea, eb) = (exponent(e, ra), exponent(e, rb));
+    let difference = temp(e);
+    e.iadd3(difference, ea, neg(eb), Operand::RZ);
+    // Remainders stay normal, so does the reciprocal, and so does the quotient.
+    let p = within(e, ea, 128, 2047 - 128, Operand::PT);
+    let p = within(e, eb, 1, 2044, p);
+    let easy = within(e, difference, -1000, 2001, p);
+    let result = e.temp(2);
+    let (rare, after) = (e.label(), e.label());
+    e.branch_if(not(easy), rare);
+    e.open_new();
+    let (q, _) = quotient(e, a, b);
+    copy(e, result, reg(q));
+    e.branch(after);
+    e.open(rare);
+    divide_rare(e, result, ra, rb);
+    e.open(after);
+    copy(e, reg(inst.operands[0]), result);
+    Ok(())
+}
+
+/// A finite, nonzero number's mantissa in [1, 2) without sign, and its exponent, unbiased.
+fn normalized(e: &mut Emit<'_>, a: Reg) -> (Operand, Operand) {
+    let scaled = constant(e, 0x4350_0000);
+    // 2^54 makes a subnormal number normal.
+    let up = dmul(e, wide(a, 2), scaled);
+    let field = exponent(e, a);
+    let small = pred(e);
+    e.icmp(small, Mod::EQ, false, field, Operand::RZ);
+    let x = e.temp(2);
+    choose(e, x, halves(reg(up)), halves(a), small);
+    let field = exponent(e, x);
+    let (less, bias) = (temp(e), temp(e));
+    e.sel(bias, Operand::RZ, imm((-1023i32 - 54) as u32), not(small));
+    let plain = temp(e);
+    e.sel(plain, bias, imm(-1023i32 as u32), small);
+    e.iadd3(less, field, plain, Operand::RZ);
+    let mantissa = e.temp(2);
+    e.mov(cell(mantissa, 0), cell(x, 0));
+    // Exponent bits of 1.0, no sign.
+    let low = temp(e);
+    e.and(low, cell(x, 1), imm(0x000f_ffff));
+    e.or(cell(mantissa, 1), low, imm(ONE));
+    (wide(mantissa, 2), less)
+}
+
+/// `p` = finite and not zero.
+fn ordinary(e: &mut Emit<'_>, a: Reg, also: Operand) -> Operand {
+    let (high, any, nonzero) = (temp(e), temp(e), pred(e));
+    e.and(high, cell(a, 1), imm(0x7fff_ffff));
+    e.or(any, high, cell(a, 0));
+    e.isetp(nonzero, Mod::NE, false, [any, Operand::RZ], Mod::AND, also);
+    let p = pred(e);
+    e.isetp(p, Mod::LT, false, [high, imm(0x7ff0_0000)], Mod::AND, nonzero);
+    p
+}
+
+/// Any quotient.
+fn divide_rare(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg) {
+    let sign = temp(e);
+    e.lop3(sign, cell(a, 1), cell(b, 1), imm(0x8000_0000), 0x28);
+    // Zeros, infinities and NaN: a times what the reciprocal of b is in kind.
+    let b_ordinary = ordinary(e, b, Operand::PT);
+    let unit = e.temp(2);
+    e.mufu(Mod::RCP64H, cell(unit, 1), cell(b, 1));
+    let one = temp(e);
+    e.lop3(one, cell(b, 1), imm(0x8000_0000), imm(ONE), 0xea);
+    let factor = e.temp(2);
+    e.mov(cell(factor, 0), Operand::RZ);
+    e.sel(cell(factor, 1), one, cell(unit, 1), b_ordinary);
+    let special = dmul(e, wide(a, 2), wide(factor, 2));
+    // NaN of b: the unit may see an infinity in the high word alone.
+    let (is_nan, kept) = (pred(e), e.temp(2));
+    let and = [Mod::NAN, Mod::AND];
+    let pb = wide(b, 2);
+    e.put(Opcode::DSETP, &and, 2, &[is_nan, Operand::PT, pb, pb, Operand::PT]);
+    choose(e, kept, halves(b), halves(reg(special)), is_nan);
+    let both = ordinary(e, a, b_ordinary);
+
+    let ((ma, xa), (mb, xb)) = (normalized(e, a), normalized(e, b));
+    let (q, rest) = quotient(e, ma, mb);
+    let scale = temp(e);
+    e.iadd3(scale, xa, neg(xb), Operand::RZ);
+    let bits = round_scaled(e, reg(q), reg(rest), scale);
+    let signed = e.temp(2);
+    e.mov(cell(signed, 0), cell(bits, 0));
+    e.or(cell(signed, 1), cell(bits, 1), sign);
+    choose(e, d, halves(signed), halves(kept), both);
+}
+
+/// The bits of `q · 2^scale` rounded once, for a positive q in (1/2, 2] whose exact value lies to the side of it that the sign of
+/// `rest` says.
+fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand) -> Reg {
+    let field = exponent(e, q);
+    let biased = temp(e);
+    e.iadd3(biased, field, scale, Operand::RZ);
+    // Normal: the exponent moves.
+    let (moved, normal) = (temp(e), e.temp(2));
+    e.shl(moved, scale, imm(20));
+    e.mov(cell(normal, 0), cell(q, 0));
+    e.iadd3(cell(normal, 1), cell(q, 1), moved, Operand::RZ);
+    let huge = pred(e);
+    e.icmp(huge, Mod::GT, true, biased, imm(2046));
+    let large = e.temp(2);
+    let infinity = [Operand::RZ, r(e.temp(1))];
+    e.mov(infinity[1], imm(0x7ff0_0000));
+    choose(e, large, infinity, halves(normal), huge);
+    // Subnormal: the mantissa with ten more bits, one less or more for a remainder, shifted right and rounded to even.
+    let mantissa = e.temp(2);
+    let top = temp(e);
+    e.and(top, cell(q, 1), imm(0x000f_ffff));
+    let top_one = temp(e);
+    e.or(top_one, top, imm(0x0010_0000));
+    e.shf(&[Mod::L, Mod::U64, Mod::HI], cell(mantissa, 1), cell(q, 0), imm(10), top_one);
+    e.shl(cell(mantissa, 0), cell(q, 0), imm(10));
+    let (above, below) = (pred(e), pred(e));
+    let zero = wide(Reg::RZ, 2);
+    let pr = wide(rest, 2);
+    e.put(Opcode::DSETP, &[Mod::GT, Mod::AND], 2, &[above, Operand::PT, pr, zero, Operand::PT]);
+    e.put(Opcode::DSETP, &[Mod::LT, Mod::AND], 2, &[below, Operand::PT, pr, zero, Operand::PT]);
+    let (one, nudge_lo, nudge_hi) = (temp(e), temp(e), temp(e));
+    e.sel(one, Operand::RZ, imm(1), not(above));
+    let ones = temp(e);
+    e.mov(ones, imm(u32::MAX));
+    e.sel(nudge_lo, ones, one, below);
+    e.sel(nudge_hi, ones, Operand::RZ, below);
+    let exact = e.temp(2);
+    e.add64(exact, halves(mantissa), [nudge_lo, nudge_hi]);
+    // Right by 10 and by what the exponent lacks to 1; 64 is far enough for any.
+    let (lack, shift) = (temp(e), temp(e));
+    e.iadd3(lack, neg(biased), imm(11), Operand::RZ);
+    e.minmax(shift, lack, imm(64), false, true);
+    let (kept, lost, back) = (e.temp(2), e.temp(2), temp(e));
+    e.shf(&[Mod::R, Mod::U64], cell(kept, 0), cell(exact, 0), shift, cell(exact, 1));
+    e.shr(cell(kept, 1), cell(exact, 1), shift, false);
+    // The bits that go, at the top of a word pair: above half, half, or less.
+    e.iadd3(back, neg(shift), imm(64), Operand::RZ);
+    e.shf(&[Mod::L, Mod::U64, Mod::HI], cell(lost, 1), cell(exact, 0), back, cell(exact, 1));
+    e.shl(cell(lost, 0), cell(exact, 0), back);
+    let half = [Operand::RZ, r(e.temp(1))];
+    e.mov(half[1], imm(0x8000_0000));
+    let (more, tie, odd) = (pred(e), pred(e), temp(e));
+    let and = (Mod::AND, Operand::PT);
+    e.isetp64(more, Mod::GT, false, halves(lost), half, and);
+    e.isetp64(tie, Mod::EQ, false, halves(lost), half, and);
+    e.and(odd, cell(kept, 0), imm(1));
+    let up = pred(e);
+    let is_odd = pred(e);
+    e.isetp(is_odd, Mod::NE, false, [odd, Operand::RZ], Mod::AND, tie);
+    e.plop3(up, more, is_odd, Operand::PT, 0xa8);
+    let step = temp(e);
+    e.sel(step, Operand::RZ, imm(1), not(up));
+    let small = e.temp(2);
+    e.add64(small, halves(kept), [step, Operand::RZ]);
+    let is_small = pred(e);
+    e.icmp(is_small, Mod::LT, true, biased, imm(1));
+    let d = e.temp(2);
+    choose(e, d, halves(small), halves(large), is_small);
+    d
+}
+
+/// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down after.
+pub fn square_root(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
+    if rounding(inst).is_some() {
+        return Err(format!("{}{}: only rounding to nearest is expanded", inst.op, inst.mods));
+    }
+    let (d, a) = (reg(inst.operands[0]), reg(inst.operands[1]));
+    let field = exponent(e, a);
+    let small = pred(e);
+    e.icmp(small, Mod::LT, false, field, imm(128));
+    // 2^108 up, 2^-54 down.
+    let (up, down) = (e.temp(2), e.temp(2));
+    let (factor_up, factor_down, one) = (temp(e), temp(e), temp(e));
+    e.mov(one, imm(ONE));
+    e.sel(factor_up, one, imm(0x46b0_0000), not(small));
+    e.sel(factor_down, one, imm(0x3c90_0000), not(small));
+    for (pair, high) in [(up, factor_up), (down, factor_down)] {
+        e.mov(cell(pair, 0), Operand::RZ);
+        e.mov(cell(pair, 1), high);
+    }
+    let x = dmul(e, wide(a, 2), wide(up, 2));
+    let estimate = e.temp(2);
+    e.mufu(Mod::RSQ64H, cell(estimate, 1), cell(reg(x), 1));
+    e.mov(cell(estimate, 0), Operand::RZ);
+    let (half, one) = (constant(e, 0x3fe0_0000), constant(e, ONE));
+    let mut y = wide(estimate, 2);
+    for _ in 0..2 {
+        let xy = dmul(e, x, y);
+        let hy = dmul(e, y, half);
+        let error = dfma(e, minus(xy), y, one);
+        y = dfma(e, hy, error, y);
+    }
+    let s = dmul(e, x, y);
+    let h = dmul(e, y, half);
+    let rest = dfma(e, minus(s), s, x);
+    let s = dfma(e, rest, h, s);
+    let rest = dfma(e, minus(s), s, x);
+    let s = dfma(e, rest, h, s);
+    let root = dmul(e, s, wide(down, 2));
+    // Zeros and the positive infinity stay, negative numbers give NaN.
+    let (negative, ordinary) = (pred(e), ordinary(e, a, Operand::PT));
+    let zero = wide(Reg::RZ, 2);
+    let pa = wide(a, 2);
+    e.put(Opcode::DSETP, &[Mod::LT, Mod::AND], 2, &[negative, Operand::PT, pa, zero, Operand::PT]);
+    let (special, nan) = (e.temp(2), temp(e));
+    e.mov(nan, imm(0x7ff8_0000));
+    choose(e, special, [Operand::RZ, nan], halves(a), negative);
+    let positive = pred(e);
+    e.plop3(positive, ordinary, not(negative), Operand::PT, 0x80);
+    choose(e, d, halves(reg(root)), halves(special), positive);
+    Ok(())
+}
