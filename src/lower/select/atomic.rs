@@ -96,6 +96,10 @@ fn global(
     if ty.kind() == TypeKind::Float && op != "add" && op != "exch" {
         return Err("this operation on floats".into());
     }
+    if space == Space::Generic && (ty.bytes() != 4 || ty == Type::F32 || op == "cas") {
+        // In shared memory the hardware does not finish these: they need a second path.
+        return Err("this operation on a generic address".into());
+    }
     let mut mods = vec![Mod::E, word(op)];
     mods.extend(type_words(op, ty));
     mods.extend([Mod::STRONG, scope(inst).unwrap_or(Mod::GPU)]);
