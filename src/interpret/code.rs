@@ -311,6 +311,7 @@ pub struct Place {
 /// One function in [`Code::insts`].
 #[derive(Clone, Debug, Default)]
 pub struct Body {
+    pub name: String,
     /// Of the first instruction; None for a declaration.
     pub entry: Option<u32>,
     /// Register rows of a frame.

@@ -12,21 +12,25 @@ use crate::ptx::program::Program;
 pub enum InterpretError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// A thread that cannot go on.
-    #[error("{error}\n  at `{instruction}`, line {line}, in `{function}`, {thread}")]
-    Step {
-        error: StepError,
-        /// Its text, on one line.
-        instruction: String,
-        line: usize,
-        function: String,
-        thread: Thread,
-    },
+    #[error(transparent)]
+    Stopped(Box<Stopped>),
     #[error("deadlock: every thread of the launch waits\n{waiting}")]
     Deadlock {
         /// One line for each group of lanes that waits.
         waiting: String,
     },
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{error}\n  at `{instruction}`, line {line}, in `{function}`, {thread}")]
+pub struct Stopped {
+    pub error: StepError,
+    /// Its text, on one line.
+    pub instruction: String,
+    pub line: usize,
+    pub function: String,
+    pub thread: Thread,
 }
 
 /// Why an instruction could not be executed.

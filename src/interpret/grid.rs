@@ -6,7 +6,7 @@ use std::fmt::Write;
 use orias_targets::memory::{Memory, Region};
 
 use super::code::{BarrierKind, Code, LANES};
-use super::error::{InterpretError, Thread, describe};
+use super::error::{InterpretError, Stopped, Thread, describe};
 use super::image::Image;
 use super::warp::{State, Warp, bits};
 use crate::launch::{Launch, Outcome};
@@ -149,13 +149,8 @@ impl Block {
                     let place = code.places[code.insts[pc as usize].place as usize];
                     let (instruction, line, function) = describe(program, source, place);
                     let thread = Thread { block: warp.block, thread };
-                    return Err(InterpretError::Step {
-                        error,
-                        instruction,
-                        line,
-                        function,
-                        thread,
-                    });
+                    let stopped = Stopped { error, instruction, line, function, thread };
+                    return Err(InterpretError::Stopped(Box::new(stopped)));
                 }
                 released |= arrivals && self.release();
             }

@@ -16,9 +16,9 @@ pub fn sign_extend(x: u64, bits: u32) -> i64 {
 /// The high half of a product of `bits`-bit numbers.
 pub fn mul_high(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     if signed {
-        (i128::from(sign_extend(a, bits)) * i128::from(sign_extend(b, bits)) >> bits) as u64
+        ((i128::from(sign_extend(a, bits)) * i128::from(sign_extend(b, bits))) >> bits) as u64
     } else {
-        (u128::from(a & mask(bits)) * u128::from(b & mask(bits)) >> bits) as u64
+        ((u128::from(a & mask(bits)) * u128::from(b & mask(bits))) >> bits) as u64
     }
 }
 

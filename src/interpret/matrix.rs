@@ -285,11 +285,10 @@ pub fn execute(
             let addresses = warp.row(at.base, base);
             for (matrix, src) in src.iter().enumerate() {
                 let elements = unpack8(&warp.row(*src, base));
-                for i in 0..8 {
+                for (i, row) in elements.iter().enumerate() {
                     let mut bytes = [0; 16];
                     for (column, to) in bytes.chunks_exact_mut(2).enumerate() {
-                        let element =
-                            if *transposed { elements[column][i] } else { elements[i][column] };
+                        let element = if *transposed { elements[column][i] } else { row[column] };
                         to.copy_from_slice(&element.to_le_bytes());
                     }
                     let lane = (matrix * 8 + i) % LANES;

@@ -23,7 +23,7 @@ mod warp;
 use crate::launch::{Launch, Outcome};
 use crate::ptx::program::{FuncId, Program};
 
-pub use error::{InterpretError, StepError};
+pub use error::{InterpretError, StepError, Stopped, Thread};
 
 /// Runs one launch. `source` is the text that `program` was loaded from; messages show it.
 ///

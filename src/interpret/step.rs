@@ -338,7 +338,7 @@ impl Warp {
             let first = lanes.trailing_zeros() as usize % LANES;
             let body = &env.code.bodies[callee.0 as usize];
             let Some(entry) = body.entry else {
-                return Err((first, StepError::Undefined(format!("function {}", callee.0))));
+                return Err((first, StepError::Undefined(body.name.clone())));
             };
             let rows = (base + body.rows) as usize;
             if self.rows.len() < rows {

@@ -2,12 +2,15 @@
 
 use super::case::Compare;
 
+/// The number that an element's bytes are.
+type Value = fn(&[u8]) -> f64;
+
 /// The first difference and how many there are; None when the buffers agree.
 pub fn difference(got: &[u8], want: &[u8], compare: &Compare) -> Option<String> {
     if got.len() != want.len() {
         return Some(format!("has {} bytes, expected {}", got.len(), want.len()));
     }
-    let (size, float): (usize, Option<fn(&[u8]) -> f64>) = match compare.ty.as_str() {
+    let (size, float): (usize, Option<Value>) = match compare.ty.as_str() {
         "u8" => (1, None),
         "u16" => (2, None),
         "u32" => (4, None),
@@ -18,7 +21,7 @@ pub fn difference(got: &[u8], want: &[u8], compare: &Compare) -> Option<String> 
         "f64" => (8, Some(|b| f64::from_bits(word(b)))),
         other => return Some(format!("cannot be compared as {other}")),
     };
-    if want.len() % size != 0 {
+    if !want.len().is_multiple_of(size) {
         return Some(format!("has {} bytes, not a multiple of {size}", want.len()));
     }
     let mut first = None;

@@ -64,7 +64,8 @@ impl<'s> Decoder<'_, 's> {
         if !known {
             return Ok(None);
         }
-        if !open && !(inst.has("row") && inst.has("col")) {
+        let plain = inst.has("row") && inst.has("col");
+        if !(open || plain) {
             return Ok(None);
         }
         let fragment =

@@ -41,6 +41,9 @@ pub fn decode(program: &Program<'_>, image: &Image, launch: &Launch) -> Code {
 /// A result, or what is not supported.
 type Decoded<T> = Result<T, String>;
 
+/// Decodes the instructions of one family; `None` for those of others.
+type Family<'a, 's> = fn(&Decoder<'a, 's>, &Instruction<'s>) -> Decoded<Option<Op>>;
+
 struct Decoder<'a, 's> {
     program: &'a Program<'s>,
     image: &'a Image,
@@ -77,6 +80,7 @@ impl<'a, 's> Decoder<'a, 's> {
         let formals =
             |ids: &[VarId]| -> Vec<Formal> { ids.iter().map(|id| self.formal(*id)).collect() };
         code.bodies[self.id.0 as usize] = Body {
+            name: self.function.name.to_string(),
             entry: self.function.defined.then_some(self.start),
             rows: self.slots.last().map_or(FIRST_REGISTER, |slot| slot.0),
             frame: self.image.frames[self.id.0 as usize].next_multiple_of(16),
@@ -115,7 +119,7 @@ impl<'a, 's> Decoder<'a, 's> {
             let modifiers: String = inst.modifiers.iter().map(|m| format!(".{m}")).collect();
             format!("{}{modifiers}", inst.opcode)
         };
-        let decoders: [fn(&Self, &Instruction<'s>) -> Decoded<Option<Op>>; 8] = [
+        let decoders: [Family<'a, 's>; 8] = [
             Self::data,
             Self::integer,
             Self::float,

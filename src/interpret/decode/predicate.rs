@@ -85,7 +85,7 @@ impl<'s> Decoder<'_, 's> {
             let truth = truth & mask(16);
             Box::new(move |a, b, c| {
                 let low = combine.apply(test(a & mask(16), b & mask(16)), c) * truth;
-                combine.apply(test(a >> 16, b >> 16), c) * truth << 16 | low
+                (combine.apply(test(a >> 16, b >> 16), c) * truth) << 16 | low
             })
         } else {
             Box::new(move |a, b, c| combine.apply(test(a, b), c) * truth)
@@ -104,25 +104,29 @@ fn comparison(word: &str, ty: Type, ftz: bool) -> Option<Compare> {
     }
     let format = Format::of(ty)?;
     let number = move |x: u64| to_f64(format, if ftz { format.flush(x) } else { x });
-    // The unordered ones are the negations of the opposite ordered ones: true for a NaN.
+    // The unordered ones (…u) are true for a NaN.
     let test: fn(f64, f64) -> bool = match word {
         "eq" => |a, b| a == b,
-        "ne" => |a, b| a < b || a > b,
+        "ne" => |a, b| a != b && !unordered(a, b),
         "lt" => |a, b| a < b,
         "le" => |a, b| a <= b,
         "gt" => |a, b| a > b,
         "ge" => |a, b| a >= b,
-        "equ" => |a, b| !(a < b || a > b),
+        "equ" => |a, b| a == b || unordered(a, b),
         "neu" => |a, b| a != b,
-        "ltu" => |a, b| a < b || a.is_nan() || b.is_nan(),
-        "leu" => |a, b| a <= b || a.is_nan() || b.is_nan(),
-        "gtu" => |a, b| a > b || a.is_nan() || b.is_nan(),
-        "geu" => |a, b| a >= b || a.is_nan() || b.is_nan(),
-        "num" => |a, b| !(a.is_nan() || b.is_nan()),
-        "nan" => |a, b| a.is_nan() || b.is_nan(),
+        "ltu" => |a, b| a < b || unordered(a, b),
+        "leu" => |a, b| a <= b || unordered(a, b),
+        "gtu" => |a, b| a > b || unordered(a, b),
+        "geu" => |a, b| a >= b || unordered(a, b),
+        "num" => |a, b| !unordered(a, b),
+        "nan" => |a, b| unordered(a, b),
         _ => return None,
     };
     Some(Box::new(move |a, b| test(number(a), number(b))))
+}
+
+fn unordered(a: f64, b: f64) -> bool {
+    a.is_nan() || b.is_nan()
 }
 
 fn integers(word: &str, ty: Type) -> Option<Compare> {
