@@ -155,7 +155,7 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     let output = driver::compile_source(&source, &options)
         .map_err(|errors| errors.render(&name, &source))?;
     let elapsed = started.elapsed();
-    if !output.warnings.is_empty() && !(warnings.hidden && !warnings.fatal) {
+    if !output.warnings.is_empty() && (warnings.fatal || !warnings.hidden) {
         eprint!("{}", output.warnings.render(&name, &source));
         warnings.failed |= warnings.fatal;
     }

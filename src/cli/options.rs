@@ -252,11 +252,11 @@ fn recognise(arg: &str) -> Result<Option<(&'static Known, Option<String>)>, Stri
     }
     // `-O3`, `-m64`: the value is attached.
     for short in ["O", "m"] {
-        if let Some(number) = name.strip_prefix(short).filter(|_| value.is_none()) {
-            if number.bytes().all(|b| b.is_ascii_digit()) {
-                let known = OPTIONS.iter().find(|known| known.short == short);
-                return Ok(known.map(|known| (known, Some(number.to_string()))));
-            }
+        if let Some(number) = name.strip_prefix(short).filter(|_| value.is_none())
+            && number.bytes().all(|b| b.is_ascii_digit())
+        {
+            let known = OPTIONS.iter().find(|known| known.short == short);
+            return Ok(known.map(|known| (known, Some(number.to_string()))));
         }
     }
     Err(format!("Unknown option '{name}'"))

@@ -224,10 +224,10 @@ impl<'s> Lexer<'s> {
         if end == start + 1 {
             return (Kind::BadChar, end);
         }
-        if self.byte(start + 1).is_ascii_digit() {
-            if let Some(end) = self.fraction(start) {
-                return (Kind::Float, end);
-            }
+        if self.byte(start + 1).is_ascii_digit()
+            && let Some(end) = self.fraction(start)
+        {
+            return (Kind::Float, end);
         }
         while self.byte(end) == b':' && self.byte(end + 1) == b':' && is_name(self.byte(end + 2)) {
             end = self.name_end(end + 3);

@@ -67,10 +67,10 @@ impl<'s> Checker<'s> {
             return;
         }
         let mut case = Case { name: display_name(source), instruction, source };
-        if let Some(row) = self.choose(rows, &case) {
-            if self.modifiers(row, &case) {
-                self.slots(row, &mut case);
-            }
+        if let Some(row) = self.choose(rows, &case)
+            && self.modifiers(row, &case)
+        {
+            self.slots(row, &mut case);
         }
     }
 
@@ -563,20 +563,19 @@ impl<'s> Checker<'s> {
             return;
         }
         let first = usize::from(case.instruction.has("red"));
-        if let Some(Operand::Int(number)) = case.instruction.operands.get(first) {
-            if !(0..16).contains(number) {
-                let message = format!(
-                    "Barrier number '{number}' out of range, expected to be in range [0..15]"
-                );
-                self.diagnostics.error(case.source.operands[first].span(), message);
-            }
+        if let Some(Operand::Int(number)) = case.instruction.operands.get(first)
+            && !(0..16).contains(number)
+        {
+            let message =
+                format!("Barrier number '{number}' out of range, expected to be in range [0..15]");
+            self.diagnostics.error(case.source.operands[first].span(), message);
         }
-        if let Some(Operand::Int(threads)) = case.instruction.operands.get(first + 1) {
-            if threads % 32 != 0 {
-                let message =
-                    "Number of threads participating in barrier must be in multiple of warp size";
-                self.diagnostics.error(case.source.operands[first + 1].span(), message);
-            }
+        if let Some(Operand::Int(threads)) = case.instruction.operands.get(first + 1)
+            && threads % 32 != 0
+        {
+            let message =
+                "Number of threads participating in barrier must be in multiple of warp size";
+            self.diagnostics.error(case.source.operands[first + 1].span(), message);
         }
     }
 }
