@@ -5,6 +5,7 @@ use orias_systems::pipeline::PHASES;
 use orias_systems::{Compiled, Options, PhaseStat, PipelineError, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
+use std::time::{Duration, Instant};
 
 use crate::assemble;
 use crate::elf;
@@ -70,6 +71,8 @@ pub struct FunctionReport {
     pub spill_load_bytes: u32,
     /// Bytes of constant bank 0 and of bank 3.
     pub constant_bytes: [u32; 2],
+    /// From the start of its lowering to its machine code.
+    pub time: Duration,
 }
 
 /// A compiled module.
@@ -106,25 +109,18 @@ pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, 
     let mut stats = Vec::new();
     let mut dump = String::new();
     let mut functions = Vec::new();
-    for (func, one) in &compiled {
-        add_stats(&mut stats, &one.stats);
-        dump.push_str(&one.dump);
-        functions.push(report(&module, *func, one));
+    for one in &compiled {
+        add_stats(&mut stats, &one.compiled.stats);
+        dump.push_str(&one.compiled.dump);
+        functions.push(report(&module, one));
     }
+    let compiled = compiled.into_iter().map(|one| (one.func, one.compiled)).collect();
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     let tool = tool(options, target);
     let model = assemble::cubin(&program, &module, compiled, tool);
     let cubin =
         elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
-    Ok(Output {
-        cubin,
-        target,
-        functions,
-        warnings: Diagnostics::default(),
-        global_bytes,
-        stats,
-        dump,
-    })
+    Ok(Output { cubin, target, functions, warnings: program.warnings, global_bytes, stats, dump })
 }
 
 fn find_target(
@@ -139,12 +135,19 @@ fn find_target(
     })
 }
 
+/// One function's way through the pipeline.
+struct Done {
+    func: FuncId,
+    compiled: Compiled,
+    time: Duration,
+}
+
 /// Every kernel of the module, in source order.
 fn compile_functions(
     program: &Program<'_>,
     module: &Module,
     options: &CompileOptions,
-) -> Result<Vec<(FuncId, Compiled)>, Diagnostics> {
+) -> Result<Vec<Done>, Diagnostics> {
     let kernels: Vec<FuncId> = (0..program.functions.len() as u32)
         .map(FuncId)
         .filter(|f| {
@@ -170,13 +173,18 @@ fn compile_functions(
         Ok(worker) => compile_function(program, module, *func, worker),
         Err(error) => Err(error.clone()),
     };
-    let done: Vec<Result<(FuncId, Compiled), Diagnostics>> =
-        if kernels.len() < 2 || options.threads == 1 {
+    let parallel = || kernels.par_iter().map_init(worker, one).collect();
+    let done: Vec<Result<Done, Diagnostics>> = match options.threads {
+        threads if threads == 1 || kernels.len() < 2 => {
             let mut worker = worker();
             kernels.iter().map(|func| one(&mut worker, func)).collect()
-        } else {
-            kernels.par_iter().map_init(worker, one).collect()
-        };
+        }
+        0 => parallel(),
+        threads => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.map_err(|error| Diagnostic::global(error.to_string()))?.install(parallel)
+        }
+    };
     let (mut compiled, mut errors) = (Vec::with_capacity(done.len()), Diagnostics::default());
     for result in done {
         match result {
@@ -192,11 +200,12 @@ fn compile_function(
     module: &Module,
     func: FuncId,
     worker: &mut Worker,
-) -> Result<(FuncId, Compiled), Diagnostics> {
+) -> Result<Done, Diagnostics> {
+    let started = Instant::now();
     worker.reset();
     lower::function(program, module, func, worker.world())?;
     match worker.run() {
-        Ok(compiled) => Ok((func, compiled)),
+        Ok(compiled) => Ok(Done { func, compiled, time: started.elapsed() }),
         Err(error) => Err(from_pipeline(error, program, func)),
     }
 }
@@ -231,8 +240,9 @@ fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
     }
 }
 
-fn report(module: &Module, func: FuncId, compiled: &Compiled) -> FunctionReport {
-    let layout = &module.layouts[func.0 as usize];
+fn report(module: &Module, done: &Done) -> FunctionReport {
+    let layout = &module.layouts[done.func.0 as usize];
+    let compiled = &done.compiled;
     FunctionReport {
         name: compiled.name.clone(),
         entry: compiled.entry,
@@ -246,6 +256,7 @@ fn report(module: &Module, func: FuncId, compiled: &Compiled) -> FunctionReport 
             module.options.target.const_params + layout.param_bytes,
             module.constants.len() as u32,
         ],
+        time: done.time,
     }
 }
 

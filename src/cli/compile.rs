@@ -7,7 +7,6 @@ use clap::Args;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a, `--maxrregcount`).
 const FEWEST_REGISTERS: u32 = 24;
@@ -151,10 +150,8 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
         }));
     };
     let (name, source) = read(input)?;
-    let started = Instant::now();
     let output = driver::compile_source(&source, &options)
         .map_err(|errors| errors.render(&name, &source))?;
-    let elapsed = started.elapsed();
     if !output.warnings.is_empty() && (warnings.fatal || !warnings.hidden) {
         eprint!("{}", output.warnings.render(&name, &source));
         warnings.failed |= warnings.fatal;
@@ -165,7 +162,7 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     }
     write(&args.output_file, &output.cubin)?;
     if args.verbose {
-        eprint!("{}", report::verbose(&output, elapsed));
+        eprint!("{}", report::verbose(&output));
     }
     if !output.dump.is_empty() {
         print!("{}", output.dump);

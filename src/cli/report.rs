@@ -4,10 +4,9 @@ use crate::driver::Output;
 use orias_systems::PhaseStat;
 use orias_systems::pipeline::PHASES;
 use std::fmt::Write;
-use std::time::Duration;
 
 /// ptxas's lines (observed: ptxas 13.0.88, sm_90a).
-pub fn verbose(output: &Output, elapsed: Duration) -> String {
+pub fn verbose(output: &Output) -> String {
     let mut text = format!("ptxas info    : {} bytes gmem\n", output.global_bytes);
     for f in &output.functions {
         if f.entry {
@@ -35,10 +34,10 @@ pub fn verbose(output: &Output, elapsed: Duration) -> String {
             if f.shared_bytes > 0 {
                 let _ = write!(text, ", {} bytes smem", f.shared_bytes);
             }
-            text.push('\n');
+            let milliseconds = f.time.as_secs_f64() * 1e3;
+            let _ = write!(text, "\nptxas info    : Compile time = {milliseconds:.3} ms\n");
         }
     }
-    let _ = writeln!(text, "ptxas info    : Compile time = {:.3} ms", elapsed.as_secs_f64() * 1e3);
     text
 }
 
