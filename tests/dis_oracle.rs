@@ -5,6 +5,7 @@ use orias::dis::{Check, DisOptions, cubin};
 use orias_runner::oracle;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The folders whose kernels the instruction table covers whole.
 const FOLDERS: &[&str] = &[
@@ -84,32 +85,24 @@ fn labels(listing: &str) -> Vec<String> {
     labels
 }
 
-/// Every PTX file of the folders, compiled by ptxas at -O0 and -O3: cubin files in a temporary folder.
-fn cubins(ptxas: &Path, folder: &Path) -> Vec<PathBuf> {
+/// Every PTX file of the folders.
+fn sources() -> Vec<PathBuf> {
     let corpus = oracle::workspace().join("tests/corpus");
     let mut files = Vec::new();
     for name in FOLDERS {
-        let mut sources: Vec<PathBuf> = std::fs::read_dir(corpus.join(name))
-            .unwrap_or_else(|e| panic!("{name}: {e}"))
-            .map(|entry| entry.expect("a readable folder").path())
-            .filter(|p| p.extension().is_some_and(|e| e == "ptx"))
-            .collect();
-        sources.sort();
-        for source in sources {
-            for level in ["-O0", "-O3"] {
-                let stem = source.file_stem().expect("a file name").to_string_lossy().into_owned();
-                let out = folder.join(format!("{name}.{stem}{level}.cubin"));
-                let result = Command::new(ptxas)
-                    .args(["-arch=sm_90a", level, "-o"])
-                    .args([&out, &source])
-                    .output()
-                    .expect("ptxas starts");
-                assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-                files.push(out);
-            }
-        }
+        let entries =
+            std::fs::read_dir(corpus.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let paths = entries.map(|entry| entry.expect("a readable folder").path());
+        files.extend(paths.filter(|p| p.extension().is_some_and(|e| e == "ptx")));
     }
+    files.sort();
     files
+}
+
+fn compile(ptxas: &Path, source: &Path, level: &str, out: &Path) {
+    let args = ["-arch=sm_90a", level, "-o"];
+    let result = Command::new(ptxas).args(args).args([out, source]).output().expect("ptxas starts");
+    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
 }
 
 fn same(file: &Path, what: &str, ours: &[String], theirs: &[String]) {
@@ -120,27 +113,55 @@ fn same(file: &Path, what: &str, ours: &[String], theirs: &[String]) {
     assert!(!theirs.is_empty(), "{}: no {what}", file.display());
 }
 
+struct Tools {
+    ptxas: PathBuf,
+    nvdisasm: PathBuf,
+    cuobjdump: PathBuf,
+}
+
+/// Compares everything that we say about one of ptxas's cubins.
+fn compare(tools: &Tools, source: &Path, level: &str, folder: &Path) {
+    let stem = source.file_stem().expect("a file name").to_string_lossy();
+    let file = folder.join(format!("{stem}{level}.cubin"));
+    compile(&tools.ptxas, source, level, &file);
+    let bytes = std::fs::read(&file).expect("the cubin");
+    let check = Check::cubin(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    assert!(check.passed(), "{}: {:?}", file.display(), check.failures);
+    let labelled = DisOptions { labels: true, ..DisOptions::default() };
+    let ours = cubin(&bytes, labelled).expect("decodes");
+    let theirs = run(&tools.nvdisasm, &["-c"], &file);
+    same(&file, "instruction", &instructions(&ours), &instructions(&theirs));
+    if theirs.contains("`(.L_x_") {
+        same(&file, "label", &labels(&ours), &labels(&theirs));
+    }
+    let ours = cubin(&bytes, DisOptions::default()).expect("decodes");
+    let theirs = run(&tools.cuobjdump, &["-sass"], &file);
+    same(&file, "instruction", &instructions(&ours), &instructions(&theirs));
+}
+
 #[test]
 fn listings_equal_those_of_nvdisasm_and_cuobjdump_on_ptxas_cubins() {
-    let tools = ["ptxas", "nvdisasm", "cuobjdump"].map(oracle::tool);
-    let [Some(ptxas), Some(nvdisasm), Some(cuobjdump)] = tools else { return };
+    let found = ["ptxas", "nvdisasm", "cuobjdump"].map(oracle::tool);
+    let [Some(ptxas), Some(nvdisasm), Some(cuobjdump)] = found else { return };
+    let tools = Tools { ptxas, nvdisasm, cuobjdump };
     let folder = std::env::temp_dir().join(format!("orias-dis-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
-    for file in cubins(&ptxas, &folder) {
-        let bytes = std::fs::read(&file).expect("the cubin");
-        let check = Check::cubin(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        assert!(check.passed(), "{}: {:?}", file.display(), check.failures);
-        let labelled =
-            cubin(&bytes, DisOptions { labels: true, ..DisOptions::default() }).expect("decodes");
-        let theirs = run(&nvdisasm, &["-c"], &file);
-        same(&file, "instruction", &instructions(&labelled), &instructions(&theirs));
-        if theirs.contains("`(.L_x_") {
-            same(&file, "label", &labels(&labelled), &labels(&theirs));
+    let sources = sources();
+    assert_eq!(sources.len(), FOLDERS.len(), "a PTX file in each folder");
+    // The tools take most of the time: as many at once as there are cores.
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    for level in ["-O0", "-O3"] {
+                        compare(&tools, source, level, &folder);
+                    }
+                }
+            });
         }
-        let plain = cubin(&bytes, DisOptions::default()).expect("decodes");
-        let theirs = run(&cuobjdump, &["-sass"], &file);
-        same(&file, "instruction", &instructions(&plain), &instructions(&theirs));
-    }
+    });
     let _ = std::fs::remove_dir_all(&folder);
 }
 
