@@ -13,11 +13,11 @@ use orias_systems::emit::{imm, not, r};
 fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
     let mask = cx.src(mask, Type::U32)?;
     if mask == Operand::Imm(u64::from(u32::MAX)) {
-        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[Operand::PT]);
+        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
         return Ok(None);
     }
     let mask = cx.in_reg(mask);
-    cx.e.put(Opcode::WARPSYNC, &[], 0, &[Operand::PT, mask]);
+    cx.e.put(Opcode::WARPSYNC, &[], 0, &[mask]);
     Ok(Some(mask))
 }
 
