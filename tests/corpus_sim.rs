@@ -171,7 +171,10 @@ fn what_is_wrong_with_a_launch_is_said() {
 
     // A kernel that runs past its buffer.
     let small = format!("out=100:{}", scratch.path("c.bin"));
-    let (a, b) = (format!("in={}", corpus("vecadd/n1000.a.bin")), format!("in={}", corpus("vecadd/n1000.b.bin")));
+    let (a, b) = (
+        format!("in={}", corpus("vecadd/n1000.a.bin")),
+        format!("in={}", corpus("vecadd/n1000.b.bin")),
+    );
     let text = with(&["--arg", &a, "--arg", &b, "--arg", &small, "--arg", "u32=1000"]);
     assert!(text.contains("out-of-bounds write of 4 bytes at global address 0x"), "{text}");
     assert!(text.contains("st.global.f32"), "the instruction is named: {text}");

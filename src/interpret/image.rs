@@ -42,6 +42,7 @@ impl Image {
     /// module's variables in their order.
     pub fn new(program: &Program<'_>, launch: &Launch) -> Result<Image, InterpretError> {
         let entry = find_entry(program, &launch.entry)?;
+        launch.check_shape(0)?;
         check_directives(program, entry, launch)?;
         let mut memory = Memory::default();
         let placed = launch::place(&launch.args, &mut memory);
