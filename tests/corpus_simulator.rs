@@ -3,7 +3,7 @@
 //! A wrong buffer here is a mistake of the simulator (or of the instruction table), never of ptxas.
 
 use orias::simulate::{SimulateError, simulate};
-use orias_runner::case::Suite;
+use orias_runner::case::{Case, Suite};
 use orias_runner::oracle::{tool, workspace};
 use orias_targets::simulator::{Cause, Limits, SimError};
 use rayon::prelude::*;
@@ -38,7 +38,7 @@ const NOT_YET: &[(&str, &str)] = &[
 ];
 
 /// A case runs at most about 3 million thread instructions of PTX.
-const LIMITS: Limits = Limits { warp_instructions: 50_000_000 };
+const STEPS: u64 = 50_000_000;
 
 /// How a case ended.
 enum End {
@@ -65,9 +65,13 @@ fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
 }
 
 fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
-    let case = |case: &orias_runner::case::Case| {
+    // Once as always, once with the groups of a warp changing at every taken branch.
+    let jobs: Vec<(&Case, u64)> =
+        suite.cases.iter().flat_map(|case| [(case, Limits::default().group_slice), (case, 1)]).collect();
+    let run = |(case, group_slice): &(&Case, u64)| {
         let launch = suite.launch(case).unwrap();
-        let end = match simulate(cubin, &launch, LIMITS) {
+        let limits = Limits { warp_instructions: STEPS, group_slice: *group_slice };
+        let end = match simulate(cubin, &launch, limits) {
             Ok(outcome) => {
                 let wrong = suite.verify(case, &launch, &outcome.buffers).unwrap();
                 if wrong.is_empty() { End::Passed } else { End::Wrong(wrong.join("; ")) }
@@ -78,9 +82,9 @@ fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
             })) => End::Unsupported(cause.to_string()),
             Err(error) => End::Wrong(error.to_string()),
         };
-        (format!("{}/{} -O{level}", suite.name, case.name), end)
+        (format!("{}/{} -O{level}, turns of {group_slice}", suite.name, case.name), end)
     };
-    suite.cases.par_iter().map(case).collect()
+    jobs.par_iter().map(run).collect()
 }
 
 #[test]

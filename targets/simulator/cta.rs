@@ -10,9 +10,6 @@ use crate::memory::Region;
 /// Instructions that a warp runs before the next has its turn.
 const WARP_SLICE: u64 = 2048;
 
-/// Instructions that a group runs, with others of its warp ready, before the next has its turn.
-const GROUP_SLICE: u64 = 256;
-
 /// Barriers of a CTA.
 const BARRIERS: usize = 16;
 
@@ -131,7 +128,7 @@ fn run_warp(
     let mut steps = 0;
     while steps < WARP_SLICE {
         let Some(group) = warp.groups.ready() else { break };
-        let slice = if warp.groups.has_other_ready() { GROUP_SLICE } else { WARP_SLICE - steps };
+        let slice = if warp.groups.has_other_ready() { env.group_slice } else { WARP_SLICE - steps };
         let (stop, ran) = env.run_group(warp, group.pc, group.mask, slice)?;
         steps += ran;
         match stop {

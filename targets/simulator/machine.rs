@@ -16,16 +16,19 @@ const RESIDENT: usize = 132 * 32;
 /// Warp instructions that a CTA runs before the next has its turn.
 const CTA_SLICE: u64 = 1 << 16;
 
-/// Bounds on a launch.
+/// Bounds on a launch, and how its threads take turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub warp_instructions: u64,
+    /// Instructions that a group of lanes runs, with others of its warp ready, before the next has its turn; groups change only
+    /// where a branch is taken. A program may not depend on it: 1 finds what a group breaks for others of its warp.
+    pub group_slice: u64,
 }
 
 impl Default for Limits {
     /// Some hours.
     fn default() -> Limits {
-        Limits { warp_instructions: 100_000_000_000 }
+        Limits { warp_instructions: 100_000_000_000, group_slice: 256 }
     }
 }
 
@@ -99,6 +102,7 @@ impl Machine<'_> {
             block: self.launch.block,
             cta: cta.id,
             local_bytes: self.kernel.local_bytes,
+            group_slice: self.limits.group_slice,
             counts,
         };
         let result = cta.run(&mut env, CTA_SLICE);

@@ -86,7 +86,7 @@ impl Run {
             dynamic_shared: 0,
             params: base.to_le_bytes().to_vec(),
         };
-        let limits = Limits { warp_instructions: self.limit };
+        let limits = Limits { warp_instructions: self.limit, ..Limits::default() };
         run(&self.image(source), "k", &launch, &mut memory, limits)?;
         let bytes = &memory.region(base).unwrap().bytes;
         Ok(bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect())
@@ -365,8 +365,39 @@ fn random_programs_end_without_a_panic() {
             Launch { grid: [1 + program as u32 % 2, 1, 1], block: [40, 1, 1], ..Launch::default() };
         // Many end in an error: an address is wild.
         let _ =
-            run(&image, "k", &launch, &mut Memory::default(), Limits { warp_instructions: 5000 });
+            run(&image, "k", &launch, &mut Memory::default(), Limits { warp_instructions: 5000, ..Limits::default() });
     }
     let never = ran.iter().filter(|n| **n < 10).count();
     assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
+}
+
+#[test]
+fn every_row_of_the_table_runs() {
+    let target = crate::target("sm_90a").unwrap();
+    let mut seed = 7u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed >> 16
+    };
+    let constants = image::Constants::default();
+    let context =
+        prepare::Context { target, constants: &constants, registers: 255, text: CODE_BASE };
+    let mut unsupported = Vec::new();
+    for form in target.table.forms {
+        let mut example = None;
+        let mut runs = false;
+        for _ in 0..400 {
+            let bits = u128::from(random()) << 80 | u128::from(random()) << 40 | u128::from(random());
+            let word = bits & !form.fixed_mask | form.fixed & form.fixed_mask;
+            let Ok(inst) = target.decode(word, 0) else { continue };
+            match prepare::prepare(&context, &inst) {
+                Err(Cause::Unsupported(text)) => example = Some(text),
+                _ => runs = true,
+            }
+        }
+        if !runs {
+            unsupported.push(example.unwrap_or_else(|| format!("{} (never decoded)", form.op)));
+        }
+    }
+    assert!(unsupported.is_empty(), "{}", unsupported.join("\n"));
 }

@@ -37,6 +37,8 @@ pub struct Env<'a> {
     pub cta: [u32; 3],
     /// Local memory of a thread (bytes).
     pub local_bytes: u32,
+    /// See `Limits`.
+    pub group_slice: u64,
     pub counts: &'a mut Counts,
 }
 
@@ -67,7 +69,7 @@ pub enum Stop {
 }
 
 impl Env<'_> {
-    /// Runs the warp's current group, at most about `slice` instructions (it only stops at branches), and says why it stopped.
+    /// Runs the warp's current group, about `slice` instructions (it stops at the next taken branch), and says why it stopped.
     pub fn run_group(
         &mut self,
         warp: &mut Warp,
@@ -91,9 +93,8 @@ impl Env<'_> {
             match flow.map_err(|(cause, lane)| Failure { cause, lane, pc })? {
                 Flow::Next => pc += 1,
                 Flow::Jump(target) => {
-                    let back = target <= pc;
                     pc = target;
-                    if back && steps >= slice {
+                    if steps >= slice {
                         warp.groups.set_pc(pc);
                         return Ok((Stop::Slice, steps));
                     }
