@@ -205,13 +205,19 @@ impl Groups {
     }
 
     fn try_sync(&mut self, at: usize, barrier: u8, masks: &Lanes) -> bool {
-        let mut want = 0;
-        each_lane(self.list[at].mask, |lane| want |= masks[lane]);
+        let mask = self.list[at].mask;
+        let mut want = mask;
+        each_lane(mask, |lane| want |= masks[lane]);
         let state = State::Sync(barrier);
-        if want & !self.exited & !self.waiting(state) != 0 {
+        // A lane that waits at the same barrier, but for others, is in a call deeper: it saved this mask and will be back.
+        let mut here = mask;
+        each_lane(want & self.waiting(state), |lane| {
+            here |= u32::from(masks[lane] & mask != 0) << lane;
+        });
+        if want & !self.exited & !here != 0 {
             return false;
         }
-        self.release(want | self.list[at].mask, state);
+        self.release(want, state);
         true
     }
 
@@ -308,6 +314,27 @@ mod tests {
         assert_eq!(g.ready().unwrap().mask, 1);
         g.exit(1, 11, &b);
         assert_eq!(g.list(), [Group { pc: 6, mask: !1, state: State::Ready }]);
+    }
+
+    #[test]
+    fn a_lane_in_a_deeper_call_has_not_arrived() {
+        // Lanes 0 and 1 wait for each other; lane 0 waits while lane 1 uses the barrier for itself in a call.
+        let mut b = barrier0(0b11);
+        let mut g = Groups::new(0, 0b11);
+        g.ready();
+        g.branch(0b10, 10, 1);
+        g.wait(0b01, 5, 6, State::Sync(0));
+        g.settle(&b);
+        b[0][1] = 0b10;
+        assert_eq!(g.ready().unwrap().mask, 0b10);
+        g.wait(0b10, 20, 21, State::Sync(0));
+        g.settle(&b);
+        assert_eq!(g.ready().unwrap(), Group { pc: 21, mask: 0b10, state: State::Ready });
+        assert_eq!(g.list().len(), 2);
+        b[0][1] = 0b11;
+        g.wait(0b10, 5, 6, State::Sync(0));
+        g.settle(&b);
+        assert_eq!(g.list(), [Group { pc: 6, mask: 0b11, state: State::Ready }]);
     }
 
     #[test]

@@ -21,6 +21,11 @@ pub fn add3(param: u32, a: u64, b: u64, c: u64, carries: u32) -> (u64, u32) {
     (sum & 0xffff_ffff, u32::from(carry >= 1) | u32::from(carry >= 2) << 1)
 }
 
+/// UIADD3.64
+pub fn add64(_: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
+    (a.wrapping_add(b).wrapping_add(c), 0)
+}
+
 /// IMAD and IMAD.X: 32 bits of `a * b + c + carry`.
 pub fn mad32(_: u32, a: u64, b: u64, c: u64, carry: u32) -> (u64, u32) {
     let r = (a as u32).wrapping_mul(b as u32).wrapping_add(c as u32).wrapping_add(carry & 1);

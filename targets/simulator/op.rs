@@ -86,6 +86,8 @@ pub enum AtomicKind {
     Xor,
     Exchange,
     CompareSwap,
+    /// CAST.SPIN: a compare-and-swap that gives 1 where it stored and 0 where not.
+    CompareStore,
     /// ATOMS.POPC.INC: adds the number of lanes with the same address.
     PopcInc,
 }
@@ -176,6 +178,15 @@ pub enum BarrierKind {
     Popc,
     And,
     Or,
+}
+
+/// How many threads a barrier of the CTA waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threads {
+    All,
+    Count(Src),
+    /// From bit 16 on of the register that holds the barrier's number in its low bits.
+    Packed,
 }
 
 /// Where a jump through a register goes: base + register pair, as address.
@@ -304,12 +315,13 @@ pub enum Op {
     },
     EndCollective,
     Yield,
-    Barrier {
-        kind: BarrierKind,
-        barrier: Src,
-        threads: Option<Src>,
-        pred: PredSrc,
-    },
+    Barrier { kind: BarrierKind, barrier: Src, threads: Threads, pred: PredSrc },
+    /// B2R.RESULT: what the last BAR.RED gave.
+    BarrierResult { dst: Dst, holds: PredDst },
+    /// ELECT: the first lane of the group, its number, and whether this is it.
+    Elect { holds: PredDst, dst: Dst, pred: PredSrc },
+    /// QSPC: whether a generic address lies in this window.
+    QuerySpace { holds: PredDst, address: Src, offset: i32, space: Space },
     Trap,
     /// An instruction that cannot run: an error only when it is reached.
     Invalid(Box<Cause>),

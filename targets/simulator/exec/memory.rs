@@ -210,6 +210,27 @@ impl Env<'_> {
         Ok(())
     }
 
+    pub(super) fn query_space(
+        warp: &mut Warp,
+        holds: PredDst,
+        (address, offset): (&Src, i32),
+        space: Space,
+        active: u32,
+    ) {
+        let mut base = [0; LANES];
+        warp.read(address, &mut base);
+        let mut inside = 0;
+        each_lane(active, |lane| {
+            let found = match generic(base[lane].wrapping_add(i64::from(offset) as u64)) {
+                Generic::Global(_) => Space::Global,
+                Generic::Shared(_) => Space::Shared,
+                Generic::Local(_) => Space::Local,
+            };
+            inside |= u32::from(found == space) << lane;
+        });
+        warp.set_pred(holds, active, inside);
+    }
+
     /// Lanes in order, lowest first: one of the orders that the machine may take.
     pub(super) fn atomic(
         &mut self,
@@ -236,6 +257,9 @@ impl Env<'_> {
             let [a, b] = [operands[0][lane], operands[1][lane]];
             let new = atomic_value(op.kind, op.ty, old[lane], a, b);
             self.put(warp, places[lane], lane, &new.to_le_bytes()[..bytes])?;
+            if op.kind == AtomicKind::CompareStore {
+                old[lane] = u64::from(old[lane] == a);
+            }
         }
         warp.write(op.dst, wide, active, &old);
         warp.set_pred(op.done, active, !0);
@@ -276,8 +300,8 @@ fn atomic_value(kind: AtomicKind, ty: AtomicType, old: u64, a: u64, b: u64) -> u
         (Or, _) => old | a,
         (Xor, _) => old ^ a,
         (Exchange, _) => a,
-        (CompareSwap, _) if old == a => b,
-        (CompareSwap, _) => old,
+        (CompareSwap | CompareStore, _) if old == a => b,
+        (CompareSwap | CompareStore, _) => old,
         // Each lane adds one.
         (PopcInc, _) => old.wrapping_add(1),
     }

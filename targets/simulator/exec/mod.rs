@@ -8,7 +8,7 @@ pub use memory::shared_region;
 use super::error::Cause;
 use super::groups::State;
 use super::image::{CODE_BASE, Constants, STACK_TOP};
-use super::op::{Bits, Combine, LaneOp, Micro, Op, Special};
+use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads};
 use super::operand::*;
 use super::prepare::Program;
 use super::prepare::WORD;
@@ -55,7 +55,7 @@ pub struct Counts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     Arrived { barrier: u8, lanes: u32, threads: Option<u32> },
-    Predicate { barrier: u8, kind: super::op::BarrierKind, lanes: u32, holds: u32 },
+    Predicate { barrier: u8, kind: BarrierKind, lanes: u32, holds: u32 },
 }
 
 /// Why a group stopped.
@@ -138,6 +138,19 @@ impl Env<'_> {
             }
             Op::Match { all, dst, holds, src } => {
                 warp::matching(warp, *all, *dst, *holds, src, active);
+            }
+            Op::BarrierResult { dst, holds } => {
+                warp.write(*dst, false, active, &[u64::from(warp.reduction); LANES]);
+                warp.set_pred(*holds, active, if warp.reduction != 0 { !0 } else { 0 });
+            }
+            Op::Elect { holds, dst, pred } => {
+                let lanes = active & warp.pred(*pred);
+                let leader = lanes & lanes.wrapping_neg();
+                warp.write(*dst, false, active, &[first(lanes) as u64; LANES]);
+                warp.set_pred(*holds, active, leader);
+            }
+            Op::QuerySpace { holds, address, offset, space } => {
+                Self::query_space(warp, *holds, (address, *offset), *space, active);
             }
             Op::Reduce { kind, dst, src } => warp::reduce(warp, *kind, *dst, src, active),
             Op::PredToReg { dst, src, byte } => warp::pred_to_reg(warp, *dst, src, *byte, active),
@@ -254,7 +267,7 @@ impl Env<'_> {
                 Ok(Flow::Stop(Stop::Slice))
             }
             Op::Barrier { kind, barrier, threads, pred } => {
-                self.cta_barrier(warp, pc, active, (*kind, barrier, threads, *pred))
+                self.cta_barrier(warp, pc, active, (*kind, barrier, *threads, *pred))
             }
             _ => Err((Cause::Other("an instruction without meaning".into()), first(active))),
         }
@@ -275,15 +288,19 @@ impl Env<'_> {
         warp: &mut Warp,
         pc: u32,
         active: u32,
-        (kind, barrier, threads, pred): (super::op::BarrierKind, &Src, &Option<Src>, PredSrc),
+        (kind, barrier, threads, pred): (BarrierKind, &Src, Threads, PredSrc),
     ) -> Result<Flow, LaneFault> {
-        use super::op::BarrierKind;
         let lane = first(active);
-        let barrier = warp.read32(barrier)[lane];
+        let value = warp.read32(barrier)[lane];
+        let (barrier, threads) = match threads {
+            Threads::All => (value, None),
+            Threads::Count(count) => (value, Some(warp.read32(&count)[lane])),
+            // Zero is all threads.
+            Threads::Packed => (value & 15, Some(value >> 16).filter(|n| *n != 0)),
+        };
         let barrier = u8::try_from(barrier).ok().filter(|b| *b < 16);
         let barrier =
             barrier.ok_or_else(|| (Cause::Other("barrier number above 15".into()), lane))?;
-        let threads = threads.as_ref().map(|t| warp.read32(t)[lane]);
         // Of a whole warp all 32 threads count, as the machine counts warps.
         let arrived = Arrival::Arrived { barrier, lanes: active, threads };
         if kind == BarrierKind::Arrive {

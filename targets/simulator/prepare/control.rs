@@ -1,9 +1,10 @@
 //! Branches, convergence, barriers, and instructions without an effect here.
 
 use super::slots::{Kind, Slots};
-use super::unsupported;
+use super::{WORD, unsupported};
+use crate::SlotKind;
 use crate::simulator::error::Cause;
-use crate::simulator::op::{BarrierKind, Indirect, Op};
+use crate::simulator::op::{BarrierKind, Indirect, Op, Threads};
 use crate::simulator::operand::*;
 use orias_components::{Mod, Opcode, Operand, RegFile, RegUse};
 
@@ -33,9 +34,16 @@ fn indirect(s: &Slots<'_>) -> Result<Op, Cause> {
     let Some(Operand::Reg(r)) = s.inst.operands.get(at) else { return Err(unsupported(s)) };
     let place = s.place(RegUse::wide(r.reg, 2), 2)?;
     let register = Src { place, wide: true, part: Part::Whole, adjust: Adjust::NONE };
-    let base = s.inst.operands.iter().find_map(|o| match o {
-        Operand::Addr(offset) => Some(s.context.text.wrapping_add(*offset)),
+    let found = s.inst.operands.iter().enumerate().find_map(|(i, o)| match o {
+        Operand::Addr(offset) => Some((i, *offset)),
         _ => None,
+    });
+    let base = found.map(|(i, offset)| {
+        // BRX shows its offset from the next instruction as it is; the others show the place that it means.
+        let slot = s.context.target.slot(s.inst, i).map(|slot| slot.kind);
+        let counted = matches!(slot, Some(SlotKind::Target { relative: true, .. }));
+        let from = if counted { 0 } else { s.pc + WORD };
+        s.context.text.wrapping_add(from).wrapping_add(offset)
     });
     let absolute = s.has(Mod::ABS);
     match base {
@@ -137,7 +145,12 @@ fn bar(s: &Slots<'_>) -> Result<Op, Cause> {
         }
     }
     let barrier = *numbers.first().ok_or_else(|| unsupported(s))?;
-    // An absent count is RZ.
-    let threads = numbers.get(1).copied().filter(|t| !t.is_constant_zero());
+    let threads = match (numbers.get(1), barrier.place) {
+        (Some(count), _) if count.is_constant_zero() => Threads::All,
+        (Some(count), _) => Threads::Count(*count),
+        (None, Place::Imm(_)) => Threads::All,
+        // One register for both.
+        (None, _) => Threads::Packed,
+    };
     Ok(Op::Barrier { kind, barrier, threads, pred: pred(s)? })
 }

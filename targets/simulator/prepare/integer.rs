@@ -5,7 +5,7 @@ use super::unsupported;
 use crate::simulator::error::Cause;
 use crate::simulator::integer as lane;
 use crate::simulator::op::{Bits, Combine, LaneFn, Op};
-use crate::simulator::operand::Src;
+use crate::simulator::operand::{Adjust, Src};
 use orias_components::{Mod, Opcode};
 
 /// How a comparison combines.
@@ -26,7 +26,7 @@ fn negations(s: &Slots<'_>, first: usize, count: usize) -> u32 {
 fn src(s: &Slots<'_>, index: usize) -> Result<Src, Cause> {
     let mut src = s.src(index, Kind::Int)?;
     if s.is_negated(index) {
-        src.adjust = crate::simulator::operand::Adjust { and: !0, xor: !0, add: 1 };
+        src.adjust = Adjust { and: !0, xor: !0, add: 1 };
     }
     Ok(src)
 }
@@ -48,7 +48,16 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
     use Opcode::*;
     match s.inst.op {
         // Carries out, three sources, carries in with .X.
-        IADD3 | UIADD3 if s.has(Mod::_64) => Err(unsupported(s)),
+        UIADD3 if s.has(Mod::_64) => {
+            let mut all = [Src::ZERO; 3];
+            for (i, slot) in all.iter_mut().enumerate() {
+                *slot = s.src(1 + i, Kind::Int64)?;
+                if s.is_negated(1 + i) {
+                    slot.adjust = Adjust { and: !0, xor: !0, add: 1 };
+                }
+            }
+            Lane::new(lane::add64, 0).dst(s.dst(0, 2)?).wide(true).src(&all).op()
+        }
         IADD3 | UIADD3 => {
             let sources = [s.src(3, Kind::Int)?, s.src(4, Kind::Int)?, s.src(5, Kind::Int)?];
             let op = Lane::new(lane::add3, negations(s, 3, 3))

@@ -113,6 +113,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             Ok(Op::Store(MemOp { address, bytes, signed, dst: Dst::NOWHERE, data }))
         }
         ATOM | ATOMG | ATOMS | RED | REDG => atomic(s),
+        QSPC => query_space(s),
         _ => Err(unsupported(s)),
     }
 }
@@ -132,6 +133,25 @@ fn load_const(s: &Slots<'_>) -> Result<Op, Cause> {
     }
     let value = extend(s.constant(c.bank, c.offset, u32::from(bytes))?, bytes, signed);
     Lane::new(copy, 0).dst(dst).wide(bytes == 8).src(&[Src::imm(value)]).op()
+}
+
+/// `QSPC.E.S Pd, RZ, [R]`. Distributed shared memory (`.D`) is not told apart: one CTA is a cluster here.
+fn query_space(s: &Slots<'_>) -> Result<Op, Cause> {
+    let (address, _) = address(s)?;
+    let space = if s.has(Mod::S) || s.has(Mod::D) {
+        Space::Shared
+    } else if s.has(Mod::L) {
+        Space::Local
+    } else if s.has(Mod::G) {
+        Space::Global
+    } else {
+        return Err(unsupported(s));
+    };
+    if s.dst(1, 1)? != Dst::NOWHERE {
+        return Err(unsupported(s));
+    }
+    let holds = s.pred_dst(0)?;
+    Ok(Op::QuerySpace { holds, address: address.base, offset: address.offset, space })
 }
 
 /// A loaded value, extended to 32 bits.
@@ -156,6 +176,7 @@ fn atomic(s: &Slots<'_>) -> Result<Op, Cause> {
         (Mod::XOR, AtomicKind::Xor),
         (Mod::EXCH, AtomicKind::Exchange),
         (Mod::CAS, AtomicKind::CompareSwap),
+        (Mod::CAST, AtomicKind::CompareStore),
     ];
     let kind = kinds.iter().find(|(m, _)| s.has(*m)).map(|(_, k)| *k);
     let kind = match kind {
@@ -185,7 +206,7 @@ fn atomic(s: &Slots<'_>) -> Result<Op, Cause> {
     let wide = matches!(ty, AtomicType::F64 | AtomicType::U64 | AtomicType::S64);
     let sources = match kind {
         AtomicKind::PopcInc => 0,
-        AtomicKind::CompareSwap => 2,
+        AtomicKind::CompareSwap | AtomicKind::CompareStore => 2,
         _ => 1,
     };
     let mut src = [Src::ZERO; 2];

@@ -119,14 +119,14 @@ fn prepare_word(context: &Context<'_>, word: Option<u128>, pc: u64) -> Micro {
     let invalid = |cause| Micro { op: Op::Invalid(Box::new(cause)), ..gap() };
     let Some(word) = word else { return gap() };
     match context.target.decode(word, pc) {
-        Ok(inst) => prepare(context, &inst).unwrap_or_else(invalid),
+        Ok(inst) => prepare(context, &inst, pc).unwrap_or_else(invalid),
         Err(error) => invalid(Cause::Decode(error.to_string())),
     }
 }
 
-/// Prepares one instruction.
-pub fn prepare(context: &Context<'_>, inst: &Inst) -> Result<Micro, Cause> {
-    let slots = Slots::new(context, inst);
+/// Prepares one instruction; `pc` is its byte offset in its text.
+pub fn prepare(context: &Context<'_>, inst: &Inst, pc: u64) -> Result<Micro, Cause> {
+    let slots = Slots::new(context, inst, pc);
     let op = family(&slots, inst)?;
     let guard = RegUse::new(inst.guard.reg);
     let mut guard = predicate(guard)?;
@@ -147,8 +147,8 @@ fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
             float::prepare(slots)
         }
         LD | ST | LDG | STG | LDS | STS | LDL | STL | LDC | ULDC | ATOM | ATOMG | ATOMS | RED
-        | REDG => memory::prepare(slots),
-        SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | R2UR | P2R | R2P | S2R | CS2R | S2UR => {
+        | REDG | QSPC => memory::prepare(slots),
+        SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | B2R | R2UR | P2R | R2P | S2R | CS2R | S2UR => {
             warp::prepare(slots)
         }
         _ => control::prepare(slots),

@@ -29,11 +29,13 @@ impl Kind {
 pub struct Slots<'a> {
     pub context: &'a Context<'a>,
     pub inst: &'a Inst,
+    /// Byte offset of the instruction in its text.
+    pub pc: u64,
 }
 
 impl<'a> Slots<'a> {
-    pub fn new(context: &'a Context<'a>, inst: &'a Inst) -> Slots<'a> {
-        Slots { context, inst }
+    pub fn new(context: &'a Context<'a>, inst: &'a Inst, pc: u64) -> Slots<'a> {
+        Slots { context, inst, pc }
     }
 
     pub fn has(&self, m: Mod) -> bool {
