@@ -19,6 +19,7 @@ const NOT_YET: &[(&str, &str)] = &[
     ("cp_async", "LDGSTS"),
     ("half_arith", "half precision arithmetic"),
     ("ldmatrix_mma", "LDSM, HMMA, IMMA"),
+    ("noinline_call", "VIMNMX3"),
     ("tri_attention", "LDGSTS, LDSM, HMMA"),
     ("tri_layernorm", "HADD2.F32"),
     ("tri_matmul_f16", "LDGSTS, HGMMA"),
@@ -57,8 +58,11 @@ fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
 
 fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
     // Once as always, once with the groups of a warp changing at every taken branch.
-    let jobs: Vec<(&Case, u64)> =
-        suite.cases.iter().flat_map(|case| [(case, Limits::default().group_slice), (case, 1)]).collect();
+    let jobs: Vec<(&Case, u64)> = suite
+        .cases
+        .iter()
+        .flat_map(|case| [(case, Limits::default().group_slice), (case, 1)])
+        .collect();
     let run = |(case, group_slice): &(&Case, u64)| {
         let launch = suite.launch(case).unwrap();
         let limits = Limits { warp_instructions: STEPS, group_slice: *group_slice };

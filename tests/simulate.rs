@@ -127,9 +127,14 @@ fn no_damaged_file_makes_the_simulator_panic() {
             bytes[at] = random() as u8;
         }
         // The result may be right, wrong or an error.
-        let _ = simulate(&bytes, &launch, Limits { warp_instructions: 10_000, ..Limits::default() });
+        let _ =
+            simulate(&bytes, &launch, Limits { warp_instructions: 10_000, ..Limits::default() });
     }
     for length in (0..good.len()).step_by(97) {
-        let _ = simulate(&good[..length], &launch, Limits { warp_instructions: 10_000, ..Limits::default() });
+        let _ = simulate(
+            &good[..length],
+            &launch,
+            Limits { warp_instructions: 10_000, ..Limits::default() },
+        );
     }
 }

@@ -128,7 +128,8 @@ fn run_warp(
     let mut steps = 0;
     while steps < WARP_SLICE {
         let Some(group) = warp.groups.ready() else { break };
-        let slice = if warp.groups.has_other_ready() { env.group_slice } else { WARP_SLICE - steps };
+        let slice =
+            if warp.groups.has_other_ready() { env.group_slice } else { WARP_SLICE - steps };
         let (stop, ran) = env.run_group(warp, group.pc, group.mask, slice)?;
         steps += ran;
         match stop {

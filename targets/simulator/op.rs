@@ -315,13 +315,30 @@ pub enum Op {
     },
     EndCollective,
     Yield,
-    Barrier { kind: BarrierKind, barrier: Src, threads: Threads, pred: PredSrc },
+    Barrier {
+        kind: BarrierKind,
+        barrier: Src,
+        threads: Threads,
+        pred: PredSrc,
+    },
     /// B2R.RESULT: what the last BAR.RED gave.
-    BarrierResult { dst: Dst, holds: PredDst },
+    BarrierResult {
+        dst: Dst,
+        holds: PredDst,
+    },
     /// ELECT: the first lane of the group, its number, and whether this is it.
-    Elect { holds: PredDst, dst: Dst, pred: PredSrc },
+    Elect {
+        holds: PredDst,
+        dst: Dst,
+        pred: PredSrc,
+    },
     /// QSPC: whether a generic address lies in this window.
-    QuerySpace { holds: PredDst, address: Src, offset: i32, space: Space },
+    QuerySpace {
+        holds: PredDst,
+        address: Src,
+        offset: i32,
+        space: Space,
+    },
     Trap,
     /// An instruction that cannot run: an error only when it is reached.
     Invalid(Box<Cause>),

@@ -364,8 +364,13 @@ fn random_programs_end_without_a_panic() {
         let launch =
             Launch { grid: [1 + program as u32 % 2, 1, 1], block: [40, 1, 1], ..Launch::default() };
         // Many end in an error: an address is wild.
-        let _ =
-            run(&image, "k", &launch, &mut Memory::default(), Limits { warp_instructions: 5000, ..Limits::default() });
+        let _ = run(
+            &image,
+            "k",
+            &launch,
+            &mut Memory::default(),
+            Limits { warp_instructions: 5000, ..Limits::default() },
+        );
     }
     let never = ran.iter().filter(|n| **n < 10).count();
     assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
@@ -394,7 +399,8 @@ fn every_row_of_the_table_runs() {
         let mut example = None;
         let mut runs = false;
         for _ in 0..4000 {
-            let bits = u128::from(random()) << 80 | u128::from(random()) << 40 | u128::from(random());
+            let bits =
+                u128::from(random()) << 80 | u128::from(random()) << 40 | u128::from(random());
             let word = bits & !form.fixed_mask | form.fixed & form.fixed_mask;
             let Ok(inst) = target.decode(word, 0) else { continue };
             match prepare::prepare(&context, &inst, 0) {

@@ -148,9 +148,8 @@ fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
         }
         LD | ST | LDG | STG | LDS | STS | LDL | STL | LDC | ULDC | ATOM | ATOMG | ATOMS | RED
         | REDG | QSPC => memory::prepare(slots),
-        SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | B2R | R2UR | P2R | R2P | S2R | CS2R | S2UR => {
-            warp::prepare(slots)
-        }
+        SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | B2R | R2UR | P2R | R2P | S2R | CS2R
+        | S2UR => warp::prepare(slots),
         _ => control::prepare(slots),
     }
 }
