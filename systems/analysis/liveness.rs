@@ -95,9 +95,9 @@ pub fn kills(inst: &Inst) -> bool {
 
 /// Bits (blocks x globals) up to which the sets are dense rows.
 ///
-/// Measured (release, one core) on functions of n blocks where each block reads and defines values near it and a few of far
-/// away: see `benches` in ARCHITECTURE.md. Dense rows are faster at any density as long as they fit in the cache, and waste
-/// memory quadratically after that: at this limit the four matrices take 4 x 8 MiB.
+/// Measured on functions whose blocks read values of 4 to 4,000 blocks before: dense rows were 2 to 5 times faster up to
+/// 2^27 bits, compressed sets 1.5 to 2.5 times faster at 2^30. The limit is lower because of memory: seven matrices of
+/// 2^26 bits take 56 MiB.
 pub const DENSE_LIMIT: usize = 1 << 26;
 
 /// Live cells at block boundaries.
@@ -127,17 +127,8 @@ impl Liveness {
         let dense = rows.saturating_mul(bits) <= dense_limit;
         let mut flow = Flow::new(rows, bits, dense);
         flow.fill(body, &map, &bit);
-        let defined_in = flow.defined_in(body, &globals);
-        let (mut live_in, mut live_out) = flow.live(body);
-        for &block in body.layout() {
-            let b = block.0 as usize;
-            live_in.and(b, &defined_in, b);
-            // What is live out was defined on the way in or here.
-            let mut defined = Sets::new(1, bits, dense);
-            defined.or(0, &defined_in, b);
-            defined.or(0, &flow.defined, b);
-            live_out.and(b, &defined, 0);
-        }
+        let (read_in, read_out) = flow.read_later(body);
+        let (live_in, live_out) = flow.defined_before(body, &globals, &read_in, &read_out);
         Liveness { map, globals, bit, live_in, live_out }
     }
 
@@ -302,26 +293,34 @@ impl Flow {
         }
     }
 
-    /// live_in = used | (live_out - killed), live_out = union of the successors' live_in: the least solution.
-    fn live(&self, body: &Body<'_>) -> (Sets, Sets) {
-        let mut live_in = Sets::new(self.rows, self.bits, self.dense);
-        let mut live_out = Sets::new(self.rows, self.bits, self.dense);
-        let mut work = Worklist::new(self.rows, body.layout().iter().copied());
+    /// What some path reads before it defines it, at start and end of each block: in = used | (out - killed), out = union of
+    /// the successors' in.
+    fn read_later(&self, body: &Body<'_>) -> (Sets, Sets) {
+        let mut into = Sets::new(self.rows, self.bits, self.dense);
+        let mut out = Sets::new(self.rows, self.bits, self.dense);
+        let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
             for succ in &body.block(block).succs {
-                live_out.or(b, &live_in, succ.0 as usize);
+                out.or(b, &into, succ.0 as usize);
             }
-            if live_in.transfer(b, &self.used, &live_out, &self.killed) {
+            if into.transfer(b, &self.used, &out, Keep::Without(&self.killed)) {
                 body.block(block).preds.iter().for_each(|p| work.push(*p));
             }
         }
-        (live_in, live_out)
+        (into, out)
     }
 
-    /// defined_in = union over predecessors of (defined_in | defined): what some path has defined. Physical registers are
-    /// defined at the entry.
-    fn defined_in(&self, body: &Body<'_>, globals: &[Cell]) -> Sets {
+    /// What of that some path has defined: forward, in = union of the predecessors' out, out = defined | in, both within
+    /// what is read later (from the last definition on a path to the read, all points are). Physical registers are defined
+    /// at the entry.
+    fn defined_before(
+        &mut self,
+        body: &Body<'_>,
+        globals: &[Cell],
+        read_in: &Sets,
+        read_out: &Sets,
+    ) -> (Sets, Sets) {
         let mut into = Sets::new(self.rows, self.bits, self.dense);
         let mut out = Sets::new(self.rows, self.bits, self.dense);
         if let Some(entry) = body.layout().first() {
@@ -329,44 +328,58 @@ impl Flow {
                 into.insert(entry.0 as usize, bit as u32);
             }
         }
-        let empty = Sets::new(self.rows, self.bits, self.dense);
-        let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
+        for block in body.layout() {
+            self.defined.and(block.0 as usize, read_out, block.0 as usize);
+        }
+        let mut work = Worklist::new(self.rows, body.layout().iter().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
             for pred in &body.block(block).preds {
                 into.or(b, &out, pred.0 as usize);
             }
-            if out.transfer(b, &self.defined, &into, &empty) {
+            into.and(b, read_in, b);
+            if out.transfer(b, &self.defined, &into, Keep::Within(read_out)) {
                 body.block(block).succs.iter().for_each(|s| work.push(*s));
             }
         }
-        into
+        (into, out)
     }
 }
 
-/// Blocks to look at (again); the last one given is the first one taken.
+/// Blocks to look at (again), in sweeps along one order: a fact runs down the whole order in one sweep, and once more for
+/// each edge against it.
 struct Worklist {
-    stack: Vec<BlockId>,
-    waiting: BitVec,
+    order: Vec<BlockId>,
+    /// Place in the order by block number.
+    place: Vec<u32>,
+    /// By place.
+    waiting: BitVec<u64>,
+    next: usize,
 }
 
 impl Worklist {
-    fn new(rows: usize, blocks: impl Iterator<Item = BlockId>) -> Worklist {
-        let mut work = Worklist { stack: Vec::new(), waiting: bitvec![0; rows] };
-        blocks.for_each(|b| work.push(b));
-        work
+    /// With all blocks waiting.
+    fn new(rows: usize, order: impl Iterator<Item = BlockId>) -> Worklist {
+        let order: Vec<BlockId> = order.collect();
+        let mut place = vec![0; rows];
+        for (i, block) in order.iter().enumerate() {
+            place[block.0 as usize] = i as u32;
+        }
+        Worklist { place, waiting: bitvec![u64, Lsb0; 1; order.len()], order, next: 0 }
     }
 
     fn push(&mut self, block: BlockId) {
-        if !self.waiting.replace(block.0 as usize, true) {
-            self.stack.push(block);
-        }
+        self.waiting.set(self.place[block.0 as usize] as usize, true);
     }
 
     fn pop(&mut self) -> Option<BlockId> {
-        let block = self.stack.pop()?;
-        self.waiting.set(block.0 as usize, false);
-        Some(block)
+        let at = match self.waiting[self.next..].first_one() {
+            Some(ahead) => self.next + ahead,
+            None => self.waiting.first_one()?,
+        };
+        self.waiting.set(at, false);
+        self.next = at + 1;
+        Some(self.order[at])
     }
 }
 
@@ -379,6 +392,13 @@ enum Sets {
         bits: BitVec<u64>,
     },
     Sparse(Vec<RoaringBitmap>),
+}
+
+/// What passes through a block.
+#[derive(Clone, Copy)]
+enum Keep<'a> {
+    Without(&'a Sets),
+    Within(&'a Sets),
 }
 
 impl Sets {
@@ -435,29 +455,36 @@ impl Sets {
         }
     }
 
-    /// `self = gen | (from - kill)` in one row; whether it changed.
-    fn transfer(&mut self, row: usize, made: &Sets, from: &Sets, kill: &Sets) -> bool {
-        match (self, made, from, kill) {
+    /// `self = made | (what is kept of from)` in one row; whether it changed.
+    fn transfer(&mut self, row: usize, made: &Sets, from: &Sets, keep: Keep<'_>) -> bool {
+        let (mask, without) = match keep {
+            Keep::Without(mask) => (mask, true),
+            Keep::Within(mask) => (mask, false),
+        };
+        match (self, made, from, mask) {
             (
                 Sets::Dense { words, bits },
                 Sets::Dense { bits: made, .. },
                 Sets::Dense { bits: from, .. },
-                Sets::Dense { bits: kill, .. },
+                Sets::Dense { bits: mask, .. },
             ) => {
                 let span = row * *words..(row + 1) * *words;
                 let made = &made.as_raw_slice()[span.clone()];
                 let from = &from.as_raw_slice()[span.clone()];
-                let kill = &kill.as_raw_slice()[span.clone()];
+                let mask = &mask.as_raw_slice()[span.clone()];
+                let flip = if without { u64::MAX } else { 0 };
                 let mut changed = false;
                 for (i, word) in bits.as_raw_mut_slice()[span].iter_mut().enumerate() {
-                    let new = made[i] | (from[i] & !kill[i]);
+                    let new = made[i] | (from[i] & (mask[i] ^ flip));
                     changed |= new != *word;
                     *word = new;
                 }
                 changed
             }
-            (Sets::Sparse(rows), Sets::Sparse(made), Sets::Sparse(from), Sets::Sparse(kill)) => {
-                let new = &made[row] | &(&from[row] - &kill[row]);
+            (Sets::Sparse(rows), Sets::Sparse(made), Sets::Sparse(from), Sets::Sparse(mask)) => {
+                let mask = &mask[row];
+                let kept = if without { &from[row] - mask } else { &from[row] & mask };
+                let new = &made[row] | &kept;
                 let changed = new != rows[row];
                 rows[row] = new;
                 changed
