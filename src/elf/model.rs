@@ -87,7 +87,7 @@ pub struct Variable {
     pub size: u64,
     /// Bytes, a power of two.
     pub align: u64,
-    /// None: zero. Otherwise exactly `size` bytes. Always given in constant memory.
+    /// None: zero. Otherwise exactly `size` bytes.
     pub init: Option<Vec<u8>>,
     /// Addresses in the initial value.
     pub relocations: Vec<DataReloc>,

@@ -23,6 +23,15 @@ impl RelocKind {
     /// The same: the high half of an address.
     pub const INST_ABS32_HI: RelocKind = RelocKind(57);
 
+    /// The offset of a constant in an instruction's constant operand (bank 3 variables in objects).
+    pub const CONST_OFFSET: RelocKind = RelocKind(66);
+    /// The target of a call to a function with a text section of its own (objects).
+    pub const CALL: RelocKind = RelocKind(75);
+    /// The 32-bit immediate: the low half of a function's address (objects).
+    pub const FUNCTION_LO: RelocKind = RelocKind(112);
+    /// The same: the high half.
+    pub const FUNCTION_HI: RelocKind = RelocKind(113);
+
     /// The `R_CUDA_…` name.
     pub fn name(self) -> Option<&'static str> {
         NAMES.binary_search_by_key(&self.0, |row| row.0).ok().map(|i| NAMES[i].1)

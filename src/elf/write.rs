@@ -15,6 +15,7 @@ use super::relocation::RelocKind;
 use super::write_frame::{FrameFunction, debug_frame};
 use super::write_image::{self, Image};
 use super::write_info::{self, KernelSymbols};
+use super::write_parts::{Class, Names, OutReloc, OutSection, OutSymbol, Ref};
 use object::elf::{
     SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS,
     SHT_RELA, SHT_STRTAB, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_NOTYPE,
@@ -38,108 +39,6 @@ pub enum WriteError {
     BadVariable(String),
     #[error("the file cannot be made: {0}")]
     File(String),
-}
-
-/// Classes of sections, in file order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Class {
-    Tables,
-    DebugFrame,
-    Notes,
-    Info,
-    Compat,
-    KernelInfo,
-    CallGraph,
-    Relocations,
-    /// Constant banks 2, 3 and 4.
-    Constants,
-    Text,
-    Data,
-    Memory,
-    /// Constant bank 0.
-    Parameters,
-}
-
-/// What `sh_info` or `sh_link` holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ref {
-    None,
-    Section(usize),
-    Symbol(usize),
-    SymbolCount,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct OutSection {
-    pub class: Class,
-    /// Offset in `.shstrtab`.
-    pub name: u32,
-    pub kind: u32,
-    pub flags: u64,
-    pub link: Ref,
-    pub info: Ref,
-    pub align: u64,
-    pub entry_size: u64,
-    pub data: Vec<u8>,
-    /// Bytes of a section without content.
-    pub memory: u64,
-    pub relocs: Vec<OutReloc>,
-    /// Zero bytes in the file behind the section.
-    pub gap: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OutReloc {
-    pub offset: u64,
-    pub symbol: usize,
-    pub kind: RelocKind,
-    pub addend: i64,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct OutSymbol {
-    /// Offset in `.strtab`.
-    pub name: u32,
-    pub binding: u8,
-    pub kind: u8,
-    pub other: u8,
-    pub section: Option<usize>,
-    pub value: u64,
-    pub size: u64,
-}
-
-/// A string table that keeps every name that was ever added, in order.
-#[derive(Default)]
-struct Names {
-    data: Vec<u8>,
-    known: FxHashMap<String, u32>,
-}
-
-impl Names {
-    fn new() -> Names {
-        Names { data: vec![0], known: FxHashMap::default() }
-    }
-
-    fn add(&mut self, name: &str) -> u32 {
-        if let Some(offset) = self.known.get(name) {
-            return *offset;
-        }
-        let offset = self.data.len() as u32;
-        self.data.extend(name.as_bytes());
-        self.data.push(0);
-        self.known.insert(name.to_owned(), offset);
-        offset
-    }
-
-    /// A name that was given a shorter one later: the rest stays behind as zeros.
-    fn add_over(&mut self, name: &str, first_length: usize) -> u32 {
-        let offset = self.add(name);
-        let end = offset as usize + first_length + 1;
-        if self.data.len() < end {
-            self.data.resize(end, 0);
-        }
-        offset
-    }
 }
 
 /// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and `.nv.constant2.K`.
@@ -201,13 +100,20 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
 }
 
 fn check(model: &CubinModel) -> Result<(), WriteError> {
+    let has_content = |v: &&Variable| v.init.is_some() || v.space == Space::Constant;
+    // Sections have no holes but those of alignment: a wild offset must not become an allocation.
+    let most = model
+        .variables
+        .iter()
+        .filter(has_content)
+        .fold(0u64, |sum, v| sum.saturating_add(v.size).saturating_add(v.align));
     for variable in &model.variables {
         let bad = || WriteError::BadVariable(variable.name.clone());
         if variable.init.as_ref().is_some_and(|d| d.len() as u64 != variable.size) {
             return Err(bad());
         }
-        // A module is far smaller than this; a wild offset must not become an allocation.
-        variable.offset.checked_add(variable.size).filter(|end| *end <= 1 << 40).ok_or_else(bad)?;
+        let most = if has_content(&variable) { most } else { u64::MAX };
+        variable.offset.checked_add(variable.size).filter(|end| *end <= most).ok_or_else(bad)?;
         if variable.relocations.iter().any(|r| r.offset.saturating_add(8) > variable.size) {
             return Err(bad());
         }
@@ -549,7 +455,8 @@ impl<'m> Writer<'m> {
             self.symbols[symbol].size = u64::from(function.size);
             inner.push(symbol);
         }
-        for reloc in &kernel.relocations {
+        // ptxas lists relocations of text from its end to its start (observed in objects: it leaves none in executables).
+        for reloc in kernel.relocations.iter().rev() {
             let symbol = *self
                 .by_key
                 .get(&reloc.target)

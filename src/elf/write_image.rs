@@ -1,6 +1,7 @@
 //! The last step of writing: sections in file order, numbers for references, headers, segments, bytes.
 
-use super::write::{Class, OutSection, OutSymbol, Ref, WriteError};
+use super::write::WriteError;
+use super::write_parts::{Class, OutSection, OutSymbol, Ref};
 use object::LittleEndian;
 use object::elf::{
     EM_CUDA, ET_EXEC, FileFlags, OsAbi, PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR, ProgramFlags,

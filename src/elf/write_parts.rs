@@ -1,0 +1,108 @@
+//! The parts that the writer collects before anything has a number: sections, symbols, relocations, names.
+
+use super::relocation::RelocKind;
+use rustc_hash::FxHashMap;
+
+/// Classes of sections, in file order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    Tables,
+    DebugFrame,
+    Notes,
+    Info,
+    Compat,
+    KernelInfo,
+    CallGraph,
+    Relocations,
+    /// Constant banks 2, 3 and 4.
+    Constants,
+    Text,
+    Data,
+    Memory,
+    /// Constant bank 0.
+    Parameters,
+}
+
+/// What `sh_info` or `sh_link` holds, by number of creation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ref {
+    None,
+    Section(usize),
+    Symbol(usize),
+    SymbolCount,
+}
+
+/// A section as it is made; its number in the file comes last.
+#[derive(Clone, Debug)]
+pub struct OutSection {
+    pub class: Class,
+    /// Offset in `.shstrtab`.
+    pub name: u32,
+    pub kind: u32,
+    pub flags: u64,
+    pub link: Ref,
+    pub info: Ref,
+    pub align: u64,
+    pub entry_size: u64,
+    pub data: Vec<u8>,
+    /// Bytes of a section without content.
+    pub memory: u64,
+    pub relocs: Vec<OutReloc>,
+    /// Zero bytes in the file behind the section.
+    pub gap: usize,
+}
+
+/// A relocation; the symbol is a number of creation.
+#[derive(Clone, Copy, Debug)]
+pub struct OutReloc {
+    pub offset: u64,
+    pub symbol: usize,
+    pub kind: RelocKind,
+    pub addend: i64,
+}
+
+/// A symbol; the section is a number of creation.
+#[derive(Clone, Debug)]
+pub struct OutSymbol {
+    /// Offset in `.strtab`.
+    pub name: u32,
+    pub binding: u8,
+    pub kind: u8,
+    pub other: u8,
+    pub section: Option<usize>,
+    pub value: u64,
+    pub size: u64,
+}
+
+/// A string table that keeps every name that was ever added, in order.
+pub struct Names {
+    pub data: Vec<u8>,
+    known: FxHashMap<String, u32>,
+}
+
+impl Names {
+    pub fn new() -> Names {
+        Names { data: vec![0], known: FxHashMap::default() }
+    }
+
+    pub fn add(&mut self, name: &str) -> u32 {
+        if let Some(offset) = self.known.get(name) {
+            return *offset;
+        }
+        let offset = self.data.len() as u32;
+        self.data.extend(name.as_bytes());
+        self.data.push(0);
+        self.known.insert(name.to_owned(), offset);
+        offset
+    }
+
+    /// A name that was given a shorter one later: the rest stays behind as zeros.
+    pub fn add_over(&mut self, name: &str, first_length: usize) -> u32 {
+        let offset = self.add(name);
+        let end = offset as usize + first_length + 1;
+        if self.data.len() < end {
+            self.data.resize(end, 0);
+        }
+        offset
+    }
+}
