@@ -30,7 +30,7 @@ pub struct Invalid {
 /// # Errors
 /// The first thing that does not hold.
 pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
-    layout(body)?;
+    let placed = layout(body)?;
     let mut seen = vec![false; body.inst_count()];
     for (at, id) in body.layout().iter().enumerate() {
         let insts = &body.block(*id).insts;
@@ -42,7 +42,7 @@ pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
             if std::mem::replace(&mut seen[inst.0 as usize], true) {
                 return fail("the instruction stands in two places".into());
             }
-            if let Err(message) = instruction(body, body.inst(*inst)) {
+            if let Err(message) = instruction(body, &placed, body.inst(*inst)) {
                 return fail(message);
             }
             let before_last = n + 1 < insts.len();
@@ -66,7 +66,8 @@ pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
     definitions(body)
 }
 
-fn layout(body: &Body<'_>) -> Result<(), Invalid> {
+/// Which blocks are in the layout.
+fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
     let fail = |id: BlockId, message: &str| {
         Err(Invalid { place: id.to_string(), message: message.into() })
     };
@@ -79,13 +80,13 @@ fn layout(body: &Body<'_>) -> Result<(), Invalid> {
             return fail(*id, "the layout names the block twice");
         }
     }
-    for (i, seen) in seen.iter().enumerate() {
+    for (i, is_placed) in seen.iter().enumerate() {
         let id = BlockId(i as u32);
-        if !seen && body.block_entity(id).is_some() {
+        if !is_placed && body.block_entity(id).is_some() {
             return fail(id, "the block is not in the layout");
         }
     }
-    Ok(())
+    Ok(seen)
 }
 
 /// Whether control never passes the instruction: an unguarded branch whose predicate operands are all PT, and no call.
@@ -103,7 +104,7 @@ fn ends_flow(inst: &Inst) -> bool {
         && inst.sources().iter().all(always)
 }
 
-fn instruction(body: &Body<'_>, inst: &Inst) -> Result<(), String> {
+fn instruction(body: &Body<'_>, placed: &[bool], inst: &Inst) -> Result<(), String> {
     if inst.defs as usize > inst.operands.len() {
         return Err(format!("{} destinations among {} operands", inst.defs, inst.operands.len()));
     }
@@ -129,7 +130,7 @@ fn instruction(body: &Body<'_>, inst: &Inst) -> Result<(), String> {
         });
         result?;
         if let Operand::Block(target) = operand
-            && !body.layout().contains(target)
+            && !placed.get(target.0 as usize).is_some_and(|p| *p)
         {
             return Err(format!("there is no {target}"));
         }

@@ -9,6 +9,7 @@ pub mod manager;
 pub mod mercury;
 pub mod pipeline;
 pub mod registers;
+pub mod report;
 pub mod scalar;
 pub mod schedule;
 pub mod setup;

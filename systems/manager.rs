@@ -244,6 +244,7 @@ fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSy
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::When;
     use orias_components::{Inst, Opcode};
 
     fn options() -> Options {
@@ -280,6 +281,61 @@ mod tests {
         assert_eq!(error.to_string(), "no phase is named `OriNoSuchPhase`");
         let dump_ir = vec!["ScheduleInstruction".to_string()];
         assert!(Worker::new(Options { dump_ir, ..options() }).is_err());
+    }
+
+    #[test]
+    fn what_correct_code_needs_cannot_be_disabled() {
+        for name in ["AllocateRegisters", "LateExpandSyncInstructions", "AnalyzeControlFlow"] {
+            let disabled = vec![name.to_string()];
+            for opt_level in 0..=3 {
+                let error = Worker::new(Options { disabled: disabled.clone(), opt_level, ..options() });
+                assert!(matches!(error, Err(PipelineError::NeededPhase(n)) if n == name));
+            }
+        }
+        let disabled = vec!["GvnCse".to_string(), "OriCopyProp".to_string()];
+        assert!(Worker::new(Options { disabled, ..options() }).is_ok());
+    }
+
+    /// Indices of the phases that a worker with these options runs.
+    fn running(options: Options) -> Vec<u16> {
+        let worker = Worker::new(options).expect("known names");
+        worker.steps.iter().filter(|s| s.system.is_some()).map(|s| s.phase.index).collect()
+    }
+
+    #[test]
+    fn a_phase_limit_leaves_only_what_is_needed_behind_it() {
+        let all = running(options());
+        let limited = running(Options { phase_limit: Some(40), ..options() });
+        let needed = |i: &u16| *i < 40 || PHASES[*i as usize].is_needed(3);
+        let expected: Vec<u16> = all.iter().copied().filter(needed).collect();
+        assert_eq!(limited, expected);
+        assert!(limited.len() < all.len());
+    }
+
+    #[test]
+    fn the_lowest_level_runs_no_optimization_that_is_not_needed() {
+        for index in running(Options { opt_level: 0, ..options() }) {
+            let phase = &PHASES[index as usize];
+            let optional = matches!(phase.status, Status::Implemented(When::Optional, _));
+            assert!(!optional, "{}", phase.name);
+        }
+    }
+
+    #[test]
+    fn an_invalid_body_is_named_with_the_phase_that_left_it() {
+        let mut worker = Worker::new(Options { verify_each: true, ..options() }).expect("no names");
+        let disabled = vec!["OriCheckInitialProgram".to_string()];
+        let quiet = Options { verify_each: true, disabled, ..options() };
+        for (worker, phase) in [
+            (&mut worker, "OriCheckInitialProgram"),
+            (&mut Worker::new(quiet).expect("known"), "AnalyzeControlFlow"),
+        ] {
+            let mut body = worker.body();
+            let block = body.new_block();
+            body.push(block, Inst::new(Opcode::NOP, &[], 0, &[]), Loc::default());
+            let error = worker.run().expect_err("control runs off the end").to_string();
+            assert!(error.contains("control runs off the end") && error.contains(phase), "{error}");
+        }
     }
 
     #[test]

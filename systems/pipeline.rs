@@ -16,6 +16,7 @@ use crate::control_flow::{branches, layout};
 use crate::legalize::operands;
 use crate::scalar::{common, copies, dead_code, fold};
 use crate::setup::macros;
+use crate::report::check;
 use crate::sync::{convergence, progress};
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;
@@ -249,7 +250,7 @@ use Stage::*;
 #[rustfmt::skip]
 pub static PHASES: [Phase; 159] = [
     // 1-initial-setup
-    phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, PLANNED),
+    phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, always(check::check_program)),
     phase(1, "ApplyNvOptRecipes", Setup, Optimization, Unstated, PLANNED),
     phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
     phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(cfg::analyze_control_flow)),
@@ -262,7 +263,7 @@ pub static PHASES: [Phase; 159] = [
     phase(10, "ReportInitialRepresentation", Setup, Report, Unstated, marker(DUMPED)),
     phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, optional(dead_code::simple_live_dead)),
     phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, PLANNED),
-    phase(13, "OriSanitize", Setup, Validation, Unstated, PLANNED),
+    phase(13, "OriSanitize", Setup, Validation, Unstated, always(check::check_program)),
     phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(fold::general_optimize)),
     // 2-early-optimization
     phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),

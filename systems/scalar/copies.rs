@@ -209,6 +209,11 @@ fn rewrite_uses(
     if inst.op == Opcode::MOVPHI {
         return 0;
     }
+    let mut reads_copy = false;
+    inst.for_each_use(|r| reads_copy |= map.cells(r).any(|cell| find(cell).is_some()));
+    if !reads_copy {
+        return 0;
+    }
     let mut changed = inst.clone();
     let mut replaced = 0;
     for at in changed.defs as usize..changed.operands.len() {
@@ -236,9 +241,19 @@ fn rewrite_uses(
             Some(Source::Const(c)) => Operand::Const(c),
             _ => continue,
         };
-        if target.is_some_and(|t| t.form(&changed).is_some() && t.accepts(&changed, at, new)) {
+        let Some(target) = target.filter(|t| t.form(&changed).is_some()) else { continue };
+        if target.accepts(&changed, at, new) {
             changed.operands[at] = new;
             replaced += 1;
+        } else if let Some(other) = exchangeable(&changed, at) {
+            // The second source takes constants where the others do not.
+            let mut turned = changed.clone();
+            turned.operands.swap(at, other);
+            if target.accepts(&turned, other, new) {
+                turned.operands[other] = new;
+                changed = turned;
+                replaced += 1;
+            }
         }
     }
     // With every constant in place, whether a row takes that many or not, it may be something simpler.
@@ -263,6 +278,18 @@ fn rewrite_uses(
         *body.inst_mut(id) = changed;
     }
     replaced
+}
+
+/// The second source, when operand `at` may change places with it.
+fn exchangeable(inst: &Inst, at: usize) -> Option<usize> {
+    let first = inst.defs as usize;
+    let second = first + 1;
+    let any_of = match inst.op {
+        Opcode::IADD3 => first..first + 3,
+        Opcode::IMAD | Opcode::FADD | Opcode::FMUL | Opcode::FFMA => first..first + 2,
+        _ => return None,
+    };
+    (any_of.contains(&at) && at != second).then_some(second)
 }
 
 /// The register whose cells a use's cells are copies of.

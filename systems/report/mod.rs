@@ -1,0 +1,3 @@
+//! Phases that look at the body and change nothing.
+
+pub mod check;
