@@ -8,7 +8,7 @@ use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
 use crate::pipeline::{self, PHASES, Phase, Status};
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
-use orias_components::validate::validate;
+use orias_components::validate::{definitions, validate};
 use orias_components::{Body, Loc, text};
 use std::fmt::Write;
 use std::time::Instant;
@@ -74,6 +74,8 @@ pub struct Worker {
     options: Options,
     steps: Vec<Step>,
     dump: String,
+    /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it never does.
+    all_defined: bool,
 }
 
 impl Worker {
@@ -101,7 +103,7 @@ impl Worker {
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
             })
             .collect();
-        let mut worker = Worker { world, options, steps, dump: String::new() };
+        let mut worker = Worker { world, options, steps, dump: String::new(), all_defined: false };
         worker.reset();
         Ok(worker)
     }
@@ -159,6 +161,10 @@ impl Worker {
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
         let mut stats = Vec::with_capacity(PHASES.len());
+        if self.options.verify_each {
+            let body = Body::new(&mut self.world);
+            self.all_defined = validate(&body).and_then(|()| definitions(&body)).is_ok();
+        }
         for at in 0..end.min(self.steps.len()) {
             stats.push(self.step(at)?);
         }
@@ -204,7 +210,8 @@ impl Worker {
             return Ok(());
         }
         let body = Body::new(&mut self.world);
-        let sound = validate(&body).map_err(|e| e.to_string()).and_then(|()| {
+        let all = |()| if self.all_defined { definitions(&body) } else { Ok(()) };
+        let sound = validate(&body).and_then(all).map_err(|e| e.to_string()).and_then(|()| {
             // Before the first analysis of control flow there are no edges to be wrong.
             let analyzed = at as u16 >= pipeline::find("AnalyzeControlFlow").map_or(0, |p| p.index);
             if analyzed { cfg::check(&body) } else { Ok(()) }
@@ -288,7 +295,8 @@ mod tests {
         for name in ["AllocateRegisters", "LateExpandSyncInstructions", "AnalyzeControlFlow"] {
             let disabled = vec![name.to_string()];
             for opt_level in 0..=3 {
-                let error = Worker::new(Options { disabled: disabled.clone(), opt_level, ..options() });
+                let error =
+                    Worker::new(Options { disabled: disabled.clone(), opt_level, ..options() });
                 assert!(matches!(error, Err(PipelineError::NeededPhase(n)) if n == name));
             }
         }

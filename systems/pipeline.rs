@@ -14,9 +14,9 @@
 use crate::analysis::cfg;
 use crate::control_flow::{branches, layout};
 use crate::legalize::operands;
+use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
 use crate::setup::macros;
-use crate::report::check;
 use crate::sync::{convergence, progress};
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;

@@ -2,7 +2,7 @@
 //! the IR after it. `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
 use bevy_ecs::world::World;
-use orias_components::validate::validate;
+use orias_components::validate::{definitions, validate};
 use orias_components::{Body, text};
 use orias_systems::analysis::cfg;
 use orias_systems::pipeline::{self, Status};
@@ -42,14 +42,14 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     world.insert_resource(options());
     let mut body = Body::new(&mut world);
     text::parse(input, &mut body).map_err(|e| e.to_string())?;
-    validate(&body).map_err(|e| format!("before: {e}"))?;
+    validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("before: {e}"))?;
     cfg::update(&mut body);
     system(&mut world);
     if let Some(error) = world.get_resource::<Errors>().and_then(|e| e.0.first()) {
         return Err(error.message.clone());
     }
     let body = Body::new(&mut world);
-    validate(&body).map_err(|e| format!("after: {e}"))?;
+    validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("after: {e}"))?;
     cfg::check(&body)?;
     Ok(text::print(&body, &text::Style::default()))
 }
