@@ -10,6 +10,7 @@ mod initialiser;
 mod operand;
 mod rules;
 mod scope;
+mod slots;
 mod special;
 mod table;
 mod words;

@@ -151,6 +151,7 @@ const ONLY_U32: Types = Types::of(&[U32]);
 const ONLY_U32_U64: Types = Types::of(&[U32, U64]);
 const ONLY_PRED: Types = Types::of(&[PRED]);
 const ONLY_F32: Types = Types::of(&[F32]);
+const ONLY_F16: Types = Types::of(&[F16]);
 const ONLY_F64: Types = Types::of(&[F64]);
 const F32_64: Types = Types::of(&[F32, F64]);
 const HALF: Types = Types::of(&[F16, F16x2, Bf16, Bf16x2]);
@@ -164,6 +165,8 @@ const MOVED: Types = I8_64.or(Types::of(&[B8, B16, B32, B64, B128])).or(F32_64);
 const PRED: Type = Type::Pred;
 
 const ROUND: &[&str] = &["rn", "rz", "rm", "rp"];
+/// Rounding to an integral value of the same type.
+const INTEGRAL: &[&str] = &["rni", "rzi", "rmi", "rpi", "ftz", "sat"];
 const ARITH: &[&str] = &["rn", "rz", "rm", "rp", "ftz", "sat"];
 const NO_ROUND: &str = "Rounding modifier required for instruction";
 const NO_ROUND_OR_APPROX: &str = "Rounding modifier or '.approx' modifier required for instruction";
@@ -236,14 +239,17 @@ pub(super) static ROWS: &[Row] = &[
     row("max", &[], &[HALF.or(F32_64)], &["ftz", "NaN", "xorsign", "abs"], D3),
     row("min", &[], &[ONLY_F32], &["ftz", "NaN", "abs"], D4),
     row("max", &[], &[ONLY_F32], &["ftz", "NaN", "abs"], D4),
-    row("rcp", &[], &[F32_64], &["rn", "rz", "rm", "rp", "ftz", "approx"], D2)
-        .needs(&["rn", "rz", "rm", "rp", "approx"], NO_ROUND_OR_APPROX),
-    row("sqrt", &[], &[F32_64], &["rn", "rz", "rm", "rp", "ftz", "approx"], D2)
-        .needs(&["rn", "rz", "rm", "rp", "approx"], NO_ROUND_OR_APPROX),
+    row("rcp", &["approx"], &[ONLY_F64], &["ftz"], D2).needs(&["ftz"], "'.ftz' modifier required for instruction"),
+    row("rcp", &["approx"], &[ONLY_F32], &["ftz"], D2),
+    row("rcp", &[], &[F32_64], &["rn", "rz", "rm", "rp", "ftz"], D2).needs(ROUND, NO_ROUND_OR_APPROX),
+    row("sqrt", &["approx"], &[ONLY_F32], &["ftz"], D2),
+    row("sqrt", &[], &[F32_64], &["rn", "rz", "rm", "rp", "ftz"], D2).needs(ROUND, NO_ROUND_OR_APPROX),
     row("rsqrt", &[], &[F32_64], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
     row("sin", &[], &[ONLY_F32], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
     row("cos", &[], &[ONLY_F32], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
     row("lg2", &[], &[ONLY_F32], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
+    row("ex2", &["approx"], &[Types::of(&[Bf16, Bf16x2])], &["ftz"], D2).needs(&["ftz"], "'.ftz' modifier required for instruction"),
+    row("ex2", &["approx"], &[Types::of(&[F16, F16x2, F32])], &["ftz"], D2),
     row("ex2", &[], &[HALF.or(ONLY_F32)], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
     row("tanh", &[], &[HALF.or(ONLY_F32)], &["approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
     row("copysign", &[], &[F32_64], &[], D3),
@@ -298,6 +304,14 @@ pub(super) static ROWS: &[Row] = &[
         .needs(ROUND, NO_ROUND),
     row("cvt", &[], &[I8_64, SCALAR_FLOAT], &["rni", "rzi", "rmi", "rpi", "ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))])
         .needs(&["rni", "rzi", "rmi", "rpi"], NO_ROUND),
+    row("cvt", &[], &[ONLY_F64, Types::of(&[F16, Bf16, F32])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F32, Types::of(&[F16, Bf16])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F64, ONLY_F64], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F32, ONLY_F32], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F16, ONLY_F16], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F32, ONLY_F64], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier().needs(ROUND, NO_ROUND),
+    row("cvt", &[], &[Types::of(&[F16, Bf16]), F32_64], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier()
+        .needs(&["rn", "rz", "rm", "rp", "rna", "rs"], NO_ROUND),
     row("cvt", &[], &[SCALAR_FLOAT, SCALAR_FLOAT], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier(),
     row("cvt", &[], &[PACKED, PACKED.or(F32_64)], &[], &[Any, Any, Any, Any, Any]).any_modifier().optional(3),
     // Atomics.
