@@ -535,6 +535,11 @@ impl<'w> Emit<'w> {
         addr: Address,
     ) {
         match desc {
+            // A generic load has no predicate among its results.
+            Some(desc) if op == Opcode::LD => {
+                let desc = Operand::Desc(desc);
+                self.put(op, mods, 1, &[d, desc, addr.operand(), Operand::PT]);
+            }
             Some(desc) => {
                 let desc = Operand::Desc(desc);
                 self.put(op, mods, 2, &[Operand::PT, d, desc, addr.operand(), Operand::PT]);

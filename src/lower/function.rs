@@ -2,7 +2,7 @@
 
 use super::layout::{Module, SHARED_RESERVED};
 use super::select;
-use super::source::{Cx, cells_of, registers_read};
+use super::source::{Cx, cells_of, constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Instruction, Program};
 use crate::ptx::types::Type;
@@ -51,6 +51,7 @@ pub fn function(
         e,
         regs,
         read: registers_read(function),
+        constants: constant_registers(function),
         labels,
         desc: None,
         shared_base: None,

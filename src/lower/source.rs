@@ -54,6 +54,8 @@ pub struct Cx<'a, 'w> {
     pub regs: Vec<[Reg; 4]>,
     /// By [`RegId`]: some instruction reads it.
     pub read: Vec<bool>,
+    /// By [`RegId`]: the constant that the register holds wherever it is written.
+    pub constants: Vec<Option<i128>>,
     /// By label index.
     pub labels: Vec<BlockId>,
     /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when something uses it.
@@ -584,4 +586,34 @@ pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
         }
     }
     read
+}
+
+/// Registers that one unguarded `mov` of a constant defines and nothing else.
+pub fn constant_registers(function: &Function<'_>) -> Vec<Option<i128>> {
+    fn defined(op: &Ptx, f: &mut dyn FnMut(RegId)) {
+        match op {
+            Ptx::Reg(id) | Ptx::Element(id, _) => f(*id),
+            Ptx::Vector(list) | Ptx::List(list) => list.iter().for_each(|op| defined(op, f)),
+            Ptx::Pair(a, b) => {
+                defined(a, f);
+                defined(b, f);
+            }
+            _ => {}
+        }
+    }
+    let mut definitions = vec![0u32; function.regs.len()];
+    let mut constants = vec![None; function.regs.len()];
+    for inst in &function.code {
+        // Destinations come first; a source in their place only makes the answer more careful.
+        if let Some(first) = inst.operands.first() {
+            defined(first, &mut |id| definitions[id.0 as usize] += 1);
+        }
+        if let ("mov", None, [Ptx::Reg(id), Ptx::Int(value)]) =
+            (inst.opcode, inst.guard, &inst.operands[..])
+        {
+            constants[id.0 as usize] = Some(*value);
+        }
+    }
+    let once = constants.into_iter().zip(definitions);
+    once.map(|(constant, count)| constant.filter(|_| count == 1)).collect()
 }

@@ -9,9 +9,19 @@ use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::emit::{imm, not, r};
 
+/// A member mask; a register that only ever holds a constant is that constant.
+fn member_mask(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Operand> {
+    if let Ptx::Reg(id) = mask
+        && let Some(value) = cx.constants[id.0 as usize]
+    {
+        return Ok(imm(value as u32));
+    }
+    cx.src(mask, Type::U32)
+}
+
 /// Converges the threads of a member mask; None when it is the whole warp.
 fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
-    let mask = cx.src(mask, Type::U32)?;
+    let mask = member_mask(cx, mask)?;
     if mask == Operand::Imm(u64::from(u32::MAX)) {
         cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
         return Ok(None);
@@ -198,7 +208,7 @@ pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, ty)?;
     let a = cx.in_reg(a);
-    let mask = cx.src(operand(inst, 2)?, Type::U32)?;
+    let mask = member_mask(cx, operand(inst, 2)?)?;
     if mask != Operand::Imm(u64::from(u32::MAX)) {
         return Err("a member mask that is not the whole warp".into());
     }
