@@ -18,7 +18,7 @@ use bevy_ecs::prelude::*;
 use orias_components::{BlockId, Body, Loc, RegFile, VRegId};
 
 /// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few are needed.
-const MAX_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 100;
 
 /// Why there is no allocation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -77,7 +77,9 @@ pub fn allocate(
         let barriers = if nested { InForce::compute(body, &liveness) } else { InForce::default() };
         let ranges = Ranges::compute(body, &liveness, &barriers);
         let depth = loop_depth(body);
-        let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth);
+        // A register of spill code that joined others would keep them from being spilled.
+        let alone = |id| spills.is_short(id);
+        let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth, alone);
         let input = Input { body, liveness: &liveness, ranges: &ranges, classes: &classes, limits };
         let found = assign::assign(&input);
         if found.failed.is_empty() {

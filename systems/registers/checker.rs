@@ -94,7 +94,7 @@ pub fn check(
     limits: &Limits,
     local_bytes: u32,
 ) -> Result<(), Vec<CheckError>> {
-    let constants = constants(before);
+    let constants = constants(before, body);
     let mut checker = Checker { before, body, limits, local_bytes, errors: Vec::new(), constants };
     let order: Vec<BlockId> = before.blocks.iter().map(|(b, _)| *b).collect();
     if body.layout() != order {
@@ -114,22 +114,31 @@ struct Checker<'a, 'w> {
 }
 
 /// Registers that only one instruction defines, which makes a constant: by that instruction's text without its destination.
-type Constants = FxHashMap<String, Vec<(Reg, u8, u8)>>;
+type Constants = FxHashMap<String, Vec<Constant>>;
 
-fn constants(before: &Snapshot) -> Constants {
-    let mut makers: BTreeMap<Reg, Vec<&Inst>> = BTreeMap::new();
+#[derive(Clone, Copy, Debug)]
+struct Constant {
+    /// What the instruction defines.
+    def: RegUse,
+    /// Whether it is still there.
+    kept: bool,
+}
+
+fn constants(before: &Snapshot, body: &Body<'_>) -> Constants {
+    let mut makers: BTreeMap<Reg, Vec<(InstId, &Inst)>> = BTreeMap::new();
     for (_, insts) in &before.blocks {
-        for (_, inst) in insts {
-            inst.for_each_def(|r| makers.entry(r.reg).or_default().push(inst));
+        for (id, inst) in insts {
+            inst.for_each_def(|r| makers.entry(r.reg).or_default().push((*id, inst)));
         }
     }
     let mut by_text = Constants::default();
-    for (reg, makers) in makers {
-        if let [inst] = makers.as_slice()
+    for makers in makers.into_values() {
+        if let [(id, inst)] = makers.as_slice()
             && makes_a_constant(inst)
             && let Some(Operand::Reg(def)) = inst.operands.first()
         {
-            by_text.entry(source_text(inst)).or_default().push((reg, def.cell, def.count));
+            let kept = body.inst_entity(*id).is_some();
+            by_text.entry(source_text(inst)).or_default().push(Constant { def: *def, kept });
         }
     }
     by_text
@@ -314,9 +323,10 @@ impl<'a> Checker<'a, '_> {
                 None => held.remove(&to),
             };
         } else if makes_a_constant(was) && self.constants.contains_key(&source_text(was)) {
+            // Places where the constant was made again for it hold it already.
             was.for_each_def(|r| {
                 for cell in r.cell..r.cell + r.count {
-                    held.insert(Value { reg: r.reg, cell }, Places::new());
+                    held.entry(Value { reg: r.reg, cell }).or_default();
                 }
             });
         } else {
@@ -353,13 +363,14 @@ impl<'a> Checker<'a, '_> {
             let Some(first) = def.reg.phys_index() else { return };
             let place = |cell: u8| Place::Register(def.reg.file(), first + u32::from(cell));
             (0..def.count).for_each(|cell| overwrite(held, place(cell)));
-            for (reg, first_cell, count) in
-                self.constants.get(&source_text(is)).into_iter().flatten()
-            {
-                for cell in 0..(*count).min(def.count) {
-                    let value = Value { reg: *reg, cell: first_cell + cell };
-                    if let Some(places) = held.get_mut(&value) {
-                        places.push(place(cell));
+            for constant in self.constants.get(&source_text(is)).into_iter().flatten() {
+                for cell in 0..constant.def.count.min(def.count) {
+                    let value = Value { reg: constant.def.reg, cell: constant.def.cell + cell };
+                    // One that is made again everywhere is right wherever it is; another one only once it is defined.
+                    if constant.kept {
+                        held.get_mut(&value).into_iter().for_each(|p| p.push(place(cell)));
+                    } else {
+                        held.entry(value).or_default().push(place(cell));
                     }
                 }
             }
@@ -386,7 +397,7 @@ fn steps<'a>(
             steps.push(Step::New(is, id));
             continue;
         }
-        // What stood before it and is not there any more. An instruction out of order makes all the others "gone".
+        // An instruction out of order makes those that it passed "gone".
         for (old_id, was) in next.by_ref() {
             if *old_id == id {
                 steps.push(Step::Kept(was, is, id));

@@ -87,8 +87,15 @@ impl Classes {
         }
     }
 
-    /// Joins the registers of copies as long as their ranges do not meet; copies in deep loops first.
-    pub fn coalesce(body: &Body<'_>, map: &CellMap, ranges: &Ranges, depth: &[u32]) -> Classes {
+    /// Joins the registers of copies as long as their ranges do not meet; copies in deep loops first. Registers that are
+    /// `alone` stay so.
+    pub fn coalesce(
+        body: &Body<'_>,
+        map: &CellMap,
+        ranges: &Ranges,
+        depth: &[u32],
+        alone: impl Fn(VRegId) -> bool,
+    ) -> Classes {
         let mut classes = Classes::single(body);
         let mut copies: Vec<(u32, Copy)> = Vec::new();
         for (at, &block) in body.layout().iter().enumerate() {
@@ -98,7 +105,10 @@ impl Classes {
         }
         copies.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
         for (_, copy) in copies {
-            classes.try_join(map, ranges, copy);
+            let is_alone = |r: RegUse| r.reg.vreg().is_some_and(&alone);
+            if !is_alone(copy.to) && !is_alone(copy.from) {
+                classes.try_join(map, ranges, copy);
+            }
         }
         for id in (0..body.vreg_count() as u32).map(VRegId) {
             classes.find(id);

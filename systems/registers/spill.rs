@@ -32,7 +32,8 @@ impl Spills {
         Spills { frame: local_bytes, ..Spills::default() }
     }
 
-    fn is_short(&self, id: VRegId) -> bool {
+    /// Whether a register belongs to spill code: it lives for a moment and may not be spilled (again).
+    pub fn is_short(&self, id: VRegId) -> bool {
         self.short.get(id.0 as usize).copied().unwrap_or(false)
     }
 
@@ -177,8 +178,8 @@ pub fn choose_for(input: &Input<'_, '_>, weights: &Weights, failed: &[VRegId]) -
             .filter(|(_, other)| !victims.contains(other) && meets(*other))
             .min();
         victims.extend(cheapest.map(|(_, v)| v));
-        // Room made for the first few is often room for the rest.
-        if victims.len() >= 4 {
+        // Room made for the first ones is often room for the rest.
+        if victims.len() >= 4 + failed.len() / 2 {
             break;
         }
     }
