@@ -1,6 +1,7 @@
 //! Every case of the kernel corpus in the PTX reference interpreter gives the expected buffers.
 
 use orias_runner::case::Suite;
+use orias_runner::folders;
 use orias_runner::oracle::workspace;
 
 /// What is wrong with a folder: empty when each of its cases gives the expected buffers.
@@ -24,20 +25,9 @@ fn failures(name: &str) -> Vec<String> {
     failures
 }
 
-fn folders() -> Vec<String> {
-    let entries = std::fs::read_dir(workspace().join("tests/corpus")).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("case.json").is_file())
-        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn every_case_gives_the_expected_buffers() {
-    let names = folders();
+    let names = folders::all();
     assert!(names.len() >= 60, "the corpus has {} folders", names.len());
     let failures: Vec<String> = names.iter().flat_map(|name| failures(name)).collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));

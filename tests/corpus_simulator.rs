@@ -4,6 +4,7 @@
 
 use orias::simulate::{SimulateError, simulate};
 use orias_runner::case::{Case, Suite};
+use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
 use orias_targets::simulator::{Cause, Limits, SimError};
 use rayon::prelude::*;
@@ -85,13 +86,9 @@ fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
 #[test]
 fn cubins_of_ptxas_give_the_expected_buffers() {
     let Some(tool) = tool("ptxas") else { return };
-    let mut suites: Vec<Suite> = std::fs::read_dir(workspace().join("tests/corpus"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("case.json").is_file())
-        .map(|path| Suite::load(&path).unwrap())
-        .collect();
-    suites.sort_by(|a, b| a.name.cmp(&b.name));
+    let corpus = workspace().join("tests/corpus");
+    let suites: Vec<Suite> =
+        folders::all().iter().map(|name| Suite::load(&corpus.join(name)).unwrap()).collect();
     assert!(suites.len() >= 60, "the corpus has {} folders", suites.len());
     let jobs: Vec<(&Suite, u8)> = suites.iter().flat_map(|s| [(s, 0), (s, 3)]).collect();
     let ends: Vec<(&str, String, End)> = jobs

@@ -1,45 +1,13 @@
-//! `orias dis` beside the oracle's disassemblers, on ptxas's cubins of the corpus: every word decodes and encodes to itself,
+//! `orias dis` beside the oracle's disassemblers, on the cubins that ptxas and orias make of the corpus: every word decodes and encodes to itself,
 //! `--labels` has the instruction lines of `nvdisasm -c`, the plain listing those of `cuobjdump -sass`.
 
 use orias::dis::{Check, DisOptions, cubin};
+use orias_runner::compiler::Compiler;
+use orias_runner::folders::LINE;
 use orias_runner::oracle;
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The folders whose kernels the instruction table covers whole.
-const FOLDERS: &[&str] = &[
-    "vecadd",
-    "copy_vec4",
-    "gather_strided",
-    "image_u8",
-    "reduce_tree",
-    "reduce_warp",
-    "reduce_atomic",
-    "scan_hillis",
-    "histogram",
-    "transpose_pad",
-    "gemm_tiled",
-    "gemm_reg4x4",
-    "gemv",
-    "spmv_csr",
-    "stencil2d",
-    "conv1d_const",
-    "bitonic_sort",
-    "mandelbrot",
-    "collatz",
-    "branches",
-    "bitops",
-    "crc32",
-    "intdiv32",
-    "local_array",
-    "nbody",
-    "dyn_shared",
-    "sha256",
-    "warp_votes",
-    "tri_vecadd",
-    "tri_softmax",
-];
 
 fn run(tool: &Path, args: &[&str], file: &Path) -> String {
     let out = Command::new(tool).args(args).arg(file).output().expect("the tool starts");
@@ -85,26 +53,6 @@ fn labels(listing: &str) -> Vec<String> {
     labels
 }
 
-/// Every PTX file of the folders.
-fn sources() -> Vec<PathBuf> {
-    let corpus = oracle::workspace().join("tests/corpus");
-    let mut files = Vec::new();
-    for name in FOLDERS {
-        let entries =
-            std::fs::read_dir(corpus.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let paths = entries.map(|entry| entry.expect("a readable folder").path());
-        files.extend(paths.filter(|p| p.extension().is_some_and(|e| e == "ptx")));
-    }
-    files.sort();
-    files
-}
-
-fn compile(ptxas: &Path, source: &Path, level: &str, out: &Path) {
-    let args = ["-arch=sm_90a", level, "-o"];
-    let result = Command::new(ptxas).args(args).args([out, source]).output().expect("ptxas starts");
-    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-}
-
 fn same(file: &Path, what: &str, ours: &[String], theirs: &[String]) {
     for (i, (a, b)) in ours.iter().zip(theirs).enumerate() {
         assert_eq!(a, b, "{}: {what} {i}: ours, theirs", file.display());
@@ -114,17 +62,16 @@ fn same(file: &Path, what: &str, ours: &[String], theirs: &[String]) {
 }
 
 struct Tools {
-    ptxas: PathBuf,
     nvdisasm: PathBuf,
     cuobjdump: PathBuf,
 }
 
-/// Compares everything that we say about one of ptxas's cubins.
-fn compare(tools: &Tools, source: &Path, level: &str, folder: &Path) {
-    let stem = source.file_stem().expect("a file name").to_string_lossy();
-    let file = folder.join(format!("{stem}{level}.cubin"));
-    compile(&tools.ptxas, source, level, &file);
-    let bytes = std::fs::read(&file).expect("the cubin");
+/// Compares everything that we say about one cubin.
+fn compare(tools: &Tools, name: &str, compiler: Compiler, level: u8, folder: &Path) {
+    let source = oracle::workspace().join(format!("tests/corpus/{name}/{name}.ptx"));
+    let file = folder.join(format!("{name}-{}-O{level}.cubin", compiler.name()));
+    let bytes = compiler.compile(&source, level).unwrap_or_else(|e| panic!("{name}: {e}"));
+    std::fs::write(&file, &bytes).expect("a writable folder");
     let check = Check::cubin(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     assert!(check.passed(), "{}: {:?}", file.display(), check.failures);
     let labelled = DisOptions { labels: true, ..DisOptions::default() };
@@ -139,30 +86,30 @@ fn compare(tools: &Tools, source: &Path, level: &str, folder: &Path) {
     same(&file, "instruction", &instructions(&ours), &instructions(&theirs));
 }
 
-#[test]
-fn listings_equal_those_of_nvdisasm_and_cuobjdump_on_ptxas_cubins() {
+fn compare_all(compiler: Compiler) {
     let found = ["ptxas", "nvdisasm", "cuobjdump"].map(oracle::tool);
-    let [Some(ptxas), Some(nvdisasm), Some(cuobjdump)] = found else { return };
-    let tools = Tools { ptxas, nvdisasm, cuobjdump };
-    let folder = std::env::temp_dir().join(format!("orias-dis-{}", std::process::id()));
+    let [Some(_), Some(nvdisasm), Some(cuobjdump)] = found else { return };
+    let tools = Tools { nvdisasm, cuobjdump };
+    let name = format!("orias-dis-{}-{}", compiler.name(), std::process::id());
+    let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let sources = sources();
-    assert_eq!(sources.len(), FOLDERS.len(), "a PTX file in each folder");
     // The tools take most of the time: as many at once as there are cores.
-    let next = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    for level in ["-O0", "-O3"] {
-                        compare(&tools, source, level, &folder);
-                    }
-                }
-            });
+    LINE.par_iter().for_each(|name| {
+        for level in [0, 3] {
+            compare(&tools, name, compiler, level, &folder);
         }
     });
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn listings_equal_those_of_nvdisasm_and_cuobjdump_on_ptxas_cubins() {
+    compare_all(Compiler::Ptxas);
+}
+
+#[test]
+fn listings_equal_those_of_nvdisasm_and_cuobjdump_on_our_cubins() {
+    compare_all(Compiler::Orias);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 
 mod elf_support;
 
-use elf_support::{FOLDERS, MODULES, compile, corpus_ptx, ptx_file, ptxas};
+use elf_support::{MODULES, compile, corpus_ptx, ptx_file, ptxas};
 use orias::elf::Cubin;
 use orias::elf::attribute::Attribute;
 use orias::elf::read::{Section, Symbol};
+use orias_runner::folders::LINE;
 use orias_runner::oracle;
 use std::collections::BTreeMap;
 
@@ -259,7 +260,7 @@ fn our_sections_are_those_of_ptxas() {
     let Some(tool) = oracle::tool("ptxas") else { return };
     let mut failures = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    for folder in FOLDERS {
+    for folder in LINE {
         for level in [0, 3] {
             let path = corpus_ptx(folder);
             let theirs = ptxas(&tool, &path, level);

@@ -2,8 +2,9 @@
 
 mod elf_support;
 
-use elf_support::{FOLDERS, compile_output, corpus_ptx, ptxas, scratch};
+use elf_support::{compile_output, corpus_ptx, ptxas, scratch};
 use orias::elf::Cubin;
+use orias_runner::folders::LINE;
 use orias_runner::oracle;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +54,7 @@ fn res_usage_is_what_the_compiler_reports_and_what_ptxas_has() {
     let (Some(cuobjdump), Some(tool)) = (oracle::tool("cuobjdump"), oracle::tool("ptxas")) else {
         return;
     };
-    for folder in FOLDERS {
+    for folder in LINE {
         for level in [0, 3] {
             let path = corpus_ptx(folder);
             let output = compile_output(&path, level).unwrap_or_else(|e| panic!("{folder}: {e}"));

@@ -4,6 +4,7 @@
 use orias::elf::Cubin;
 use orias_components::RegFile;
 use orias_runner::compiler::Compiler;
+use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
 use orias_systems::schedule::cells::{self, Cell};
 use orias_systems::schedule::timing::Timing;
@@ -52,13 +53,8 @@ fn no_latency_is_shorter_than_the_shortest_that_ptxas_relies_on() {
         return;
     }
     let mut closest = Closest::default();
-    for folder in std::fs::read_dir(workspace().join("tests/corpus")).expect("the corpus is there")
-    {
-        let folder = folder.expect("a readable entry").path();
-        let ptx = folder.join(folder.file_name().expect("a name")).with_extension("ptx");
-        if !ptx.is_file() {
-            continue;
-        }
+    for name in folders::all() {
+        let ptx = workspace().join(format!("tests/corpus/{name}/{name}.ptx"));
         for opt in [1, 3] {
             let cubin = Compiler::Ptxas.compile(&ptx, opt).expect("ptxas compiles the corpus");
             let cubin = Cubin::read(&cubin).expect("its cubin is read");

@@ -6,45 +6,12 @@ use orias::lower::{self, LowerOptions};
 use orias::ptx;
 use orias::ptx::program::FuncId;
 use orias_components::{Body, validate::validate};
+use orias_runner::folders::LINE;
 use orias_systems::legalize::operands;
 use orias_systems::setup::macros;
 use orias_systems::{Errors, Options, Rewrites};
 use orias_targets::target;
 use std::path::Path;
-
-/// The folders of the first line through the compiler.
-const FOLDERS: &[&str] = &[
-    "vecadd",
-    "copy_vec4",
-    "gather_strided",
-    "image_u8",
-    "reduce_tree",
-    "reduce_warp",
-    "reduce_atomic",
-    "scan_hillis",
-    "histogram",
-    "transpose_pad",
-    "gemm_tiled",
-    "gemm_reg4x4",
-    "gemv",
-    "spmv_csr",
-    "stencil2d",
-    "conv1d_const",
-    "bitonic_sort",
-    "mandelbrot",
-    "collatz",
-    "branches",
-    "bitops",
-    "crc32",
-    "intdiv32",
-    "local_array",
-    "nbody",
-    "dyn_shared",
-    "sha256",
-    "warp_votes",
-    "tri_vecadd",
-    "tri_softmax",
-];
 
 fn options(opt_level: u8) -> LowerOptions {
     LowerOptions { target: target("sm_90a").expect("target"), opt_level, fmad: true }
@@ -121,7 +88,7 @@ fn corpus_ptx(folder: &str) -> Vec<String> {
 #[test]
 fn every_kernel_of_the_folders_is_lowered_to_legal_instructions() {
     let mut failures = Vec::new();
-    for folder in FOLDERS {
+    for folder in LINE {
         for source in corpus_ptx(folder) {
             for level in [0, 3] {
                 let found = problems(&source, level);

@@ -11,40 +11,6 @@ use orias_runner::oracle;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The corpus folders that must compile and run.
-pub const FOLDERS: [&str; 30] = [
-    "vecadd",
-    "copy_vec4",
-    "gather_strided",
-    "image_u8",
-    "reduce_tree",
-    "reduce_warp",
-    "reduce_atomic",
-    "scan_hillis",
-    "histogram",
-    "transpose_pad",
-    "gemm_tiled",
-    "gemm_reg4x4",
-    "gemv",
-    "spmv_csr",
-    "stencil2d",
-    "conv1d_const",
-    "bitonic_sort",
-    "mandelbrot",
-    "collatz",
-    "branches",
-    "bitops",
-    "crc32",
-    "intdiv32",
-    "local_array",
-    "nbody",
-    "dyn_shared",
-    "sha256",
-    "warp_votes",
-    "tri_vecadd",
-    "tri_softmax",
-];
-
 /// Modules that are odd in one way each.
 pub const MODULES: &[(&str, &str)] = &[
     ("no kernel", ""),

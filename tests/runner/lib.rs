@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod case;
 pub mod compare;
 pub mod compiler;
+pub mod folders;
 pub mod gpu;
 pub mod oracle;
 pub mod run;
