@@ -272,7 +272,7 @@ mod tests {
     fn one_of_two_constants_moves_to_a_register() {
         expect(
             "PT, %R1 = LOP3.LUT %R2, 0x80000000, 0x3f800000, 0xea, !PT",
-            &["%R3 = MOV 0x80000000, 0xf", "PT, %R1 = LOP3.LUT %R2, %R3, 0x3f800000, 0xea, !PT"],
+            &["%R3 = MOV 0x3f800000, 0xf", "PT, %R1 = LOP3.LUT %R2, 0x80000000, %R3, 0xea, !PT"],
         );
     }
 
