@@ -75,7 +75,7 @@ fn body(out: &mut String, target: &Target, inst: &Inst, targets: &dyn Targets) {
 fn is_zero(op: &Operand) -> bool {
     match op {
         Operand::Reg(r) => r.reg.is_zero() && !r.flags.has(RegFlags::NOT),
-        Operand::Imm(v) => *v == 0,
+        Operand::Imm(v) | Operand::Addr(v) => *v == 0,
         _ => false,
     }
 }
