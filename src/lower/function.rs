@@ -1,5 +1,6 @@
 //! One function: blocks, registers, the entry prologue, and each PTX instruction through [`super::select`].
 
+use super::contract::{Fate, contract};
 use super::layout::{Module, SHARED_RESERVED};
 use super::select;
 use super::source::{Cx, cells_of, constant_registers, registers_read};
@@ -72,6 +73,8 @@ pub fn function(
             next_label += 1;
         }
     };
+    let contracts = module.options.fmad && module.options.opt_level > 0;
+    let fates = if contracts { contract(function) } else { Vec::new() };
     for (at, inst) in function.code.iter().enumerate() {
         open_labels(&mut cx, at);
         let (file, line, column) = inst.loc;
@@ -81,7 +84,14 @@ pub fn function(
             None => Guard::ALWAYS,
         };
         cx.e.start(loc, guard);
-        if let Err(message) = select::lower(&mut cx, inst) {
+        let lowered = match fates.get(at) {
+            Some(Fate::Folded) => Ok(()),
+            Some(Fate::Fused { product, operand }) => {
+                select::fused(&mut cx, &function.code[*product], inst, *operand)
+            }
+            _ => select::lower(&mut cx, inst),
+        };
+        if let Err(message) = lowered {
             errors.error(inst.span, format!("unsupported: `{}`: {message}", spelling(inst)));
         }
     }

@@ -11,6 +11,7 @@
 //! - An immediate stands in any slot; the legalization phases move to registers what the target's rows do not take.
 //! - Every instruction keeps the `.loc` of its PTX instruction.
 
+mod contract;
 mod function;
 mod layout;
 mod select;

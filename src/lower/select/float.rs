@@ -110,6 +110,34 @@ pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
+/// An addition or subtraction whose operand at index `product` is what `mul` computes, as one fused multiply-add.
+pub fn fused<'a>(
+    cx: &mut Cx<'a, '_>,
+    mul: &Instruction<'a>,
+    add: &Instruction<'a>,
+    product: usize,
+) -> Sel {
+    let ty = type_at(add, 0)?;
+    let d = cx.dst(operand(add, 0)?)?;
+    let (a, b, c) = (operand(mul, 1)?, operand(mul, 2)?, operand(add, 3 - product)?);
+    // `c - a·b` takes the product's sign, `a·b - c` that of `c`.
+    let subtract = add.opcode == "sub";
+    let (minus_product, minus_c) = (subtract && product == 2, subtract && product == 1);
+    if ty == Type::F64 {
+        let (a, b, c) = (cx.pair(a, ty)?, cx.pair(b, ty)?, cx.pair(c, ty)?);
+        let a = if minus_product { flagged(a, RegFlags::NEG) } else { a };
+        let c = if minus_c { flagged(c, RegFlags::NEG) } else { c };
+        cx.e.put(Opcode::DFMA, &[], 1, &[wide(d, 2), a, b, c]);
+        return Ok(());
+    }
+    let (a, b, c) = (cx.src(a, ty)?, cx.src(b, ty)?, cx.src(c, ty)?);
+    let a = if minus_product { fneg(a) } else { a };
+    let c = if minus_c { fneg(c) } else { c };
+    let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
+    cx.e.ffma(&words(add), r(d), a, b, c);
+    Ok(())
+}
+
 /// Negation and absolute value change the sign bit; with `.ftz` they flush too.
 fn sign<'a>(
     cx: &mut Cx<'a, '_>,

@@ -12,6 +12,8 @@ mod moves;
 mod warp;
 mod wide;
 
+pub use float::fused;
+
 use super::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
 use rustc_hash::FxHashMap;

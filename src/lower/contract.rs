@@ -1,0 +1,186 @@
+//! `--fmad`: which multiplications are computed inside the additions that use them.
+//!
+//! Observed (ptxas 13.0.88, -O1 and up): `mul` and `add` or `sub` of one float type, neither with a rounding word and both with
+//! the same `.ftz`, become one fused multiply-add; a product that several additions use goes into each of them. At -O0 nothing
+//! is contracted.
+
+use crate::ptx::program::{AddressBase, Function, Instruction, Operand, RegId};
+use crate::ptx::types::Type;
+
+/// What happens to one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fate {
+    #[default]
+    Stays,
+    /// A multiplication whose product only contracted additions use: it makes no code.
+    Folded,
+    /// An addition whose operand at this index is the product of the instruction at `product`.
+    Fused { product: usize, operand: usize },
+}
+
+/// The fate of every instruction of a function, by index.
+pub fn contract(function: &Function<'_>) -> Vec<Fate> {
+    let code = &function.code;
+    let mut fates = vec![Fate::Stays; code.len()];
+    let mut mentions = vec![0u32; function.regs.len()];
+    for inst in code {
+        each_mention(inst, &mut |id| mentions[id.0 as usize] += 1);
+    }
+    let mut starts_block = vec![false; code.len() + 1];
+    for (at, _) in &function.labels {
+        starts_block[*at] = true;
+    }
+    for (at, inst) in code.iter().enumerate() {
+        let Some(product) = contractible(inst, &["mul"]) else { continue };
+        // The product itself is one mention; every other one must be an addition that takes it in.
+        let wanted = mentions[product.0 as usize] - 1;
+        let uses = uses(code, &starts_block, at, product, wanted);
+        // A sum of two products takes in the first.
+        let taken = uses.iter().any(|(user, _)| fates[*user] != Fate::Stays);
+        if uses.is_empty() || uses.len() as u32 != wanted || taken {
+            continue;
+        }
+        fates[at] = Fate::Folded;
+        for (user, operand) in uses {
+            fates[user] = Fate::Fused { product: at, operand };
+        }
+    }
+    fates
+}
+
+/// The destination of a plain float operation of one of these names: no guard, no rounding word, no saturation.
+fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
+    let plain = inst.guard.is_none()
+        && names.contains(&inst.opcode)
+        && matches!(inst.types.as_slice(), [Type::F32 | Type::F64])
+        && inst.modifiers.iter().all(|m| matches!(*m, "f32" | "f64" | "ftz"));
+    match inst.operands.as_slice() {
+        [Operand::Reg(d), _, _] if plain => Some(*d),
+        _ => None,
+    }
+}
+
+/// The additions that can take in the product made at `at`, each with the operand that it is; up to the end of the block or
+/// to where a factor changes. `wanted` is how often the function mentions the product besides: all found, the search ends.
+fn uses(
+    code: &[Instruction<'_>],
+    starts_block: &[bool],
+    at: usize,
+    product: RegId,
+    mut wanted: u32,
+) -> Vec<(usize, usize)> {
+    let mul = &code[at];
+    let mut uses = Vec::new();
+    for (user, inst) in code.iter().enumerate().skip(at + 1) {
+        if starts_block[user] || wanted == 0 {
+            break;
+        }
+        each_mention(inst, &mut |id| wanted -= u32::from(id == product));
+        let same = contractible(inst, &["add", "sub"]).is_some()
+            && inst.types == mul.types
+            && inst.has("ftz") == mul.has("ftz");
+        let operand = [1, 2].into_iter().find(|i| inst.operands.get(*i) == Some(&mul.operands[0]));
+        if let (true, Some(operand)) = (same, operand) {
+            uses.push((user, operand));
+        }
+        let mut changes = false;
+        if let Some(destination) = inst.operands.first() {
+            each_register(destination, &mut |id| {
+                changes |= id == product;
+                each_mention(mul, &mut |factor| changes |= factor == id);
+            });
+        }
+        if changes {
+            break;
+        }
+    }
+    uses
+}
+
+fn each_mention(inst: &Instruction<'_>, f: &mut dyn FnMut(RegId)) {
+    if let Some((guard, _)) = inst.guard {
+        f(guard);
+    }
+    inst.operands.iter().for_each(|op| each_register(op, f));
+}
+
+fn each_register(op: &Operand, f: &mut dyn FnMut(RegId)) {
+    match op {
+        Operand::Reg(id) | Operand::NotReg(id) | Operand::Element(id, _) | Operand::Part(id, _) => {
+            f(*id)
+        }
+        Operand::Neg(op) => each_register(op, f),
+        Operand::Address { base: AddressBase::Reg(id), .. } => f(*id),
+        Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
+            list.iter().for_each(|op| each_register(op, f));
+        }
+        Operand::Pair(a, b) => {
+            each_register(a, f);
+            each_register(b, f);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fates of a body's instructions as one letter each: `-` stays, `f` folded, `1`/`2` fused at that operand.
+    fn fates(body: &str) -> String {
+        let text = format!(
+            ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {{\n\
+             .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .pred %p<3>;\n{body}\nret;\n}}"
+        );
+        let program = crate::ptx::load(&text).unwrap_or_else(|e| panic!("{e}"));
+        let letter = |fate| match fate {
+            Fate::Stays => '-',
+            Fate::Folded => 'f',
+            Fate::Fused { operand, .. } => {
+                if operand == 1 {
+                    '1'
+                } else {
+                    '2'
+                }
+            }
+        };
+        contract(&program.functions[0]).into_iter().map(letter).collect()
+    }
+
+    #[test]
+    fn a_product_goes_into_each_addition_that_uses_it() {
+        assert_eq!(fates("mul.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "f1-");
+        assert_eq!(fates("mul.f64 %d1,%d2,%d3; sub.f64 %d4,%d5,%d1;"), "f2-");
+        let twice = "mul.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5; sub.f32 %f6,%f5,%f1;";
+        assert_eq!(fates(twice), "f12-");
+    }
+
+    #[test]
+    fn a_rounding_word_forbids_it() {
+        assert_eq!(fates("mul.rn.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
+        assert_eq!(fates("mul.f32 %f1,%f2,%f3; add.rn.f32 %f4,%f1,%f5;"), "---");
+        assert_eq!(fates("mul.ftz.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
+    }
+
+    #[test]
+    fn a_product_that_is_needed_elsewhere_stays() {
+        let doubled = "mul.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f1;";
+        assert_eq!(fates(doubled), "---");
+        let other = "mul.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5; max.f32 %f6,%f1,%f5;";
+        assert_eq!(fates(other), "----");
+        let beyond = "mul.f32 %f1,%f2,%f3; @%p1 bra L; L: add.f32 %f4,%f1,%f5;";
+        assert_eq!(fates(beyond), "----");
+    }
+
+    #[test]
+    fn a_sum_of_two_products_takes_in_one() {
+        let body = "mul.f32 %f1,%f2,%f3; mul.f32 %f4,%f5,%f6; add.f32 %f7,%f1,%f4;";
+        assert_eq!(fates(body), "f-1-");
+    }
+
+    #[test]
+    fn a_factor_that_changes_in_between_forbids_it() {
+        let body = "mul.f32 %f1,%f2,%f3; mov.f32 %f2,%f5; add.f32 %f4,%f1,%f5;";
+        assert_eq!(fates(body), "----");
+    }
+}

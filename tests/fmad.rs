@@ -1,0 +1,98 @@
+//! `--fmad`: multiplications go into additions where ptxas lets them, and the results are those of ptxas's code bit for bit.
+
+use orias::dis::{DisOptions, cubin};
+use orias::driver::{CompileOptions, compile_source};
+use orias::launch::{Argument, Buffer, Launch, Scalar};
+use orias::simulate::simulate;
+use orias_runner::oracle::tool;
+use orias_targets::simulator::Limits;
+use std::process::Command;
+
+/// Each way in which a product meets a sum; every result is stored.
+const KERNEL: &str = "
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p, .param .f32 a, .param .f32 b, .param .f32 c, .param .f64 x, .param .f64 y)
+{
+    .reg .b64 %rd<3>; .reg .f32 %f<20>; .reg .f64 %d<9>;
+    ld.param.u64 %rd1, [p];
+    ld.param.f32 %f1, [a]; ld.param.f32 %f2, [b]; ld.param.f32 %f3, [c];
+    ld.param.f64 %d1, [x]; ld.param.f64 %d2, [y];
+    mul.f32 %f4, %f1, %f2;      add.f32 %f5, %f4, %f3;      st.global.f32 [%rd1], %f5;
+    mul.f32 %f6, %f1, %f2;      sub.f32 %f7, %f3, %f6;      st.global.f32 [%rd1+4], %f7;
+    mul.f32 %f8, %f1, %f3;      sub.f32 %f9, %f8, %f2;      st.global.f32 [%rd1+8], %f9;
+    mul.rn.f32 %f10, %f1, %f2;  add.f32 %f11, %f10, %f1;    st.global.f32 [%rd1+12], %f11;
+    mul.f32 %f12, %f3, %f2;     add.rn.f32 %f13, %f12, %f1; st.global.f32 [%rd1+16], %f13;
+    mul.f64 %d3, %d1, %d2;      sub.f64 %d4, %d1, %d3;      st.global.f64 [%rd1+24], %d4;
+    mul.ftz.f32 %f14, %f1, %f2; add.ftz.f32 %f15, %f14, %f2; st.global.f32 [%rd1+32], %f15;
+    mul.f32 %f16, %f2, %f2;     add.f32 %f17, %f16, %f3;    st.global.f32 [%rd1+36], %f17;
+    add.f32 %f18, %f16, %f1;    st.global.f32 [%rd1+40], %f18;
+    ret;
+}
+";
+
+fn ours(opt_level: u8, fmad: bool) -> Vec<u8> {
+    let options = CompileOptions { opt_level, fmad, ..CompileOptions::default() };
+    compile_source(KERNEL, &options).unwrap_or_else(|e| panic!("{e}")).cubin
+}
+
+/// How many of the float instructions of each kind a cubin has: fused, multiplications, additions.
+fn counts(file: &[u8]) -> [usize; 3] {
+    let listing = cubin(file, DisOptions::default()).expect("a cubin that is read");
+    let count =
+        |words: [&str; 2]| listing.lines().filter(|l| words.iter().any(|w| l.contains(w))).count();
+    [count(["FFMA", "DFMA"]), count(["FMUL", "DMUL"]), count(["FADD", "DADD"])]
+}
+
+fn run(file: &[u8]) -> Vec<u8> {
+    let buffer = Buffer { bytes: vec![0; 44], writable: true, output: None };
+    let args = [
+        Argument::Buffer(buffer),
+        Argument::Scalar(Scalar::F32(1.000_000_1)),
+        Argument::Scalar(Scalar::F32(0.333_333_34)),
+        Argument::Scalar(Scalar::F32(-0.333_333_37)),
+        Argument::Scalar(Scalar::F64(0.1)),
+        Argument::Scalar(Scalar::F64(10.000_000_000_000_002)),
+    ];
+    let launch = Launch {
+        entry: "k".to_string(),
+        grid: [1, 1, 1],
+        block: [1, 1, 1],
+        dynamic_shared: 0,
+        args: args.to_vec(),
+    };
+    let outcome = simulate(file, &launch, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    outcome.buffers.into_iter().next().expect("one buffer")
+}
+
+#[test]
+fn products_go_into_sums_from_o1_on_and_only_where_asked() {
+    assert_eq!(counts(&ours(3, true)), [7, 2, 2]);
+    assert_eq!(counts(&ours(1, true)), [7, 2, 2]);
+    assert_eq!(counts(&ours(0, true))[0], 0, "as ptxas, nothing is contracted at -O0");
+    assert_eq!(counts(&ours(3, false))[0], 0);
+    assert_ne!(run(&ours(3, true)), run(&ours(3, false)), "the values tell the roundings apart");
+}
+
+#[test]
+fn results_are_those_of_ptxas() {
+    let Some(ptxas) = tool("ptxas") else { return };
+    let folder = std::env::temp_dir();
+    let path = |end: &str| folder.join(format!("orias-fmad-{}.{end}", std::process::id()));
+    std::fs::write(path("ptx"), KERNEL).expect("a writable temporary folder");
+    for (opt_level, fmad) in [(0, true), (1, true), (3, true), (3, false)] {
+        let done = Command::new(&ptxas)
+            .args(["-arch=sm_90a", &format!("-O{opt_level}"), &format!("--fmad={fmad}"), "-o"])
+            .args([path("cubin"), path("ptx")])
+            .status();
+        assert!(done.is_ok_and(|s| s.success()), "ptxas compiles it");
+        let theirs = std::fs::read(path("cubin")).expect("its cubin");
+        let ours = ours(opt_level, fmad);
+        assert_eq!(counts(&ours), counts(&theirs), "-O{opt_level} --fmad={fmad}");
+        assert_eq!(run(&ours), run(&theirs), "-O{opt_level} --fmad={fmad}");
+    }
+    for end in ["ptx", "cubin"] {
+        let _ = std::fs::remove_file(path(end));
+    }
+}
