@@ -5,7 +5,7 @@
 
 use crate::analysis::cfg;
 use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
-use crate::pipeline::{self, PHASES, Phase, Status};
+use crate::pipeline::{self, PHASES, Phase, Status, When};
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
 use orias_components::validate::{definitions, validate};
@@ -66,6 +66,8 @@ struct Step {
     phase: &'static Phase,
     system: Option<BoxedSystem>,
     dump: bool,
+    /// For an optimization: the first step with the same code, whose mark in [`Worker::settled`] they share.
+    optimization: Option<usize>,
 }
 
 /// A world, the systems that run on it, and the options that they run under.
@@ -74,6 +76,11 @@ pub struct Worker {
     options: Options,
     steps: Vec<Step>,
     dump: String,
+    /// Rewrites of all phases since the function came.
+    rewrites: u64,
+    /// By first step of an optimization: the count of rewrites at which it last found nothing to do. While nothing changes it
+    /// would find nothing again, and is not run.
+    settled: Vec<Option<u64>>,
     /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it never does.
     all_defined: bool,
 }
@@ -101,9 +108,13 @@ impl Worker {
                 phase,
                 system: system(phase, &options, &mut world),
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
+                optimization: optimization(phase),
             })
             .collect();
-        let mut worker = Worker { world, options, steps, dump: String::new(), all_defined: false };
+        let settled = vec![None; PHASES.len()];
+        let dump = String::new();
+        let mut worker =
+            Worker { world, options, steps, dump, rewrites: 0, settled, all_defined: false };
         worker.reset();
         Ok(worker)
     }
@@ -131,6 +142,8 @@ impl Worker {
         self.world.insert_resource(Rewrites::default());
         self.world.insert_resource(Errors::default());
         self.dump.clear();
+        self.rewrites = 0;
+        self.settled.fill(None);
     }
 
     /// What `--dump-ir` has printed so far of this function: also there when a phase failed.
@@ -179,7 +192,9 @@ impl Worker {
             stat.insts_after = stat.insts_before;
         }
         self.print(at, "before");
-        if let Some(system) = self.steps[at].system.as_mut() {
+        let optimization = self.steps[at].optimization;
+        let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
+        if let Some(system) = self.steps[at].system.as_mut().filter(|_| !settled) {
             let start = statistics.then(Instant::now);
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
             if let Err(error) = system.run((), &mut self.world) {
@@ -190,6 +205,10 @@ impl Worker {
                 stat.insts_after = self.body().live_inst_count() as u32;
             }
             stat.rewrites = std::mem::take(&mut self.world.get_resource_or_init::<Rewrites>().0);
+            self.rewrites += u64::from(stat.rewrites);
+            if let Some(first) = optimization.filter(|_| stat.rewrites == 0) {
+                self.settled[first] = Some(self.rewrites);
+            }
             self.check(at)?;
         }
         self.print(at, "after");
@@ -235,6 +254,16 @@ impl Worker {
     }
 }
 
+/// The first phase with the code of this optimization; None for phases that are more than that.
+fn optimization(phase: &Phase) -> Option<usize> {
+    let code = |phase: &Phase| match phase.status {
+        Status::Implemented(When::Optional, run) => Some(run as usize),
+        _ => None,
+    };
+    let mine = code(phase)?;
+    PHASES.iter().position(|other| code(other) == Some(mine))
+}
+
 fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSystem> {
     let Status::Implemented(_, run) = phase.status else { return None };
     let needed = phase.is_needed(options.opt_level);
@@ -251,7 +280,6 @@ fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSy
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::When;
     use orias_components::{Inst, Opcode};
 
     fn options() -> Options {
