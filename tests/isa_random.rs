@@ -4,14 +4,12 @@
 use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
 };
+use orias_isa::words::texts;
 use orias_runner::oracle;
 use orias_targets::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
 use orias_targets::latency::Class;
 use orias_targets::text::{Numeric, instruction};
 use orias_targets::{Target, target};
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 
 /// A small generator of numbers (splitmix64): the same words on every run.
 struct Random(u64);
@@ -204,42 +202,6 @@ fn choose(random: &mut Random, field: &'static ModField) -> &'static ModOption {
     random.pick(field.options)
 }
 
-/// Text of each word by nvdisasm, as at byte 16 × index; `None` for a word that it refuses.
-fn nvdisasm(tool: &Path, words: &[u128]) -> Vec<Option<String>> {
-    let mut refused: BTreeSet<usize> = BTreeSet::new();
-    let file = std::env::temp_dir().join(format!("orias-random-{}.bin", std::process::id()));
-    loop {
-        // A refused word is replaced by a NOP: then the rest is printed.
-        let nop = 0x000f_c000_0000_0000_0000_0000_0000_7918u128;
-        let bytes: Vec<u8> = words
-            .iter()
-            .enumerate()
-            .flat_map(|(i, w)| if refused.contains(&i) { nop } else { *w }.to_le_bytes())
-            .collect();
-        std::fs::write(&file, bytes).expect("a temporary file");
-        let out = Command::new(tool).args(["-b", "SM90"]).arg(&file).output().expect("nvdisasm");
-        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
-        let before = refused.len();
-        for part in errors.split("at address 0x").skip(1) {
-            let digits: String = part.chars().take_while(char::is_ascii_hexdigit).collect();
-            refused.insert(usize::from_str_radix(&digits, 16).expect("an address") / 16);
-        }
-        if refused.len() > before {
-            continue;
-        }
-        let _ = std::fs::remove_file(&file);
-        let text = String::from_utf8_lossy(&out.stdout).into_owned();
-        let lines = text.lines().filter_map(|l| l.trim().strip_prefix("/*")?.split_once("*/"));
-        let texts: Vec<String> = lines.map(|(_, t)| t.trim().to_string()).collect();
-        assert_eq!(texts.len(), words.len(), "nvdisasm printed a line for each word: {errors}");
-        return texts
-            .into_iter()
-            .enumerate()
-            .map(|(i, t)| (!refused.contains(&i)).then_some(t))
-            .collect();
-    }
-}
-
 #[test]
 fn random_instructions_of_every_row_read_the_same_in_nvdisasm() {
     let target = target("sm_90a").expect("sm_90a is a target");
@@ -265,7 +227,7 @@ fn random_instructions_of_every_row_read_the_same_in_nvdisasm() {
     }
     let Some(tool) = oracle::tool("nvdisasm") else { return };
     let mut wrong = Vec::new();
-    for (i, theirs) in nvdisasm(&tool, &words).into_iter().enumerate() {
+    for (i, theirs) in texts(&tool, "SM90", &words).into_iter().enumerate() {
         let (row, inst) = &insts[i];
         let ours = instruction(target, inst, &Numeric);
         if theirs.as_deref() != Some(ours.as_str()) {

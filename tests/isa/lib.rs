@@ -1,0 +1,4 @@
+//! The means by which the instruction table is made complete and shown to be right: PTX that exercises the compiler of
+//! reference, what its cubins hold that the table lacks, and what the reference disassembler says of words that we make.
+
+pub mod words;

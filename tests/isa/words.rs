@@ -1,0 +1,52 @@
+//! Words of one SM as the reference disassembler reads them, many at once.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An instruction that every SM from sm_70 on has: stands in for refused words.
+const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+
+/// The text of each word, as at byte 16 × index of a raw file; `None` for a word that nvdisasm refuses.
+///
+/// `sm` is its name for the SM (`SM90`).
+///
+/// # Panics
+/// When the tool does not start, or prints what is no listing.
+pub fn texts(nvdisasm: &Path, sm: &str, words: &[u128]) -> Vec<Option<String>> {
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let serial = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("orias-words-{}-{serial}.bin", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let mut refused: BTreeSet<usize> = BTreeSet::new();
+    let listing = loop {
+        let bytes: Vec<u8> = words
+            .iter()
+            .enumerate()
+            .flat_map(|(i, w)| if refused.contains(&i) { NOP } else { *w }.to_le_bytes())
+            .collect();
+        std::fs::write(&file, bytes).expect("a temporary file");
+        let out = Command::new(nvdisasm).args(["-b", sm]).arg(&file).output().expect("nvdisasm");
+        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+        let before = refused.len();
+        for part in errors.split("at address 0x").skip(1) {
+            let digits: String = part.chars().take_while(char::is_ascii_hexdigit).collect();
+            refused.insert(usize::from_str_radix(&digits, 16).expect("an address") / 16);
+        }
+        if refused.len() == before {
+            break String::from_utf8_lossy(&out.stdout).into_owned();
+        }
+    };
+    let _ = std::fs::remove_file(&file);
+    let lines = listing.lines().filter_map(|l| l.trim().strip_prefix("/*")?.split_once("*/"));
+    let texts: Vec<String> = lines.map(|(_, t)| t.trim().to_string()).collect();
+    assert_eq!(texts.len(), words.len(), "nvdisasm {sm} prints a line for each word");
+    let said = |(i, text)| (!refused.contains(&i)).then_some(text);
+    texts.into_iter().enumerate().map(said).collect()
+}
+
+/// nvdisasm's name for a target (`sm_90a`): `SM90a`.
+pub fn machine(target: &str) -> String {
+    target.replace("sm_", "SM")
+}
