@@ -100,6 +100,12 @@ opcodes! {
     // Texture and surface.
     LOAD: TEX TLD TLD4 TMML TXD TXQ SULD;
     STORE: SUST SURED SUATOM;
+    // What the table has for SMs from sm_100 on; nothing makes them yet.
+    PURE: FADD2 FMUL2 FFMA2 FHADD FHFMA FMNMX3 IADD CREDUX;
+    ULOAD: LDCU;
+    LOAD: LDGMC;
+    STORE: STTM USTGR UTCCP UTCBAR UTCATOMSWS UVIRTCOUNT UTCHMMA UTCIMMA UTCQMMA UTCOMMA;
+    WARP: QMMA OMMA;
     // Control.
     BRANCH: BRA BRX BRXU JMP JMX JMXU EXIT RET KILL CALL RPCMOV RTT;
     // Pseudo instructions.

@@ -129,7 +129,7 @@ fn find_target(
 ) -> Result<&'static Target, Diagnostics> {
     let name = options.target.as_deref().unwrap_or(program.target);
     ptx::target::compatible(program.target, name).map_err(Diagnostic::global)?;
-    orias_targets::target(name).ok_or_else(|| {
+    orias_targets::target(name).filter(|t| t.codegen).ok_or_else(|| {
         // The words that clients look for (FACTS: XLA).
         Diagnostic::global(format!("Value '{name}' is not defined for option 'gpu-name'")).into()
     })

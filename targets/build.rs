@@ -1,31 +1,28 @@
-//! Turns `tables/*.isa` into static data: `$OUT_DIR/NAME.rs` for each generation.
+//! Turns `tables/*.isa` into one file of bytes for each SM, `$OUT_DIR/smNN.table`; `load.rs` reads them.
 
-#[path = "table/emit.rs"]
-mod emit;
+#[path = "table/generations.rs"]
+mod generations;
 #[path = "table/parse.rs"]
 mod parse;
+#[path = "table/write.rs"]
+mod write;
 
 use std::path::Path;
 use std::{env, fs};
 
-/// A generation: its name, and the folders of its rows. A row of a later folder replaces the rows with the same opcode
-/// number and modifiers of an earlier one, so that a generation names only what differs.
-const GENERATIONS: &[(&str, &[&str])] = &[("sm90", &["tables/sm90"])];
-
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=table");
-    println!("cargo::rerun-if-changed=tables");
+    for path in ["build.rs", "table", "tables"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    for (name, folders) in GENERATIONS {
-        let mut table = parse::Table::default();
-        for folder in *folders {
-            if let Err(message) = table.read_folder(Path::new(folder)) {
-                println!("cargo::error={message}");
-                return;
+    for generation in generations::GENERATIONS {
+        let table = parse::Table::read_folder(Path::new("tables"), *generation);
+        match table.and_then(|table| write::write(&table)) {
+            Ok(bytes) => {
+                let file = Path::new(&out).join(format!("sm{}.table", generation.sm));
+                fs::write(file, bytes).expect("OUT_DIR is writable");
             }
+            Err(message) => println!("cargo::error=sm_{}: {message}", generation.sm),
         }
-        let text = emit::emit(&table);
-        fs::write(Path::new(&out).join(format!("{name}.rs")), text).expect("OUT_DIR is writable");
     }
 }

@@ -23,7 +23,7 @@ const CONTROL: u32 = 105;
 pub(crate) fn decode(target: &Target, word: u128, pc: u64) -> Result<Inst, DecodeError> {
     let number = (word & 0xfff) as u16;
     let mut nearest: Option<(&Form, u128)> = None;
-    for form in target.table.numbered(number) {
+    for form in target.table().numbered(number) {
         let wrong = (word ^ form.fixed) & form.fixed_mask;
         if wrong == 0
             && let Some(inst) = decode_form(target, form, word, pc)

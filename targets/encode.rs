@@ -77,7 +77,7 @@ fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool
 
 /// The row for an instruction; registers need not be physical.
 pub(crate) fn find(table: &Table, inst: &Inst) -> Result<Found, EncodeError> {
-    let forms = (table.forms_of)(inst.op);
+    let forms = table.forms_of(inst.op);
     if forms.is_empty() {
         return Err(EncodeError::Opcode { op: inst.op.name() });
     }
@@ -120,7 +120,7 @@ fn kinds_text(inst: &Inst) -> String {
 
 /// Encodes with physical registers and addresses; see [`Target::encode`].
 pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
-    let found = find(target.table, inst)?;
+    let found = find(target.table(), inst)?;
     let form = found.form;
     let mut word = form.fixed | encode_common(target, form, inst)?;
     for (field, choice) in form.mods.iter().zip(found.options) {

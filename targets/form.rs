@@ -1,6 +1,6 @@
 //! What a row of the instruction table becomes: one [`Form`] for each opcode and operand-form pair.
 //!
-//! After the build script ran, all forms of a target are `static` data; nothing is parsed or allocated at start-up.
+//! The forms of an SM are read once, when it is first asked for (`load.rs`).
 
 use crate::latency::Class;
 use orias_components::{Mod, Opcode, RegFile};
@@ -8,8 +8,8 @@ use orias_components::{Mod, Opcode, RegFile};
 /// A field of the 128-bit word: up to four pieces, least significant first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
-    /// `(position, width)` in bits.
-    pub pieces: &'static [(u8, u8)],
+    /// `(position, width)` in bits; unused ones have no width.
+    pub pieces: [(u8, u8); 4],
     /// The field holds the complement of the value.
     pub inverted: bool,
 }
@@ -29,7 +29,10 @@ impl Bits {
     #[inline]
     pub fn get(&self, word: u128) -> u64 {
         let (mut value, mut at) = (0u64, 0u32);
-        for &(pos, width) in self.pieces {
+        for (pos, width) in self.pieces {
+            if width == 0 {
+                break;
+            }
             let piece = (word >> pos) as u64 & mask(width);
             value |= piece << at;
             at += width as u32;
@@ -41,7 +44,10 @@ impl Bits {
     #[inline]
     pub fn put(&self, mut word: u128, value: u64) -> u128 {
         let mut rest = if self.inverted { !value & self.max() } else { value };
-        for &(pos, width) in self.pieces {
+        for (pos, width) in self.pieces {
+            if width == 0 {
+                break;
+            }
             word |= ((rest & mask(width)) as u128) << pos;
             rest = rest.checked_shr(width as u32).unwrap_or(0);
         }
@@ -110,6 +116,23 @@ pub enum ImmStyle {
     Bf16x2,
     /// `SB0`
     Scoreboard,
+}
+
+impl ImmStyle {
+    /// The style that the rows' notation calls so.
+    pub(crate) fn named(name: &str) -> Option<ImmStyle> {
+        Some(match name {
+            "SignedHex" => ImmStyle::SignedHex,
+            "Hex" => ImmStyle::Hex,
+            "Decimal" => ImmStyle::Decimal,
+            "F32" => ImmStyle::F32,
+            "F64High" => ImmStyle::F64High,
+            "F16x2" => ImmStyle::F16x2,
+            "Bf16x2" => ImmStyle::Bf16x2,
+            "Scoreboard" => ImmStyle::Scoreboard,
+            _ => return None,
+        })
+    }
 }
 
 /// When the text leaves an operand out.

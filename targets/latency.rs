@@ -32,6 +32,25 @@ pub enum Class {
     Control,
 }
 
+impl Class {
+    /// The class that the rows of the instruction table call so.
+    pub(crate) fn named(name: &str) -> Option<Class> {
+        Some(match name {
+            "alu" => Class::Alu,
+            "fma" => Class::Fma,
+            "half" => Class::Half,
+            "fp64" => Class::Fp64,
+            "plogic" => Class::PredicateLogic,
+            "uniform" => Class::Uniform,
+            "touniform" => Class::ToUniform,
+            "special" => Class::Special,
+            "variable" => Class::Variable,
+            "control" => Class::Control,
+            _ => return None,
+        })
+    }
+}
+
 /// A row: cycles from the issue of a producer to the issue of a consumer.
 struct Row {
     producer: Class,

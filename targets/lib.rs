@@ -1,6 +1,6 @@
 //! What each SM is: the instruction table, encoder, decoder, disassembler, and the SASS simulator.
 //!
-//! The table is text, one row a form, in `tables/`; the build script turns it into static [`Form`]s, and everything that
+//! The table is text, one row a form, in `tables/`; the build script turns it into bytes that are read as [`Form`]s, and everything that
 //! knows about instructions (encoder, decoder, text, operand legality, scheduling class) reads those.
 
 pub mod approx;
@@ -9,7 +9,9 @@ mod encode;
 mod float_text;
 pub mod form;
 pub mod latency;
+mod load;
 pub mod memory;
+mod rows;
 pub mod simulator;
 mod target;
 pub mod text;
@@ -18,13 +20,3 @@ pub use decode::DecodeError;
 pub use encode::{EncodeError, kind_code};
 pub use form::{Form, Slot, SlotKind};
 pub use target::{Table, Target, is_immediate, target};
-
-/// The statics that the build script wrote.
-mod generated {
-    pub mod sm90 {
-        use crate::form::*;
-        use crate::latency::Class;
-        use orias_components::{Mod, Opcode, RegFile};
-        include!(concat!(env!("OUT_DIR"), "/sm90.rs"));
-    }
-}

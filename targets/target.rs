@@ -1,20 +1,54 @@
 //! The targets: name, limits, and the doors to encoder, decoder and table.
 
 use crate::form::{Form, Slot, SlotKind};
-use crate::generated::sm90;
+use crate::load;
 use orias_components::{Inst, Opcode, Operand, RegFile};
+use std::sync::LazyLock;
 
-/// The instruction table of a generation.
+/// The instruction table of an SM.
 #[derive(Debug)]
 pub struct Table {
+    /// All forms; those of one opcode stand together.
     pub forms: &'static [Form],
-    pub forms_of: fn(Opcode) -> &'static [Form],
-    pub(crate) by_number: &'static [(u16, u16); 4096],
-    pub(crate) by_number_list: &'static [u16],
+    /// Special registers, in order of their numbers.
     pub specials: &'static [(u8, &'static str)],
+    /// First and past-the-last form of each opcode.
+    by_opcode: Vec<(u16, u16)>,
+    /// The same of each value of a word's low twelve bits, in `by_number_list`.
+    by_number: Vec<(u16, u16)>,
+    by_number_list: Vec<u16>,
 }
 
 impl Table {
+    pub(crate) fn new(forms: &'static [Form], specials: &'static [(u8, &'static str)]) -> Table {
+        let mut by_opcode = vec![(0, 0); Opcode::LIST.len()];
+        for form in forms {
+            let range = &mut by_opcode[form.op as usize];
+            if range.1 == 0 {
+                range.0 = form.index;
+            }
+            range.1 = form.index + 1;
+        }
+        let number = |index: &u16| forms[*index as usize].fixed as usize & 0xfff;
+        let mut by_number_list: Vec<u16> = (0..forms.len() as u16).collect();
+        by_number_list.sort_by_key(number);
+        let mut by_number = vec![(0, 0); 4096];
+        for (at, index) in by_number_list.iter().enumerate() {
+            let range = &mut by_number[number(index)];
+            if range.1 == 0 {
+                range.0 = at as u16;
+            }
+            range.1 = at as u16 + 1;
+        }
+        Table { forms, specials, by_opcode, by_number, by_number_list }
+    }
+
+    /// The forms of an opcode.
+    pub fn forms_of(&self, op: Opcode) -> &'static [Form] {
+        let (start, end) = self.by_opcode[op as usize];
+        &self.forms[start as usize..end as usize]
+    }
+
     /// Forms whose low twelve bits are `number`.
     pub(crate) fn numbered(&self, number: u16) -> impl Iterator<Item = &'static Form> {
         let (start, end) = self.by_number[number as usize & 0xfff];
@@ -23,16 +57,30 @@ impl Table {
     }
 }
 
-static SM90: Table = Table {
-    forms: sm90::FORMS,
-    forms_of: sm90::forms_of,
-    by_number: &sm90::BY_NUMBER,
-    by_number_list: sm90::BY_NUMBER_LIST,
-    specials: sm90::SPECIALS,
-};
+/// The tables that the build script wrote, each read when it is first asked for.
+macro_rules! tables {
+    ($($name:ident $file:literal)*) => {
+        $(static $name: LazyLock<Table> = LazyLock::new(|| {
+            let bytes = include_bytes!(concat!(env!("OUT_DIR"), $file));
+            load::load(bytes).expect("a test reads every table")
+        });)*
+    };
+}
+
+tables! {
+    SM75 "/sm75.table" SM80 "/sm80.table" SM86 "/sm86.table" SM87 "/sm87.table" SM88 "/sm88.table" SM89 "/sm89.table"
+    SM90 "/sm90.table" SM100 "/sm100.table" SM120 "/sm120.table"
+}
+
+/// Where a target's table comes from.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Built(&'static LazyLock<Table>),
+    Read(&'static Table),
+}
 
 /// One SM: its table and limits.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// `sm_90a`
     pub name: &'static str,
@@ -40,7 +88,9 @@ pub struct Target {
     pub sm: u32,
     /// Architecture-specific features (`a` suffix).
     pub accelerated: bool,
-    pub table: &'static Table,
+    table: Source,
+    /// The pipeline makes code for it; otherwise there is the table alone: for the disassembler.
+    pub codegen: bool,
     /// General registers that code may name: R0..R254.
     pub registers: u32,
     pub uniform_registers: u32,
@@ -74,7 +124,8 @@ const SM_90: Target = Target {
     name: "sm_90",
     sm: 90,
     accelerated: false,
-    table: &SM90,
+    table: Source::Built(&SM90),
+    codegen: true,
     registers: 255,
     uniform_registers: 63,
     predicates: 7,
@@ -94,7 +145,57 @@ const SM_90: Target = Target {
     const_stack: 0x28,
 };
 
-static TARGETS: [Target; 2] = [SM_90, Target { name: "sm_90a", accelerated: true, ..SM_90 }];
+const SM_80: Target = Target {
+    name: "sm_80",
+    sm: 80,
+    table: Source::Built(&SM80),
+    codegen: false,
+    max_shared: 166912,
+    const_params: 0x160,
+    const_descriptor: 0x118,
+    ..SM_90
+};
+
+/// No descriptors.
+const SM_75: Target = Target {
+    name: "sm_75",
+    sm: 75,
+    table: Source::Built(&SM75),
+    max_shared: 65536,
+    const_descriptor: 0,
+    ..SM_80
+};
+
+const SM_100: Target = Target {
+    name: "sm_100",
+    sm: 100,
+    table: Source::Built(&SM100),
+    codegen: false,
+    uniform_registers: 255,
+    const_params: 0x380,
+    const_descriptor: 0x358,
+    const_stack: 0x37c,
+    ..SM_90
+};
+
+const SM_120: Target =
+    Target { name: "sm_120", sm: 120, table: Source::Built(&SM120), max_shared: 101376, ..SM_100 };
+
+static TARGETS: [Target; 13] = [
+    SM_75,
+    SM_80,
+    Target { name: "sm_86", sm: 86, table: Source::Built(&SM86), max_shared: 101376, ..SM_80 },
+    Target { name: "sm_87", sm: 87, table: Source::Built(&SM87), ..SM_80 },
+    Target { name: "sm_88", sm: 88, table: Source::Built(&SM88), ..SM_80 },
+    Target { name: "sm_89", sm: 89, table: Source::Built(&SM89), max_shared: 101376, ..SM_80 },
+    SM_90,
+    Target { name: "sm_90a", accelerated: true, ..SM_90 },
+    SM_100,
+    Target { name: "sm_100a", accelerated: true, ..SM_100 },
+    SM_120,
+    Target { name: "sm_120a", accelerated: true, ..SM_120 },
+    Target { name: "sm_120f", ..SM_120 },
+];
 
 /// The target with this name (`sm_90`, `sm_90a`).
 pub fn target(name: &str) -> Option<&'static Target> {
@@ -105,6 +206,25 @@ impl Target {
     /// All targets.
     pub fn all() -> &'static [Target] {
         &TARGETS
+    }
+
+    /// The instructions that it has.
+    pub fn table(&self) -> &'static Table {
+        match self.table {
+            Source::Built(table) => table,
+            Source::Read(table) => table,
+        }
+    }
+
+    /// The same target with the rows of a folder in place of those that were built in: for work on the rows. It lives as
+    /// long as the program.
+    ///
+    /// # Errors
+    /// What is wrong with a row, with its place.
+    pub fn with_rows(&self, folder: &std::path::Path) -> Result<&'static Target, String> {
+        let bytes = crate::rows::compile(folder, self.sm as u16)?;
+        let table = load::load(bytes.leak())?;
+        Ok(Box::leak(Box::new(Target { table: Source::Read(Box::leak(Box::new(table))), ..*self })))
     }
 
     /// Registers of a file that code may name, without the constant one.
@@ -120,7 +240,7 @@ impl Target {
 
     /// The row that encodes this instruction as it stands (virtual registers are fine).
     pub fn form(&self, inst: &Inst) -> Option<&'static Form> {
-        crate::encode::find(self.table, inst).ok().map(|found| found.form)
+        crate::encode::find(self.table(), inst).ok().map(|found| found.form)
     }
 
     /// The instruction's word. `pc` is its byte offset in the text that targets count in.
@@ -151,15 +271,15 @@ impl Target {
 
     /// `SR_TID.X` and so on; numbers without a name are `SR36`.
     pub fn special_name(&self, number: u8) -> std::borrow::Cow<'static, str> {
-        match self.table.specials.binary_search_by_key(&number, |s| s.0) {
-            Ok(i) => self.table.specials[i].1.into(),
+        match self.table().specials.binary_search_by_key(&number, |s| s.0) {
+            Ok(i) => self.table().specials[i].1.into(),
             Err(_) => format!("SR{number}").into(),
         }
     }
 
     /// The number of a special register (`SR_TID.X`).
     pub fn special(&self, name: &str) -> Option<u8> {
-        let named = self.table.specials.iter().find(|s| s.1 == name).map(|s| s.0);
+        let named = self.table().specials.iter().find(|s| s.1 == name).map(|s| s.0);
         named.or_else(|| name.strip_prefix("SR")?.parse().ok())
     }
 }

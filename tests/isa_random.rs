@@ -212,7 +212,7 @@ fn random_instructions_of_every_row_read_the_same_in_nvdisasm() {
     let mut words = Vec::new();
     let mut insts = Vec::new();
     for _ in 0..rounds {
-        for form in target.table.forms {
+        for form in target.table().forms {
             let pc = 16 * words.len() as u64;
             let inst = instance(target, &mut random, form, pc);
             let word =

@@ -191,7 +191,8 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
     // ptxas takes a higher level than 3 as 3.
     let opt_level = number("opt-level", &args.opt_level)?.min(3) as u8;
     let gpu = args.gpu_name.as_deref();
-    if let Some(name) = gpu.filter(|name| orias_targets::target(name).is_none()) {
+    let codegen = |name: &str| orias_targets::target(name).is_some_and(|t| t.codegen);
+    if let Some(name) = gpu.filter(|name| !codegen(name)) {
         return Err(fatal(format!("Value '{name}' is not defined for option 'gpu-name'")));
     }
     let max_registers = match args.maxrregcount.as_deref() {

@@ -331,14 +331,14 @@ fn random_programs_end_without_a_panic() {
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     };
-    let mut ran = vec![0u32; target.table.forms.len()];
+    let mut ran = vec![0u32; target.table().forms.len()];
     let exit = assemble("BB0:\n    EXIT PT");
     for program in 0..8000 {
         let mut bytes = Vec::new();
         // Short ones, because a wild address ends a program; each form comes again and again.
         for at in 0..[1, 1, 1, 3, 40][program % 5] {
             let index = (program + at * 7) % ran.len();
-            let form = &target.table.forms[index];
+            let form = &target.table().forms[index];
             let at = at as u64;
             let bits = u128::from(random()) << 64 | u128::from(random());
             // Mostly without a guard, so that most instructions run.
@@ -395,7 +395,7 @@ fn every_row_of_the_table_runs() {
     let context =
         prepare::Context { target, constants: &constants, registers: 255, text: CODE_BASE };
     let mut unsupported = Vec::new();
-    for form in target.table.forms {
+    for form in target.table().forms {
         let mut example = None;
         let mut runs = false;
         for _ in 0..4000 {

@@ -1,8 +1,17 @@
-//! Reads the rows of the instruction table. `tables/README.md` describes the notation.
+//! Reads the rows of the instruction table for one SM. `tables/README.md` describes the notation.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+/// What a generation changes in the notation itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Generation {
+    /// 90
+    pub sm: u16,
+    /// Width of the number of a uniform register.
+    pub uniform_bits: u8,
+}
 
 /// A field: pieces `(position, width)`, least significant first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,20 +125,28 @@ pub struct Slot {
     pub name: String,
     pub kind: Kind,
     pub cells: Cells,
-    /// Rust expression of `Hide`.
-    pub hide: String,
+    pub hide: Hide,
     pub lead: String,
     /// The text names it twice.
     pub twice: bool,
+}
+
+/// When the text leaves an operand out.
+#[derive(Clone, Copy, Debug)]
+pub enum Hide {
+    Never,
+    Zero,
+    NotTrue,
+    Value(u32),
+    ZeroUnless(u8),
 }
 
 /// One form: a row with its B and C operands decided.
 #[derive(Clone, Debug)]
 pub struct Form {
     pub opcode: String,
-    pub number: u16,
     pub row: String,
-    pub class: &'static str,
+    pub class: String,
     pub write_sb: bool,
     pub read_sb: bool,
     pub guard: &'static str,
@@ -150,44 +167,38 @@ pub struct Table {
 type Result<T> = std::result::Result<T, String>;
 
 impl Table {
-    pub fn read_folder(&mut self, folder: &Path) -> Result<()> {
+    /// The rows of a folder that hold for a generation.
+    pub fn read_folder(folder: &Path, generation: Generation) -> Result<Table> {
+        let mut table = Table::default();
         let mut files: Vec<_> = fs::read_dir(folder)
             .map_err(|e| format!("{}: {e}", folder.display()))?
             .filter_map(|e| e.ok().map(|e| e.path()))
             .filter(|p| p.extension().is_some_and(|e| e == "isa"))
             .collect();
         files.sort();
-        let mut new = Vec::new();
         for file in files {
             let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let mut sets = BTreeMap::new();
+            let mut sets = Sets { lists: BTreeMap::new(), generation };
             for (i, line) in text.lines().enumerate() {
                 let place = format!("{name}:{}", i + 1);
-                self.read_line(line, &place, &mut sets, &mut new)
+                table
+                    .read_line(line, &place, &mut sets)
                     .map_err(|e| format!("{}/{place}: {e}", folder.display()))?;
             }
         }
-        let key = |f: &Form| (f.number, head_words(&f.mods));
-        self.forms.retain(|old| new.iter().all(|n| key(n) != key(old)));
-        self.forms.extend(new);
-        Ok(())
+        table.specials.sort();
+        Ok(table)
     }
 
-    fn read_line(
-        &mut self,
-        line: &str,
-        place: &str,
-        sets: &mut BTreeMap<String, String>,
-        new: &mut Vec<Form>,
-    ) -> Result<()> {
+    fn read_line(&mut self, line: &str, place: &str, sets: &mut Sets) -> Result<()> {
         let line = line.split('#').next().unwrap_or("").trim();
         if line.is_empty() {
             return Ok(());
         }
         if let Some(rest) = line.strip_prefix("set ") {
             let (name, value) = rest.split_once('=').ok_or("set NAME = options")?;
-            sets.insert(name.trim().into(), value.trim().replace(' ', ""));
+            sets.lists.insert(name.trim().into(), value.trim().replace(' ', ""));
             return Ok(());
         }
         if let Some(rest) = line.strip_prefix("special ") {
@@ -202,13 +213,29 @@ impl Table {
             row.parse_extra(section)?;
         }
         row.place = place.into();
-        row.expand(new)
+        // A field without an option on this SM: the row does not hold there.
+        let fields = row.mods.iter().all(|m| !m.options.is_empty());
+        if fields && row.on.as_deref().is_none_or(|on| holds(on, sets.generation.sm)) {
+            row.expand(sets.generation, &mut self.forms)?;
+        }
+        Ok(())
     }
 }
 
-fn head_words(mods: &[ModField]) -> Vec<String> {
-    let fixed = mods.iter().filter(|m| m.bits.pieces.is_empty());
-    fixed.flat_map(|m| m.options[0].words.iter().cloned()).collect()
+/// What rows of a file refer to.
+struct Sets {
+    lists: BTreeMap<String, String>,
+    generation: Generation,
+}
+
+/// Whether a list of SMs (`75,80-89`, `90-`, `-80`) has this one.
+fn holds(list: &str, sm: u16) -> bool {
+    list.split(',').any(|range| match range.split_once('-') {
+        None => range.parse() == Ok(sm),
+        Some((first, last)) => {
+            first.parse().unwrap_or(0) <= sm && sm <= last.parse().unwrap_or(u16::MAX)
+        }
+    })
 }
 
 struct Row {
@@ -217,7 +244,7 @@ struct Row {
     mods: Vec<ModField>,
     /// `010:b`
     numbers: String,
-    class: &'static str,
+    class: String,
     write_sb: bool,
     read_sb: bool,
     defs: u8,
@@ -226,35 +253,24 @@ struct Row {
     aliases: Vec<(String, Vec<String>)>,
     uniform_guard: bool,
     seen: bool,
+    /// SMs that have it; all without one.
+    on: Option<String>,
 }
 
 impl Row {
-    fn parse_head(head: &str, sets: &BTreeMap<String, String>) -> Result<Row> {
+    fn parse_head(head: &str, sets: &Sets) -> Result<Row> {
         let mut words = head.split_whitespace();
         let name = words.next().ok_or("no opcode")?;
         let numbers = words.next().ok_or("no opcode number")?.to_string();
         let class_word = words.next().ok_or("no class")?;
         let (class, sb) = class_word.split_once(':').unwrap_or((class_word, ""));
-        let class = match class {
-            "alu" => "Alu",
-            "fma" => "Fma",
-            "half" => "Half",
-            "fp64" => "Fp64",
-            "plogic" => "PredicateLogic",
-            "uniform" => "Uniform",
-            "touniform" => "ToUniform",
-            "special" => "Special",
-            "variable" => "Variable",
-            "control" => "Control",
-            other => return Err(format!("class {other}")),
-        };
         let (opcode, mods) = parse_name(name, sets)?;
         let mut row = Row {
             place: String::new(),
             opcode,
             mods,
             numbers,
-            class,
+            class: class.into(),
             write_sb: sb.contains('w'),
             read_sb: sb.contains('r'),
             defs: 0,
@@ -263,6 +279,7 @@ impl Row {
             aliases: Vec::new(),
             uniform_guard: false,
             seen: true,
+            on: None,
         };
         let mut lead = String::new();
         for word in words {
@@ -295,13 +312,14 @@ impl Row {
             }
             Some("guard") => self.uniform_guard = words.next() == Some("UP"),
             Some("probed") => self.seen = false,
+            Some("on") => self.on = Some(words.next().ok_or("on SM,SM-SM")?.into()),
             other => return Err(format!("section {other:?}")),
         }
         Ok(())
     }
 
     /// The operand forms: `010:b`, `021:1s2i3c7u` …
-    fn expand(&self, new: &mut Vec<Form>) -> Result<()> {
+    fn expand(&self, generation: Generation, new: &mut Vec<Form>) -> Result<()> {
         let (number, kinds) = self.numbers.split_once(':').unwrap_or((&self.numbers, ""));
         let number = u16::from_str_radix(number, 16).map_err(|e| e.to_string())?;
         let shapes: &[(u16, Shape)] = match kinds {
@@ -369,17 +387,16 @@ impl Row {
             other => return Err(format!("operand forms {other}")),
         };
         for &(form, shape) in shapes {
-            new.push(self.form(number | form << 9, shape, kinds)?);
+            new.push(self.form(generation, number | form << 9, shape, kinds)?);
         }
         Ok(())
     }
 
-    fn form(&self, number: u16, shape: Shape, kinds: &str) -> Result<Form> {
+    fn form(&self, generation: Generation, number: u16, shape: Shape, kinds: &str) -> Result<Form> {
         let mut form = Form {
             opcode: self.opcode.clone(),
-            number,
             row: self.place.clone(),
-            class: self.class,
+            class: self.class.clone(),
             write_sb: self.write_sb,
             read_sb: self.read_sb,
             guard: if self.uniform_guard { "UP" } else { "P" },
@@ -416,7 +433,7 @@ impl Row {
             slot.kind = match letter {
                 'r' | 's' => Kind::Reg {
                     file,
-                    bits: Bits::one(pos, if file == "R" { 8 } else { 6 }),
+                    bits: Bits::one(pos, if file == "R" { 8 } else { generation.uniform_bits }),
                     flags: flag_bits,
                     part: part.clone(),
                 },
@@ -424,7 +441,7 @@ impl Row {
                     uniform = true;
                     Kind::Reg {
                         file: "UR",
-                        bits: Bits::one(pos, 6),
+                        bits: Bits::one(pos, generation.uniform_bits),
                         flags: Flags { reuse: 0, ..flag_bits },
                         part: part.clone(),
                     }
@@ -447,7 +464,7 @@ impl Row {
             };
         }
         // Reuse hints are for what reads its registers in the fixed-latency pipes.
-        if matches!(self.class, "Variable" | "Control") {
+        if matches!(self.class.as_str(), "variable" | "control") {
             for slot in &mut form.slots {
                 if let Kind::Reg { flags, .. } = &mut slot.kind {
                     flags.reuse = 0;
@@ -476,7 +493,7 @@ struct Shape {
 }
 
 /// `NAME.WORD{field@pos.width:opt,opt}…`
-fn parse_name(text: &str, sets: &BTreeMap<String, String>) -> Result<(String, Vec<ModField>)> {
+fn parse_name(text: &str, sets: &Sets) -> Result<(String, Vec<ModField>)> {
     let end = text.find(['.', '{']).unwrap_or(text.len());
     let opcode = text[..end].to_string();
     let mut rest = &text[end..];
@@ -503,11 +520,11 @@ fn parse_name(text: &str, sets: &BTreeMap<String, String>) -> Result<(String, Ve
 }
 
 /// `name@73.3:A,B,_,5=C.D*2`
-fn parse_field(text: &str, sets: &BTreeMap<String, String>) -> Result<ModField> {
+fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
     let (head, options) = text.split_once(':').ok_or("{BITS:options}")?;
     let (name, bits) = head.split_once('@').unwrap_or(("", head));
     let options = match options.strip_prefix('$') {
-        Some(set) => sets.get(set).ok_or_else(|| format!("no set {set}"))?.as_str(),
+        Some(set) => sets.lists.get(set).ok_or_else(|| format!("no set {set}"))?.as_str(),
         None => options,
     };
     let mut field = ModField { name: name.into(), bits: parse_bits(bits)?, options: Vec::new() };
@@ -519,6 +536,10 @@ fn parse_field(text: &str, sets: &BTreeMap<String, String>) -> Result<ModField> 
         };
         next = value + 1;
         if option == "^" {
+            continue;
+        }
+        let (option, on) = option.split_once('@').unwrap_or((option, "-"));
+        if !holds(on, sets.generation.sm) {
             continue;
         }
         let (words, cells) = option.split_once('*').unwrap_or((option, "1"));
@@ -565,7 +586,7 @@ fn parse_style(text: &str) -> Result<&'static str> {
 }
 
 /// `name`, `name=TYPE…` with suffixes: see `tables/README.md`.
-fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
+fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
     let end = word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len());
     let name = word[..end].to_string();
     let rest = &word[end..];
@@ -590,7 +611,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
             tail = t;
             let (file, width) = match letters {
                 "R" => ("R", 8),
-                "UR" => ("UR", 6),
+                "UR" => ("UR", sets.generation.uniform_bits),
                 "P" => ("P", 3),
                 "UP" => ("UP", 3),
                 _ => ("B", 4),
@@ -620,7 +641,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
         "D" => {
             let (bits, t) = take_bits(tail)?;
             tail = t;
-            Kind::Desc { bits: Bits::one(bits.pieces[0].0, 6) }
+            Kind::Desc { bits: Bits::one(bits.pieces[0].0, sets.generation.uniform_bits) }
         }
         "T" | "J" => {
             let (bits, t) = take_bits(tail)?;
@@ -632,13 +653,13 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
             let close = inner.find(']').ok_or("missing ]")?;
             tail = &inner[close + 1..];
             let parts = &inner[..close];
-            if letters == "M" { parse_mem(parts, sets)? } else { parse_const(parts)? }
+            if letters == "M" { parse_mem(parts, sets)? } else { parse_const(parts, sets)? }
         }
         other => return Err(format!("operand type {other}")),
     };
     let mut twice = false;
     let mut slot_cells = Cells::Fixed(1);
-    let mut hide = "Hide::Never".to_string();
+    let mut hide = Hide::Never;
     // Suffixes of a slot with a standing place come from the word, others from the type.
     if rest.is_empty() {
         rest = tail;
@@ -683,10 +704,12 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
                 let (what, t) = rest.split_at(end);
                 rest = t;
                 hide = match what {
-                    "" => "Hide::Zero".into(),
-                    "!" => "Hide::NotTrue".into(),
-                    w if w.starts_with('@') => format!("Hide::ZeroUnless({})", &w[1..]),
-                    w => format!("Hide::Value({w})"),
+                    "" => Hide::Zero,
+                    "!" => Hide::NotTrue,
+                    w => match w.strip_prefix('@') {
+                        Some(slot) => Hide::ZeroUnless(slot.parse().map_err(|_| "?@SLOT")?),
+                        None => Hide::Value(w.parse().map_err(|_| "?VALUE")?),
+                    },
                 };
             }
             '*' => {
@@ -729,7 +752,7 @@ fn parse_slot(word: &str, sets: &BTreeMap<String, String>) -> Result<Slot> {
 }
 
 /// `R24*2{78.2:_,X4,X8,X16}+UR32+40.24`
-fn parse_mem(text: &str, sets: &BTreeMap<String, String>) -> Result<Kind> {
+fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
     let (mut base, mut base_cells, mut uniform, mut sel) = (None, 1, None, None);
     let mut uniform_needed = false;
     let mut offset = Bits::default();
@@ -742,7 +765,10 @@ fn parse_mem(text: &str, sets: &BTreeMap<String, String>) -> Result<Kind> {
                 }
                 None => rest,
             };
-            uniform = Some(Bits::one(rest.parse().map_err(|_| "uniform position")?, 6));
+            uniform = Some(Bits::one(
+                rest.parse().map_err(|_| "uniform position")?,
+                sets.generation.uniform_bits,
+            ));
         } else if let Some(rest) = part.strip_prefix('R') {
             let (bits, mut rest) = take_bits(rest)?;
             base = Some(Bits::one(bits.pieces[0].0, 8));
@@ -761,13 +787,16 @@ fn parse_mem(text: &str, sets: &BTreeMap<String, String>) -> Result<Kind> {
 }
 
 /// `bank54.5+R24+38.16` or `UR32+R24+38.16`
-fn parse_const(text: &str) -> Result<Kind> {
+fn parse_const(text: &str, sets: &Sets) -> Result<Kind> {
     let (mut bank, mut base, mut handle, mut offset) = (None, None, None, Bits::default());
     for part in text.split('+') {
         if let Some(rest) = part.strip_prefix("bank") {
             bank = Some(parse_bits(rest)?);
         } else if let Some(rest) = part.strip_prefix("UR") {
-            handle = Some(Bits::one(rest.parse().map_err(|_| "handle position")?, 6));
+            handle = Some(Bits::one(
+                rest.parse().map_err(|_| "handle position")?,
+                sets.generation.uniform_bits,
+            ));
         } else if let Some(rest) = part.strip_prefix('R') {
             base = Some(Bits::one(rest.parse().map_err(|_| "base position")?, 8));
         } else {

@@ -31,8 +31,17 @@ fn iadd3(a: Operand, b: Operand, c: Operand) -> Inst {
 }
 
 #[test]
+fn the_rows_of_every_target_can_be_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tables");
+    for target in Target::all() {
+        let rows = target.with_rows(&folder).unwrap_or_else(|e| panic!("{}: {e}", target.name));
+        assert_eq!(rows.table().forms.len(), target.table().forms.len(), "{}", target.name);
+    }
+}
+
+#[test]
 fn destinations_lead_and_every_width_names_a_field() {
-    for form in sm90().table.forms {
+    for form in sm90().table().forms {
         assert!(form.defs as usize <= form.slots.len(), "{}", form.row);
         assert!(form.slots.len() <= 16, "{}: kinds are four bits each", form.row);
         assert!(form.mods.len() <= 12, "{}", form.row);
@@ -57,7 +66,7 @@ fn destinations_lead_and_every_width_names_a_field() {
 
 #[test]
 fn only_variable_results_and_stores_touch_scoreboards() {
-    for form in sm90().table.forms {
+    for form in sm90().table().forms {
         let variable = matches!(form.class, Class::Variable | Class::Special);
         assert!(variable || !(form.write_sb || form.read_sb), "{}", form.row);
         let result =
@@ -165,7 +174,7 @@ fn garbage_words_are_errors_that_name_the_place() {
     let error = sm90().decode(0xfff, 0x30).expect_err("no such instruction");
     assert!(error.to_string().contains("at 0x30"), "{error}");
     // Every single-bit change of a word decodes to something that encodes to the same word, or to nothing.
-    for form in sm90().table.forms {
+    for form in sm90().table().forms {
         for bit in 0..128 {
             let word = form.fixed ^ 1 << bit;
             if let Ok(inst) = sm90().decode(word, 0)

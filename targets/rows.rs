@@ -1,0 +1,17 @@
+//! The rows as text: what the build script does, at run time.
+
+#[path = "table/generations.rs"]
+mod generations;
+#[path = "table/parse.rs"]
+mod parse;
+#[path = "table/write.rs"]
+mod write;
+
+use std::path::Path;
+
+/// The bytes of the table that a folder of rows makes for an SM.
+pub(crate) fn compile(folder: &Path, sm: u16) -> Result<Vec<u8>, String> {
+    let generation = generations::GENERATIONS.iter().find(|g| g.sm == sm);
+    let generation = generation.ok_or_else(|| format!("sm_{sm} has no table"))?;
+    write::write(&parse::Table::read_folder(folder, *generation)?)
+}

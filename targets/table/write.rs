@@ -1,0 +1,380 @@
+//! Writes a parsed table as the bytes that `load.rs` reads: nothing in them is an address, so a program that holds the
+//! tables of many SMs pays only for the one that it uses.
+//!
+//! All numbers are little-endian. A table is its strings, then arrays in the order in which they refer to each other:
+//! words (modifiers), options, fields, slots, tests, aliases, forms, special registers. What repeats stands once.
+
+use super::parse::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
+use std::collections::BTreeMap;
+
+/// Bits that every instruction has in common: guard, control.
+const COMMON: u128 = 0xf << 12 | ((1 << 17) - 1) << 105;
+
+/// Entries of one kind, each written once.
+#[derive(Default)]
+struct Pool {
+    bytes: Vec<u8>,
+    count: u16,
+    /// Runs of entries by their bytes.
+    runs: BTreeMap<Vec<u8>, u16>,
+}
+
+impl Pool {
+    /// The first index of a run of entries, `bytes` together.
+    fn run(&mut self, entries: usize, bytes: Vec<u8>) -> u16 {
+        if entries == 0 {
+            return 0;
+        }
+        if let Some(at) = self.runs.get(&bytes) {
+            return *at;
+        }
+        let at = self.count;
+        self.count += u16::try_from(entries).expect("a run of entries");
+        self.bytes.extend_from_slice(&bytes);
+        self.runs.insert(bytes, at);
+        at
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    strings: Vec<String>,
+    ids: BTreeMap<String, u16>,
+    words: Pool,
+    options: Pool,
+    fields: Pool,
+    slots: Pool,
+    tests: Pool,
+    aliases: Pool,
+}
+
+/// The bytes of a table.
+pub fn write(table: &Table) -> Result<Vec<u8>, String> {
+    // Forms of one opcode stand together, in the table's order.
+    let mut opcodes: Vec<&str> = Vec::new();
+    for form in &table.forms {
+        if !opcodes.contains(&form.opcode.as_str()) {
+            opcodes.push(&form.opcode);
+        }
+    }
+    let mut forms: Vec<&Form> = table.forms.iter().collect();
+    forms.sort_by_key(|f| opcodes.iter().position(|o| *o == f.opcode));
+    let mut w = Writer::default();
+    let mut body = Vec::new();
+    for form in &forms {
+        w.form(&mut body, form).map_err(|e| format!("{}: {e}", form.row))?;
+    }
+    let mut specials = Vec::new();
+    for (number, name) in &table.specials {
+        put16(&mut specials, *number);
+        put16(&mut specials, w.string(name));
+    }
+    let mut out = Vec::new();
+    put16(&mut out, w.strings.len() as u16);
+    for text in &w.strings {
+        put16(&mut out, text.len() as u16);
+        out.extend_from_slice(text.as_bytes());
+    }
+    for pool in [&w.words, &w.options, &w.fields, &w.slots, &w.tests, &w.aliases] {
+        put16(&mut out, pool.count);
+        out.extend_from_slice(&pool.bytes);
+    }
+    put16(&mut out, forms.len() as u16);
+    out.extend_from_slice(&body);
+    put16(&mut out, table.specials.len() as u16);
+    out.extend_from_slice(&specials);
+    Ok(out)
+}
+
+fn put16(out: &mut Vec<u8>, v: u16) {
+    out.extend_from_slice(&v.to_le_bytes());
+}
+
+/// Four pieces of position and width, and whether the field holds the complement.
+fn put_bits(out: &mut Vec<u8>, b: &Bits) -> Result<(), String> {
+    if b.pieces.len() > 4 {
+        return Err("a field of more than four pieces".into());
+    }
+    for i in 0..4 {
+        let (pos, width) = b.pieces.get(i).copied().unwrap_or((0, 0));
+        out.extend_from_slice(&[pos, width]);
+    }
+    out.push(b.inverted as u8);
+    Ok(())
+}
+
+fn put_optional(out: &mut Vec<u8>, b: &Option<Bits>) -> Result<(), String> {
+    out.push(b.is_some() as u8);
+    put_bits(out, &b.clone().unwrap_or_default())
+}
+
+fn put_flags(out: &mut Vec<u8>, f: &Flags) {
+    out.extend_from_slice(&[f.neg, f.abs, f.not, f.reuse]);
+}
+
+fn file(name: &str) -> u8 {
+    ["R", "UR", "P", "UP", "B"].iter().position(|f| *f == name).expect("a register file") as u8
+}
+
+/// The number of "no field".
+const NONE: u16 = u16::MAX;
+
+impl Writer {
+    fn string(&mut self, text: &str) -> u16 {
+        if let Some(id) = self.ids.get(text) {
+            return *id;
+        }
+        let id = self.strings.len() as u16;
+        self.strings.push(text.into());
+        self.ids.insert(text.into(), id);
+        id
+    }
+
+    fn field(&mut self, out: &mut Vec<u8>, m: &ModField) -> Result<(), String> {
+        let mut options = Vec::new();
+        for o in &m.options {
+            let mut words = Vec::new();
+            for word in &o.words {
+                put16(&mut words, self.string(word));
+            }
+            let at = self.words.run(o.words.len(), words);
+            put16(&mut options, o.value);
+            put16(&mut options, at);
+            options.extend_from_slice(&[o.words.len() as u8, o.cells]);
+        }
+        let at = self.options.run(m.options.len(), options);
+        put16(out, self.string(&m.name));
+        put_bits(out, &m.bits)?;
+        put16(out, at);
+        put16(out, m.options.len() as u16);
+        Ok(())
+    }
+
+    fn one_field(&mut self, m: &Option<ModField>) -> Result<u16, String> {
+        let Some(m) = m else { return Ok(NONE) };
+        let mut bytes = Vec::new();
+        self.field(&mut bytes, m)?;
+        Ok(self.fields.run(1, bytes))
+    }
+
+    fn slot(&mut self, out: &mut Vec<u8>, form: &Form, slot: &Slot) -> Result<(), String> {
+        put16(out, self.string(&slot.name));
+        match &slot.kind {
+            Kind::Reg { file: f, bits, flags, part: None } => {
+                out.extend_from_slice(&[0, file(f)]);
+                put_bits(out, bits)?;
+                put_flags(out, flags);
+            }
+            Kind::Reg { file: f, bits, flags, part } => {
+                out.extend_from_slice(&[1, file(f)]);
+                put_bits(out, bits)?;
+                put_flags(out, flags);
+                put16(out, self.one_field(part)?);
+            }
+            Kind::Imm { bits, signed, scale, style } => {
+                out.push(2);
+                put_bits(out, bits)?;
+                out.extend_from_slice(&[*signed as u8, *scale]);
+                put16(out, self.string(style));
+            }
+            Kind::Const { offset, scale, bank, base, handle, flags } => {
+                out.push(3);
+                put_bits(out, offset)?;
+                out.push(*scale);
+                put_optional(out, bank)?;
+                put_optional(out, base)?;
+                put_optional(out, handle)?;
+                put_flags(out, flags);
+            }
+            Kind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
+                out.push(4);
+                put_optional(out, base)?;
+                out.push(*base_cells);
+                put_optional(out, uniform)?;
+                out.push(*uniform_needed as u8);
+                put_bits(out, offset)?;
+                put16(out, self.one_field(sel)?);
+            }
+            Kind::Desc { bits } => {
+                out.push(5);
+                put_bits(out, bits)?;
+            }
+            Kind::Special { bits } => {
+                out.push(6);
+                put_bits(out, bits)?;
+            }
+            Kind::Target { bits, scale, relative } => {
+                out.push(7);
+                put_bits(out, bits)?;
+                out.extend_from_slice(&[*scale, *relative as u8]);
+            }
+            Kind::Generic { .. } => return Err(format!("{}: an operand of no form", slot.name)),
+        }
+        match &slot.cells {
+            Cells::Fixed(n) => out.extend_from_slice(&[0, *n]),
+            Cells::Field(name) => {
+                let at = form.mods.iter().position(|m| m.name == *name);
+                out.extend_from_slice(&[1, at.ok_or(format!("no field {name}"))? as u8]);
+            }
+        }
+        let (hide, value) = match slot.hide {
+            Hide::Never => (0, 0),
+            Hide::Zero => (1, 0),
+            Hide::NotTrue => (2, 0),
+            Hide::Value(v) => (3, v),
+            Hide::ZeroUnless(other) => (4, other as u32),
+        };
+        out.push(hide);
+        out.extend_from_slice(&value.to_le_bytes());
+        put16(out, self.string(&slot.lead));
+        out.push(slot.twice as u8);
+        Ok(())
+    }
+
+    fn alias(&mut self, form: &Form, word: &str, tests: &[String]) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        for test in tests {
+            let (slot, what) = test.split_once('=').unwrap_or((test, ""));
+            let at = form.slots.iter().position(|s| s.name == slot);
+            let at = at.ok_or(format!("alias {word}: no operand {slot}"))? as u8;
+            let (kind, value) = match what {
+                "Z" => (0, 0),
+                "pow2" => (2, 0),
+                "nu" => (3, 0),
+                n => (1, n.parse::<u32>().map_err(|_| format!("alias {word}: {test}"))?),
+            };
+            bytes.extend_from_slice(&[kind, at]);
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        let at = self.tests.run(tests.len(), bytes);
+        let mut out = Vec::new();
+        put16(&mut out, self.string(word));
+        put16(&mut out, at);
+        out.push(tests.len() as u8);
+        Ok(out)
+    }
+
+    fn form(&mut self, out: &mut Vec<u8>, form: &Form) -> Result<(), String> {
+        let fixed_mask = fixed_mask(form)?;
+        let (kinds, kinds_mask) = kinds(form)?;
+        let (mut mods, mut slots, mut aliases) = (Vec::new(), Vec::new(), Vec::new());
+        for m in &form.mods {
+            self.field(&mut mods, m)?;
+        }
+        for s in &form.slots {
+            self.slot(&mut slots, form, s)?;
+        }
+        for (word, tests) in &form.aliases {
+            aliases.extend(self.alias(form, word, tests)?);
+        }
+        let mods = self.fields.run(form.mods.len(), mods);
+        let slots = self.slots.run(form.slots.len(), slots);
+        let aliases = self.aliases.run(form.aliases.len(), aliases);
+        put16(out, self.string(&form.opcode));
+        put16(out, self.string(&form.row));
+        put16(out, self.string(&form.class));
+        out.extend_from_slice(&fixed_mask.to_le_bytes());
+        out.extend_from_slice(&form.fixed.to_le_bytes());
+        out.extend_from_slice(&kinds.to_le_bytes());
+        out.extend_from_slice(&kinds_mask.to_le_bytes());
+        let flags = form.write_sb as u8 | (form.read_sb as u8) << 1 | (form.seen as u8) << 2;
+        out.extend_from_slice(&[file(form.guard), form.defs, flags]);
+        for (at, count) in
+            [(mods, form.mods.len()), (slots, form.slots.len()), (aliases, form.aliases.len())]
+        {
+            put16(out, at);
+            out.push(count as u8);
+        }
+        Ok(())
+    }
+}
+
+/// The bits that no field owns. Every other bit belongs to one field alone.
+fn fixed_mask(form: &Form) -> Result<u128, String> {
+    let mut fields = COMMON;
+    let mut reuse = 0u128;
+    let mut add = |mask: u128, what: &str| {
+        if fields & mask != 0 {
+            return Err(format!("{what} overlaps another field"));
+        }
+        fields |= mask;
+        Ok(())
+    };
+    for m in &form.mods {
+        add(m.bits.word_mask(), &m.name)?;
+    }
+    for slot in &form.slots {
+        let (mask, r) = slot_mask(slot);
+        add(mask, &slot.name)?;
+        if reuse & r != 0 {
+            return Err(format!("reuse of {} overlaps", slot.name));
+        }
+        reuse |= r;
+    }
+    if form.fixed & fields & !COMMON != 0 {
+        return Err("constant bits lie in a field".into());
+    }
+    Ok(!(fields | reuse))
+}
+
+/// The bits a slot owns, and apart from them its reuse bit.
+fn slot_mask(slot: &Slot) -> (u128, u128) {
+    let flag_mask = |f: &Flags| {
+        [f.neg, f.abs, f.not].iter().filter(|b| **b != 0).fold(0u128, |m, b| m | 1 << b)
+    };
+    let of = |b: &Option<Bits>| b.as_ref().map_or(0, Bits::word_mask);
+    let field = |m: &Option<ModField>| m.as_ref().map_or(0, |m| m.bits.word_mask());
+    let reuse = |bit: u8| if bit == 0 { 0 } else { 1u128 << bit };
+    match &slot.kind {
+        Kind::Reg { bits, flags, part, .. } => {
+            (bits.word_mask() | flag_mask(flags) | field(part), reuse(flags.reuse))
+        }
+        Kind::Imm { bits, .. } | Kind::Desc { bits } | Kind::Special { bits } => {
+            (bits.word_mask(), 0)
+        }
+        Kind::Target { bits, .. } => (bits.word_mask(), 0),
+        Kind::Const { offset, bank, base, handle, flags, .. } => {
+            (offset.word_mask() | of(bank) | of(base) | of(handle) | flag_mask(flags), 0)
+        }
+        Kind::Mem { base, uniform, offset, sel, .. } => {
+            (of(base) | of(uniform) | offset.word_mask() | field(sel), 0)
+        }
+        Kind::Generic { .. } => (0, 0),
+    }
+}
+
+/// Four bits for each operand, as `encode::kind_code` numbers them, and which of those bits matter.
+fn kinds(form: &Form) -> Result<(u64, u64), String> {
+    if form.slots.len() > 16 {
+        return Err("more than sixteen operands".into());
+    }
+    let (mut kinds, mut mask) = (0u64, 0u64);
+    for (i, slot) in form.slots.iter().enumerate() {
+        let (code, bits) = match &slot.kind {
+            Kind::Reg { part: Some(_), .. } => (6, 15),
+            Kind::Reg { file: "R", .. } => (1, 15),
+            Kind::Reg { file: "UR", .. } => (2, 15),
+            Kind::Reg { file: "P", .. } => (3, 15),
+            Kind::Reg { file: "UP", .. } => (4, 15),
+            Kind::Reg { .. } => (5, 15),
+            Kind::Imm { .. } => (7, 15),
+            Kind::Const { handle: None, .. } => (8, 15),
+            Kind::Const { .. } => (12, 15),
+            Kind::Mem { uniform: None, .. } => (9, 15),
+            Kind::Mem { uniform_needed: true, .. } => (13, 15),
+            Kind::Mem { .. } => (9, 11),
+            Kind::Special { .. } => (10, 15),
+            Kind::Target { .. } => (11, 15),
+            Kind::Desc { .. } => (14, 15),
+            Kind::Generic { .. } => (0, 0),
+        };
+        kinds |= code << (4 * i);
+        mask |= bits << (4 * i);
+    }
+    // The number of operands must match: the rest is zero.
+    let used = 4 * form.slots.len();
+    if used < 64 {
+        mask |= u64::MAX << used;
+    }
+    Ok((kinds, mask))
+}
