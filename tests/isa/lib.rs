@@ -1,4 +1,7 @@
 //! The means by which the instruction table is made complete and shown to be right: PTX that exercises the compiler of
 //! reference, what its cubins hold that the table lacks, and what the reference disassembler says of words that we make.
 
+pub mod coverage;
+pub mod probe;
+pub mod random;
 pub mod words;

@@ -1,30 +1,50 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
-use orias_isa::words;
+use orias_isa::{coverage, probe, words};
 use orias_runner::oracle;
+use orias_targets::Target;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(about = "The instruction table beside the oracle tools")]
 struct Args {
+    /// The SM.
+    #[arg(long, global = true, default_value = "sm_90a")]
+    arch: String,
+    /// Read the rows from this folder (targets/tables) instead of using those that were built in.
+    #[arg(long, global = true)]
+    rows: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// What nvdisasm says of words given in hex (32 digits, high word first).
-    Text {
-        /// The SM as nvdisasm names it.
-        #[arg(long, default_value = "sm_90a")]
-        arch: String,
-        words: Vec<String>,
+    /// What nvdisasm and we say of words given in hex (32 digits, high word first).
+    Text { words: Vec<String> },
+    /// How much of the words of cubins (files, or all below folders) the table explains.
+    Coverage {
+        paths: Vec<PathBuf>,
+        /// Show only forms whose name has one of these parts.
+        #[arg(long)]
+        only: Vec<String>,
+        /// Show every distinct word, not one for each form.
+        #[arg(long)]
+        all: bool,
     },
+    /// What nvdisasm accepts beside the rows: bits and field values that they do not have.
+    Probe {
+        /// Opcodes (`HADD2`) or rows (`half.isa:3`); all without any.
+        forms: Vec<String>,
+    },
+    /// Opcode numbers that nvdisasm accepts and no row has.
+    Opcodes,
 }
 
 fn main() -> ExitCode {
-    match run(Args::parse().command) {
+    match run(Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("orias-isa: {message}");
@@ -33,15 +53,87 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<(), String> {
+fn target(args: &Args) -> Result<&'static Target, String> {
+    let target = orias_targets::target(&args.arch).ok_or(format!("no target {}", args.arch))?;
+    match &args.rows {
+        Some(folder) => target.with_rows(folder),
+        None => Ok(target),
+    }
+}
+
+fn run(args: Args) -> Result<(), String> {
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
-    match command {
-        Command::Text { arch, words: hex } => {
+    let target = target(&args)?;
+    match args.command {
+        Command::Text { words: hex } => {
             let parse = |h: &String| u128::from_str_radix(h.trim_start_matches("0x"), 16);
             let list: Result<Vec<u128>, _> = hex.iter().map(parse).collect();
             let list = list.map_err(|e| format!("not a word: {e}"))?;
-            for text in words::texts(&nvdisasm, &words::machine(&arch), &list) {
-                println!("{}", text.as_deref().unwrap_or("refused"));
+            let texts = words::texts(&nvdisasm, &words::machine(target.name), &list);
+            for (i, (word, text)) in list.iter().zip(texts).enumerate() {
+                println!("{word:032x}\n  nvdisasm {}", text.as_deref().unwrap_or("refused"));
+                match target.decode(*word, 16 * i as u64) {
+                    Ok(inst) => {
+                        let text = orias_targets::text::instruction(
+                            target,
+                            &inst,
+                            &orias_targets::text::Numeric,
+                        );
+                        println!("  ours     {text}");
+                    }
+                    Err(e) => println!("  ours     {e}"),
+                }
+            }
+        }
+        Command::Coverage { paths, only, all } => {
+            let mut seen = coverage::Seen::default();
+            for file in coverage::files(&paths, "cubin") {
+                let bytes = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+                let name = file.file_stem().unwrap_or_default().to_string_lossy();
+                seen.add(&name, &bytes)?;
+            }
+            let coverage = coverage::measure(target, &nvdisasm, &seen);
+            println!("{}: {coverage}", target.name);
+            let wanted = |name: &str| only.is_empty() || only.iter().any(|o| name.contains(o));
+            for (fault, name, count, distinct, m) in coverage.by_mnemonic() {
+                if !wanted(name) {
+                    continue;
+                }
+                println!("{fault:?} {name}: {count} words, {distinct} distinct");
+                let shown: Vec<_> = if all {
+                    let same = |x: &&coverage::Missing| x.fault == fault && x.mnemonic() == name;
+                    coverage.missing.iter().filter(same).collect()
+                } else {
+                    vec![m]
+                };
+                for m in shown {
+                    println!("  {:032x} {}", m.word, m.place);
+                    println!("    nvdisasm {}\n    ours     {}", m.reference, m.ours);
+                }
+            }
+        }
+        Command::Probe { forms } => {
+            let wanted =
+                |row: &str, op: &str| forms.is_empty() || forms.iter().any(|f| f == op || f == row);
+            let table = target.table().forms.iter();
+            let list: Vec<_> = table.filter(|f| wanted(f.row, f.op.name())).collect();
+            let (findings, lost) = probe::probe(target, &nvdisasm, &list);
+            let mut last = "";
+            for f in &findings {
+                if f.row != last {
+                    println!("{} {}", f.row, f.base);
+                    last = f.row;
+                }
+                println!("  {:032x} {}: {}", f.word, f.what, f.reference);
+            }
+            println!("{} findings in {} forms", findings.len(), list.len());
+            for row in lost {
+                println!("no instance is accepted: {row}");
+            }
+        }
+        Command::Opcodes => {
+            for (number, word, text) in probe::opcodes(target, &nvdisasm) {
+                println!("{number:03x} {word:032x} {text}");
             }
         }
     }

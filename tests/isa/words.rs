@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An instruction that every SM from sm_70 on has: stands in for refused words.
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 
-/// The text of each word, as at byte 16 × index of a raw file; `None` for a word that nvdisasm refuses.
+/// The text of each word, as at byte 16 × index of a raw file; `None` for a word that nvdisasm refuses (or, of a few, prints
+/// no line for).
 ///
 /// `sm` is its name for the SM (`SM90`).
 ///
@@ -39,11 +40,19 @@ pub fn texts(nvdisasm: &Path, sm: &str, words: &[u128]) -> Vec<Option<String>> {
         }
     };
     let _ = std::fs::remove_file(&file);
-    let lines = listing.lines().filter_map(|l| l.trim().strip_prefix("/*")?.split_once("*/"));
-    let texts: Vec<String> = lines.map(|(_, t)| t.trim().to_string()).collect();
-    assert_eq!(texts.len(), words.len(), "nvdisasm {sm} prints a line for each word");
-    let said = |(i, text)| (!refused.contains(&i)).then_some(text);
-    texts.into_iter().enumerate().map(said).collect()
+    let mut texts = vec![None; words.len()];
+    for line in listing.lines() {
+        let Some((address, text)) = line.trim().strip_prefix("/*").and_then(|l| l.split_once("*/"))
+        else {
+            continue;
+        };
+        let index = u64::from_str_radix(address, 16).map_or(usize::MAX, |a| a as usize / 16);
+        if let Some(place) = texts.get_mut(index).filter(|_| !refused.contains(&index)) {
+            *place = Some(text.trim().to_string());
+        }
+    }
+    assert!(!listing.is_empty() || words.is_empty(), "nvdisasm {sm} prints a listing");
+    texts
 }
 
 /// nvdisasm's name for a target (`sm_90a`): `SM90a`.

@@ -1,0 +1,199 @@
+//! Random instructions of a row, taken from the table's own ranges, the last values included.
+
+use orias_components::{
+    ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
+};
+use orias_targets::Target;
+use orias_targets::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
+use orias_targets::latency::Class;
+
+/// A small generator of numbers (splitmix64): the same words on every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    /// A value of so many bits: one of the ends as often as not.
+    fn bits(&mut self, width: u32) -> u64 {
+        let max = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+        match self.below(6) {
+            0 => 0,
+            1 => max,
+            2 => self.below(8) & max,
+            _ => self.next() & max,
+        }
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// A register of a file whose `cells` fit, or sometimes the constant register.
+fn register(target: &Target, random: &mut Random, file: RegFile, cells: u8) -> RegUse {
+    let cells = cells.max(1) as u32;
+    let last = (target.file_size(file) / cells).max(1) - 1;
+    let reg = match random.below(6) {
+        0 if file != RegFile::B => Reg::zero(file),
+        1 => Reg::phys(file, last * cells),
+        _ => Reg::phys(file, random.below(last as u64 + 1) as u32 * cells),
+    };
+    RegUse::wide(reg, cells as u8)
+}
+
+fn flags(random: &mut Random, places: &FlagBits) -> RegFlags {
+    let mut flags = RegFlags::NONE;
+    for (bit, flag) in [
+        (places.neg, RegFlags::NEG),
+        (places.abs, RegFlags::ABS),
+        (places.not, RegFlags::NOT),
+        (places.reuse, RegFlags::REUSE),
+    ] {
+        if bit != 0 && random.below(3) == 0 {
+            flags = flags.with(flag);
+        }
+    }
+    flags
+}
+
+fn sign_extend(value: u64, width: u32) -> u64 {
+    ((value << (64 - width)) as i64 >> (64 - width)) as u64
+}
+
+fn one_word(option: &ModOption) -> Mod {
+    option.words.first().copied().unwrap_or(Mod::NONE)
+}
+
+fn operand(target: &Target, random: &mut Random, kind: &SlotKind, cells: u8, pc: u64) -> Operand {
+    let optional = |random: &mut Random, bits: &Option<Bits>, file: RegFile, cells: u8| match bits {
+        Some(_) => register(target, random, file, cells),
+        None => RegUse::new(Reg::zero(file)),
+    };
+    match kind {
+        SlotKind::Reg { file, flags: places, .. } => {
+            let mut r = register(target, random, *file, cells);
+            r.flags = flags(random, places);
+            Operand::Reg(r)
+        }
+        SlotKind::Part { file, flags: places, part, .. } => {
+            let mut r = register(target, random, *file, cells);
+            r.flags = flags(random, places);
+            Operand::Part(r, one_word(random.pick(part.options)))
+        }
+        SlotKind::Imm { style: ImmStyle::Scoreboard, .. } => {
+            Operand::Imm(random.below(target.scoreboards as u64))
+        }
+        SlotKind::Imm { bits, signed, scale, .. } => {
+            let raw = random.bits(bits.width());
+            let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
+            Operand::Imm(value.wrapping_mul(*scale as u64))
+        }
+        SlotKind::Const { offset, scale, bank, base, handle, flags: places, .. } => {
+            let base = optional(random, base, RegFile::R, 1).reg;
+            let raw = random.bits(offset.width()) * *scale as u64;
+            let width = offset.width() + scale.trailing_zeros();
+            let value = sign_extend(raw, width) as i32;
+            // Bindless offsets are unsigned.
+            let value = if bank.is_none() { value & 0xffff } else { value };
+            let mut handle = optional(random, handle, RegFile::UR, 1);
+            if handle.reg.is_zero() && bank.is_none() {
+                handle.reg = Reg::phys(RegFile::UR, 4);
+            }
+            Operand::Const(ConstRef {
+                bank: bank.map_or(0, |b| random.bits(b.width()) as u8),
+                flags: flags(random, places),
+                base,
+                base_cell: 0,
+                handle: handle.reg,
+                offset: value,
+            })
+        }
+        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
+            let option = sel.map(|s| random.pick(s.options));
+            let cells = option.map_or(1, |o| o.cells).max(*base_cells);
+            let mut uniform = optional(random, uniform, RegFile::UR, 1);
+            if *uniform_needed && uniform.reg.is_zero() {
+                uniform.reg = Reg::phys(RegFile::UR, 62);
+            }
+            let mut base = optional(random, base, RegFile::R, cells);
+            if base.reg.is_zero() && *uniform_needed && cells > 1 {
+                // nvdisasm names this register `???255.64`.
+                base.reg = Reg::phys(RegFile::R, 252);
+            }
+            Operand::Mem(MemRef {
+                base,
+                uniform,
+                offset: sign_extend(random.bits(offset.width()), offset.width()) as i32,
+                sel: option.map_or(Mod::NONE, one_word),
+            })
+        }
+        SlotKind::Desc { .. } => Operand::Desc(register(target, random, RegFile::UR, 2)),
+        SlotKind::Special { bits } => Operand::Special(random.bits(bits.width()) as u8),
+        SlotKind::Target { bits, scale, relative } => {
+            let raw = sign_extend(random.bits(bits.width().min(40)), bits.width().min(40));
+            let from = if *relative { pc + target.instruction_bytes } else { 0 };
+            Operand::Addr((raw & !3).wrapping_mul(*scale as u64).wrapping_add(from))
+        }
+    }
+}
+
+/// A random instruction of a form, with control bits that the hardware could mean.
+pub fn instance(target: &Target, random: &mut Random, form: &'static Form, pc: u64) -> Inst {
+    let mut mods = Mods::default();
+    let mut cells = Vec::new();
+    for field in form.mods {
+        let option = choose(random, field);
+        cells.push(option.cells);
+        for word in option.words {
+            assert!(mods.push(*word), "more than eight modifiers in {}", form.row);
+        }
+    }
+    let operands = form
+        .slots
+        .iter()
+        .map(|slot| {
+            let cells = match slot.cells {
+                Cells::Fixed(n) => n,
+                Cells::Field(i) => cells[i as usize],
+            };
+            operand(target, random, &slot.kind, cells, pc)
+        })
+        .collect();
+    let guard = register(target, random, form.guard, 1).reg;
+    let negated = random.below(2) == 0;
+    let guard = match random.below(2) {
+        0 => Guard { reg: guard, negated },
+        _ => Guard::ALWAYS,
+    };
+    let guard = if guard.reg.is_zero() && !guard.negated { Guard::ALWAYS } else { guard };
+    let scoreboard = |sets: bool, n: u64| if n < 6 && sets { n as u8 } else { 7 };
+    Inst {
+        op: form.op,
+        defs: form.defs,
+        // nvdisasm refuses reuse hints without the yield bit, or with a stall of zero, and stalls above 11 with it.
+        control: Control {
+            stall: 1 + random.below(11) as u8,
+            yield_: true,
+            write_sb: scoreboard(form.write_sb, random.below(7)),
+            read_sb: scoreboard(form.class == Class::Variable, random.below(7)),
+            wait: random.bits(6) as u8,
+        },
+        guard,
+        mods,
+        operands,
+    }
+}
+
+fn choose(random: &mut Random, field: &'static ModField) -> &'static ModOption {
+    random.pick(field.options)
+}
