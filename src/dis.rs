@@ -5,7 +5,7 @@
 
 use crate::elf::read::{Cubin, Function, ReadError};
 use orias_components::{Inst, Operand};
-use orias_targets::text::{Numeric, Targets, instruction};
+use orias_targets::text::{self, Numeric, Targets};
 use orias_targets::{DecodeError, Target, target};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -78,7 +78,7 @@ pub fn cubin(file: &[u8], options: DisOptions) -> Result<String, DisError> {
         let _ = write!(out, "\t.target\t{}\n\n\t.elftype\t@\"ET_EXEC\"\n\n", target.name);
         for ((function, words, insts), labels) in functions.iter().zip(&labels) {
             section(&mut out, &cubin, function);
-            let lines = lines(target, insts, labels);
+            let lines = lines(target, insts, &mut &*labels);
             body(&mut out, words, insts, &lines, options, Some(labels));
         }
     } else {
@@ -90,7 +90,7 @@ pub fn cubin(file: &[u8], options: DisOptions) -> Result<String, DisError> {
                 "\n\t\tFunction : {}\n\t.headerflags\t@\"{flags}EF_CUDA_SM{1} EF_CUDA_VIRTUAL_SM(EF_CUDA_SM{1})\"\n",
                 function.name, target.sm
             );
-            let lines = lines(target, insts, &Numeric);
+            let lines = lines(target, insts, &mut &Numeric);
             body(&mut out, words, insts, &lines, DisOptions { hex: true, ..options }, None);
             out.push_str("\t\t..........\n\n");
         }
@@ -103,12 +103,17 @@ pub fn raw(target: &Target, bytes: &[u8], options: DisOptions) -> Result<String,
     let words = words("raw code", bytes)?;
     let insts = decode(target, "raw code", &words)?;
     let mut out = String::new();
-    body(&mut out, &words, &insts, &lines(target, &insts, &Numeric), options, None);
+    body(&mut out, &words, &insts, &lines(target, &insts, &mut &Numeric), options, None);
     Ok(out)
 }
 
-fn lines(target: &Target, insts: &[Inst], targets: &dyn Targets) -> Vec<String> {
-    insts.iter().map(|inst| instruction(target, inst, targets)).collect()
+fn lines(target: &Target, insts: &[Inst], targets: &mut dyn Targets) -> Vec<String> {
+    let line = |inst: &Inst| {
+        let mut out = String::with_capacity(64);
+        text::write(&mut out, target, target.form(inst), inst, targets);
+        out
+    };
+    insts.iter().map(line).collect()
 }
 
 /// The head of a text section as nvdisasm prints it.
@@ -164,9 +169,12 @@ fn body(
 /// Names of the places in one text section, by byte offset.
 struct Labels(FxHashMap<u64, String>);
 
-impl Targets for Labels {
-    fn label(&self, _: &Inst, address: u64) -> Option<String> {
-        self.0.get(&address).cloned()
+impl Targets for &Labels {
+    fn place(&mut self, out: &mut String, address: u64) -> bool {
+        match self.0.get(&address) {
+            Some(label) => write!(out, "`({label})").is_ok(),
+            None => false,
+        }
     }
 }
 

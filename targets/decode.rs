@@ -20,7 +20,12 @@ pub enum DecodeError {
 /// Where the control fields begin.
 const CONTROL: u32 = 105;
 
-pub(crate) fn decode(target: &Target, word: u128, pc: u64) -> Result<Inst, DecodeError> {
+/// The instruction and its row.
+pub(crate) fn decode(
+    target: &Target,
+    word: u128,
+    pc: u64,
+) -> Result<(&'static Form, Inst), DecodeError> {
     let number = (word & 0xfff) as u16;
     let mut nearest: Option<(&Form, u128)> = None;
     for form in target.table().numbered(number) {
@@ -28,7 +33,7 @@ pub(crate) fn decode(target: &Target, word: u128, pc: u64) -> Result<Inst, Decod
         if wrong == 0
             && let Some(inst) = decode_form(target, form, word, pc)
         {
-            return Ok(inst);
+            return Ok((form, inst));
         }
         if nearest.is_none_or(|(_, w)| wrong.count_ones() < w.count_ones()) {
             nearest = Some((form, wrong));

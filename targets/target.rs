@@ -250,6 +250,15 @@ impl Target {
 
     /// The instruction that a word means.
     pub fn decode(&self, word: u128, pc: u64) -> Result<Inst, crate::DecodeError> {
+        self.decode_row(word, pc).map(|(_, inst)| inst)
+    }
+
+    /// The instruction that a word means, and its row.
+    pub fn decode_row(
+        &self,
+        word: u128,
+        pc: u64,
+    ) -> Result<(&'static Form, Inst), crate::DecodeError> {
         crate::decode::decode(self, word, pc)
     }
 

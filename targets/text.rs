@@ -6,45 +6,104 @@ use crate::target::Target;
 use orias_components::{ConstRef, Inst, MemRef, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use std::fmt::Write;
 
-/// How branch targets are written.
+/// What stands in a text in place of numbers: names of places in the code, and what relocations will fill in.
 pub trait Targets {
-    /// The text of a target, or none for its number.
-    fn label(&self, inst: &Inst, address: u64) -> Option<String>;
+    /// Writes the name of a place in the text section, or leaves `out` alone and says no: then its number is written.
+    fn place(&mut self, out: &mut String, address: u64) -> bool;
+
+    /// Writes what the linker will put in place of the instruction's immediate, constant offset or target, if it does so.
+    fn relocated(&mut self, _out: &mut String) -> bool {
+        false
+    }
 }
 
 /// Targets as numbers: the style of `cuobjdump -sass`.
 pub struct Numeric;
 
-impl Targets for Numeric {
-    fn label(&self, _: &Inst, _: u64) -> Option<String> {
-        None
+impl Targets for &Numeric {
+    fn place(&mut self, _: &mut String, _: u64) -> bool {
+        false
     }
 }
 
 /// The instruction with guard and end mark: `@P0 IADD3 R1, R2, R3, RZ ;`.
-///
-/// Where the control bits say nothing (stall zero, no scoreboard) nvdisasm puts no space before the semicolon (observed).
-pub fn instruction(target: &Target, inst: &Inst, targets: &dyn Targets) -> String {
-    let mut out = String::with_capacity(48);
-    if !inst.guard.is_always() {
-        let not = if inst.guard.negated { "!" } else { "" };
-        let _ = write!(out, "@{not}{} ", inst.guard.reg);
-    }
-    body(&mut out, target, inst, targets);
-    let c = inst.control;
-    let idle = c.stall == 0 && !c.yield_ && c.write_sb == 7 && c.read_sb == 7 && c.wait == 0;
-    out.push_str(if idle { ";" } else { " ;" });
+pub fn instruction(target: &Target, inst: &Inst, mut targets: impl Targets) -> String {
+    let mut out = String::with_capacity(64);
+    write(&mut out, target, target.form(inst), inst, &mut targets);
     out
 }
 
-/// Mnemonic and operands. Instructions that no row describes print all their operands.
-fn body(out: &mut String, target: &Target, inst: &Inst, targets: &dyn Targets) {
-    out.push_str(inst.op.name());
-    let form = target.form(inst);
-    if let Some(alias) = form.and_then(|f| f.aliases.iter().find(|a| alias_holds(a, inst))) {
-        let _ = write!(out, ".{}", alias.word);
+/// Appends the instruction with guard and end mark, by its row; returns the bytes of the guard and its space.
+///
+/// Where the control bits say nothing (stall zero, no scoreboard) nvdisasm puts no space before the semicolon (observed).
+pub fn write(
+    out: &mut String,
+    target: &Target,
+    form: Option<&Form>,
+    inst: &Inst,
+    targets: &mut dyn Targets,
+) -> usize {
+    let start = out.len();
+    if !inst.guard.is_always() {
+        out.push_str(if inst.guard.negated { "@!" } else { "@" });
+        name(out, inst.guard.reg);
+        out.push(' ');
     }
-    let _ = write!(out, "{}", inst.mods);
+    let guard = out.len() - start;
+    body(out, target, form, inst, targets);
+    let c = inst.control;
+    let idle = c.stall == 0 && !c.yield_ && c.write_sb == 7 && c.read_sb == 7 && c.wait == 0;
+    out.push_str(if idle { ";" } else { " ;" });
+    guard
+}
+
+/// Appends `0x1f`.
+pub fn hex(out: &mut String, v: u64) {
+    out.push_str("0x");
+    let digits = (64 - v.leading_zeros()).div_ceil(4).max(1);
+    for i in (0..digits).rev() {
+        out.push(char::from(b"0123456789abcdef"[(v >> (4 * i)) as usize & 15]));
+    }
+}
+
+/// Appends a number in decimal.
+pub fn decimal(out: &mut String, v: u64) {
+    if v >= 10 {
+        decimal(out, v / 10);
+    }
+    out.push(char::from(b'0' + (v % 10) as u8));
+}
+
+/// Appends `R5`, `UPT`.
+fn name(out: &mut String, reg: Reg) {
+    out.push_str(reg.file().prefix());
+    match reg.phys_index() {
+        Some(n) => decimal(out, n as u64),
+        None if reg.is_zero() => out.push(if reg.file().is_predicate() { 'T' } else { 'Z' }),
+        None => {
+            out.truncate(out.len() - reg.file().prefix().len());
+            let _ = write!(out, "{reg}");
+        }
+    }
+}
+
+/// Mnemonic and operands. Instructions that no row describes print all their operands.
+fn body(
+    out: &mut String,
+    target: &Target,
+    form: Option<&Form>,
+    inst: &Inst,
+    targets: &mut dyn Targets,
+) {
+    out.push_str(inst.op.name());
+    if let Some(alias) = form.and_then(|f| f.aliases.iter().find(|a| alias_holds(a, inst))) {
+        out.push('.');
+        out.push_str(alias.word);
+    }
+    for word in inst.mods.iter() {
+        out.push('.');
+        out.push_str(word.name());
+    }
     let mut first = true;
     let mut after_desc = false;
     for (i, op) in inst.operands.iter().enumerate() {
@@ -122,45 +181,42 @@ fn operand(
     inst: &Inst,
     slot: Option<&Slot>,
     op: &Operand,
-    targets: &dyn Targets,
+    targets: &mut dyn Targets,
 ) {
-    let _ = match op {
-        Operand::Reg(r) => {
-            register(out, r, Mod::NONE);
-            Ok(())
-        }
-        Operand::Part(r, part) => {
-            register(out, r, *part);
-            Ok(())
-        }
+    match op {
+        Operand::Reg(r) => register(out, r, Mod::NONE),
+        Operand::Part(r, part) => register(out, r, *part),
+        Operand::Imm(_) if targets.relocated(out) => {}
         Operand::Imm(v) => {
             let style = match slot.map(|s| &s.kind) {
                 Some(SlotKind::Imm { style, .. }) => *style,
                 _ => ImmStyle::Hex,
             };
             immediate(out, *v, style, inst);
-            Ok(())
         }
-        Operand::Const(c) => {
-            constant(out, c, slot);
-            Ok(())
+        Operand::Const(c) => constant(out, c, slot, targets),
+        Operand::Mem(m) => memory(out, m, slot),
+        Operand::Special(n) => out.push_str(&target.special_name(*n)),
+        Operand::Block(b) => {
+            let _ = write!(out, "{b}");
         }
-        Operand::Mem(m) => {
-            memory(out, m, slot);
-            Ok(())
-        }
-        Operand::Special(n) => out.write_str(&target.special_name(*n)),
-        Operand::Block(b) => write!(out, "{b}"),
-        Operand::Addr(a) => match targets.label(inst, *a) {
-            Some(label) => write!(out, "`({label})"),
-            None => {
+        Operand::Addr(_) if targets.relocated(out) => {}
+        Operand::Addr(a) => {
+            let fixed =
+                matches!(slot.map(|s| &s.kind), Some(SlotKind::Target { relative: false, .. }));
+            if fixed || !targets.place(out, *a) {
                 signed_hex(out, *a as i64);
-                Ok(())
             }
-        },
-        Operand::Symbol { addend, part, .. } => write!(out, "symbol.{part}+{addend:#x}"),
-        Operand::Desc(r) => write!(out, "desc[{}]", r.reg),
-    };
+        }
+        Operand::Symbol { addend, part, .. } => {
+            let _ = write!(out, "symbol.{part}+{addend:#x}");
+        }
+        Operand::Desc(r) => {
+            out.push_str("desc[");
+            name(out, r.reg);
+            out.push(']');
+        }
+    }
 }
 
 fn register(out: &mut String, r: &RegUse, part: Mod) {
@@ -172,30 +228,31 @@ fn register(out: &mut String, r: &RegUse, part: Mod) {
         out.push('-');
     }
     let bar = if f.has(RegFlags::ABS) { "|" } else { "" };
-    let _ = write!(out, "{bar}{}{bar}", r.reg);
+    out.push_str(bar);
+    name(out, r.reg);
+    out.push_str(bar);
     if f.has(RegFlags::REUSE) {
         out.push_str(".reuse");
     }
     if part != Mod::NONE {
-        let _ = write!(out, ".{part}");
+        out.push('.');
+        out.push_str(part.name());
     }
 }
 
 fn signed_hex(out: &mut String, v: i64) {
-    let sign = if v < 0 { "-" } else { "" };
-    let _ = write!(out, "{sign}{:#x}", v.unsigned_abs());
+    if v < 0 {
+        out.push('-');
+    }
+    hex(out, v.unsigned_abs());
 }
 
 fn immediate(out: &mut String, v: u64, style: ImmStyle, inst: &Inst) {
     let low = v as u32;
     match style {
         ImmStyle::SignedHex => signed_hex(out, v as i64),
-        ImmStyle::Hex => {
-            let _ = write!(out, "{v:#x}");
-        }
-        ImmStyle::Decimal => {
-            let _ = write!(out, "{v}");
-        }
+        ImmStyle::Hex => hex(out, v),
+        ImmStyle::Decimal => decimal(out, v),
         ImmStyle::F32 if inst.mods.has(Mod::RCP64H) || inst.mods.has(Mod::RSQ64H) => {
             out.push_str(&float_text::f64_text(f64::from_bits((low as u64) << 32)));
         }
@@ -209,12 +266,13 @@ fn immediate(out: &mut String, v: u64, style: ImmStyle, inst: &Inst) {
             let _ = write!(out, "{}, {}", text((low >> 16) as u16), text(low as u16));
         }
         ImmStyle::Scoreboard => {
-            let _ = write!(out, "SB{v}");
+            out.push_str("SB");
+            decimal(out, v);
         }
     }
 }
 
-fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>) {
+fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut dyn Targets) {
     let has_base = matches!(slot.map(|s| &s.kind), Some(SlotKind::Const { base: Some(_), .. }));
     if c.flags.has(RegFlags::NOT) {
         out.push('~');
@@ -225,13 +283,28 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>) {
     let bar = if c.flags.has(RegFlags::ABS) { "|" } else { "" };
     out.push_str(bar);
     let bindless = matches!(slot.map(|s| &s.kind), Some(SlotKind::Const { handle: Some(_), .. }));
-    let _ = if bindless || !c.handle.is_zero() {
-        write!(out, "cx[{}][", c.handle)
+    let start = out.len();
+    out.push_str("c[");
+    if !c.base.is_zero() {
+        name(out, c.base);
+        out.push('+');
+    }
+    if targets.relocated(out) {
+        out.push(']');
+        out.push_str(bar);
+        return;
+    }
+    out.truncate(start);
+    if bindless || !c.handle.is_zero() {
+        out.push_str("cx[");
+        name(out, c.handle);
     } else {
-        write!(out, "c[{:#x}][", c.bank)
-    };
+        out.push_str("c[");
+        hex(out, c.bank as u64);
+    }
+    out.push_str("][");
     if !c.base.is_zero() || (has_base && c.offset == 0) {
-        let _ = write!(out, "{}", c.base);
+        name(out, c.base);
         if c.offset != 0 {
             out.push('+');
             signed_hex(out, c.offset as i64);
@@ -239,7 +312,8 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>) {
     } else {
         signed_hex(out, c.offset as i64);
     }
-    let _ = write!(out, "]{bar}");
+    out.push(']');
+    out.push_str(bar);
 }
 
 fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
@@ -259,7 +333,8 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
                 Some(SlotKind::Mem { offset, .. }) => offset.max(),
                 _ => u32::MAX as u64,
             };
-            let _ = write!(out, "{:#x}]", m.offset as u32 & bits as u32);
+            hex(out, (m.offset as u32 & bits as u32) as u64);
+            out.push(']');
             return;
         }
         (true, true) if scaled => out.push_str("RZ"),
@@ -270,7 +345,7 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
         if out.len() > start {
             out.push('+');
         }
-        let _ = write!(out, "{}", m.uniform.reg);
+        name(out, m.uniform.reg);
     }
     if m.offset != 0 {
         if out.len() > start {
