@@ -1,7 +1,6 @@
 //! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every field.
 
 use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, Slot, SlotKind};
-use crate::latency::Class;
 use crate::target::{Table, Target};
 use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use thiserror::Error;
@@ -157,7 +156,7 @@ fn encode_common(target: &Target, form: &Form, inst: &Inst) -> Result<u128, Enco
     if c.yield_ && !(1..=11).contains(&c.stall) {
         return Err(fail(format!("a stall of {} with the yield bit", c.stall)));
     }
-    if (c.write_sb != 7 && !form.write_sb) || (c.read_sb != 7 && form.class != Class::Variable) {
+    if (c.write_sb != 7 && !form.write_sb) || (c.read_sb != 7 && !form.may_read_late()) {
         return Err(fail(format!("sets a scoreboard that it cannot set ({c})")));
     }
     if !c.yield_ && inst.operands.iter().any(has_reuse) {

@@ -268,6 +268,11 @@ pub struct Form {
 }
 
 impl Form {
+    /// A read scoreboard has a meaning for it.
+    pub fn may_read_late(&self) -> bool {
+        self.read_sb || self.class.is_variable()
+    }
+
     pub fn slots(&self) -> &'static [Slot] {
         self.slots
     }

@@ -7,47 +7,82 @@
 
 use orias_components::{Opcode, RegFile};
 
-/// When an instruction reads its sources and when its results are there, as far as scheduling needs to know.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Class {
-    /// Integer and logic, selects, comparisons, simple conversions: 4 cycles among themselves.
-    Alu,
+/// The list of classes, each with its name in the rows.
+macro_rules! classes {
+    ($($(#[$doc:meta])* $class:ident $name:literal)*) => {
+        /// When an instruction reads its sources and when its results are there, as far as scheduling needs to know.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Class { $($(#[$doc])* $class,)* }
+
+        impl Class {
+            pub const ALL: &[Class] = &[$(Class::$class,)*];
+
+            /// As the rows of the instruction table call it.
+            pub fn name(self) -> &'static str {
+                match self { $(Class::$class => $name,)* }
+            }
+        }
+    };
+}
+
+classes! {
+    /// Integer and logic, selects, comparisons, simple conversions.
+    Alu "alu"
     /// Multiply-add pipe: IMAD, FFMA, FMUL, FADD, VIADD, IDP.
-    Fma,
-    /// Packed half precision, and what shares its longer path.
-    Half,
-    /// Double precision (a full-rate pipe with fixed latency on sm_90).
-    Fp64,
+    Fma "fma"
+    /// IMAD.WIDE: the multiply-add pipe with an early low result and a late read of the upper half that it adds.
+    Wide "wide"
+    /// Packed half precision.
+    Half "half"
+    /// HFMA2.MMA: half precision in the pipe of the matrix instructions.
+    HalfMma "halfmma"
+    /// Double precision.
+    Fp64 "fp64"
+    /// Matrix products of 8 rows.
+    MmaSmall "mma8"
+    /// Matrix products that pass once through the pipe.
+    Mma "mma"
+    /// Matrix products that pass twice.
+    MmaLong "mma2"
     /// Predicate logic (PLOP3) and moves out of the predicate file.
-    PredicateLogic,
-    /// Uniform datapath, ULDC included.
-    Uniform,
+    PredicateLogic "plogic"
+    /// Uniform datapath.
+    Uniform "uniform"
+    /// Constants, copies and votes into the uniform file: there at once.
+    UniformMove "umove"
     /// Into the uniform file from a general register.
-    ToUniform,
+    ToUniform "touniform"
     /// Reads of clocks and lane masks without scoreboard (CS2R).
-    Special,
-    /// Result after an unknown time, told by a scoreboard; sources too may be read late.
-    Variable,
-    /// Branches and barriers of control flow: read their predicate at issue.
-    Control,
+    Special "special"
+    /// Result after an unknown time, told by a scoreboard; sources are read as early as the ALU does: MUFU, conversions, bit
+    /// counts, constants.
+    Xu "xu"
+    /// Result after an unknown time, told by a scoreboard; sources too may be read late: memory, and all that is no other.
+    Variable "variable"
+    /// Branches and barriers of control flow: read their predicate at issue, as guards are read.
+    Control "control"
 }
 
 impl Class {
     /// The class that the rows of the instruction table call so.
-    pub(crate) fn named(name: &str) -> Option<Class> {
-        Some(match name {
-            "alu" => Class::Alu,
-            "fma" => Class::Fma,
-            "half" => Class::Half,
-            "fp64" => Class::Fp64,
-            "plogic" => Class::PredicateLogic,
-            "uniform" => Class::Uniform,
-            "touniform" => Class::ToUniform,
-            "special" => Class::Special,
-            "variable" => Class::Variable,
-            "control" => Class::Control,
-            _ => return None,
-        })
+    pub fn named(name: &str) -> Option<Class> {
+        Class::ALL.iter().copied().find(|c| c.name() == name)
+    }
+
+    /// The class whose rows below hold for it too.
+    fn basic(self) -> Class {
+        match self {
+            Class::Wide => Class::Fma,
+            Class::HalfMma => Class::Half,
+            Class::UniformMove => Class::Uniform,
+            Class::Xu => Class::Variable,
+            other => other,
+        }
+    }
+
+    /// The result, if it has one, is there after a time that only a scoreboard tells.
+    pub fn is_variable(self) -> bool {
+        matches!(self, Class::Xu | Class::Variable)
     }
 }
 
@@ -100,6 +135,7 @@ const LONGEST: u8 = 15;
 /// Cycles that must lie between the issue of a fixed-latency `producer` of a register of `file` and the issue of a
 /// `consumer` that reads it. A guard is read as [`Class::Control`] reads.
 pub fn read_after_write(producer: Class, file: RegFile, consumer: Class) -> u8 {
+    let (producer, consumer) = (producer.basic(), consumer.basic());
     ROWS.iter()
         .find(|r| {
             r.producer == producer

@@ -36,7 +36,7 @@ fn add(text: &[u8], closest: &mut Closest) {
                 *seen = (seen.0.min(now - when), seen.1 + 1);
             }
         });
-        let class = (timing.class != Class::Variable).then_some(timing.class);
+        let class = (!timing.class.is_variable()).then_some(timing.class);
         cells::for_each_def(&inst, |cell| {
             writers.insert(cell, (class, now));
         });

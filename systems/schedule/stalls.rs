@@ -153,7 +153,7 @@ fn walk(body: &Body<'_>, timings: &Timings, block: BlockId, entry: &[Issued]) ->
         issued.retain(|(_, _, when)| now - when < LONGEST);
         cells::for_each_def(inst, |c| {
             issued.retain(|(cell, _, _)| *cell != c);
-            if class != Class::Variable && c.file() != RegFile::B {
+            if !class.is_variable() && c.file() != RegFile::B {
                 issued.push((c, class, now));
             }
         });

@@ -464,7 +464,7 @@ impl Row {
             };
         }
         // Reuse hints are for what reads its registers in the fixed-latency pipes.
-        if matches!(self.class.as_str(), "variable" | "control") {
+        if matches!(self.class.as_str(), "variable" | "xu" | "control") {
             for slot in &mut form.slots {
                 if let Kind::Reg { flags, .. } = &mut slot.kind {
                     flags.reuse = 0;

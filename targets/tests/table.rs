@@ -67,7 +67,8 @@ fn destinations_lead_and_every_width_names_a_field() {
 #[test]
 fn only_variable_results_and_stores_touch_scoreboards() {
     for form in sm90().table().forms {
-        let variable = matches!(form.class, Class::Variable | Class::Special);
+        let variable = form.class.is_variable()
+            || matches!(form.class, Class::Special | Class::Fp64 | Class::MmaSmall);
         assert!(variable || !(form.write_sb || form.read_sb), "{}", form.row);
         let result =
             form.slots[..form.defs as usize].iter().any(|s| matches!(s.kind, SlotKind::Reg { .. }));

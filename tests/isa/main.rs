@@ -1,6 +1,8 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
+use orias_isa::latency::mined::Mined;
+use orias_isa::latency::source;
 use orias_isa::{coverage, probe, words};
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -41,6 +43,11 @@ enum Command {
     },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
+    /// The fewest cycles that ptxas leaves between instructions that share a register.
+    Latencies {
+        /// PTX files, cubins and folders of them, beside the corpus and the coverage set.
+        more: Vec<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -136,6 +143,47 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{number:03x} {word:032x} {text}");
             }
         }
+        Command::Latencies { more } => latencies(target, &more)?,
+    }
+    Ok(())
+}
+
+fn latencies(target: &'static Target, more: &[PathBuf]) -> Result<(), String> {
+    let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+    let tests = oracle::workspace().join("tests");
+    let mut folders = vec![tests.join("corpus"), tests.join("coverage").join(target.name)];
+    folders.extend(more.iter().cloned());
+    let files = source::files(&folders, &["ptx", "cubin"]);
+    let mut mined = Mined::default();
+    for text in source::texts(&ptxas, target.name, &[1, 3], &files) {
+        mined.add(target, &text.name, &text.words);
+    }
+    eprintln!("{} words, {} unknown", mined.words, mined.unknown);
+    for (name, s) in &mined.scoreboards {
+        println!("SB\t{name}\t{}\t{}\t{}", s.seen, s.write, s.read);
+    }
+    for (key, seen) in &mined.pairs {
+        let hist = |h: &[u32]| {
+            let some = h.iter().enumerate().filter(|(_, n)| **n > 0);
+            some.map(|(d, n)| format!("{d}:{n}")).collect::<Vec<_>>().join(",")
+        };
+        println!(
+            "{:?}\t{:?}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:?}",
+            key.hazard,
+            key.file,
+            key.first.name,
+            key.first.class,
+            key.first.slot,
+            key.second.name,
+            key.second.class,
+            key.second.slot,
+            hist(&seen.stalls),
+            hist(&seen.branch),
+            hist(&seen.wait),
+            seen.scoreboard,
+            seen.unawaited,
+            seen.example
+        );
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use orias_components::{
 };
 use orias_targets::Target;
 use orias_targets::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
-use orias_targets::latency::Class;
 
 /// A small generator of numbers (splitmix64): the same words on every run.
 pub struct Random(pub u64);
@@ -185,7 +184,7 @@ pub fn instance(target: &Target, random: &mut Random, form: &'static Form, pc: u
             stall: 1 + random.below(11) as u8,
             yield_: true,
             write_sb: scoreboard(form.write_sb, random.below(7)),
-            read_sb: scoreboard(form.class == Class::Variable, random.below(7)),
+            read_sb: scoreboard(form.may_read_late(), random.below(7)),
             wait: random.bits(6) as u8,
         },
         guard,

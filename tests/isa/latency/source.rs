@@ -1,0 +1,89 @@
+//! The kernels that are mined: PTX through ptxas for one SM at several levels, and cubins as they are.
+
+use orias::elf::Cubin;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A text section.
+pub struct Text {
+    /// `file kernel -O3`
+    pub name: String,
+    pub words: Vec<u8>,
+}
+
+/// The files below `folders` with one of the extensions, by name; a path to a file stands for itself.
+pub fn files(folders: &[PathBuf], extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo: Vec<PathBuf> = folders.to_vec();
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            todo.extend(entries.map(|e| e.path()));
+        } else if extensions.iter().any(|e| path.extension().is_some_and(|x| x == *e)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The text sections of PTX files and cubins. What ptxas does not compile for `arch`, and what is no cubin, gives none.
+///
+/// `levels` are for the PTX. A file's own `.target` is replaced by `arch`.
+pub fn texts(ptxas: &Path, arch: &str, levels: &[u8], files: &[PathBuf]) -> Vec<Text> {
+    let each = files.par_iter().map(|file| {
+        let label = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if file.extension().is_some_and(|e| e == "cubin") {
+            return std::fs::read(file).map_or(Vec::new(), |bytes| split(&label, &bytes));
+        }
+        let made = levels.iter().filter_map(|level| {
+            let cubin = compile(ptxas, arch, *level, file)?;
+            Some(split(&format!("{label} -O{level}"), &cubin))
+        });
+        made.flatten().collect()
+    });
+    each.flatten().collect()
+}
+
+fn split(label: &str, cubin: &[u8]) -> Vec<Text> {
+    let Ok(cubin) = Cubin::read(cubin) else { return Vec::new() };
+    let text = |k: &orias::elf::read::Function<'_>| Text {
+        name: format!("{label} {}", k.name),
+        words: k.text.to_vec(),
+    };
+    cubin.kernels().map(text).collect()
+}
+
+fn compile(ptxas: &Path, arch: &str, level: u8, file: &Path) -> Option<Vec<u8>> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let serial = COUNT.fetch_add(1, Ordering::Relaxed);
+    let base = format!("orias-latency-{}-{serial}", std::process::id());
+    let (source, output) = (
+        std::env::temp_dir().join(base.clone() + ".ptx"),
+        std::env::temp_dir().join(base + ".cubin"),
+    );
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = |l: &str| {
+        if l.trim_start().starts_with(".target") {
+            format!(".target {arch}")
+        } else {
+            l.to_string()
+        }
+    };
+    let text: Vec<String> = text.lines().map(line).collect();
+    std::fs::write(&source, text.join("\n")).ok()?;
+    let done = Command::new(ptxas)
+        .arg(format!("-arch={arch}"))
+        .arg(format!("-O{level}"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&output)
+        .output();
+    let cubin = std::fs::read(&output).ok();
+    // Nothing to do when they were not written.
+    let _ = std::fs::remove_file(&source);
+    let _ = std::fs::remove_file(&output);
+    done.ok().filter(|d| d.status.success()).and(cubin)
+}

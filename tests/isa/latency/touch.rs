@@ -1,0 +1,91 @@
+//! What an instruction reads and writes, register cell by register cell, each with the operand slot that names it.
+
+use orias_components::{Inst, Operand, Reg, RegFile, RegUse};
+use orias_targets::Form;
+
+/// A physical register of 32 bits, a predicate, or a barrier.
+pub type Cell = (RegFile, u16);
+
+/// The part of an instruction that names a register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Part {
+    Guard,
+    /// The slot of this index, as the register that it holds.
+    Operand(u8),
+    /// The register of an address or of a constant's offset.
+    Base(u8),
+    /// The uniform register of an address, or of a constant's bank.
+    Uniform(u8),
+    /// A descriptor.
+    Descriptor(u8),
+}
+
+impl Part {
+    /// `guard`, `a`, `a.base`, `a.uniform`, with the row's name of the slot.
+    pub fn name(self, form: &Form) -> String {
+        let slot = |i: u8| form.slots.get(i as usize).map_or("?", |s| s.name).to_string();
+        match self {
+            Part::Guard => "guard".into(),
+            Part::Operand(i) => slot(i),
+            Part::Base(i) => slot(i) + ".base",
+            Part::Uniform(i) => slot(i) + ".uniform",
+            Part::Descriptor(i) => slot(i) + ".desc",
+        }
+    }
+}
+
+/// One cell that an instruction touches: `offset` counts the cells of a wide operand.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch {
+    pub cell: Cell,
+    pub part: Part,
+    pub offset: u8,
+}
+
+fn cells(register: RegUse, part: Part, out: &mut Vec<Touch>) {
+    let Some(first) = register.reg.phys_index() else { return };
+    for offset in 0..register.count.max(1) {
+        let number = first as u16 + u16::from(register.cell) + u16::from(offset);
+        out.push(Touch { cell: (register.reg.file(), number), part, offset });
+    }
+}
+
+fn operand(index: usize, operand: &Operand, out: &mut Vec<Touch>) {
+    let i = index as u8;
+    match *operand {
+        Operand::Reg(r) | Operand::Part(r, _) => cells(r, Part::Operand(i), out),
+        Operand::Desc(r) => cells(r, Part::Descriptor(i), out),
+        Operand::Const(c) => {
+            cells(RegUse::at(c.base, c.base_cell, 1), base_part(c.base, i), out);
+            cells(RegUse::wide(c.handle, 2), Part::Uniform(i), out);
+        }
+        Operand::Mem(m) => {
+            cells(m.base, base_part(m.base.reg, i), out);
+            cells(m.uniform, Part::Uniform(i), out);
+        }
+        _ => {}
+    }
+}
+
+fn base_part(register: Reg, index: u8) -> Part {
+    match register.file() {
+        RegFile::UR => Part::Uniform(index),
+        _ => Part::Base(index),
+    }
+}
+
+/// The cells that it writes, without constant registers.
+pub fn writes(inst: &Inst) -> Vec<Touch> {
+    let mut out = Vec::new();
+    inst.dests().iter().enumerate().for_each(|(i, o)| operand(i, o, &mut out));
+    out
+}
+
+/// The cells that it reads, guard included, without constant registers.
+pub fn reads(inst: &Inst) -> Vec<Touch> {
+    let mut out = Vec::new();
+    cells(RegUse::new(inst.guard.reg), Part::Guard, &mut out);
+    let first = inst.defs as usize;
+    inst.sources().iter().enumerate().for_each(|(i, o)| operand(first + i, o, &mut out));
+    out
+}
