@@ -1,44 +1,61 @@
 //! Random instructions of every row, taken from the table's own ranges (the last values included): what the encoder makes
-//! of them decodes to the same instruction, and nvdisasm reads the word as the text that we print.
+//! of them decodes to the same instruction, and nvdisasm reads the word as the text that we print. Every row is drawn, and
+//! every value of each of its modifier fields.
+//!
+//! `ORIAS_RANDOM_COUNT` instructions are drawn for each SM (at least once every value), from `ORIAS_SEED`.
 
-use orias_isa::random::{Random, instance};
-use orias_isa::words::texts;
+use orias_isa::proof::wrong;
 use orias_runner::oracle;
 use orias_targets::target;
-use orias_targets::text::{Numeric, instruction};
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual)
+}
+
+fn check(name: &str) {
+    let target = target(name).expect("a target");
+    let count = number("ORIAS_RANDOM_COUNT", 100_000) as usize;
+    let wrong = wrong(target, oracle::tool("nvdisasm").as_deref(), count, number("ORIAS_SEED", 1));
+    let shown: Vec<&str> = wrong.iter().take(50).map(String::as_str).collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), shown.join("\n"));
+}
 
 #[test]
-fn random_instructions_of_every_row_read_the_same_in_nvdisasm() {
-    let target = target("sm_90a").expect("sm_90a is a target");
-    let rounds: usize =
-        std::env::var("ORIAS_RANDOM_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(8);
-    let mut random =
-        Random(std::env::var("ORIAS_SEED").ok().and_then(|v| v.parse().ok()).unwrap_or(1));
-    let mut words = Vec::new();
-    let mut insts = Vec::new();
-    for _ in 0..rounds {
-        for form in target.table().forms {
-            let pc = 16 * words.len() as u64;
-            let inst = instance(target, &mut random, form, pc);
-            let word =
-                target.encode(&inst, pc).unwrap_or_else(|e| panic!("{}: {e}: {inst:?}", form.row));
-            let back =
-                target.decode(word, pc).unwrap_or_else(|e| panic!("{}: {e}: {inst:?}", form.row));
-            let again = target.encode(&back, pc).unwrap_or_else(|e| panic!("{}: {e}", form.row));
-            assert_eq!(again, word, "{}: {inst:?} became {back:?}", form.row);
-            words.push(word);
-            insts.push((form.row, back));
-        }
-    }
-    let Some(tool) = oracle::tool("nvdisasm") else { return };
-    let mut wrong = Vec::new();
-    for (i, theirs) in texts(&tool, "SM90", &words).into_iter().enumerate() {
-        let (row, inst) = &insts[i];
-        let ours = instruction(target, inst, &Numeric);
-        if theirs.as_deref() != Some(ours.as_str()) {
-            let theirs = theirs.unwrap_or_else(|| "refused".into());
-            wrong.push(format!("{row} {:032x}\n  nvdisasm {theirs}\n  ours     {ours}", words[i]));
-        }
-    }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), words.len(), wrong.join("\n"));
+fn instructions_of_sm_90a_read_the_same_in_nvdisasm() {
+    check("sm_90a");
+}
+
+#[test]
+fn instructions_of_sm_90_read_the_same_in_nvdisasm() {
+    check("sm_90");
+}
+
+#[test]
+#[ignore = "its rows are being completed"]
+fn instructions_of_sm_80_read_the_same_in_nvdisasm() {
+    check("sm_80");
+}
+
+#[test]
+#[ignore = "its rows are being completed"]
+fn instructions_of_sm_86_read_the_same_in_nvdisasm() {
+    check("sm_86");
+}
+
+#[test]
+#[ignore = "its rows are being completed"]
+fn instructions_of_sm_87_read_the_same_in_nvdisasm() {
+    check("sm_87");
+}
+
+#[test]
+#[ignore = "its rows are being completed"]
+fn instructions_of_sm_88_read_the_same_in_nvdisasm() {
+    check("sm_88");
+}
+
+#[test]
+#[ignore = "its rows are being completed"]
+fn instructions_of_sm_89_read_the_same_in_nvdisasm() {
+    check("sm_89");
 }

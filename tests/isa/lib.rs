@@ -4,5 +4,7 @@
 pub mod coverage;
 pub mod latency;
 pub mod probe;
+pub mod proof;
 pub mod random;
+pub mod sources;
 pub mod words;

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use orias_isa::latency::mined::Mined;
 use orias_isa::latency::source;
-use orias_isa::{coverage, probe, words};
+use orias_isa::{coverage, probe, proof, words};
 use orias_runner::oracle;
 use orias_targets::Target;
 use std::path::PathBuf;
@@ -40,6 +40,16 @@ enum Command {
     Probe {
         /// Opcodes (`HADD2`) or rows (`half.isa:3`); all without any.
         forms: Vec<String>,
+    },
+    /// Random instructions of all rows: those that nvdisasm does not read as we do.
+    Random {
+        #[arg(long, default_value_t = 100_000)]
+        count: usize,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Show only those of rows whose place begins so (`half.isa`).
+        #[arg(long, default_value = "")]
+        only: String,
     },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
@@ -137,6 +147,13 @@ fn run(args: Args) -> Result<(), String> {
             for row in lost {
                 println!("no instance is accepted: {row}");
             }
+        }
+        Command::Random { count, seed, only } => {
+            let wrong = proof::wrong(target, Some(&nvdisasm), count, seed);
+            for text in wrong.iter().filter(|w| w.contains(&format!(" {only}"))) {
+                println!("{text}");
+            }
+            println!("{}: {} of at least {count} differ", target.name, wrong.len());
         }
         Command::Opcodes => {
             for (number, word, text) in probe::opcodes(target, &nvdisasm) {

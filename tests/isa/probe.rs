@@ -1,10 +1,10 @@
 //! What the table does not know: for an accepted instance of each form, every bit that no field owns is flipped and every
 //! value that a field does not list is tried, and the reference disassembler is asked what it makes of the word.
 
-use crate::random::{Random, instance};
+use crate::random::{Random, fields, instance};
 use crate::words;
 use orias_targets::Target;
-use orias_targets::form::{Form, ModField, SlotKind};
+use orias_targets::form::{Form, SlotKind};
 use orias_targets::text::{Numeric, instruction};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,9 +39,9 @@ fn bases(
     let mut random = Random(1);
     let mut tries = Vec::new();
     for form in forms {
-        for _ in 0..24 {
+        for round in 0..24 {
             let pc = 16 * tries.len() as u64;
-            let mut inst = instance(target, &mut random, form, pc);
+            let mut inst = instance(target, &mut random, form, pc, round);
             inst.guard = orias_components::Guard::ALWAYS;
             if let Ok(word) = target.encode(&inst, pc) {
                 let text = target.decode(word, pc).map(|i| instruction(target, &i, &Numeric));
@@ -61,15 +61,6 @@ fn bases(
     let lost = forms.iter().filter(|f| found.get(&f.index).is_none_or(Vec::is_empty));
     let lost = lost.map(|f| f.row).collect();
     (found.into_values().flatten().collect(), lost)
-}
-
-fn fields(form: &Form) -> impl Iterator<Item = &ModField> {
-    let parts = form.slots.iter().filter_map(|s| match &s.kind {
-        SlotKind::Part { part, .. } => Some(*part),
-        SlotKind::Mem { sel, .. } => *sel,
-        _ => None,
-    });
-    form.mods.iter().chain(parts)
 }
 
 /// An instruction's text without the number of a branch target: that depends on where it stands.

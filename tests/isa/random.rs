@@ -73,7 +73,32 @@ fn one_word(option: &ModOption) -> Mod {
     option.words.first().copied().unwrap_or(Mod::NONE)
 }
 
-fn operand(target: &Target, random: &mut Random, kind: &SlotKind, cells: u8, pc: u64) -> Operand {
+/// Which option of each field to take: each in turn in the first rounds, then any.
+#[derive(Clone, Copy)]
+struct Choice {
+    round: usize,
+}
+
+impl Choice {
+    /// `place` tells fields apart, so that they do not go in step.
+    fn option(self, random: &mut Random, field: &ModField, place: usize) -> &'static ModOption {
+        let n = field.options.len();
+        if self.round < n {
+            &field.options[(self.round + place) % n]
+        } else {
+            random.pick(field.options)
+        }
+    }
+}
+
+fn operand(
+    target: &Target,
+    random: &mut Random,
+    kind: &SlotKind,
+    cells: u8,
+    pc: u64,
+    choice: Choice,
+) -> Operand {
     let optional = |random: &mut Random, bits: &Option<Bits>, file: RegFile, cells: u8| match bits {
         Some(_) => register(target, random, file, cells),
         None => RegUse::new(Reg::zero(file)),
@@ -87,7 +112,7 @@ fn operand(target: &Target, random: &mut Random, kind: &SlotKind, cells: u8, pc:
         SlotKind::Part { file, flags: places, part, .. } => {
             let mut r = register(target, random, *file, cells);
             r.flags = flags(random, places);
-            Operand::Part(r, one_word(random.pick(part.options)))
+            Operand::Part(r, one_word(choice.option(random, part, 0)))
         }
         SlotKind::Imm { style: ImmStyle::Scoreboard, .. } => {
             Operand::Imm(random.below(target.scoreboards as u64))
@@ -118,7 +143,7 @@ fn operand(target: &Target, random: &mut Random, kind: &SlotKind, cells: u8, pc:
             })
         }
         SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
-            let option = sel.map(|s| random.pick(s.options));
+            let option = sel.map(|s| choice.option(random, s, 0));
             let cells = option.map_or(1, |o| o.cells).max(*base_cells);
             let mut uniform = optional(random, uniform, RegFile::UR, 1);
             if *uniform_needed && uniform.reg.is_zero() {
@@ -146,18 +171,59 @@ fn operand(target: &Target, random: &mut Random, kind: &SlotKind, cells: u8, pc:
     }
 }
 
-/// A random instruction of a form, with control bits that the hardware could mean.
-pub fn instance(target: &Target, random: &mut Random, form: &'static Form, pc: u64) -> Inst {
+/// At least `count` random instructions, the one at index `i` made for address 16 × `i`. They go through all forms again and
+/// again, and through all options of each field.
+pub fn draw(target: &Target, random: &mut Random, count: usize) -> Vec<(&'static Form, Inst)> {
+    let mut drawn = Vec::new();
+    let forms = target.table().forms;
+    let options = forms.iter().flat_map(fields).map(|f| f.options.len()).max().unwrap_or(1);
+    for round in 0.. {
+        for form in forms {
+            // After the first rounds only what still has options left, until all had their turn.
+            if drawn.len() < count
+                || round < fields(form).map(|f| f.options.len()).max().unwrap_or(1)
+            {
+                let pc = 16 * drawn.len() as u64;
+                drawn.push((form, instance(target, random, form, pc, round)));
+            }
+        }
+        if drawn.len() >= count && round >= options {
+            break;
+        }
+    }
+    drawn
+}
+
+/// The modifier fields of a form, and those of its operands.
+pub fn fields(form: &Form) -> impl Iterator<Item = &'static ModField> {
+    let parts = form.slots.iter().filter_map(|s| match &s.kind {
+        SlotKind::Part { part, .. } => Some(*part),
+        SlotKind::Mem { sel, .. } => *sel,
+        _ => None,
+    });
+    form.mods.iter().chain(parts)
+}
+
+/// A random instruction of a form, with control bits that the hardware could mean. The first rounds take each option of each
+/// field in turn.
+pub fn instance(
+    target: &Target,
+    random: &mut Random,
+    form: &'static Form,
+    pc: u64,
+    round: usize,
+) -> Inst {
+    let choice = Choice { round };
     let mut mods = Mods::default();
     let mut cells = Vec::new();
-    for field in form.mods {
-        let option = choose(random, field);
+    for (place, field) in form.mods.iter().enumerate() {
+        let option = choice.option(random, field, place);
         cells.push(option.cells);
         for word in option.words {
             assert!(mods.push(*word), "more than eight modifiers in {}", form.row);
         }
     }
-    let operands = form
+    let operands: Vec<Operand> = form
         .slots
         .iter()
         .map(|slot| {
@@ -165,7 +231,7 @@ pub fn instance(target: &Target, random: &mut Random, form: &'static Form, pc: u
                 Cells::Fixed(n) => n,
                 Cells::Field(i) => cells[i as usize],
             };
-            operand(target, random, &slot.kind, cells, pc)
+            operand(target, random, &slot.kind, cells, pc, choice)
         })
         .collect();
     let guard = register(target, random, form.guard, 1).reg;
@@ -176,23 +242,26 @@ pub fn instance(target: &Target, random: &mut Random, form: &'static Form, pc: u
     };
     let guard = if guard.reg.is_zero() && !guard.negated { Guard::ALWAYS } else { guard };
     let scoreboard = |sets: bool, n: u64| if n < 6 && sets { n as u8 } else { 7 };
+    // nvdisasm refuses reuse hints without the yield bit, and the yield bit with a stall of zero or above 11.
+    let yield_ = random.below(4) > 0 || reuses(&operands);
     Inst {
         op: form.op,
         defs: form.defs,
-        // nvdisasm refuses reuse hints without the yield bit, or with a stall of zero, and stalls above 11 with it.
         control: Control {
-            stall: 1 + random.below(11) as u8,
-            yield_: true,
+            stall: if yield_ { 1 + random.below(11) } else { random.below(16) } as u8,
+            yield_,
             write_sb: scoreboard(form.write_sb, random.below(7)),
             read_sb: scoreboard(form.may_read_late(), random.below(7)),
             wait: random.bits(6) as u8,
         },
         guard,
         mods,
-        operands,
+        operands: operands.into_iter().collect(),
     }
 }
 
-fn choose(random: &mut Random, field: &'static ModField) -> &'static ModOption {
-    random.pick(field.options)
+fn reuses(operands: &[Operand]) -> bool {
+    operands
+        .iter()
+        .any(|o| matches!(o, Operand::Reg(r) | Operand::Part(r, _) if r.flags.has(RegFlags::REUSE)))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An instruction that every SM from sm_70 on has: stands in for refused words.
-const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+pub const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 
 /// The text of each word, as at byte 16 × index of a raw file; `None` for a word that nvdisasm refuses (or, of a few, prints
 /// no line for).
