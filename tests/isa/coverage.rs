@@ -2,6 +2,7 @@
 //! the same after encoding it again, and reads as the reference disassembler reads it.
 
 use crate::words;
+use orias::dis::{self, DisOptions};
 use orias::elf::read::Cubin;
 use orias_targets::Target;
 use orias_targets::text::{Numeric, instruction};
@@ -9,6 +10,8 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words by value: how often each was seen, and where first.
 #[derive(Default)]
@@ -182,4 +185,50 @@ fn check(target: &Target, index: usize, entry: Entry<'_>) -> (u64, u8, Option<Mi
     let missing =
         Missing { fault, word: **word, count: *count, place: place.clone(), reference, ours };
     (*count, reached, (reached < 3).then_some(missing))
+}
+
+/// Instruction lines of listings, and how many of them are the same in both.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Lines {
+    pub all: u64,
+    pub same: u64,
+}
+
+impl Lines {
+    pub fn and(self, other: Lines) -> Lines {
+        Lines { all: self.all + other.all, same: self.same + other.same }
+    }
+}
+
+/// The instruction lines of a cubin: `nvdisasm -c` beside our listing with labels.
+///
+/// # Panics
+/// When no temporary file can be written, or nvdisasm does not start.
+pub fn lines(nvdisasm: &Path, cubin: &[u8]) -> Lines {
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let serial = FILES.fetch_add(1, Ordering::Relaxed);
+    let file =
+        std::env::temp_dir().join(format!("orias-lines-{}-{serial}.cubin", std::process::id()));
+    std::fs::write(&file, cubin).expect("a temporary file");
+    let out = Command::new(nvdisasm).arg("-c").arg(&file).output().expect("nvdisasm starts");
+    let _ = std::fs::remove_file(&file);
+    let theirs = String::from_utf8_lossy(&out.stdout).into_owned();
+    let options = DisOptions { labels: true, ..DisOptions::default() };
+    let ours = dis::cubin(cubin, options).unwrap_or_default();
+    let mut mine = instruction_lines(&ours);
+    let mut lines = Lines::default();
+    for line in instruction_lines(&theirs) {
+        lines.all += 1;
+        lines.same += u64::from(mine.next() == Some(line));
+    }
+    lines
+}
+
+/// Address and text of each instruction of a listing.
+fn instruction_lines(listing: &str) -> impl Iterator<Item = (&str, &str)> {
+    listing.lines().filter_map(|line| {
+        let (address, text) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
+        let text = text.split("/*").next().unwrap_or("").trim();
+        (!address.trim().starts_with("0x")).then_some((address, text))
+    })
 }

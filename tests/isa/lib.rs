@@ -6,5 +6,6 @@ pub mod latency;
 pub mod probe;
 pub mod proof;
 pub mod random;
+pub mod report;
 pub mod sources;
 pub mod words;

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use orias_isa::latency::mined::Mined;
 use orias_isa::latency::source;
-use orias_isa::{coverage, probe, proof, words};
+use orias_isa::{coverage, probe, proof, report, words};
 use orias_runner::oracle;
 use orias_targets::Target;
 use std::path::PathBuf;
@@ -50,6 +50,18 @@ enum Command {
         /// Show only those of rows whose place begins so (`half.isa`).
         #[arg(long, default_value = "")]
         only: String,
+    },
+    /// Writes the report on all SMs (or one): `tests/isa/REPORT.md`.
+    Report {
+        /// Only these SMs.
+        #[arg(long)]
+        only: Vec<String>,
+        /// Where to write it; standard output without one.
+        #[arg(long)]
+        out: Option<PathBuf>,
+        /// Random instructions of each SM.
+        #[arg(long, default_value_t = 100_000)]
+        random: usize,
     },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
@@ -154,6 +166,25 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{text}");
             }
             println!("{}: {} of at least {count} differ", target.name, wrong.len());
+        }
+        Command::Report { only, out, random } => {
+            let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+            let tools = report::Tools { ptxas: &ptxas, nvdisasm: &nvdisasm };
+            let wanted = |name: &&str| only.is_empty() || only.iter().any(|o| o == name);
+            let mut sections = Vec::new();
+            for name in report::REPORTED.into_iter().filter(wanted) {
+                let target = orias_targets::target(name).ok_or(format!("no target {name}"))?;
+                let section = report::section(&tools, target, &["-O3", "-O0"], random);
+                eprintln!("{name}: {}", section.coverage);
+                sections.push(section);
+            }
+            let text = report::markdown(&sections);
+            match out {
+                Some(file) => {
+                    std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?
+                }
+                None => print!("{text}"),
+            }
         }
         Command::Opcodes => {
             for (number, word, text) in probe::opcodes(target, &nvdisasm) {
