@@ -40,6 +40,26 @@ fn the_rows_of_every_target_can_be_read() {
 }
 
 #[test]
+fn every_bit_of_every_word_belongs_to_one_named_field_or_is_constant() {
+    for target in Target::all() {
+        for form in target.table().forms {
+            let place = format!("{} {}", target.name, form.row);
+            let mut owned = 0u128;
+            for field in form.layout() {
+                assert!(
+                    !field.name.is_empty() && !field.name.ends_with('.'),
+                    "{place}: a nameless field"
+                );
+                assert_eq!(owned & field.mask, 0, "{place}: {} lies in another field", field.name);
+                owned |= field.mask;
+            }
+            assert_eq!(form.fixed_mask, !owned, "{place}: bits that no field owns are constant");
+            assert_eq!(form.fixed & owned, 0, "{place}: a constant lies in a field");
+        }
+    }
+}
+
+#[test]
 fn destinations_lead_and_every_width_names_a_field() {
     for form in sm90().table().forms {
         assert!(form.defs as usize <= form.slots.len(), "{}", form.row);
