@@ -39,7 +39,8 @@ pub fn section(
     levels: &[&str],
     random: usize,
 ) -> Section {
-    let stored = sources::stored(target.name);
+    let mut stored = sources::one_instruction(target.name);
+    stored.extend(sources::corpus(target.name));
     let (mut built, refused) = sources::build(tools.ptxas, target.name, &stored, levels);
     built.extend(sources::generated(tools.ptxas, target.name, false));
     let mut seen = Seen::default();

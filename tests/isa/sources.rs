@@ -19,9 +19,8 @@ pub struct Built {
     pub cubin: Vec<u8>,
 }
 
-/// The one-instruction kernels of the SM that is nearest, and the kernel corpus with its target changed.
-pub fn stored(target: &str) -> Vec<Source> {
-    let root = oracle::workspace().join("tests");
+/// The one-instruction kernels of the SM that is nearest.
+pub fn one_instruction(target: &str) -> Vec<Source> {
     let nearest = match target {
         "sm_75" => "sm_75",
         "sm_90" | "sm_90a" => "sm_90a",
@@ -29,14 +28,23 @@ pub fn stored(target: &str) -> Vec<Source> {
         "sm_120a" | "sm_120" => "sm_120a",
         _ => "sm_80",
     };
-    let mut files = crate::coverage::files(&[root.join("coverage").join(nearest)], "ptx");
-    files.extend(crate::coverage::files(&[root.join("corpus")], "ptx"));
+    read(&format!("coverage/{nearest}"), target)
+}
+
+/// The kernel corpus.
+pub fn corpus(target: &str) -> Vec<Source> {
+    read("corpus", target)
+}
+
+/// The PTX below a folder of `tests`, with another target.
+fn read(folder: &str, target: &str) -> Vec<Source> {
+    let root = oracle::workspace().join("tests").join(folder);
     let read = |path: &PathBuf| {
         let name = path.file_stem()?.to_string_lossy().into_owned();
         let text = std::fs::read_to_string(path).ok()?;
         Some(Source { name, text: retarget(&text, target) })
     };
-    files.iter().filter_map(read).collect()
+    crate::coverage::files(&[root], "ptx").iter().filter_map(read).collect()
 }
 
 /// The module with another `.target`.
