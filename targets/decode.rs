@@ -152,7 +152,7 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
             Operand::Imm(value.wrapping_mul(*scale as u64))
         }
-        SlotKind::Const { offset, scale, bank, base, handle, flags: places, .. } => {
+        SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places } => {
             let raw = offset.get(word) * *scale as u64;
             let width = offset.width() + scale.trailing_zeros();
             let value = if handle.is_none() { sign_extend(raw, width) } else { raw } as i32;
@@ -160,7 +160,7 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
                 bank: bank.map_or(0, |b| b.get(word) as u8),
                 flags: flags(places, word),
                 base: match base {
-                    Some(bits) => reg_use(target, RegFile::R, bits, 1, word)?.reg,
+                    Some(bits) => reg_use(target, *base_file, bits, 1, word)?.reg,
                     None => Reg::RZ,
                 },
                 base_cell: 0,

@@ -74,30 +74,34 @@ fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool
     at == mods.len()
 }
 
-/// The row for an instruction; registers need not be physical.
-pub(crate) fn find(table: &Table, inst: &Inst) -> Result<Found, EncodeError> {
-    let forms = table.forms_of(inst.op);
-    if forms.is_empty() {
-        return Err(EncodeError::Opcode { op: inst.op.name() });
-    }
+/// The forms that an instruction's opcode, operand kinds and modifiers fit, in the table's order.
+fn fitting<'a>(table: &'a Table, inst: &'a Inst) -> impl Iterator<Item = Found> + 'a {
     let kinds = kinds(inst);
     let mods = inst.mods.as_slice();
-    let mut kinds_fit = None;
-    let mut options = [0u8; 12];
-    for form in forms {
-        if kinds & form.kinds_mask != form.kinds {
-            continue;
-        }
-        kinds_fit = Some(form);
-        if match_mods(form.mods, mods, &mut options) {
-            return Ok(Found { form, options });
-        }
+    let forms = table.forms_of(inst.op).iter();
+    forms.filter(move |form| kinds & form.kinds_mask == form.kinds).filter_map(move |form| {
+        let mut options = [0u8; 12];
+        match_mods(form.mods, mods, &mut options).then_some(Found { form, options })
+    })
+}
+
+/// The row for an instruction; registers need not be physical.
+pub(crate) fn find(table: &Table, inst: &Inst) -> Result<Found, EncodeError> {
+    fitting(table, inst).next().ok_or_else(|| unfit(table, inst))
+}
+
+/// Why no form fits.
+fn unfit(table: &Table, inst: &Inst) -> EncodeError {
+    let forms = table.forms_of(inst.op);
+    if forms.is_empty() {
+        return EncodeError::Opcode { op: inst.op.name() };
     }
+    let kinds = kinds(inst);
     let text = format!("{}{}", inst.op, inst.mods);
-    Err(match kinds_fit {
+    match forms.iter().rfind(|form| kinds & form.kinds_mask == form.kinds) {
         Some(form) => EncodeError::Modifiers { inst: text, row: form.row },
         None => EncodeError::Kinds { inst: text, kinds: kinds_text(inst) },
-    })
+    }
 }
 
 fn kinds_text(inst: &Inst) -> String {
@@ -118,8 +122,21 @@ fn kinds_text(inst: &Inst) -> String {
 }
 
 /// Encodes with physical registers and addresses; see [`Target::encode`].
+///
+/// The first form that takes the operands as they are: some differ in more than the kinds say (the file of a register with a
+/// part selector or of a constant's base).
 pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
-    let found = find(target.table(), inst)?;
+    let mut first = None;
+    for found in fitting(target.table(), inst) {
+        match encode_as(target, &found, inst, pc) {
+            Ok(word) => return Ok(word),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| unfit(target.table(), inst)))
+}
+
+fn encode_as(target: &Target, found: &Found, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
     let form = found.form;
     let mut word = form.fixed | encode_common(target, form, inst)?;
     for (field, choice) in form.mods.iter().zip(found.options) {
@@ -268,7 +285,7 @@ impl Place<'_> {
             // A relocation fills it.
             (SlotKind::Imm { .. }, Operand::Symbol { .. }) => Ok(word),
             (
-                SlotKind::Const { offset, scale, bank, base, handle, flags, .. },
+                SlotKind::Const { offset, scale, bank, base, base_file, handle, flags },
                 Operand::Const(c),
             ) => {
                 let mut word = word;
@@ -286,9 +303,9 @@ impl Place<'_> {
                 }
                 match base {
                     Some(base) => {
-                        word = self.reg(word, base, RegFile::R, &RegUse::new(c.base), 1)?;
+                        word = self.reg(word, base, *base_file, &RegUse::new(c.base), 1)?;
                     }
-                    None if c.base.is_zero() => {}
+                    None if c.base == Reg::RZ => {}
                     None => return Err("a base register has no place here".into()),
                 }
                 // Offsets are signed in the word; from 0x8000 on they are written as they lie in the bank.

@@ -177,6 +177,8 @@ pub enum SlotKind {
         scale: u8,
         bank: Option<Bits>,
         base: Option<Bits>,
+        /// Of the base register: R or UR.
+        base_file: RegFile,
         handle: Option<Bits>,
         flags: FlagBits,
     },

@@ -200,6 +200,7 @@ fn slot(
             scale: r.byte()?,
             bank: r.optional_bits()?,
             base: r.optional_bits()?,
+            base_file: r.file()?,
             handle: r.optional_bits()?,
             flags: r.flags()?,
         },

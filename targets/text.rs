@@ -303,7 +303,8 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut d
         hex(out, c.bank as u64);
     }
     out.push_str("][");
-    if !c.base.is_zero() || (has_base && c.offset == 0) {
+    // URZ is named, RZ only where there is nothing else.
+    if c.base != Reg::RZ || (has_base && c.offset == 0) {
         name(out, c.base);
         if c.offset != 0 {
             out.push('+');

@@ -72,6 +72,8 @@ pub enum Kind {
         scale: u8,
         bank: Option<Bits>,
         base: Option<Bits>,
+        /// Of the base register.
+        base_file: &'static str,
         handle: Option<Bits>,
         flags: Flags,
     },
@@ -202,8 +204,11 @@ impl Table {
             return Ok(());
         }
         if let Some(rest) = line.strip_prefix("special ") {
-            let (number, name) = rest.trim().split_once(' ').ok_or("special NUMBER NAME")?;
-            self.specials.push((number.parse().map_err(|_| "number")?, name.trim().into()));
+            let (what, on) = rest.split_once(" ; on ").unwrap_or((rest, "-"));
+            let (number, name) = what.trim().split_once(' ').ok_or("special NUMBER NAME")?;
+            if holds(on.trim(), sets.generation.sm) {
+                self.specials.push((number.parse().map_err(|_| "number")?, name.trim().into()));
+            }
             return Ok(());
         }
         let mut sections = line.split(" ; ");
@@ -379,6 +384,13 @@ impl Row {
             ],
             // Uniform datapath: B is a uniform register or an immediate.
             "ub" => &[(1, Shape { b: 'u', c: 'u' }), (4, Shape { b: 'i', c: 'u' })],
+            // The same with an immediate C: B then stands in C's place.
+            "uco" => &[(2, Shape { b: 'u', c: 'i' })],
+            "ubc" => &[
+                (1, Shape { b: 'u', c: 'u' }),
+                (4, Shape { b: 'i', c: 'u' }),
+                (2, Shape { b: 'u', c: 'i' }),
+            ],
             // Only the register and immediate forms, or register and uniform.
             "ri" => &[(1, Shape { b: 'r', c: 'r' }), (4, Shape { b: 'i', c: 'r' })],
             "r" => &[(1, Shape { b: 'r', c: 'r' })],
@@ -408,14 +420,15 @@ impl Row {
             seen: self.seen,
         };
         // An immediate, constant or uniform C stands in B's place, and a register B then in C's.
-        let c_takes_b = matches!(shape.c, 'i' | 'c' | 'u') && kinds != "ub";
-        let mut uniform = kinds == "ub";
+        let datapath = matches!(kinds, "ub" | "ubc" | "uco");
+        let c_takes_b = matches!(shape.c, 'i' | 'c') || (shape.c == 'u' && !datapath);
+        let mut uniform = datapath;
         for slot in &mut form.slots {
             let Kind::Generic { style, flags, part } = &slot.kind else { continue };
             let is_c = slot.name.starts_with('c');
             let letter = if is_c { shape.c } else { shape.b };
             let at_b = if is_c { c_takes_b || letter == 's' } else { !c_takes_b };
-            let file = if kinds == "ub" { "UR" } else { "R" };
+            let file = if datapath { "UR" } else { "R" };
             // Flags belong to the place, the reuse hint to the operand.
             let (pos, neg, abs) = if at_b { (32, 63, 62) } else { (64, 75, 74) };
             let reuse = if is_c { 124 } else { 123 };
@@ -457,6 +470,7 @@ impl Row {
                     scale: 4,
                     bank: Some(Bits::one(54, 5)),
                     base: None,
+                    base_file: "R",
                     handle: None,
                     flags: Flags { reuse: 0, ..flag_bits },
                 },
@@ -521,7 +535,11 @@ fn parse_name(text: &str, sets: &Sets) -> Result<(String, Vec<ModField>)> {
 
 /// `name@73.3:A,B,_,5=C.D*2`
 fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
-    let (head, options) = text.split_once(':').ok_or("{BITS:options}")?;
+    let Some((head, options)) = text.split_once(':') else {
+        // One word that is always there.
+        let options = vec![ModOption { value: 0, words: vec![text.into()], cells: 1 }];
+        return Ok(ModField { name: text.into(), bits: Bits::default(), options });
+    };
     let (name, bits) = head.split_once('@').unwrap_or(("", head));
     let options = match options.strip_prefix('$') {
         Some(set) => sets.lists.get(set).ok_or_else(|| format!("no set {set}"))?.as_str(),
@@ -643,10 +661,11 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
             tail = t;
             Kind::Desc { bits: Bits::one(bits.pieces[0].0, sets.generation.uniform_bits) }
         }
-        "T" | "J" => {
+        "T" | "J" | "L" => {
             let (bits, t) = take_bits(tail)?;
             tail = t;
-            Kind::Target { bits, scale: 4, relative: letters == "T" }
+            let scale = if letters == "L" { 1 } else { 4 };
+            Kind::Target { bits, scale, relative: letters != "J" }
         }
         "M" | "C" => {
             let inner = tail.strip_prefix('[').ok_or("M[...]")?;
@@ -786,22 +805,27 @@ fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
     Ok(Kind::Mem { base, base_cells, uniform, uniform_needed, offset, sel })
 }
 
-/// `bank54.5+R24+38.16` or `UR32+R24+38.16`
+/// `bank54.5+R24+38.16`, `bank54.5+UR24+38.16`, or with a handle in place of the bank `UR32+R24+38.16`
 fn parse_const(text: &str, sets: &Sets) -> Result<Kind> {
     let (mut bank, mut base, mut handle, mut offset) = (None, None, None, Bits::default());
+    let mut base_file = "R";
     for part in text.split('+') {
         if let Some(rest) = part.strip_prefix("bank") {
             bank = Some(parse_bits(rest)?);
         } else if let Some(rest) = part.strip_prefix("UR") {
-            handle = Some(Bits::one(
-                rest.parse().map_err(|_| "handle position")?,
-                sets.generation.uniform_bits,
-            ));
+            let position = rest.parse().map_err(|_| "position of a uniform register")?;
+            let bits = Some(Bits::one(position, sets.generation.uniform_bits));
+            if bank.is_some() {
+                base_file = "UR";
+                base = bits;
+            } else {
+                handle = bits;
+            }
         } else if let Some(rest) = part.strip_prefix('R') {
             base = Some(Bits::one(rest.parse().map_err(|_| "base position")?, 8));
         } else {
             offset = parse_bits(part)?;
         }
     }
-    Ok(Kind::Const { offset, scale: 1, bank, base, handle, flags: Flags::default() })
+    Ok(Kind::Const { offset, scale: 1, bank, base, base_file, handle, flags: Flags::default() })
 }

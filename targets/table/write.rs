@@ -177,12 +177,13 @@ impl Writer {
                 out.extend_from_slice(&[*signed as u8, *scale]);
                 put16(out, self.string(style));
             }
-            Kind::Const { offset, scale, bank, base, handle, flags } => {
+            Kind::Const { offset, scale, bank, base, base_file, handle, flags } => {
                 out.push(3);
                 put_bits(out, offset)?;
                 out.push(*scale);
                 put_optional(out, bank)?;
                 put_optional(out, base)?;
+                out.push(file(base_file));
                 put_optional(out, handle)?;
                 put_flags(out, flags);
             }

@@ -122,8 +122,8 @@ fn operand(
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
             Operand::Imm(value.wrapping_mul(*scale as u64))
         }
-        SlotKind::Const { offset, scale, bank, base, handle, flags: places, .. } => {
-            let base = optional(random, base, RegFile::R, 1).reg;
+        SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places } => {
+            let base = optional(random, base, *base_file, 1).reg;
             let raw = random.bits(offset.width()) * *scale as u64;
             let width = offset.width() + scale.trailing_zeros();
             let value = sign_extend(raw, width) as i32;
