@@ -1,7 +1,8 @@
-//! `orias dis` beside the oracle's disassemblers, on the cubins that ptxas and orias make of the corpus: every word decodes and encodes to itself,
-//! `--labels` has the instruction lines of `nvdisasm -c`, the plain listing those of `cuobjdump -sass`.
+//! `orias dis` beside the oracle's disassemblers, on the cubins that ptxas and orias make of the corpus: every word decodes
+//! and encodes to itself, `--labels` is `nvdisasm -c`, with `--hex` `nvdisasm -c -hex`, and the plain listing is
+//! `cuobjdump -sass`: all of them whole and to the byte.
 
-use orias::dis::{Check, DisOptions, cubin};
+use orias::dis::{Check, Code, DisOptions, cubin};
 use orias_runner::compiler::Compiler;
 use orias_runner::folders::LINE;
 use orias_runner::oracle;
@@ -15,50 +16,27 @@ fn run(tool: &Path, args: &[&str], file: &Path) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-/// The instruction lines of a listing: label lines that code refers to, addresses and text, without words and spacing.
-fn instructions(listing: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    for line in listing.lines() {
-        let Some(rest) = line.trim_start().strip_prefix("/*") else { continue };
-        let Some((address, text)) = rest.split_once("*/") else { continue };
-        if address.trim().starts_with("0x") {
-            continue;
-        }
-        let text = text.split("/*").next().unwrap_or("").trim();
-        lines.push(format!("{address} {text}"));
+/// The first line that differs is what a failure shows.
+fn same(file: &Path, what: &str, ours: &str, theirs: &str) {
+    for (i, (a, b)) in ours.lines().zip(theirs.lines()).enumerate() {
+        assert_eq!(a, b, "{}: {what}, line {}: ours, theirs", file.display(), i + 1);
     }
-    lines
+    assert_eq!(ours.len(), theirs.len(), "{}: {what}: bytes", file.display());
+    assert!(theirs.contains("EXIT") || theirs.contains("RET"), "{}: no code", file.display());
 }
 
-/// The names before `:` that stand alone on a line and are referred to, with the address of the next instruction.
-fn labels(listing: &str) -> Vec<String> {
-    let mut labels = Vec::new();
-    let mut waiting: Vec<&str> = Vec::new();
-    for line in listing.lines() {
-        match line.strip_suffix(':') {
-            Some(name) if name.starts_with(".L_x_") => {
-                if listing.contains(&format!("`({name})")) {
-                    waiting.push(name);
-                }
-            }
-            _ => {
-                if let Some((address, _)) =
-                    line.trim_start().strip_prefix("/*").and_then(|l| l.split_once("*/"))
-                {
-                    labels.extend(waiting.drain(..).map(|name| format!("{name} {address}")));
-                }
-            }
-        }
+/// The whole listings of one file, to the byte.
+fn listings(tools: &Tools, file: &Path, bytes: &[u8]) {
+    let labels = DisOptions { labels: true, ..DisOptions::default() };
+    let words = DisOptions { hex: true, ..labels };
+    for (tool, args, options) in [
+        (&tools.nvdisasm, &["-c"][..], labels),
+        (&tools.nvdisasm, &["-c", "-hex"], words),
+        (&tools.cuobjdump, &["-sass"], DisOptions::default()),
+    ] {
+        let ours = cubin(bytes, options).expect("decodes");
+        same(file, &format!("{args:?}"), &ours, &run(tool, args, file));
     }
-    labels
-}
-
-fn same(file: &Path, what: &str, ours: &[String], theirs: &[String]) {
-    for (i, (a, b)) in ours.iter().zip(theirs).enumerate() {
-        assert_eq!(a, b, "{}: {what} {i}: ours, theirs", file.display());
-    }
-    assert_eq!(ours.len(), theirs.len(), "{}: number of {what}s", file.display());
-    assert!(!theirs.is_empty(), "{}: no {what}", file.display());
 }
 
 struct Tools {
@@ -74,16 +52,7 @@ fn compare(tools: &Tools, name: &str, compiler: Compiler, level: u8, folder: &Pa
     std::fs::write(&file, &bytes).expect("a writable folder");
     let check = Check::cubin(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     assert!(check.passed(), "{}: {:?}", file.display(), check.failures);
-    let labelled = DisOptions { labels: true, ..DisOptions::default() };
-    let ours = cubin(&bytes, labelled).expect("decodes");
-    let theirs = run(&tools.nvdisasm, &["-c"], &file);
-    same(&file, "instruction", &instructions(&ours), &instructions(&theirs));
-    if theirs.contains("`(.L_x_") {
-        same(&file, "label", &labels(&ours), &labels(&theirs));
-    }
-    let ours = cubin(&bytes, DisOptions::default()).expect("decodes");
-    let theirs = run(&tools.cuobjdump, &["-sass"], &file);
-    same(&file, "instruction", &instructions(&ours), &instructions(&theirs));
+    listings(tools, &file, &bytes);
 }
 
 fn compare_all(compiler: Compiler) {
@@ -119,6 +88,35 @@ fn damaged_files_are_errors_with_a_place() {
     let target = orias_targets::target("sm_90a").expect("a target");
     let short = orias::dis::raw(target, &[0; 17], DisOptions::default()).unwrap_err();
     assert!(short.to_string().contains("17 bytes"), "{short}");
-    let bad = orias::dis::raw(target, &[0xff; 32], DisOptions::default()).unwrap_err();
-    assert!(bad.to_string().contains("at 0x0"), "{bad}");
+    // A word that is no instruction stands in the listing, and the check counts it.
+    let code = Code::raw(target, &[0xff; 32]).expect("two words");
+    let (text, undecoded) = code.listing(DisOptions::default());
+    assert!(text.contains("UNDECODED 0xffffffffffffffffffffffffffffffff ;"), "{text}");
+    assert_eq!(undecoded.len(), 2);
+    assert!(undecoded[1].error.to_string().contains("at 0x10"), "{:?}", undecoded[1]);
+    let check = Check::code(&code);
+    assert_eq!((check.words, check.decoded, check.passed()), (2, 0, false));
+}
+
+/// Objects have relocations, functions with sections of their own, and symbols that others define.
+#[test]
+fn listings_equal_those_of_nvdisasm_and_cuobjdump_on_objects() {
+    let found = ["ptxas", "nvdisasm", "cuobjdump"].map(oracle::tool);
+    let [Some(ptxas), Some(nvdisasm), Some(cuobjdump)] = found else { return };
+    let tools = Tools { nvdisasm, cuobjdump };
+    let folder = std::env::temp_dir().join(format!("orias-dis-objects-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    ["fnptr_table", "recursion", "switch_sparse", "conv1d_const", "dyn_shared", "tri_softmax"]
+        .par_iter()
+        .for_each(|name| {
+            let source = oracle::workspace().join(format!("tests/corpus/{name}/{name}.ptx"));
+            let file = folder.join(format!("{name}.cubin"));
+            let made = Command::new(&ptxas)
+                .args(["-c", "-arch=sm_90a", "-o"])
+                .args([&file, &source])
+                .status();
+            assert!(made.is_ok_and(|s| s.success()), "{name}");
+            listings(&tools, &file, &std::fs::read(&file).expect("ptxas wrote it"));
+        });
+    let _ = std::fs::remove_dir_all(&folder);
 }

@@ -1,6 +1,6 @@
 //! `orias dis`: a cubin as text.
 
-use crate::dis::{self, Check, DisOptions};
+use crate::dis::{self, Check, Code, DisOptions};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,6 +24,9 @@ pub struct DisArgs {
     /// Target of the words of --raw
     #[arg(long, default_value = "sm_90a", value_name = "SM")]
     arch: String,
+    /// Only this function; may stand several times
+    #[arg(long, value_name = "NAME")]
+    function: Vec<String>,
     /// Decode and encode every word, and print how many came back bit for bit
     #[arg(long)]
     check: bool,
@@ -40,14 +43,12 @@ pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
         orias_targets::target(&args.arch)
             .ok_or_else(|| format!("--arch {}: unknown target", args.arch))
     };
+    let fail = |e: dis::DisError| format!("{name}: {e}");
+    let code = if args.raw { Code::raw(arch()?, &bytes) } else { Code::cubin(&bytes) };
+    let mut code = code.map_err(fail)?;
+    code.only(&args.function).map_err(fail)?;
     if args.check {
-        let check = if args.raw {
-            let mut check = Check::default();
-            check.text(arch()?, "raw code", &bytes).map(|()| check)
-        } else {
-            Check::cubin(&bytes)
-        };
-        let check = check.map_err(|e| format!("{name}: {e}"))?;
+        let check = Check::code(&code);
         for (function, pc, what) in check.failures.iter().take(SHOWN) {
             eprintln!("{function}+{pc:#x}: {what}");
         }
@@ -59,9 +60,14 @@ pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
         println!("{line}");
         return Ok(());
     }
-    let text =
-        if args.raw { dis::raw(arch()?, &bytes, options) } else { dis::cubin(&bytes, options) };
-    let text = text.map_err(|e| format!("{name}: {e}"))?;
+    let (text, undecoded) = code.listing(options);
+    if let Some(first) = undecoded.first() {
+        let count = undecoded.len();
+        eprintln!(
+            "orias: {name}: {count} words cannot be decoded; the first: {}: {}",
+            first.function, first.error
+        );
+    }
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         // The reader (`head`) has seen enough.
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

@@ -39,6 +39,9 @@ pub mod code {
     pub const CUDA_API_VERSION: u8 = 0x37;
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const MBARRIER_INSTR_OFFSETS: u8 = 0x39;
+    pub const ATOM16_EMUL_INSTR_REG_MAP: u8 = 0x2e;
+    pub const INSTR_REG_MAP: u8 = 0x40;
+    pub const SYSCALL_OFFSETS: u8 = 0x46;
     pub const UNUSED_LOAD_BYTE_OFFSET: u8 = 0x44;
     pub const KPARAM_INFO_V2: u8 = 0x45;
     pub const NUM_BARRIERS: u8 = 0x4c;
@@ -422,6 +425,48 @@ impl Attribute {
                 }
             }
         }
+    }
+
+    /// Byte offsets of instructions that the attribute names, in its order (observed: what nvdisasm 13.5.37 gives labels).
+    pub fn places(&self) -> Vec<u32> {
+        // Where the offsets of an entry stand: one every so many words.
+        let every = match self.code() {
+            code::INDIRECT_BRANCH_TARGETS => {
+                let branches = self.indirect_branches();
+                return branches.into_iter().flat_map(|(b, t)| [vec![b], t].concat()).collect();
+            }
+            code::UNUSED_LOAD_BYTE_OFFSET | code::ATOM16_EMUL_INSTR_REG_MAP => 2,
+            code::INSTR_REG_MAP => 3,
+            code::MBARRIER_INSTR_OFFSETS => 4,
+            code::SYSCALL_OFFSETS => 1,
+            code if name(code).is_some_and(|n| n.ends_with("_INSTR_OFFSETS")) => 1,
+            _ => return Vec::new(),
+        };
+        self.value_words().into_iter().step_by(every).collect()
+    }
+
+    /// What `EIATTR_INDIRECT_BRANCH_TARGETS` says: the byte offset of each BRX and those of its targets.
+    pub fn indirect_branches(&self) -> Vec<(u32, Vec<u32>)> {
+        let mut all = Vec::new();
+        if self.code() != code::INDIRECT_BRANCH_TARGETS {
+            return all;
+        }
+        let words = self.value_words();
+        let mut rest = words.as_slice();
+        while let [branch, _, count, after @ ..] = rest {
+            let count = (*count as usize).min(after.len());
+            all.push((*branch, after[..count].to_vec()));
+            rest = &after[count..];
+        }
+        all
+    }
+
+    /// The whole words of a sized value.
+    fn value_words(&self) -> Vec<u32> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        let (words, _) = bytes.get(4..).unwrap_or_default().as_chunks::<4>();
+        words.iter().map(|w| u32::from_le_bytes(*w)).collect()
     }
 
     /// The value's size can be said in the entry's two bytes.

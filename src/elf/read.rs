@@ -17,6 +17,9 @@ pub const SHT_CUDA_INFO: u32 = 0x7000_0000;
 pub const SHT_CUDA_CALLGRAPH: u32 = 0x7000_0001;
 /// Section type of `.nv.compat`.
 pub const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
+/// Sections of objects that are memory without content, as `SHT_NOBITS` of executables: `.nv.global`, `.nv.local.K`,
+/// `.nv.shared.K` (observed: the last, in what `ptxas -c` writes; the others by their place in the list of types).
+pub const SHT_CUDA_NO_CONTENT: [u32; 3] = [0x7000_0007, 0x7000_0009, 0x7000_000a];
 /// `st_other` bit of a kernel's symbol.
 pub const STO_CUDA_ENTRY: u8 = 0x10;
 /// `st_other` of the symbol of reserved shared memory.
@@ -65,7 +68,7 @@ pub struct Section<'a> {
 impl Section<'_> {
     /// Memory without content in the file.
     pub fn is_nobits(&self) -> bool {
-        self.kind == SHT_NOBITS.0
+        self.kind == SHT_NOBITS.0 || SHT_CUDA_NO_CONTENT.contains(&self.kind)
     }
 }
 
@@ -283,7 +286,7 @@ fn read_sections<'a>(
         let name = std::str::from_utf8(name).map_err(|_| error("its name is not UTF-8"))?;
         let kind = raw.sh_type(endian);
         // The first section has no name, content or meaning.
-        let data = if kind == SHT_NULL {
+        let data = if kind == SHT_NULL || SHT_CUDA_NO_CONTENT.contains(&kind.0) {
             &[]
         } else {
             raw.data(endian, file).map_err(|_| error("its content is not in the file"))?
