@@ -135,11 +135,12 @@ fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
     let loc = Loc::default();
     let mut list = Vec::new();
     if let Some(desc) = cx.desc {
+        let descriptor = cx.module.options.target.const_descriptor as i32;
         list.push(Inst::new(
             Opcode::ULDC,
             &[Mod::_64],
             1,
-            &[wide(desc, 2), Operand::constant(0, 0x208)],
+            &[wide(desc, 2), Operand::constant(0, descriptor)],
         ));
     }
     if let Some(base) = cx.shared_base {

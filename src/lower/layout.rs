@@ -12,6 +12,7 @@ use crate::ptx::program::{AddressBase, FuncId, Function, InitReloc, Operand, Pro
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
 use orias_targets::Target;
+pub use orias_targets::memory::SHARED_RESERVED;
 use slotmap::SlotMap;
 use std::collections::BTreeSet;
 
@@ -24,9 +25,6 @@ pub struct LowerOptions {
     /// Contract `mul` and `add` without a rounding word into fused multiply-adds (`--fmad`).
     pub fmad: bool,
 }
-
-/// Bytes at the start of every CTA's shared memory that belong to the system (observed: ptxas 13.0.88, sm_90a).
-pub const SHARED_RESERVED: u64 = 0x400;
 
 /// One kernel parameter. Its bytes are at `c[0x0][const_params + offset]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,7 +204,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
     let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
     let mut errors = Diagnostics::default();
     let layouts = (0..program.functions.len())
-        .map(|f| function_layout(program, FuncId(f as u32), &uses, &mut errors))
+        .map(|f| function_layout(program, FuncId(f as u32), options.target, &uses, &mut errors))
         .collect();
     place_globals(&mut symbols, &globals);
     let addresses = globals.iter().map(|g| g.key).collect();
@@ -328,6 +326,7 @@ fn reachable(f: FuncId, uses: &[Uses]) -> BTreeSet<u32> {
 fn function_layout(
     program: &Program<'_>,
     id: FuncId,
+    target: &Target,
     uses: &[Uses],
     errors: &mut Diagnostics,
 ) -> FunctionLayout {
@@ -391,11 +390,12 @@ fn function_layout(
     if !shared.is_empty() {
         layout.shared_bytes = end;
     }
-    if end > MAX_SHARED {
+    let most = u64::from(target.max_shared) + SHARED_RESERVED;
+    if end > most {
         errors.error(
             function.span,
             format!(
-                "`{}` needs {end} bytes of shared memory, more than the {MAX_SHARED} of a CTA",
+                "`{}` needs {end} bytes of shared memory, more than the {most} of a CTA",
                 function.name
             ),
         );
@@ -431,9 +431,6 @@ fn function_layout(
     }
     layout
 }
-
-/// Bytes of shared memory that one CTA may have on sm_90 (227 KiB) and the reserved part.
-const MAX_SHARED: u64 = 227 * 1024 + SHARED_RESERVED;
 
 #[cfg(test)]
 mod tests {

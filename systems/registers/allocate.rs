@@ -38,6 +38,7 @@ pub fn allocate_registers(world: &mut World) {
         None => Limits::new(info.max_registers),
     };
     let verify = world.get_resource::<Options>().is_some_and(|o| o.verify_each);
+    let stack_top = world.get_resource::<Options>().map_or(0, |o| o.target.const_stack);
     let mut body = Body::new(world);
     let before = verify.then(|| Snapshot::of(&body));
     match allocate(&mut body, &limits, info.local_bytes) {
@@ -48,7 +49,7 @@ pub fn allocate_registers(world: &mut World) {
                 fail(body.world, format!("wrong register allocation: {error}"), Loc::default());
             }
             let bytes = frame::rounded(spills.frame, info.local_align);
-            frame::set_up(&mut body, bytes);
+            frame::set_up(&mut body, bytes, stack_top);
             count_rewrites(world, removed);
             let mut compiled = world.get_resource_or_init::<Compiled>();
             compiled.frame_bytes = bytes;

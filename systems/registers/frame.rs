@@ -3,9 +3,6 @@
 use super::limits::STACK_POINTER;
 use orias_components::{Body, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 
-/// Where the driver leaves the top of a thread's stack: `c[0x0][0x28]` on sm_75 to sm_90. Observed: ptxas 13.0.88, sm_90a.
-const STACK_TOP: (u8, i32) = (0, 0x28);
-
 /// Least alignment of a frame in bytes. Observed: ptxas 13.0.88 rounds 92 bytes of slots up to 96.
 const FRAME_ALIGN: u32 = 8;
 
@@ -14,14 +11,15 @@ pub fn rounded(bytes: u32, align: u32) -> u32 {
     bytes.next_multiple_of(align.max(FRAME_ALIGN))
 }
 
-/// Puts `R1 = top of the stack - frame` at the start of a kernel, where R1 is needed at all.
-pub fn set_up(body: &mut Body<'_>, frame: u32) -> bool {
+/// Puts `R1 = top of the stack - frame` at the start of a kernel, where R1 is needed at all. `top` is the byte of constant bank
+/// 0 where the driver leaves the top of a thread's stack.
+pub fn set_up(body: &mut Body<'_>, frame: u32, top: u32) -> bool {
     let Some(&entry) = body.layout().first() else { return false };
     if frame == 0 && !names_stack_pointer(body) {
         return false;
     }
     let r1 = Operand::reg(Reg::phys(RegFile::R, STACK_POINTER));
-    let top = Operand::constant(STACK_TOP.0, STACK_TOP.1);
+    let top = Operand::constant(0, top as i32);
     let load = Inst::new(Opcode::LDC, &[], 1, &[r1, top]);
     // Whoever loaded it before did not know the size of the frame.
     body.retain(entry, |body, id| body.inst(id).operands != load.operands);
@@ -58,7 +56,7 @@ mod tests {
         let input = "BB0:\n  NOP\n  R1 = LDC c[0x0][0x28]\n  R0 = IADD3 R1, 0x8, RZ";
         let mut body = Body::new(&mut world);
         text::parse(input, &mut body).expect("Ori");
-        assert!(set_up(&mut body, 32));
+        assert!(set_up(&mut body, 32, 0x28));
         let printed = text::print(&body, &text::Style::default());
         let lines: Vec<&str> = printed.lines().skip(1).map(str::trim).collect();
         let expected = [
@@ -75,7 +73,7 @@ mod tests {
         let mut world = World::new();
         let mut body = Body::new(&mut world);
         text::parse("BB0:\n  R0 = MOV RZ, 0xf\n  EXIT PT", &mut body).expect("Ori");
-        assert!(!set_up(&mut body, 0));
+        assert!(!set_up(&mut body, 0, 0x28));
         assert_eq!(body.live_inst_count(), 2);
     }
 }
