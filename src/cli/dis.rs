@@ -27,6 +27,12 @@ pub struct DisArgs {
     /// Only this function; may stand several times
     #[arg(long, value_name = "NAME")]
     function: Vec<String>,
+    /// Print everything that is known of each instruction as JSON (the schema is in `src/dis/json.rs`)
+    #[arg(long, conflicts_with_all = ["labels", "hex", "control", "cfg", "check"])]
+    json: bool,
+    /// Print the control flow of each function as a Graphviz graph
+    #[arg(long, conflicts_with_all = ["labels", "hex", "control", "check"])]
+    cfg: bool,
     /// Decode and encode every word, and print how many came back bit for bit
     #[arg(long)]
     check: bool,
@@ -60,16 +66,24 @@ pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
         println!("{line}");
         return Ok(());
     }
-    let (text, undecoded) = code.listing(options);
-    if let Some(first) = undecoded.first() {
-        let count = undecoded.len();
-        eprintln!(
-            "orias: {name}: {count} words cannot be decoded; the first: {}: {}",
-            first.function, first.error
-        );
+    if args.json {
+        return quiet(dis::json(&code, std::io::stdout().lock()));
     }
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        // The reader (`head`) has seen enough.
+    let (text, undecoded) = match args.cfg {
+        true => (dis::graphs(&code).map_err(fail)?, Vec::new()),
+        false => code.listing(options).map_err(fail)?,
+    };
+    if let Some(first) = undecoded.first() {
+        let (count, place) = (undecoded.len(), &first.function);
+        let error = &first.error;
+        eprintln!("orias: {name}: {count} words cannot be decoded; the first: {place}: {error}");
+    }
+    quiet(std::io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// A reader that has seen enough (`head`) is no failure.
+fn quiet(result: std::io::Result<()>) -> Result<(), Box<dyn std::error::Error>> {
+    match result {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }

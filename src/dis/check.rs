@@ -4,18 +4,18 @@ use super::{Code, DisError};
 
 /// What `--check` counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Check {
+pub struct Check<'a> {
     pub words: usize,
     pub decoded: usize,
     /// Encoding the decoded instruction gives the same bits.
     pub identical: usize,
     /// The words that failed: function, byte offset, what is wrong.
-    pub failures: Vec<(String, u64, String)>,
+    pub failures: Vec<(&'a str, u64, String)>,
 }
 
-impl Check {
+impl<'a> Check<'a> {
     /// Decodes and encodes every word that is shown.
-    pub fn code(code: &Code<'_>) -> Check {
+    pub fn code(code: &Code<'a>) -> Check<'a> {
         let mut check = Check::default();
         for (_, part) in code.shown() {
             for (pc, word) in part.instructions() {
@@ -33,14 +33,14 @@ impl Check {
                     Ok(again) => format!("{word:#034x} encodes as {again:#034x}"),
                     Err(what) => what,
                 };
-                check.failures.push((part.name.into(), pc, what));
+                check.failures.push((part.name, pc, what));
             }
         }
         check
     }
 
     /// Checks a whole cubin.
-    pub fn cubin(file: &[u8]) -> Result<Check, DisError> {
+    pub fn cubin(file: &'a [u8]) -> Result<Check<'a>, DisError> {
         Ok(Check::code(&Code::cubin(file)?))
     }
 

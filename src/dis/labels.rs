@@ -45,9 +45,15 @@ impl Places<'_> {
         &self.functions[start..start + count]
     }
 
+    /// The function whose name stands for a place.
+    fn function_at(&self, address: u64) -> Option<&Symbol<'_>> {
+        let first = self.functions.get(self.functions.partition_point(|f| f.0 < address))?;
+        (first.0 == address).then_some(first.2)
+    }
+
     /// Writes the name of a place; false where it has none.
     pub fn write(&self, out: &mut String, address: u64) -> bool {
-        if let Some((_, _, symbol)) = self.functions_at(address).first() {
+        if let Some(symbol) = self.function_at(address) {
             out.push_str(symbol.name);
             return true;
         }
@@ -176,7 +182,7 @@ impl Naming<'_, '_> {
 impl Targets for Naming<'_, '_> {
     fn place(&mut self, out: &mut String, address: u64) -> bool {
         let places = &self.labels.sections[self.section];
-        if places.functions_at(address).is_empty() && !self.labels.name(self.section, address) {
+        if places.function_at(address).is_none() && !self.labels.name(self.section, address) {
             return false;
         }
         out.push_str("`(");

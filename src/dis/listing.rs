@@ -1,9 +1,10 @@
 //! The text forms: that of `cuobjdump -sass` and that of `nvdisasm -c` (13.5.37), to the byte.
 
 use super::labels::{GLOBAL, Labels, Naming, Places, label};
-use super::{Code, DisOptions, OBJECT, Part, Undecoded, WORD, accelerated, relocated};
+use super::{Code, DisError, DisOptions, OBJECT, Part, Undecoded, WORD, accelerated, relocated};
 use crate::elf::read::{Cubin, STO_CUDA_ENTRY, Section, Symbol};
 use orias_targets::text::{self, Numeric};
+use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
 /// Column of the mnemonics, counted from the end of the address; guards stand before it.
@@ -38,7 +39,12 @@ struct Columns {
     words: usize,
 }
 
-pub(super) fn listing(code: &Code<'_>, options: DisOptions) -> (String, Vec<Undecoded>) {
+pub(super) fn listing<'a>(
+    code: &Code<'a>,
+    options: DisOptions,
+) -> Result<(String, Vec<Undecoded<'a>>), DisError> {
+    let limit = code.limit();
+    let mut size = 0;
     let mut undecoded = Vec::new();
     let mut labels = Labels::new(code);
     let relocations = match options.labels {
@@ -68,12 +74,16 @@ pub(super) fn listing(code: &Code<'_>, options: DisOptions) -> (String, Vec<Unde
                 }
                 Err(error) => {
                     let _ = write!(lines.text, "UNDECODED {word:#034x} ;");
-                    undecoded.push(Undecoded { function: part.name.into(), error });
+                    undecoded.push(Undecoded { function: part.name, error });
                     (0, options.control.then(String::new))
                 }
             };
             lines.lines.push(Line { end: lines.text.len(), guard, control });
+            if size + lines.text.len() > limit {
+                return Err(DisError::TooLong);
+            }
         }
+        size += lines.text.len();
         all.push(lines);
     }
     if options.labels {
@@ -83,7 +93,7 @@ pub(super) fn listing(code: &Code<'_>, options: DisOptions) -> (String, Vec<Unde
     let mut out = String::new();
     let show = Show { code, options, columns: columns(&all, &labels), labels: &labels };
     match (&code.cubin, options.labels) {
-        (Some(cubin), true) => show.labelled(&mut out, cubin, &all),
+        (Some(cubin), true) => show.labelled(&mut out, cubin, &all)?,
         (Some(cubin), false) => show.plain(&mut out, cubin, &all),
         (None, _) => {
             for (lines, part) in all.iter().zip(&code.parts) {
@@ -91,7 +101,7 @@ pub(super) fn listing(code: &Code<'_>, options: DisOptions) -> (String, Vec<Unde
             }
         }
     }
-    (out, undecoded)
+    Ok((out, undecoded))
 }
 
 /// Columns leave room for the longest line. A guard counts twice (observed).
@@ -122,17 +132,19 @@ fn address_width(address: usize) -> usize {
 
 /// The places that an indirect branch goes to, each once.
 fn branch_note(places: &Places<'_>, targets: &[u64]) -> String {
-    let mut named: Vec<String> = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut note = String::new();
     for target in targets {
-        let mut name = String::new();
-        if places.write(&mut name, *target) && !named.contains(&name) {
-            named.push(name);
+        let start = note.len();
+        note.push_str(if start == 0 { "(*\"BRANCH_TARGETS " } else { "," });
+        if !seen.insert(target) || !places.write(&mut note, *target) {
+            note.truncate(start);
         }
     }
-    if named.is_empty() {
-        return String::new();
+    if !note.is_empty() {
+        note.push_str("\"*)");
     }
-    format!("(*\"BRANCH_TARGETS {}\"*)", named.join(","))
+    note
 }
 
 struct Show<'s, 'a> {
@@ -160,7 +172,8 @@ impl Show<'_, '_> {
     }
 
     /// As `nvdisasm -c`.
-    fn labelled(&self, out: &mut String, cubin: &Cubin<'_>, all: &[Lines]) {
+    fn labelled(&self, out: &mut String, cubin: &Cubin<'_>, all: &[Lines]) -> Result<(), DisError> {
+        let limit = self.code.limit();
         if cubin.os_abi == OLD_OS_ABI {
             let _ = writeln!(out, "\t.headerflags\t@\"{}\"", header_flags(cubin));
         } else {
@@ -180,13 +193,20 @@ impl Show<'_, '_> {
                     named = true;
                 }
                 function_head(out, places, symbol);
+                if out.len() > limit {
+                    return Err(DisError::TooLong);
+                }
             }
             if !named {
                 let _ = writeln!(out, ".text.{}:", part.name);
             }
             self.body(out, part, &all[index], Some(places));
+            if out.len() > limit {
+                return Err(DisError::TooLong);
+            }
         }
         symbols(out, cubin);
+        Ok(())
     }
 
     /// The head of a text section.

@@ -4,11 +4,15 @@
 //! (`tests/dis_oracle.rs`). A word that no row explains stands in every form as `UNDECODED` with its bits.
 
 mod check;
+mod graph;
+mod json;
 mod labels;
 mod listing;
 mod relocated;
 
 pub use check::Check;
+pub use graph::graphs;
+pub use json::json;
 
 use crate::elf::read::{Cubin, Function, ReadError};
 use orias_targets::{DecodeError, Target, target};
@@ -17,6 +21,9 @@ use orias_targets::{DecodeError, Target, target};
 const WORD: usize = 16;
 /// Record of `.nv.compat` that says whether the code is for one SM only (observed: ptxas 13.0.88).
 const COMPAT_ACCELERATED: u8 = 9;
+
+/// A listing is not longer than so many times the code, and a little: beyond that only a file made for it gets.
+const LARGEST: usize = 1024;
 
 /// `ET_REL`: an object that a linker must fill in.
 const OBJECT: u16 = 1;
@@ -42,6 +49,10 @@ pub enum DisError {
     Length { function: String, bytes: usize },
     #[error("no function `{0}` in the file")]
     NoFunction(String),
+    #[error(
+        "the listing would be more than {LARGEST} times as long as the code: names are repeated without end"
+    )]
+    TooLong,
 }
 
 /// The names of the targets that have a table.
@@ -127,26 +138,32 @@ impl<'a> Code<'a> {
     }
 
     /// The listing, and what of it could not be decoded.
-    pub fn listing(&self, options: DisOptions) -> (String, Vec<Undecoded>) {
+    pub fn listing(&self, options: DisOptions) -> Result<(String, Vec<Undecoded<'a>>), DisError> {
         listing::listing(self, options)
+    }
+
+    /// Bytes that a listing may have.
+    fn limit(&self) -> usize {
+        let words: usize = self.parts.iter().map(|p| p.words.len()).sum();
+        (words * WORD).saturating_mul(LARGEST).saturating_add(1 << 24)
     }
 }
 
 /// A word that no row explains.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Undecoded {
-    pub function: String,
+pub struct Undecoded<'a> {
+    pub function: &'a str,
     pub error: DecodeError,
 }
 
 /// The listing of a whole cubin.
 pub fn cubin(file: &[u8], options: DisOptions) -> Result<String, DisError> {
-    Ok(Code::cubin(file)?.listing(options).0)
+    Ok(Code::cubin(file)?.listing(options)?.0)
 }
 
 /// The listing of raw instruction words.
 pub fn raw(target: &'static Target, bytes: &[u8], options: DisOptions) -> Result<String, DisError> {
-    Ok(Code::raw(target, bytes)?.listing(options).0)
+    Ok(Code::raw(target, bytes)?.listing(options)?.0)
 }
 
 /// The target that a cubin is for.

@@ -277,6 +277,7 @@ fn read_sections<'a>(
         .sections(endian, file)
         .map_err(|e| ReadError::NotElf(format!("section headers: {e}")))?;
     let mut sections = Vec::with_capacity(table.len());
+    let mut content = 0;
     for (index, raw) in table.enumerate() {
         let index = index.0;
         let error = |what| ReadError::Section { index, what };
@@ -291,6 +292,11 @@ fn read_sections<'a>(
         } else {
             raw.data(endian, file).map_err(|_| error("its content is not in the file"))?
         };
+        // Sections that share bytes would let a small file claim content without end.
+        content += data.len() + name.len();
+        if content > 4 * file.len() {
+            return Err(error("it overlaps the sections before it"));
+        }
         sections.push(Section {
             name,
             kind: kind.0,
@@ -330,12 +336,18 @@ fn read_symbols<'a>(sections: &[Section<'a>]) -> Result<Vec<Symbol<'a>>, ReadErr
         .data;
     let endian = LittleEndian;
     let mut symbols = Vec::with_capacity(raw.len());
+    let mut names = 0;
     for (index, symbol) in raw.iter().enumerate() {
         let error = |what| ReadError::Symbol { index, what };
         let name = strings
             .get(symbol.st_name(endian) as usize..)
             .and_then(|s| s.split(|b| *b == 0).next())
             .ok_or(error("its name is not in the string table"))?;
+        // The same for names.
+        names += name.len();
+        if names > 16 * (strings.len() + sections[table].data.len()) {
+            return Err(error("its name overlaps those before it"));
+        }
         let section = symbol.st_shndx(endian).0;
         if section < object::elf::SHN_LORESERVE && usize::from(section) >= sections.len() {
             return Err(error("its section does not exist"));
