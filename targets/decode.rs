@@ -1,6 +1,6 @@
 //! Words to instructions: the inverse of the encoder, from the same rows.
 
-use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, SlotKind};
+use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
 use crate::target::Target;
 use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
@@ -45,12 +45,20 @@ pub(crate) fn decode(
     })
 }
 
+/// The option of a value; most fields have one for every value, in order.
+fn choice(field: &ModField, value: u16) -> Option<&ModOption> {
+    match field.options.get(usize::from(value)) {
+        Some(option) if option.value == value => Some(option),
+        _ => field.options.iter().find(|o| o.value == value),
+    }
+}
+
 fn decode_form(target: &Target, form: &'static Form, word: u128, pc: u64) -> Option<Inst> {
     let mut mods = Mods::default();
     let mut cells = [1u8; 12];
     for (i, field) in form.mods.iter().enumerate() {
         let value = field.bits.get(word) as u16;
-        let option = field.options.iter().find(|o| o.value == value)?;
+        let option = choice(field, value)?;
         cells[i] = option.cells;
         for m in option.words {
             if !mods.push(*m) {
@@ -121,7 +129,7 @@ fn reg_use(target: &Target, file: RegFile, bits: &Bits, count: u8, word: u128) -
 /// The one word of an operand's modifier field, and its cells.
 fn one_word(field: &ModField, word: u128) -> Option<(Mod, u8)> {
     let value = field.bits.get(word) as u16;
-    let option = field.options.iter().find(|o| o.value == value)?;
+    let option = choice(field, value)?;
     Some((option.words.first().copied().unwrap_or(Mod::NONE), option.cells))
 }
 

@@ -62,8 +62,12 @@ fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool
     for (i, field) in fields.iter().enumerate() {
         let mut best: Option<(usize, usize)> = None;
         for (j, option) in field.options.iter().enumerate() {
+            // Word by word: most options differ in the first, and a call for each would cost more than all else here.
             let n = option.words.len();
-            if best.is_none_or(|(_, len)| n > len) && mods[at..].starts_with(option.words) {
+            if best.is_none_or(|(_, len)| n > len)
+                && n <= mods.len() - at
+                && option.words.iter().zip(&mods[at..]).all(|(a, b)| a == b)
+            {
                 best = Some((j, n));
             }
         }
