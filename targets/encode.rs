@@ -312,11 +312,12 @@ impl Place<'_> {
                     None if c.base == Reg::RZ => {}
                     None => return Err("a base register has no place here".into()),
                 }
-                // Offsets are signed in the word; from 0x8000 on they are written as they lie in the bank.
-                if !(-0x8000..=0xffff).contains(&c.offset) {
-                    return Err(format!("offset {:#x} does not fit in 16 bits", c.offset));
+                // Offsets are signed in the word; those of its upper half are written as they lie in the bank.
+                let width = offset.width() + scale.trailing_zeros();
+                if !(-(1i64 << (width - 1))..1 << width).contains(&(c.offset as i64)) {
+                    return Err(format!("offset {:#x} does not fit in {width} bits", c.offset));
                 }
-                let raw = c.offset as u16 as u64;
+                let raw = c.offset as u64 & ((1 << width) - 1);
                 word = put_scaled(word, offset, raw, *scale, false)?;
                 self.flags(word, flags, c.flags)
             }

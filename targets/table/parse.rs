@@ -215,7 +215,7 @@ impl Table {
         let head = sections.next().unwrap_or("");
         let mut row = Row::parse_head(head, sets)?;
         for section in sections {
-            row.parse_extra(section)?;
+            row.parse_extra(section, sets.generation)?;
         }
         row.place = place.into();
         // A field without an option on this SM: the row does not hold there.
@@ -301,11 +301,17 @@ impl Row {
         Ok(row)
     }
 
-    fn parse_extra(&mut self, section: &str) -> Result<()> {
+    fn parse_extra(&mut self, section: &str, generation: Generation) -> Result<()> {
         let mut words = section.split_whitespace();
         match words.next() {
             Some("is") => {
                 for word in words {
+                    if let Some(pos) = word.strip_prefix("UR") {
+                        let pos = pos.parse().map_err(|_| "is URBIT")?;
+                        let urz = (1 << generation.uniform_bits) - 1;
+                        self.consts.push((Bits::one(pos, generation.uniform_bits), urz));
+                        continue;
+                    }
                     let (bits, value) = word.split_once('=').ok_or("is BITS=VALUE")?;
                     let value = u64::from_str_radix(value, 16).map_err(|e| e.to_string())?;
                     self.consts.push((parse_bits(bits)?, value));
