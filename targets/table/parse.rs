@@ -181,7 +181,7 @@ impl Table {
         for file in files {
             let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let mut sets = Sets { lists: BTreeMap::new(), generation };
+            let mut sets = Sets { lists: BTreeMap::new(), bits: BTreeMap::new(), generation };
             for (i, line) in text.lines().enumerate() {
                 let place = format!("{name}:{}", i + 1);
                 table
@@ -203,6 +203,14 @@ impl Table {
             sets.lists.insert(name.trim().into(), value.trim().replace(' ', ""));
             return Ok(());
         }
+        if let Some(rest) = line.strip_prefix("bits ") {
+            let (what, on) = rest.split_once(" ; on ").unwrap_or((rest, "-"));
+            let (name, value) = what.split_once('=').ok_or("bits NAME = BITS")?;
+            if holds(on.trim(), sets.generation.sm) {
+                sets.bits.insert(format!("${}", name.trim()), value.trim().into());
+            }
+            return Ok(());
+        }
         if let Some(rest) = line.strip_prefix("special ") {
             let (what, on) = rest.split_once(" ; on ").unwrap_or((rest, "-"));
             let (number, name) = what.trim().split_once(' ').ok_or("special NUMBER NAME")?;
@@ -211,6 +219,7 @@ impl Table {
             }
             return Ok(());
         }
+        let line = sets.bits.iter().fold(line.to_string(), |l, (name, bits)| l.replace(name, bits));
         let mut sections = line.split(" ; ");
         let head = sections.next().unwrap_or("");
         let mut row = Row::parse_head(head, sets)?;
@@ -229,7 +238,10 @@ impl Table {
 
 /// What rows of a file refer to.
 struct Sets {
+    /// Options by the set's name.
     lists: BTreeMap<String, String>,
+    /// `$NAME` and the bits that stand for it on this SM.
+    bits: BTreeMap<String, String>,
     generation: Generation,
 }
 
