@@ -3,10 +3,11 @@
 use clap::{Parser, Subcommand};
 use orias_isa::latency::mined::Mined;
 use orias_isa::latency::source;
-use orias_isa::{coverage, probe, proof, report, words};
+use orias_isa::{coverage, generate, probe, proof, report, words};
 use orias_runner::oracle;
 use orias_targets::Target;
-use std::path::PathBuf;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -63,6 +64,24 @@ enum Command {
         #[arg(long, default_value_t = 100_000)]
         random: usize,
     },
+    /// PTX that covers the instructions of an SM as ptxas accepts them: FOLDER/NAME.ptx and NAME.cubin.
+    Generate {
+        /// The folder to write to.
+        #[arg(long)]
+        out: PathBuf,
+        /// A tenth of the kernels, with the default options only.
+        #[arg(long)]
+        short: bool,
+        /// Only families whose name begins so.
+        #[arg(long, default_value = "")]
+        only: String,
+        /// Print what was accepted: family, kernel, instruction.
+        #[arg(long)]
+        accepted: bool,
+        /// Print what was rejected, with ptxas's message.
+        #[arg(long)]
+        rejected: bool,
+    },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
     /// The fewest cycles that ptxas leaves between instructions that share a register.
@@ -91,6 +110,9 @@ fn target(args: &Args) -> Result<&'static Target, String> {
 }
 
 fn run(args: Args) -> Result<(), String> {
+    if let Command::Generate { out, short, only, accepted, rejected } = &args.command {
+        return generate(&args.arch, out, *short, only, (*accepted, *rejected));
+    }
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
     let target = target(&args)?;
     match args.command {
@@ -191,9 +213,55 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{number:03x} {word:032x} {text}");
             }
         }
+        Command::Generate { .. } => {}
         Command::Latencies { more } => latencies(target, &more)?,
     }
     Ok(())
+}
+
+/// Writes what ptxas accepts of the generator's modules; `print` says whether to list what is accepted and what is not.
+///
+/// The SM need not be one that we have a table for.
+fn generate(
+    arch: &str,
+    out: &Path,
+    short: bool,
+    only: &str,
+    print: (bool, bool),
+) -> Result<(), String> {
+    let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
+    let mut modules = if short { generate::short_modules(arch) } else { generate::modules(arch) };
+    modules.retain(|m| m.name.starts_with(only));
+    let done: Vec<_> =
+        modules.into_par_iter().flat_map(|m| generate::accept::accept(&ptxas, m)).collect();
+    let (mut kept, mut dropped) = (0, 0);
+    for part in &done {
+        for (extension, bytes) in
+            [("ptx", part.module.text().0.as_bytes()), ("cubin", &part.cubin[..])]
+        {
+            let file = out.join(format!("{}.{extension}", part.module.name));
+            if part.module.kernels.is_empty() {
+                continue;
+            }
+            std::fs::write(&file, bytes).map_err(|e| format!("{}: {e}", file.display()))?;
+        }
+        kept += part.module.kernels.len();
+        dropped += part.rejected.len();
+        for k in part.module.kernels.iter().filter(|_| print.0) {
+            println!("{}\t{}\t{}", part.module.name, k.name, one_line(&k.instruction));
+        }
+        for r in part.rejected.iter().filter(|_| print.1) {
+            let instruction = one_line(&r.instruction);
+            println!("{}\t{}\t{instruction}\t{}", part.module.name, r.name, r.message);
+        }
+    }
+    eprintln!("{arch}: {kept} kernels accepted, {dropped} rejected, {} modules", done.len());
+    Ok(())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn latencies(target: &'static Target, more: &[PathBuf]) -> Result<(), String> {

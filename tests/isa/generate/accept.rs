@@ -1,0 +1,128 @@
+//! What ptxas accepts: the kernels of a module that it rejects are found from its messages and dropped.
+
+use super::Module;
+use crate::sources;
+use std::path::Path;
+
+/// A kernel that ptxas rejects, and what it says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    pub group: &'static str,
+    pub name: String,
+    pub instruction: String,
+    pub message: String,
+}
+
+/// What is left of a module, its cubin, and what was dropped.
+#[derive(Debug, Clone)]
+pub struct Accepted {
+    pub module: Module,
+    /// Empty where no kernel is left.
+    pub cubin: Vec<u8>,
+    pub rejected: Vec<Rejected>,
+}
+
+/// Compiles `module` and drops kernels until ptxas takes the rest.
+///
+/// Messages with a line number name the kernel; where there is none the module is halved until the culprits stand alone.
+/// Where no kernel fails alone (ptxas dies of some modules whose kernels it takes one by one) the halves become modules.
+pub fn accept(ptxas: &Path, mut module: Module) -> Vec<Accepted> {
+    let mut rejected = Vec::new();
+    while !module.kernels.is_empty() {
+        let (text, starts) = module.text();
+        let messages = match sources::ptxas(ptxas, &module.target, &text, &module.options) {
+            Ok(cubin) => return vec![Accepted { module, cubin, rejected }],
+            Err(messages) => messages,
+        };
+        let mut said = named(&messages, &starts);
+        if said.iter().all(Option::is_none) {
+            for (kernel, message) in culprits(ptxas, &module, &messages) {
+                said[kernel] = Some(message);
+            }
+        }
+        if said.iter().all(Option::is_none) {
+            let mut parts =
+                halves(module).into_iter().flat_map(|half| accept(ptxas, half)).collect::<Vec<_>>();
+            parts[0].rejected.append(&mut rejected);
+            return parts;
+        }
+        let mut verdicts = said.into_iter();
+        module.kernels.retain(|kernel| match verdicts.next().flatten() {
+            Some(message) => {
+                let (group, name, instruction) =
+                    (kernel.group, kernel.name.clone(), kernel.instruction.clone());
+                rejected.push(Rejected { group, name, instruction, message });
+                false
+            }
+            None => true,
+        });
+    }
+    vec![Accepted { module, cubin: Vec::new(), rejected }]
+}
+
+/// For each kernel what the messages say of its lines; where they speak of what stands before all kernels, none can be kept.
+fn named(messages: &str, starts: &[usize]) -> Vec<Option<String>> {
+    let mut said: Vec<Option<String>> = vec![None; starts.len()];
+    for (line, message) in messages.lines().filter_map(numbered) {
+        match starts.partition_point(|s| *s <= line).checked_sub(1) {
+            Some(kernel) => drop(said[kernel].get_or_insert_with(|| message.to_string())),
+            None => return vec![Some(message.to_string()); starts.len()],
+        }
+    }
+    said
+}
+
+fn halves(module: Module) -> [Module; 2] {
+    let (first, second) = module.kernels.split_at(module.kernels.len() / 2);
+    let half = |kernels: &[super::Kernel], part| {
+        let name = format!("{}{part}", module.name);
+        Module { name, kernels: kernels.to_vec(), ..module.clone() }
+    };
+    [half(first, "-1"), half(second, "-2")]
+}
+
+/// The kernels that fail alone, found by halving.
+fn culprits(ptxas: &Path, module: &Module, messages: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let count = module.kernels.len();
+    let mut open = vec![(0..count, messages.to_string())];
+    while let Some((range, messages)) = open.pop() {
+        if range.len() == 1 {
+            found.push((range.start, first_line(&messages)));
+            continue;
+        }
+        let middle = range.start + range.len() / 2;
+        for half in [range.start..middle, middle..range.end] {
+            let part = Module { kernels: module.kernels[half.clone()].to_vec(), ..module.clone() };
+            if let Err(messages) =
+                sources::ptxas(ptxas, &part.target, &part.text().0, &part.options)
+            {
+                open.push((half, messages));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// `… line 12; error   : what` as 12 and what; other lines, warnings too, say nothing.
+fn numbered(line: &str) -> Option<(usize, &str)> {
+    let (before, message) = line.split_once("; error").or_else(|| line.split_once("; fatal"))?;
+    let (_, number) = before.rsplit_once("line ")?;
+    Some((number.trim().parse().ok()?, message.trim_start_matches([' ', ':'])))
+}
+
+fn first_line(messages: &str) -> String {
+    let line = messages.lines().find(|l| l.contains("error") || l.contains("fatal"));
+    line.unwrap_or("ptxas died").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_message_names_its_line() {
+        let said = "ptxas a.ptx, line 17; error   : Unknown modifier '.foo'";
+        assert_eq!(super::numbered(said), Some((17, "Unknown modifier '.foo'")));
+        assert_eq!(super::numbered("ptxas a.ptx, line 17; warning : so what"), None);
+    }
+}
