@@ -196,7 +196,7 @@ fn run(args: Args) -> Result<(), String> {
             let mut sections = Vec::new();
             for name in report::REPORTED.into_iter().filter(wanted) {
                 let target = orias_targets::target(name).ok_or(format!("no target {name}"))?;
-                let section = report::section(&tools, target, &["-O3", "-O0"], random);
+                let section = report::section(&tools, target, random);
                 eprintln!("{name}: {}", section.coverage);
                 sections.push(section);
             }

@@ -32,25 +32,25 @@ pub const PROVED: [&str; 7] = ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_
 pub const REPORTED: [&str; 10] =
     ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"];
 
-/// Everything about one SM. `levels` are ptxas's options, one compilation each.
-pub fn section(
-    tools: &Tools<'_>,
-    target: &'static Target,
-    levels: &[&str],
-    random: usize,
-) -> Section {
+/// The SMs for which ptxas compiles all of the generator's kernels and every level; for the others a selection at -O3.
+pub const WHOLE: [&str; 2] = ["sm_80", "sm_90a"];
+
+/// Everything about one SM.
+pub fn section(tools: &Tools<'_>, target: &'static Target, random: usize) -> Section {
+    let whole = WHOLE.contains(&target.name);
+    let levels: &[&str] = if whole { &["-O3", "-O0"] } else { &["-O3"] };
     let mut stored = sources::one_instruction(target.name);
     stored.extend(sources::corpus(target.name));
     let (mut built, refused) = sources::build(tools.ptxas, target.name, &stored, levels);
-    built.extend(sources::generated(tools.ptxas, target.name, false));
-    let mut seen = Seen::default();
-    for cubin in &built {
-        seen.add(&cubin.name, &cubin.cubin).expect("ptxas writes cubins");
-    }
     let lines = built
         .par_iter()
         .map(|b| lines(tools.nvdisasm, &b.cubin))
         .reduce(Lines::default, Lines::and);
+    built.extend(sources::generated(tools.ptxas, target.name, !whole));
+    let mut seen = Seen::default();
+    for cubin in &built {
+        seen.add(&cubin.name, &cubin.cubin).expect("ptxas writes cubins");
+    }
     let proved = PROVED.contains(&target.name);
     let wrong = || proof::wrong(target, Some(tools.nvdisasm), random, 1).len();
     Section {
@@ -65,16 +65,18 @@ pub fn section(
 
 /// The report as Markdown.
 pub fn markdown(sections: &[Section]) -> String {
-    let mut out = String::from(
+    let mut out = format!(
         "# What the instruction table explains\n\n\
-         Written by `orias-isa report`; do not edit. ptxas 13.0.88 compiled the kernel corpus, the one-instruction kernels of\n\
-         `tests/coverage` and those of the generator (`tests/isa/generate`) for each SM. A word counts as *decoded* when a row\n\
-         explains it, as *identical* when it encodes to itself again, control bits included, and its *text* is that of nvdisasm\n\
-         13.5.37. *Lines* are those of `nvdisasm -c` beside `orias dis --labels`. *Random* instructions are drawn from the\n\
+         Written by `orias-isa report`; do not edit. For each SM ptxas 13.0.88 compiled the kernel corpus, the one-instruction\n\
+         kernels of `tests/coverage`, and a selection of the generator's (`tests/isa/generate`); for {} all of the\n\
+         generator's, in seven ways, and the others at -O0 too. A word is *decoded* when a row explains it, *identical* when it\n\
+         encodes to itself again, control bits included, and its *text* is that of nvdisasm 13.5.37. *Lines* are those of\n\
+         `nvdisasm -c` beside `orias dis --labels`, without the generator's kernels. *Random* instructions are drawn from the\n\
          table's own ranges, every row and every value of its fields among them; *differ* are those that nvdisasm refuses or\n\
          reads differently.\n\n\
          | SM | cubins | words | distinct | decoded | identical | text | lines | same lines | random | differ |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
+        WHOLE.join(" and "),
     );
     for s in sections {
         let c = &s.coverage;

@@ -1,5 +1,6 @@
 //! What the compiler of reference makes of the project's PTX for an SM: the cubins that the table must explain.
 
+use crate::generate::{self, accept::accept};
 use orias_runner::oracle;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -111,7 +112,12 @@ pub fn build(
     (built.into_iter().flatten().collect(), refused)
 }
 
-/// What ptxas makes of the generator's kernels: all, or a short selection.
-pub fn generated(_tool: &Path, _target: &str, _short: bool) -> Vec<Built> {
-    Vec::new()
+/// What ptxas makes of the generator's kernels: all of them, in several ways, or a selection in one.
+pub fn generated(tool: &Path, target: &str, short: bool) -> Vec<Built> {
+    let modules = if short { generate::short_modules(target) } else { generate::modules(target) };
+    let accepted = modules.into_par_iter().flat_map_iter(|module| accept(tool, module));
+    accepted
+        .filter(|a| !a.cubin.is_empty())
+        .map(|a| Built { name: a.module.name, cubin: a.cubin })
+        .collect()
 }
