@@ -58,7 +58,7 @@ impl RegUse {
     }
 }
 
-/// `c[bank][base + offset]`, or `cx[ureg][offset]` where `handle` is given.
+/// `c[bank][base + offset]`, or `cx[ureg][offset]` where a handle is given.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ConstRef {
     pub bank: u8,
@@ -66,10 +66,19 @@ pub struct ConstRef {
     /// RZ when there is none.
     pub base: Reg,
     pub base_cell: u8,
-    /// Bindless: a uniform register pair in place of the bank number. URZ when there is none.
+    /// Bindless: a uniform register pair (or URZ) in place of the bank number. RZ when there is none.
     pub handle: Reg,
+    /// `.H0_H0`, `.B1`, or none.
+    pub part: Mod,
     /// Byte offset.
     pub offset: i32,
+}
+
+impl ConstRef {
+    /// `cx[UR4][0x10]`
+    pub fn is_bindless(&self) -> bool {
+        self.handle.file() == RegFile::UR
+    }
 }
 
 /// `[base.sel + uniform + offset]`. The descriptor of a global access is an operand of its own before it.
@@ -137,7 +146,8 @@ impl Operand {
             flags: RegFlags::NONE,
             base: Reg::RZ,
             base_cell: 0,
-            handle: Reg::URZ,
+            handle: Reg::RZ,
+            part: Mod::NONE,
             offset,
         })
     }
@@ -155,7 +165,9 @@ impl Operand {
             Operand::Reg(r) | Operand::Part(r, _) | Operand::Desc(r) => f(r),
             Operand::Const(c) => {
                 f(RegUse::at(c.base, c.base_cell, 1));
-                f(RegUse::wide(c.handle, 2));
+                if c.is_bindless() {
+                    f(RegUse::wide(c.handle, 2));
+                }
             }
             Operand::Mem(m) => {
                 f(m.base);
@@ -172,7 +184,9 @@ impl Operand {
             Operand::Const(c) => {
                 let base = f(RegUse::at(c.base, c.base_cell, 1));
                 (c.base, c.base_cell) = (base.reg, base.cell);
-                c.handle = f(RegUse::wide(c.handle, 2)).reg;
+                if c.is_bindless() {
+                    c.handle = f(RegUse::wide(c.handle, 2)).reg;
+                }
             }
             Operand::Mem(m) => {
                 m.base = f(m.base);

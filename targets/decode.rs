@@ -160,7 +160,7 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
             Operand::Imm(value.wrapping_mul(*scale as u64))
         }
-        SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places } => {
+        SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places, part } => {
             let raw = offset.get(word) * *scale as u64;
             let width = offset.width() + scale.trailing_zeros();
             let value = if handle.is_none() { sign_extend(raw, width) } else { raw } as i32;
@@ -174,7 +174,11 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
                 base_cell: 0,
                 handle: match handle {
                     Some(bits) => reg_use(target, RegFile::UR, bits, 1, word)?.reg,
-                    None => Reg::URZ,
+                    None => Reg::RZ,
+                },
+                part: match part {
+                    Some(field) => one_word(field, word)?.0,
+                    None => Mod::NONE,
                 },
                 offset: value,
             })

@@ -37,9 +37,10 @@ pub fn kind_code(operand: &Operand) -> u64 {
             RegFile::UP => 4,
             RegFile::B => 5,
         },
+        Operand::Part(r, _) if r.reg.file() == RegFile::UR => 15,
         Operand::Part(..) => 6,
         Operand::Imm(_) | Operand::Symbol { .. } => 7,
-        Operand::Const(c) if c.handle.is_zero() => 8,
+        Operand::Const(c) if !c.is_bindless() => 8,
         Operand::Const(_) => 12,
         Operand::Mem(m) if m.uniform.reg.is_zero() => 9,
         Operand::Mem(_) => 13,
@@ -111,10 +112,11 @@ fn unfit(table: &Table, inst: &Inst) -> EncodeError {
 fn kinds_text(inst: &Inst) -> String {
     let names = inst.operands.iter().map(|o| match o {
         Operand::Reg(r) => r.reg.file().prefix(),
+        Operand::Part(r, _) if r.reg.file() == RegFile::UR => "uniform part",
         Operand::Part(..) => "part",
         Operand::Imm(_) => "imm",
         Operand::Symbol { .. } => "symbol",
-        Operand::Const(c) if c.handle.is_zero() => "const",
+        Operand::Const(c) if !c.is_bindless() => "const",
         Operand::Const(_) => "bindless",
         Operand::Mem(m) if m.uniform.reg.is_zero() => "mem",
         Operand::Mem(_) => "mem+UR",
@@ -289,12 +291,12 @@ impl Place<'_> {
             // A relocation fills it.
             (SlotKind::Imm { .. }, Operand::Symbol { .. }) => Ok(word),
             (
-                SlotKind::Const { offset, scale, bank, base, base_file, handle, flags },
+                SlotKind::Const { offset, scale, bank, base, base_file, handle, flags, part },
                 Operand::Const(c),
             ) => {
                 let mut word = word;
                 match bank {
-                    Some(bank) if c.handle.is_zero() => {
+                    Some(bank) if !c.is_bindless() => {
                         if c.bank as u64 > bank.max() {
                             return Err(format!("bank {}", c.bank));
                         }
@@ -319,6 +321,11 @@ impl Place<'_> {
                 }
                 let raw = c.offset as u64 & ((1 << width) - 1);
                 word = put_scaled(word, offset, raw, *scale, false)?;
+                match part {
+                    Some(part) => word = put_word(word, part, c.part)?,
+                    None if c.part == Mod::NONE => {}
+                    None => return Err(format!(".{} has no place here", c.part)),
+                }
                 self.flags(word, flags, c.flags)
             }
             (SlotKind::Mem { base, base_cells, uniform, offset, sel, .. }, Operand::Mem(m)) => {

@@ -114,6 +114,12 @@ pub enum ImmStyle {
     F16x2,
     /// Two bfloat16.
     Bf16x2,
+    /// One half in the low bits.
+    F16,
+    /// One bfloat16 in the low bits.
+    Bf16,
+    /// `PPNPZPPP`: two signs for every two bits, the highest first.
+    Signs,
     /// `SB0`
     Scoreboard,
 }
@@ -129,6 +135,9 @@ impl ImmStyle {
             "F64High" => ImmStyle::F64High,
             "F16x2" => ImmStyle::F16x2,
             "Bf16x2" => ImmStyle::Bf16x2,
+            "F16" => ImmStyle::F16,
+            "Bf16" => ImmStyle::Bf16,
+            "Signs" => ImmStyle::Signs,
             "Scoreboard" => ImmStyle::Scoreboard,
             _ => return None,
         })
@@ -181,6 +190,8 @@ pub enum SlotKind {
         base_file: RegFile,
         handle: Option<Bits>,
         flags: FlagBits,
+        /// A part selector after the constant, which then has a space in its text: `c[0x0] [0x10].H0_H0`.
+        part: Option<&'static ModField>,
     },
     /// `[base.sel + uniform + offset]`; `base_cells` without a selector field.
     Mem {
@@ -228,7 +239,7 @@ pub enum AliasTest {
     Is(u8, u32),
     /// It is an immediate power of two from 2 to 2^30, but not 2^16: so nvdisasm has it (observed).
     PowerOfTwo(u8),
-    /// It is not a uniform register.
+    /// It is not a uniform register, nor a constant by one.
     NotUniform(u8),
 }
 

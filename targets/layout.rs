@@ -57,12 +57,15 @@ impl Form {
                 | SlotKind::Desc { bits }
                 | SlotKind::Special { bits }
                 | SlotKind::Target { bits, .. } => add(name.into(), bits.word_mask()),
-                SlotKind::Const { offset, bank, base, handle, flags, .. } => {
+                SlotKind::Const { offset, bank, base, handle, flags, part, .. } => {
                     add(format!("{name}.offset"), offset.word_mask());
                     for (part, bits) in [("bank", bank), ("base", base), ("handle", handle)] {
                         add(format!("{name}.{part}"), bits.map_or(0, |b| b.word_mask()));
                     }
                     add_flags(&mut add, name, flags);
+                    if let Some(part) = part {
+                        add(format!("{name}.{}", name_of(part)), part.bits.word_mask());
+                    }
                 }
                 SlotKind::Mem { base, uniform, offset, sel, .. } => {
                     add(format!("{name}.offset"), offset.word_mask());

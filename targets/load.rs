@@ -203,6 +203,7 @@ fn slot(
             base_file: r.file()?,
             handle: r.optional_bits()?,
             flags: r.flags()?,
+            part: field(r.short()?),
         },
         4 => SlotKind::Mem {
             base: r.optional_bits()?,

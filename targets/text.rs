@@ -151,9 +151,11 @@ fn alias_holds(alias: &Alias, inst: &Inst) -> bool {
             AliasTest::Is(i, v) => matches!(get(i), Some(Operand::Imm(x)) if *x as u32 == v),
             AliasTest::PowerOfTwo(i) => matches!(get(i), Some(Operand::Imm(x))
                 if x.is_power_of_two() && (2..=1 << 30).contains(x) && *x != 1 << 16),
-            AliasTest::NotUniform(i) => {
-                !matches!(get(i), Some(Operand::Reg(r)) if r.reg.file() == RegFile::UR)
-            }
+            AliasTest::NotUniform(i) => match get(i) {
+                Some(Operand::Reg(r)) => r.reg.file() != RegFile::UR,
+                Some(Operand::Const(c)) => !c.is_bindless(),
+                _ => true,
+            },
         }
     })
 }
@@ -230,10 +232,22 @@ fn register(out: &mut String, r: &RegUse, part: Mod) {
     let bar = if f.has(RegFlags::ABS) { "|" } else { "" };
     out.push_str(bar);
     name(out, r.reg);
+    // `|R5|.H0_H0`, but `|R5.H1|` and `|UR5.H0_H0|` (observed).
+    let pair = matches!(part, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
+    let inside = f.has(RegFlags::ABS) && (!pair || r.reg.file() == RegFile::UR);
+    if inside {
+        part_word(out, part);
+    }
     out.push_str(bar);
     if f.has(RegFlags::REUSE) {
         out.push_str(".reuse");
     }
+    if !inside {
+        part_word(out, part);
+    }
+}
+
+fn part_word(out: &mut String, part: Mod) {
     if part != Mod::NONE {
         out.push('.');
         out.push_str(part.name());
@@ -265,6 +279,12 @@ fn immediate(out: &mut String, v: u64, style: ImmStyle, inst: &Inst) {
             let text = |h: u16| if bf { float_text::bf16_text(h) } else { float_text::f16_text(h) };
             let _ = write!(out, "{}, {}", text((low >> 16) as u16), text(low as u16));
         }
+        ImmStyle::Signs => {
+            let pairs = (0..4).rev().map(|i| ["PP", "PN", "NP", "ZP"][(v >> (2 * i)) as usize & 3]);
+            out.extend(pairs);
+        }
+        ImmStyle::Bf16 => out.push_str(&float_text::bf16_text(low as u16)),
+        ImmStyle::F16 => out.push_str(&float_text::f16_text(low as u16)),
         ImmStyle::Scoreboard => {
             out.push_str("SB");
             decimal(out, v);
@@ -282,7 +302,6 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut d
     }
     let bar = if c.flags.has(RegFlags::ABS) { "|" } else { "" };
     out.push_str(bar);
-    let bindless = matches!(slot.map(|s| &s.kind), Some(SlotKind::Const { handle: Some(_), .. }));
     let start = out.len();
     out.push_str("c[");
     if !c.base.is_zero() {
@@ -295,14 +314,15 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut d
         return;
     }
     out.truncate(start);
-    if bindless || !c.handle.is_zero() {
+    if c.is_bindless() {
         out.push_str("cx[");
         name(out, c.handle);
     } else {
         out.push_str("c[");
         hex(out, c.bank as u64);
     }
-    out.push_str("][");
+    let parted = matches!(slot.map(|s| &s.kind), Some(SlotKind::Const { part: Some(_), .. }));
+    out.push_str(if parted { "] [" } else { "][" });
     // URZ is named, RZ only where there is nothing else.
     if c.base != Reg::RZ || (has_base && c.offset == 0) {
         name(out, c.base);
@@ -314,6 +334,7 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut d
         signed_hex(out, c.offset as i64);
     }
     out.push(']');
+    part_word(out, c.part);
     out.push_str(bar);
 }
 

@@ -269,7 +269,7 @@ impl Function {
 
     /// `0x10]` … of `c[bank][…]` and `cx[handle][…]`.
     fn constant(&mut self, c: &mut Cursor<'_>) -> Result<ConstRef, TextError> {
-        let (mut bank, mut handle) = (0, Reg::URZ);
+        let (mut bank, mut handle) = (0, Reg::RZ);
         if c.eat("cx[") {
             handle = self.bare(c)?.reg;
             if c.eat(",") {
@@ -288,8 +288,10 @@ impl Function {
             c.offset()?
         };
         c.expect("]")?;
+        let is_part = c.rest().starts_with('.') && !c.rest().starts_with(".reuse");
+        let part = if is_part && c.eat(".") { modifier(c)? } else { Mod::NONE };
         let flags = RegFlags::NONE;
-        Ok(ConstRef { bank, flags, base: base.reg, base_cell: base.cell, handle, offset })
+        Ok(ConstRef { bank, flags, base: base.reg, base_cell: base.cell, handle, part, offset })
     }
 
     /// `%R4:2.64+%UR3+0x10]`

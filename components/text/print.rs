@@ -177,19 +177,23 @@ impl Display for RegUse {
     }
 }
 
-/// `c[0x0][0x210]`, `c[0x3][%R4+0x10]`, `cx[UR4][0x10]` (`cx[UR4,0x3][…]` when a bank number stands there all the same).
+/// `c[0x0][0x210]`, `c[0x3][%R4+0x10]`, `c[0x0][0x10].H0_H0`, `cx[UR4][0x10]` (`cx[UR4,0x3][…]` when a bank number
+/// stands there all the same).
 impl Display for ConstRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         flagged(f, self.flags, |f| {
-            match (self.handle == Reg::URZ, self.bank) {
-                (true, bank) => write!(f, "c[{bank:#x}]")?,
-                (false, 0) => write!(f, "cx[{}]", self.handle)?,
-                (false, bank) => write!(f, "cx[{},{bank:#x}]", self.handle)?,
+            match (self.is_bindless(), self.bank) {
+                (false, bank) => write!(f, "c[{bank:#x}]")?,
+                (true, 0) => write!(f, "cx[{}]", self.handle)?,
+                (true, bank) => write!(f, "cx[{},{bank:#x}]", self.handle)?,
             }
             if self.base == Reg::RZ && self.base_cell == 0 {
-                return write!(f, "[{}]", signed(self.offset as i64));
+                write!(f, "[{}]", signed(self.offset as i64))?;
+            } else {
+                let base = Bare(RegUse::at(self.base, self.base_cell, 1));
+                write!(f, "[{base}{}]", offset(self.offset))?;
             }
-            write!(f, "[{}{}]", Bare(RegUse::at(self.base, self.base_cell, 1)), offset(self.offset))
+            if self.part == Mod::NONE { Ok(()) } else { write!(f, ".{}", self.part) }
         })
     }
 }

@@ -64,7 +64,8 @@ impl Random {
                     flags: self.flags(),
                     base: base.reg,
                     base_cell: base.cell,
-                    handle: self.reg(RegFile::UR).reg,
+                    handle: self.pick(&[Reg::RZ, Reg::URZ, Reg::phys(RegFile::UR, 4)]),
+                    part: self.pick(&[Mod::NONE, Mod::H1_H1]),
                     offset: self.offset(),
                 })
             }

@@ -407,7 +407,8 @@ impl<'a, 'w> Cx<'a, 'w> {
             flags: RegFlags::NONE,
             base,
             base_cell: 0,
-            handle: Reg::URZ,
+            handle: Reg::RZ,
+            part: Mod::NONE,
             offset: offset as i32,
         };
         match base {

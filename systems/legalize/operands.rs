@@ -8,7 +8,7 @@
 use crate::function::Options;
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::world::World;
-use orias_components::{Body, Inst, InstId, Loc, Opcode, Operand, RegFile, RegFlags, RegUse};
+use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegFlags, RegUse};
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
 use orias_targets::{Target, target};
 
@@ -141,7 +141,7 @@ fn fix(
 fn is_movable(operand: &Operand) -> bool {
     match operand {
         Operand::Imm(_) | Operand::Symbol { .. } => true,
-        Operand::Const(c) => c.flags == RegFlags::NONE && c.base.is_zero(),
+        Operand::Const(c) => c.flags == RegFlags::NONE && c.part == Mod::NONE && c.base.is_zero(),
         Operand::Reg(u) => u.reg.file() == RegFile::UR && u.count == 1 && u.flags == RegFlags::NONE,
         _ => false,
     }

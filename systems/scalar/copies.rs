@@ -67,7 +67,7 @@ fn copies_of(map: &CellMap, inst: &Inst) -> Vec<(Cell, Source)> {
         return Vec::new();
     };
     let is_fixed =
-        |c: &ConstRef| c.base == Reg::RZ && c.handle == Reg::URZ && c.flags == RegFlags::NONE;
+        |c: &ConstRef| c.base == Reg::RZ && !c.is_bindless() && c.flags == RegFlags::NONE;
     if !whole || to.reg.vreg().is_none() || to.reg.file() != RegFile::R {
         return Vec::new();
     }

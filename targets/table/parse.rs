@@ -11,6 +11,8 @@ pub struct Generation {
     pub sm: u16,
     /// Width of the number of a uniform register.
     pub uniform_bits: u8,
+    /// B and C may be constants: `c[bank][offset]`, `cx[UR][offset]`.
+    pub constants: bool,
 }
 
 /// A field: pieces `(position, width)`, least significant first.
@@ -76,6 +78,7 @@ pub enum Kind {
         base_file: &'static str,
         handle: Option<Bits>,
         flags: Flags,
+        part: Option<ModField>,
     },
     Mem {
         base: Option<Bits>,
@@ -101,16 +104,23 @@ pub enum Kind {
     Generic {
         style: &'static str,
         flags: GenericFlags,
-        part: Option<ModField>,
+        part: Option<Placed<ModField>>,
     },
+}
+
+/// What differs between B's place (bit 32) and C's (bit 64): `60.2/81.2`. Without a slash both are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<T> {
+    pub b: T,
+    pub c: T,
 }
 
 /// The flags of an operand whose place depends on the form: none, at the place's usual bit, or at a bit of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GenericFlags {
-    pub neg: Option<u8>,
-    pub abs: Option<u8>,
-    pub not: Option<u8>,
+    pub neg: Option<Placed<u8>>,
+    pub abs: Option<Placed<u8>>,
+    pub not: Option<Placed<u8>>,
 }
 
 /// The flag is where its place usually has it.
@@ -368,6 +378,20 @@ impl Row {
                 (3, Shape { b: 'x', c: 'c' }),
                 (7, Shape { b: 'x', c: 'u' }),
             ],
+            // As `bc`, without immediates.
+            "bcr" => &[
+                (1, Shape { b: 'r', c: 'r' }),
+                (5, Shape { b: 'c', c: 'r' }),
+                (6, Shape { b: 'u', c: 'r' }),
+                (3, Shape { b: 'r', c: 'c' }),
+                (7, Shape { b: 'r', c: 'u' }),
+            ],
+            // FADD: without an immediate.
+            "scu" => &[
+                (1, Shape { b: 'x', c: 's' }),
+                (3, Shape { b: 'x', c: 'c' }),
+                (7, Shape { b: 'x', c: 'u' }),
+            ],
             "bc" => &[
                 (1, Shape { b: 'r', c: 'r' }),
                 (4, Shape { b: 'i', c: 'r' }),
@@ -417,7 +441,16 @@ impl Row {
             other => return Err(format!("operand forms {other}")),
         };
         for &(form, shape) in shapes {
+            if (shape.b == 'c' || shape.c == 'c') && !generation.constants {
+                continue;
+            }
             new.push(self.form(generation, number | form << 9, shape, kinds)?);
+            // Every constant may also be one whose bank a uniform register tells.
+            let by_handle = |letter| if letter == 'c' { 'h' } else { letter };
+            let handle = Shape { b: by_handle(shape.b), c: by_handle(shape.c) };
+            if handle != shape {
+                new.push(self.form(generation, number | form << 9, handle, kinds)?);
+            }
         }
         Ok(())
     }
@@ -439,7 +472,7 @@ impl Row {
         };
         // An immediate, constant or uniform C stands in B's place, and a register B then in C's.
         let datapath = matches!(kinds, "ub" | "ubc" | "uco");
-        let c_takes_b = matches!(shape.c, 'i' | 'c') || (shape.c == 'u' && !datapath);
+        let c_takes_b = matches!(shape.c, 'i' | 'c' | 'h') || (shape.c == 'u' && !datapath);
         let mut uniform = datapath;
         for slot in &mut form.slots {
             let Kind::Generic { style, flags, part } = &slot.kind else { continue };
@@ -450,11 +483,14 @@ impl Row {
             // Flags belong to the place, the reuse hint to the operand.
             let (pos, neg, abs) = if at_b { (32, 63, 62) } else { (64, 75, 74) };
             let reuse = if is_c { 124 } else { 123 };
-            let pick = |flag: Option<u8>, usual: u8| match flag {
+            let pick = |flag: Option<Placed<u8>>, usual: u8| match flag
+                .map(|f| if at_b { f.b } else { f.c })
+            {
                 None => 0,
                 Some(USUAL) => usual,
                 Some(bit) => bit,
             };
+            let part = part.as_ref().map(|p| if at_b { &p.b } else { &p.c }).cloned();
             let flag_bits = Flags {
                 neg: pick(flags.neg, neg),
                 abs: pick(flags.abs, abs),
@@ -466,7 +502,7 @@ impl Row {
                     file,
                     bits: Bits::one(pos, if file == "R" { 8 } else { generation.uniform_bits }),
                     flags: flag_bits,
-                    part: part.clone(),
+                    part,
                 },
                 'u' => {
                     uniform = true;
@@ -474,7 +510,7 @@ impl Row {
                         file: "UR",
                         bits: Bits::one(pos, generation.uniform_bits),
                         flags: Flags { reuse: 0, ..flag_bits },
-                        part: part.clone(),
+                        part,
                     }
                 }
                 'i' => Kind::Imm {
@@ -491,7 +527,21 @@ impl Row {
                     base_file: "R",
                     handle: None,
                     flags: Flags { reuse: 0, ..flag_bits },
+                    part,
                 },
+                'h' => {
+                    uniform = true;
+                    Kind::Const {
+                        offset: Bits::one(40, 14),
+                        scale: 4,
+                        bank: None,
+                        base: None,
+                        base_file: "R",
+                        handle: Some(Bits::one(32, generation.uniform_bits)),
+                        flags: Flags { reuse: 0, ..flag_bits },
+                        part,
+                    }
+                }
                 other => return Err(format!("operand form {other} of {}", slot.name)),
             };
         }
@@ -517,8 +567,9 @@ impl Row {
     }
 }
 
-/// What stands for B and C: `r`egister, `i`mmediate, `c`onstant, `u`niform register, `s`: register C in B's place.
-#[derive(Clone, Copy)]
+/// What stands for B and C: `r`egister, `i`mmediate, `c`onstant, `h`: constant by handle, `u`niform register, `s`: register C
+/// in B's place.
+#[derive(Clone, Copy, PartialEq)]
 struct Shape {
     b: char,
     c: char,
@@ -537,12 +588,7 @@ fn parse_name(text: &str, sets: &Sets) -> Result<(String, Vec<ModField>)> {
             rest = &tail[close + 1..];
         } else if let Some(tail) = rest.strip_prefix('.') {
             let end = tail.find(['.', '{']).unwrap_or(tail.len());
-            let words = vec![tail[..end].to_string()];
-            mods.push(ModField {
-                name: tail[..end].into(),
-                bits: Bits::default(),
-                options: vec![ModOption { value: 0, words, cells: 1 }],
-            });
+            mods.push(fixed_word(&tail[..end]));
             rest = &tail[end..];
         } else {
             return Err(format!("modifiers: {rest}"));
@@ -587,6 +633,19 @@ fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
     Ok(field)
 }
 
+/// A part selector of an operand: `60.2:_,H0_H0`, or a word that it always has, `SIGN`.
+fn parse_part(text: &str, sets: &Sets) -> Result<ModField> {
+    if text.contains(':') {
+        return parse_field(text, sets);
+    }
+    Ok(fixed_word(text))
+}
+
+fn fixed_word(word: &str) -> ModField {
+    let options = vec![ModOption { value: 0, words: vec![word.into()], cells: 1 }];
+    ModField { name: word.into(), bits: Bits::default(), options }
+}
+
 /// `73.3`, `72` (one bit), `64.3+72.5` (least significant piece first), `^64.3` (complement).
 fn parse_bits(text: &str) -> Result<Bits> {
     let (inverted, text) = match text.strip_prefix('^') {
@@ -616,6 +675,9 @@ fn parse_style(text: &str) -> Result<&'static str> {
         "f" => "F32",
         "g" => "F64High",
         "h" => "F16x2",
+        "hl" => "F16",
+        "bl" => "Bf16",
+        "pn" => "Signs",
         "sb" => "Scoreboard",
         other => return Err(format!("immediate style {other}")),
     })
@@ -708,6 +770,14 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
         match c {
             '-' | '|' | '~' | '!' => {
                 rest = &rest[number_end..];
+                let mut at_c = number;
+                if let Some(tail) = rest.strip_prefix('/') {
+                    let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+                    at_c = tail[..end].parse().ok();
+                    rest = &tail[end..];
+                }
+                let usual = |n: Option<u8>| n.unwrap_or(USUAL);
+                let placed = Some(Placed { b: usual(number), c: usual(at_c) });
                 match &mut kind {
                     Kind::Reg { flags, bits, .. } => {
                         let default = match bits.pieces[0].0 {
@@ -729,9 +799,9 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                         }
                     }
                     Kind::Generic { flags, .. } => match c {
-                        '-' => flags.neg = Some(number.unwrap_or(USUAL)),
-                        '|' => flags.abs = Some(number.unwrap_or(USUAL)),
-                        _ => flags.not = Some(number.unwrap_or(USUAL)),
+                        '-' => flags.neg = placed,
+                        '|' => flags.abs = placed,
+                        _ => flags.not = placed,
                     },
                     _ => return Err(format!("{c} on {name}")),
                 }
@@ -772,13 +842,28 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                     _ => return Err(format!("style on {name}")),
                 }
             }
+            '%' => match &mut kind {
+                Kind::Reg { flags, .. } => flags.reuse = 0,
+                _ => return Err(format!("% on {name}")),
+            },
             '&' => twice = true,
             '{' => {
                 let close = rest.find('}').ok_or("missing }")?;
-                let field = parse_field(&rest[..close], sets)?;
+                let text = &rest[..close];
                 rest = &rest[close + 1..];
                 match &mut kind {
-                    Kind::Reg { part, .. } | Kind::Generic { part, .. } => *part = Some(field),
+                    Kind::Reg { part, .. } => *part = Some(parse_part(text, sets)?),
+                    Kind::Generic { part, .. } => {
+                        let b = |bits: &str| bits.split('/').next().unwrap_or("").to_string();
+                        let c = |bits: &str| bits.split('/').next_back().unwrap_or("").to_string();
+                        let at = |place: &dyn Fn(&str) -> String| match text.split_once(':') {
+                            Some((bits, options)) => {
+                                parse_part(&format!("{}:{options}", place(bits)), sets)
+                            }
+                            None => parse_part(text, sets),
+                        };
+                        *part = Some(Placed { b: at(&b)?, c: at(&c)? });
+                    }
                     _ => return Err(format!("part on {name}")),
                 }
             }
@@ -845,5 +930,6 @@ fn parse_const(text: &str, sets: &Sets) -> Result<Kind> {
             offset = parse_bits(part)?;
         }
     }
-    Ok(Kind::Const { offset, scale: 1, bank, base, base_file, handle, flags: Flags::default() })
+    let flags = Flags::default();
+    Ok(Kind::Const { offset, scale: 1, bank, base, base_file, handle, flags, part: None })
 }

@@ -177,7 +177,7 @@ impl Writer {
                 out.extend_from_slice(&[*signed as u8, *scale]);
                 put16(out, self.string(style));
             }
-            Kind::Const { offset, scale, bank, base, base_file, handle, flags } => {
+            Kind::Const { offset, scale, bank, base, base_file, handle, flags, part } => {
                 out.push(3);
                 put_bits(out, offset)?;
                 out.push(*scale);
@@ -186,6 +186,7 @@ impl Writer {
                 out.push(file(base_file));
                 put_optional(out, handle)?;
                 put_flags(out, flags);
+                put16(out, self.one_field(part)?);
             }
             Kind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
                 out.push(4);
@@ -334,8 +335,9 @@ fn slot_mask(slot: &Slot) -> (u128, u128) {
             (bits.word_mask(), 0)
         }
         Kind::Target { bits, .. } => (bits.word_mask(), 0),
-        Kind::Const { offset, bank, base, handle, flags, .. } => {
-            (offset.word_mask() | of(bank) | of(base) | of(handle) | flag_mask(flags), 0)
+        Kind::Const { offset, bank, base, handle, flags, part, .. } => {
+            let places = offset.word_mask() | of(bank) | of(base) | of(handle);
+            (places | flag_mask(flags) | field(part), 0)
         }
         Kind::Mem { base, uniform, offset, sel, .. } => {
             (of(base) | of(uniform) | offset.word_mask() | field(sel), 0)
@@ -352,6 +354,7 @@ fn kinds(form: &Form) -> Result<(u64, u64), String> {
     let (mut kinds, mut mask) = (0u64, 0u64);
     for (i, slot) in form.slots.iter().enumerate() {
         let (code, bits) = match &slot.kind {
+            Kind::Reg { part: Some(_), file: "UR", .. } => (15, 15),
             Kind::Reg { part: Some(_), .. } => (6, 15),
             Kind::Reg { file: "R", .. } => (1, 15),
             Kind::Reg { file: "UR", .. } => (2, 15),

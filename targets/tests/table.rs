@@ -166,7 +166,8 @@ fn the_encoder_checks_files_alignment_ranges_and_flags() {
         flags: RegFlags::NONE,
         base: Reg::RZ,
         base_cell: 0,
-        handle: Reg::URZ,
+        handle: Reg::RZ,
+        part: Mod::NONE,
         offset: 0x10000,
     };
     assert!(error(&iadd3(r(1), Operand::Const(far), r(3))).contains("16 bits"));

@@ -122,23 +122,25 @@ fn operand(
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
             Operand::Imm(value.wrapping_mul(*scale as u64))
         }
-        SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places } => {
+        SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places, part } => {
             let base = optional(random, base, *base_file, 1).reg;
             let raw = random.bits(offset.width()) * *scale as u64;
             let width = offset.width() + scale.trailing_zeros();
             let value = sign_extend(raw, width) as i32;
             // Bindless offsets are unsigned.
             let value = if bank.is_none() { value & 0xffff } else { value };
-            let mut handle = optional(random, handle, RegFile::UR, 1);
-            if handle.reg.is_zero() && bank.is_none() {
-                handle.reg = Reg::phys(RegFile::UR, 4);
-            }
+            let handle = match handle {
+                Some(_) => register(target, random, RegFile::UR, 1).reg,
+                None => Reg::RZ,
+            };
+            let part = part.map_or(Mod::NONE, |part| one_word(choice.option(random, part, 0)));
             Operand::Const(ConstRef {
                 bank: bank.map_or(0, |b| random.bits(b.width()) as u8),
                 flags: flags(random, places),
                 base,
                 base_cell: 0,
-                handle: handle.reg,
+                handle,
+                part,
                 offset: value,
             })
         }
@@ -199,6 +201,7 @@ pub fn fields(form: &Form) -> impl Iterator<Item = &'static ModField> {
     let parts = form.slots.iter().filter_map(|s| match &s.kind {
         SlotKind::Part { part, .. } => Some(*part),
         SlotKind::Mem { sel, .. } => *sel,
+        SlotKind::Const { part, .. } => *part,
         _ => None,
     });
     form.mods.iter().chain(parts)

@@ -98,8 +98,24 @@ fn bf16(s: &Slots<'_>) -> u16 {
     u16::from(s.has(Mod::BF16_V2))
 }
 
+/// Words of the rows that change a result and that the engine does not do.
+fn undone(op: Opcode) -> &'static [Mod] {
+    use Opcode::*;
+    match op {
+        FMNMX => &[Mod::XORSIGN, Mod::IS_A],
+        HADD2 | HMUL2 | HMNMX2 | HSETP2 => &[Mod::FMZ, Mod::XORSIGN, Mod::IS_A, Mod::H_AND],
+        HFMA2 => &[Mod::FMZ, Mod::OOB, Mod::RELU, Mod::F32],
+        MUFU => &[Mod::F16, Mod::BF16],
+        F2FP => &[Mod::SATFINITE],
+        _ => &[],
+    }
+}
+
 pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
     use Opcode::*;
+    if undone(s.inst.op).iter().any(|m| s.has(*m)) {
+        return Err(unsupported(s));
+    }
     let fmz = u16::from(s.has(Mod::FMZ));
     match s.inst.op {
         FADD => arithmetic(s, lane::add32, 0, Kind::F32, 2),
@@ -111,7 +127,6 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         DADD => arithmetic(s, lane::add64, 0, Kind::F64, 2),
         DMUL => arithmetic(s, lane::mul64, 0, Kind::F64, 2),
         DFMA => arithmetic(s, lane::fma64, 0, Kind::F64, 3),
-        FMNMX if s.has(Mod::XORSIGN) => Err(unsupported(s)),
         FMNMX => picked(s, lane::minmax32, u16::from(s.has(Mod::NAN)), Kind::F32),
         FSEL => picked(s, lane::select32, 0, Kind::F32),
         FSETP => setp(s, lane::compare32, Kind::F32),

@@ -66,6 +66,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
                 .src(&sources);
             if s.has(Mod::X) { op.pin(&[s.pred(6)?, s.pred(7)?]).op() } else { op.op() }
         }
+        VIADD if s.has(Mod::_16x2) => Err(unsupported(s)),
         VIADD => {
             let sources = [s.src(1, Kind::Int)?, s.src(2, Kind::Int)?];
             Lane::new(lane::add3, negations(s, 1, 2)).dst(s.dst(0, 1)?).src(&sources).op()

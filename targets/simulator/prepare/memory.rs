@@ -122,7 +122,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
 fn load_const(s: &Slots<'_>) -> Result<Op, Cause> {
     let (bytes, signed) = width(s);
     let Operand::Const(c) = *s.operand(1)? else { return Err(unsupported(s)) };
-    if !c.handle.is_zero() || s.has(Mod::IL) || s.has(Mod::IS) || s.has(Mod::ISL) {
+    if c.is_bindless() || s.has(Mod::IL) || s.has(Mod::IS) || s.has(Mod::ISL) {
         return Err(unsupported(s));
     }
     let dst = s.dst(0, cells(bytes))?;

@@ -86,10 +86,10 @@ impl<'a> Slots<'a> {
                 let value = if kind == Kind::F64 { value << 32 } else { value };
                 (Place::Imm(value), RegFlags::NONE, Part::Whole)
             }
-            Operand::Const(c) if c.base.is_zero() && c.handle.is_zero() => (
+            Operand::Const(c) if c.base.is_zero() && !c.is_bindless() => (
                 Place::Imm(self.constant(c.bank, c.offset, 4 * u32::from(cells))?),
                 c.flags,
-                Part::Whole,
+                self.part(c.part)?,
             ),
             _ => return Err(unsupported(self)),
         };
@@ -105,7 +105,7 @@ impl<'a> Slots<'a> {
 
     fn part(&self, m: Mod) -> Result<Part, Cause> {
         Ok(match m {
-            Mod::NONE | Mod::H1_H0 | Mod::U32 | Mod::F32 => Part::Whole,
+            Mod::NONE | Mod::H1_H0 | Mod::U32 => Part::Whole,
             Mod::H0_H0 => Part::Both(0),
             Mod::H1_H1 => Part::Both(16),
             Mod::H0 => Part::Half(0),
