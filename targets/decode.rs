@@ -102,15 +102,23 @@ fn register(target: &Target, file: RegFile, index: u64) -> Option<Reg> {
 }
 
 fn flags(places: &FlagBits, word: u128) -> RegFlags {
-    [
+    // Every operand passes here: one half of the word is shifted, not all of it.
+    let set = |bit: u8| {
+        let half = if bit < 64 { word as u64 } else { (word >> 64) as u64 };
+        bit != 0 && half >> (bit & 63) & 1 != 0
+    };
+    let mut flags = RegFlags::NONE;
+    for (flag, bit) in [
         (RegFlags::NEG, places.neg),
         (RegFlags::ABS, places.abs),
         (RegFlags::NOT, places.not),
         (RegFlags::REUSE, places.reuse),
-    ]
-    .iter()
-    .filter(|(_, bit)| *bit != 0 && word >> bit & 1 != 0)
-    .fold(RegFlags::NONE, |f, (flag, _)| f.with(*flag))
+    ] {
+        if set(bit) {
+            flags = flags.with(flag);
+        }
+    }
+    flags
 }
 
 fn reg_use(target: &Target, file: RegFile, bits: &Bits, count: u8, word: u128) -> Option<RegUse> {
@@ -119,7 +127,7 @@ fn reg_use(target: &Target, file: RegFile, bits: &Bits, count: u8, word: u128) -
     let size = target.file_size(file) as u64;
     if !reg.is_zero()
         && count > 1
-        && (!index.is_multiple_of(count as u64) || index + count as u64 > size)
+        && (!(index as u32).is_multiple_of(count as u32) || index + count as u64 > size)
     {
         return None;
     }

@@ -62,14 +62,22 @@ fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool
     let mut at = 0;
     for (i, field) in fields.iter().enumerate() {
         let mut best: Option<(usize, usize)> = None;
+        // Most options differ in the first word, and most fields show none.
+        let rest = &mods[at..];
         for (j, option) in field.options.iter().enumerate() {
-            // Word by word: most options differ in the first, and a call for each would cost more than all else here.
             let n = option.words.len();
-            if best.is_none_or(|(_, len)| n > len)
-                && n <= mods.len() - at
-                && option.words.iter().zip(&mods[at..]).all(|(a, b)| a == b)
-            {
-                best = Some((j, n));
+            match (option.words.first(), rest.first()) {
+                (None, None) => {
+                    best = Some((j, 0));
+                    break;
+                }
+                (None, _) if best.is_none() => best = Some((j, 0)),
+                (Some(a), Some(b)) if a == b => {
+                    if best.is_none_or(|(_, len)| n > len) && rest.starts_with(option.words) {
+                        best = Some((j, n));
+                    }
+                }
+                _ => {}
             }
         }
         let Some((j, n)) = best else { return false };
@@ -242,7 +250,7 @@ impl Place<'_> {
         }
         let index = register_index(self.target, r.reg, file)?;
         if !r.reg.is_zero() && cells > 1 {
-            if !index.is_multiple_of(cells as u64) {
+            if !(index as u32).is_multiple_of(cells as u32) {
                 return Err(format!("{} is not aligned to {cells} registers", r.reg));
             }
             if index + cells as u64 > self.target.file_size(file) as u64 {
@@ -253,6 +261,9 @@ impl Place<'_> {
     }
 
     fn flags(&self, mut word: u128, places: &FlagBits, flags: RegFlags) -> Result<u128, String> {
+        if flags == RegFlags::NONE {
+            return Ok(word);
+        }
         for (flag, bit, name) in [
             (RegFlags::NEG, places.neg, "-"),
             (RegFlags::ABS, places.abs, "||"),
@@ -383,13 +394,13 @@ fn put_scaled(
     scale: u8,
     signed: bool,
 ) -> Result<u128, String> {
-    let scale = scale as u64;
-    if !value.is_multiple_of(scale) {
+    // Divisions cost more than the rest, and nearly no field is scaled.
+    if scale != 1 && !value.is_multiple_of(scale as u64) {
         return Err(format!("{value:#x} is not a multiple of {scale}"));
     }
     let width = bits.width();
     let field = if signed || width == 32 {
-        let v = (value as i64) / scale as i64;
+        let v = if scale == 1 { value as i64 } else { value as i64 / scale as i64 };
         let min = if width >= 64 { i64::MIN } else { -(1i64 << (width - 1)) };
         // 32-bit immediates are bits: both 0xffffffff and -1 name the same field.
         let max = match width {
@@ -402,7 +413,7 @@ fn put_scaled(
         }
         v as u64 & bits.max()
     } else {
-        let v = value / scale;
+        let v = if scale == 1 { value } else { value / scale as u64 };
         if v > bits.max() {
             return Err(format!("{v:#x} does not fit in {width} bits"));
         }
