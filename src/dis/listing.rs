@@ -180,7 +180,7 @@ impl Show<'_, '_> {
             let _ = writeln!(out, "\t.target\t{}", self.code.target.name);
         }
         let kind = if cubin.file_type == OBJECT { "ET_REL" } else { "ET_EXEC" };
-        let _ = write!(out, "\n\t.elftype\t@\"{kind}\"\n\n");
+        let _ = write!(out, "\n\t.elftype\t@\"{kind}\"\n");
         for (index, part) in self.code.shown() {
             let Some(function) = self.code.function(index) else { continue };
             self.section(out, &cubin.sections[function.section]);
@@ -214,7 +214,7 @@ impl Show<'_, '_> {
         let name = section.name;
         let _ = write!(
             out,
-            "\n//--------------------- {name:<25} --------------------------\n\
+            "\n\n//--------------------- {name:<25} --------------------------\n\
              \t.section\t{name},\"ax\",@progbits\n"
         );
         let (flags, info) = (section.flags >> 20 & 0x7f, section.info >> 24);
@@ -278,7 +278,6 @@ impl Show<'_, '_> {
         }
         if let Some(places) = places {
             self.labels_at(out, places, part.size(), false);
-            out.push('\n');
         }
     }
 
@@ -333,7 +332,7 @@ fn symbols(out: &mut String, cubin: &Cubin<'_>) {
             _ => continue,
         };
         if first {
-            out.push_str("\n//--------------------- SYMBOLS --------------------------\n\n");
+            out.push_str("\n\n//--------------------- SYMBOLS --------------------------\n\n");
             first = false;
         }
         let name = symbol.name;
