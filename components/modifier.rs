@@ -155,14 +155,17 @@ impl Mods {
         all
     }
 
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Mod> + '_ {
         self.0.iter().copied().take_while(|m| *m != Mod::NONE)
     }
 
+    #[inline]
     pub fn as_slice(&self) -> &[Mod] {
         &self.0[..self.len()]
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.0.iter().position(|m| *m == Mod::NONE).unwrap_or(8)
     }
@@ -176,6 +179,7 @@ impl Mods {
     }
 
     /// Appends; false when full.
+    #[inline]
     pub fn push(&mut self, m: Mod) -> bool {
         let len = self.len();
         if len == Self::CAPACITY {

@@ -22,6 +22,7 @@ pub enum RegFile {
 impl RegFile {
     pub const ALL: [RegFile; 5] = [RegFile::R, RegFile::UR, RegFile::P, RegFile::UP, RegFile::B];
 
+    #[inline]
     pub const fn prefix(self) -> &'static str {
         match self {
             RegFile::R => "R",
@@ -57,10 +58,12 @@ impl Reg {
     pub const UPT: Reg = Reg::zero(RegFile::UP);
 
     /// The constant register of a file.
+    #[inline]
     pub const fn zero(file: RegFile) -> Reg {
         Reg(Self::PHYS | (file as u32) << 28 | Self::INDEX)
     }
 
+    #[inline]
     pub const fn phys(file: RegFile, index: u32) -> Reg {
         Reg(Self::PHYS | (file as u32) << 28 | (index & Self::INDEX))
     }
@@ -69,6 +72,7 @@ impl Reg {
         Reg((file as u32) << 28 | (id.0 & Self::INDEX))
     }
 
+    #[inline]
     pub const fn file(self) -> RegFile {
         match (self.0 >> 28) & 7 {
             0 => RegFile::R,
@@ -79,10 +83,12 @@ impl Reg {
         }
     }
 
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 & Self::PHYS != 0 && self.0 & Self::INDEX == Self::INDEX
     }
 
+    #[inline]
     pub const fn is_phys(self) -> bool {
         self.0 & Self::PHYS != 0
     }
@@ -93,6 +99,7 @@ impl Reg {
     }
 
     /// The number of a physical register that is not the constant one.
+    #[inline]
     pub const fn phys_index(self) -> Option<u32> {
         if self.is_phys() && !self.is_zero() { Some(self.0 & Self::INDEX) } else { None }
     }

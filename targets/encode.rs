@@ -20,13 +20,6 @@ pub enum EncodeError {
     Control { op: &'static str, what: String },
 }
 
-/// A row and the value of each of its modifier fields.
-pub(crate) struct Found {
-    pub form: &'static Form,
-    /// Chosen option of each field.
-    pub options: [u8; 12],
-}
-
 /// The kind of an operand as four bits: the rows hold the same codes.
 pub fn kind_code(operand: &Operand) -> u64 {
     match operand {
@@ -87,20 +80,18 @@ fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool
     at == mods.len()
 }
 
-/// The forms that an instruction's opcode, operand kinds and modifiers fit, in the table's order.
-fn fitting<'a>(table: &'a Table, inst: &'a Inst) -> impl Iterator<Item = Found> + 'a {
+/// The forms that an instruction's opcode and operand kinds fit, in the table's order.
+fn fitting<'a>(table: &'a Table, inst: &'a Inst) -> impl Iterator<Item = &'static Form> + 'a {
     let kinds = kinds(inst);
-    let mods = inst.mods.as_slice();
-    let forms = table.forms_of(inst.op).iter();
-    forms.filter(move |form| kinds & form.kinds_mask == form.kinds).filter_map(move |form| {
-        let mut options = [0u8; 12];
-        match_mods(form.mods, mods, &mut options).then_some(Found { form, options })
-    })
+    table.forms_of(inst.op).iter().filter(move |form| kinds & form.kinds_mask == form.kinds)
 }
 
 /// The row for an instruction; registers need not be physical.
-pub(crate) fn find(table: &Table, inst: &Inst) -> Result<Found, EncodeError> {
-    fitting(table, inst).next().ok_or_else(|| unfit(table, inst))
+pub(crate) fn find(table: &Table, inst: &Inst) -> Result<&'static Form, EncodeError> {
+    let mods = inst.mods.as_slice();
+    let mut options = [0; 12];
+    let form = fitting(table, inst).find(|form| match_mods(form.mods, mods, &mut options));
+    form.ok_or_else(|| unfit(table, inst))
 }
 
 /// Why no form fits.
@@ -141,8 +132,14 @@ fn kinds_text(inst: &Inst) -> String {
 /// part selector or of a constant's base).
 pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
     let mut first = None;
-    for found in fitting(target.table(), inst) {
-        match encode_as(target, &found, inst, pc) {
+    let mods = inst.mods.as_slice();
+    // Written and read byte by byte: copied as a whole, each byte would be waited for.
+    let mut options = [0; 12];
+    for form in fitting(target.table(), inst) {
+        if !match_mods(form.mods, mods, &mut options) {
+            continue;
+        }
+        match encode_as(target, form, &options, inst, pc) {
             Ok(word) => return Ok(word),
             Err(error) => first = first.or(Some(error)),
         }
@@ -150,14 +147,19 @@ pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, Enco
     Err(first.unwrap_or_else(|| unfit(target.table(), inst)))
 }
 
-fn encode_as(target: &Target, found: &Found, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
-    let form = found.form;
+fn encode_as(
+    target: &Target,
+    form: &'static Form,
+    options: &[u8; 12],
+    inst: &Inst,
+    pc: u64,
+) -> Result<u128, EncodeError> {
     let mut word = form.fixed | encode_common(target, form, inst)?;
-    for (field, choice) in form.mods.iter().zip(found.options) {
-        word = field.bits.put(word, field.options[choice as usize].value as u64);
+    for (field, choice) in form.mods.iter().zip(options) {
+        word = field.bits.put(word, field.options[*choice as usize].value as u64);
     }
     for (slot, operand) in form.slots.iter().zip(&inst.operands) {
-        let at = Place { target, form, slot, options: &found.options };
+        let at = Place { target, form, slot, options };
         word = at.put(word, operand, pc).map_err(|what| EncodeError::Operand {
             op: form.op.name(),
             slot: slot.name,

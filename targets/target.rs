@@ -240,7 +240,7 @@ impl Target {
 
     /// The row that encodes this instruction as it stands (virtual registers are fine).
     pub fn form(&self, inst: &Inst) -> Option<&'static Form> {
-        crate::encode::find(self.table(), inst).ok().map(|found| found.form)
+        crate::encode::find(self.table(), inst).ok()
     }
 
     /// The instruction's word. `pc` is its byte offset in the text that targets count in.
