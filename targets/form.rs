@@ -230,6 +230,13 @@ pub struct Slot {
     pub twice: bool,
 }
 
+impl Slot {
+    /// `c[bank][offset]`
+    pub fn is_constant(&self) -> bool {
+        matches!(self.kind, SlotKind::Const { .. })
+    }
+}
+
 /// A condition on an operand for an alias word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AliasTest {

@@ -1,6 +1,7 @@
 //! The targets: name, limits, and the doors to encoder, decoder and table.
 
 use crate::form::{Form, Slot, SlotKind};
+use crate::latency::Latencies;
 use crate::load;
 use orias_components::{Inst, Opcode, Operand, RegFile};
 use std::sync::LazyLock;
@@ -206,6 +207,11 @@ impl Target {
     /// All targets.
     pub fn all() -> &'static [Target] {
         &TARGETS
+    }
+
+    /// How long its results take.
+    pub fn latencies(&self) -> &'static Latencies {
+        Latencies::of(self.sm)
     }
 
     /// The instructions that it has.

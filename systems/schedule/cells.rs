@@ -1,6 +1,7 @@
 //! Physical register cells with one dense number across the files, for tables by cell.
 
-use orias_components::{Inst, RegFile, RegUse};
+use orias_components::{Inst, Operand, RegFile, RegUse};
+use orias_targets::latency::Class;
 
 /// One more than the largest cell number.
 pub const COUNT: usize = 256 + 256 + 8 + 8 + 16;
@@ -45,5 +46,29 @@ pub fn for_each_use(inst: &Inst, mut f: impl FnMut(Cell, bool)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, true));
     for op in inst.sources() {
         op.for_each_reg(|r| of(r).for_each(|c| f(c, false)));
+    }
+}
+
+/// Calls `f` for each cell that an instruction of `class` writes, with the class by which that result comes.
+pub fn for_each_result(inst: &Inst, class: Class, mut f: impl FnMut(Cell, Class)) {
+    inst.for_each_def(|r| {
+        for (offset, cell) in of(r).enumerate() {
+            f(cell, class.of_result(offset as u8));
+        }
+    });
+}
+
+/// Calls `f` for each cell that an instruction of `class` reads, with the class by which it is read: a guard as by control
+/// flow, the register that names a constant bank as by ULDC.
+pub fn for_each_source(inst: &Inst, class: Class, mut f: impl FnMut(Cell, Class)) {
+    of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, Class::Control));
+    for op in inst.sources() {
+        let bank = matches!(op, Operand::Const(_)).then_some(Class::UniformConst);
+        op.for_each_reg(|r| {
+            for (offset, cell) in of(r).enumerate() {
+                let by = bank.filter(|_| cell.file() == RegFile::UR);
+                f(cell, by.unwrap_or(class.of_source(offset as u8)));
+            }
+        });
     }
 }

@@ -8,7 +8,7 @@
 //! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
 
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Control, Inst, InstId, Opcode};
+use orias_components::{BlockId, Body, Control, Inst, InstId, Opcode, RegFile};
 
 use super::cells::{self, Cell};
 use super::stalls;
@@ -17,6 +17,12 @@ use crate::function::Options;
 
 /// Scoreboards of a warp (FACTS: six counters).
 const SCOREBOARDS: u8 = 6;
+
+/// Whether a read of the cell can outlast the issue. Uniform registers and predicates are read at issue by all instructions:
+/// ptxas overwrites them one cycle after memory instructions, and waits for nothing (`tables/latency/observed.lat`, `war`).
+fn may_be_read_late(cell: Cell) -> bool {
+    matches!(cell.file(), RegFile::R | RegFile::B)
+}
 
 /// For each register cell the scoreboards on which its last result, and late reads of it, may still be outstanding.
 #[derive(Clone, PartialEq, Eq)]
@@ -74,8 +80,8 @@ impl Pending {
         if write | read != 0 {
             // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
             let reads = if read != 0 { read } else { write };
-            cells::for_each_use(inst, |c, guard| {
-                if !guard {
+            cells::for_each_use(inst, |c, _| {
+                if may_be_read_late(c) {
                     self.reads[c.0 as usize] |= reads;
                 }
             });
@@ -110,7 +116,7 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
             body.inst_mut(id).control.wait = wait;
         }
     }
-    stalls::set(&mut body, &timings, &layout);
+    stalls::set(&mut body, &timings, target.latencies(), &layout);
 }
 
 /// The state at the start of each block; None for blocks that are not in the layout.
@@ -160,7 +166,7 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId) {
         if timing.write_sb || timing.read_sb {
             let (mut results, mut sources) = (false, false);
             cells::for_each_def(inst, |_| results = true);
-            cells::for_each_use(inst, |_, guard| sources |= !guard);
+            cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c));
             if results && timing.write_sb {
                 control.write_sb = pool.take();
             }
@@ -179,8 +185,8 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId) {
 fn overwritten_first(body: &Body<'_>, insts: &[InstId]) -> bool {
     let first = body.inst(insts[0]);
     let (mut sources, mut results): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
-    cells::for_each_use(first, |c, guard| {
-        if !guard {
+    cells::for_each_use(first, |c, _| {
+        if may_be_read_late(c) {
             sources.push(c)
         }
     });

@@ -73,6 +73,47 @@ fn overwriting_the_source_of_a_store_waits_for_its_read() {
 }
 
 #[test]
+fn a_uniform_source_of_a_store_may_be_overwritten_at_once() {
+    let c = control(
+        "BB0:
+            STS [R2+UR4], R3
+            UR4 = UMOV 0x1
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c[1].wait, 0, "it was read at issue");
+}
+
+#[test]
+fn a_load_does_not_overwrite_a_source_in_the_next_cycle() {
+    let c = control(
+        "BB0:
+            R3 = FADD R4, R5
+            R4 = LDC c[0x0][0x210]
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c[0].stall, 2);
+}
+
+#[test]
+fn the_low_half_of_a_wide_product_is_awaited_for_a_shorter_time() {
+    let stall = |reader: &str| {
+        let text = format!(
+            "BB0:
+                R2:2, PT = IMAD.WIDE R4, R5, R6:2
+                R8 = {reader}
+                EXIT PT
+            "
+        );
+        control(&text, advanced_scoreboards_and_opexes)[0].stall
+    };
+    assert_eq!((stall("MOV R2, 0xf"), stall("MOV R3, 0xf")), (3, 5));
+}
+
+#[test]
 fn a_guard_waits_thirteen_cycles_for_its_comparison() {
     let c = control(
         "BB0:

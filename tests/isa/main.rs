@@ -1,9 +1,7 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
-use orias_isa::latency::mined::Mined;
-use orias_isa::latency::source;
-use orias_isa::{coverage, generate, probe, proof, report, words};
+use orias_isa::{coverage, generate, latency, probe, proof, report, words};
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
@@ -88,6 +86,9 @@ enum Command {
     Latencies {
         /// PTX files, cubins and folders of them, beside the corpus and the coverage set.
         more: Vec<PathBuf>,
+        /// Mine every SM, and write `targets/tables/latency/observed.lat` and `tests/isa/reports/latencies.md`.
+        #[arg(long)]
+        write: bool,
     },
 }
 
@@ -214,7 +215,9 @@ fn run(args: Args) -> Result<(), String> {
             }
         }
         Command::Generate { .. } => {}
-        Command::Latencies { more } => latencies(target, &more)?,
+        Command::Latencies { more, write } => {
+            latency::run(target, args.rows.as_deref(), &more, write)?
+        }
     }
     Ok(())
 }
@@ -262,44 +265,4 @@ fn generate(
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn latencies(target: &'static Target, more: &[PathBuf]) -> Result<(), String> {
-    let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
-    let tests = oracle::workspace().join("tests");
-    let mut folders = vec![tests.join("corpus"), tests.join("coverage").join(target.name)];
-    folders.extend(more.iter().cloned());
-    let files = source::files(&folders, &["ptx", "cubin"]);
-    let mut mined = Mined::default();
-    for text in source::texts(&ptxas, target.name, &[1, 3], &files) {
-        mined.add(target, &text.name, &text.words);
-    }
-    eprintln!("{} words, {} unknown", mined.words, mined.unknown);
-    for (name, s) in &mined.scoreboards {
-        println!("SB\t{name}\t{}\t{}\t{}", s.seen, s.write, s.read);
-    }
-    for (key, seen) in &mined.pairs {
-        let hist = |h: &[u32]| {
-            let some = h.iter().enumerate().filter(|(_, n)| **n > 0);
-            some.map(|(d, n)| format!("{d}:{n}")).collect::<Vec<_>>().join(",")
-        };
-        println!(
-            "{:?}\t{:?}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:?}",
-            key.hazard,
-            key.file,
-            key.first.name,
-            key.first.class,
-            key.first.slot,
-            key.second.name,
-            key.second.class,
-            key.second.slot,
-            hist(&seen.stalls),
-            hist(&seen.branch),
-            hist(&seen.wait),
-            seen.scoreboard,
-            seen.unawaited,
-            seen.example
-        );
-    }
-    Ok(())
 }

@@ -1,25 +1,27 @@
-//! What the pairs of many kernels say, by kind of instruction and operand slot.
+//! What the pairs of many kernels say, by kind of instruction and operand slot, and summed up by timing class.
 
-use super::walk::{self, Between, End, Hazard, Pair};
-use orias_components::RegFile;
+use super::touch::Part;
+use super::walk::{self, Between, End, Pair};
+use orias_components::{Opcode, RegFile};
+use orias_targets::latency::{Class, Hazard};
 use orias_targets::{Form, Target};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Cycles are counted up to this; the last entry of a histogram holds all that is farther.
-pub const FAR: usize = 32;
+/// Distances are counted up to this; the last entry of a histogram holds all that is farther.
+pub const FAR: usize = 48;
 
 /// A kind of instruction, and the part of it that names the register.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Kind {
-    /// Mnemonic with the words that every use of the row has.
-    pub name: String,
-    pub class: &'static str,
-    /// `d`, `d+1` (the second cell), `guard`, `a.base`.
-    pub slot: String,
+    /// Index of its row.
+    pub form: u16,
+    pub part: Part,
+    /// Which cell of a wide operand.
+    pub offset: u8,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Key {
     pub hazard: Hazard,
     pub file: RegFile,
@@ -27,31 +29,44 @@ pub struct Key {
     pub second: Kind,
 }
 
-/// The pairs of one key.
-#[derive(Clone, Default, Debug)]
+/// The pairs of one key whose second end no scoreboard of the first holds back.
+#[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// How often each distance stood there with nothing but stalls.
-    pub stalls: [u32; FAR],
-    /// The same where a branch might have left between.
-    pub branch: [u32; FAR],
-    /// The same where something unrelated was waited for.
-    pub wait: [u32; FAR],
-    /// Pairs where the second waits for a scoreboard of the first.
-    pub scoreboard: u32,
-    /// Pairs without such a wait although the first sets one.
-    pub unawaited: u32,
-    /// Kernel and byte offset of the second end of a closest pair.
-    pub example: Option<(String, usize)>,
+    /// How often each distance stood between them.
+    pub at: [u32; FAR],
+    /// Pairs that a scoreboard of the first tells the time of.
+    pub awaited: u32,
+    /// Kernel (index in [`Mined::kernels`]) and byte offset of the second end of a closest pair.
+    pub example: (u32, u32),
 }
 
-impl Seen {
-    /// The fewest cycles with nothing but stalls between, and how often.
-    pub fn closest(&self) -> Option<(usize, u32)> {
-        self.stalls.iter().enumerate().find(|(_, n)| **n > 0).map(|(d, n)| (d, *n))
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen { at: [0; FAR], awaited: 0, example: (0, 0) }
     }
 }
 
-/// Use of scoreboards by one row: how often seen, with a write and with a read scoreboard.
+impl Seen {
+    /// The fewest cycles that stood there at least `times` times.
+    pub fn closest(&self, times: u32) -> Option<usize> {
+        self.at.iter().position(|n| *n >= times)
+    }
+
+    pub fn total(&self) -> u32 {
+        self.at.iter().sum()
+    }
+
+    fn add(&mut self, other: &Seen) {
+        let mine = self.closest(1).unwrap_or(FAR);
+        if other.closest(1).is_some_and(|theirs| theirs < mine) {
+            self.example = other.example;
+        }
+        self.at.iter_mut().zip(other.at).for_each(|(n, m)| *n += m);
+        self.awaited += other.awaited;
+    }
+}
+
+/// Use of scoreboards by one kind of instruction: how often seen, with a write and with a read scoreboard.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Scoreboards {
     pub seen: u32,
@@ -59,13 +74,19 @@ pub struct Scoreboards {
     pub read: u32,
 }
 
-#[derive(Default)]
+/// By hazard, register file, class of the first and of the second.
+pub type ByClass = BTreeMap<(Hazard, RegFile, Class, Class), Seen>;
+
 pub struct Mined {
-    pub pairs: BTreeMap<Key, Seen>,
+    pub target: &'static Target,
+    pub pairs: FxHashMap<Key, Seen>,
     pub scoreboards: BTreeMap<String, Scoreboards>,
+    /// Stalls of each opcode: how often each count.
+    pub stalls: FxHashMap<Opcode, [u32; 16]>,
+    pub kernels: Vec<String>,
     pub words: usize,
+    /// Words that the table does not know.
     pub unknown: usize,
-    names: FxHashMap<u16, String>,
 }
 
 /// Mnemonic with the words that every use of the row has.
@@ -79,21 +100,52 @@ pub fn head(form: &Form) -> String {
     name
 }
 
-impl Mined {
-    fn kind(&mut self, end: &End<'_>) -> Kind {
-        let name = self.names.entry(end.form.index).or_insert_with(|| head(end.form)).clone();
-        let mut slot = end.part.name(end.form);
-        if end.offset > 0 {
-            slot = format!("{slot}+{}", end.offset);
-        }
-        Kind { name, class: end.form.class.name(), slot }
+impl Kind {
+    fn of(end: &End<'_>) -> Kind {
+        Kind { form: end.form.index, part: end.part, offset: end.offset }
     }
 
-    /// Adds the pairs of one text section; `name` is for examples.
-    pub fn add(&mut self, target: &'static Target, name: &str, text: &[u8]) {
+    /// `IMAD.WIDE d+1`
+    pub fn name(&self, target: &Target) -> String {
+        let form = &target.table().forms[self.form as usize];
+        let slot = self.part.name(form);
+        let cell = if self.offset > 0 { format!("+{}", self.offset) } else { String::new() };
+        format!("{} {slot}{cell}", head(form))
+    }
+
+    /// The timing class by which this part is read or written.
+    pub fn class(&self, target: &Target, writes: bool) -> Class {
+        let form = &target.table().forms[self.form as usize];
+        let class = form.class;
+        match self.part {
+            Part::Guard => Class::Control,
+            Part::Uniform(slot) if form.slots[slot as usize].is_constant() => Class::UniformConst,
+            _ if writes => class.of_result(self.offset),
+            _ => class.of_source(self.offset),
+        }
+    }
+}
+
+impl Mined {
+    pub fn new(target: &'static Target) -> Mined {
+        Mined {
+            target,
+            pairs: FxHashMap::default(),
+            scoreboards: BTreeMap::new(),
+            stalls: FxHashMap::default(),
+            kernels: Vec::new(),
+            words: 0,
+            unknown: 0,
+        }
+    }
+
+    /// Adds one text section; `name` is for examples.
+    pub fn add(&mut self, name: &str, text: &[u8]) {
+        let kernel = self.kernels.len() as u32;
+        self.kernels.push(name.into());
         for (at, word) in text.as_chunks::<16>().0.iter().enumerate() {
             self.words += 1;
-            let Some((inst, form)) = walk::decode(target, *word, at) else {
+            let Some((inst, form)) = walk::decode(self.target, *word, at) else {
                 self.unknown += 1;
                 continue;
             };
@@ -101,32 +153,57 @@ impl Mined {
             seen.seen += 1;
             seen.write += u32::from(inst.control.write_sb != 7);
             seen.read += u32::from(inst.control.read_sb != 7);
+            self.stalls.entry(inst.op).or_default()[inst.control.stall as usize & 15] += 1;
         }
-        walk::walk(target, text, |pair| self.add_pair(name, &pair));
+        let pairs = &mut self.pairs;
+        walk::walk(self.target, text, |pair| add_pair(pairs, kernel, &pair));
     }
 
-    fn add_pair(&mut self, kernel: &str, pair: &Pair<'_>) {
-        let (first, second) = (self.kind(&pair.first), self.kind(&pair.second));
-        let key = Key { hazard: pair.hazard, file: pair.file, first, second };
-        let seen = self.pairs.entry(key).or_default();
-        let cycles = (pair.cycles as usize).min(FAR - 1);
-        let control = pair.first.inst.control;
-        let sets = control.write_sb != 7
-            || (pair.hazard == Hazard::WriteAfterRead && control.read_sb != 7);
-        if pair.between == Between::Scoreboard {
-            seen.scoreboard += 1;
-            return;
-        }
-        seen.unawaited += u32::from(sets);
-        match pair.between {
-            Between::Stalls => {
-                if seen.closest().is_none_or(|(d, _)| cycles < d) {
-                    seen.example = Some((kernel.into(), pair.second.at * 16));
-                }
-                seen.stalls[cycles] += 1;
+    /// The pairs by class, without those of results and late reads that have scoreboards: where the first end sets none, one
+    /// of a later instruction of the same kind does for both.
+    pub fn by_class(&self) -> ByClass {
+        let mut sums = ByClass::new();
+        for (key, seen) in &self.pairs {
+            let writes = key.hazard != Hazard::WriteAfterRead;
+            let form = &self.target.table().forms[key.first.form as usize];
+            let late = match writes {
+                true => form.write_sb,
+                false => key.file == RegFile::R && (form.may_read_late() || form.write_sb),
+            };
+            if late {
+                continue;
             }
-            Between::Branch => seen.branch[cycles] += 1,
-            _ => seen.wait[cycles] += 1,
+            let first = key.first.class(self.target, writes);
+            let second = key.second.class(self.target, key.hazard != Hazard::ReadAfterWrite);
+            sums.entry((key.hazard, key.file, first, second)).or_default().add(seen);
         }
+        sums
+    }
+}
+
+fn add_pair(pairs: &mut FxHashMap<Key, Seen>, kernel: u32, pair: &Pair<'_>) {
+    let (first, second) = (Kind::of(&pair.first), Kind::of(&pair.second));
+    let key = Key { hazard: pair.hazard, file: pair.file, first, second };
+    let seen = pairs.entry(key).or_default();
+    if pair.between == Between::Scoreboard || told_by_scoreboard(pair) {
+        seen.awaited += 1;
+        return;
+    }
+    let cycles = (pair.cycles as usize).min(FAR - 1);
+    if seen.closest(1).is_none_or(|closest| cycles < closest) {
+        seen.example = (kernel, pair.second.at as u32 * 16);
+    }
+    seen.at[cycles] += 1;
+}
+
+/// The first end has a scoreboard for what the pair is about, so the time is nothing to rely on, waited for or not. (Memory
+/// instructions read in order: a wait for a later one will do. Other registers than general ones are read at issue.)
+fn told_by_scoreboard(pair: &Pair<'_>) -> bool {
+    let control = pair.first.inst.control;
+    match pair.hazard {
+        Hazard::WriteAfterRead => {
+            pair.file == RegFile::R && (control.read_sb != 7 || control.write_sb != 7)
+        }
+        _ => control.write_sb != 7,
     }
 }

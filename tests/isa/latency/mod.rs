@@ -2,6 +2,55 @@
 //! them with nothing but stalls to hold the second back.
 
 pub mod mined;
+pub mod observed;
+pub mod report;
 pub mod source;
 pub mod touch;
 pub mod walk;
+
+use mined::Mined;
+use orias_runner::oracle;
+use orias_targets::Target;
+use std::path::{Path, PathBuf};
+
+/// Mines the corpus, the coverage set and `more`: prints what one SM shows, or (`write`) mines all, with the instructions of
+/// `rows` where they are given, and writes latencies and report.
+pub fn run(
+    target: &'static Target,
+    rows: Option<&Path>,
+    more: &[PathBuf],
+    write: bool,
+) -> Result<(), String> {
+    let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+    let mine = |target: &'static Target| {
+        let files = source::files(target, more);
+        let mut mined = Mined::new(target);
+        for text in source::texts(&ptxas, target.name, &[1, 3], &files) {
+            mined.add(&text.name, &text.words);
+        }
+        let by_class = mined.by_class();
+        (mined, by_class)
+    };
+    if !write {
+        let (mined, by_class) = mine(target);
+        print!("{}\n{}", report::one(&mined, &by_class), report::apart(&mined));
+        return Ok(());
+    }
+    // One name for each table.
+    let others = |t: &Target| Target::all().iter().any(|o| o.sm == t.sm && o.accelerated);
+    let last = |t: &&Target| t.accelerated || !others(t);
+    let with_rows = |t: &'static Target| rows.map_or(Ok(t), |folder| t.with_rows(folder));
+    let all: Result<Vec<_>, String> =
+        Target::all().iter().filter(last).map(|t| with_rows(t).map(mine)).collect();
+    let all = all?;
+    let root = oracle::workspace();
+    let put = |path: &str, text: String| {
+        let path = root.join(path);
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder
+            .and_then(|()| std::fs::write(&path, text))
+            .map_err(|e| format!("{}: {e}", path.display()))
+    };
+    put("targets/tables/latency/observed.lat", observed::render(&all))?;
+    put("tests/isa/reports/latencies.md", report::all(&all))
+}

@@ -1,6 +1,9 @@
 //! The kernels that are mined: PTX through ptxas for one SM at several levels, and cubins as they are.
 
+use crate::coverage;
 use orias::elf::Cubin;
+use orias_runner::oracle;
+use orias_targets::Target;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,20 +16,22 @@ pub struct Text {
     pub words: Vec<u8>,
 }
 
-/// The files below `folders` with one of the extensions, by name; a path to a file stands for itself.
-pub fn files(folders: &[PathBuf], extensions: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut todo: Vec<PathBuf> = folders.to_vec();
-    while let Some(path) = todo.pop() {
-        if path.is_dir() {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            todo.extend(entries.map(|e| e.path()));
-        } else if extensions.iter().any(|e| path.extension().is_some_and(|x| x == *e)) {
-            found.push(path);
-        }
+/// The corpus, the coverage set of the SM or of the next older one, and `more`: PTX files and cubins, or folders of them.
+pub fn files(target: &Target, more: &[PathBuf]) -> Vec<PathBuf> {
+    let tests = oracle::workspace().join("tests");
+    let coverage = tests.join("coverage");
+    let exact = coverage.join(target.name);
+    let mut folders = vec![tests.join("corpus")];
+    if exact.is_dir() {
+        folders.push(exact);
+    } else {
+        let older = Target::all().iter().filter(|t| t.sm <= target.sm).rev();
+        folders.extend(older.map(|t| coverage.join(t.name)).find(|f| f.is_dir()));
     }
-    found.sort();
-    found
+    folders.extend(more.iter().cloned());
+    let mut files = coverage::files(&folders, "ptx");
+    files.extend(coverage::files(more, "cubin"));
+    files
 }
 
 /// The text sections of PTX files and cubins. What ptxas does not compile for `arch`, and what is no cubin, gives none.

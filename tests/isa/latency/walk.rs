@@ -7,15 +7,9 @@
 
 use super::touch::{self, Cell, Part, Touch};
 use orias_components::{Control, Guard, Inst, Opcode, RegFile};
+use orias_targets::latency::Hazard;
 use orias_targets::{Form, SlotKind, Target, form::ImmStyle};
 use rustc_hash::FxHashMap;
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Hazard {
-    ReadAfterWrite,
-    WriteAfterWrite,
-    WriteAfterRead,
-}
 
 /// One end of a pair.
 #[derive(Clone, Copy)]
