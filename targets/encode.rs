@@ -65,10 +65,12 @@ fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool
                     break;
                 }
                 (None, _) if best.is_none() => best = Some((j, 0)),
-                (Some(a), Some(b)) if a == b => {
-                    if best.is_none_or(|(_, len)| n > len) && rest.starts_with(option.words) {
-                        best = Some((j, n));
-                    }
+                (Some(a), Some(b))
+                    if a == b
+                        && best.is_none_or(|(_, len)| n > len)
+                        && rest.starts_with(option.words) =>
+                {
+                    best = Some((j, n));
                 }
                 _ => {}
             }
