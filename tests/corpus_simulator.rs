@@ -14,15 +14,12 @@ use std::process::Command;
 /// Folders with a case that ptxas's cubin cannot run here yet, because the instruction table has no row for an instruction or
 /// the simulator does not do it. A folder that starts to pass must leave this list.
 const NOT_YET: &[(&str, &str)] = &[
-    ("bf16_arith", "HFMA2, HADD2 and F2FP of bfloat16"),
     ("bulk_mbarrier", "mbarriers (SYNCS), bulk copies (UBLKCP), fences"),
-    ("convert", "HADD2.F32, F2FP, I2I, F2IP"),
+    ("convert", "F2IP"),
     ("cp_async", "LDGSTS"),
-    ("half_arith", "half precision arithmetic"),
     ("ldmatrix_mma", "LDSM, HMMA, IMMA"),
     ("noinline_call", "VIMNMX3"),
     ("tri_attention", "LDGSTS, LDSM, HMMA"),
-    ("tri_layernorm", "HADD2.F32"),
     ("tri_matmul_f16", "LDGSTS, HGMMA"),
     ("tri_matmul_f32", "LDGSTS"),
     ("tri_matmul_small", "LDSM, HMMA"),

@@ -5,7 +5,7 @@ use super::unsupported;
 use crate::simulator::error::Cause;
 use crate::simulator::integer as lane;
 use crate::simulator::op::{Bits, Combine, LaneFn, Op};
-use crate::simulator::operand::{Adjust, Src};
+use crate::simulator::operand::{Adjust, PRED_NOWHERE, Src};
 use orias_components::{Mod, Opcode};
 
 /// How a comparison combines.
@@ -47,12 +47,17 @@ fn plain(s: &Slots<'_>, f: LaneFn, param: u32, count: usize) -> Result<Op, Cause
 pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
     use Opcode::*;
     match s.inst.op {
-        // Carries out, three sources, carries in with .X.
+        // Carries out, three sources, carries in with .X. Of 64 bits only the sum is done.
         UIADD3 if s.has(Mod::_64) => {
+            let carries =
+                s.pred_dst(1)?.index != PRED_NOWHERE || s.pred_dst(2)?.index != PRED_NOWHERE;
+            if carries || s.has(Mod::X) {
+                return Err(unsupported(s));
+            }
             let mut all = [Src::ZERO; 3];
             for (i, slot) in all.iter_mut().enumerate() {
-                *slot = s.src(1 + i, Kind::Int64)?;
-                if s.is_negated(1 + i) {
+                *slot = s.src(3 + i, Kind::Int64)?;
+                if s.is_negated(3 + i) {
                     slot.adjust = Adjust { and: !0, xor: !0, add: 1 };
                 }
             }
