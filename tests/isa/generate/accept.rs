@@ -24,8 +24,8 @@ pub struct Accepted {
 
 /// Compiles `module` and drops kernels until ptxas takes the rest.
 ///
-/// Messages with a line number name the kernel; where there is none the module is halved until the culprits stand alone.
-/// Where no kernel fails alone (ptxas dies of some modules whose kernels it takes one by one) the halves become modules.
+/// Messages with a line number name the kernel. Where there is none (ptxas dies of some modules, even of such whose kernels
+/// it takes one by one) the module's halves become modules of their own, and a kernel that stands alone is dropped.
 pub fn accept(ptxas: &Path, mut module: Module) -> Vec<Accepted> {
     let mut rejected = Vec::new();
     while !module.kernels.is_empty() {
@@ -36,22 +36,19 @@ pub fn accept(ptxas: &Path, mut module: Module) -> Vec<Accepted> {
         };
         let mut said = named(&messages, &starts);
         if said.iter().all(Option::is_none) {
-            for (kernel, message) in culprits(ptxas, &module, &messages) {
-                said[kernel] = Some(message);
+            if said.len() > 1 {
+                let parts = halves(module).into_iter().flat_map(|half| accept(ptxas, half));
+                let mut parts: Vec<Accepted> = parts.collect();
+                parts[0].rejected.append(&mut rejected);
+                return parts;
             }
-        }
-        if said.iter().all(Option::is_none) {
-            let mut parts =
-                halves(module).into_iter().flat_map(|half| accept(ptxas, half)).collect::<Vec<_>>();
-            parts[0].rejected.append(&mut rejected);
-            return parts;
+            said[0] = Some(first_line(&messages));
         }
         let mut verdicts = said.into_iter();
         module.kernels.retain(|kernel| match verdicts.next().flatten() {
             Some(message) => {
-                let (group, name, instruction) =
-                    (kernel.group, kernel.name.clone(), kernel.instruction.clone());
-                rejected.push(Rejected { group, name, instruction, message });
+                let (name, instruction) = (kernel.name.clone(), kernel.instruction.clone());
+                rejected.push(Rejected { group: kernel.group, name, instruction, message });
                 false
             }
             None => true,
@@ -79,30 +76,6 @@ fn halves(module: Module) -> [Module; 2] {
         Module { name, kernels: kernels.to_vec(), ..module.clone() }
     };
     [half(first, "-1"), half(second, "-2")]
-}
-
-/// The kernels that fail alone, found by halving.
-fn culprits(ptxas: &Path, module: &Module, messages: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    let count = module.kernels.len();
-    let mut open = vec![(0..count, messages.to_string())];
-    while let Some((range, messages)) = open.pop() {
-        if range.len() == 1 {
-            found.push((range.start, first_line(&messages)));
-            continue;
-        }
-        let middle = range.start + range.len() / 2;
-        for half in [range.start..middle, middle..range.end] {
-            let part = Module { kernels: module.kernels[half.clone()].to_vec(), ..module.clone() };
-            if let Err(messages) =
-                sources::ptxas(ptxas, &part.target, &part.text().0, &part.options)
-            {
-                open.push((half, messages));
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 /// `… line 12; error   : what` as 12 and what; other lines, warnings too, say nothing.

@@ -8,10 +8,9 @@ const INTEGER_ROWS: &[Row] = &[
     turn("cvt</.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.<u8/u16/u32/u64/s8/s16/s32/s64> =$2, %$3"),
     turn("cvt.<rn/rz/rm/rp></.sat>.<f16/f32/f64>.<u8/u16/u32/u64/s8/s16/s32/s64> =$3, %$4"),
     turn("cvt.<rn/rz/rm/rp>.ftz</.sat>.f32.<u8/u16/u32/u64/s8/s16/s32/s64> =f32, %$3"),
-    turn("cvt.<rn/rz/rm/rp>.bf16.<u8/u16/u32/u64/s8/s16/s32/s64> =bf16, %$2"),
-    turn(
-        "cvt.<rni/rzi/rmi/rpi></.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.<f16/bf16/f32/f64> =$3, %$4",
-    ),
+    few("cvt.<rn/rz/rm/rp>.bf16.<u8/u16/u32/u64/s8/s16/s32/s64> =bf16, %$2"),
+    turn("cvt.<rni/rzi/rmi/rpi></.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.<f32/f64> =$3, %$4"),
+    few("cvt.<rni/rzi/rmi/rpi></.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.<f16/bf16> =$3, %$4"),
     turn("cvt.<rni/rzi/rmi/rpi>.ftz</.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.f32 =$3, %f32"),
     each("cvt.sat.<u8/s8/u16/s16>.<s32/u32> =$1, %$2"),
     few("cvt.rn.<f16/f32/f64>.<u8/s8/u16/s16/s32/u32/u64/s64> =$1, %$2"),

@@ -1,6 +1,6 @@
 //! Loads and stores.
 
-use crate::generate::{Family, Row, each, turn};
+use crate::generate::{Family, Row, each, few, turn};
 
 pub const LOAD: Family = Family::rows("load", LOAD_ROWS);
 
@@ -22,6 +22,9 @@ const LOAD_ROWS: &[Row] = &[
     turn("ld</.weak/.volatile></.global/.shared>.<b16/f16/bf16> =b16, [@$2]"),
     turn(
         "ld</.weak></.global/.local/.shared/.const/.param>.<ca/cg/cs/lu/cv></.L2::64B/.L2::128B/.L2::256B>.<u8~u8/b16~b16/f32~f32/b64~b64/v2.s16~s16*2/v4.u32~u32*4/v2.f64~f64*2/v2.b64~b64*2/v4.f32~f32*4> =$5', [@$2]",
+    ),
+    few(
+        "ld.global.<ca/cg/cs/lu/cv></.L2::64B/.L2::128B/.L2::256B>.<u8~u8/s8~s8/u32~u32/b64~b64/v4.f32~f32*4> =$3', [@.global]",
     ),
     turn(
         "ld</.global>.<ca/cg/cs/lu/cv>.L2::cache_hint</.L2::64B/.L2::128B/.L2::256B>.<u8~u8/u32~u32/v2.b64~b64*2/v4.f32~f32*4> =$4', [@$1], %b64",
@@ -50,7 +53,7 @@ const LOAD_ROWS: &[Row] = &[
     turn(
         "ld.global</.ca/.cg/.cs>.nc.<v2.b8~b8*2/v4.b8~b8*4/v2.u8~u8*2/v2.u16~u16*2/v4.u16~u16*4/v2.f32~f32*2/v2.b64~b64*2/v2.u64~u64*2/v2.f64~f64*2/v4.u32~u32*4/v4.f32~f32*4> =$2', [@.global]",
     ),
-    turn(
+    few(
         "ld.global.nc</.L1::evict_normal/.L1::evict_unchanged/.L1::evict_first/.L1::evict_last/.L1::no_allocate></.L2::64B/.L2::128B/.L2::256B>.<s8~s8/u32~u32/v2.f64~f64*2/v4.f32~f32*4> =$3', [@.global]",
     ),
     turn(

@@ -6,7 +6,7 @@ pub const WGMMA: Family = Family::rows("wgmma", ROWS);
 
 const ROWS: &[Row] = &[
     turn(
-        "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64<n8~4/n16~8/n24~12/n32~16/n40~20/n48~24/n56~28/n64~32/n72~36/n80~40/n88~44/n96~48/n104~52/n112~56/n120~60/n128~64/n136~68/n144~72/n152~76/n160~80/n168~84/n176~88/n184~92/n192~96/n200~100/n208~104/n216~108/n224~112/n232~116/n240~120/n248~124/n256~128>k16.f32.<f16/bf16>.$2 +f32*$1', %b64, %b64, %pred, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0",
+        "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64<n8~4/n16~8/n24~12/n32~16/n40~20/n48~24/n56~28/n64~32/n72~36/n80~40/n88~44/n96~48/n104~52/n112~56/n120~60/n128~64/n136~68/n144~72/n152~76/n160~80/n168~84/n176~88/n184~92/n192~96/n200~100/n208~104/n216~108/n224~112/n232~116/n240~120/n248~124/n256~128>k16.f32.f16.f16 +f32*$1', %b64, %b64, %pred, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0",
     ),
     turn(
         "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64<n8~2/n16~4/n24~6/n32~8/n40~10/n48~12/n56~14/n64~16/n72~18/n80~20/n88~22/n96~24/n104~26/n112~28/n120~30/n128~32/n136~34/n144~36/n152~38/n160~40/n168~42/n176~44/n184~46/n192~48/n200~50/n208~52/n216~54/n224~56/n232~58/n240~60/n248~62/n256~64>k16.f16.f16.f16 +b32*$1', %b64, %b64, %pred, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0",
