@@ -19,6 +19,19 @@ impl RegFlags {
     pub const NOT: RegFlags = RegFlags(4);
     /// `R.reuse`
     pub const REUSE: RegFlags = RegFlags(8);
+    /// `gdesc[UR4].negA`: of the matrices that a descriptor describes, A is negated; `.negB`, `.tnspA` (transposed), `.tnspB`.
+    pub const NEG_A: RegFlags = RegFlags(16);
+    pub const NEG_B: RegFlags = RegFlags(32);
+    pub const TNSP_A: RegFlags = RegFlags(64);
+    pub const TNSP_B: RegFlags = RegFlags(128);
+
+    /// The flags of a descriptor and their words, in the order of the text.
+    pub const OF_MATRICES: [(RegFlags, &'static str); 4] = [
+        (RegFlags::NEG_A, "negA"),
+        (RegFlags::NEG_B, "negB"),
+        (RegFlags::TNSP_A, "tnspA"),
+        (RegFlags::TNSP_B, "tnspB"),
+    ];
 
     pub const fn has(self, other: RegFlags) -> bool {
         self.0 & other.0 != 0
@@ -117,7 +130,7 @@ pub enum Operand {
         addend: i32,
         part: u8,
     },
-    /// `gdesc[UR4]`, `desc[UR4]`: a descriptor in uniform registers.
+    /// `desc[UR4]`, `gdesc[UR4].tnspB`: a descriptor in uniform registers; what kind it is is the slot's matter.
     Desc(RegUse),
 }
 

@@ -1,6 +1,6 @@
 //! Words to instructions: the inverse of the encoder, from the same rows.
 
-use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
+use crate::form::{Bits, Cells, FlagBits, Form, ModField, ModOption, Slot, SlotKind};
 use crate::target::Target;
 use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
@@ -72,7 +72,7 @@ fn decode_form(target: &Target, form: &'static Form, word: u128, pc: u64) -> Opt
             Cells::Fixed(n) => n,
             Cells::Field(i) => cells[i as usize],
         };
-        operands.push(operand(target, &slot.kind, count, word, pc)?);
+        operands.push(operand(target, slot, count, word, pc)?);
     }
     let c = (word >> CONTROL) as u64;
     let scoreboard = |n: u64| if n == 6 { None } else { Some(n as u8) };
@@ -122,12 +122,24 @@ fn flags(places: &FlagBits, word: u128) -> RegFlags {
 }
 
 fn reg_use(target: &Target, file: RegFile, bits: &Bits, count: u8, word: u128) -> Option<RegUse> {
+    aligned(target, file, bits, count, count.max(1), word)
+}
+
+/// A register whose number is a multiple of `align` and its cells, which all must be there.
+fn aligned(
+    target: &Target,
+    file: RegFile,
+    bits: &Bits,
+    count: u8,
+    align: u8,
+    word: u128,
+) -> Option<RegUse> {
     let index = bits.get(word);
     let reg = register(target, file, index)?;
     let size = target.file_size(file) as u64;
     if !reg.is_zero()
         && count > 1
-        && (!(index as u32).is_multiple_of(count as u32) || index + count as u64 > size)
+        && (index & (align as u64 - 1) != 0 || index + count as u64 > size)
     {
         return None;
     }
@@ -148,21 +160,22 @@ fn sign_extend(value: u64, width: u32) -> u64 {
     ((value << (64 - width)) as i64 >> (64 - width)) as u64
 }
 
-fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> Option<Operand> {
-    Some(match kind {
+fn operand(target: &Target, slot: &Slot, count: u8, word: u128, pc: u64) -> Option<Operand> {
+    let align = slot.alignment(count);
+    Some(match &slot.kind {
         SlotKind::Reg { file, bits, flags: places } => {
-            let mut r = reg_use(target, *file, bits, count, word)?;
+            let mut r = aligned(target, *file, bits, count, align, word)?;
             r.flags = flags(places, word);
             Operand::Reg(r)
         }
         SlotKind::Part { file, bits, flags: places, part } => {
-            let mut r = reg_use(target, *file, bits, count, word)?;
+            let mut r = aligned(target, *file, bits, count, align, word)?;
             r.flags = flags(places, word);
             Operand::Part(r, one_word(part, word)?.0)
         }
         SlotKind::Imm { bits, signed, scale, style } => {
             let raw = bits.get(word);
-            if *style == ImmStyle::Scoreboard && raw >= target.scoreboards as u64 {
+            if !slot.has_scoreboard(*style, raw, target.scoreboards) {
                 return None;
             }
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
@@ -191,7 +204,7 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
                 offset: value,
             })
         }
-        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
+        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel, .. } => {
             let (sel, cells) = match sel {
                 Some(field) => one_word(field, word)?,
                 None => (Mod::NONE, 1),
@@ -214,10 +227,24 @@ fn operand(target: &Target, kind: &SlotKind, count: u8, word: u128, pc: u64) -> 
                 sel,
             })
         }
-        SlotKind::Desc { bits } => Operand::Desc(reg_use(target, RegFile::UR, bits, 2, word)?),
+        SlotKind::Desc { bits, matrices, .. } => {
+            let mut r = aligned(target, RegFile::UR, bits, count, align, word)?;
+            for ((flag, _), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {
+                if *bit != 0 && word >> bit & 1 != 0 {
+                    r.flags = r.flags.with(flag);
+                }
+            }
+            Operand::Desc(r)
+        }
         SlotKind::Special { bits } => Operand::Special(bits.get(word) as u8),
-        SlotKind::Target { bits, scale, relative } => {
-            let raw = sign_extend(bits.get(word), bits.width()).wrapping_mul(*scale as u64);
+        SlotKind::Named { field } => {
+            let value = field.bits.get(word);
+            field.options.iter().find(|o| o.value as u64 == value)?;
+            Operand::Special(value as u8)
+        }
+        SlotKind::Target { bits, scale, relative, address } => {
+            let width = if *address { 64 } else { bits.width() };
+            let raw = sign_extend(bits.get(word), width).wrapping_mul(*scale as u64);
             let from = if *relative { pc.wrapping_add(target.instruction_bytes) } else { 0 };
             Operand::Addr(raw.wrapping_add(from))
         }

@@ -1,6 +1,6 @@
 //! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every field.
 
-use crate::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, Slot, SlotKind};
+use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind};
 use crate::target::{Table, Target};
 use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use thiserror::Error;
@@ -194,6 +194,9 @@ fn encode_common(target: &Target, form: &Form, inst: &Inst) -> Result<u128, Enco
     if (c.write_sb != 7 && !form.write_sb) || (c.read_sb != 7 && !form.may_read_late()) {
         return Err(fail(format!("sets a scoreboard that it cannot set ({c})")));
     }
+    if c.wait != 0 && !form.waits {
+        return Err(fail("a wait for scoreboards".into()));
+    }
     if !c.yield_ && inst.operands.iter().any(has_reuse) {
         return Err(fail("a reuse hint without the yield bit".into()));
     }
@@ -254,8 +257,9 @@ impl Place<'_> {
         }
         let index = register_index(self.target, r.reg, file)?;
         if !r.reg.is_zero() && cells > 1 {
-            if !(index as u32).is_multiple_of(cells as u32) {
-                return Err(format!("{} is not aligned to {cells} registers", r.reg));
+            let align = self.slot.alignment(cells);
+            if index & (align as u64 - 1) != 0 {
+                return Err(format!("{} is not aligned to {align} registers", r.reg));
             }
             if index + cells as u64 > self.target.file_size(file) as u64 {
                 return Err(format!("{} and the {cells} cells reach past the file", r.reg));
@@ -295,8 +299,8 @@ impl Place<'_> {
                 let word = self.flags(word, flags, r.flags)?;
                 put_word(word, part, *m)
             }
-            (SlotKind::Imm { style: ImmStyle::Scoreboard, .. }, Operand::Imm(value))
-                if *value >= self.target.scoreboards as u64 =>
+            (SlotKind::Imm { style, .. }, Operand::Imm(value))
+                if !self.slot.has_scoreboard(*style, *value, self.target.scoreboards) =>
             {
                 Err(format!("no scoreboard {value}"))
             }
@@ -368,12 +372,29 @@ impl Place<'_> {
                 }
                 put_scaled(word, offset, m.offset as i64 as u64, 1, true)
             }
-            (SlotKind::Desc { bits }, Operand::Desc(r)) => self.reg(word, bits, RegFile::UR, r, 2),
+            (SlotKind::Desc { bits, matrices, .. }, Operand::Desc(r)) => {
+                let mut word = self.reg(word, bits, RegFile::UR, r, self.cells())?;
+                for ((flag, name), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {
+                    if r.flags.has(flag) {
+                        if *bit == 0 {
+                            return Err(format!(".{name} has no place here"));
+                        }
+                        word |= 1 << bit;
+                    }
+                }
+                Ok(word)
+            }
             (SlotKind::Special { bits }, Operand::Special(n)) => Ok(bits.put(word, *n as u64)),
-            (SlotKind::Target { bits, scale, relative }, Operand::Addr(addr)) => {
+            (SlotKind::Named { field }, Operand::Special(n)) => {
+                if field.options.iter().all(|o| o.value != *n as u16) {
+                    return Err(format!("nothing is named by {n}"));
+                }
+                Ok(field.bits.put(word, *n as u64))
+            }
+            (SlotKind::Target { bits, scale, relative, address }, Operand::Addr(addr)) => {
                 let from =
                     if *relative { pc.wrapping_add(self.target.instruction_bytes) } else { 0 };
-                put_scaled(word, bits, addr.wrapping_sub(from), *scale, true)
+                put_scaled(word, bits, addr.wrapping_sub(from), *scale, !address)
             }
             (SlotKind::Target { .. }, Operand::Block(b)) => Err(format!("{b} is not laid out")),
             (_, other) => Err(format!("{other:?} does not fit")),

@@ -91,6 +91,9 @@ pub struct FlagBits {
     pub reuse: u8,
 }
 
+/// Where a descriptor's flags are, in the order of [`orias_components::RegFlags::OF_MATRICES`]; 0 where it cannot have one.
+pub type MatrixBits = [u8; 4];
+
 /// Width of an operand in 32-bit cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cells {
@@ -122,6 +125,10 @@ pub enum ImmStyle {
     Signs,
     /// `SB0`
     Scoreboard,
+    /// `gsb0`: the scoreboard of a warpgroup's matrix products. There is one; 7 is none, where the text leaves that out.
+    GroupScoreboard,
+    /// `{5,0}`: the bits that are 1, the highest first.
+    Set,
 }
 
 impl ImmStyle {
@@ -139,6 +146,8 @@ impl ImmStyle {
             "Bf16" => ImmStyle::Bf16,
             "Signs" => ImmStyle::Signs,
             "Scoreboard" => ImmStyle::Scoreboard,
+            "GroupScoreboard" => ImmStyle::GroupScoreboard,
+            "Set" => ImmStyle::Set,
             _ => return None,
         })
     }
@@ -201,19 +210,31 @@ pub enum SlotKind {
         /// The form is only for a uniform register that is not URZ.
         uniform_needed: bool,
         offset: Bits,
+        /// An offset alone is a signed number in the text, not an address as wide as the field.
+        signed: bool,
         sel: Option<&'static ModField>,
     },
+    /// `prefix[URn]` and what it says of the matrices.
     Desc {
         bits: Bits,
+        /// `desc`: of the memory operand that follows; `gdesc`: of the matrices of a warpgroup's product.
+        prefix: &'static str,
+        matrices: MatrixBits,
     },
     Special {
         bits: Bits,
+    },
+    /// One of the words of a field: the operand is its value.
+    Named {
+        field: &'static ModField,
     },
     /// A place in the text. Relative targets count from the next instruction.
     Target {
         bits: Bits,
         scale: u8,
         relative: bool,
+        /// An address: not sign-extended.
+        address: bool,
     },
 }
 
@@ -223,6 +244,8 @@ pub struct Slot {
     pub name: &'static str,
     pub kind: SlotKind,
     pub cells: Cells,
+    /// No register number need be a multiple of more than this: see [`Slot::alignment`].
+    pub align: u8,
     pub hide: Hide,
     /// Text before the operand in place of `, `; used for fixed words such as `PR, `.
     pub lead: &'static str,
@@ -234,6 +257,23 @@ impl Slot {
     /// `c[bank][offset]`
     pub fn is_constant(&self) -> bool {
         matches!(self.kind, SlotKind::Const { .. })
+    }
+
+    /// What the number of the operand's first register is a multiple of: the cells, rounded up to a power of two, or less
+    /// where the row says so.
+    pub fn alignment(&self, cells: u8) -> u8 {
+        cells.max(1).checked_next_power_of_two().unwrap_or(128).min(self.align)
+    }
+
+    /// Whether the field of a scoreboard may hold this number.
+    pub(crate) fn has_scoreboard(&self, style: ImmStyle, number: u64, scoreboards: u32) -> bool {
+        match style {
+            ImmStyle::Scoreboard => number < scoreboards as u64,
+            ImmStyle::GroupScoreboard => {
+                number == 0 || matches!(self.hide, Hide::Value(none) if number == none as u64)
+            }
+            _ => true,
+        }
     }
 }
 
@@ -283,6 +323,8 @@ pub struct Form {
     /// Kinds of the operands, four bits each: see [`crate::encode::kind_code`].
     pub kinds: u64,
     pub kinds_mask: u64,
+    /// It may wait for scoreboards.
+    pub waits: bool,
     /// Seen in code that ptxas emitted; otherwise only nvdisasm vouches for it.
     pub seen: bool,
 }

@@ -1,6 +1,7 @@
 //! Which field each bit of a form's words belongs to.
 
 use crate::form::{FlagBits, Form, ModField, SlotKind};
+use orias_components::RegFlags;
 
 /// A field of a word by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,9 +55,15 @@ impl Form {
                     add(format!("{name}.{}", name_of(part)), part.bits.word_mask());
                 }
                 SlotKind::Imm { bits, .. }
-                | SlotKind::Desc { bits }
                 | SlotKind::Special { bits }
                 | SlotKind::Target { bits, .. } => add(name.into(), bits.word_mask()),
+                SlotKind::Named { field } => add(name.into(), field.bits.word_mask()),
+                SlotKind::Desc { bits, matrices, .. } => {
+                    add(name.into(), bits.word_mask());
+                    for ((_, word), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {
+                        add(format!("{name}.{word}"), if *bit == 0 { 0 } else { 1 << bit });
+                    }
+                }
                 SlotKind::Const { offset, bank, base, handle, flags, part, .. } => {
                     add(format!("{name}.offset"), offset.word_mask());
                     for (part, bits) in [("bank", bank), ("base", base), ("handle", handle)] {

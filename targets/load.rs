@@ -158,6 +158,7 @@ pub(crate) fn load(bytes: &'static [u8]) -> Result<Table> {
             write_sb: flags & 1 != 0,
             read_sb: flags & 2 != 0,
             seen: flags & 4 != 0,
+            waits: flags & 8 != 0,
             defs,
             mods,
             slots,
@@ -211,14 +212,21 @@ fn slot(
             uniform: r.optional_bits()?,
             uniform_needed: r.flag()?,
             offset: r.bits()?,
+            signed: r.flag()?,
             sel: field(r.short()?),
         },
-        5 => SlotKind::Desc { bits: r.bits()? },
+        5 => SlotKind::Desc { bits: r.bits()?, prefix: text(r.short()?)?, matrices: r.take()? },
         6 => SlotKind::Special { bits: r.bits()? },
-        7 => SlotKind::Target { bits: r.bits()?, scale: r.byte()?, relative: r.flag()? },
+        7 => SlotKind::Target {
+            bits: r.bits()?,
+            scale: r.byte()?,
+            relative: r.flag()?,
+            address: r.flag()?,
+        },
+        8 => SlotKind::Named { field: field(r.short()?).ok_or("the words of an operand")? },
         other => return Err(format!("operand kind {other}")),
     };
-    let [by_field, n] = r.take()?;
+    let [by_field, n, align] = r.take()?;
     let cells = if by_field == 0 { Cells::Fixed(n) } else { Cells::Field(n) };
     let hide = r.byte()?;
     let value = u32::from_le_bytes(r.take()?);
@@ -230,5 +238,5 @@ fn slot(
         _ => Hide::ZeroUnless(value as u8),
     };
     let lead = text(r.short()?)?;
-    Ok(Slot { name, kind, cells, hide, lead, twice: r.flag()? })
+    Ok(Slot { name, kind, cells, align, hide, lead, twice: r.flag()? })
 }

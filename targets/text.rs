@@ -127,7 +127,16 @@ fn body(
             operand(out, target, inst, slot, op, targets);
         }
         first = false;
-        after_desc = matches!(op, Operand::Desc(_));
+        // What it describes is the next operand, unless it is of another kind.
+        after_desc = matches!(op, Operand::Desc(_)) && prefix(slot) == "desc";
+    }
+}
+
+/// What a descriptor is called.
+fn prefix(slot: Option<&Slot>) -> &'static str {
+    match slot.map(|s| &s.kind) {
+        Some(SlotKind::Desc { prefix, .. }) => prefix,
+        _ => "desc",
     }
 }
 
@@ -186,8 +195,8 @@ fn operand(
     targets: &mut dyn Targets,
 ) {
     match op {
-        Operand::Reg(r) => register(out, r, Mod::NONE),
-        Operand::Part(r, part) => register(out, r, *part),
+        Operand::Reg(r) => register(out, &shown(r, slot), Mod::NONE),
+        Operand::Part(r, part) => register(out, &shown(r, slot), *part),
         Operand::Imm(_) if targets.relocated(out) => {}
         Operand::Imm(v) => {
             let style = match slot.map(|s| &s.kind) {
@@ -198,7 +207,16 @@ fn operand(
         }
         Operand::Const(c) => constant(out, c, slot, targets),
         Operand::Mem(m) => memory(out, m, slot),
-        Operand::Special(n) => out.push_str(&target.special_name(*n)),
+        Operand::Special(n) => match slot.map(|s| &s.kind) {
+            Some(SlotKind::Named { field }) => {
+                let option = field.options.iter().find(|o| o.value == *n as u16);
+                for (i, word) in option.map_or(&[][..], |o| o.words).iter().enumerate() {
+                    out.push_str(if i == 0 { "" } else { "." });
+                    out.push_str(word.name());
+                }
+            }
+            _ => out.push_str(&target.special_name(*n)),
+        },
         Operand::Block(b) => {
             let _ = write!(out, "{b}");
         }
@@ -214,12 +232,32 @@ fn operand(
             let _ = write!(out, "symbol.{part}+{addend:#x}");
         }
         Operand::Desc(r) => {
-            out.push_str("desc[");
+            out.push_str(prefix(slot));
+            out.push('[');
             name(out, r.reg);
             out.push(']');
+            for (flag, word) in RegFlags::OF_MATRICES {
+                if r.flags.has(flag) {
+                    out.push('.');
+                    out.push_str(word);
+                }
+            }
         }
     }
 }
+
+/// A register without the hint that the text keeps silent about: that of a fourth source (observed: sparse matrix products).
+fn shown(r: &RegUse, slot: Option<&Slot>) -> RegUse {
+    let silent = match slot.map(|s| &s.kind) {
+        Some(SlotKind::Reg { flags, .. }) => flags.reuse == FOURTH_HINT,
+        _ => false,
+    };
+    let flags = if silent { r.flags.without(RegFlags::REUSE) } else { r.flags };
+    RegUse { flags, ..*r }
+}
+
+/// The bit of that hint.
+const FOURTH_HINT: u8 = 125;
 
 fn register(out: &mut String, r: &RegUse, part: Mod) {
     let f = r.flags;
@@ -289,6 +327,18 @@ fn immediate(out: &mut String, v: u64, style: ImmStyle, inst: &Inst) {
             out.push_str("SB");
             decimal(out, v);
         }
+        ImmStyle::Set => {
+            let mut lead = '{';
+            for bit in (0..64).rev().filter(|bit| v >> bit & 1 != 0) {
+                out.push(std::mem::replace(&mut lead, ','));
+                decimal(out, bit);
+            }
+            out.push('}');
+        }
+        ImmStyle::GroupScoreboard => {
+            out.push_str("gsb");
+            decimal(out, v);
+        }
     }
 }
 
@@ -344,13 +394,14 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
         slot.map(|s| &s.kind),
         Some(SlotKind::Mem { uniform: Some(_), uniform_needed: false, .. })
     );
+    let signed = matches!(slot.map(|s| &s.kind), Some(SlotKind::Mem { signed: true, .. }));
     out.push('[');
     let start = out.len();
     let (no_base, no_uniform) = (m.base.reg.is_zero(), m.uniform.reg.is_zero() && !shows_urz);
     let scaled = !matches!(m.sel, Mod::_64 | Mod::U32);
     match (no_base, no_uniform) {
         // An absolute address, as wide as the field.
-        (true, true) if m.offset != 0 && scaled => {
+        (true, true) if m.offset != 0 && scaled && !signed => {
             let bits = match slot.map(|s| &s.kind) {
                 Some(SlotKind::Mem { offset, .. }) => offset.max(),
                 _ => u32::MAX as u64,
@@ -359,6 +410,7 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
             out.push(']');
             return;
         }
+        (true, true) if scaled && m.offset != 0 => {}
         (true, true) if scaled => out.push_str("RZ"),
         (true, false) if m.sel == Mod::NONE && !m.uniform.reg.is_zero() => {}
         _ => register(out, &m.base, m.sel),

@@ -232,8 +232,16 @@ impl Function {
             return Ok(Operand::Symbol { key, addend, part: c.byte()? });
         }
         if c.eat("desc[") {
-            let r = self.register(c)?;
+            let mut r = self.register(c)?;
             c.expect("]")?;
+            for (flag, word) in RegFlags::OF_MATRICES {
+                let at = c.at;
+                if c.eat(".") && c.eat_word(word) {
+                    r.flags = r.flags.with(flag);
+                } else {
+                    c.at = at;
+                }
+            }
             return Ok(Operand::Desc(r));
         }
         if c.eat("[") {

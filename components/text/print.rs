@@ -123,7 +123,11 @@ impl Display for Operand {
             Operand::Symbol { key, addend, part } => {
                 write!(f, "sym({:#x}{}).{part}", key.data().as_ffi(), offset(*addend))
             }
-            Operand::Desc(r) => write!(f, "desc[{r}]"),
+            Operand::Desc(r) => {
+                write!(f, "desc[{r}]")?;
+                let mut words = RegFlags::OF_MATRICES.iter().filter(|(flag, _)| r.flags.has(*flag));
+                words.try_for_each(|(_, word)| write!(f, ".{word}"))
+            }
         }
     }
 }

@@ -84,7 +84,11 @@ impl Random {
             },
             _ => match self.below(2) {
                 0 => Operand::Addr(self.next()),
-                _ => Operand::Desc(self.reg(RegFile::UR)),
+                _ => {
+                    let r = self.reg(RegFile::UR);
+                    let matrices = RegFlags(16 * self.below(16) as u8);
+                    Operand::Desc(RegUse { flags: r.flags.with(matrices), ..r })
+                }
             },
         }
     }

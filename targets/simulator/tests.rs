@@ -376,11 +376,28 @@ fn random_programs_end_without_a_panic() {
     assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
 }
 
-/// Rows of the table that the simulator does not run. A row that it runs must leave this list.
+/// What ptxas emits and the simulator does not run: an opcode, or one with modifiers. What it runs must leave this list. Rows
+/// that only nvdisasm knows need not run.
 const NOT_YET: &[(&str, &str)] = &[
-    ("WARPSYNC.EXCLUSIVE", "its meaning is not known"),
+    ("BGMMA", "matrix products"),
+    ("BMMA", "matrix products"),
+    ("CALL.ABS", "where a text is loaded is not known"),
+    ("DMMA", "matrix products"),
+    ("HGMMA", "matrix products"),
+    ("HMMA", "matrix products"),
+    ("IGMMA", "matrix products"),
+    ("IMMA", "matrix products"),
+    ("LDSM", "matrix products"),
+    ("LEPC", "where a text is loaded is not known"),
+    ("MOVM", "matrix products"),
+    ("QGMMA", "matrix products"),
+    ("RPCMOV", "the state of the warp"),
+    ("STSM", "matrix products"),
     ("UCGABAR_ARV", "clusters"),
     ("UCGABAR_WAIT", "clusters"),
+    ("USETMAXREG", "registers of a CTA's pool"),
+    ("WARPGROUP", "matrix products"),
+    ("WARPSYNC.EXCLUSIVE", "its meaning is not known"),
 ];
 
 #[test]
@@ -395,7 +412,7 @@ fn every_row_of_the_table_runs() {
     let context =
         prepare::Context { target, constants: &constants, registers: 255, text: CODE_BASE };
     let mut unsupported = Vec::new();
-    for form in target.table().forms {
+    for form in target.table().forms.iter().filter(|f| f.seen) {
         let mut example = None;
         let mut runs = false;
         for _ in 0..4000 {
@@ -415,8 +432,13 @@ fn every_row_of_the_table_runs() {
             unsupported.push(example.unwrap_or_else(|| format!("{} (never decoded)", form.op)));
         }
     }
-    let mut want: Vec<_> = NOT_YET.iter().map(|(row, _)| row.to_string()).collect();
-    unsupported.sort();
-    want.sort();
-    assert_eq!(unsupported, want);
+    let listed = |name: &str, row: &str| {
+        name.strip_prefix(row).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    for name in &unsupported {
+        assert!(NOT_YET.iter().any(|(row, _)| listed(name, row)), "{name} does not run");
+    }
+    for (row, _) in NOT_YET {
+        assert!(unsupported.iter().any(|name| listed(name, row)), "{row} is listed and runs");
+    }
 }

@@ -87,10 +87,15 @@ pub enum Kind {
         /// The form is only for a uniform register that is not URZ.
         uniform_needed: bool,
         offset: Bits,
+        /// An offset alone prints as a signed number.
+        signed: bool,
         sel: Option<ModField>,
     },
     Desc {
         bits: Bits,
+        prefix: String,
+        /// Bits of `.negA`, `.negB`, `.tnspA`, `.tnspB`; 0 for none.
+        matrices: [u8; 4],
     },
     Special {
         bits: Bits,
@@ -99,7 +104,10 @@ pub enum Kind {
         bits: Bits,
         scale: u8,
         relative: bool,
+        address: bool,
     },
+    /// One of some words.
+    Named(ModField),
     /// The operand that differs between the forms of a row: a register, an immediate, a constant or a uniform register.
     Generic {
         style: &'static str,
@@ -137,6 +145,8 @@ pub struct Slot {
     pub name: String,
     pub kind: Kind,
     pub cells: Cells,
+    /// The most that the first register's number must be a multiple of.
+    pub align: u8,
     pub hide: Hide,
     pub lead: String,
     /// The text names it twice.
@@ -167,6 +177,8 @@ pub struct Form {
     pub slots: Vec<Slot>,
     pub fixed: u128,
     pub aliases: Vec<(String, Vec<String>)>,
+    /// It may wait for scoreboards.
+    pub waits: bool,
     pub seen: bool,
 }
 
@@ -279,6 +291,7 @@ struct Row {
     consts: Vec<(Bits, u64)>,
     aliases: Vec<(String, Vec<String>)>,
     uniform_guard: bool,
+    waits: bool,
     seen: bool,
     /// SMs that have it; all without one.
     on: Option<String>,
@@ -305,6 +318,7 @@ impl Row {
             consts: Vec::new(),
             aliases: Vec::new(),
             uniform_guard: false,
+            waits: true,
             seen: true,
             on: None,
         };
@@ -345,6 +359,7 @@ impl Row {
             }
             Some("guard") => self.uniform_guard = words.next() == Some("UP"),
             Some("probed") => self.seen = false,
+            Some("nowait") => self.waits = false,
             Some("on") => self.on = Some(words.next().ok_or("on SM,SM-SM")?.into()),
             other => return Err(format!("section {other:?}")),
         }
@@ -438,6 +453,8 @@ impl Row {
             "r" => &[(1, Shape { b: 'r', c: 'r' })],
             "i" => &[(4, Shape { b: 'i', c: 'r' })],
             "u" => &[(6, Shape { b: 'u', c: 'r' })],
+            // A constant or a uniform register.
+            "ku" => &[(5, Shape { b: 'c', c: 'r' }), (6, Shape { b: 'u', c: 'r' })],
             other => return Err(format!("operand forms {other}")),
         };
         for &(form, shape) in shapes {
@@ -468,6 +485,7 @@ impl Row {
             slots: self.slots.clone(),
             fixed: number as u128,
             aliases: self.aliases.clone(),
+            waits: self.waits,
             seen: self.seen,
         };
         // An immediate, constant or uniform C stands in B's place, and a register B then in C's.
@@ -616,19 +634,21 @@ fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
             Some((v, o)) => (v.parse().map_err(|_| format!("value {v}"))?, o),
             None => (next, option),
         };
-        next = value + 1;
-        if option == "^" {
-            continue;
-        }
         let (option, on) = option.split_once('@').unwrap_or((option, "-"));
-        if !holds(on, sets.generation.sm) {
-            continue;
+        let there = holds(on, sets.generation.sm);
+        for (option, value) in series(option)?.into_iter().zip(value..) {
+            next = value + 1;
+            if option == "^" || !there {
+                continue;
+            }
+            let (words, cells) = option.split_once('*').unwrap_or((&option, "1"));
+            let words = match words {
+                "_" => Vec::new(),
+                words => words.split('.').map(String::from).collect(),
+            };
+            let cells = cells.parse().map_err(|_| "cells")?;
+            field.options.push(ModOption { value, words, cells });
         }
-        let (words, cells) = option.split_once('*').unwrap_or((option, "1"));
-        let words =
-            if words == "_" { Vec::new() } else { words.split('.').map(String::from).collect() };
-        let cells = cells.parse().map_err(|_| "cells")?;
-        field.options.push(ModOption { value, words, cells });
     }
     Ok(field)
 }
@@ -644,6 +664,30 @@ fn parse_part(text: &str, sets: &Sets) -> Result<ModField> {
 fn fixed_word(word: &str) -> ModField {
     let options = vec![ModOption { value: 0, words: vec![word.into()], cells: 1 }];
     ModField { name: word.into(), bits: Bits::default(), options }
+}
+
+/// The options that one stands for: `64x[8-24]x16*[2-6]` is `64x8x16*2`, `64x16x16*4`, `64x24x16*6`. Steps are as large as
+/// the first number, or said: `[48-96/16]`.
+fn series(option: &str) -> Result<Vec<String>> {
+    let mut parts = option.split('[');
+    let mut all = vec![parts.next().unwrap_or("").to_string()];
+    for part in parts {
+        let (range, tail) = part.split_once(']').ok_or("missing ]")?;
+        let number = |t: &str| t.parse::<usize>().ok().filter(|n| *n > 0).ok_or("[FIRST-LAST]");
+        let (first, last) = range.split_once('-').ok_or("[FIRST-LAST]")?;
+        let (last, step) = last.split_once('/').unwrap_or((last, first));
+        let numbers: Vec<usize> = (number(first)?..=number(last)?).step_by(number(step)?).collect();
+        if all.len() == 1 {
+            all = vec![all[0].clone(); numbers.len()];
+        }
+        if all.len() != numbers.len() {
+            return Err(format!("{option}: brackets of different lengths"));
+        }
+        for (text, n) in all.iter_mut().zip(numbers) {
+            text.push_str(&format!("{n}{tail}"));
+        }
+    }
+    Ok(all)
 }
 
 /// `73.3`, `72` (one bit), `64.3+72.5` (least significant piece first), `^64.3` (complement).
@@ -679,6 +723,8 @@ fn parse_style(text: &str) -> Result<&'static str> {
         "bl" => "Bf16",
         "pn" => "Signs",
         "sb" => "Scoreboard",
+        "gsb" => "GroupScoreboard",
+        "set" => "Set",
         other => return Err(format!("immediate style {other}")),
     })
 }
@@ -739,13 +785,24 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
         "D" => {
             let (bits, t) = take_bits(tail)?;
             tail = t;
-            Kind::Desc { bits: Bits::one(bits.pieces[0].0, sets.generation.uniform_bits) }
+            Kind::Desc {
+                bits: Bits::one(bits.pieces[0].0, sets.generation.uniform_bits),
+                prefix: "desc".into(),
+                matrices: [0; 4],
+            }
         }
-        "T" | "J" | "L" => {
+        "W" => {
+            let inner = tail.strip_prefix('{').ok_or("W{BITS:words}")?;
+            let close = inner.find('}').ok_or("missing }")?;
+            tail = &inner[close + 1..];
+            Kind::Named(parse_field(&inner[..close], sets)?)
+        }
+        "T" | "J" | "L" | "A" => {
             let (bits, t) = take_bits(tail)?;
             tail = t;
             let scale = if letters == "L" { 1 } else { 4 };
-            Kind::Target { bits, scale, relative: letters != "J" }
+            let relative = matches!(letters, "T" | "L");
+            Kind::Target { bits, scale, relative, address: letters == "A" }
         }
         "M" | "C" => {
             let inner = tail.strip_prefix('[').ok_or("M[...]")?;
@@ -757,7 +814,9 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
         other => return Err(format!("operand type {other}")),
     };
     let mut twice = false;
-    let mut slot_cells = Cells::Fixed(1);
+    // The pair of registers of a memory operand's descriptor.
+    let mut slot_cells = Cells::Fixed(if matches!(kind, Kind::Desc { .. }) { 2 } else { 1 });
+    let mut align = u8::MAX;
     let mut hide = Hide::Never;
     // Suffixes of a slot with a standing place come from the word, others from the type.
     if rest.is_empty() {
@@ -820,7 +879,7 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                 };
             }
             '*' => {
-                let end = rest.find(|c: char| "?:".contains(c)).unwrap_or(rest.len());
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
                 let (what, t) = rest.split_at(end);
                 rest = t;
                 slot_cells = match what.parse::<u8>() {
@@ -834,6 +893,8 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                 rest = t;
                 let style_of = |w: &str| parse_style(w);
                 match &mut kind {
+                    Kind::Desc { prefix, .. } => *prefix = what.into(),
+                    Kind::Mem { signed, .. } if what == "x" => *signed = true,
                     Kind::Generic { style, .. } => *style = style_of(what)?,
                     Kind::Imm { style, signed, .. } => {
                         *style = style_of(what)?;
@@ -846,6 +907,17 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                 Kind::Reg { flags, .. } => flags.reuse = 0,
                 _ => return Err(format!("% on {name}")),
             },
+            '/' => {
+                rest = &rest[number_end..];
+                align = number.filter(|n| n.is_power_of_two()).ok_or("/ALIGNMENT")?;
+            }
+            '@' => {
+                rest = &rest[number_end..];
+                match (&mut kind, number) {
+                    (Kind::Reg { flags, .. }, Some(bit)) => flags.reuse = bit,
+                    _ => return Err(format!("reuse hint of {name}")),
+                }
+            }
             '&' => twice = true,
             '{' => {
                 let close = rest.find('}').ok_or("missing }")?;
@@ -864,13 +936,20 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                         };
                         *part = Some(Placed { b: at(&b)?, c: at(&c)? });
                     }
+                    Kind::Desc { matrices, .. } => {
+                        let words = ["negA", "negB", "tnspA", "tnspB"];
+                        let field = parse_field(text, sets)?;
+                        let word = field.options.first().map(|o| o.words.concat());
+                        let at = words.iter().position(|w| Some(*w) == word.as_deref());
+                        matrices[at.ok_or("a flag of a descriptor")?] = field.bits.pieces[0].0;
+                    }
                     _ => return Err(format!("part on {name}")),
                 }
             }
             other => return Err(format!("suffix {other} of {name}")),
         }
     }
-    Ok(Slot { name, kind, cells: slot_cells, hide, lead: String::new(), twice })
+    Ok(Slot { name, kind, cells: slot_cells, align, hide, lead: String::new(), twice })
 }
 
 /// `R24*2{78.2:_,X4,X8,X16}+UR32+40.24`
@@ -905,7 +984,7 @@ fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
             offset = parse_bits(part)?;
         }
     }
-    Ok(Kind::Mem { base, base_cells, uniform, uniform_needed, offset, sel })
+    Ok(Kind::Mem { base, base_cells, uniform, uniform_needed, offset, signed: false, sel })
 }
 
 /// `bank54.5+R24+38.16`, `bank54.5+UR24+38.16`, or with a handle in place of the bank `UR32+R24+38.16`

@@ -188,27 +188,34 @@ impl Writer {
                 put_flags(out, flags);
                 put16(out, self.one_field(part)?);
             }
-            Kind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
+            Kind::Mem { base, base_cells, uniform, uniform_needed, offset, signed, sel } => {
                 out.push(4);
                 put_optional(out, base)?;
                 out.push(*base_cells);
                 put_optional(out, uniform)?;
                 out.push(*uniform_needed as u8);
                 put_bits(out, offset)?;
+                out.push(*signed as u8);
                 put16(out, self.one_field(sel)?);
             }
-            Kind::Desc { bits } => {
+            Kind::Desc { bits, prefix, matrices } => {
                 out.push(5);
                 put_bits(out, bits)?;
+                put16(out, self.string(prefix));
+                out.extend_from_slice(matrices);
             }
             Kind::Special { bits } => {
                 out.push(6);
                 put_bits(out, bits)?;
             }
-            Kind::Target { bits, scale, relative } => {
+            Kind::Target { bits, scale, relative, address } => {
                 out.push(7);
                 put_bits(out, bits)?;
-                out.extend_from_slice(&[*scale, *relative as u8]);
+                out.extend_from_slice(&[*scale, *relative as u8, *address as u8]);
+            }
+            Kind::Named(field) => {
+                out.push(8);
+                put16(out, self.one_field(&Some(field.clone()))?);
             }
             Kind::Generic { .. } => return Err(format!("{}: an operand of no form", slot.name)),
         }
@@ -219,6 +226,7 @@ impl Writer {
                 out.extend_from_slice(&[1, at.ok_or(format!("no field {name}"))? as u8]);
             }
         }
+        out.push(slot.align);
         let (hide, value) = match slot.hide {
             Hide::Never => (0, 0),
             Hide::Zero => (1, 0),
@@ -280,6 +288,7 @@ impl Writer {
         out.extend_from_slice(&kinds.to_le_bytes());
         out.extend_from_slice(&kinds_mask.to_le_bytes());
         let flags = form.write_sb as u8 | (form.read_sb as u8) << 1 | (form.seen as u8) << 2;
+        let flags = flags | (form.waits as u8) << 3;
         out.extend_from_slice(&[file(form.guard), form.defs, flags]);
         for (at, count) in
             [(mods, form.mods.len()), (slots, form.slots.len()), (aliases, form.aliases.len())]
@@ -331,10 +340,13 @@ fn slot_mask(slot: &Slot) -> (u128, u128) {
         Kind::Reg { bits, flags, part, .. } => {
             (bits.word_mask() | flag_mask(flags) | field(part), reuse(flags.reuse))
         }
-        Kind::Imm { bits, .. } | Kind::Desc { bits } | Kind::Special { bits } => {
-            (bits.word_mask(), 0)
+        Kind::Imm { bits, .. } | Kind::Special { bits } => (bits.word_mask(), 0),
+        Kind::Desc { bits, matrices, .. } => {
+            let flags = matrices.iter().filter(|b| **b != 0).fold(0, |m, b| m | 1u128 << b);
+            (bits.word_mask() | flags, 0)
         }
         Kind::Target { bits, .. } => (bits.word_mask(), 0),
+        Kind::Named(field) => (field.bits.word_mask(), 0),
         Kind::Const { offset, bank, base, handle, flags, part, .. } => {
             let places = offset.word_mask() | of(bank) | of(base) | of(handle);
             (places | flag_mask(flags) | field(part), 0)
@@ -368,6 +380,7 @@ fn kinds(form: &Form) -> Result<(u64, u64), String> {
             Kind::Mem { uniform_needed: true, .. } => (13, 15),
             Kind::Mem { .. } => (9, 11),
             Kind::Special { .. } => (10, 15),
+            Kind::Named(_) => (10, 15),
             Kind::Target { .. } => (11, 15),
             Kind::Desc { .. } => (14, 15),
             Kind::Generic { .. } => (0, 0),

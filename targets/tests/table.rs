@@ -216,3 +216,18 @@ fn special_registers_have_one_name_each() {
     }
     assert_eq!(sm90().special("SR_TID.X"), Some(33));
 }
+
+/// A series of options: one bracket for the words, one for the cells.
+#[test]
+fn a_series_of_options_names_each_shape_and_its_registers() {
+    let form = |row: &str| {
+        sm90().table().forms.iter().find(|f| f.row.starts_with(row) && f.op == Opcode::HGMMA)
+    };
+    let field = &form("matrix.isa").expect("HGMMA has rows").mods[0];
+    let cells = |word: &str| {
+        let shape = |o: &&orias_targets::form::ModOption| o.words[0].name() == word;
+        field.options.iter().filter(shape).map(|o| o.cells).collect::<Vec<_>>()
+    };
+    assert_eq!(cells("64x8x16"), [2, 4], "of halves and of floats");
+    assert_eq!(cells("64x256x16"), [64, 128]);
+}

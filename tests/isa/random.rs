@@ -4,7 +4,9 @@ use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
 };
 use orias_targets::Target;
-use orias_targets::form::{Bits, Cells, FlagBits, Form, ImmStyle, ModField, ModOption, SlotKind};
+use orias_targets::form::{
+    Bits, Cells, FlagBits, Form, Hide, ImmStyle, ModField, ModOption, Slot, SlotKind,
+};
 
 /// A small generator of numbers (splitmix64): the same words on every run.
 pub struct Random(pub u64);
@@ -40,12 +42,17 @@ impl Random {
 
 /// A register of a file whose `cells` fit, or sometimes the constant register.
 fn register(target: &Target, random: &mut Random, file: RegFile, cells: u8) -> RegUse {
-    let cells = cells.max(1) as u32;
-    let last = (target.file_size(file) / cells).max(1) - 1;
+    aligned(target, random, file, cells, cells)
+}
+
+/// The same with a number that is a multiple of `align`.
+fn aligned(target: &Target, random: &mut Random, file: RegFile, cells: u8, align: u8) -> RegUse {
+    let (cells, align) = (cells.max(1) as u32, align.max(1) as u32);
+    let last = target.file_size(file).saturating_sub(cells) / align;
     let reg = match random.below(6) {
         0 if file != RegFile::B => Reg::zero(file),
-        1 => Reg::phys(file, last * cells),
-        _ => Reg::phys(file, random.below(last as u64 + 1) as u32 * cells),
+        1 => Reg::phys(file, last * align),
+        _ => Reg::phys(file, random.below(last as u64 + 1) as u32 * align),
     };
     RegUse::wide(reg, cells as u8)
 }
@@ -94,7 +101,7 @@ impl Choice {
 fn operand(
     target: &Target,
     random: &mut Random,
-    kind: &SlotKind,
+    slot: &Slot,
     cells: u8,
     pc: u64,
     choice: Choice,
@@ -103,20 +110,25 @@ fn operand(
         Some(_) => register(target, random, file, cells),
         None => RegUse::new(Reg::zero(file)),
     };
-    match kind {
+    let align = slot.alignment(cells);
+    match &slot.kind {
         SlotKind::Reg { file, flags: places, .. } => {
-            let mut r = register(target, random, *file, cells);
+            let mut r = aligned(target, random, *file, cells, align);
             r.flags = flags(random, places);
             Operand::Reg(r)
         }
         SlotKind::Part { file, flags: places, part, .. } => {
-            let mut r = register(target, random, *file, cells);
+            let mut r = aligned(target, random, *file, cells, align);
             r.flags = flags(random, places);
             Operand::Part(r, one_word(choice.option(random, part, 0)))
         }
         SlotKind::Imm { style: ImmStyle::Scoreboard, .. } => {
             Operand::Imm(random.below(target.scoreboards as u64))
         }
+        SlotKind::Imm { style: ImmStyle::GroupScoreboard, .. } => Operand::Imm(match slot.hide {
+            Hide::Value(none) if random.below(2) == 0 => none as u64,
+            _ => 0,
+        }),
         SlotKind::Imm { bits, signed, scale, .. } => {
             let raw = random.bits(bits.width());
             let value = if *signed { sign_extend(raw, bits.width()) } else { raw };
@@ -144,7 +156,7 @@ fn operand(
                 offset: value,
             })
         }
-        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel } => {
+        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel, .. } => {
             let option = sel.map(|s| choice.option(random, s, 0));
             let cells = option.map_or(1, |o| o.cells).max(*base_cells);
             let mut uniform = optional(random, uniform, RegFile::UR, 1);
@@ -163,10 +175,21 @@ fn operand(
                 sel: option.map_or(Mod::NONE, one_word),
             })
         }
-        SlotKind::Desc { .. } => Operand::Desc(register(target, random, RegFile::UR, 2)),
+        SlotKind::Desc { matrices, .. } => {
+            let mut r = aligned(target, random, RegFile::UR, cells, align);
+            for ((flag, _), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {
+                if *bit != 0 && random.below(3) == 0 {
+                    r.flags = r.flags.with(flag);
+                }
+            }
+            Operand::Desc(r)
+        }
         SlotKind::Special { bits } => Operand::Special(random.bits(bits.width()) as u8),
-        SlotKind::Target { bits, scale, relative } => {
-            let raw = sign_extend(random.bits(bits.width().min(40)), bits.width().min(40));
+        SlotKind::Named { field } => Operand::Special(choice.option(random, field, 0).value as u8),
+        SlotKind::Target { bits, scale, relative, address } => {
+            let width = bits.width().min(40);
+            let raw = random.bits(width);
+            let raw = if *address { raw } else { sign_extend(raw, width) };
             let from = if *relative { pc + target.instruction_bytes } else { 0 };
             Operand::Addr((raw & !3).wrapping_mul(*scale as u64).wrapping_add(from))
         }
@@ -202,6 +225,7 @@ pub fn fields(form: &Form) -> impl Iterator<Item = &'static ModField> {
         SlotKind::Part { part, .. } => Some(*part),
         SlotKind::Mem { sel, .. } => *sel,
         SlotKind::Const { part, .. } => *part,
+        SlotKind::Named { field } => Some(*field),
         _ => None,
     });
     form.mods.iter().chain(parts)
@@ -234,7 +258,7 @@ pub fn instance(
                 Cells::Fixed(n) => n,
                 Cells::Field(i) => cells[i as usize],
             };
-            operand(target, random, &slot.kind, cells, pc, choice)
+            operand(target, random, slot, cells, pc, choice)
         })
         .collect();
     let guard = register(target, random, form.guard, 1).reg;
@@ -255,7 +279,7 @@ pub fn instance(
             yield_,
             write_sb: scoreboard(form.write_sb, random.below(7)),
             read_sb: scoreboard(form.may_read_late(), random.below(7)),
-            wait: random.bits(6) as u8,
+            wait: if form.waits { random.bits(6) as u8 } else { 0 },
         },
         guard,
         mods,

@@ -24,6 +24,11 @@ fn pred(s: &Slots<'_>) -> Result<PredSrc, Cause> {
     first(s, RegFile::P).map_or(Ok(PredSrc::TRUE), |i| s.pred(i))
 }
 
+/// An instruction that is done only without a predicate operand.
+fn unconditional(s: &Slots<'_>) -> Result<(), Cause> {
+    if pred(s)? == PredSrc::TRUE { Ok(()) } else { Err(unsupported(s)) }
+}
+
 fn barrier(s: &Slots<'_>) -> Result<u8, Cause> {
     s.barrier(first(s, RegFile::B).ok_or_else(|| unsupported(s))?)
 }
@@ -73,45 +78,60 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
                 Op::Nop
             }
         }
-        BRA if s.has(Mod::DIV) => Op::BranchDivergent { mask: value(s)?, target: target(s)? },
-        BRA if s.has(Mod::CONV) => Op::BranchConverged { mask: value(s)?, target: target(s)? },
-        BRA if s.has(Mod::ANY) || s.has(Mod::ALL) || s.has(Mod::INC) || s.has(Mod::DEC) => {
-            return Err(unsupported(s));
+        // Branches that count.
+        _ if s.has(Mod::INC) || s.has(Mod::DEC) => return Err(unsupported(s)),
+        BRA if s.has(Mod::DIV) || s.has(Mod::CONV) => {
+            unconditional(s)?;
+            let (mask, target) = (value(s)?, target(s)?);
+            match s.has(Mod::DIV) {
+                true => Op::BranchDivergent { mask, target },
+                false => Op::BranchConverged { mask, target },
+            }
         }
-        BRA | JMP => {
+        BRA if s.has(Mod::ANY) || s.has(Mod::ALL) => return Err(unsupported(s)),
+        BRA => {
             let uniform = first(s, RegFile::UP).map_or(Ok(PredSrc::TRUE), |i| s.pred(i))?;
             Op::Branch { taken: pred(s)?, uniform, target: target(s)? }
         }
         CALL if !s.inst.operands.iter().any(|o| matches!(o, Operand::Addr(_))) => indirect(s)?,
-        CALL if first(s, RegFile::R).is_none() => {
+        // Absolute addresses have no meaning before the text is loaded.
+        CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() && s.has(Mod::REL) => {
             Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target: target(s)? }
         }
-        CALL | RET | BRX | JMX | BRXU | JMXU => {
-            if pred(s)? != PredSrc::TRUE {
-                return Err(unsupported(s));
-            }
+        BRXU if !s.inst.mods.is_empty() => return Err(unsupported(s)),
+        CALL | RET | BRX | BRXU => {
+            unconditional(s)?;
             indirect(s)?
         }
-        EXIT | KILL => Op::Exit { pred: pred(s)? },
+        EXIT => Op::Exit { pred: pred(s)? },
         BSSY => Op::Bssy { barrier: barrier(s)?, pred: pred(s)? },
         BSYNC => Op::Bsync { barrier: barrier(s)?, pred: pred(s)? },
         BREAK => Op::Break { barrier: barrier(s)?, pred: pred(s)? },
         BMOV => bmov(s)?,
-        WARPSYNC if s.has(Mod::COLLECTIVE) => {
-            Op::Collective { mask: value(s)?, resume: target(s)? }
+        WARPSYNC => {
+            unconditional(s)?;
+            match (s.has(Mod::COLLECTIVE), s.has(Mod::ALL), s.has(Mod::EXCLUSIVE)) {
+                (true, ..) => Op::Collective { mask: value(s)?, resume: target(s)? },
+                (_, true, _) => Op::WarpSync { mask: Src::imm(0xffff_ffff) },
+                (_, _, true) => return Err(unsupported(s)),
+                _ => Op::WarpSync { mask: value(s)? },
+            }
         }
-        WARPSYNC if s.has(Mod::ALL) => Op::WarpSync { mask: Src::imm(0xffff_ffff) },
-        WARPSYNC if s.has(Mod::EXCLUSIVE) => return Err(unsupported(s)),
-        WARPSYNC => Op::WarpSync { mask: value(s)? },
-        ENDCOLLECTIVE => Op::EndCollective,
+        ENDCOLLECTIVE => {
+            unconditional(s)?;
+            Op::EndCollective
+        }
         YIELD => Op::Yield,
         BAR => bar(s)?,
-        BPT => Op::Trap,
+        BPT if s.has(Mod::TRAP) => Op::Trap,
         _ => return Err(unsupported(s)),
     })
 }
 
 fn bmov(s: &Slots<'_>) -> Result<Op, Cause> {
+    if s.has(Mod::PQUAD) || s.is_file(0, RegFile::B) == s.is_file(1, RegFile::B) {
+        return Err(unsupported(s));
+    }
     if s.is_file(0, RegFile::B) {
         Ok(Op::SetBarrier { barrier: s.barrier(0)?, src: s.src(1, Kind::Int)? })
     } else {

@@ -57,7 +57,9 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         B2R if s.has(Mod::RESULT) => {
             Ok(Op::BarrierResult { dst: s.dst(0, 1)?, holds: s.pred_dst(1)? })
         }
-        ELECT => Ok(Op::Elect { holds: s.pred_dst(0)?, dst: s.dst(1, 1)?, pred: s.pred(2)? }),
+        ELECT if s.is_file(2, RegFile::P) && !s.has(Mod::IGNOREKILL) => {
+            Ok(Op::Elect { holds: s.pred_dst(0)?, dst: s.dst(1, 1)?, pred: s.pred(2)? })
+        }
         R2UR => {
             // `[Pd?, URd, A]`: the predicate is not used by anything that ptxas emits for these kernels.
             let at = usize::from(s.is_file(0, RegFile::P) || s.is_file(0, RegFile::UP));
