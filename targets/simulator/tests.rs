@@ -414,7 +414,13 @@ fn every_row_of_the_table_runs() {
     let context =
         prepare::Context { target, constants: &constants, registers: 255, text: CODE_BASE };
     let mut unsupported = Vec::new();
-    for form in target.table().forms.iter().filter(|f| f.seen) {
+    // Constants whose bank a uniform register tells.
+    let bindless = |form: &crate::Form| {
+        let handle =
+            |s: &crate::Slot| matches!(s.kind, crate::SlotKind::Const { handle: Some(_), .. });
+        form.slots.iter().any(handle)
+    };
+    for form in target.table().forms.iter().filter(|f| f.seen && !bindless(f)) {
         let mut example = None;
         let mut runs = false;
         for _ in 0..4000 {
@@ -435,11 +441,11 @@ fn every_row_of_the_table_runs() {
         }
     }
     let listed = |name: &str, row: &str| {
-        name.strip_prefix(row).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        name.strip_prefix(row).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ' ']))
     };
-    for name in &unsupported {
-        assert!(NOT_YET.iter().any(|(row, _)| listed(name, row)), "{name} does not run");
-    }
+    let not_listed = |name: &&String| !NOT_YET.iter().any(|(row, _)| listed(name, row));
+    let missing: Vec<_> = unsupported.iter().filter(not_listed).collect();
+    assert!(missing.is_empty(), "do not run: {missing:?}");
     for (row, _) in NOT_YET {
         assert!(unsupported.iter().any(|name| listed(name, row)), "{row} is listed and runs");
     }
