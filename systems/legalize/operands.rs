@@ -5,21 +5,12 @@
 //! beside an immediate) is moved to a register by an instruction before; nothing here knows opcodes: the rows decide.
 //! Immediates are canonical: sign-extended where the slot is signed, 32 bits otherwise. Running it twice changes nothing.
 
-use crate::function::Options;
+use crate::function::target_of;
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::world::World;
 use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegFlags, RegUse};
+use orias_targets::Target;
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
-use orias_targets::{Target, target};
-
-/// The target of the function in the world.
-fn target_of(world: &World) -> &'static Target {
-    match world.get_resource::<Options>() {
-        Some(options) => options.target,
-        // Only a test runs a phase without options.
-        None => target("sm_90a").unwrap_or(&Target::all()[0]),
-    }
-}
 
 /// Phases 55 and 103.
 pub fn enforce_argument_restrictions(world: &mut World) {

@@ -12,7 +12,7 @@ use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::{frame, rewrite};
 use crate::analysis::liveness::Liveness;
-use crate::function::{Compiled, FunctionInfo, Options};
+use crate::function::{Compiled, FunctionInfo, Options, target_of};
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::prelude::*;
 use orias_components::{BlockId, Body, Loc, RegFile, VRegId};
@@ -38,7 +38,7 @@ pub fn allocate_registers(world: &mut World) {
         None => Limits::new(info.max_registers),
     };
     let verify = world.get_resource::<Options>().is_some_and(|o| o.verify_each);
-    let stack_top = world.get_resource::<Options>().map_or(0, |o| o.target.const_stack);
+    let stack_top = target_of(world).const_stack;
     let mut body = Body::new(world);
     let before = verify.then(|| Snapshot::of(&body));
     match allocate(&mut body, &limits, info.local_bytes) {
