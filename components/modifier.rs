@@ -79,6 +79,11 @@ modifiers! {
     THREAD_STATE_ENUM "THREAD_STATE_ENUM" _0 "0" _1 "1" _3 "3" TRAP_RETURN_PC "TRAP_RETURN_PC"
     TRAP_RETURN_MASK "TRAP_RETURN_MASK" MEXITED "MEXITED" MKILL "MKILL" MACTIVE "MACTIVE" MATEXIT "MATEXIT"
     OPT_STACK "OPT_STACK" API_CALL_DEPTH "API_CALL_DEPTH" ATEXIT_PC "ATEXIT_PC" MCOLLECTIVE "MCOLLECTIVE" Rpc "Rpc"
+    WATCH "WATCH" WBALL "WBALL" IVALLP "IVALLP" WBALLP "WBALLP" I "I" ARVCNT "ARVCNT" SEQUENCED "SEQUENCED"
+    LD "LD" CUBE "CUBE" ARRAY_1D "ARRAY_1D" ARRAY_2D "ARRAY_2D" ARRAY_CUBE "ARRAY_CUBE" _1D_BUFFER "1D_BUFFER"
+    SD64 "SD64" LB "LB" LC "LC" FDV "FDV" NODEP "NODEP" PTP "PTP" LOD "LOD" COARSE "COARSE" TEX "TEX"
+    TXD "TXD" IVTH "IVTH" COMP_STATUS "COMP_STATUS" TEX_HEADER_DIMENSION "TEX_HEADER_DIMENSION"
+    TEX_HEADER_TEXTURE_TYPE "TEX_HEADER_TEXTURE_TYPE" TEX_HEADER_SAMPLER_POS "TEX_HEADER_SAMPLER_POS"
     // Shapes.
     _168256 "168256" _8864 "8864"
     _128dp128bit "128dp128bit" _168128 "168128" _16816 "16816" _16832 "16832" _1684 "1684" _16864 "16864" _1688 "1688"
@@ -146,15 +151,15 @@ impl fmt::Display for Mod {
     }
 }
 
-/// Up to eight modifiers of an instruction, in text order.
+/// Up to twelve modifiers of an instruction, in text order: no form has more (`SURED.D.BA.1D.ADD.EF.F32.FTZ.RN.CONSTANT.SM.PRIVATE.IGN`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Mods([Mod; 8]);
+pub struct Mods([Mod; Mods::CAPACITY]);
 
 impl Mods {
-    pub const CAPACITY: usize = 8;
+    pub const CAPACITY: usize = 12;
 
     /// # Panics
-    /// When there are more than eight: a programming error of the caller, no input can cause it.
+    /// When there are more than twelve: a programming error of the caller, no input can cause it.
     pub fn new(mods: &[Mod]) -> Mods {
         let mut all = Mods::default();
         all.0[..mods.len()].copy_from_slice(mods);
@@ -173,7 +178,7 @@ impl Mods {
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.iter().position(|m| *m == Mod::NONE).unwrap_or(8)
+        self.0.iter().position(|m| *m == Mod::NONE).unwrap_or(Self::CAPACITY)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -99,7 +99,7 @@ opcodes! {
     // Matrix.
     WARP: HMMA IMMA DMMA BMMA HGMMA IGMMA QGMMA BGMMA MOVM;
     // Texture and surface.
-    LOAD: TEX TLD TLD4 TMML TXD TXQ SULD;
+    LOAD: TEX TLD TLD4 TMML TXD TXQ FOOTPRINT SULD SUQUERY;
     STORE: SUST SURED SUATOM;
     // What the table has for SMs from sm_100 on; nothing makes them yet.
     PURE: FADD2 FMUL2 FFMA2 FHADD FHFMA FMNMX3 IADD CREDUX;

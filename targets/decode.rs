@@ -68,11 +68,16 @@ fn decode_form(target: &Target, form: &'static Form, word: u128, pc: u64) -> Opt
     }
     let mut operands = SmallVec::new();
     for slot in form.slots {
-        let count = match slot.cells {
+        let count = |c: Cells| match c {
             Cells::Fixed(n) => n,
             Cells::Field(i) => cells[i as usize],
+            Cells::Operand(i) => named_cells(&form.slots[i as usize].kind, word),
         };
-        operands.push(operand(target, slot, count, word, pc)?);
+        let operand = operand(target, slot, count(slot.cells), &count, word, pc)?;
+        if slot.needed && matches!(&operand, Operand::Reg(r) if r.reg.is_zero()) {
+            return None;
+        }
+        operands.push(operand);
     }
     let c = (word >> CONTROL) as u64;
     let scoreboard = |n: u64| if n == 6 { None } else { Some(n as u8) };
@@ -160,7 +165,22 @@ fn sign_extend(value: u64, width: u32) -> u64 {
     ((value << (64 - width)) as i64 >> (64 - width)) as u64
 }
 
-fn operand(target: &Target, slot: &Slot, count: u8, word: u128, pc: u64) -> Option<Operand> {
+/// The cells that an immediate with named values gives to other operands.
+fn named_cells(kind: &SlotKind, word: u128) -> u8 {
+    match kind {
+        SlotKind::Imm { names: Some(names), .. } => one_word(names, word).map_or(1, |n| n.1),
+        _ => 1,
+    }
+}
+
+fn operand(
+    target: &Target,
+    slot: &Slot,
+    count: u8,
+    cells_of: &dyn Fn(Cells) -> u8,
+    word: u128,
+    pc: u64,
+) -> Option<Operand> {
     let align = slot.alignment(count);
     Some(match &slot.kind {
         SlotKind::Reg { file, bits, flags: places } => {
@@ -173,8 +193,11 @@ fn operand(target: &Target, slot: &Slot, count: u8, word: u128, pc: u64) -> Opti
             r.flags = flags(places, word);
             Operand::Part(r, one_word(part, word)?.0)
         }
-        SlotKind::Imm { bits, signed, scale, style } => {
+        SlotKind::Imm { bits, signed, scale, style, names } => {
             let raw = bits.get(word);
+            if names.is_some_and(|n| n.options.iter().all(|o| o.value as u64 != raw)) {
+                return None;
+            }
             if !slot.has_scoreboard(*style, raw, target.scoreboards) {
                 return None;
             }
@@ -184,7 +207,10 @@ fn operand(target: &Target, slot: &Slot, count: u8, word: u128, pc: u64) -> Opti
         SlotKind::Const { offset, scale, bank, base, base_file, handle, flags: places, part } => {
             let raw = offset.get(word) * *scale as u64;
             let width = offset.width() + scale.trailing_zeros();
-            let value = if handle.is_none() { sign_extend(raw, width) } else { raw } as i32;
+            // Offsets of bindless constants without a base are unsigned.
+            let has_base = base.is_some_and(|b| b.get(word) != b.max());
+            let signed = handle.is_none() || has_base;
+            let value = if signed { sign_extend(raw, width) } else { raw } as i32;
             Operand::Const(ConstRef {
                 bank: bank.map_or(0, |b| b.get(word) as u8),
                 flags: flags(places, word),
@@ -204,24 +230,35 @@ fn operand(target: &Target, slot: &Slot, count: u8, word: u128, pc: u64) -> Opti
                 offset: value,
             })
         }
-        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel, .. } => {
+        SlotKind::Mem {
+            base,
+            base_cells,
+            base_needed,
+            uniform,
+            uniform_cells,
+            uniform_needed,
+            offset,
+            sel,
+            ..
+        } => {
             let (sel, cells) = match sel {
                 Some(field) => one_word(field, word)?,
                 None => (Mod::NONE, 1),
             };
-            let cells = cells.max(*base_cells);
+            let cells = cells.max(cells_of(*base_cells));
             let uniform = match uniform {
-                Some(bits) => reg_use(target, RegFile::UR, bits, 1, word)?,
+                Some(bits) => reg_use(target, RegFile::UR, bits, cells_of(*uniform_cells), word)?,
                 None => RegUse::new(Reg::URZ),
             };
-            if *uniform_needed && uniform.reg.is_zero() {
+            let base = match base {
+                Some(bits) => reg_use(target, RegFile::R, bits, cells, word)?,
+                None => RegUse::new(Reg::RZ),
+            };
+            if *uniform_needed && uniform.reg.is_zero() || *base_needed && base.reg.is_zero() {
                 return None;
             }
             Operand::Mem(MemRef {
-                base: match base {
-                    Some(bits) => reg_use(target, RegFile::R, bits, cells, word)?,
-                    None => RegUse::new(Reg::RZ),
-                },
+                base,
                 uniform,
                 offset: sign_extend(offset.get(word), offset.width()) as i32,
                 sel,

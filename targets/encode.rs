@@ -161,7 +161,7 @@ fn encode_as(
         word = field.bits.put(word, field.options[*choice as usize].value as u64);
     }
     for (slot, operand) in form.slots.iter().zip(&inst.operands) {
-        let at = Place { target, form, slot, options };
+        let at = Place { target, form, slot, options, inst };
         word = at.put(word, operand, pc).map_err(|what| EncodeError::Operand {
             op: form.op.name(),
             slot: slot.name,
@@ -231,12 +231,26 @@ struct Place<'a> {
     form: &'static Form,
     slot: &'static Slot,
     options: &'a [u8; 12],
+    inst: &'a Inst,
 }
 
 impl Place<'_> {
     fn cells(&self) -> u8 {
-        match self.slot.cells {
+        self.count(self.slot.cells)
+    }
+
+    fn count(&self, cells: Cells) -> u8 {
+        match cells {
             Cells::Fixed(n) => n,
+            Cells::Operand(i) => {
+                match (&self.form.slots[i as usize].kind, &self.inst.operands[i as usize]) {
+                    (SlotKind::Imm { names: Some(names), .. }, Operand::Imm(value)) => {
+                        let named = names.options.iter().find(|o| o.value as u64 == *value);
+                        named.map_or(1, |o| o.cells)
+                    }
+                    _ => 1,
+                }
+            }
             Cells::Field(i) => {
                 let field = &self.form.mods[i as usize];
                 field.options[self.options[i as usize] as usize].cells
@@ -289,6 +303,14 @@ impl Place<'_> {
     }
 
     fn put(&self, word: u128, operand: &Operand, pc: u64) -> Result<u128, String> {
+        let zero = match (operand, &self.slot.kind) {
+            (Operand::Reg(r), _) => self.slot.needed && r.reg.is_zero(),
+            (Operand::Mem(m), SlotKind::Mem { base_needed: true, .. }) => m.base.reg.is_zero(),
+            _ => false,
+        };
+        if zero {
+            return Err("the constant register has no place here".into());
+        }
         match (&self.slot.kind, operand) {
             (SlotKind::Reg { file, bits, flags }, Operand::Reg(r)) => {
                 let word = self.reg(word, bits, *file, r, self.cells())?;
@@ -303,6 +325,11 @@ impl Place<'_> {
                 if !self.slot.has_scoreboard(*style, *value, self.target.scoreboards) =>
             {
                 Err(format!("no scoreboard {value}"))
+            }
+            (SlotKind::Imm { names: Some(names), .. }, Operand::Imm(value))
+                if names.options.iter().all(|o| o.value as u64 != *value) =>
+            {
+                Err(format!("no name for {value}"))
             }
             (SlotKind::Imm { bits, signed, scale, .. }, Operand::Imm(value)) => {
                 put_scaled(word, bits, *value, *scale, *signed)
@@ -347,9 +374,12 @@ impl Place<'_> {
                 }
                 self.flags(word, flags, c.flags)
             }
-            (SlotKind::Mem { base, base_cells, uniform, offset, sel, .. }, Operand::Mem(m)) => {
+            (
+                SlotKind::Mem { base, base_cells, uniform, uniform_cells, offset, sel, .. },
+                Operand::Mem(m),
+            ) => {
                 let mut word = word;
-                let mut cells = *base_cells;
+                let mut cells = self.count(*base_cells);
                 match sel {
                     Some(sel) => {
                         word = put_word(word, sel, m.sel)?;
@@ -366,7 +396,10 @@ impl Place<'_> {
                     None => return Err("a base register has no place here".into()),
                 }
                 match uniform {
-                    Some(uniform) => word = self.reg(word, uniform, RegFile::UR, &m.uniform, 1)?,
+                    Some(uniform) => {
+                        let cells = self.count(*uniform_cells);
+                        word = self.reg(word, uniform, RegFile::UR, &m.uniform, cells)?;
+                    }
                     None if m.uniform.reg.is_zero() => {}
                     None => return Err("a uniform register has no place here".into()),
                 }
@@ -424,7 +457,12 @@ fn put_scaled(
         return Err(format!("{value:#x} is not a multiple of {scale}"));
     }
     let width = bits.width();
-    let field = if signed || width == 32 {
+    if width == 0 && value != 0 {
+        return Err(format!("{value:#x} has no place here"));
+    }
+    let field = if width == 0 {
+        0
+    } else if signed || width == 32 {
         let v = if scale == 1 { value as i64 } else { value as i64 / scale as i64 };
         let min = if width >= 64 { i64::MIN } else { -(1i64 << (width - 1)) };
         // 32-bit immediates are bits: both 0xffffffff and -1 name the same field.

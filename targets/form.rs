@@ -100,6 +100,8 @@ pub enum Cells {
     Fixed(u8),
     /// The cells of the chosen option of this modifier field (index into [`Form::mods`]).
     Field(u8),
+    /// The cells of the value of another operand, an immediate with named values (index into [`Form::slots`]).
+    Operand(u8),
 }
 
 /// How immediate bits are written in text.
@@ -165,6 +167,8 @@ pub enum Hide {
     Value(u32),
     /// The constant register, when the operand at this index is not its own (VOTE shows one of its two results or both).
     ZeroUnless(u8),
+    /// The text never shows it.
+    Always,
 }
 
 /// What an operand slot holds and where.
@@ -182,12 +186,14 @@ pub enum SlotKind {
         flags: FlagBits,
         part: &'static ModField,
     },
-    /// `signed`: sign-extended in the operand. The field holds the value divided by `scale`.
+    /// `signed`: sign-extended in the operand. The field holds the value divided by `scale`. Where values have `names`
+    /// (`ARRAY_2D`), it has no others; a name of no words is shown as its number.
     Imm {
         bits: Bits,
         signed: bool,
         scale: u8,
         style: ImmStyle,
+        names: Option<&'static ModField>,
     },
     /// `c[bank][base + offset]`; byte offset in units of `scale`. `handle`: uniform pair in place of the bank.
     Const {
@@ -202,11 +208,14 @@ pub enum SlotKind {
         /// A part selector after the constant, which then has a space in its text: `c[0x0] [0x10].H0_H0`.
         part: Option<&'static ModField>,
     },
-    /// `[base.sel + uniform + offset]`; `base_cells` without a selector field.
+    /// `[base.sel + uniform + offset]`. The base has the wider of `base_cells` and the selector's cells.
     Mem {
         base: Option<Bits>,
-        base_cells: u8,
+        base_cells: Cells,
+        /// The form is only for a base that is not RZ.
+        base_needed: bool,
         uniform: Option<Bits>,
+        uniform_cells: Cells,
         /// The form is only for a uniform register that is not URZ.
         uniform_needed: bool,
         offset: Bits,
@@ -249,8 +258,10 @@ pub struct Slot {
     pub hide: Hide,
     /// Text before the operand in place of `, `; used for fixed words such as `PR, `.
     pub lead: &'static str,
-    /// The text names it twice (`BAR.SYNC R7, R7`).
-    pub twice: bool,
+    /// The form is only for another register than RZ or URZ.
+    pub needed: bool,
+    /// The text names it twice (`BAR.SYNC R7, R7`): then how many registers further the second time.
+    pub twice: Option<u8>,
 }
 
 impl Slot {

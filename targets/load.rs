@@ -51,6 +51,15 @@ impl Reader {
         Ok(Bits { pieces, inverted: self.flag()? })
     }
 
+    fn cells(&mut self) -> Result<Cells> {
+        let [by, n] = self.take()?;
+        Ok(match by {
+            0 => Cells::Fixed(n),
+            1 => Cells::Field(n),
+            _ => Cells::Operand(n),
+        })
+    }
+
     fn optional_bits(&mut self) -> Result<Option<Bits>> {
         let there = self.flag()?;
         let bits = self.bits()?;
@@ -194,7 +203,7 @@ fn slot(
             let (signed, scale) = (r.flag()?, r.byte()?);
             let style = text(r.short()?)?;
             let style = ImmStyle::named(style).ok_or(format!("no immediate style {style}"))?;
-            SlotKind::Imm { bits, signed, scale, style }
+            SlotKind::Imm { bits, signed, scale, style, names: field(r.short()?) }
         }
         3 => SlotKind::Const {
             offset: r.bits()?,
@@ -208,8 +217,10 @@ fn slot(
         },
         4 => SlotKind::Mem {
             base: r.optional_bits()?,
-            base_cells: r.byte()?,
+            base_cells: r.cells()?,
+            base_needed: r.flag()?,
             uniform: r.optional_bits()?,
+            uniform_cells: r.cells()?,
             uniform_needed: r.flag()?,
             offset: r.bits()?,
             signed: r.flag()?,
@@ -226,8 +237,8 @@ fn slot(
         8 => SlotKind::Named { field: field(r.short()?).ok_or("the words of an operand")? },
         other => return Err(format!("operand kind {other}")),
     };
-    let [by_field, n, align] = r.take()?;
-    let cells = if by_field == 0 { Cells::Fixed(n) } else { Cells::Field(n) };
+    let cells = r.cells()?;
+    let align = r.byte()?;
     let hide = r.byte()?;
     let value = u32::from_le_bytes(r.take()?);
     let hide = match hide {
@@ -235,8 +246,12 @@ fn slot(
         1 => Hide::Zero,
         2 => Hide::NotTrue,
         3 => Hide::Value(value),
+        5 => Hide::Always,
         _ => Hide::ZeroUnless(value as u8),
     };
     let lead = text(r.short()?)?;
-    Ok(Slot { name, kind, cells, align, hide, lead, twice: r.flag()? })
+    let needed = r.flag()?;
+    let [twice, further] = r.take()?;
+    let twice = (twice != 0).then_some(further);
+    Ok(Slot { name, kind, cells, align, hide, lead, needed, twice })
 }

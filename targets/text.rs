@@ -122,9 +122,18 @@ fn body(
         });
         out.push_str(lead);
         operand(out, target, inst, slot, op, targets);
-        if slot.is_some_and(|s| s.twice) {
+        if let Some(further) = slot.and_then(|s| s.twice) {
             out.push_str(", ");
-            operand(out, target, inst, slot, op, targets);
+            match op {
+                Operand::Reg(r) if further > 0 && r.reg.phys_index().is_some() => {
+                    let index = r.reg.phys_index().unwrap_or(0) + further as u32;
+                    let file = r.reg.file();
+                    let last = target.file_size(file);
+                    let reg = if index < last { Reg::phys(file, index) } else { Reg::zero(file) };
+                    name(out, reg);
+                }
+                _ => operand(out, target, inst, slot, op, targets),
+            }
         }
         first = false;
         // What it describes is the next operand, unless it is of another kind.
@@ -173,6 +182,7 @@ fn hidden(form: &Form, slot: &Slot, index: usize, inst: &Inst) -> bool {
     let op = &inst.operands[index];
     match slot.hide {
         Hide::Never => false,
+        Hide::Always => true,
         Hide::Zero => is_zero(op),
         Hide::NotTrue => {
             matches!(op, Operand::Reg(r) if r.reg.is_zero() && r.flags.has(RegFlags::NOT))
@@ -198,6 +208,7 @@ fn operand(
         Operand::Reg(r) => register(out, &shown(r, slot), Mod::NONE),
         Operand::Part(r, part) => register(out, &shown(r, slot), *part),
         Operand::Imm(_) if targets.relocated(out) => {}
+        Operand::Imm(v) if named(out, slot, *v) => {}
         Operand::Imm(v) => {
             let style = match slot.map(|s| &s.kind) {
                 Some(SlotKind::Imm { style, .. }) => *style,
@@ -258,6 +269,19 @@ fn shown(r: &RegUse, slot: Option<&Slot>) -> RegUse {
 
 /// The bit of that hint.
 const FOURTH_HINT: u8 = 125;
+
+/// Writes the name of an immediate's value, if it has one.
+fn named(out: &mut String, slot: Option<&Slot>, value: u64) -> bool {
+    let Some(SlotKind::Imm { names: Some(names), .. }) = slot.map(|s| &s.kind) else {
+        return false;
+    };
+    let words = names.options.iter().find(|o| o.value as u64 == value).map_or(&[][..], |o| o.words);
+    for (i, word) in words.iter().enumerate() {
+        out.push_str(if i > 0 { "." } else { "" });
+        out.push_str(word.name());
+    }
+    !words.is_empty()
+}
 
 fn register(out: &mut String, r: &RegUse, part: Mod) {
     let f = r.flags;
@@ -374,7 +398,7 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut d
     let parted = matches!(slot.map(|s| &s.kind), Some(SlotKind::Const { part: Some(_), .. }));
     out.push_str(if parted { "] [" } else { "][" });
     // URZ is named, RZ only where there is nothing else.
-    if c.base != Reg::RZ || (has_base && c.offset == 0) {
+    if c.base != Reg::RZ || (has_base && !c.is_bindless() && c.offset == 0) {
         name(out, c.base);
         if c.offset != 0 {
             out.push('+');
@@ -396,6 +420,15 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
     );
     let signed = matches!(slot.map(|s| &s.kind), Some(SlotKind::Mem { signed: true, .. }));
     out.push('[');
+    if matches!(slot.map(|s| &s.kind), Some(SlotKind::Mem { base: None, .. })) {
+        name(out, m.uniform.reg);
+        if m.offset != 0 {
+            out.push('+');
+            signed_hex(out, m.offset as i64);
+        }
+        out.push(']');
+        return;
+    }
     let start = out.len();
     let (no_base, no_uniform) = (m.base.reg.is_zero(), m.uniform.reg.is_zero() && !shows_urz);
     let scaled = !matches!(m.sel, Mod::_64 | Mod::U32);
@@ -406,13 +439,18 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
                 Some(SlotKind::Mem { offset, .. }) => offset.max(),
                 _ => u32::MAX as u64,
             };
-            hex(out, (m.offset as u32 & bits as u32) as u64);
+            // Offsets of fewer than 24 bits have their sign (observed).
+            if bits < 0xff_ffff {
+                signed_hex(out, m.offset as i64);
+            } else {
+                hex(out, (m.offset as u32 & bits as u32) as u64);
+            }
             out.push(']');
             return;
         }
         (true, true) if scaled && m.offset != 0 => {}
         (true, true) if scaled => out.push_str("RZ"),
-        (true, false) if m.sel == Mod::NONE && !m.uniform.reg.is_zero() => {}
+        (true, false) if m.sel == Mod::NONE => {}
         _ => register(out, &m.base, m.sel),
     }
     if !m.uniform.reg.is_zero() || shows_urz {

@@ -164,7 +164,7 @@ impl Function {
         while c.eat(".") {
             let m = modifier(c)?;
             if !mods.push(m) {
-                return Err(c.error("more than eight modifiers".into()));
+                return Err(c.error("more modifiers than fit".into()));
             }
         }
         c.space();

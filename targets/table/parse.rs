@@ -13,6 +13,8 @@ pub struct Generation {
     pub uniform_bits: u8,
     /// B and C may be constants: `c[bank][offset]`, `cx[UR][offset]`.
     pub constants: bool,
+    /// The text has `desc[UR4]` before an address.
+    pub shows_descriptors: bool,
 }
 
 /// A field: pieces `(position, width)`, least significant first.
@@ -68,6 +70,8 @@ pub enum Kind {
         signed: bool,
         scale: u8,
         style: &'static str,
+        /// Its only values, and their names.
+        names: Option<ModField>,
     },
     Const {
         offset: Bits,
@@ -82,8 +86,11 @@ pub enum Kind {
     },
     Mem {
         base: Option<Bits>,
-        base_cells: u8,
+        base_cells: Cells,
+        /// The form is only for a base that is not RZ.
+        base_needed: bool,
         uniform: Option<Bits>,
+        uniform_cells: Cells,
         /// The form is only for a uniform register that is not URZ.
         uniform_needed: bool,
         offset: Bits,
@@ -149,8 +156,10 @@ pub struct Slot {
     pub align: u8,
     pub hide: Hide,
     pub lead: String,
-    /// The text names it twice.
-    pub twice: bool,
+    /// The form is only for another register than RZ or URZ.
+    pub needed: bool,
+    /// The text names it twice: how many registers further the second time.
+    pub twice: Option<u8>,
 }
 
 /// When the text leaves an operand out.
@@ -161,6 +170,7 @@ pub enum Hide {
     NotTrue,
     Value(u32),
     ZeroUnless(u8),
+    Always,
 }
 
 /// One form: a row with its B and C operands decided.
@@ -536,6 +546,7 @@ impl Row {
                     signed: *style == "SignedHex",
                     scale: 1,
                     style,
+                    names: None,
                 },
                 'c' => Kind::Const {
                     offset: Bits::one(40, 14),
@@ -750,6 +761,14 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
         spec.find(|c: char| c.is_ascii_digit() || "[^:{-~|!?*&".contains(c)).unwrap_or(spec.len());
     let (letters, mut tail) = spec.split_at(kind_end);
     let mut kind = match letters {
+        // `{61.3:1D,2D}`: a number shown by name.
+        "" if tail.starts_with('{') => {
+            let close = tail.find('}').ok_or("missing }")?;
+            let field = parse_field(&tail[1..close], sets)?;
+            tail = &tail[close + 1..];
+            let bits = field.bits.clone();
+            Kind::Imm { bits, signed: false, scale: 1, style: "Hex", names: Some(field) }
+        }
         "R" | "UR" | "P" | "UP" | "B" => {
             let (mut bits, t) = take_bits(tail)?;
             tail = t;
@@ -779,7 +798,7 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
             if letters == "S" {
                 Kind::Special { bits }
             } else {
-                Kind::Imm { bits, signed: false, scale: 1, style: "Hex" }
+                Kind::Imm { bits, signed: false, scale: 1, style: "Hex", names: None }
             }
         }
         "D" => {
@@ -813,11 +832,16 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
         }
         other => return Err(format!("operand type {other}")),
     };
-    let mut twice = false;
+    let (mut twice, mut needed) = (None, false);
     // The pair of registers of a memory operand's descriptor.
     let mut slot_cells = Cells::Fixed(if matches!(kind, Kind::Desc { .. }) { 2 } else { 1 });
     let mut align = u8::MAX;
-    let mut hide = Hide::Never;
+    let mut hide = match &kind {
+        Kind::Desc { prefix, .. } if !sets.generation.shows_descriptors && *prefix == "desc" => {
+            Hide::Always
+        }
+        _ => Hide::Never,
+    };
     // Suffixes of a slot with a standing place come from the word, others from the type.
     if rest.is_empty() {
         rest = tail;
@@ -827,6 +851,10 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
         let number_end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let number = rest[..number_end].parse::<u8>().ok();
         match c {
+            '!' if matches!(kind, Kind::Desc { .. }) => hide = Hide::Never,
+            '!' if number.is_none() && matches!(&kind, Kind::Reg { file: "R" | "UR", .. }) => {
+                needed = true;
+            }
             '-' | '|' | '~' | '!' => {
                 rest = &rest[number_end..];
                 let mut at_c = number;
@@ -882,10 +910,7 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                 let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
                 let (what, t) = rest.split_at(end);
                 rest = t;
-                slot_cells = match what.parse::<u8>() {
-                    Ok(n) => Cells::Fixed(n),
-                    Err(_) => Cells::Field(what.into()),
-                };
+                slot_cells = parse_cells(what);
             }
             ':' => {
                 let end = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
@@ -918,7 +943,10 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                     _ => return Err(format!("reuse hint of {name}")),
                 }
             }
-            '&' => twice = true,
+            '&' => {
+                rest = &rest[number_end..];
+                twice = Some(number.unwrap_or(0));
+            }
             '{' => {
                 let close = rest.find('}').ok_or("missing }")?;
                 let text = &rest[..close];
@@ -949,13 +977,22 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
             other => return Err(format!("suffix {other} of {name}")),
         }
     }
-    Ok(Slot { name, kind, cells: slot_cells, align, hide, lead: String::new(), twice })
+    Ok(Slot { name, kind, cells: slot_cells, align, hide, lead: String::new(), needed, twice })
+}
+
+/// `2`, or the name of what decides it.
+fn parse_cells(text: &str) -> Cells {
+    match text.parse::<u8>() {
+        Ok(n) => Cells::Fixed(n),
+        Err(_) => Cells::Field(text.into()),
+    }
 }
 
 /// `R24*2{78.2:_,X4,X8,X16}+UR32+40.24`
 fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
-    let (mut base, mut base_cells, mut uniform, mut sel) = (None, 1, None, None);
-    let mut uniform_needed = false;
+    let (mut base, mut uniform, mut sel) = (None, None, None);
+    let (mut base_cells, mut uniform_cells) = (Cells::Fixed(1), Cells::Fixed(1));
+    let (mut base_needed, mut uniform_needed) = (false, false);
     let mut offset = Bits::default();
     for part in text.split('+') {
         if let Some(rest) = part.strip_prefix("UR") {
@@ -966,6 +1003,8 @@ fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
                 }
                 None => rest,
             };
+            let (rest, cells) = rest.split_once('*').unwrap_or((rest, "1"));
+            uniform_cells = parse_cells(cells);
             uniform = Some(Bits::one(
                 rest.parse().map_err(|_| "uniform position")?,
                 sets.generation.uniform_bits,
@@ -973,9 +1012,14 @@ fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
         } else if let Some(rest) = part.strip_prefix('R') {
             let (bits, mut rest) = take_bits(rest)?;
             base = Some(Bits::one(bits.pieces[0].0, 8));
+            if let Some(tail) = rest.strip_prefix('!') {
+                base_needed = true;
+                rest = tail;
+            }
             if let Some(tail) = rest.strip_prefix('*') {
-                base_cells = tail[..1].parse().map_err(|_| "base cells")?;
-                rest = &tail[1..];
+                let (cells, tail) = tail.split_at(tail.find('{').unwrap_or(tail.len()));
+                base_cells = parse_cells(cells);
+                rest = tail;
             }
             if let Some(tail) = rest.strip_prefix('{') {
                 sel = Some(parse_field(tail.trim_end_matches('}'), sets)?);
@@ -984,7 +1028,17 @@ fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
             offset = parse_bits(part)?;
         }
     }
-    Ok(Kind::Mem { base, base_cells, uniform, uniform_needed, offset, signed: false, sel })
+    Ok(Kind::Mem {
+        base,
+        base_cells,
+        base_needed,
+        uniform,
+        uniform_cells,
+        uniform_needed,
+        offset,
+        signed: false,
+        sel,
+    })
 }
 
 /// `bank54.5+R24+38.16`, `bank54.5+UR24+38.16`, or with a handle in place of the bank `UR32+R24+38.16`

@@ -112,6 +112,26 @@ fn put_flags(out: &mut Vec<u8>, f: &Flags) {
     out.extend_from_slice(&[f.neg, f.abs, f.not, f.reuse]);
 }
 
+/// A number, or the place of the field or of the operand with named values that decides it.
+fn put_cells(out: &mut Vec<u8>, form: &Form, cells: &Cells) -> Result<(), String> {
+    let named = |s: &Slot, name: &str| match &s.kind {
+        Kind::Imm { names: Some(field), .. } => field.name == name,
+        _ => false,
+    };
+    let bytes = match cells {
+        Cells::Fixed(n) => [0, *n],
+        Cells::Field(name) => match form.mods.iter().position(|m| m.name == *name) {
+            Some(at) => [1, at as u8],
+            None => {
+                let at = form.slots.iter().position(|s| named(s, name));
+                [2, at.ok_or(format!("no field {name}"))? as u8]
+            }
+        },
+    };
+    out.extend_from_slice(&bytes);
+    Ok(())
+}
+
 fn file(name: &str) -> u8 {
     ["R", "UR", "P", "UP", "B"].iter().position(|f| *f == name).expect("a register file") as u8
 }
@@ -171,11 +191,12 @@ impl Writer {
                 put_flags(out, flags);
                 put16(out, self.one_field(part)?);
             }
-            Kind::Imm { bits, signed, scale, style } => {
+            Kind::Imm { bits, signed, scale, style, names } => {
                 out.push(2);
                 put_bits(out, bits)?;
                 out.extend_from_slice(&[*signed as u8, *scale]);
                 put16(out, self.string(style));
+                put16(out, self.one_field(names)?);
             }
             Kind::Const { offset, scale, bank, base, base_file, handle, flags, part } => {
                 out.push(3);
@@ -188,11 +209,23 @@ impl Writer {
                 put_flags(out, flags);
                 put16(out, self.one_field(part)?);
             }
-            Kind::Mem { base, base_cells, uniform, uniform_needed, offset, signed, sel } => {
+            Kind::Mem {
+                base,
+                base_cells,
+                base_needed,
+                uniform,
+                uniform_cells,
+                uniform_needed,
+                offset,
+                signed,
+                sel,
+            } => {
                 out.push(4);
                 put_optional(out, base)?;
-                out.push(*base_cells);
+                put_cells(out, form, base_cells)?;
+                out.push(*base_needed as u8);
                 put_optional(out, uniform)?;
+                put_cells(out, form, uniform_cells)?;
                 out.push(*uniform_needed as u8);
                 put_bits(out, offset)?;
                 out.push(*signed as u8);
@@ -219,13 +252,7 @@ impl Writer {
             }
             Kind::Generic { .. } => return Err(format!("{}: an operand of no form", slot.name)),
         }
-        match &slot.cells {
-            Cells::Fixed(n) => out.extend_from_slice(&[0, *n]),
-            Cells::Field(name) => {
-                let at = form.mods.iter().position(|m| m.name == *name);
-                out.extend_from_slice(&[1, at.ok_or(format!("no field {name}"))? as u8]);
-            }
-        }
+        put_cells(out, form, &slot.cells)?;
         out.push(slot.align);
         let (hide, value) = match slot.hide {
             Hide::Never => (0, 0),
@@ -233,11 +260,13 @@ impl Writer {
             Hide::NotTrue => (2, 0),
             Hide::Value(v) => (3, v),
             Hide::ZeroUnless(other) => (4, other as u32),
+            Hide::Always => (5, 0),
         };
         out.push(hide);
         out.extend_from_slice(&value.to_le_bytes());
         put16(out, self.string(&slot.lead));
-        out.push(slot.twice as u8);
+        out.push(slot.needed as u8);
+        out.extend_from_slice(&[slot.twice.is_some() as u8, slot.twice.unwrap_or(0)]);
         Ok(())
     }
 

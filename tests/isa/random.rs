@@ -42,12 +42,14 @@ impl Random {
 
 /// A register of a file whose `cells` fit, or sometimes the constant register.
 fn register(target: &Target, random: &mut Random, file: RegFile, cells: u8) -> RegUse {
-    aligned(target, random, file, cells, cells)
+    let align = cells.max(1).next_power_of_two();
+    aligned(target, random, file, cells, align)
 }
 
 /// The same with a number that is a multiple of `align`.
 fn aligned(target: &Target, random: &mut Random, file: RegFile, cells: u8, align: u8) -> RegUse {
     let (cells, align) = (cells.max(1) as u32, align.max(1) as u32);
+    // The last register of which all cells are in the file.
     let last = target.file_size(file).saturating_sub(cells) / align;
     let reg = match random.below(6) {
         0 if file != RegFile::B => Reg::zero(file),
@@ -73,6 +75,9 @@ fn flags(random: &mut Random, places: &FlagBits) -> RegFlags {
 }
 
 fn sign_extend(value: u64, width: u32) -> u64 {
+    if width == 0 {
+        return value;
+    }
     ((value << (64 - width)) as i64 >> (64 - width)) as u64
 }
 
@@ -102,8 +107,8 @@ fn operand(
     target: &Target,
     random: &mut Random,
     slot: &Slot,
-    cells: u8,
-    pc: u64,
+    cells_of: &dyn Fn(Cells) -> u8,
+    (cells, pc): (u8, u64),
     choice: Choice,
 ) -> Operand {
     let optional = |random: &mut Random, bits: &Option<Bits>, file: RegFile, cells: u8| match bits {
@@ -140,7 +145,7 @@ fn operand(
             let width = offset.width() + scale.trailing_zeros();
             let value = sign_extend(raw, width) as i32;
             // Bindless offsets are unsigned.
-            let value = if bank.is_none() { value & 0xffff } else { value };
+            let value = if bank.is_none() && base.is_zero() { value & 0xffff } else { value };
             let handle = match handle {
                 Some(_) => register(target, random, RegFile::UR, 1).reg,
                 None => Reg::RZ,
@@ -156,16 +161,26 @@ fn operand(
                 offset: value,
             })
         }
-        SlotKind::Mem { base, base_cells, uniform, uniform_needed, offset, sel, .. } => {
+        SlotKind::Mem {
+            base,
+            base_cells,
+            base_needed,
+            uniform,
+            uniform_cells,
+            uniform_needed,
+            offset,
+            sel,
+            ..
+        } => {
             let option = sel.map(|s| choice.option(random, s, 0));
-            let cells = option.map_or(1, |o| o.cells).max(*base_cells);
-            let mut uniform = optional(random, uniform, RegFile::UR, 1);
+            let cells = option.map_or(1, |o| o.cells).max(cells_of(*base_cells));
+            let mut uniform = optional(random, uniform, RegFile::UR, cells_of(*uniform_cells));
             if *uniform_needed && uniform.reg.is_zero() {
                 uniform.reg = Reg::phys(RegFile::UR, 62);
             }
             let mut base = optional(random, base, RegFile::R, cells);
-            if base.reg.is_zero() && *uniform_needed && cells > 1 {
-                // nvdisasm names this register `???255.64`.
+            if base.reg.is_zero() && (*base_needed || *uniform_needed && cells > 1) {
+                // nvdisasm names this register `???255` or `???255.64`.
                 base.reg = Reg::phys(RegFile::R, 252);
             }
             Operand::Mem(MemRef {
@@ -226,6 +241,7 @@ pub fn fields(form: &Form) -> impl Iterator<Item = &'static ModField> {
         SlotKind::Mem { sel, .. } => *sel,
         SlotKind::Const { part, .. } => *part,
         SlotKind::Named { field } => Some(*field),
+        SlotKind::Imm { names, .. } => *names,
         _ => None,
     });
     form.mods.iter().chain(parts)
@@ -247,18 +263,38 @@ pub fn instance(
         let option = choice.option(random, field, place);
         cells.push(option.cells);
         for word in option.words {
-            assert!(mods.push(*word), "more than eight modifiers in {}", form.row);
+            assert!(mods.push(*word), "more modifiers than fit in {}", form.row);
         }
     }
+    // Operands with named values decide the width of others.
+    let mut values: Vec<Option<(u8, Operand)>> = Vec::new();
+    for slot in form.slots {
+        values.push(match &slot.kind {
+            SlotKind::Imm { names: Some(names), .. } => {
+                let option = choice.option(random, names, values.len());
+                Some((option.cells, Operand::Imm(option.value as u64)))
+            }
+            _ => None,
+        });
+    }
+    let cells_of = |c: Cells| match c {
+        Cells::Fixed(n) => n,
+        Cells::Field(i) => cells[i as usize],
+        Cells::Operand(i) => values[i as usize].as_ref().map_or(1, |v| v.0),
+    };
     let operands: Vec<Operand> = form
         .slots
         .iter()
-        .map(|slot| {
-            let cells = match slot.cells {
-                Cells::Fixed(n) => n,
-                Cells::Field(i) => cells[i as usize],
-            };
-            operand(target, random, slot, cells, pc, choice)
+        .zip(&values)
+        .map(|(slot, value)| match value {
+            Some((_, value)) => value.clone(),
+            None => loop {
+                let cells = cells_of(slot.cells);
+                let drawn = operand(target, random, slot, &cells_of, (cells, pc), choice);
+                if !(slot.needed && matches!(&drawn, Operand::Reg(r) if r.reg.is_zero())) {
+                    break drawn;
+                }
+            },
         })
         .collect();
     let guard = register(target, random, form.guard, 1).reg;

@@ -184,13 +184,17 @@ fn atomic(s: &Slots<'_>) -> Result<Op, Cause> {
         Some(kind) => kind,
         None => return Err(unsupported(s)),
     };
+    let vectors = [Mod::F16x4, Mod::F16x8, Mod::BF16x4, Mod::BF16x8, Mod::F32x2, Mod::F32x4];
+    if vectors.iter().any(|m| s.has(*m)) {
+        return Err(unsupported(s));
+    }
     let ty = if s.has(Mod::F64) {
         AtomicType::F64
     } else if s.has(Mod::F32) {
         AtomicType::F32 { ftz: s.has(Mod::FTZ) }
     } else if s.has(Mod::F16x2) {
         AtomicType::F16x2
-    } else if s.has(Mod::BF16_V2) {
+    } else if s.has(Mod::BF16_V2) || s.has(Mod::BF16x2) {
         AtomicType::Bf16x2
     } else if s.has(Mod::S64) {
         AtomicType::S64
@@ -198,7 +202,7 @@ fn atomic(s: &Slots<'_>) -> Result<Op, Cause> {
         AtomicType::U64
     } else if s.has(Mod::S32) {
         AtomicType::S32
-    } else if s.has(Mod::_128) || s.has(Mod::F32x2) || s.has(Mod::F32x4) {
+    } else if s.has(Mod::_128) {
         return Err(unsupported(s));
     } else {
         AtomicType::U32
