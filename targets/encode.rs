@@ -92,8 +92,20 @@ fn fitting<'a>(table: &'a Table, inst: &'a Inst) -> impl Iterator<Item = &'stati
 pub(crate) fn find(table: &Table, inst: &Inst) -> Result<&'static Form, EncodeError> {
     let mods = inst.mods.as_slice();
     let mut options = [0; 12];
-    let form = fitting(table, inst).find(|form| match_mods(form.mods, mods, &mut options));
+    let form = fitting(table, inst)
+        .find(|form| match_mods(form.mods, mods, &mut options) && selects(form, inst));
     form.ok_or_else(|| unfit(table, inst))
+}
+
+/// Whether the form's addresses have the parts of their base (`.64`, `.X4`) that the instruction's have.
+fn selects(form: &Form, inst: &Inst) -> bool {
+    form.slots.iter().zip(&inst.operands).all(|(slot, operand)| match (&slot.kind, operand) {
+        (SlotKind::Mem { sel: None, .. }, Operand::Mem(m)) => m.sel == Mod::NONE,
+        (SlotKind::Mem { sel: Some(sel), .. }, Operand::Mem(m)) => {
+            sel.options.iter().any(|o| o.words.first().copied().unwrap_or(Mod::NONE) == m.sel)
+        }
+        _ => true,
+    })
 }
 
 /// Why no form fits.
