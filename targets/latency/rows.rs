@@ -54,8 +54,11 @@ struct Line {
     on: Vec<(u32, u32)>,
 }
 
+/// The smallest stall of each opcode that has one of its own.
+pub type LeastStalls = Vec<(Opcode, u8)>;
+
 /// The rows that hold for an SM, and the least stalls of its opcodes.
-pub fn read(sm: u32) -> Result<(Vec<Row>, Vec<(Opcode, u8)>), String> {
+pub fn read(sm: u32) -> Result<(Vec<Row>, LeastStalls), String> {
     static LINES: OnceLock<Result<Vec<Line>, String>> = OnceLock::new();
     let (mut rows, mut stalls) = (Vec::new(), Vec::new());
     for line in LINES.get_or_init(read_all).clone()? {
