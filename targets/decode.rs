@@ -264,6 +264,12 @@ fn operand(
                 sel,
             })
         }
+        SlotKind::Desc { bits, after: after @ 1.., .. } => {
+            let index = bits.get(word) + u64::from(*after);
+            let there = index + u64::from(count) <= u64::from(target.file_size(RegFile::UR));
+            let reg = register(target, RegFile::UR, index).filter(|_| there)?;
+            Operand::Desc(RegUse::wide(reg, count))
+        }
         SlotKind::Desc { bits, matrices, .. } => {
             let mut r = aligned(target, RegFile::UR, bits, count, align, word)?;
             for ((flag, _), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {

@@ -417,6 +417,13 @@ impl Place<'_> {
                 }
                 put_scaled(word, offset, m.offset as i64 as u64, 1, true)
             }
+            (SlotKind::Desc { bits, after: after @ 1.., .. }, Operand::Desc(r)) => {
+                let first = bits.get(word) + u64::from(*after);
+                if r.reg != Reg::phys(RegFile::UR, first as u32) {
+                    return Err(format!("UR{first} must follow the address's register"));
+                }
+                Ok(word)
+            }
             (SlotKind::Desc { bits, matrices, .. }, Operand::Desc(r)) => {
                 let mut word = self.reg(word, bits, RegFile::UR, r, self.cells())?;
                 for ((flag, name), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {

@@ -229,6 +229,8 @@ pub enum SlotKind {
         /// `desc`: of the memory operand that follows; `gdesc`: of the matrices of a warpgroup's product.
         prefix: &'static str,
         matrices: MatrixBits,
+        /// The pair stands so many registers after the one that `bits` names, which an earlier operand has; 0: it has the bits.
+        after: u8,
     },
     Special {
         bits: Bits,

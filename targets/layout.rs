@@ -58,6 +58,7 @@ impl Form {
                 | SlotKind::Special { bits }
                 | SlotKind::Target { bits, .. } => add(name.into(), bits.word_mask()),
                 SlotKind::Named { field } => add(name.into(), field.bits.word_mask()),
+                SlotKind::Desc { after: 1.., .. } => {}
                 SlotKind::Desc { bits, matrices, .. } => {
                     add(name.into(), bits.word_mask());
                     for ((_, word), bit) in RegFlags::OF_MATRICES.into_iter().zip(matrices) {

@@ -226,7 +226,12 @@ fn slot(
             signed: r.flag()?,
             sel: field(r.short()?),
         },
-        5 => SlotKind::Desc { bits: r.bits()?, prefix: text(r.short()?)?, matrices: r.take()? },
+        5 => SlotKind::Desc {
+            bits: r.bits()?,
+            prefix: text(r.short()?)?,
+            matrices: r.take()?,
+            after: r.byte()?,
+        },
         6 => SlotKind::Special { bits: r.bits()? },
         7 => SlotKind::Target {
             bits: r.bits()?,

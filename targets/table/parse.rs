@@ -103,6 +103,8 @@ pub enum Kind {
         prefix: String,
         /// Bits of `.negA`, `.negB`, `.tnspA`, `.tnspB`; 0 for none.
         matrices: [u8; 4],
+        /// The pair stands so many registers after the one that the bits name, which another operand has; 0: it has the bits.
+        after: u8,
     },
     Special {
         bits: Bits,
@@ -808,6 +810,7 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                 bits: Bits::one(bits.pieces[0].0, sets.generation.uniform_bits),
                 prefix: "desc".into(),
                 matrices: [0; 4],
+                after: 0,
             }
         }
         "W" => {
@@ -932,6 +935,14 @@ fn parse_slot(word: &str, sets: &Sets) -> Result<Slot> {
                 Kind::Reg { flags, .. } => flags.reuse = 0,
                 _ => return Err(format!("% on {name}")),
             },
+            '>' => {
+                rest = &rest[number_end..];
+                match (&mut kind, number) {
+                    (Kind::Desc { after, .. }, Some(n)) => *after = n,
+                    _ => return Err(format!("> on {name}")),
+                }
+                align = 1;
+            }
             '/' => {
                 rest = &rest[number_end..];
                 align = number.filter(|n| n.is_power_of_two()).ok_or("/ALIGNMENT")?;

@@ -231,11 +231,12 @@ impl Writer {
                 out.push(*signed as u8);
                 put16(out, self.one_field(sel)?);
             }
-            Kind::Desc { bits, prefix, matrices } => {
+            Kind::Desc { bits, prefix, matrices, after } => {
                 out.push(5);
                 put_bits(out, bits)?;
                 put16(out, self.string(prefix));
                 out.extend_from_slice(matrices);
+                out.push(*after);
             }
             Kind::Special { bits } => {
                 out.push(6);
@@ -370,6 +371,7 @@ fn slot_mask(slot: &Slot) -> (u128, u128) {
             (bits.word_mask() | flag_mask(flags) | field(part), reuse(flags.reuse))
         }
         Kind::Imm { bits, .. } | Kind::Special { bits } => (bits.word_mask(), 0),
+        Kind::Desc { after: 1.., .. } => (0, 0),
         Kind::Desc { bits, matrices, .. } => {
             let flags = matrices.iter().filter(|b| **b != 0).fold(0, |m, b| m | 1u128 << b);
             (bits.word_mask() | flags, 0)

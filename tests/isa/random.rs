@@ -12,7 +12,7 @@ use orias_targets::form::{
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +21,7 @@ impl Random {
     }
 
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
+        self.number() % n.max(1)
     }
 
     /// A value of so many bits: one of the ends as often as not.
@@ -31,7 +31,7 @@ impl Random {
             0 => 0,
             1 => max,
             2 => self.below(8) & max,
-            _ => self.next() & max,
+            _ => self.number() & max,
         }
     }
 
@@ -282,7 +282,7 @@ pub fn instance(
         Cells::Field(i) => cells[i as usize],
         Cells::Operand(i) => values[i as usize].as_ref().map_or(1, |v| v.0),
     };
-    let operands: Vec<Operand> = form
+    let mut operands: Vec<Operand> = form
         .slots
         .iter()
         .zip(&values)
@@ -297,6 +297,7 @@ pub fn instance(
             },
         })
         .collect();
+    follow(target, form, &mut operands);
     let guard = register(target, random, form.guard, 1).reg;
     let negated = random.below(2) == 0;
     let guard = match random.below(2) {
@@ -327,4 +328,21 @@ fn reuses(operands: &[Operand]) -> bool {
     operands
         .iter()
         .any(|o| matches!(o, Operand::Reg(r) | Operand::Part(r, _) if r.flags.has(RegFlags::REUSE)))
+}
+
+/// A descriptor that stands after an address's uniform registers has no number of its own.
+fn follow(target: &Target, form: &Form, operands: &mut [Operand]) {
+    for (at, slot) in form.slots.iter().enumerate() {
+        let SlotKind::Desc { after: after @ 1.., .. } = &slot.kind else { continue };
+        let last = target.file_size(RegFile::UR) - u32::from(*after) - 2;
+        let (before, rest) = operands.split_at_mut(at);
+        let address = before.iter_mut().find_map(|o| match o {
+            Operand::Mem(m) => Some(m),
+            _ => None,
+        });
+        let (Some(address), Operand::Desc(r)) = (address, &mut rest[0]) else { continue };
+        let index = address.uniform.reg.phys_index().unwrap_or(last).min(last);
+        address.uniform.reg = Reg::phys(RegFile::UR, index);
+        r.reg = Reg::phys(RegFile::UR, index + u32::from(*after));
+    }
 }
