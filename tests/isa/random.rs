@@ -287,7 +287,7 @@ pub fn instance(
         .iter()
         .zip(&values)
         .map(|(slot, value)| match value {
-            Some((_, value)) => value.clone(),
+            Some((_, value)) => *value,
             None => loop {
                 let cells = cells_of(slot.cells);
                 let drawn = operand(target, random, slot, &cells_of, (cells, pc), choice);
