@@ -92,6 +92,8 @@ pub struct Target {
     table: Source,
     /// The pipeline makes code for it; otherwise there is the table alone: for the disassembler.
     pub codegen: bool,
+    /// Text names RZ with its width in a global address that has a uniform register (`[RZ.U32+UR4]`).
+    pub shows_zero_base: bool,
     /// General registers that code may name: R0..R254.
     pub registers: u32,
     pub uniform_registers: u32,
@@ -127,6 +129,7 @@ const SM_90: Target = Target {
     accelerated: false,
     table: Source::Built(&SM90),
     codegen: true,
+    shows_zero_base: true,
     registers: 255,
     uniform_registers: 63,
     predicates: 7,
@@ -151,6 +154,7 @@ const SM_80: Target = Target {
     sm: 80,
     table: Source::Built(&SM80),
     codegen: false,
+    shows_zero_base: false,
     max_shared: 166912,
     const_params: 0x160,
     const_descriptor: 0x118,

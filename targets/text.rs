@@ -217,7 +217,7 @@ fn operand(
             immediate(out, *v, style, inst);
         }
         Operand::Const(c) => constant(out, c, slot, targets),
-        Operand::Mem(m) => memory(out, m, slot),
+        Operand::Mem(m) => memory(out, target, m, slot),
         Operand::Special(n) => match slot.map(|s| &s.kind) {
             Some(SlotKind::Named { field }) => {
                 let option = field.options.iter().find(|o| o.value == *n as u16);
@@ -412,7 +412,7 @@ fn constant(out: &mut String, c: &ConstRef, slot: Option<&Slot>, targets: &mut d
     out.push_str(bar);
 }
 
-fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
+fn memory(out: &mut String, target: &Target, m: &MemRef, slot: Option<&Slot>) {
     // A form whose uniform register may be URZ shows it.
     let shows_urz = matches!(
         slot.map(|s| &s.kind),
@@ -450,7 +450,7 @@ fn memory(out: &mut String, m: &MemRef, slot: Option<&Slot>) {
         }
         (true, true) if scaled && m.offset != 0 => {}
         (true, true) if scaled => out.push_str("RZ"),
-        (true, false) if m.sel == Mod::NONE => {}
+        (true, false) if m.sel == Mod::NONE || !(scaled || target.shows_zero_base) => {}
         _ => register(out, &m.base, m.sel),
     }
     if !m.uniform.reg.is_zero() || shows_urz {

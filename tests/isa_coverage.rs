@@ -37,19 +37,16 @@ fn holds(name: &str, identical: f64, text: f64) {
 }
 
 #[test]
-#[ignore = "rows are being completed"]
 fn every_word_of_sm_90a_is_explained() {
     holds("sm_90a", 100.0, 99.9);
 }
 
 #[test]
-#[ignore = "rows are being completed"]
 fn the_words_of_sm_80_are_explained() {
     holds("sm_80", 99.5, 99.0);
 }
 
 #[test]
-#[ignore = "rows are being completed"]
 fn the_words_of_sm_89_are_explained() {
     holds("sm_89", 99.5, 99.0);
 }

@@ -31,31 +31,26 @@ fn instructions_of_sm_90_read_the_same_in_nvdisasm() {
 }
 
 #[test]
-#[ignore = "its rows are being completed"]
 fn instructions_of_sm_80_read_the_same_in_nvdisasm() {
     check("sm_80");
 }
 
 #[test]
-#[ignore = "its rows are being completed"]
 fn instructions_of_sm_86_read_the_same_in_nvdisasm() {
     check("sm_86");
 }
 
 #[test]
-#[ignore = "its rows are being completed"]
 fn instructions_of_sm_87_read_the_same_in_nvdisasm() {
     check("sm_87");
 }
 
 #[test]
-#[ignore = "its rows are being completed"]
 fn instructions_of_sm_88_read_the_same_in_nvdisasm() {
     check("sm_88");
 }
 
 #[test]
-#[ignore = "its rows are being completed"]
 fn instructions_of_sm_89_read_the_same_in_nvdisasm() {
     check("sm_89");
 }
