@@ -340,11 +340,15 @@ fn random_programs_end_without_a_panic() {
             let index = (program + at * 7) % ran.len();
             let form = &target.table().forms[index];
             let at = at as u64;
-            let bits = u128::from(random()) << 64 | u128::from(random());
-            // Mostly without a guard, so that most instructions run.
-            let bits = if random() % 4 != 0 { bits & !0xf000 | 0x7000 } else { bits };
-            let word = bits & !form.fixed_mask | form.fixed & form.fixed_mask;
-            if target.decode(word, 16 * at).is_ok() {
+            // Of some forms few words are instructions: wide operands are aligned, fields have values that mean nothing.
+            let word = (0..200).find_map(|_| {
+                let bits = u128::from(random()) << 64 | u128::from(random());
+                // Mostly without a guard, so that most instructions run.
+                let bits = if random() % 4 != 0 { bits & !0xf000 | 0x7000 } else { bits };
+                let word = bits & !form.fixed_mask | form.fixed & form.fixed_mask;
+                target.decode(word, 16 * at).is_ok().then_some(word)
+            });
+            if let Some(word) = word {
                 ran[index] += 1;
                 bytes.extend(word.to_le_bytes());
             }
@@ -373,31 +377,65 @@ fn random_programs_end_without_a_panic() {
         );
     }
     let never = ran.iter().filter(|n| **n < 10).count();
-    // Few random words are matrix products: those want aligned registers.
-    assert!(never * 8 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
+    assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
 }
 
 /// What ptxas emits and the simulator does not run: an opcode, or one with modifiers. What it runs must leave this list. Rows
 /// that only nvdisasm knows need not run.
 const NOT_YET: &[(&str, &str)] = &[
+    ("ARRIVES", "asynchronous copies"),
     ("BGMMA", "matrix products"),
     ("BMMA", "matrix products"),
     ("BRA.U.ANY", "of what any thread of the warp says"),
     ("CALL.ABS", "where a text is loaded is not known"),
     ("DMMA", "matrix products"),
+    ("F2FP", "conversions to 8 bits and with merging"),
+    ("F2IP", "packing conversions"),
+    ("FSET", "comparisons whose result is a number"),
+    ("HFMA2", ".RELU"),
     ("HGMMA", "matrix products"),
     ("HMMA", "matrix products"),
+    ("HSET2", "comparisons whose result is a number"),
+    ("I2IP", "packing conversions"),
     ("IGMMA", "matrix products"),
     ("IMMA", "matrix products"),
+    ("LDGMC", "multimem"),
+    ("LDGSTS", "asynchronous copies"),
     ("LDSM", "matrix products"),
     ("LEPC", "where a text is loaded is not known"),
     ("MOVM", "matrix products"),
     ("QGMMA", "matrix products"),
+    ("REDAS", "clusters"),
     ("RPCMOV", "the state of the warp"),
+    ("STAS", "clusters"),
     ("STSM", "matrix products"),
+    ("SULD", "surfaces"),
+    ("SUQUERY", "surfaces"),
+    ("SURED", "surfaces"),
+    ("SUST", "surfaces"),
+    ("SYNCS", "barriers in shared memory"),
+    ("TEX", "textures"),
+    ("TLD", "textures"),
+    ("TLD4", "textures"),
+    ("TMML", "textures"),
+    ("TXD", "textures"),
+    ("TXQ", "textures"),
+    ("UBLKCP", "bulk copies"),
+    ("UBLKPF", "bulk copies"),
+    ("UBLKRED", "bulk copies"),
     ("UCGABAR_ARV", "clusters"),
     ("UCGABAR_WAIT", "clusters"),
+    ("UP2UR", "the uniform predicates at once"),
+    ("UR2UP", "the uniform predicates at once"),
     ("USETMAXREG", "registers of a CTA's pool"),
+    ("UTMACCTL", "tensor maps"),
+    ("UTMACMDFLUSH", "tensor maps"),
+    ("UTMALDG", "tensor maps"),
+    ("UTMAPF", "tensor maps"),
+    ("UTMAREDG", "tensor maps"),
+    ("UTMASTG", "tensor maps"),
+    ("VHMNMX", "minimum and maximum of three"),
+    ("VIMNMX3", "minimum and maximum of three"),
     ("WARPGROUP", "matrix products"),
     ("WARPSYNC.EXCLUSIVE", "its meaning is not known"),
 ];

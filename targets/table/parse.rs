@@ -240,7 +240,7 @@ impl Table {
         if let Some(rest) = line.strip_prefix("bits ") {
             let (what, on) = rest.split_once(" ; on ").unwrap_or((rest, "-"));
             let (name, value) = what.split_once('=').ok_or("bits NAME = BITS")?;
-            if holds(on.trim(), sets.generation.sm) {
+            if holds(on.trim(), sets.generation.sm)? {
                 sets.bits.insert(format!("${}", name.trim()), value.trim().into());
             }
             return Ok(());
@@ -248,7 +248,7 @@ impl Table {
         if let Some(rest) = line.strip_prefix("special ") {
             let (what, on) = rest.split_once(" ; on ").unwrap_or((rest, "-"));
             let (number, name) = what.trim().split_once(' ').ok_or("special NUMBER NAME")?;
-            if holds(on.trim(), sets.generation.sm) {
+            if holds(on.trim(), sets.generation.sm)? {
                 self.specials.push((number.parse().map_err(|_| "number")?, name.trim().into()));
             }
             return Ok(());
@@ -263,7 +263,11 @@ impl Table {
         row.place = place.into();
         // A field without an option on this SM: the row does not hold there.
         let fields = row.mods.iter().all(|m| !m.options.is_empty());
-        if fields && row.on.as_deref().is_none_or(|on| holds(on, sets.generation.sm)) {
+        let there = match &row.on {
+            Some(on) => holds(on, sets.generation.sm)?,
+            None => true,
+        };
+        if fields && there {
             row.expand(sets.generation, &mut self.forms)?;
         }
         Ok(())
@@ -280,13 +284,17 @@ struct Sets {
 }
 
 /// Whether a list of SMs (`75,80-89`, `90-`, `-80`) has this one.
-fn holds(list: &str, sm: u16) -> bool {
-    list.split(',').any(|range| match range.split_once('-') {
-        None => range.parse() == Ok(sm),
-        Some((first, last)) => {
-            first.parse().unwrap_or(0) <= sm && sm <= last.parse().unwrap_or(u16::MAX)
-        }
-    })
+fn holds(list: &str, sm: u16) -> Result<bool> {
+    let number = |text: &str, open: u16| match text {
+        "" => Ok(open),
+        _ => text.parse::<u16>().map_err(|_| format!("list of SMs {list}")),
+    };
+    let mut found = false;
+    for range in list.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        found |= number(first, 0)? <= sm && sm <= number(last, u16::MAX)?;
+    }
+    Ok(found)
 }
 
 struct Row {
@@ -648,7 +656,7 @@ fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
             None => (next, option),
         };
         let (option, on) = option.split_once('@').unwrap_or((option, "-"));
-        let there = holds(on, sets.generation.sm);
+        let there = holds(on, sets.generation.sm)?;
         for (option, value) in series(option)?.into_iter().zip(value..) {
             next = value + 1;
             if option == "^" || !there {

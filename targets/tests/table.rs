@@ -94,11 +94,9 @@ fn only_variable_results_and_stores_touch_scoreboards() {
             form.slots[..form.defs as usize].iter().any(|s| matches!(s.kind, SlotKind::Reg { .. }));
         if form.write_sb {
             // LDGDEPBAR counts earlier copies, FENCE earlier accesses, and at -O0 ptxas waits for all that writes memory (LDGSTS,
-            // SYNCS): none has a result of its own.
-            let counts = matches!(
-                form.op,
-                Opcode::LDGDEPBAR | Opcode::FENCE | Opcode::LDGSTS | Opcode::SYNCS
-            );
+            // SYNCS) and for the return of registers (USETMAXREG): none has a result of its own.
+            use Opcode::*;
+            let counts = matches!(form.op, LDGDEPBAR | FENCE | LDGSTS | SYNCS | USETMAXREG);
             assert!(result || counts, "{}", form.row);
         }
     }

@@ -48,14 +48,14 @@ fn read(folder: &str, target: &str) -> Vec<Source> {
     crate::coverage::files(&[root], "ptx").iter().filter_map(read).collect()
 }
 
-/// The module with another `.target`.
+/// The module for another SM; what else its `.target` says stays.
 fn retarget(text: &str, target: &str) -> String {
-    let lines = text.lines().map(|line| {
-        if line.trim_start().starts_with(".target") {
-            format!(".target {target}")
-        } else {
-            line.into()
+    let lines = text.lines().map(|line| match line.trim_start().strip_prefix(".target") {
+        Some(rest) => {
+            let options = rest.split_once(',').map_or(String::new(), |(_, o)| format!(",{o}"));
+            format!(".target {target}{options}")
         }
+        None => line.into(),
     });
     lines.collect::<Vec<String>>().join("\n") + "\n"
 }

@@ -1,6 +1,7 @@
 //! Words of one SM as the reference disassembler reads them, many at once.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,30 +15,45 @@ pub const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// `sm` is its name for the SM (`SM90`).
 ///
 /// # Panics
-/// When the tool does not start, or prints what is no listing.
+/// When the tool does not start.
 pub fn texts(nvdisasm: &Path, sm: &str, words: &[u128]) -> Vec<Option<String>> {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let serial = FILES.fetch_add(1, Ordering::Relaxed);
     let name = format!("orias-words-{}-{serial}.bin", std::process::id());
     let file = std::env::temp_dir().join(name);
-    let mut refused: BTreeSet<usize> = BTreeSet::new();
-    let listing = loop {
-        let bytes: Vec<u8> = words
-            .iter()
-            .enumerate()
-            .flat_map(|(i, w)| if refused.contains(&i) { NOP } else { *w }.to_le_bytes())
+    // What nvdisasm says when only the words of a range stand in the file, NOPs in place of the others and of refused ones.
+    let run = |refused: &BTreeSet<usize>, range: Range<usize>| {
+        let there = |i: usize| range.contains(&i) && !refused.contains(&i);
+        let bytes: Vec<u8> = (0..words.len())
+            .flat_map(|i| if there(i) { words[i] } else { NOP }.to_le_bytes())
             .collect();
         std::fs::write(&file, bytes).expect("a temporary file");
         let out = Command::new(nvdisasm).args(["-b", sm]).arg(&file).output().expect("nvdisasm");
-        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&out.stdout), text(&out.stderr))
+    };
+    let mut refused: BTreeSet<usize> = BTreeSet::new();
+    let listing = loop {
+        let (listing, errors) = run(&refused, 0..words.len());
         let before = refused.len();
         for part in errors.split("at address 0x").skip(1) {
             let digits: String = part.chars().take_while(char::is_ascii_hexdigit).collect();
             refused.insert(usize::from_str_radix(&digits, 16).expect("an address") / 16);
         }
-        if refused.len() == before {
-            break String::from_utf8_lossy(&out.stdout).into_owned();
+        if refused.len() > before {
+            continue;
         }
+        if !listing.trim().is_empty() || words.is_empty() {
+            break listing;
+        }
+        // It stops at a word without saying at which: found by halving.
+        let mut range = 0..words.len();
+        while range.len() > 1 {
+            let middle = range.start + range.len() / 2;
+            let (listing, _) = run(&refused, range.start..middle);
+            range = if listing.trim().is_empty() { range.start..middle } else { middle..range.end };
+        }
+        refused.insert(range.start);
     };
     let _ = std::fs::remove_file(&file);
     let mut texts = vec![None; words.len()];
@@ -51,7 +67,6 @@ pub fn texts(nvdisasm: &Path, sm: &str, words: &[u128]) -> Vec<Option<String>> {
             *place = Some(text.trim().to_string());
         }
     }
-    assert!(!listing.is_empty() || words.is_empty(), "nvdisasm {sm} prints a listing");
     texts
 }
 
