@@ -650,6 +650,8 @@ fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
     };
     let mut field = ModField { name: name.into(), bits: parse_bits(bits)?, options: Vec::new() };
     let mut next = 0u16;
+    // Without a name of its own a field is called by its words; on an SM where none of them is left, by the first.
+    let mut first_word = String::new();
     for option in options.split(',') {
         let (value, option) = match option.split_once('=') {
             Some((v, o)) => (v.parse().map_err(|_| format!("value {v}"))?, o),
@@ -659,6 +661,9 @@ fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
         let there = holds(on, sets.generation.sm)?;
         for (option, value) in series(option)?.into_iter().zip(value..) {
             next = value + 1;
+            if first_word.is_empty() && !["^", "_"].contains(&option.as_str()) {
+                first_word = option.split('*').next().unwrap_or("").into();
+            }
             if option == "^" || !there {
                 continue;
             }
@@ -670,6 +675,9 @@ fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
             let cells = cells.parse().map_err(|_| "cells")?;
             field.options.push(ModOption { value, words, cells });
         }
+    }
+    if field.name.is_empty() && field.options.iter().all(|o| o.words.is_empty()) {
+        field.name = first_word;
     }
     Ok(field)
 }

@@ -58,6 +58,9 @@ enum Command {
         /// Where to write it; standard output without one.
         #[arg(long)]
         out: Option<PathBuf>,
+        /// With all of the generator's kernels: takes some minutes for each SM.
+        #[arg(long)]
+        whole: bool,
         /// Random instructions of each SM.
         #[arg(long, default_value_t = 100_000)]
         random: usize,
@@ -190,18 +193,18 @@ fn run(args: Args) -> Result<(), String> {
             }
             println!("{}: {} of at least {count} differ", target.name, wrong.len());
         }
-        Command::Report { only, out, random } => {
+        Command::Report { only, out, whole, random } => {
             let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
             let tools = report::Tools { ptxas: &ptxas, nvdisasm: &nvdisasm };
             let wanted = |name: &&str| only.is_empty() || only.iter().any(|o| o == name);
             let mut sections = Vec::new();
             for name in report::REPORTED.into_iter().filter(wanted) {
                 let target = orias_targets::target(name).ok_or(format!("no target {name}"))?;
-                let section = report::section(&tools, target, random);
+                let section = report::section(&tools, target, random, whole);
                 eprintln!("{name}: {}", section.coverage);
                 sections.push(section);
             }
-            let text = report::markdown(&sections);
+            let text = report::markdown(&sections, whole);
             match out {
                 Some(file) => {
                     std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?

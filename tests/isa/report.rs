@@ -32,12 +32,8 @@ pub const PROVED: [&str; 7] = ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_
 pub const REPORTED: [&str; 10] =
     ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"];
 
-/// The SMs for which ptxas compiles all of the generator's kernels and every level; for the others a selection at -O3.
-pub const WHOLE: [&str; 2] = ["sm_80", "sm_90a"];
-
-/// Everything about one SM.
-pub fn section(tools: &Tools<'_>, target: &'static Target, random: usize) -> Section {
-    let whole = WHOLE.contains(&target.name);
+/// Everything about one SM: with all of the generator's kernels and two levels (`whole`), or a selection at -O3.
+pub fn section(tools: &Tools<'_>, target: &'static Target, random: usize, whole: bool) -> Section {
     let levels: &[&str] = if whole { &["-O3", "-O0"] } else { &["-O3"] };
     let mut stored = sources::one_instruction(target.name);
     stored.extend(sources::corpus(target.name));
@@ -64,19 +60,23 @@ pub fn section(tools: &Tools<'_>, target: &'static Target, random: usize) -> Sec
 }
 
 /// The report as Markdown.
-pub fn markdown(sections: &[Section]) -> String {
+pub fn markdown(sections: &[Section], whole: bool) -> String {
     let mut out = format!(
         "# What the instruction table explains\n\n\
          Written by `orias-isa report`; do not edit. For each SM ptxas 13.0.88 compiled the kernel corpus, the one-instruction\n\
-         kernels of `tests/coverage`, and a selection of the generator's (`tests/isa/generate`); for {} all of the\n\
-         generator's, in seven ways, and the others at -O0 too. A word is *decoded* when a row explains it, *identical* when it\n\
+         kernels of `tests/coverage`, and {}\n\
+         (`tests/isa/generate`). A word is *decoded* when a row explains it, *identical* when it\n\
          encodes to itself again, control bits included, and its *text* is that of nvdisasm 13.5.37. *Lines* are those of\n\
          `nvdisasm -c` beside `orias dis --labels`, without the generator's kernels. *Random* instructions are drawn from the\n\
          table's own ranges, every row and every value of its fields among them; *differ* are those that nvdisasm refuses or\n\
          reads differently.\n\n\
          | SM | cubins | words | distinct | decoded | identical | text | lines | same lines | random | differ |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
-        WHOLE.join(" and "),
+        if whole {
+            "all of the generator's, in seven ways, the others at -O0 too"
+        } else {
+            "a selection of the generator's"
+        },
     );
     for s in sections {
         let c = &s.coverage;
