@@ -44,6 +44,12 @@ impl Bits {
     #[inline]
     pub fn put(&self, mut word: u128, value: u64) -> u128 {
         let mut rest = if self.inverted { !value & self.max() } else { value };
+        let (pos, width) = self.pieces[0];
+        // Most fields are one piece in one half of the word: no shift of 128 bits.
+        if self.pieces[1].1 == 0 && (pos >= 64 || pos + width <= 64) {
+            let piece = (rest & mask(width)) << (pos & 63);
+            return word | if pos >= 64 { (piece as u128) << 64 } else { piece as u128 };
+        }
         for (pos, width) in self.pieces {
             if width == 0 {
                 break;
