@@ -1,9 +1,15 @@
 //! Turns `tables/*.isa` into one file of bytes for each SM, `$OUT_DIR/smNN.table`; `load.rs` reads them.
 
+#[path = "table/field.rs"]
+mod field;
 #[path = "table/generations.rs"]
 mod generations;
+#[path = "table/model.rs"]
+mod model;
 #[path = "table/parse.rs"]
 mod parse;
+#[path = "table/slot.rs"]
+mod slot;
 #[path = "table/write.rs"]
 mod write;
 
@@ -16,7 +22,7 @@ fn main() {
     }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     for generation in generations::GENERATIONS {
-        let table = parse::Table::read_folder(Path::new("tables"), *generation);
+        let table = model::Table::read_folder(Path::new("tables"), *generation);
         match table.and_then(|table| write::write(&table)) {
             Ok(bytes) => {
                 let file = Path::new(&out).join(format!("sm{}.table", generation.sm));

@@ -1,9 +1,15 @@
 //! The rows as text: what the build script does, at run time.
 
+#[path = "table/field.rs"]
+mod field;
 #[path = "table/generations.rs"]
 mod generations;
+#[path = "table/model.rs"]
+mod model;
 #[path = "table/parse.rs"]
 mod parse;
+#[path = "table/slot.rs"]
+mod slot;
 #[path = "table/write.rs"]
 mod write;
 
@@ -13,5 +19,5 @@ use std::path::Path;
 pub(crate) fn compile(folder: &Path, sm: u16) -> Result<Vec<u8>, String> {
     let generation = generations::GENERATIONS.iter().find(|g| g.sm == sm);
     let generation = generation.ok_or_else(|| format!("sm_{sm} has no table"))?;
-    write::write(&parse::Table::read_folder(folder, *generation)?)
+    write::write(&model::Table::read_folder(folder, *generation)?)
 }

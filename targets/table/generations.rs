@@ -1,6 +1,6 @@
 //! The SMs that have a table.
 
-use super::parse::Generation;
+use super::model::Generation;
 
 /// Uniform registers are numbered with six bits up to sm_90 and with eight from sm_100 on (observed: UR64 and up in what
 /// ptxas 13.0.88 emits for sm_100a and sm_120a). From there on only LDC and its kin read constants: nvdisasm 13.5.37 refuses

@@ -4,7 +4,7 @@
 //! All numbers are little-endian. A table is its strings, then arrays in the order in which they refer to each other:
 //! words (modifiers), options, fields, slots, tests, aliases, forms, special registers. What repeats stands once.
 
-use super::parse::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
+use super::model::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
 use std::collections::BTreeMap;
 
 /// Bits that every instruction has in common: guard, control.
