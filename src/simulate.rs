@@ -80,6 +80,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         warp_instructions: counts.warp_instructions,
         cycles: Some(counts.cycles),
         hazards: Vec::new(),
+        printed: Vec::new(),
     })
 }
 

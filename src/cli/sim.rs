@@ -4,6 +4,7 @@ use super::launch::LaunchArgs;
 use crate::launch::{Launch, Outcome};
 use clap::Args;
 use orias_targets::simulator::Limits;
+use std::io::Write;
 
 #[derive(Args, Debug)]
 pub struct SimArgs {
@@ -29,6 +30,7 @@ pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
         let source = String::from_utf8_lossy(&bytes);
         interpret(&file.display().to_string(), &source, &launch)?
     };
+    std::io::stdout().write_all(&outcome.printed)?;
     args.launch.finish(&launch, &outcome)?;
     Ok(())
 }

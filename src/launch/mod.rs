@@ -77,6 +77,8 @@ pub struct Outcome {
     pub cycles: Option<u64>,
     /// Hazards found, each one line.
     pub hazards: Vec<String>,
+    /// What the threads printed (`vprintf`), in the order of their calls.
+    pub printed: Vec<u8>,
 }
 
 /// A launch that cannot start.
