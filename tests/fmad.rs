@@ -59,6 +59,7 @@ fn run(file: &[u8]) -> Vec<u8> {
         entry: "k".to_string(),
         grid: [1, 1, 1],
         block: [1, 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         args: args.to_vec(),
     };

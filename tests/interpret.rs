@@ -32,6 +32,7 @@ fn module(
         entry: "k".to_string(),
         grid: [grid, 1, 1],
         block: [block, 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         args: vec![Argument::Buffer(buffer)],
     };

@@ -83,6 +83,7 @@ fn launch(group: &Group, columns: &[Vec<u64>]) -> Launch {
         entry: "k".into(),
         grid: [threads.div_ceil(128) as u32, 1, 1],
         block: [128, 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         args,
     }

@@ -50,6 +50,7 @@ fn launch() -> Launch {
         entry: "add".into(),
         grid: [1, 1, 1],
         block: [32, 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         args: vec![
             buffer(words, false),

@@ -18,6 +18,9 @@ pub struct LaunchArgs {
     /// Threads of a block
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = parse_dim)]
     block: [u32; 3],
+    /// Blocks of a cluster; default: as the kernel says, or one
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = parse_dim)]
+    cluster: Option<[u32; 3]>,
     /// Dynamic shared memory of a block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u64,
@@ -56,6 +59,7 @@ impl LaunchArgs {
             entry: self.entry.clone(),
             grid: self.grid,
             block: self.block,
+            cluster: self.cluster,
             dynamic_shared: self.shared,
             args: self.args.iter().map(|arg| parse_argument(arg)).collect::<Result<_, _>>()?,
         })

@@ -40,6 +40,10 @@ pub mod code {
     pub const NUM_MBARRIERS: u8 = 0x38;
     pub const MBARRIER_INSTR_OFFSETS: u8 = 0x39;
     pub const ATOM16_EMUL_INSTR_REG_MAP: u8 = 0x2e;
+    pub const CTA_PER_CLUSTER: u8 = 0x3d;
+    pub const EXPLICIT_CLUSTER: u8 = 0x3e;
+    pub const MAX_CLUSTER_RANK: u8 = 0x3f;
+    pub const BLOCKS_ARE_CLUSTERS: u8 = 0x5b;
     pub const INSTR_REG_MAP: u8 = 0x40;
     pub const SYSCALL_OFFSETS: u8 = 0x46;
     pub const UNUSED_LOAD_BYTE_OFFSET: u8 = 0x44;
@@ -204,6 +208,14 @@ pub enum Attribute {
     MaxThreads([u32; 3]),
     /// `.reqntid`
     ReqNtid([u32; 3]),
+    /// `.reqnctapercluster`
+    CtaPerCluster([u32; 3]),
+    /// `.maxclusterrank`
+    MaxClusterRank(u32),
+    /// `.explicitcluster`
+    ExplicitCluster,
+    /// `.blocksareclusters`
+    BlocksAreClusters,
     /// Where parameters stand: the symbol of the constant section, byte offset in it and size.
     ParamCbank {
         symbol: u32,
@@ -287,6 +299,8 @@ impl Attribute {
         let attribute = match format {
             format::NONE if value == [0, 0] => match code {
                 code::WMMA_USED => Attribute::WmmaUsed,
+                code::EXPLICIT_CLUSTER => Attribute::ExplicitCluster,
+                code::BLOCKS_ARE_CLUSTERS => Attribute::BlocksAreClusters,
                 _ => return None,
             },
             format::BYTE => match (code, value) {
@@ -318,6 +332,8 @@ impl Attribute {
                     }
                     (code::MAX_THREADS, &[x, y, z]) => Attribute::MaxThreads([x, y, z]),
                     (code::REQNTID, &[x, y, z]) => Attribute::ReqNtid([x, y, z]),
+                    (code::CTA_PER_CLUSTER, &[x, y, z]) => Attribute::CtaPerCluster([x, y, z]),
+                    (code::MAX_CLUSTER_RANK, &[blocks]) => Attribute::MaxClusterRank(blocks),
                     (code::PARAM_CBANK, &[symbol, place]) => Attribute::ParamCbank {
                         symbol,
                         offset: place as u16,
@@ -381,6 +397,8 @@ impl Attribute {
             }
             Attribute::MaxThreads(n) => sized(code::MAX_THREADS, n),
             Attribute::ReqNtid(n) => sized(code::REQNTID, n),
+            Attribute::CtaPerCluster(n) => sized(code::CTA_PER_CLUSTER, n),
+            Attribute::MaxClusterRank(n) => sized(code::MAX_CLUSTER_RANK, &[*n]),
             Attribute::ParamCbank { symbol, offset, size } => {
                 sized(code::PARAM_CBANK, &[*symbol, u32::from(*offset) | u32::from(*size) << 16]);
             }
@@ -414,6 +432,10 @@ impl Attribute {
             Attribute::SparseMmaMask(n) => out.extend(half(code::SPARSE_MMA_MASK, *n)),
             Attribute::NumBarriers(n) => out.extend([format::BYTE, code::NUM_BARRIERS, *n, 0]),
             Attribute::WmmaUsed => out.extend([format::NONE, code::WMMA_USED, 0, 0]),
+            Attribute::ExplicitCluster => out.extend([format::NONE, code::EXPLICIT_CLUSTER, 0, 0]),
+            Attribute::BlocksAreClusters => {
+                out.extend([format::NONE, code::BLOCKS_ARE_CLUSTERS, 0, 0]);
+            }
             Attribute::Raw { format, code, value } => {
                 out.extend([*format, *code]);
                 if *format == format::SIZED {

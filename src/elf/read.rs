@@ -4,6 +4,7 @@
 
 use super::attribute::{Attribute, KernelParam, Truncated};
 use super::relocation::RelocKind;
+use crate::launch::ClusterRules;
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB};
 use object::read::elf::{FileHeader as _, ProgramHeader as _, Rel as _, Rela as _};
@@ -161,6 +162,8 @@ pub struct Function<'a> {
     pub max_threads: Option<[u32; 3]>,
     /// Threads of a CTA, exactly (`.reqntid`).
     pub required_threads: Option<[u32; 3]>,
+    /// What it says of its clusters.
+    pub clusters: ClusterRules,
     /// The function's own constant banks: bank and index in [`Cubin::sections`], by bank.
     pub constants: Vec<(u8, usize)>,
 }
@@ -482,6 +485,7 @@ fn read_functions<'a>(cubin: &Cubin<'a>) -> Result<Vec<Function<'a>>, ReadError>
             param_bytes: 0,
             max_threads: None,
             required_threads: None,
+            clusters: ClusterRules::default(),
             constants: constants.get(name).cloned().unwrap_or_default(),
         };
         for attribute in &function.attributes {
@@ -505,6 +509,10 @@ fn read_functions<'a>(cubin: &Cubin<'a>) -> Result<Vec<Function<'a>>, ReadError>
                 }
                 Attribute::MaxThreads(n) => function.max_threads = Some(n),
                 Attribute::ReqNtid(n) => function.required_threads = Some(n),
+                Attribute::CtaPerCluster(n) => function.clusters.required = Some(n),
+                Attribute::MaxClusterRank(n) => function.clusters.max_blocks = Some(n),
+                Attribute::ExplicitCluster => function.clusters.explicit = true,
+                Attribute::BlocksAreClusters => function.clusters.blocks_are_clusters = true,
                 _ => {}
             }
         }

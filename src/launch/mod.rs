@@ -4,6 +4,7 @@
 //! aligned address, and the parameter block holds each argument at its parameter's offset.
 
 mod argument;
+mod cluster;
 mod parameters;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use orias_targets::memory::{Memory, MemorySpace};
 
 pub use argument::parse_argument;
+pub use cluster::{ClusterRules, Clusters, MAX_CLUSTER};
 pub use parameters::{Parameter, parameter_block};
 
 /// Threads in a block at most (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -27,6 +29,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y and z; None: as the kernel says, or one block each. See [`Launch::clusters`].
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
     /// In the order of the kernel's parameters.

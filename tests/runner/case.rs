@@ -29,6 +29,9 @@ pub struct Case {
     pub entry: String,
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    /// Blocks of a cluster, where the launch gives them.
+    #[serde(default)]
+    pub cluster: Option<[u32; 3]>,
     #[serde(default)]
     pub dynamic_shared: u64,
     pub args: Vec<Arg>,
@@ -124,6 +127,7 @@ impl Suite {
             entry: case.entry.clone(),
             grid: case.grid,
             block: case.block,
+            cluster: case.cluster,
             dynamic_shared: case.dynamic_shared,
             args,
         })
