@@ -1,6 +1,7 @@
 //! `orias sim`: a kernel without a GPU.
 
 use super::launch::LaunchArgs;
+use crate::interpret;
 use crate::launch::{Launch, Outcome};
 use clap::Args;
 use orias_targets::simulator::Limits;
@@ -10,6 +11,9 @@ use std::io::Write;
 pub struct SimArgs {
     #[command(flatten)]
     launch: LaunchArgs,
+    /// Stop with an error after so many instructions of warps
+    #[arg(long, value_name = "COUNT")]
+    max_steps: Option<u64>,
 }
 
 /// Runs PTX in the interpreter and a cubin (an ELF file) in the simulator.
@@ -25,25 +29,34 @@ pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
             )
             .into());
         }
-        simulate(&bytes, &launch)?
+        simulate(&bytes, &launch, args.max_steps)?
     } else {
         let source = String::from_utf8_lossy(&bytes);
-        interpret(&file.display().to_string(), &source, &launch)?
+        interpreted(&file.display().to_string(), &source, &launch, args.max_steps)?
     };
     std::io::stdout().write_all(&outcome.printed)?;
     args.launch.finish(&launch, &outcome)?;
     Ok(())
 }
 
-fn interpret(
+fn interpreted(
     name: &str,
     source: &str,
     launch: &Launch,
+    max_steps: Option<u64>,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
     let program = crate::ptx::load(source).map_err(|errors| errors.render(name, source))?;
-    Ok(crate::interpret::run(&program, source, launch)?)
+    let mut limits = interpret::Limits::default();
+    limits.warp_instructions = max_steps.unwrap_or(limits.warp_instructions);
+    Ok(interpret::run_limited(&program, source, launch, limits)?)
 }
 
-fn simulate(cubin: &[u8], launch: &Launch) -> Result<Outcome, Box<dyn std::error::Error>> {
-    Ok(crate::simulate::simulate(cubin, launch, Limits::default())?)
+fn simulate(
+    cubin: &[u8],
+    launch: &Launch,
+    max_steps: Option<u64>,
+) -> Result<Outcome, Box<dyn std::error::Error>> {
+    let mut limits = Limits::default();
+    limits.warp_instructions = max_steps.unwrap_or(limits.warp_instructions);
+    Ok(crate::simulate::simulate(cubin, launch, limits)?)
 }

@@ -19,6 +19,8 @@ pub enum InterpretError {
         /// One line for each group of lanes that waits.
         waiting: String,
     },
+    #[error("still running after {0} warp instructions")]
+    TooLong(u64),
 }
 
 /// A thread that cannot go on.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use orias_targets::memory::{Memory, Region};
 
+use super::Limits;
 use super::code::{BarrierKind, Code, LANES};
 use super::error::{InterpretError, Stopped, Thread, describe};
 use super::image::Image;
@@ -68,6 +69,7 @@ pub fn run(
     launch: &Launch,
     mut image: Image,
     code: &Code,
+    limits: Limits,
 ) -> Result<Outcome, InterpretError> {
     let mut outcome = Outcome::default();
     let total = launch.blocks();
@@ -89,10 +91,14 @@ pub fn run(
                 None => continue,
             }
         };
-        match block.run(program, source, code, &mut image.memory, &mut outcome)? {
+        let limit = limits.warp_instructions.saturating_sub(outcome.warp_instructions) + 1;
+        match block.run(program, source, code, &mut image.memory, &mut outcome, limit)? {
             Turn::Done => {}
             Turn::Unfinished => resident.push_back(block),
             Turn::Stuck => return Err(block.deadlock(program, source, code)),
+        }
+        if outcome.warp_instructions > limits.warp_instructions {
+            return Err(InterpretError::TooLong(limits.warp_instructions));
         }
     }
     outcome.buffers = image.placed.collect(&mut image.memory);
@@ -126,8 +132,9 @@ impl Block {
         code: &Code,
         memory: &mut Memory,
         outcome: &mut Outcome,
+        limit: u64,
     ) -> Result<Turn, InterpretError> {
-        let end = outcome.warp_instructions + BLOCK_TURN;
+        let end = outcome.warp_instructions + BLOCK_TURN.min(limit);
         while outcome.warp_instructions < end {
             let before = outcome.warp_instructions;
             let mut released = false;

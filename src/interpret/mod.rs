@@ -34,9 +34,36 @@ pub fn run(
     source: &str,
     launch: &Launch,
 ) -> Result<Outcome, InterpretError> {
+    run_limited(program, source, launch, Limits::default())
+}
+
+/// Bounds on a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Warp instructions of all threads together; a launch that executes more is stopped.
+    pub warp_instructions: u64,
+}
+
+impl Default for Limits {
+    /// Some hours.
+    fn default() -> Limits {
+        Limits { warp_instructions: 100_000_000_000 }
+    }
+}
+
+/// [`run`] with bounds.
+///
+/// # Errors
+/// As [`run`], and [`InterpretError::TooLong`] where the launch executes more than it may.
+pub fn run_limited(
+    program: &Program<'_>,
+    source: &str,
+    launch: &Launch,
+    limits: Limits,
+) -> Result<Outcome, InterpretError> {
     let image = image::Image::new(program, launch)?;
     let code = decode::decode(program, &image, launch);
-    grid::run(program, source, launch, image, &code)
+    grid::run(program, source, launch, image, &code, limits)
 }
 
 /// Function pointers are `FUNCTIONS + 16 * id`: no memory is mapped there.

@@ -2,6 +2,7 @@
 //! reference, what its cubins hold that the table lacks, and what the reference disassembler says of words that we make.
 
 pub mod coverage;
+pub mod differ;
 pub mod generate;
 pub mod latency;
 pub mod probe;

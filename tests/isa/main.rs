@@ -1,7 +1,7 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
-use orias_isa::{coverage, generate, latency, probe, proof, report, words};
+use orias_isa::{coverage, differ, generate, latency, probe, proof, report, words};
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
@@ -83,6 +83,29 @@ enum Command {
         #[arg(long)]
         rejected: bool,
     },
+    /// Launches every kernel of PTX files (or all below folders) in the interpreter and, from ptxas's cubin, in the simulator.
+    Run {
+        paths: Vec<PathBuf>,
+        /// The level that ptxas compiles at.
+        #[arg(long, default_value = "3")]
+        opt: String,
+        /// Take FILE.cubin beside FILE.ptx where there is one.
+        #[arg(long)]
+        beside: bool,
+        /// Take the cubin of our compiler.
+        #[arg(long)]
+        ours: bool,
+        /// Only kernels whose name has one of these parts.
+        #[arg(long)]
+        only: Vec<String>,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        #[arg(long, default_value_t = 64)]
+        threads: u32,
+        /// Print every kernel that is not the same, not three of each kind.
+        #[arg(long)]
+        all: bool,
+    },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
     /// The fewest cycles that ptxas leaves between instructions that share a register.
@@ -116,6 +139,14 @@ fn target(args: &Args) -> Result<&'static Target, String> {
 fn run(args: Args) -> Result<(), String> {
     if let Command::Generate { out, short, only, accepted, rejected } = &args.command {
         return generate(&args.arch, out, *short, only, (*accepted, *rejected));
+    }
+    if let Command::Run { paths, opt, beside, ours, only, seed, threads, all } = &args.command {
+        let setup = differ::Setup { seed: *seed, threads: *threads, ..Default::default() };
+        let maker = match (ours, beside) {
+            (true, _) => Maker::Ours,
+            (_, beside) => Maker::Ptxas { opt, beside: *beside },
+        };
+        return launch_all(&args.arch, paths, maker, setup, only, *all);
     }
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
     let target = target(&args)?;
@@ -217,12 +248,123 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{number:03x} {word:032x} {text}");
             }
         }
-        Command::Generate { .. } => {}
+        Command::Generate { .. } | Command::Run { .. } => {}
         Command::Latencies { more, write } => {
             latency::run(target, args.rows.as_deref(), &more, write)?
         }
     }
     Ok(())
+}
+
+/// Where the cubins come from.
+#[derive(Clone, Copy)]
+enum Maker<'a> {
+    Ours,
+    Ptxas { opt: &'a str, beside: bool },
+}
+
+impl Maker<'_> {
+    fn cubin(self, arch: &str, file: &Path, source: &str) -> Result<Vec<u8>, String> {
+        let Maker::Ptxas { opt, beside } = self else {
+            let level = orias::driver::CompileOptions { threads: 1, ..Default::default() };
+            let output = orias::driver::compile_source(source, &level);
+            return output.map(|o| o.cubin).map_err(|e| e.to_string());
+        };
+        let read =
+            |file: &Path| std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()));
+        let there = file.with_extension("cubin");
+        if beside && there.is_file() {
+            return read(&there);
+        }
+        let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let output = std::env::temp_dir().join(format!("orias-run-{}-{name}", std::process::id()));
+        let mut command = std::process::Command::new(ptxas);
+        command.args(["-arch", arch, &format!("-O{opt}"), "-o"]).arg(&output).arg(file);
+        let done = command.output().map_err(|e| e.to_string())?;
+        let bytes = read(&output);
+        let _ = std::fs::remove_file(&output);
+        if done.status.success() {
+            bytes
+        } else {
+            Err(String::from_utf8_lossy(&done.stderr).into())
+        }
+    }
+}
+
+/// Launches all kernels, and says how many agree and what the others do.
+fn launch_all(
+    arch: &str,
+    paths: &[PathBuf],
+    maker: Maker<'_>,
+    setup: differ::Setup,
+    only: &[String],
+    all: bool,
+) -> Result<(), String> {
+    // A panic is reported as the end of its kernel.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut kinds: std::collections::BTreeMap<String, Vec<String>> = Default::default();
+    let (mut total, mut same) = (0, 0);
+    for file in coverage::files(paths, "ptx") {
+        let source =
+            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let wanted = |name: &str| only.is_empty() || only.iter().any(|o| name.contains(o));
+        let verdicts = maker
+            .cubin(arch, &file, &source)
+            .and_then(|cubin| differ::module(&source, &cubin, setup, wanted));
+        let verdicts = match verdicts {
+            Ok(verdicts) => verdicts,
+            Err(error) => {
+                kinds
+                    .entry("file".into())
+                    .or_default()
+                    .push(format!("{}: {error}", file.display()));
+                continue;
+            }
+        };
+        total += verdicts.len();
+        for v in verdicts {
+            let (kind, text) = match v.end {
+                differ::End::Same => {
+                    same += 1;
+                    continue;
+                }
+                differ::End::Near(t) => ("near".to_string(), t),
+                differ::End::Differ(t) => ("DIFFER".to_string(), t),
+                differ::End::Interpreter(t) => (format!("interpreter: {}", head(&t)), t),
+                differ::End::Simulator(t) => (format!("simulator: {}", head(&t)), t),
+                differ::End::Both(a, b) => {
+                    (format!("both: {}", head(&a)), format!("{a}; simulator: {b}"))
+                }
+            };
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            kinds.entry(kind).or_default().push(format!(
+                "{name} {}: {}",
+                v.kernel,
+                one_line(&text)
+            ));
+        }
+    }
+    let mut kinds: Vec<_> = kinds.iter().collect();
+    kinds.sort_by_key(|(_, list)| list.len());
+    for (kind, list) in kinds {
+        println!("{kind}: {}", list.len());
+        for line in list.iter().take(if all { usize::MAX } else { 3 }) {
+            println!("    {line}");
+        }
+    }
+    println!("{same} of {total} kernels give the same buffers");
+    Ok(())
+}
+
+/// The first words of an error, for counting: numbers left out, of an unsupported instruction its mnemonic.
+fn head(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().take(4).collect();
+    let text: String = words.join(" ");
+    if text.starts_with("unsupported") {
+        return text.split('.').take(3).collect::<Vec<_>>().join(".");
+    }
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// Writes what ptxas accepts of the generator's modules; `print` says whether to list what is accepted and what is not.

@@ -1,0 +1,314 @@
+//! Runs every kernel of a PTX file in the interpreter and, from a compiler's cubin, in the simulator, and compares all buffers.
+//!
+//! What a kernel gets depends only on its parameters: each `.u64` one points to a buffer of 256 bytes a thread, or is a number, each
+//! other one has bytes of its own. The contents are edge values of integers and floats, made from a seed. Two programs of
+//! different authors give the same results on them, or one of the two is wrong.
+
+use orias::elf::read::Cubin;
+use orias::interpret::{self, InterpretError};
+use orias::launch::{Argument, Buffer, Launch, Outcome, Scalar};
+use orias::ptx::program::{Function, Program};
+use orias::ptx::types::Type;
+use orias::simulate::{SimulateError, simulate};
+use orias_targets::simulator;
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a kernel is launched with.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Threads of the one block, at most 1024.
+    pub threads: u32,
+    pub seed: u64,
+    /// Warp instructions of a launch at most.
+    pub steps: u64,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup { threads: 64, seed: 1, steps: 200_000 }
+    }
+}
+
+/// Bytes of a buffer for each thread.
+const BYTES: usize = 256;
+
+/// How the two engines agree on a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// All bytes of all buffers are equal.
+    Same,
+    /// They differ, but only as floats do that were rounded differently, or in the bits of a NaN.
+    Near(String),
+    Differ(String),
+    /// Only the interpreter stops with an error.
+    Interpreter(String),
+    /// Only the simulator does.
+    Simulator(String),
+    /// Both do.
+    Both(String, String),
+}
+
+impl End {
+    /// The worse of two has the higher number.
+    fn rank(&self) -> u32 {
+        match self {
+            End::Same => 0,
+            End::Both(..) => 1,
+            End::Near(_) => 2,
+            End::Simulator(_) => 3,
+            End::Interpreter(_) => 4,
+            End::Differ(_) => 5,
+        }
+    }
+}
+
+/// One kernel's end: the worst over its launches.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub kernel: String,
+    pub end: End,
+}
+
+/// Launches the kernels of a module whose names `wanted` accepts, in the order of the source.
+///
+/// # Errors
+/// When the PTX or the cubin cannot be read.
+pub fn module(
+    source: &str,
+    cubin: &[u8],
+    setup: Setup,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Verdict>, String> {
+    let program = orias::ptx::load(source).map_err(|e| e.render("PTX", source))?;
+    Cubin::read(cubin).map_err(|e| e.to_string())?;
+    let kernels: Vec<&Function<'_>> =
+        program.functions.iter().filter(|f| f.entry && f.defined && wanted(f.name)).collect();
+    let verdict = |kernel: &&Function<'_>| {
+        let launches = launches(&program, kernel, setup);
+        let ends = launches.iter().map(|launch| compare(&program, source, cubin, launch, setup));
+        let end = ends.max_by_key(End::rank).unwrap_or(End::Same);
+        Verdict { kernel: kernel.name.to_string(), end }
+    };
+    Ok(kernels.par_iter().map(verdict).collect())
+}
+
+/// The launches of a kernel: parameters after the second as pointers, and as numbers.
+pub fn launches(program: &Program<'_>, kernel: &Function<'_>, setup: Setup) -> Vec<Launch> {
+    let pointers = if kernel.params.len() > 2 { &[true, false][..] } else { &[true] };
+    let launch = |pointers: &bool| Launch {
+        entry: kernel.name.to_string(),
+        grid: [1; 3],
+        block: [setup.threads, 1, 1],
+        args: kernel
+            .params
+            .iter()
+            .enumerate()
+            .map(|(index, id)| {
+                let var = &program.vars[id.0 as usize];
+                let mut random = Random(setup.seed.wrapping_add(index as u64 * 0x1000));
+                let wide = matches!(var.ty, Type::U64 | Type::B64 | Type::S64) && var.size == 8;
+                if wide && (index < 2 || *pointers) {
+                    let words = setup.threads as usize * BYTES / 8;
+                    let bytes = (0..words).flat_map(|_| random.value().to_le_bytes()).collect();
+                    Argument::Buffer(Buffer { bytes, writable: true, output: None })
+                } else if wide {
+                    Argument::Scalar(Scalar::U64(random.value()))
+                } else {
+                    let words = var.size.div_ceil(8);
+                    let bytes = (0..words).flat_map(|_| random.value().to_le_bytes());
+                    Argument::Bytes(bytes.take(var.size as usize).collect())
+                }
+            })
+            .collect(),
+        ..Launch::default()
+    };
+    pointers.iter().map(launch).collect()
+}
+
+/// What one engine gave: an error's text and whether it is one of the kernel (a fault, a trap), not of the engine.
+fn guarded<E: std::fmt::Display>(
+    run: impl FnOnce() -> Result<Outcome, E>,
+) -> Result<Outcome, String> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result.map_err(|e| e.to_string()),
+        Err(_) => Err("PANIC".to_string()),
+    }
+}
+
+fn compare(
+    program: &Program<'_>,
+    source: &str,
+    cubin: &[u8],
+    launch: &Launch,
+    setup: Setup,
+) -> End {
+    let ours = guarded::<InterpretError>(|| {
+        let limits = interpret::Limits { warp_instructions: setup.steps };
+        interpret::run_limited(program, source, launch, limits)
+    });
+    let theirs = guarded::<SimulateError>(|| {
+        let limits =
+            simulator::Limits { warp_instructions: setup.steps, ..simulator::Limits::default() };
+        simulate(cubin, launch, limits)
+    });
+    let (ours, theirs) = match (ours, theirs) {
+        (Ok(a), Ok(b)) => (a, b),
+        (Err(a), Err(b)) => return End::Both(a, b),
+        (Err(a), Ok(_)) => return End::Interpreter(a),
+        (Ok(_), Err(b)) => return End::Simulator(b),
+    };
+    let mut near = None;
+    for (index, (a, b)) in ours.buffers.iter().zip(&theirs.buffers).enumerate() {
+        for (word, (x, y)) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).enumerate() {
+            let (x, y) = (u64::from_le_bytes(*x), u64::from_le_bytes(*y));
+            if x == y {
+                continue;
+            }
+            let [thread, offset] = [word * 8 / BYTES, word * 8 % BYTES];
+            let text = format!(
+                "buffer {index}, thread {thread}, byte {offset}: interpreter {x:016x}, simulator {y:016x}"
+            );
+            if !is_near(x, y) {
+                return End::Differ(text);
+            }
+            near.get_or_insert(text);
+        }
+    }
+    near.map_or(End::Same, End::Near)
+}
+
+/// Whether two double words are close as floats of one of the formats.
+fn is_near(x: u64, y: u64) -> bool {
+    let close = |x: f64, y: f64, digits: i32| {
+        (x.is_nan() && y.is_nan()) || (x - y).abs() <= x.abs().max(y.abs()) * 2f64.powi(-digits)
+    };
+    if close(f64::from_bits(x), f64::from_bits(y), 40) && f64::from_bits(x).abs() > 1e-300 {
+        return true;
+    }
+    let single = |x: u32, y: u32| {
+        let (a, b) = (f32::from_bits(x), f32::from_bits(y));
+        x == y || (close(a.into(), b.into(), 17) && (a.is_normal() || a.is_nan()))
+    };
+    let halves = |x: u32, y: u32| {
+        [0, 16].iter().all(|at| {
+            let (a, b) = ((x >> at) as u16, (y >> at) as u16);
+            a == b || half_near(a, b)
+        })
+    };
+    let words = |x: u64| [x as u32, (x >> 32) as u32];
+    words(x).iter().zip(words(y)).all(|(a, b)| single(*a, b) || halves(*a, b))
+}
+
+/// Neighbours, or both NaN, as f16 or bf16.
+fn half_near(a: u16, b: u16) -> bool {
+    let nan = |h: u16, infinity: u16| h & 0x7fff > infinity;
+    let step = a.abs_diff(b) <= 2 && a & 0x7c00 != 0;
+    step || [0x7c00, 0x7f80].iter().any(|i| nan(a, *i) && nan(b, *i))
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.next() as usize % list.len()]
+    }
+
+    /// Eight bytes that mean something to some type.
+    fn value(&mut self) -> u64 {
+        match self.next() % 6 {
+            0 => self.next() % 40,
+            1 => self.next(),
+            2 => self.single() | self.single() << 32,
+            3 => self.double(),
+            4 => (0..4).fold(0, |x, i| x | u64::from(self.of(HALVES)) << (16 * i)),
+            _ => self.of(INTEGERS) | self.of(INTEGERS) << 32,
+        }
+    }
+
+    fn single(&mut self) -> u64 {
+        match self.next() % 3 {
+            0 => u64::from(self.of(SINGLES)),
+            1 => u64::from(((self.next() % 2000) as f32 / 16.0 - 60.0).to_bits()),
+            // Any sign and fraction, near one.
+            _ => self.next() & 0x807f_ffff | (120 + self.next() % 16) << 23,
+        }
+    }
+
+    fn double(&mut self) -> u64 {
+        match self.next() % 2 {
+            0 => self.of(DOUBLES),
+            _ => self.next() & 0x800f_ffff_ffff_ffff | (1016 + self.next() % 16) << 52,
+        }
+    }
+}
+
+const INTEGERS: &[u64] = &[
+    0,
+    1,
+    2,
+    0x1f,
+    0x20,
+    0x3f,
+    0x40,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x1_0001,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+];
+
+/// Zeros, ones, limits, subnormals, infinities, NaNs.
+const SINGLES: &[u32] = &[
+    0,
+    0x8000_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x7f7f_ffff,
+    0xff7f_ffff,
+    0x0080_0000,
+    0x0000_0001,
+    0x807f_ffff,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0xffff_ffff,
+    0x3f00_0000,
+    0x4b80_0001,
+    0x4f00_0000,
+    0xcf00_0000,
+];
+
+const DOUBLES: &[u64] = &[
+    0,
+    1 << 63,
+    0x3ff0_0000_0000_0000,
+    0xbff8_0000_0000_0000,
+    0x7fef_ffff_ffff_ffff,
+    1,
+    0x0010_0000_0000_0000,
+    0x7ff0_0000_0000_0000,
+    0xfff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+    0x41e0_0000_0000_0000,
+    0xc3e0_0000_0000_0000,
+];
+
+const HALVES: &[u16] = &[
+    0, 0x8000, 0x3c00, 0xbc00, 0x3800, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x7c00, 0xfc00, 0x7e00,
+    0xffff, 0x3f80, 0xbf80, 0x7f80, 0x4049, 0x3555, 0xb2ab,
+];
