@@ -50,11 +50,11 @@ pub enum End {
 }
 
 impl End {
-    /// The worse of two has the higher number.
+    /// The worse of two has the higher number. A launch that no engine can run says nothing where another one runs.
     fn rank(&self) -> u32 {
         match self {
-            End::Same => 0,
-            End::Both(..) => 1,
+            End::Both(..) => 0,
+            End::Same => 1,
             End::Near(_) => 2,
             End::Simulator(_) => 3,
             End::Interpreter(_) => 4,
