@@ -73,13 +73,14 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         dynamic_shared: launch.dynamic_shared as u32,
         params: parameter_block(launch, &parameters, &placed)?,
     };
-    let counts = simulator::run(&image, &launch.entry, &launched, &mut memory, limits)?;
+    let finished = simulator::run(&image, &launch.entry, &launched, &mut memory, limits)?;
     Ok(Outcome {
         buffers: placed.collect(&mut memory),
-        thread_instructions: counts.thread_instructions,
-        warp_instructions: counts.warp_instructions,
-        cycles: Some(counts.cycles),
+        thread_instructions: finished.counts.thread_instructions,
+        warp_instructions: finished.counts.warp_instructions,
+        cycles: Some(finished.counts.cycles),
         hazards: Vec::new(),
+        misuse: finished.misuse,
         printed: Vec::new(),
     })
 }

@@ -12,6 +12,7 @@ pub mod latency;
 mod layout;
 mod load;
 pub mod memory;
+pub mod misuse;
 mod rows;
 pub mod simulator;
 mod target;

@@ -3,6 +3,7 @@
 //! Memory is a set of [`Region`]s with unmapped gaps between them. What holds: every access lies inside one region and at a
 //! multiple of its size, or it is a [`Fault`]; addresses depend only on the order and sizes of the `map` calls.
 
+use crate::misuse::{Misuse, Written};
 use std::cell::Cell;
 use std::fmt;
 
@@ -104,12 +105,45 @@ pub struct Region {
     pub base: u64,
     pub bytes: Vec<u8>,
     pub writable: bool,
+    /// Where reads of what nobody has written are looked for.
+    pub written: Option<Box<Written>>,
 }
 
 impl Region {
     /// A writable region.
     pub fn new(name: impl Into<String>, space: MemorySpace, base: u64, bytes: Vec<u8>) -> Region {
-        Region { name: name.into(), space, base, bytes, writable: true }
+        Region { name: name.into(), space, base, bytes, writable: true, written: None }
+    }
+
+    /// Looks for reads of what nobody has written, from now on; so far nothing is.
+    pub fn track_writes(&mut self) {
+        self.written = Some(Box::new(Written::none(self.bytes.len())));
+    }
+
+    /// Says which lane does the reads that follow.
+    #[inline]
+    pub fn reads_as(&self, lane: usize) {
+        if let Some(written) = &self.written {
+            written.reads_as(lane);
+        }
+    }
+
+    /// The first read of unwritten bytes since the last call, with its lane.
+    pub fn take_unwritten(&self) -> Option<(usize, Misuse)> {
+        let missed = self.written.as_ref()?.take()?;
+        let address = self.base + missed.at as u64;
+        let misuse = Misuse::Uninitialised { space: self.space, address, bytes: missed.bytes };
+        Some((missed.reader, misuse))
+    }
+
+    /// Keeps the first `keep` bytes and makes the region `len` bytes long, the new ones zero and unwritten.
+    pub fn resize(&mut self, keep: usize, len: usize) {
+        self.bytes.truncate(keep);
+        self.bytes.resize(len, 0);
+        if let Some(written) = &mut self.written {
+            written.cut(keep);
+            written.grow(len);
+        }
     }
 
     /// True when all of `address .. address + size` is here.
@@ -150,6 +184,9 @@ impl Region {
     #[inline]
     pub fn read(&self, address: u64, size: usize) -> Result<&[u8], Fault> {
         let at = self.check(AccessKind::Read, address, size as u64)?;
+        if let Some(written) = &self.written {
+            written.look(at, size);
+        }
         Ok(&self.bytes[at..at + size])
     }
 
@@ -157,6 +194,9 @@ impl Region {
     #[inline]
     pub fn write(&mut self, address: u64, size: usize) -> Result<&mut [u8], Fault> {
         let at = self.check(AccessKind::Write, address, size as u64)?;
+        if let Some(written) = &mut self.written {
+            written.mark(at, size);
+        }
         Ok(&mut self.bytes[at..at + size])
     }
 
@@ -227,7 +267,14 @@ impl Memory {
         let line = self.next_line.max(FIRST_LINE) + (half >> 32 << 32);
         let base = line - half;
         self.next_line = line + ((size - half.min(size)) >> 32 << 32) + LINE_STEP;
-        self.regions.push(Region { name: name.into(), space, base, bytes, writable });
+        self.regions.push(Region {
+            name: name.into(),
+            space,
+            base,
+            bytes,
+            writable,
+            written: None,
+        });
         base
     }
 

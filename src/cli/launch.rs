@@ -75,6 +75,7 @@ impl LaunchArgs {
                 "thread_instructions": outcome.thread_instructions,
                 "cycles": outcome.cycles,
                 "hazards": outcome.hazards,
+                "misuse": outcome.misuse,
             });
             println!("{object}");
         }

@@ -4,6 +4,7 @@ use super::launch::LaunchArgs;
 use crate::interpret;
 use crate::launch::{Launch, Outcome};
 use clap::Args;
+use orias_targets::misuse::Checks;
 use orias_targets::simulator::Limits;
 use std::io::Write;
 
@@ -14,6 +15,17 @@ pub struct SimArgs {
     /// Stop with an error after so many instructions of warps
     #[arg(long, value_name = "COUNT")]
     max_steps: Option<u64>,
+    /// Misuse to look for: uninit (reads of shared and local memory that nothing has written), barriers (that a warp reaches
+    /// in parts), or all. What is found is listed, and is an error
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["uninit", "barriers", "all"])]
+    check: Vec<String>,
+}
+
+impl SimArgs {
+    fn checks(&self) -> Checks {
+        let asks = |what: &str| self.check.iter().any(|c| c == what || c == "all");
+        Checks { uninitialised: asks("uninit"), barriers: asks("barriers") }
+    }
 }
 
 /// Runs PTX in the interpreter and a cubin (an ELF file) in the simulator.
@@ -29,34 +41,40 @@ pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
             )
             .into());
         }
-        simulate(&bytes, &launch, args.max_steps)?
+        simulate(&bytes, &launch, args)?
     } else {
         let source = String::from_utf8_lossy(&bytes);
-        interpreted(&file.display().to_string(), &source, &launch, args.max_steps)?
+        interpreted(&file.display().to_string(), &source, &launch, args)?
     };
     std::io::stdout().write_all(&outcome.printed)?;
+    for line in &outcome.misuse {
+        eprintln!("{line}");
+    }
     args.launch.finish(&launch, &outcome)?;
-    Ok(())
+    match outcome.misuse.len() {
+        0 => Ok(()),
+        count => Err(format!("misuse at {count} instructions").into()),
+    }
 }
 
 fn interpreted(
     name: &str,
     source: &str,
     launch: &Launch,
-    max_steps: Option<u64>,
+    args: &SimArgs,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
     let program = crate::ptx::load(source).map_err(|errors| errors.render(name, source))?;
-    let mut limits = interpret::Limits::default();
-    limits.warp_instructions = max_steps.unwrap_or(limits.warp_instructions);
+    let mut limits = interpret::Limits { checks: args.checks(), ..Default::default() };
+    limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
     Ok(interpret::run_limited(&program, source, launch, limits)?)
 }
 
 fn simulate(
     cubin: &[u8],
     launch: &Launch,
-    max_steps: Option<u64>,
+    args: &SimArgs,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
-    let mut limits = Limits::default();
-    limits.warp_instructions = max_steps.unwrap_or(limits.warp_instructions);
+    let mut limits = Limits { checks: args.checks(), ..Default::default() };
+    limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
     Ok(crate::simulate::simulate(cubin, launch, limits)?)
 }

@@ -252,6 +252,8 @@ pub struct Barrier {
     /// None: all threads of the block.
     pub count: Option<Src>,
     pub kind: BarrierKind,
+    /// All threads of a warp must come together.
+    pub aligned: bool,
     /// The predicate of a reduction.
     pub a: Src,
     pub dst: Dst,

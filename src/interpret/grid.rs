@@ -12,6 +12,7 @@ use super::image::Image;
 use super::warp::{State, Warp, bits};
 use crate::launch::{Launch, Outcome};
 use crate::ptx::program::Program;
+use orias_targets::misuse::{Checks, Misuses};
 
 /// Warp instructions of a warp's turn.
 const WARP_TURN: u32 = 512;
@@ -45,6 +46,7 @@ pub struct Env<'a> {
     pub barriers: &'a mut [BarrierState; BARRIERS],
     pub thread_instructions: &'a mut u64,
     pub warp_instructions: &'a mut u64,
+    pub misuse: &'a mut Misuses,
     /// Set when a barrier may have become complete.
     pub arrivals: bool,
 }
@@ -62,6 +64,14 @@ enum Turn {
     Stuck,
 }
 
+/// What the blocks of a launch add to.
+struct Run {
+    outcome: Outcome,
+    misuse: Misuses,
+    /// Warp instructions at most.
+    most: u64,
+}
+
 /// Runs all blocks of a launch.
 pub fn run(
     program: &Program<'_>,
@@ -71,7 +81,11 @@ pub fn run(
     code: &Code,
     limits: Limits,
 ) -> Result<Outcome, InterpretError> {
-    let mut outcome = Outcome::default();
+    let mut run = Run {
+        outcome: Outcome::default(),
+        misuse: Misuses::new(limits.checks),
+        most: limits.warp_instructions,
+    };
     let total = launch.blocks();
     let most = (MAX_RESIDENT / u64::from(launch.threads().max(1))).max(1) as usize;
     let mut next = 0u64;
@@ -83,7 +97,7 @@ pub fn run(
         old_first = !old_first;
         let mut block = if admit {
             next += 1;
-            Block::new(next - 1, launch, &image, code)
+            Block::new(next - 1, launch, &image, code, limits.checks)
         } else {
             match resident.pop_front() {
                 Some(block) => block,
@@ -91,22 +105,27 @@ pub fn run(
                 None => continue,
             }
         };
-        let limit = limits.warp_instructions.saturating_sub(outcome.warp_instructions) + 1;
-        match block.run(program, source, code, &mut image.memory, &mut outcome, limit)? {
+        match block.run(program, source, code, &mut image.memory, &mut run)? {
             Turn::Done => {}
             Turn::Unfinished => resident.push_back(block),
             Turn::Stuck => return Err(block.deadlock(program, source, code)),
         }
-        if outcome.warp_instructions > limits.warp_instructions {
+        if run.outcome.warp_instructions > limits.warp_instructions {
             return Err(InterpretError::TooLong(limits.warp_instructions));
         }
     }
-    outcome.buffers = image.placed.collect(&mut image.memory);
-    Ok(outcome)
+    run.outcome.buffers = image.placed.collect(&mut image.memory);
+    run.outcome.misuse = run.misuse.lines(|found| {
+        let place = code.places[code.insts[found.instruction as usize].place as usize];
+        let (instruction, line, function) = describe(program, source, place);
+        let thread = Thread { block: found.block, thread: found.thread };
+        format!("at `{instruction}`, line {line}, in `{function}`, {thread}")
+    });
+    Ok(run.outcome)
 }
 
 impl Block {
-    fn new(index: u64, launch: &Launch, image: &Image, code: &Code) -> Block {
+    fn new(index: u64, launch: &Launch, image: &Image, code: &Code, checks: Checks) -> Block {
         let [gx, gy, _] = launch.grid.map(u64::from);
         let id = [(index % gx) as u32, (index / gx % gy) as u32, (index / (gx * gy)) as u32];
         let [x, y, _] = launch.block;
@@ -116,13 +135,18 @@ impl Block {
         let warps = (0..threads.div_ceil(LANES as u32)).map(|warp| {
             let first = warp * LANES as u32;
             let threads = (first..threads.min(first + LANES as u32)).map(thread).collect();
-            Warp::new(warp, id, threads, body.entry.unwrap_or(0), body.rows, body.frame)
+            let entry = body.entry.unwrap_or(0);
+            let mut warp = Warp::new(warp, id, threads, entry, body.rows, body.frame);
+            if checks.uninitialised {
+                warp.lanes.iter_mut().for_each(|lane| lane.local.track_writes());
+            }
+            warp
         });
-        Block {
-            shared: image.shared_region(),
-            barriers: [BarrierState::default(); BARRIERS],
-            warps: warps.collect(),
+        let mut shared = image.shared_region();
+        if checks.uninitialised {
+            shared.track_writes();
         }
+        Block { shared, barriers: [BarrierState::default(); BARRIERS], warps: warps.collect() }
     }
 
     fn run(
@@ -131,9 +155,10 @@ impl Block {
         source: &str,
         code: &Code,
         memory: &mut Memory,
-        outcome: &mut Outcome,
-        limit: u64,
+        run: &mut Run,
     ) -> Result<Turn, InterpretError> {
+        let Run { outcome, misuse, most } = run;
+        let limit = most.saturating_sub(outcome.warp_instructions) + 1;
         let end = outcome.warp_instructions + BLOCK_TURN.min(limit);
         while outcome.warp_instructions < end {
             let before = outcome.warp_instructions;
@@ -146,6 +171,7 @@ impl Block {
                     barriers: &mut self.barriers,
                     thread_instructions: &mut outcome.thread_instructions,
                     warp_instructions: &mut outcome.warp_instructions,
+                    misuse,
                     arrivals: false,
                 };
                 let warp = &mut self.warps[index];

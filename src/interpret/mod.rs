@@ -22,6 +22,7 @@ mod warp;
 
 use crate::launch::{Launch, Outcome};
 use crate::ptx::program::{FuncId, Program};
+use orias_targets::misuse::Checks;
 
 pub use error::{InterpretError, StepError, Stopped, Thread};
 
@@ -42,12 +43,14 @@ pub fn run(
 pub struct Limits {
     /// Warp instructions of all threads together; a launch that executes more is stopped.
     pub warp_instructions: u64,
+    /// Misuse to look for; what is found is in [`Outcome::misuse`].
+    pub checks: Checks,
 }
 
 impl Default for Limits {
     /// Some hours.
     fn default() -> Limits {
-        Limits { warp_instructions: 100_000_000_000 }
+        Limits { warp_instructions: 100_000_000_000, checks: Checks::default() }
     }
 }
 

@@ -10,6 +10,7 @@ use super::matrix;
 use super::transfer;
 use super::warp::{Group, Return, State, Warp, bits};
 use crate::ptx::program::FuncId;
+use orias_targets::misuse::Misuse;
 
 /// Local memory of a thread at most (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_LOCAL: u64 = 512 * 1024;
@@ -60,6 +61,9 @@ impl Warp {
             *env.warp_instructions += 1;
             *env.thread_instructions += u64::from(mask.count_ones());
             let next = self.step(env, index, inst, mask);
+            if env.misuse.checks.uninitialised {
+                self.note_unwritten(env, group.pc, mask);
+            }
             match next.map_err(|(lane, error)| (group.pc, lane, error))? {
                 Next::Fall => {
                     let pc = group.pc + 1;
@@ -69,6 +73,20 @@ impl Warp {
                     }
                 }
                 Next::Regroup => return Ok(()),
+            }
+        }
+    }
+
+    /// Reports the reads of unwritten memory that an instruction did.
+    #[cold]
+    fn note_unwritten(&mut self, env: &mut Env<'_>, pc: u32, mask: u32) {
+        let thread = |lane: usize| self.lanes.get(lane).map_or([0; 3], |l| l.thread);
+        if let Some((lane, misuse)) = env.shared.take_unwritten() {
+            env.misuse.add(pc, misuse, self.block, thread(lane));
+        }
+        for lane in bits(mask) {
+            if let Some((_, misuse)) = self.lanes.get(lane).and_then(|l| l.local.take_unwritten()) {
+                env.misuse.add(pc, misuse, self.block, thread(lane));
             }
         }
     }
@@ -222,6 +240,12 @@ impl Warp {
         if id >= BARRIERS as u64 {
             return Err((lane, StepError::Barrier(id)));
         }
+        if env.misuse.checks.barriers && barrier.aligned && mask != self.live {
+            let misuse =
+                Misuse::DivergentBarrier { barrier: id as u32, lanes: mask, live: self.live };
+            let thread = self.lanes.get(lane).map_or([0; 3], |l| l.thread);
+            env.misuse.add(self.groups[index].pc, misuse, self.block, thread);
+        }
         let state = &mut env.barriers[id as usize];
         // Barriers with a count take warps as a whole: a last warp that is not full counts as 32.
         let whole = counts.is_some() && mask == self.live;
@@ -352,8 +376,7 @@ impl Warp {
                 if size > MAX_LOCAL {
                     return Err((first, StepError::StackOverflow));
                 }
-                lane.local.bytes.truncate((frame - lane.local.base) as usize);
-                lane.local.bytes.resize(size as usize, 0);
+                lane.local.resize((frame - lane.local.base) as usize, size as usize);
             }
             for (arg, formal) in call.args.iter().zip(&body.params) {
                 let values = match arg {
@@ -416,6 +439,9 @@ impl Warp {
         let len = bytes.len().min(formal.size as usize);
         if let Some(to) = local.bytes.get_mut(at..at + len) {
             to.copy_from_slice(&bytes[..len]);
+            if let Some(written) = &mut local.written {
+                written.mark(at, len);
+            }
         }
         Ok(())
     }

@@ -149,7 +149,10 @@ pub fn read(
 ) -> Result<(), Stopped> {
     let (space, address) = resolve(space, address);
     let bytes = match space {
-        Space::Shared => env.shared.read(address, out.len()),
+        Space::Shared => {
+            env.shared.reads_as(lane);
+            env.shared.read(address, out.len())
+        }
         Space::Local => warp.lanes[lane].local.read(address, out.len()),
         _ => env.memory.read(address, out.len()),
     };
@@ -259,7 +262,11 @@ fn mbarrier(
             continue;
         }
         let address = addresses[lane].wrapping_add_signed(at.offset);
-        let old = Phase::read(warp, env, at.space, lane, address)?;
+        // What is there before the initialisation means nothing.
+        let old = match action {
+            Mbarrier::Init => Phase { pending: 0, expected: 0, transactions: 0, parity: 0 },
+            _ => Phase::read(warp, env, at.space, lane, address)?,
+        };
         let new = match action {
             Mbarrier::Init => {
                 let count = count & mask(20);

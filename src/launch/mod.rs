@@ -81,6 +81,8 @@ pub struct Outcome {
     pub cycles: Option<u64>,
     /// Hazards found, each one line.
     pub hazards: Vec<String>,
+    /// Misuse found, where it was looked for: one line for each instruction.
+    pub misuse: Vec<String>,
     /// What the threads printed (`vprintf`), in the order of their calls.
     pub printed: Vec<u8>,
 }

@@ -8,6 +8,7 @@ use super::operand::LANES;
 use super::prepare::Program;
 use super::warp::Warp;
 use crate::memory::{Memory, SHARED_RESERVED};
+use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
 
 /// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. CTAs beyond start when others end.
@@ -23,13 +24,23 @@ pub struct Limits {
     /// Instructions that a group of lanes runs, with others of its warp ready, before the next has its turn; groups change only
     /// where a branch is taken. A program may not depend on it: 1 finds what a group breaks for others of its warp.
     pub group_slice: u64,
+    /// Misuse to look for; what is found is in [`Finished::misuse`].
+    pub checks: Checks,
 }
 
 impl Default for Limits {
     /// Some hours.
     fn default() -> Limits {
-        Limits { warp_instructions: 100_000_000_000, group_slice: 256 }
+        Limits { warp_instructions: 100_000_000_000, group_slice: 256, checks: Checks::default() }
     }
+}
+
+/// What a launch that ran to its end gave.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Finished {
+    pub counts: Counts,
+    /// One line for each instruction that misused memory or a barrier.
+    pub misuse: Vec<String>,
 }
 
 /// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
@@ -39,12 +50,22 @@ pub fn run(
     launch: &Launch,
     memory: &mut Memory,
     limits: Limits,
-) -> Result<Counts, SimError> {
+) -> Result<Finished, SimError> {
     let found = image.kernels.iter().find(|k| k.name == kernel);
     let kernel = found.ok_or_else(|| SimError::NoKernel(kernel.to_string()))?;
     let constants = Constants::new(image, kernel, launch);
     let program = Program::new(image, kernel, &constants);
-    Machine { program: &program, constants: &constants, kernel, launch, memory, limits }.run()
+    let misuse = Misuses::new(limits.checks);
+    let machine = Machine {
+        program: &program,
+        constants: &constants,
+        kernel,
+        launch,
+        memory,
+        limits,
+        misuse,
+    };
+    machine.run()
 }
 
 struct Machine<'a> {
@@ -54,10 +75,11 @@ struct Machine<'a> {
     launch: &'a Launch,
     memory: &'a mut Memory,
     limits: Limits,
+    misuse: Misuses,
 }
 
 impl Machine<'_> {
-    fn run(mut self) -> Result<Counts, SimError> {
+    fn run(mut self) -> Result<Finished, SimError> {
         let mut counts = Counts::default();
         let grid = self.launch.grid;
         let total: u64 = grid.iter().map(|n| u64::from(*n)).product();
@@ -71,7 +93,12 @@ impl Machine<'_> {
                 running.push_back(self.start(started));
                 started += 1;
             }
-            let Some(mut cta) = running.pop_front() else { return Ok(counts) };
+            let Some(mut cta) = running.pop_front() else {
+                let misuse = self.misuse.lines(|found| {
+                    self.site(found.instruction, found.block, found.thread).to_string()
+                });
+                return Ok(Finished { counts, misuse });
+            };
             let ran = self.turn(&mut cta, &mut counts)?;
             if counts.warp_instructions > self.limits.warp_instructions {
                 return Err(SimError::TooLong(self.limits.warp_instructions));
@@ -104,6 +131,7 @@ impl Machine<'_> {
             local_bytes: self.kernel.local_bytes,
             group_slice: self.limits.group_slice,
             counts,
+            misuse: &mut self.misuse,
         };
         let result = cta.run(&mut env, CTA_SLICE);
         cta.shared = env.shared;
@@ -111,12 +139,16 @@ impl Machine<'_> {
     }
 
     fn locate(&self, cta: [u32; 3], warp: u32, failure: Failure) -> SimError {
-        let (function, offset, text) = self.program.locate(failure.pc);
         let [x, y, _] = self.launch.block;
         let flat = warp * LANES as u32 + failure.lane as u32;
         let thread = [flat % x.max(1), flat / x.max(1) % y.max(1), flat / (x * y).max(1)];
-        let site = Box::new(Site { function, offset, text, cta, thread });
+        let site = Box::new(self.site(failure.pc, cta, thread));
         SimError::At { cause: failure.cause, site }
+    }
+
+    fn site(&self, pc: u32, cta: [u32; 3], thread: [u32; 3]) -> Site {
+        let (function, offset, text) = self.program.locate(pc);
+        Site { function, offset, text, cta, thread }
     }
 
     fn start(&self, index: u64) -> Cta {
@@ -129,11 +161,19 @@ impl Machine<'_> {
             .map(|w| {
                 let lanes = (threads - w * LANES as u32).min(LANES as u32);
                 let mask = u32::MAX >> (LANES as u32 - lanes);
-                Warp::new(w, registers, local, self.program.entry, mask)
+                let mut warp = Warp::new(w, registers, local, self.program.entry, mask);
+                if self.limits.checks.uninitialised {
+                    warp.local_written = Some(Box::new(Written::none(warp.local.len())));
+                }
+                warp
             })
             .collect();
         let bytes = self.kernel.shared_bytes.saturating_add(self.launch.dynamic_shared);
-        Cta::new(id, warps, shared_region(SHARED_RESERVED, bytes as usize))
+        let mut shared = shared_region(SHARED_RESERVED, bytes as usize);
+        if self.limits.checks.uninitialised {
+            shared.track_writes();
+        }
+        Cta::new(id, warps, shared)
     }
 
     /// Where the first threads wait.

@@ -25,4 +25,4 @@ mod warp;
 pub use error::{Cause, SimError, Site};
 pub use exec::Counts;
 pub use image::{CODE_BASE, Image, Kernel, Launch, TEXT_ALIGN, Text};
-pub use machine::{Limits, run};
+pub use machine::{Finished, Limits, run};

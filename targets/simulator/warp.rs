@@ -2,6 +2,7 @@
 
 use super::groups::Groups;
 use super::operand::*;
+use crate::misuse::Written;
 
 /// Convergence barrier registers of a warp.
 pub const BARRIERS: usize = 16;
@@ -24,6 +25,8 @@ pub struct Warp {
     pub index: u32,
     /// Local memory: `local_bytes` for each lane.
     pub local: Vec<u8>,
+    /// Which bytes of it have been written, where that is looked at.
+    pub local_written: Option<Box<Written>>,
     /// Result of the last `BAR.RED` for each lane: the count, or all ones for true.
     pub reduction: u32,
 }
@@ -57,6 +60,7 @@ impl Warp {
             groups: Groups::new(pc, mask),
             index,
             local: vec![0; local_bytes * LANES],
+            local_written: None,
             reduction: 0,
         }
     }

@@ -144,7 +144,7 @@ fn compare(
     setup: Setup,
 ) -> End {
     let ours = guarded::<InterpretError>(|| {
-        let limits = interpret::Limits { warp_instructions: setup.steps };
+        let limits = interpret::Limits { warp_instructions: setup.steps, ..Default::default() };
         interpret::run_limited(program, source, launch, limits)
     });
     let theirs = guarded::<SimulateError>(|| {

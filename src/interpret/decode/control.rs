@@ -56,6 +56,7 @@ impl<'s> Decoder<'_, 's> {
                 id: Src::Imm(CLUSTER_BARRIER),
                 count: None,
                 kind: BarrierKind::Sync,
+                aligned: word("aligned"),
                 a: Src::ZERO,
                 dst: Dst::SINK,
             })));
@@ -80,6 +81,8 @@ impl<'s> Decoder<'_, 's> {
             id: self.source(inst, first, Type::U32)?,
             count: if has_count { Some(self.source(inst, first + 1, Type::U32)?) } else { None },
             kind,
+            // `bar` is `barrier.aligned`.
+            aligned: inst.opcode == "bar" || word("aligned"),
             a: if reduction { self.source(inst, last - 1, Type::Pred)? } else { Src::ZERO },
             dst: if reduction { self.target(inst, 0)? } else { Dst::SINK },
         })))

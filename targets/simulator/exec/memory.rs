@@ -92,12 +92,16 @@ impl Env<'_> {
                 out.copy_from_slice(self.memory.read(at, bytes).map_err(fault)?);
             }
             Place::Shared(at) => {
+                self.shared.reads_as(lane);
                 out.copy_from_slice(self.shared.read(at, bytes).map_err(fault)?);
             }
             Place::Local(at) => {
                 let from = local_offset(at, bytes, self.local_bytes, lane, AccessKind::Read)
                     .map_err(fault)?;
                 out.copy_from_slice(&warp.local[from..from + bytes]);
+                if let Some(written) = &warp.local_written {
+                    written.look(from, bytes);
+                }
             }
         }
         Ok(())
@@ -123,6 +127,9 @@ impl Env<'_> {
                 let to = local_offset(at, bytes, self.local_bytes, lane, AccessKind::Write)
                     .map_err(fault)?;
                 warp.local[to..to + bytes].copy_from_slice(data);
+                if let Some(written) = &mut warp.local_written {
+                    written.mark(to, bytes);
+                }
             }
         }
         Ok(())

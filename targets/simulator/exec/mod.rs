@@ -13,7 +13,8 @@ use super::operand::*;
 use super::prepare::Program;
 use super::prepare::WORD;
 use super::warp::{Warp, each_lane};
-use crate::memory::{Memory, Region};
+use crate::memory::{Memory, MemorySpace, Region};
+use crate::misuse::{Missed, Misuse, Misuses};
 
 /// A failed instruction and the lane that it failed for.
 #[derive(Clone, Debug)]
@@ -40,6 +41,7 @@ pub struct Env<'a> {
     /// See `Limits`.
     pub group_slice: u64,
     pub counts: &'a mut Counts,
+    pub misuse: &'a mut Misuses,
 }
 
 /// What a launch cost.
@@ -89,8 +91,13 @@ impl Env<'_> {
             self.counts.warp_instructions += 1;
             self.counts.thread_instructions += u64::from(active.count_ones());
             self.counts.cycles += u64::from(micro.stall);
+            self.shared.reads_as(first(active));
             let flow = self.step(warp, micro, pc, mask, active);
-            match flow.map_err(|(cause, lane)| Failure { cause, lane, pc })? {
+            let flow = flow.map_err(|(cause, lane)| Failure { cause, lane, pc })?;
+            if self.misuse.checks.uninitialised {
+                self.note_unwritten(warp, pc);
+            }
+            match flow {
                 Flow::Next => pc += 1,
                 Flow::Jump(target) => {
                     pc = target;
@@ -101,6 +108,21 @@ impl Env<'_> {
                 }
                 Flow::Stop(stop) => return Ok((stop, steps)),
             }
+        }
+    }
+
+    /// Reports the reads of unwritten memory that an instruction did.
+    #[cold]
+    fn note_unwritten(&mut self, warp: &Warp, pc: u32) {
+        if let Some((lane, misuse)) = self.shared.take_unwritten() {
+            self.misuse.add(pc, misuse, self.cta, self.thread(warp.index, lane));
+        }
+        let local = warp.local_written.as_ref().and_then(|w| w.take());
+        if let Some(Missed { at, bytes, .. }) = local.filter(|_| self.local_bytes > 0) {
+            let size = self.local_bytes as usize;
+            let address = (u64::from(STACK_TOP) - size as u64) + (at % size) as u64;
+            let misuse = Misuse::Uninitialised { space: MemorySpace::Local, address, bytes };
+            self.misuse.add(pc, misuse, self.cta, self.thread(warp.index, at / size));
         }
     }
 
@@ -301,6 +323,12 @@ impl Env<'_> {
         let barrier = u8::try_from(barrier).ok().filter(|b| *b < 16);
         let barrier =
             barrier.ok_or_else(|| (Cause::Other("barrier number above 15".into()), lane))?;
+        let live = warp.groups.live();
+        if self.misuse.checks.barriers && active != live {
+            let misuse =
+                Misuse::DivergentBarrier { barrier: u32::from(barrier), lanes: active, live };
+            self.misuse.add(pc, misuse, self.cta, self.thread(warp.index, lane));
+        }
         // Of a whole warp all 32 threads count, as the machine counts warps.
         let arrived = Arrival::Arrived { barrier, lanes: active, threads };
         if kind == BarrierKind::Arrive {
