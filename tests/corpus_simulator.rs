@@ -63,7 +63,8 @@ fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
         .collect();
     let run = |(case, group_slice): &(&Case, u64)| {
         let launch = suite.launch(case).unwrap();
-        let limits = Limits { warp_instructions: STEPS, group_slice: *group_slice };
+        let limits =
+            Limits { warp_instructions: STEPS, group_slice: *group_slice, ..Limits::default() };
         let end = match simulate(cubin, &launch, limits) {
             Ok(outcome) => {
                 let wrong = suite.verify(case, &launch, &outcome.buffers).unwrap();
