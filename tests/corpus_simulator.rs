@@ -17,14 +17,9 @@ const NOT_YET: &[(&str, &str)] = &[
     ("bulk_mbarrier", "mbarriers (SYNCS), bulk copies (UBLKCP), fences"),
     ("convert", "F2IP"),
     ("cp_async", "LDGSTS"),
-    ("ldmatrix_mma", "LDSM, HMMA, IMMA"),
     ("noinline_call", "VIMNMX3"),
-    ("tri_attention", "LDGSTS, LDSM, HMMA"),
-    ("tri_matmul_f16", "LDGSTS, HGMMA"),
+    ("tri_attention", "LDGSTS"),
     ("tri_matmul_f32", "LDGSTS"),
-    ("tri_matmul_small", "LDSM, HMMA"),
-    ("wgmma_min", "HGMMA"),
-    ("wmma_tile", "LDSM, HMMA, MOVM"),
 ];
 
 /// A case runs at most about 3 million thread instructions of PTX.

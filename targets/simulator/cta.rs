@@ -2,6 +2,7 @@
 
 use super::exec::{Arrival, Env, Failure, Stop};
 use super::groups::State;
+use super::matrix::GROUPS;
 use super::op::BarrierKind;
 use super::operand::LANES;
 use super::warp::Warp;
@@ -9,6 +10,9 @@ use crate::memory::Region;
 
 /// Instructions that a warp runs before the next has its turn.
 const WARP_SLICE: u64 = 2048;
+
+/// Warps that do matrix products together.
+const WARPGROUP: usize = 4;
 
 /// Barriers of a CTA.
 const BARRIERS: usize = 16;
@@ -57,6 +61,7 @@ impl Cta {
                 }
                 round += run_warp(env, warp, &mut self.barriers).map_err(|f| (warp.index, f))?;
                 self.release();
+                self.release_products();
             }
             total += round;
             if round == 0 || total >= budget {
@@ -102,6 +107,21 @@ impl Cta {
                     warp.reduction = result;
                 }
                 warp.groups.release_cta(number);
+            }
+        }
+    }
+
+    /// Lets warps go on whose groups of matrix products all four warps have issued. Warps that ended wait for nothing.
+    fn release_products(&mut self) {
+        for four in self.warps.chunks_mut(WARPGROUP) {
+            let mut issued = [u64::MAX; GROUPS];
+            for warp in four.iter().filter(|w| !w.groups.is_done()) {
+                for (all, own) in issued.iter_mut().zip(warp.products) {
+                    *all = own.min(*all);
+                }
+            }
+            for warp in four {
+                warp.groups.release_products(&issued);
             }
         }
     }

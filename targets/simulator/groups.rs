@@ -4,6 +4,7 @@
 //! lane may spin on what another lane of its warp will write. Groups join only where the machine says so: at BSYNC, WARPSYNC and
 //! collectives, never because their program counters happen to be equal.
 
+use super::matrix::GROUPS;
 use super::operand::{LANES, Lanes};
 use super::warp::{BARRIERS, each_lane};
 use smallvec::SmallVec;
@@ -18,6 +19,11 @@ pub enum State {
     WarpSync,
     /// At WARPSYNC.COLLECTIVE.
     Collective,
+    /// At WARPGROUP.DEPBAR, until all four warps have issued so many groups of products of this scoreboard.
+    Products {
+        group: u8,
+        done: u64,
+    },
     /// At a barrier of the CTA, with the threads that it needs where the instruction says so.
     Cta {
         barrier: u8,
@@ -185,6 +191,16 @@ impl Groups {
         }
     }
 
+    /// Releases what waits for groups of products of which `issued` says how many all warps have issued.
+    pub fn release_products(&mut self, issued: &[u64; GROUPS]) {
+        for g in &mut self.list {
+            if matches!(g.state, State::Products { group, done } if issued[usize::from(group)] >= done)
+            {
+                (g.pc, g.state) = (g.pc + 1, State::Ready);
+            }
+        }
+    }
+
     /// Releases all lanes whose wait is over. To be called after an arrival, an exit or a BREAK.
     pub fn settle(&mut self, barriers: &[Lanes; BARRIERS]) {
         let mut at = 0;
@@ -193,7 +209,7 @@ impl Groups {
                 State::Sync(b) => self.try_sync(at, b, &barriers[usize::from(b)]),
                 State::WarpSync => self.try_warp_sync(at),
                 State::Collective => self.try_collective(at),
-                State::Ready | State::Cta { .. } => false,
+                State::Ready | State::Cta { .. } | State::Products { .. } => false,
             };
             // The list changed: look at all of it again.
             at = if released { 0 } else { at + 1 };

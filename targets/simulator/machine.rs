@@ -155,7 +155,7 @@ impl Machine<'_> {
         let [gx, gy, _] = self.launch.grid.map(u64::from);
         let id = [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32);
         let threads: u32 = self.launch.block.iter().product();
-        let registers = self.kernel.registers;
+        let registers = self.program.registers;
         let local = self.kernel.local_bytes.min(STACK_TOP) as usize;
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|w| {

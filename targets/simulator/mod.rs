@@ -15,6 +15,7 @@ mod groups;
 mod image;
 mod integer;
 mod machine;
+mod matrix;
 mod op;
 mod operand;
 mod prepare;

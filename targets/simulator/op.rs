@@ -1,6 +1,7 @@
 //! Prepared instructions: what the engine's inner loop reads, with all modifiers resolved.
 
 use super::error::Cause;
+use super::matrix::MatrixOp;
 use super::operand::*;
 
 /// A computation of one lane: parameter, three sources and predicate bits to a value and predicate bits.
@@ -339,6 +340,7 @@ pub enum Op {
         offset: i32,
         space: Space,
     },
+    Matrix(Box<MatrixOp>),
     Trap,
     /// An instruction that cannot run: an error only when it is reached.
     Invalid(Box<Cause>),

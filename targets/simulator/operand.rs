@@ -153,6 +153,16 @@ pub enum RegisterError {
 
 /// The first of `cells` registers, checked against the kernel's register count; None for RZ.
 pub fn general(reg: RegUse, cells: u8, limit: u32) -> Result<Option<u16>, RegisterError> {
+    general_aligned(reg, cells, cells.next_power_of_two(), limit)
+}
+
+/// The same where the number of the first is a multiple of `align`.
+pub fn general_aligned(
+    reg: RegUse,
+    cells: u8,
+    align: u8,
+    limit: u32,
+) -> Result<Option<u16>, RegisterError> {
     let name = || reg.reg.to_string();
     if reg.reg.file() != RegFile::R {
         return Err(RegisterError::WrongFile { name: name() });
@@ -164,7 +174,7 @@ pub fn general(reg: RegUse, cells: u8, limit: u32) -> Result<Option<u16>, Regist
     if index + u32::from(cells) > limit {
         return Err(RegisterError::PastLimit { name: name(), limit });
     }
-    if cells > 1 && !index.is_multiple_of(u32::from(cells).next_power_of_two()) {
+    if !index.is_multiple_of(u32::from(align)) {
         return Err(RegisterError::Unaligned { name: name(), cells });
     }
     Ok(Some(index as u16 + FIRST_ROW))

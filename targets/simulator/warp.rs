@@ -1,6 +1,7 @@
 //! The state of one warp: its registers, and where its lanes are.
 
 use super::groups::Groups;
+use super::matrix::GROUPS;
 use super::operand::*;
 use crate::misuse::Written;
 
@@ -29,6 +30,8 @@ pub struct Warp {
     pub local_written: Option<Box<Written>>,
     /// Result of the last `BAR.RED` for each lane: the count, or all ones for true.
     pub reduction: u32,
+    /// Groups of matrix products of four warps that this warp has issued, by group scoreboard.
+    pub products: [u64; GROUPS],
 }
 
 /// What a register holds before it is written: the number of the register, in a pattern that makes a bad address, a NaN and a
@@ -62,6 +65,7 @@ impl Warp {
             local: vec![0; local_bytes * LANES],
             local_written: None,
             reduction: 0,
+            products: [0; GROUPS],
         }
     }
 

@@ -41,6 +41,13 @@ fn addresses(warp: &Warp, address: &Address) -> [Place; LANES] {
     })
 }
 
+/// Each lane's address in the shared window.
+pub(super) fn shared_addresses(warp: &Warp, address: &Address) -> [u64; LANES] {
+    addresses(warp, address).map(|place| match place {
+        Place::Global(at) | Place::Shared(at) | Place::Local(at) => at,
+    })
+}
+
 /// The place of a thread's local bytes in its warp's memory.
 fn local_offset(
     at: u64,

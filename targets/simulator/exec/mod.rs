@@ -1,5 +1,6 @@
 //! Runs prepared instructions for the lanes of one group.
 
+mod matrix;
 mod memory;
 mod warp;
 
@@ -291,6 +292,7 @@ impl Env<'_> {
             Op::Barrier { kind, barrier, threads, pred } => {
                 self.cta_barrier(warp, pc, active, (*kind, barrier, *threads, *pred))
             }
+            Op::Matrix(op) => self.matrix(warp, op, pc, active),
             _ => Err((Cause::Other("an instruction without meaning".into()), first(active))),
         }
     }

@@ -29,14 +29,14 @@ fn cells(bytes: u8) -> u8 {
 fn space(op: Opcode) -> Space {
     match op {
         Opcode::LD | Opcode::ST | Opcode::ATOM | Opcode::RED => Space::Generic,
-        Opcode::LDS | Opcode::STS | Opcode::ATOMS => Space::Shared,
+        Opcode::LDS | Opcode::STS | Opcode::ATOMS | Opcode::LDSM | Opcode::STSM => Space::Shared,
         Opcode::LDL | Opcode::STL => Space::Local,
         _ => Space::Global,
     }
 }
 
 /// The address operand, and its index.
-fn address(s: &Slots<'_>) -> Result<(Address, usize), Cause> {
+pub(super) fn address(s: &Slots<'_>) -> Result<(Address, usize), Cause> {
     let found = s.inst.operands.iter().enumerate().find_map(|(i, o)| match o {
         Operand::Mem(m) => Some((i, *m)),
         _ => None,

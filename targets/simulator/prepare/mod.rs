@@ -6,6 +6,7 @@
 mod control;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod slots;
 mod warp;
@@ -32,6 +33,8 @@ pub struct Program {
     target: &'static Target,
     /// Where the kernel begins.
     pub entry: u32,
+    /// General registers of a thread: those that it begins with, or more where it asks for more.
+    pub registers: u32,
 }
 
 /// What stands around an instruction while it is prepared.
@@ -69,6 +72,7 @@ impl Program {
         let mut code = Vec::new();
         let mut texts = Vec::new();
         let mut entry = 0;
+        let registers = registers(image, kernel);
         for (index, text) in image.texts.iter().enumerate() {
             if index != kernel.text && image.kernels.iter().any(|k| k.text == index) {
                 continue;
@@ -82,12 +86,8 @@ impl Program {
             if index == kernel.text {
                 entry = first as u32;
             }
-            let context = Context {
-                target: image.target,
-                constants,
-                registers: kernel.registers,
-                text: text.address,
-            };
+            let context =
+                Context { target: image.target, constants, registers, text: text.address };
             for at in (0..text.bytes.len()).step_by(WORD as usize) {
                 code.push(prepare_word(&context, word(&text.bytes, at), at as u64));
             }
@@ -95,7 +95,7 @@ impl Program {
         }
         // Running off the end of the last text finds an error, not the end of the list.
         code.push(gap());
-        Program { code, texts, target: image.target, entry }
+        Program { code, texts, target: image.target, entry, registers }
     }
 
     /// Name, byte offset and text of the instruction at an index.
@@ -108,6 +108,16 @@ impl Program {
             .map_or_else(|| "?".to_string(), |inst| describe(self.target, &inst));
         (name.clone(), offset, inst)
     }
+}
+
+/// The registers of the kernel, or the most that an instruction of its text asks for.
+fn registers(image: &Image, kernel: &Kernel) -> u32 {
+    let text = image.texts.get(kernel.text).map_or(&[][..], |t| &t.bytes);
+    let asked = (0..text.len()).step_by(WORD as usize).filter_map(|at| {
+        let inst = image.target.decode(word(text, at)?, at as u64).ok()?;
+        matrix::pool_registers(&inst)
+    });
+    asked.fold(kernel.registers, u32::max)
 }
 
 fn gap() -> Micro {
@@ -150,6 +160,8 @@ fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
         | REDG | QSPC => memory::prepare(slots),
         SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | B2R | R2UR | P2R | R2P | S2R | CS2R
         | S2UR => warp::prepare(slots),
+        HMMA | IMMA | BMMA | DMMA | HGMMA | IGMMA | QGMMA | BGMMA | LDSM | STSM | MOVM
+        | WARPGROUP | USETMAXREG => matrix::prepare(slots),
         _ => control::prepare(slots),
     }
 }
