@@ -54,6 +54,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         kernels: cubin.kernels().map(|k| k.name.to_string()).collect(),
     })?;
     launch.check_shape(shared_bytes(function))?;
+    let clusters = launch.clusters(&function.clusters)?;
     check_threads(function, launch)?;
     let bytes = function.min_stack_bytes.max(function.frame_bytes);
     if bytes > MAX_LOCAL {
@@ -68,8 +69,9 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         .map(|p| Parameter { offset: u64::from(p.offset), size: u64::from(p.size) })
         .collect();
     let launched = simulator::Launch {
-        grid: launch.grid,
+        grid: clusters.grid,
         block: launch.block,
+        cluster: clusters.explicit.then_some(clusters.shape),
         dynamic_shared: launch.dynamic_shared as u32,
         params: parameter_block(launch, &parameters, &placed)?,
     };

@@ -29,6 +29,8 @@ pub enum State {
         barrier: u8,
         threads: Option<u32>,
     },
+    /// At the cluster's barrier.
+    Cluster,
 }
 
 /// Lanes that run together.
@@ -201,6 +203,13 @@ impl Groups {
         }
     }
 
+    /// Releases what waits at the cluster's barrier.
+    pub fn release_cluster(&mut self) {
+        for g in self.list.iter_mut().filter(|g| g.state == State::Cluster) {
+            (g.pc, g.state) = (g.pc + 1, State::Ready);
+        }
+    }
+
     /// Releases all lanes whose wait is over. To be called after an arrival, an exit or a BREAK.
     pub fn settle(&mut self, barriers: &[Lanes; BARRIERS]) {
         let mut at = 0;
@@ -209,7 +218,7 @@ impl Groups {
                 State::Sync(b) => self.try_sync(at, b, &barriers[usize::from(b)]),
                 State::WarpSync => self.try_warp_sync(at),
                 State::Collective => self.try_collective(at),
-                State::Ready | State::Cta { .. } | State::Products { .. } => false,
+                State::Ready | State::Cta { .. } | State::Products { .. } | State::Cluster => false,
             };
             // The list changed: look at all of it again.
             at = if released { 0 } else { at + 1 };

@@ -56,10 +56,30 @@ pub struct Image {
 pub struct Launch {
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    /// CTAs of a cluster, which divide the grid; None: each CTA is a cluster of its own, and no cluster was asked for.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory (bytes).
     pub dynamic_shared: u32,
     /// The parameter block, from `param_base` on.
     pub params: Vec<u8>,
+}
+
+/// What the driver says of clusters in bank 0 (observed: what ptxas makes of `%cluster_…` and `%is_explicit_cluster`): at 0x140
+/// whether the launch has clusters, at 0x144 CTAs of a cluster, at 0x150 what a CTA's number is multiplied by to give that
+/// of its cluster, at 0x15c clusters of the grid, at 0x188 CTAs of a cluster in all.
+fn cluster_constants(launch: &Launch, put: &mut impl FnMut(usize, &[u8])) {
+    let shape = launch.cluster.unwrap_or([1; 3]);
+    put(0x140, &u32::from(launch.cluster.is_some()).to_le_bytes());
+    for (i, n) in shape.into_iter().enumerate() {
+        // Not below the true quotient: the product is truncated.
+        let near = 1.0 / n as f32;
+        let exact = f64::from(near) * f64::from(n) >= 1.0;
+        let factor = if exact { near } else { near.next_up() };
+        put(0x144 + 4 * i, &n.to_le_bytes());
+        put(0x150 + 4 * i, &factor.to_le_bytes());
+        put(0x15c + 4 * i, &(launch.grid[i] / n.max(1)).to_le_bytes());
+    }
+    put(0x188, &shape.iter().product::<u32>().to_le_bytes());
 }
 
 /// The constant banks that a kernel sees.
@@ -83,6 +103,7 @@ impl Constants {
         for (i, n) in launch.block.iter().chain(&launch.grid).enumerate() {
             put(4 * i, &n.to_le_bytes());
         }
+        cluster_constants(launch, &mut put);
         put(0x20, &crate::memory::LOCAL_WINDOW.to_le_bytes());
         put(image.target.const_stack as usize, &STACK_TOP.to_le_bytes());
         put(image.target.const_descriptor as usize, &DESCRIPTOR.to_le_bytes());

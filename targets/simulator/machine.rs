@@ -1,5 +1,6 @@
-//! A launch: CTAs in turn until all threads have ended.
+//! A launch: clusters of CTAs in turn until all threads have ended.
 
+use super::cluster::{Cluster, RANK_SHIFT};
 use super::cta::Cta;
 use super::error::{SimError, Site};
 use super::exec::{Counts, Env, Failure, shared_region};
@@ -11,11 +12,11 @@ use crate::memory::{Memory, SHARED_RESERVED};
 use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
 
-/// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. CTAs beyond start when others end.
+/// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. Those beyond start when others end.
 const RESIDENT: usize = 132 * 32;
 
-/// Warp instructions that a CTA runs before the next has its turn.
-const CTA_SLICE: u64 = 1 << 16;
+/// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs, and one alone.
+const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
 
 /// Bounds on a launch, and how its threads take turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,35 +82,35 @@ struct Machine<'a> {
 impl Machine<'_> {
     fn run(mut self) -> Result<Finished, SimError> {
         let mut counts = Counts::default();
-        let grid = self.launch.grid;
-        let total: u64 = grid.iter().map(|n| u64::from(*n)).product();
         let mut started = 0;
-        let mut running: VecDeque<Cta> = VecDeque::new();
-        // CTAs in a row that could not move.
+        let mut running: VecDeque<Cluster> = VecDeque::new();
+        let (size, grid) = (self.cluster_size(), self.clusters());
+        let (total, resident): (u64, _) = (grid.iter().product(), (RESIDENT / size).max(1));
+        // Clusters in a row that could not move.
         let mut stuck = 0;
         loop {
-            // A new CTA starts when the others have had their turns: most end in their first one.
-            if started < total && running.len() < RESIDENT && (running.is_empty() || stuck > 0) {
+            // A new cluster starts when the others have had their turns: most end in their first one.
+            if started < total && running.len() < resident && (running.is_empty() || stuck > 0) {
                 running.push_back(self.start(started));
                 started += 1;
             }
-            let Some(mut cta) = running.pop_front() else {
+            let Some(mut cluster) = running.pop_front() else {
                 let misuse = self.misuse.lines(|found| {
                     self.site(found.instruction, found.block, found.thread).to_string()
                 });
                 return Ok(Finished { counts, misuse });
             };
-            let ran = self.turn(&mut cta, &mut counts)?;
+            let ran = self.turn(&mut cluster, &mut counts)?;
             if counts.warp_instructions > self.limits.warp_instructions {
                 return Err(SimError::TooLong(self.limits.warp_instructions));
             }
-            if cta.is_done() {
+            if cluster.is_done() {
                 stuck = 0;
                 continue;
             }
             stuck = if ran == 0 { stuck + 1 } else { 0 };
-            running.push_back(cta);
-            let full = started == total || running.len() >= RESIDENT;
+            running.push_back(cluster);
+            let full = started == total || running.len() >= resident;
             if stuck > running.len() && full {
                 return Err(SimError::Deadlock(self.describe(&running)));
             }
@@ -120,22 +121,64 @@ impl Machine<'_> {
         }
     }
 
-    fn turn(&mut self, cta: &mut Cta, counts: &mut Counts) -> Result<u64, SimError> {
+    /// CTAs of a cluster.
+    fn cluster_size(&self) -> usize {
+        self.launch.cluster.unwrap_or([1; 3]).iter().product::<u32>().max(1) as usize
+    }
+
+    /// Clusters of the grid.
+    fn clusters(&self) -> [u64; 3] {
+        let shape = self.launch.cluster.unwrap_or([1; 3]);
+        std::array::from_fn(|i| u64::from(self.launch.grid[i] / shape[i].max(1)))
+    }
+
+    /// Gives every CTA of a cluster its turn; instructions that ran, or one where the cluster's barrier opened.
+    fn turn(&mut self, cluster: &mut Cluster, counts: &mut Counts) -> Result<u64, SimError> {
+        let mut ran = 0;
+        for rank in 0..cluster.ctas.len() {
+            ran += self.turn_of(cluster, rank, counts)?;
+        }
+        Ok(ran.max(u64::from(cluster.release())))
+    }
+
+    fn turn_of(
+        &mut self,
+        cluster: &mut Cluster,
+        rank: usize,
+        counts: &mut Counts,
+    ) -> Result<u64, SimError> {
+        let alone = cluster.ctas.len() == 1;
+        let nothing = || shared_region(SHARED_RESERVED, 0);
+        let take = |cta: &mut Cta| std::mem::replace(&mut cta.shared, nothing());
+        let mut peers: Vec<_> =
+            if alone { Vec::new() } else { cluster.ctas.iter_mut().map(take).collect() };
+        let cta = &mut cluster.ctas[rank];
+        let shared = match peers.get_mut(rank) {
+            Some(own) => std::mem::replace(own, nothing()),
+            None => take(cta),
+        };
         let mut env = Env {
             program: self.program,
             memory: self.memory,
-            shared: std::mem::replace(&mut cta.shared, shared_region(SHARED_RESERVED, 0)),
+            shared,
             constants: self.constants,
             block: self.launch.block,
             cta: cta.id,
+            rank: rank as u32,
+            peers,
             local_bytes: self.kernel.local_bytes,
             group_slice: self.limits.group_slice,
             counts,
             misuse: &mut self.misuse,
         };
-        let result = cta.run(&mut env, CTA_SLICE);
-        cta.shared = env.shared;
-        result.map_err(|(warp, failure)| self.locate(cta.id, warp, failure))
+        let result = cta.run(&mut env, CTA_SLICE[usize::from(alone)]);
+        let (shared, peers) = (env.shared, env.peers);
+        let result = result.map_err(|(warp, failure)| self.locate(cta.id, warp, failure));
+        for (cta, shared) in cluster.ctas.iter_mut().zip(peers) {
+            cta.shared = shared;
+        }
+        cluster.ctas[rank].shared = shared;
+        result
     }
 
     fn locate(&self, cta: [u32; 3], warp: u32, failure: Failure) -> SimError {
@@ -151,9 +194,18 @@ impl Machine<'_> {
         Site { function, offset, text, cta, thread }
     }
 
-    fn start(&self, index: u64) -> Cta {
-        let [gx, gy, _] = self.launch.grid.map(u64::from);
-        let id = [index % gx, index / gx % gy, index / (gx * gy)].map(|n| n as u32);
+    fn start(&self, index: u64) -> Cluster {
+        let [nx, ny, _] = self.clusters();
+        let [x, y, z] = [index % nx, index / nx % ny, index / (nx * ny)].map(|n| n as u32);
+        let [sx, sy, sz] = self.launch.cluster.unwrap_or([1; 3]);
+        let ctas = (0..self.cluster_size() as u32).map(|rank| {
+            let place = [rank % sx, rank / sx % sy, rank / (sx * sy)];
+            self.start_cta([x * sx + place[0], y * sy + place[1], z * sz + place[2]], rank)
+        });
+        Cluster { ctas: ctas.collect() }
+    }
+
+    fn start_cta(&self, id: [u32; 3], rank: u32) -> Cta {
         let threads: u32 = self.launch.block.iter().product();
         let registers = self.program.registers;
         let local = self.kernel.local_bytes.min(STACK_TOP) as usize;
@@ -169,7 +221,8 @@ impl Machine<'_> {
             })
             .collect();
         let bytes = self.kernel.shared_bytes.saturating_add(self.launch.dynamic_shared);
-        let mut shared = shared_region(SHARED_RESERVED, bytes as usize);
+        let base = (u64::from(rank) << RANK_SHIFT) + SHARED_RESERVED;
+        let mut shared = shared_region(base, bytes as usize);
         if self.limits.checks.uninitialised {
             shared.track_writes();
         }
@@ -177,9 +230,9 @@ impl Machine<'_> {
     }
 
     /// Where the first threads wait.
-    fn describe(&self, running: &VecDeque<Cta>) -> String {
+    fn describe(&self, running: &VecDeque<Cluster>) -> String {
         let mut lines = Vec::new();
-        for cta in running {
+        for cta in running.iter().flat_map(|cluster| &cluster.ctas) {
             for (warp, pc, state) in cta.describe() {
                 let (function, offset, text) = self.program.locate(pc);
                 let [x, y, z] = cta.id;

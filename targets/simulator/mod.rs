@@ -6,6 +6,7 @@
 //!
 //! Time is not modelled: every instruction is done when the next begins, whatever its control bits say.
 
+mod cluster;
 mod convert;
 mod cta;
 mod error;

@@ -167,6 +167,8 @@ pub enum Special {
     Constant(u32),
     WarpId,
     SmId,
+    /// The CTA's number in its cluster.
+    ClusterRank,
     /// The lowest address of local memory.
     LocalBottom,
 }
@@ -341,6 +343,10 @@ pub enum Op {
         space: Space,
     },
     Matrix(Box<MatrixOp>),
+    /// UCGABAR: arrives at the cluster's barrier, or waits at it.
+    ClusterBarrier {
+        wait: bool,
+    },
     Trap,
     /// An instruction that cannot run: an error only when it is reached.
     Invalid(Box<Cause>),

@@ -83,6 +83,7 @@ impl Run {
         let launch = Launch {
             grid: self.grid,
             block: self.block,
+            cluster: None,
             dynamic_shared: 0,
             params: base.to_le_bytes().to_vec(),
         };
@@ -412,8 +413,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("UBLKCP", "bulk copies"),
     ("UBLKPF", "bulk copies"),
     ("UBLKRED", "bulk copies"),
-    ("UCGABAR_ARV", "clusters"),
-    ("UCGABAR_WAIT", "clusters"),
     ("UP2UR", "the uniform predicates at once"),
     ("UR2UP", "the uniform predicates at once"),
     ("UTMACCTL", "tensor maps"),

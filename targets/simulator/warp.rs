@@ -1,5 +1,6 @@
 //! The state of one warp: its registers, and where its lanes are.
 
+use super::cluster::Arrivals;
 use super::groups::Groups;
 use super::matrix::GROUPS;
 use super::operand::*;
@@ -32,6 +33,7 @@ pub struct Warp {
     pub reduction: u32,
     /// Groups of matrix products of four warps that this warp has issued, by group scoreboard.
     pub products: [u64; GROUPS],
+    pub cluster: Arrivals,
 }
 
 /// What a register holds before it is written: the number of the register, in a pattern that makes a bad address, a NaN and a
@@ -66,6 +68,7 @@ impl Warp {
             local_written: None,
             reduction: 0,
             products: [0; GROUPS],
+            cluster: Arrivals::default(),
         }
     }
 

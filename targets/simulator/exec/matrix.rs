@@ -44,7 +44,7 @@ impl Env<'_> {
     }
 
     fn move_matrices(&mut self, warp: &mut Warp, op: &Move) -> Result<(), LaneFault> {
-        let addresses = super::memory::shared_addresses(warp, &op.address);
+        let addresses = super::memory::shared_addresses(warp, &op.address).map(|at| self.own(at));
         for matrix in 0..u16::from(op.count) {
             for row in 0..8 {
                 let lane = usize::from(matrix) * 8 + row;

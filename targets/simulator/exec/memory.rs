@@ -2,6 +2,7 @@
 
 use super::{Env, LaneFault};
 use crate::memory::{AccessKind, Fault, Generic, MemorySpace, Region, WINDOW_BYTES, generic};
+use crate::simulator::cluster::{RANK_BYTES, RANK_SHIFT};
 use crate::simulator::error::Cause;
 use crate::simulator::float;
 use crate::simulator::image::{DESCRIPTOR, STACK_TOP};
@@ -13,6 +14,9 @@ use crate::simulator::warp::{Warp, each_lane};
 #[derive(Clone, Copy)]
 enum Place {
     Global(u64),
+    /// Of the CTA itself, whatever the rank in the address.
+    Own(u64),
+    /// Of any CTA of the cluster.
     Shared(u64),
     Local(u64),
 }
@@ -30,7 +34,7 @@ fn addresses(warp: &Warp, address: &Address) -> [Place; LANES] {
         let at = base.wrapping_mul(u64::from(address.scale)).wrapping_add(offset);
         match address.space {
             Space::Global => Place::Global(at),
-            Space::Shared => Place::Shared(at & (WINDOW_BYTES - 1)),
+            Space::Shared => Place::Own(at & (WINDOW_BYTES - 1)),
             Space::Local => Place::Local(at & (WINDOW_BYTES - 1)),
             Space::Generic => match generic(at) {
                 Generic::Global(at) => Place::Global(at),
@@ -44,7 +48,7 @@ fn addresses(warp: &Warp, address: &Address) -> [Place; LANES] {
 /// Each lane's address in the shared window.
 pub(super) fn shared_addresses(warp: &Warp, address: &Address) -> [u64; LANES] {
     addresses(warp, address).map(|place| match place {
-        Place::Global(at) | Place::Shared(at) | Place::Local(at) => at,
+        Place::Global(at) | Place::Own(at) | Place::Shared(at) | Place::Local(at) => at,
     })
 }
 
@@ -70,6 +74,28 @@ fn local_offset(
 }
 
 impl Env<'_> {
+    /// The shared address that an access of the CTA's own memory means: ptxas puts the rank into all addresses of variables,
+    /// and a number that a program made up has none.
+    #[inline]
+    pub(super) fn own(&self, at: u64) -> u64 {
+        if at < RANK_BYTES { at | u64::from(self.rank) << RANK_SHIFT } else { at }
+    }
+
+    /// The shared memory of the CTA whose rank an address holds; the CTA's own where there is none.
+    pub(super) fn shared_at(&self, at: u64) -> &Region {
+        match self.peers.get((at >> RANK_SHIFT) as usize) {
+            Some(peer) if at >> RANK_SHIFT != u64::from(self.rank) => peer,
+            _ => &self.shared,
+        }
+    }
+
+    pub(super) fn shared_at_mut(&mut self, at: u64) -> &mut Region {
+        match self.peers.get_mut((at >> RANK_SHIFT) as usize) {
+            Some(peer) if at >> RANK_SHIFT != u64::from(self.rank) => peer,
+            _ => &mut self.shared,
+        }
+    }
+
     fn check_descriptor(
         &self,
         warp: &Warp,
@@ -98,9 +124,13 @@ impl Env<'_> {
             Place::Global(at) => {
                 out.copy_from_slice(self.memory.read(at, bytes).map_err(fault)?);
             }
-            Place::Shared(at) => {
+            Place::Own(at) => {
                 self.shared.reads_as(lane);
-                out.copy_from_slice(self.shared.read(at, bytes).map_err(fault)?);
+                out.copy_from_slice(self.shared.read(self.own(at), bytes).map_err(fault)?);
+            }
+            Place::Shared(at) => {
+                self.shared_at(at).reads_as(lane);
+                out.copy_from_slice(self.shared_at(at).read(at, bytes).map_err(fault)?);
             }
             Place::Local(at) => {
                 let from = local_offset(at, bytes, self.local_bytes, lane, AccessKind::Read)
@@ -127,8 +157,12 @@ impl Env<'_> {
             Place::Global(at) => {
                 self.memory.write(at, bytes).map_err(fault)?.copy_from_slice(data);
             }
-            Place::Shared(at) => {
+            Place::Own(at) => {
+                let at = self.own(at);
                 self.shared.write(at, bytes).map_err(fault)?.copy_from_slice(data);
+            }
+            Place::Shared(at) => {
+                self.shared_at_mut(at).write(at, bytes).map_err(fault)?.copy_from_slice(data);
             }
             Place::Local(at) => {
                 let to = local_offset(at, bytes, self.local_bytes, lane, AccessKind::Write)

@@ -37,6 +37,10 @@ pub struct Env<'a> {
     pub constants: &'a Constants,
     pub block: [u32; 3],
     pub cta: [u32; 3],
+    /// The CTA's number in its cluster.
+    pub rank: u32,
+    /// Shared memory of the cluster's CTAs by rank; of the CTA that runs it is in `shared`. Empty where it is alone.
+    pub peers: Vec<Region>,
     /// Local memory of a thread (bytes).
     pub local_bytes: u32,
     /// See `Limits`.
@@ -115,7 +119,8 @@ impl Env<'_> {
     /// Reports the reads of unwritten memory that an instruction did.
     #[cold]
     fn note_unwritten(&mut self, warp: &Warp, pc: u32) {
-        if let Some((lane, misuse)) = self.shared.take_unwritten() {
+        let regions = std::iter::once(&self.shared).chain(&self.peers);
+        for (lane, misuse) in regions.filter_map(|r| r.take_unwritten()) {
             self.misuse.add(pc, misuse, self.cta, self.thread(warp.index, lane));
         }
         let local = warp.local_written.as_ref().and_then(|w| w.take());
@@ -289,6 +294,7 @@ impl Env<'_> {
                 warp.groups.set_pc(next);
                 Ok(Flow::Stop(Stop::Slice))
             }
+            Op::ClusterBarrier { wait } => cluster_barrier(warp, pc, active, *wait),
             Op::Barrier { kind, barrier, threads, pred } => {
                 self.cta_barrier(warp, pc, active, (*kind, barrier, *threads, *pred))
             }
@@ -386,6 +392,7 @@ impl Env<'_> {
                 Special::Constant(value) => u64::from(value),
                 Special::WarpId => u64::from(warp.index) << 8,
                 Special::SmId => 0,
+                Special::ClusterRank => u64::from(self.rank),
                 Special::LocalBottom => u64::from(STACK_TOP - self.local_bytes.min(STACK_TOP)),
             };
         }
@@ -413,6 +420,31 @@ fn branch(warp: &mut Warp, taken: u32, mask: u32, target: u32, next: u32) -> Flo
         warp.groups.branch(taken, target, next);
         Flow::Stop(Stop::Changed)
     }
+}
+
+fn cluster_barrier(warp: &mut Warp, pc: u32, active: u32, wait: bool) -> Result<Flow, LaneFault> {
+    let at = &mut warp.cluster;
+    let wrong = if wait { active & !at.owed } else { active & at.owed };
+    if wrong != 0 {
+        let what = if wait {
+            "waits at the cluster's barrier without having arrived"
+        } else {
+            "arrives at the cluster's barrier twice without waiting"
+        };
+        return Err((Cause::Other(what.into()), first(wrong)));
+    }
+    if !wait {
+        at.arrived |= active;
+        at.owed |= active;
+        return Ok(Flow::Next);
+    }
+    at.owed &= !active;
+    let waits = active & at.arrived;
+    if waits == 0 {
+        return Ok(Flow::Next);
+    }
+    warp.groups.wait(waits, pc, pc + 1, State::Cluster);
+    Ok(Flow::Stop(Stop::Changed))
 }
 
 /// The inner loop of nearly all instructions.

@@ -3,6 +3,7 @@
 
 use super::Element;
 use crate::memory::{Fault, Region, SHARED_RESERVED};
+use crate::simulator::cluster::RANK_BYTES;
 
 /// Bytes that stand together whatever the layout is.
 const UNIT: usize = 16;
@@ -82,7 +83,10 @@ impl Descriptor {
         for line in lines {
             for unit in units.clone() {
                 let address = self.address(line, unit, transposed);
-                let reserved = address < SHARED_RESERVED.min(memory.base);
+                // A descriptor names the CTA's own memory, whatever its place in the window of the cluster.
+                let address = memory.base & !(RANK_BYTES - 1) | address;
+                let reserved =
+                    address < memory.base && address & (RANK_BYTES - 1) < SHARED_RESERVED;
                 let from = if reserved { &SYSTEM[..] } else { memory.read(address, UNIT)? };
                 for (i, raw) in from.chunks_exact(bytes).enumerate() {
                     let raw = raw.iter().rev().fold(0, |x, b| x << 8 | u64::from(*b));

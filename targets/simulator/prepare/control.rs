@@ -122,6 +122,8 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             Op::EndCollective
         }
         YIELD => Op::Yield,
+        UCGABAR_ARV => Op::ClusterBarrier { wait: false },
+        UCGABAR_WAIT => Op::ClusterBarrier { wait: true },
         BAR => bar(s)?,
         BPT if s.has(Mod::TRAP) => Op::Trap,
         _ => return Err(unsupported(s)),

@@ -89,7 +89,7 @@ fn byte(s: &Slots<'_>) -> u8 {
     all.iter().position(|m| s.has(*m)).map_or(0, |i| i as u8 + 1)
 }
 
-/// What a special register gives. One CTA is a cluster of its own here.
+/// What a special register gives.
 fn special(name: &str) -> Option<Special> {
     Some(match name {
         "SRZ" => Special::Zero,
@@ -110,7 +110,7 @@ fn special(name: &str) -> Option<Special> {
         "SR_CLOCKHI" => Special::ClockHigh,
         "SR_GLOBALTIMERLO" => Special::GlobalTimer,
         "SR_GLOBALTIMERHI" => Special::GlobalTimerHigh,
-        "SR_CgaCtaId" => Special::Constant(0),
+        "SR_CgaCtaId" => Special::ClusterRank,
         "SR_CgaSize" => Special::Constant(1),
         "SR_VIRTUALSMID" => Special::SmId,
         "SR_VIRTID" => Special::WarpId,

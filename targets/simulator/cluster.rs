@@ -1,0 +1,47 @@
+//! A cluster: CTAs that run at the same time, reach each other's shared memory and meet at a barrier.
+//!
+//! The CTA of rank `r` has its shared memory at `r << 24` of the shared window (observed: what ptxas adds to every shared address
+//! is `SR_CgaCtaId << 24`).
+
+use super::cta::Cta;
+
+/// A rank's place in a shared address.
+pub const RANK_SHIFT: u32 = 24;
+
+/// Bytes of the shared window that a CTA has.
+pub const RANK_BYTES: u64 = 1 << RANK_SHIFT;
+
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// By rank.
+    pub ctas: Vec<Cta>,
+}
+
+impl Cluster {
+    pub fn is_done(&self) -> bool {
+        self.ctas.iter().all(Cta::is_done)
+    }
+
+    /// Opens the cluster's barrier where all threads that are left have arrived; says whether it did.
+    pub fn release(&mut self) -> bool {
+        let warps = || self.ctas.iter().flat_map(|cta| &cta.warps);
+        let arrived = warps().any(|w| w.cluster.arrived != 0)
+            && warps().all(|w| w.groups.live() & !w.cluster.arrived == 0);
+        if arrived {
+            for warp in self.ctas.iter_mut().flat_map(|cta| &mut cta.warps) {
+                warp.cluster.arrived = 0;
+                warp.groups.release_cluster();
+            }
+        }
+        arrived
+    }
+}
+
+/// Where a warp's lanes are at the cluster's barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Arrivals {
+    /// Lanes that have arrived for the phase that is not complete yet.
+    pub arrived: u32,
+    /// Lanes that have arrived and not waited since.
+    pub owed: u32,
+}
