@@ -45,6 +45,8 @@ pub enum Src {
     Imm(u64),
     /// An address in the current frame of local memory.
     Frame(u64),
+    /// An address in the block's own shared memory, as every block of its cluster writes it.
+    Shared(u64),
     Special(Dynamic),
 }
 
@@ -57,6 +59,9 @@ impl Src {
 pub enum Dynamic {
     Tid(u8),
     CtaId(u8),
+    ClusterId(u8),
+    ClusterCtaId(u8),
+    ClusterCtaRank,
     LaneId,
     WarpId,
     /// Instructions that the warp has executed: the clock that the interpreter has.
@@ -73,7 +78,10 @@ pub enum Dynamic {
 pub enum Space {
     /// Global, constant and kernel parameters: mapped regions.
     Mapped,
+    /// The block's own shared memory.
     Shared,
+    /// Shared memory of any block of the cluster.
+    Cluster,
     Local,
     /// Below the size of a window an address in the thread's frame, otherwise generic.
     Param,
@@ -116,6 +124,11 @@ pub enum Op {
     },
     /// All sources are read before the first is written.
     Copy(Box<[(Dst, Src)]>),
+    /// The four words of a 128-bit register.
+    Split {
+        dst: Box<[Dst]>,
+        src: [Src; 2],
+    },
     /// Elements of `bits` bits from low to high.
     Pack {
         dst: Dst,
@@ -134,19 +147,20 @@ pub enum Op {
         signed: bool,
         dst: Box<[Dst]>,
     },
+    /// `complete`: the mbarrier that gets the bytes as transactions (`st.async`).
     Store {
         at: Address,
         bytes: u32,
         src: Box<[Src]>,
+        complete: Option<Address>,
     },
-    /// `f` makes the new value of the old and two operands.
-    Atomic {
+    Atomic(Box<Atomic>),
+    /// `atom.exch.b128`, and `atom.cas.b128` with what to compare; low word first.
+    Atomic128 {
         at: Address,
-        bytes: u32,
-        f: Ternary,
-        dst: Box<[Dst]>,
-        b: Box<[Src]>,
-        c: Src,
+        dst: [Dst; 2],
+        compare: Option<[Src; 2]>,
+        new: [Src; 2],
     },
     /// A branch that the guard decides.
     Branch(u32),
@@ -160,6 +174,9 @@ pub enum Op {
     Exit,
     Trap,
     Barrier(Barrier),
+    /// `barrier.cluster.arrive` and `.wait`
+    ClusterArrive,
+    ClusterWait,
     WarpBarrier(Src),
     ActiveMask(Dst),
     Shuffle {
@@ -202,21 +219,54 @@ pub enum Op {
         source: Option<Src>,
         skip: Option<Src>,
     },
-    /// `cp.async.bulk`: then `complete` is the mbarrier that gets the bytes as transactions.
-    CopyBulk {
-        to: Address,
-        from: Address,
-        bytes: Src,
-        complete: Option<Address>,
-    },
+    Bulk(Box<Bulk>),
     Mbarrier {
         action: Mbarrier,
         at: Address,
         count: Src,
         dst: Dst,
     },
+    /// `alloca`: bytes and alignment.
+    Alloca {
+        dst: Dst,
+        size: Src,
+        align: u64,
+    },
+    StackSave(Dst),
+    StackRestore(Src),
     Matrix(Box<Matrix>),
     Unsupported(Box<str>),
+}
+
+/// `atom`, `red`, `multimem.red` and `red.async`.
+pub struct Atomic {
+    pub at: Address,
+    /// Of one element.
+    pub bytes: u32,
+    /// The new value of the old one and two operands.
+    pub f: Ternary,
+    /// The same in shared memory, where it differs.
+    pub in_shared: Option<Ternary>,
+    /// Empty: the old values are not wanted.
+    pub dst: Box<[Dst]>,
+    pub b: Box<[Src]>,
+    pub c: Src,
+    /// The mbarrier that gets the bytes as transactions.
+    pub complete: Option<Address>,
+}
+
+/// `cp.async.bulk` and `cp.reduce.async.bulk`.
+pub struct Bulk {
+    pub to: Address,
+    pub from: Address,
+    /// A multiple of 16.
+    pub bytes: Src,
+    /// The mbarrier that gets the bytes as transactions.
+    pub complete: Option<Address>,
+    /// The blocks of the cluster that get a copy, one bit each.
+    pub multicast: Option<Src>,
+    /// Bytes of an element, and its new value of the old one and what comes.
+    pub reduce: Option<(u32, Ternary)>,
 }
 
 #[derive(Debug)]
@@ -288,6 +338,7 @@ pub enum Vote {
 pub enum Mbarrier {
     Init,
     Inval,
+    /// With `expect` the count is that of bytes to expect, and one thread arrives.
     Arrive {
         drop: bool,
         expect: bool,

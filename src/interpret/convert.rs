@@ -3,7 +3,7 @@
 use rustc_apfloat::Round;
 
 use super::code::Ternary;
-use super::float::{Format, from_f64, from_int, integral, saturate, to_f64};
+use super::float::{Format, Small, from_f64, from_int, integral, saturate, to_f64};
 use super::integer::{mask, sign_extend};
 use crate::ptx::types::{Type, TypeKind};
 
@@ -24,6 +24,9 @@ pub struct Conversion {
 
 /// The function of a conversion. A signed result is extended by its sign to 64 bits: the destination register cuts it.
 pub fn conversion(c: Conversion) -> Option<Ternary> {
+    if let Some(f) = small(c) {
+        return Some(f);
+    }
     let from = number(c.from)?;
     // Two floats into one register of two halves, the first operand high.
     if matches!(c.to, Type::F16x2 | Type::Bf16x2) && c.from == Type::F32 {
@@ -53,6 +56,42 @@ pub fn conversion(c: Conversion) -> Option<Ternary> {
             })
         }
     })
+}
+
+/// To and from pairs of 8-bit floats; of two f32 the first becomes the high one.
+fn small(c: Conversion) -> Option<Ternary> {
+    let format = |ty| match ty {
+        Type::E4m3x2 => Some(Small::E4m3),
+        Type::E5m2x2 => Some(Small::E5m2),
+        _ => None,
+    };
+    if let Some(from) = format(c.from) {
+        let to = Format::of(c.to).filter(|_| matches!(c.to, Type::F16x2 | Type::Bf16x2))?;
+        let one =
+            move |x: u64| relu(c, to, from_f64(to, from.value(x & 0xff), Round::NearestTiesToEven));
+        return Some(Box::new(move |a, _, _| one(a >> 8) << 16 | one(a)));
+    }
+    let to = format(c.to)?;
+    let one = move |x: f64| to.nearest(if c.relu && x < 0.0 { 0.0 } else { x });
+    match c.from {
+        Type::F32 => Some(Box::new(move |a, b, _| {
+            let [high, low] = [a, b].map(|x| one(to_f64(Format::F32, x)));
+            high << 8 | low
+        })),
+        Type::F16x2 | Type::Bf16x2 => {
+            let from = Format::of(c.from)?;
+            Some(Box::new(move |a, _, _| {
+                let [high, low] = [a >> 16, a].map(|x| one(to_f64(from, x & 0xffff)));
+                high << 8 | low
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// `.relu`: a negative number becomes zero.
+fn relu(c: Conversion, format: Format, x: u64) -> u64 {
+    if c.relu && !format.is_nan(x) && x & format.sign() != 0 { 0 } else { x }
 }
 
 enum Number {
@@ -98,10 +137,7 @@ fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
     if c.satfinite && r & to.magnitude() == to.infinity() {
         r -= 1;
     }
-    if c.relu && !to.is_nan(r) && r & to.sign() != 0 {
-        r = 0;
-    }
-    r
+    relu(c, to, r)
 }
 
 /// To an integer: clamped to its range. NaN gives zero, or for f64 sources and 64-bit results the highest bit alone (PTX ISA
@@ -129,7 +165,10 @@ fn tf32(c: Conversion, a: u64) -> u64 {
         Round::NearestTiesToEven => (a + 0xfff + (a >> 13 & 1)) & !0x1fff,
         _ => a & !0x1fff,
     };
-    if c.relu && r >> 31 != 0 { 0 } else { r }
+    // The largest tf32 number.
+    let r =
+        if c.satfinite && r & 0x7fff_ffff == 0x7f80_0000 { r & 1 << 31 | 0x7f7f_e000 } else { r };
+    relu(c, Format::F32, r)
 }
 
 #[cfg(test)]

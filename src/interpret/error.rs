@@ -54,6 +54,14 @@ pub enum StepError {
     Index { index: u64, targets: usize },
     #[error("barrier {0}: there are barriers 0 to 15")]
     Barrier(u64),
+    #[error("shared memory of block {0} of the cluster, which has no such block")]
+    Rank(usize),
+    #[error("a bulk copy of {0} bytes, which is no multiple of 16")]
+    BulkSize(u64),
+    #[error("a tensor copy with {0}")]
+    Tensor(String),
+    #[error("{0}")]
+    Assertion(String),
 }
 
 /// A thread of a launch: its block and its place in it.

@@ -125,6 +125,73 @@ pub fn from_f64(format: Format, x: f64, round: Round) -> u64 {
     }
 }
 
+/// An 8-bit format: 1 sign, exponent, fraction (PTX ISA 9.0, "Alternate Floating-Point Data Formats").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Small {
+    /// 3 bits of fraction; no infinity, and one NaN of each sign.
+    E4m3,
+    /// 2 bits of fraction; the upper half of an f16.
+    E5m2,
+}
+
+impl Small {
+    fn fraction(self) -> u32 {
+        match self {
+            Small::E4m3 => 3,
+            Small::E5m2 => 2,
+        }
+    }
+
+    /// The exponent of the least normal number.
+    fn least(self) -> i32 {
+        match self {
+            Small::E4m3 => -6,
+            Small::E5m2 => -14,
+        }
+    }
+
+    /// The bits of the largest finite number.
+    fn largest(self) -> u64 {
+        match self {
+            Small::E4m3 => 0x7e,
+            Small::E5m2 => 0x7b,
+        }
+    }
+
+    /// The exact value.
+    pub fn value(self, bits: u64) -> f64 {
+        let magnitude = bits & 0x7f;
+        let value = if magnitude > self.largest() {
+            if self == Small::E5m2 && magnitude == 0x7c { f64::INFINITY } else { f64::NAN }
+        } else {
+            let one = 1u64 << self.fraction();
+            let exponent = (magnitude >> self.fraction()) as i32;
+            let part = (magnitude & (one - 1)) + if exponent > 0 { one } else { 0 };
+            part as f64 * 2f64.powi(self.least() + exponent.max(1) - 1 - self.fraction() as i32)
+        };
+        if bits & 0x80 != 0 { -value } else { value }
+    }
+
+    /// Rounded once to nearest even; what is too large becomes the largest number (`.satfinite`), a NaN the positive one.
+    pub fn nearest(self, x: f64) -> u64 {
+        if x.is_nan() {
+            return 0x7f;
+        }
+        let sign = if x.is_sign_negative() { 0x80 } else { 0 };
+        let magnitude = x.abs();
+        let largest = self.value(self.largest());
+        if magnitude >= largest {
+            return sign | self.largest();
+        }
+        let fraction = self.fraction();
+        let biased = (magnitude.to_bits() >> 52) as i32 - 1023;
+        let exponent = biased.max(self.least());
+        // Steps of the last place: exact, a multiplication by a power of two.
+        let steps = (magnitude * 2f64.powi(fraction as i32 - exponent)).round_ties_even() as u64;
+        sign | ((((exponent - self.least()) as u64) << fraction) + steps).min(self.largest())
+    }
+}
+
 /// An integer rounded once to a format.
 pub fn from_int(format: Format, x: i128, round: Round) -> u64 {
     match format {

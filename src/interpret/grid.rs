@@ -1,4 +1,4 @@
-//! Blocks: their warps, shared memory and barriers, and the turns that they take.
+//! Clusters of blocks: their warps, shared memory and barriers, and the turns that they take.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -6,10 +6,11 @@ use std::fmt::Write;
 use orias_targets::memory::{Memory, Region};
 
 use super::Limits;
+use super::builtin::Heap;
 use super::code::{BarrierKind, Code, LANES};
 use super::error::{InterpretError, Stopped, Thread, describe};
 use super::image::Image;
-use super::warp::{State, Warp, bits};
+use super::warp::{Place, State, Warp, bits};
 use crate::launch::{Launch, Outcome};
 use crate::ptx::program::Program;
 use orias_targets::misuse::{Checks, Misuses};
@@ -17,14 +18,14 @@ use orias_targets::misuse::{Checks, Misuses};
 /// Warp instructions of a warp's turn.
 const WARP_TURN: u32 = 512;
 
-/// Warp instructions of a block's turn.
-const BLOCK_TURN: u64 = 200_000;
+/// Warp instructions of a cluster's turn.
+const CLUSTER_TURN: u64 = 200_000;
 
 /// Threads in flight at most: those of an H100, 132 SMs with 2048 each.
 const MAX_RESIDENT: u64 = 132 * 2048;
 
-/// Barriers of a block, and that of its cluster.
-pub const BARRIERS: usize = 17;
+/// Barriers of a block.
+pub const BARRIERS: usize = 16;
 
 /// One barrier of a block.
 #[derive(Clone, Copy, Default, Debug)]
@@ -42,8 +43,15 @@ pub struct BarrierState {
 pub struct Env<'a> {
     pub code: &'a Code,
     pub memory: &'a mut Memory,
-    pub shared: &'a mut Region,
+    pub heap: &'a mut Heap,
+    /// Of each block of the cluster, by rank.
+    pub shared: &'a mut [Region],
+    /// Of the warp's block in its cluster.
+    pub rank: usize,
     pub barriers: &'a mut [BarrierState; BARRIERS],
+    /// Phases of the cluster's barrier that are complete.
+    pub cluster_phase: u64,
+    pub printed: &'a mut Vec<u8>,
     pub thread_instructions: &'a mut u64,
     pub warp_instructions: &'a mut u64,
     pub misuse: &'a mut Misuses,
@@ -51,8 +59,16 @@ pub struct Env<'a> {
     pub arrivals: bool,
 }
 
+/// Blocks that run together.
+struct Cluster {
+    /// By rank.
+    shared: Vec<Region>,
+    blocks: Vec<Block>,
+    /// Phases of its barrier that are complete.
+    phase: u64,
+}
+
 struct Block {
-    shared: Region,
     barriers: [BarrierState; BARRIERS],
     warps: Vec<Warp>,
 }
@@ -60,16 +76,20 @@ struct Block {
 enum Turn {
     Done,
     Unfinished,
-    /// Every thread of the block waits for others.
+    /// Every thread of the cluster waits for others.
     Stuck,
 }
 
-/// What the blocks of a launch add to.
-struct Run {
-    outcome: Outcome,
+/// What all clusters share.
+struct Device<'a> {
+    limits: Limits,
     misuse: Misuses,
-    /// Warp instructions at most.
-    most: u64,
+    program: &'a Program<'a>,
+    source: &'a str,
+    code: &'a Code,
+    memory: Memory,
+    heap: Heap,
+    outcome: Outcome,
 }
 
 /// Runs all blocks of a launch.
@@ -81,120 +101,193 @@ pub fn run(
     code: &Code,
     limits: Limits,
 ) -> Result<Outcome, InterpretError> {
-    let mut run = Run {
-        outcome: Outcome::default(),
-        misuse: Misuses::new(limits.checks),
-        most: limits.warp_instructions,
-    };
-    let total = launch.blocks();
-    let most = (MAX_RESIDENT / u64::from(launch.threads().max(1))).max(1) as usize;
+    let memory = std::mem::take(&mut image.memory);
+    let (heap, outcome) = (Heap::default(), Outcome::default());
+    let misuse = Misuses::new(limits.checks);
+    let mut device = Device { program, source, code, memory, heap, outcome, misuse, limits };
+    let of_cluster = u64::from(image.clusters.blocks());
+    let total = image.clusters.grid.iter().map(|n| u64::from(*n)).product::<u64>() / of_cluster;
+    let threads = u64::from(launch.threads().max(1)) * of_cluster;
+    let most = (MAX_RESIDENT / threads).max(1) as usize;
     let mut next = 0u64;
-    let mut resident: VecDeque<Block> = VecDeque::new();
+    let mut resident: VecDeque<Cluster> = VecDeque::new();
     let mut old_first = false;
     loop {
-        // New blocks and old ones take turns, so that a block may wait for a later one.
+        // New clusters and old ones take turns, so that a block may wait for a later one.
         let admit = next < total && resident.len() < most && (resident.is_empty() || !old_first);
         old_first = !old_first;
-        let mut block = if admit {
+        let mut cluster = if admit {
             next += 1;
-            Block::new(next - 1, launch, &image, code, limits.checks)
+            Cluster::new(next - 1, launch, &image, code, limits.checks)
         } else {
             match resident.pop_front() {
-                Some(block) => block,
+                Some(cluster) => cluster,
                 None if next >= total => break,
                 None => continue,
             }
         };
-        match block.run(program, source, code, &mut image.memory, &mut run)? {
+        match cluster.run(&mut device)? {
             Turn::Done => {}
-            Turn::Unfinished => resident.push_back(block),
-            Turn::Stuck => return Err(block.deadlock(program, source, code)),
+            Turn::Unfinished => resident.push_back(cluster),
+            Turn::Stuck => return Err(cluster.deadlock(&device)),
         }
-        if run.outcome.warp_instructions > limits.warp_instructions {
+        if device.outcome.warp_instructions > limits.warp_instructions {
             return Err(InterpretError::TooLong(limits.warp_instructions));
         }
     }
-    run.outcome.buffers = image.placed.collect(&mut image.memory);
-    run.outcome.misuse = run.misuse.lines(|found| {
+    let mut outcome = device.outcome;
+    outcome.buffers = image.placed.collect(&mut device.memory);
+    outcome.misuse = device.misuse.lines(|found| {
         let place = code.places[code.insts[found.instruction as usize].place as usize];
         let (instruction, line, function) = describe(program, source, place);
         let thread = Thread { block: found.block, thread: found.thread };
         format!("at `{instruction}`, line {line}, in `{function}`, {thread}")
     });
-    Ok(run.outcome)
+    Ok(outcome)
+}
+
+/// The place of number `index` in a box of this size, x first.
+fn unroll(index: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    let [x, y] = [x, y].map(u64::from);
+    [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
+}
+
+impl Cluster {
+    fn new(index: u64, launch: &Launch, image: &Image, code: &Code, checks: Checks) -> Cluster {
+        let shape = image.clusters.shape;
+        let of_each = |axis: usize| image.clusters.grid[axis] / shape[axis];
+        let cluster = unroll(index, [of_each(0), of_each(1), of_each(2)]);
+        let blocks = (0..image.clusters.blocks()).map(|rank| {
+            let in_cluster = unroll(rank.into(), shape);
+            let id = [0, 1, 2].map(|axis| cluster[axis] * shape[axis] + in_cluster[axis]);
+            Block::new(Place { id, cluster, in_cluster, rank }, launch, image, code, checks)
+        });
+        let blocks: Vec<Block> = blocks.collect();
+        let shared = blocks.iter().map(|_| {
+            let mut shared = image.shared_region();
+            if checks.uninitialised {
+                shared.track_writes();
+            }
+            shared
+        });
+        Cluster { shared: shared.collect(), blocks, phase: 0 }
+    }
+
+    fn run(&mut self, device: &mut Device<'_>) -> Result<Turn, InterpretError> {
+        let done = device.outcome.warp_instructions;
+        let limit = device.limits.warp_instructions.saturating_sub(done) + 1;
+        let end = done + CLUSTER_TURN.min(limit);
+        while device.outcome.warp_instructions < end {
+            let before = device.outcome.warp_instructions;
+            let mut released = false;
+            for rank in 0..self.blocks.len() {
+                released |= self.round(device, rank)?;
+            }
+            if self.blocks.iter().all(|block| block.warps.iter().all(|warp| warp.live == 0)) {
+                return Ok(Turn::Done);
+            }
+            if device.outcome.warp_instructions == before && !released {
+                return Ok(Turn::Stuck);
+            }
+        }
+        Ok(Turn::Unfinished)
+    }
+
+    /// A turn for each warp of a block; true if a barrier became complete.
+    fn round(&mut self, device: &mut Device<'_>, rank: usize) -> Result<bool, InterpretError> {
+        let mut released = false;
+        for index in 0..self.blocks[rank].warps.len() {
+            let Block { barriers, warps } = &mut self.blocks[rank];
+            let mut env = Env {
+                code: device.code,
+                memory: &mut device.memory,
+                heap: &mut device.heap,
+                shared: &mut self.shared,
+                rank,
+                barriers,
+                cluster_phase: self.phase,
+                printed: &mut device.outcome.printed,
+                thread_instructions: &mut device.outcome.thread_instructions,
+                warp_instructions: &mut device.outcome.warp_instructions,
+                misuse: &mut device.misuse,
+                arrivals: false,
+            };
+            let warp = &mut warps[index];
+            let result = warp.run(&mut env, WARP_TURN);
+            let arrivals = env.arrivals;
+            if let Err((pc, lane, error)) = result {
+                let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);
+                let place = device.code.places[device.code.insts[pc as usize].place as usize];
+                let (instruction, line, function) = describe(device.program, device.source, place);
+                let thread = Thread { block: warp.block.id, thread };
+                let stopped = Stopped { error, instruction, line, function, thread };
+                return Err(InterpretError::Stopped(Box::new(stopped)));
+            }
+            if arrivals {
+                released |= self.blocks[rank].release();
+                released |= self.release();
+            }
+        }
+        Ok(released)
+    }
+
+    /// Ends the phase of the cluster's barrier when all threads that have not exited have arrived.
+    fn release(&mut self) -> bool {
+        let mut warps = self.blocks.iter().flat_map(|block| &block.warps);
+        let any = warps.clone().any(|warp| warp.cluster_arrived != 0);
+        if !any || !warps.all(|warp| warp.live & !warp.cluster_arrived == 0) {
+            return false;
+        }
+        self.phase += 1;
+        for warp in self.blocks.iter_mut().flat_map(|block| &mut block.warps) {
+            warp.cluster_arrived = 0;
+            for group in &mut warp.groups {
+                if matches!(group.state, State::Cluster) {
+                    group.state = State::Ready;
+                }
+            }
+        }
+        true
+    }
+
+    fn deadlock(&self, device: &Device<'_>) -> InterpretError {
+        let mut waiting = String::new();
+        let warps = self.blocks.iter().flat_map(|block| &block.warps);
+        for (warp, group) in warps.flat_map(|w| w.groups.iter().map(move |g| (w, g))) {
+            let behind = matches!(group.state, State::Barrier { .. } | State::Cluster);
+            let pc = group.pc as usize - usize::from(behind);
+            let Some(inst) = device.code.insts.get(pc) else { continue };
+            let place = device.code.places[inst.place as usize];
+            let (text, line, function) = describe(device.program, device.source, place);
+            let lane = bits(group.mask).next().unwrap_or(0);
+            let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);
+            let lanes = group.mask.count_ones();
+            let first = Thread { block: warp.block.id, thread };
+            let _ = writeln!(
+                waiting,
+                "  {lanes} threads from {first} on at `{text}`, line {line}, in `{function}`"
+            );
+        }
+        InterpretError::Deadlock { waiting: waiting.trim_end().to_string() }
+    }
 }
 
 impl Block {
-    fn new(index: u64, launch: &Launch, image: &Image, code: &Code, checks: Checks) -> Block {
-        let [gx, gy, _] = launch.grid.map(u64::from);
-        let id = [(index % gx) as u32, (index / gx % gy) as u32, (index / (gx * gy)) as u32];
-        let [x, y, _] = launch.block;
-        let thread = |t: u32| [t % x, t / x % y, t / (x * y)];
+    fn new(place: Place, launch: &Launch, image: &Image, code: &Code, checks: Checks) -> Block {
+        let thread = |t: u32| unroll(t.into(), launch.block);
         let body = &code.bodies[image.entry.0 as usize];
         let threads = launch.threads();
         let warps = (0..threads.div_ceil(LANES as u32)).map(|warp| {
             let first = warp * LANES as u32;
             let threads = (first..threads.min(first + LANES as u32)).map(thread).collect();
             let entry = body.entry.unwrap_or(0);
-            let mut warp = Warp::new(warp, id, threads, entry, body.rows, body.frame);
+            let mut warp = Warp::new(warp, place, threads, entry, body.rows, body.frame);
             if checks.uninitialised {
                 warp.lanes.iter_mut().for_each(|lane| lane.local.track_writes());
             }
             warp
         });
-        let mut shared = image.shared_region();
-        if checks.uninitialised {
-            shared.track_writes();
-        }
-        Block { shared, barriers: [BarrierState::default(); BARRIERS], warps: warps.collect() }
-    }
-
-    fn run(
-        &mut self,
-        program: &Program<'_>,
-        source: &str,
-        code: &Code,
-        memory: &mut Memory,
-        run: &mut Run,
-    ) -> Result<Turn, InterpretError> {
-        let Run { outcome, misuse, most } = run;
-        let limit = most.saturating_sub(outcome.warp_instructions) + 1;
-        let end = outcome.warp_instructions + BLOCK_TURN.min(limit);
-        while outcome.warp_instructions < end {
-            let before = outcome.warp_instructions;
-            let mut released = false;
-            for index in 0..self.warps.len() {
-                let mut env = Env {
-                    code,
-                    memory,
-                    shared: &mut self.shared,
-                    barriers: &mut self.barriers,
-                    thread_instructions: &mut outcome.thread_instructions,
-                    warp_instructions: &mut outcome.warp_instructions,
-                    misuse,
-                    arrivals: false,
-                };
-                let warp = &mut self.warps[index];
-                let result = warp.run(&mut env, WARP_TURN);
-                let arrivals = env.arrivals;
-                if let Err((pc, lane, error)) = result {
-                    let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);
-                    let place = code.places[code.insts[pc as usize].place as usize];
-                    let (instruction, line, function) = describe(program, source, place);
-                    let thread = Thread { block: warp.block, thread };
-                    let stopped = Stopped { error, instruction, line, function, thread };
-                    return Err(InterpretError::Stopped(Box::new(stopped)));
-                }
-                released |= arrivals && self.release();
-            }
-            if self.warps.iter().all(|warp| warp.live == 0) {
-                return Ok(Turn::Done);
-            }
-            if outcome.warp_instructions == before && !released {
-                return Ok(Turn::Stuck);
-            }
-        }
-        Ok(Turn::Unfinished)
+        Block { barriers: [BarrierState::default(); BARRIERS], warps: warps.collect() }
     }
 
     /// Lets go who waits at complete barriers; true if there was one.
@@ -228,26 +321,5 @@ impl Block {
             }
         }
         any
-    }
-
-    fn deadlock(&self, program: &Program<'_>, source: &str, code: &Code) -> InterpretError {
-        let mut waiting = String::new();
-        for group in self.warps.iter().flat_map(|w| w.groups.iter().map(move |g| (w, g))) {
-            let (warp, group) = group;
-            let at_barrier = matches!(group.state, State::Barrier { .. });
-            let pc = group.pc as usize - usize::from(at_barrier);
-            let Some(inst) = code.insts.get(pc) else { continue };
-            let (text, line, function) =
-                describe(program, source, code.places[inst.place as usize]);
-            let lane = bits(group.mask).next().unwrap_or(0);
-            let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);
-            let lanes = group.mask.count_ones();
-            let first = Thread { block: warp.block, thread };
-            let _ = writeln!(
-                waiting,
-                "  {lanes} threads from {first} on at `{text}`, line {line}, in `{function}`"
-            );
-        }
-        InterpretError::Deadlock { waiting: waiting.trim_end().to_string() }
     }
 }

@@ -3,7 +3,7 @@
 use orias_targets::memory::{Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW};
 
 use super::{InterpretError, function_address};
-use crate::launch::{self, Launch, LaunchError, Parameter, Placed};
+use crate::launch::{self, ClusterRules, Clusters, Launch, LaunchError, Parameter, Placed};
 use crate::ptx::program::{AddressBase, FuncId, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types::Space;
 
@@ -32,6 +32,10 @@ pub struct Image {
     pub reached: Vec<bool>,
     /// By [`FuncId`]: bytes of the frame in local memory.
     pub frames: Vec<u64>,
+    /// Base and size of each constant variable, and of the kernel's parameters.
+    pub constants: Vec<(u64, u64)>,
+    pub parameters: (u64, u64),
+    pub clusters: Clusters,
     /// Shared memory of a block in bytes, without the reserved part: static, and all.
     pub static_shared: u64,
     pub shared: u64,
@@ -44,6 +48,8 @@ impl Image {
         let entry = find_entry(program, &launch.entry)?;
         launch.check_shape(0)?;
         check_directives(program, entry, launch)?;
+        let clusters =
+            launch.clusters(&cluster_rules(&program.functions[entry.0 as usize].directives))?;
         let mut memory = Memory::default();
         let placed = launch::place(&launch.args, &mut memory);
         let (reached, used) = reach(program, entry);
@@ -54,6 +60,9 @@ impl Image {
             locations: vec![Location::Nowhere; program.vars.len()],
             reached,
             frames: vec![0; program.functions.len()],
+            constants: Vec::new(),
+            parameters: (0, 0),
+            clusters,
             static_shared: 0,
             shared: 0,
         };
@@ -76,7 +85,9 @@ impl Image {
         let vars = params.iter().map(|id| &program.vars[id.0 as usize]);
         let layout: Vec<_> = vars.map(|v| Parameter { offset: v.offset, size: v.size }).collect();
         let block = launch::parameter_block(launch, &layout, &self.placed)?;
+        let size = block.len() as u64;
         let base = self.memory.map("the kernel's parameters", MemorySpace::Param, block, false);
+        self.parameters = (base, size);
         for (id, parameter) in params.iter().zip(&layout) {
             self.locations[id.0 as usize] = Location::Mapped(base + parameter.offset);
         }
@@ -93,6 +104,9 @@ impl Image {
             let space = if constant { MemorySpace::Const } else { MemorySpace::Global };
             let base = self.memory.map(format!("variable {}", var.name), space, bytes, !constant);
             self.locations[index] = Location::Mapped(base);
+            if constant {
+                self.constants.push((base, var.size));
+            }
         }
     }
 
@@ -173,6 +187,22 @@ fn find_entry(program: &Program<'_>, name: &str) -> Result<FuncId, LaunchError> 
         name: name.to_string(),
         kernels: kernels().map(|f| f.name.to_string()).collect(),
     })
+}
+
+/// What the directives of a kernel say of its clusters.
+fn cluster_rules(directives: &[(&str, Vec<u64>)]) -> ClusterRules {
+    let mut rules = ClusterRules::default();
+    for (name, numbers) in directives {
+        let number = |axis: usize| numbers.get(axis).map_or(1, |n| *n as u32);
+        match *name {
+            "reqnctapercluster" => rules.required = Some([number(0), number(1), number(2)]),
+            "explicitcluster" => rules.explicit = true,
+            "maxclusterrank" => rules.max_blocks = Some(number(0)),
+            "blocksareclusters" => rules.blocks_are_clusters = true,
+            _ => {}
+        }
+    }
+    rules
 }
 
 /// `.reqntid` and `.maxntid` bound the block.

@@ -6,12 +6,12 @@
 
 use rustc_apfloat::Round;
 
+use super::access::{read, write};
 use super::code::{Address, Dst, LANES, Row, Space, Src};
 use super::error::StepError;
-use super::float::{Format, from_f64, to_f64};
+use super::float::{Format, Small, from_f64, to_f64};
 use super::grid::Env;
 use super::integer::{mask, sign_extend};
-use super::transfer::{read, write};
 use super::warp::Warp;
 
 /// What an element of a matrix is.
@@ -47,8 +47,8 @@ impl Element {
         match self {
             Element::Float(format) => to_f64(format, bits),
             Element::Tf32 => to_f64(Format::F32, bits & !0x1fff),
-            Element::E4m3 => small_float(bits, 3, 7, false),
-            Element::E5m2 => small_float(bits, 2, 15, true),
+            Element::E4m3 => Small::E4m3.value(bits),
+            Element::E5m2 => Small::E5m2.value(bits),
             Element::Int { bits: width, signed: true } => sign_extend(bits, width) as f64,
             Element::Int { bits: width, signed: false } => (bits & mask(width)) as f64,
         }
@@ -66,24 +66,6 @@ impl Element {
             }
         }
     }
-}
-
-/// An 8-bit float with `fraction` bits of fraction.
-fn small_float(bits: u64, fraction: u32, bias: i32, infinity: bool) -> f64 {
-    let magnitude = bits & 0x7f;
-    let exponent = (magnitude >> fraction) as i32;
-    let part = (magnitude & mask(fraction)) as f64 / f64::from(1u32 << fraction);
-    let all_ones = exponent as u64 == 0x7f >> fraction;
-    let value = if infinity && all_ones {
-        if part == 0.0 { f64::INFINITY } else { f64::NAN }
-    } else if !infinity && magnitude == 0x7f {
-        f64::NAN
-    } else if exponent == 0 {
-        part * 2f64.powi(1 - bias)
-    } else {
-        (1.0 + part) * 2f64.powi(exponent - bias)
-    };
-    if bits & 0x80 != 0 { -value } else { value }
 }
 
 /// Which matrix of a product a fragment is.

@@ -1,28 +1,20 @@
 //! Executing instructions: a warp's turn.
 
-use super::code::{Barrier, BarrierKind, Call, Src};
-use super::code::{Callee, Dst, Formal, Inst, LANES, Op, Passed, Row};
+use super::bulk;
+use super::code::{Barrier, BarrierKind, Inst, LANES, Op, Row};
 use super::error::StepError;
-use super::function_at;
 use super::grid::{BARRIERS, Env};
 use super::lanes;
 use super::matrix;
 use super::transfer;
-use super::warp::{Group, Return, State, Warp, bits};
-use crate::ptx::program::FuncId;
+use super::warp::{Group, State, Warp, bits};
 use orias_targets::misuse::Misuse;
-
-/// Local memory of a thread at most (CUDA C++ Programming Guide, "Technical Specifications").
-const MAX_LOCAL: u64 = 512 * 1024;
-
-/// Calls inside each other at most.
-const MAX_DEPTH: u32 = 1 << 14;
 
 /// What stopped a warp: the instruction, a lane, and why.
 pub type Failure = (u32, usize, StepError);
 
 /// What an instruction did to its group.
-enum Next {
+pub(super) enum Next {
     /// On to the next instruction.
     Fall,
     /// The groups have changed, or their program counters: pick again.
@@ -81,12 +73,14 @@ impl Warp {
     #[cold]
     fn note_unwritten(&mut self, env: &mut Env<'_>, pc: u32, mask: u32) {
         let thread = |lane: usize| self.lanes.get(lane).map_or([0; 3], |l| l.thread);
-        if let Some((lane, misuse)) = env.shared.take_unwritten() {
-            env.misuse.add(pc, misuse, self.block, thread(lane));
+        for shared in env.shared.iter() {
+            if let Some((lane, misuse)) = shared.take_unwritten() {
+                env.misuse.add(pc, misuse, self.block.id, thread(lane));
+            }
         }
         for lane in bits(mask) {
             if let Some((_, misuse)) = self.lanes.get(lane).and_then(|l| l.local.take_unwritten()) {
-                env.misuse.add(pc, misuse, self.block, thread(lane));
+                env.misuse.add(pc, misuse, self.block.id, thread(lane));
             }
         }
     }
@@ -151,6 +145,13 @@ impl Warp {
                     self.write(*dst, base, mask, &row);
                 }
             }
+            Op::Split { dst, src } => {
+                let rows = src.map(|src| self.row(src, base));
+                for (i, dst) in dst.iter().enumerate() {
+                    let row = rows[i / 2].map(|x| x >> (32 * (i % 2)));
+                    self.write(*dst, base, mask, &row);
+                }
+            }
             Op::Branch(target) => return Ok(self.branch(index, mask, *target)),
             Op::Table { index: which, targets } => {
                 let row = self.row(*which, base);
@@ -168,13 +169,19 @@ impl Warp {
             Op::Call(call) => return self.call(env, index, mask, call),
             Op::Return => {
                 let place = env.code.places[inst.place as usize];
-                return self.give_back(env, index, mask, place.function);
+                return Ok(self.give_back(env, index, mask, place.function));
             }
             Op::Exit => {
                 self.leave(env, index, mask);
                 return Ok(Next::Regroup);
             }
             Op::Trap => return Err(fail(StepError::Trap)),
+            Op::ClusterArrive => {
+                self.cluster_arrived |= mask;
+                bits(mask).for_each(|lane| self.cluster_phase[lane] = Some(env.cluster_phase));
+                env.arrivals = true;
+            }
+            Op::ClusterWait => return Ok(self.wait_for_cluster(env, index, mask)),
             Op::Barrier(barrier) => return self.arrive(env, index, mask, barrier),
             Op::ActiveMask(dst) => self.write(*dst, base, mask, &[mask.into(); LANES]),
             Op::WarpBarrier(_)
@@ -186,10 +193,20 @@ impl Warp {
             | Op::Matrix(_) => return self.together(env, index, inst, mask),
             Op::Load { .. }
             | Op::Store { .. }
-            | Op::Atomic { .. }
+            | Op::Atomic(_)
+            | Op::Atomic128 { .. }
             | Op::CopyAsync { .. }
-            | Op::CopyBulk { .. }
             | Op::Mbarrier { .. } => transfer::execute(self, env, &inst.op, base, mask)?,
+            Op::Bulk(bulk) => bulk::execute(self, env, bulk, base, mask)?,
+            Op::Alloca { dst, size, align } => {
+                self.allocate(base, mask, (*dst, *size, *align))?;
+            }
+            Op::StackSave(dst) => {
+                let mut tops = [0; LANES];
+                bits(mask).for_each(|lane| tops[lane] = self.lanes[lane].top);
+                self.write(*dst, base, mask, &tops);
+            }
+            Op::StackRestore(to) => self.restore(base, mask, *to)?,
             Op::Unsupported(what) => return Err(fail(StepError::Unsupported(what.to_string()))),
         }
         Ok(Next::Fall)
@@ -219,7 +236,7 @@ impl Warp {
         }
     }
 
-    fn leave(&mut self, env: &mut Env<'_>, index: usize, lanes: u32) {
+    pub(super) fn leave(&mut self, env: &mut Env<'_>, index: usize, lanes: u32) {
         self.groups[index].pc += 1;
         self.exit(index, lanes);
         env.arrivals = true;
@@ -244,7 +261,7 @@ impl Warp {
             let misuse =
                 Misuse::DivergentBarrier { barrier: id as u32, lanes: mask, live: self.live };
             let thread = self.lanes.get(lane).map_or([0; 3], |l| l.thread);
-            env.misuse.add(self.groups[index].pc, misuse, self.block, thread);
+            env.misuse.add(self.groups[index].pc, misuse, self.block.id, thread);
         }
         let state = &mut env.barriers[id as usize];
         // Barriers with a count take warps as a whole: a last warp that is not full counts as 32.
@@ -267,6 +284,23 @@ impl Warp {
             group.state = State::Barrier { id: id as usize, kind: barrier.kind, dst: barrier.dst };
         }
         Ok(Next::Regroup)
+    }
+
+    /// `barrier.cluster.wait`: lanes whose phase is not complete wait for it. Who has not arrived at all waits for the
+    /// current one.
+    fn wait_for_cluster(&mut self, env: &Env<'_>, index: usize, mask: u32) -> Next {
+        let done =
+            |lane: &usize| self.cluster_phase[*lane].is_some_and(|phase| phase < env.cluster_phase);
+        let waiting = bits(mask).filter(|lane| !done(lane)).fold(0, |set, lane| set | 1 << lane);
+        if waiting == 0 {
+            return Next::Fall;
+        }
+        let group = self.groups[index];
+        self.scatter(index, waiting, vec![((group.pc + 1, group.base), waiting)]);
+        if let Some(group) = self.groups.last_mut() {
+            group.state = State::Cluster;
+        }
+        Next::Regroup
     }
 
     /// An instruction that lanes do together: those whose member masks have come do it, the others wait.
@@ -329,180 +363,10 @@ impl Warp {
         }
         !free.is_empty()
     }
-
-    fn call(
-        &mut self,
-        env: &mut Env<'_>,
-        index: usize,
-        mask: u32,
-        call: &Call,
-    ) -> Result<Next, (usize, StepError)> {
-        let group = self.groups[index];
-        let mut by_callee: Vec<(FuncId, u32)> = Vec::new();
-        match call.callee {
-            Callee::Known(id) => by_callee.push((id, mask)),
-            Callee::Pointer(src) => {
-                let row = self.row(src, group.base);
-                for lane in bits(mask) {
-                    let id = function_at(row[lane])
-                        .filter(|id| (id.0 as usize) < env.code.bodies.len())
-                        .ok_or((lane, StepError::NoFunction(row[lane])))?;
-                    add(&mut by_callee, id, lane);
-                }
-            }
-        }
-        if group.depth >= MAX_DEPTH {
-            return Err((mask.trailing_zeros() as usize % LANES, StepError::StackOverflow));
-        }
-        let place = env.code.places[env.code.insts[group.pc as usize].place as usize];
-        let caller = &env.code.bodies[place.function.0 as usize];
-        let base = group.base + caller.rows;
-        let mut parts = Vec::with_capacity(by_callee.len());
-        for (callee, lanes) in by_callee {
-            let first = lanes.trailing_zeros() as usize % LANES;
-            let body = &env.code.bodies[callee.0 as usize];
-            let Some(entry) = body.entry else {
-                return Err((first, StepError::Undefined(body.name.clone())));
-            };
-            let rows = (base + body.rows) as usize;
-            if self.rows.len() < rows {
-                self.rows.resize(rows, [0; LANES]);
-            }
-            for lane in bits(lanes) {
-                let lane = &mut self.lanes[lane];
-                lane.calls.push(Return { pc: group.pc, base: group.base, frame: lane.frame });
-                let frame = lane.frame + caller.frame;
-                let size = frame + body.frame - lane.local.base;
-                if size > MAX_LOCAL {
-                    return Err((first, StepError::StackOverflow));
-                }
-                lane.local.resize((frame - lane.local.base) as usize, size as usize);
-            }
-            for (arg, formal) in call.args.iter().zip(&body.params) {
-                let values = match arg {
-                    Passed::Value(src) => Some(self.row(*src, group.base)),
-                    _ => None,
-                };
-                for lane in bits(lanes) {
-                    let frame = self.lanes[lane].frame + caller.frame;
-                    let bytes = match (arg, &values) {
-                        (Passed::Frame { offset, size }, _) => {
-                            let at = self.lanes[lane].frame + offset;
-                            self.local_bytes(lane, at, *size)?
-                        }
-                        (_, Some(values)) => values[lane].to_le_bytes().to_vec(),
-                        _ => Vec::new(),
-                    };
-                    self.give(lane, base, frame, formal, &bytes)?;
-                }
-            }
-            for lane in bits(lanes) {
-                self.lanes[lane].frame += caller.frame;
-            }
-            parts.push((entry, lanes));
-        }
-        self.groups[index].pc += 1;
-        self.groups[index].mask &= !mask;
-        for (pc, mask) in parts {
-            let depth = group.depth + 1;
-            self.groups.push(Group { pc, base, depth, mask, state: State::Ready });
-        }
-        self.groups.retain(|g| g.mask != 0);
-        Ok(Next::Regroup)
-    }
-
-    fn local_bytes(&self, lane: usize, at: u64, size: u64) -> Result<Vec<u8>, (usize, StepError)> {
-        let local = &self.lanes[lane].local;
-        let from = (at - local.base) as usize;
-        let bytes = local.bytes.get(from..from + size as usize);
-        Ok(bytes.map(<[u8]>::to_vec).unwrap_or_default())
-    }
-
-    /// Puts bytes into a formal parameter: as many as both have.
-    fn give(
-        &mut self,
-        lane: usize,
-        base: u32,
-        frame: u64,
-        formal: &Formal,
-        bytes: &[u8],
-    ) -> Result<(), (usize, StepError)> {
-        if let Some((slot, mask)) = formal.reg {
-            let mut all = [0; 8];
-            let len = bytes.len().min(8);
-            all[..len].copy_from_slice(&bytes[..len]);
-            self.rows[(base + slot.0) as usize][lane] = u64::from_le_bytes(all) & mask;
-            return Ok(());
-        }
-        let local = &mut self.lanes[lane].local;
-        let at = (frame + formal.offset - local.base) as usize;
-        let len = bytes.len().min(formal.size as usize);
-        if let Some(to) = local.bytes.get_mut(at..at + len) {
-            to.copy_from_slice(&bytes[..len]);
-            if let Some(written) = &mut local.written {
-                written.mark(at, len);
-            }
-        }
-        Ok(())
-    }
-
-    /// `ret`: lanes go back to where they were called from; in the kernel itself they exit.
-    fn give_back(
-        &mut self,
-        env: &mut Env<'_>,
-        index: usize,
-        mask: u32,
-        callee: FuncId,
-    ) -> Result<Next, (usize, StepError)> {
-        let group = self.groups[index];
-        if group.depth == 0 {
-            self.leave(env, index, mask);
-            return Ok(Next::Regroup);
-        }
-        let body = &env.code.bodies[callee.0 as usize];
-        let mut parts: Vec<((u32, u32), u32)> = Vec::new();
-        for lane in bits(mask) {
-            let Some(back) = self.lanes[lane].calls.pop() else { continue };
-            if let Op::Call(call) = &env.code.insts[back.pc as usize].op {
-                let frame = self.lanes[lane].frame;
-                for (formal, passed) in body.returns.iter().zip(&call.returns) {
-                    let bytes = match formal.reg {
-                        Some((slot, _)) => {
-                            let value = self.rows[(group.base + slot.0) as usize][lane];
-                            value.to_le_bytes()[..(formal.size as usize).min(8)].to_vec()
-                        }
-                        None => self.local_bytes(lane, frame + formal.offset, formal.size)?,
-                    };
-                    let target = match *passed {
-                        Passed::Frame { offset, size } => Formal { offset, size, reg: None },
-                        Passed::Into(Dst { slot, mask }) => {
-                            Formal { offset: 0, size: 8, reg: Some((slot, mask)) }
-                        }
-                        Passed::Value(Src::Slot(slot)) => {
-                            Formal { offset: 0, size: 8, reg: Some((slot, u64::MAX)) }
-                        }
-                        Passed::Value(_) => continue,
-                    };
-                    self.give(lane, back.base, back.frame, &target, &bytes)?;
-                }
-            }
-            let local = &mut self.lanes[lane];
-            local.frame = back.frame;
-            add(&mut parts, (back.pc + 1, back.base), lane);
-        }
-        self.groups[index].pc += 1;
-        self.groups[index].mask &= !mask;
-        for ((pc, base), mask) in parts {
-            let depth = group.depth - 1;
-            self.groups.push(Group { pc, base, depth, mask, state: State::Ready });
-        }
-        self.groups.retain(|g| g.mask != 0);
-        Ok(Next::Regroup)
-    }
 }
 
 /// Adds a lane to the part with this key.
-fn add<K: PartialEq>(parts: &mut Vec<(K, u32)>, key: K, lane: usize) {
+pub(super) fn add<K: PartialEq>(parts: &mut Vec<(K, u32)>, key: K, lane: usize) {
     match parts.iter_mut().find(|(k, _)| *k == key) {
         Some((_, mask)) => *mask |= 1 << lane,
         None => parts.push((key, 1 << lane)),

@@ -1,18 +1,14 @@
-//! Memory instructions: each lane's access, and the objects in shared memory that make copies and barriers asynchronous.
+//! Memory instructions: each lane's loads, stores, atomics and small asynchronous copies. Asynchronous ones are done at once.
 
-use orias_targets::memory::{Fault, Generic, WINDOW_BYTES, generic};
-
-use super::code::{Address, Dst, LANES, Mbarrier, Op, Space, Src};
-use super::error::StepError;
+use super::access::{Stopped, Target, read, read_at, resolve, write, write_at};
+use super::code::{Address, Atomic, Op, Row, Src};
 use super::grid::Env;
 use super::integer::{mask, sign_extend};
+use super::mbarrier;
 use super::warp::{Warp, bits};
 
 /// The largest access of one instruction and thread: `.v8.b32` (bytes).
 const MAX_ACCESS: usize = 32;
-
-/// What stopped a lane.
-type Stopped = (usize, StepError);
 
 /// One memory instruction, by the lanes of `lanes`.
 pub fn execute(
@@ -37,9 +33,10 @@ pub fn execute(
                 }
             }
         }
-        Op::Store { at, bytes, src } => {
+        Op::Store { at, bytes, src, complete } => {
             let addresses = warp.row(at.base, base);
             let rows: Vec<_> = src.iter().map(|src| warp.row(*src, base)).collect();
+            let barriers = complete.map(|at| (at, warp.row(at.base, base)));
             let mut buffer = [0u8; MAX_ACCESS];
             let total = (*bytes as usize * rows.len()).min(MAX_ACCESS);
             for lane in bits(lanes) {
@@ -48,27 +45,29 @@ pub fn execute(
                 }
                 let address = addresses[lane].wrapping_add_signed(at.offset);
                 write(warp, env, at.space, lane, address, &buffer[..total])?;
+                complete_lane(warp, env, lane, barriers.as_ref(), total as u64)?;
             }
         }
-        Op::Atomic { at, bytes, f, dst, b, c } => {
+        Op::Atomic(atomic) => atomics(warp, env, atomic, base, lanes)?,
+        Op::Atomic128 { at, dst, compare, new } => {
             let addresses = warp.row(at.base, base);
-            let rows: Vec<_> = b.iter().map(|src| warp.row(*src, base)).collect();
-            let c = warp.row(*c, base);
-            let size = *bytes as usize;
-            let total = (size * rows.len()).min(MAX_ACCESS);
-            let mut buffer = [0u8; MAX_ACCESS];
+            let new = new.map(|src| warp.row(src, base));
+            let compare = compare.map(|pair| pair.map(|src| warp.row(src, base)));
             for lane in bits(lanes) {
                 let address = addresses[lane].wrapping_add_signed(at.offset);
-                read(warp, env, at.space, lane, address, &mut buffer[..total])?;
-                for (i, (element, row)) in buffer.chunks_exact_mut(size).zip(&rows).enumerate() {
-                    let old = value(element);
-                    let new = f(old, row[lane] & mask(bytes * 8), c[lane]);
-                    element.copy_from_slice(&new.to_le_bytes()[..size]);
-                    if let Some(dst) = dst.get(i) {
-                        warp.rows[(base + dst.slot.0) as usize][lane] = old & dst.mask;
-                    }
+                let mut old = [0u8; 16];
+                read(warp, env, at.space, lane, address, &mut old)?;
+                let words = [value(&old[..8]), value(&old[8..])];
+                if compare.as_ref().is_none_or(|pair| pair.each_ref().map(|row| row[lane]) == words)
+                {
+                    let mut bytes = [0u8; 16];
+                    bytes[..8].copy_from_slice(&new[0][lane].to_le_bytes());
+                    bytes[8..].copy_from_slice(&new[1][lane].to_le_bytes());
+                    write(warp, env, at.space, lane, address, &bytes)?;
                 }
-                write(warp, env, at.space, lane, address, &buffer[..total])?;
+                for (dst, word) in dst.iter().zip(words) {
+                    warp.rows[(base + dst.slot.0) as usize][lane] = word & dst.mask;
+                }
             }
         }
         Op::CopyAsync { to, from, bytes, source, skip } => {
@@ -90,33 +89,62 @@ pub fn execute(
                 write(warp, env, to.space, lane, target, &buffer[..*bytes as usize])?;
             }
         }
-        Op::CopyBulk { to, from, bytes, complete } => {
-            let targets = warp.row(to.base, base);
-            let origins = warp.row(from.base, base);
-            let sizes = warp.row(*bytes, base);
-            let barriers = complete.map(|at| (at, warp.row(at.base, base)));
-            for lane in bits(lanes) {
-                let size = sizes[lane] & mask(32);
-                let target = targets[lane].wrapping_add_signed(to.offset);
-                let origin = origins[lane].wrapping_add_signed(from.offset);
-                for i in (0..size).step_by(16) {
-                    let mut buffer = [0u8; 16];
-                    read(warp, env, from.space, lane, origin.wrapping_add(i), &mut buffer)?;
-                    write(warp, env, to.space, lane, target.wrapping_add(i), &buffer)?;
-                }
-                if let Some((at, row)) = &barriers {
-                    let address = row[lane].wrapping_add_signed(at.offset);
-                    let state = Phase::read(warp, env, at.space, lane, address)?;
-                    state.transactions(-(size as i64)).write(warp, env, at.space, lane, address)?;
-                }
-            }
-        }
         Op::Mbarrier { action, at, count, dst } => {
-            mbarrier(warp, env, base, lanes, (*action, at, *count, *dst))?;
+            mbarrier::execute(warp, env, base, lanes, (*action, at, *count, *dst))?;
         }
         _ => {}
     }
     Ok(())
+}
+
+fn atomics(
+    warp: &mut Warp,
+    env: &mut Env<'_>,
+    atomic: &Atomic,
+    base: u32,
+    lanes: u32,
+) -> Result<(), Stopped> {
+    let Atomic { at, bytes, f, in_shared, dst, b, c, complete } = atomic;
+    let addresses = warp.row(at.base, base);
+    let rows: Vec<_> = b.iter().map(|src| warp.row(*src, base)).collect();
+    let c = warp.row(*c, base);
+    let barriers = complete.map(|at| (at, warp.row(at.base, base)));
+    let size = *bytes as usize;
+    let total = (size * rows.len()).min(MAX_ACCESS);
+    let mut buffer = [0u8; MAX_ACCESS];
+    for lane in bits(lanes) {
+        let address = addresses[lane].wrapping_add_signed(at.offset);
+        let target = resolve(at.space, address, env.rank);
+        let f = match (target, in_shared) {
+            (Target::Shared(..), Some(f)) => f,
+            _ => f,
+        };
+        read_at(warp, env, lane, target, &mut buffer[..total])?;
+        for (i, (element, row)) in buffer.chunks_exact_mut(size).zip(&rows).enumerate() {
+            let old = value(element);
+            let new = f(old, row[lane] & mask(bytes * 8), c[lane]);
+            element.copy_from_slice(&new.to_le_bytes()[..size]);
+            if let Some(dst) = dst.get(i) {
+                warp.rows[(base + dst.slot.0) as usize][lane] = old & dst.mask;
+            }
+        }
+        write_at(warp, env, lane, target, &buffer[..total])?;
+        complete_lane(warp, env, lane, barriers.as_ref(), total as u64)?;
+    }
+    Ok(())
+}
+
+/// Tells a lane's mbarrier, if there is one, that bytes have come.
+fn complete_lane(
+    warp: &mut Warp,
+    env: &mut Env<'_>,
+    lane: usize,
+    barriers: Option<&(Address, Row)>,
+    bytes: u64,
+) -> Result<(), Stopped> {
+    let Some((at, row)) = barriers else { return Ok(()) };
+    let address = row[lane].wrapping_add_signed(at.offset);
+    mbarrier::transferred(warp, env, at.space, lane, address, bytes)
 }
 
 fn value(bytes: &[u8]) -> u64 {
@@ -124,186 +152,4 @@ fn value(bytes: &[u8]) -> u64 {
     let len = bytes.len().min(8);
     all[..len].copy_from_slice(&bytes[..len]);
     u64::from_le_bytes(all)
-}
-
-/// A space without generic addresses, and the address in it.
-fn resolve(space: Space, address: u64) -> (Space, u64) {
-    match space {
-        Space::Param if address < WINDOW_BYTES => (Space::Local, address),
-        Space::Param | Space::Generic => match generic(address) {
-            Generic::Global(address) => (Space::Mapped, address),
-            Generic::Shared(address) => (Space::Shared, address),
-            Generic::Local(address) => (Space::Local, address),
-        },
-        space => (space, address),
-    }
-}
-
-pub fn read(
-    warp: &Warp,
-    env: &Env<'_>,
-    space: Space,
-    lane: usize,
-    address: u64,
-    out: &mut [u8],
-) -> Result<(), Stopped> {
-    let (space, address) = resolve(space, address);
-    let bytes = match space {
-        Space::Shared => {
-            env.shared.reads_as(lane);
-            env.shared.read(address, out.len())
-        }
-        Space::Local => warp.lanes[lane].local.read(address, out.len()),
-        _ => env.memory.read(address, out.len()),
-    };
-    out.copy_from_slice(bytes.map_err(|fault: Fault| (lane, fault.into()))?);
-    Ok(())
-}
-
-pub fn write(
-    warp: &mut Warp,
-    env: &mut Env<'_>,
-    space: Space,
-    lane: usize,
-    address: u64,
-    bytes: &[u8],
-) -> Result<(), Stopped> {
-    let (space, address) = resolve(space, address);
-    let to = match space {
-        Space::Shared => env.shared.write(address, bytes.len()),
-        Space::Local => warp.lanes[lane].local.write(address, bytes.len()),
-        _ => env.memory.write(address, bytes.len()),
-    };
-    to.map_err(|fault: Fault| (lane, fault.into()))?.copy_from_slice(bytes);
-    Ok(())
-}
-
-/// An mbarrier object: 64 bits that only mbarrier instructions read. Pending and expected arrivals have 20 bits each, the
-/// transaction count 21 and its sign, the phase one.
-#[derive(Clone, Copy, Debug)]
-struct Phase {
-    pending: u64,
-    expected: u64,
-    transactions: i64,
-    parity: u64,
-}
-
-impl Phase {
-    fn read(
-        warp: &Warp,
-        env: &Env<'_>,
-        space: Space,
-        lane: usize,
-        address: u64,
-    ) -> Result<Phase, Stopped> {
-        let mut bytes = [0; 8];
-        read(warp, env, space, lane, address, &mut bytes)?;
-        let word = u64::from_le_bytes(bytes);
-        Ok(Phase {
-            pending: word & mask(20),
-            expected: word >> 20 & mask(20),
-            transactions: sign_extend(word >> 40, 22),
-            parity: word >> 62 & 1,
-        })
-    }
-
-    fn word(self) -> u64 {
-        self.pending
-            | self.expected << 20
-            | (self.transactions as u64 & mask(22)) << 40
-            | self.parity << 62
-    }
-
-    fn write(
-        self,
-        warp: &mut Warp,
-        env: &mut Env<'_>,
-        space: Space,
-        lane: usize,
-        address: u64,
-    ) -> Result<(), Stopped> {
-        write(warp, env, space, lane, address, &self.word().to_le_bytes())
-    }
-
-    /// Adds to the transaction count, and completes the phase when nothing is left.
-    fn transactions(mut self, change: i64) -> Phase {
-        self.transactions += change;
-        self.complete()
-    }
-
-    fn arrive(mut self, count: u64) -> Phase {
-        self.pending = self.pending.saturating_sub(count);
-        self.complete()
-    }
-
-    fn complete(mut self) -> Phase {
-        if self.pending == 0 && self.transactions == 0 {
-            self.pending = self.expected;
-            self.parity ^= 1;
-        }
-        self
-    }
-}
-
-fn mbarrier(
-    warp: &mut Warp,
-    env: &mut Env<'_>,
-    base: u32,
-    lanes: u32,
-    (action, at, count, dst): (Mbarrier, &Address, Src, Dst),
-) -> Result<(), Stopped> {
-    let addresses = warp.row(at.base, base);
-    let counts = warp.row(count, base);
-    let mut results = [0; LANES];
-    for lane in bits(lanes) {
-        let count = counts[lane];
-        if action == Mbarrier::PendingCount {
-            results[lane] = count & mask(20);
-            continue;
-        }
-        let address = addresses[lane].wrapping_add_signed(at.offset);
-        // What is there before the initialisation means nothing.
-        let old = match action {
-            Mbarrier::Init => Phase { pending: 0, expected: 0, transactions: 0, parity: 0 },
-            _ => Phase::read(warp, env, at.space, lane, address)?,
-        };
-        let new = match action {
-            Mbarrier::Init => {
-                let count = count & mask(20);
-                Phase { pending: count, expected: count, transactions: 0, parity: 0 }
-            }
-            Mbarrier::Inval => Phase { pending: 0, expected: 0, transactions: 0, parity: 0 },
-            Mbarrier::Arrive { drop, expect } => {
-                let mut phase = old;
-                let count = if expect {
-                    // The count is that of the bytes to expect.
-                    phase.transactions += (count & mask(32)) as i64;
-                    1
-                } else {
-                    count & mask(32)
-                };
-                if drop {
-                    phase.expected = phase.expected.saturating_sub(count);
-                }
-                results[lane] = old.word();
-                phase.arrive(count)
-            }
-            Mbarrier::ExpectTx => {
-                Phase { transactions: old.transactions + (count & mask(32)) as i64, ..old }
-            }
-            Mbarrier::CompleteTx => old.transactions(-((count & mask(32)) as i64)),
-            Mbarrier::TestParity => {
-                // The phase of that parity is complete when the barrier is in the other one.
-                results[lane] = u64::from(old.parity != count & 1);
-                continue;
-            }
-            Mbarrier::TestState | Mbarrier::PendingCount => {
-                results[lane] = u64::from(old.parity != count >> 62 & 1);
-                continue;
-            }
-        };
-        new.write(warp, env, at.space, lane, address)?;
-    }
-    warp.write(dst, base, lanes, &results);
-    Ok(())
 }

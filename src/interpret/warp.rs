@@ -2,6 +2,7 @@
 
 use orias_targets::memory::{MemorySpace, Region};
 
+use super::access::RANK_SHIFT;
 use super::code::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
 
 /// The first address of a thread's local memory: zero stays unmapped.
@@ -13,7 +14,10 @@ const PATIENCE: u32 = 20_000;
 pub struct Warp {
     /// In its block.
     pub index: u32,
-    pub block: [u32; 3],
+    pub block: Place,
+    /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that each one last arrived in.
+    pub cluster_arrived: u32,
+    pub cluster_phase: [Option<u64>; LANES],
     /// The stack of register frames.
     pub rows: Vec<Row>,
     pub lanes: Vec<Lane>,
@@ -27,11 +31,23 @@ pub struct Warp {
     turn: usize,
 }
 
+/// Where a block stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// In the grid.
+    pub id: [u32; 3],
+    /// Its cluster among the clusters, and itself in its cluster.
+    pub cluster: [u32; 3],
+    pub in_cluster: [u32; 3],
+    pub rank: u32,
+}
+
 pub struct Lane {
     pub thread: [u32; 3],
     pub local: Region,
-    /// Where the current frame begins in local memory.
+    /// Where the current frame begins in local memory, and where the stack ends.
     pub frame: u64,
+    pub top: u64,
     pub calls: Vec<Return>,
 }
 
@@ -42,6 +58,7 @@ pub struct Return {
     pub pc: u32,
     pub base: u32,
     pub frame: u64,
+    pub top: u64,
 }
 
 /// Lanes that are at the same instruction with the same frame.
@@ -63,6 +80,8 @@ pub enum State {
     Waiting,
     /// The lanes that it waited for came, at other instructions: it goes on without an exchange, as the hardware does.
     Released,
+    /// At the cluster's barrier; the program counter is already behind it.
+    Cluster,
     /// At a barrier of the block; the program counter is already behind it.
     Barrier {
         id: usize,
@@ -74,7 +93,7 @@ pub enum State {
 impl Warp {
     pub fn new(
         index: u32,
-        block: [u32; 3],
+        block: Place,
         threads: Vec<[u32; 3]>,
         pc: u32,
         rows: u32,
@@ -90,11 +109,14 @@ impl Warp {
                 vec![0; frame as usize],
             ),
             frame: LOCAL_BASE,
+            top: LOCAL_BASE + frame,
             calls: Vec::new(),
         };
         Warp {
             index,
             block,
+            cluster_arrived: 0,
+            cluster_phase: [None; LANES],
             rows: vec![[0; LANES]; rows as usize],
             lanes: threads.into_iter().map(lane).collect(),
             groups: vec![Group { pc, base: 0, depth: 0, mask: live, state: State::Ready }],
@@ -200,6 +222,9 @@ impl Warp {
                     *x = lane.frame.wrapping_add(offset);
                 }
             }
+            Src::Shared(offset) => {
+                *out = [offset.wrapping_add(u64::from(self.block.rank) << RANK_SHIFT); LANES];
+            }
             Src::Special(special) => self.special(special, out),
         }
     }
@@ -218,7 +243,12 @@ impl Warp {
             let thread = self.lanes.get(lane).map_or([0; 3], |l| l.thread);
             *x = match special {
                 Dynamic::Tid(axis) => thread[usize::from(axis.min(2))].into(),
-                Dynamic::CtaId(axis) => self.block[usize::from(axis.min(2))].into(),
+                Dynamic::CtaId(axis) => self.block.id[usize::from(axis.min(2))].into(),
+                Dynamic::ClusterId(axis) => self.block.cluster[usize::from(axis.min(2))].into(),
+                Dynamic::ClusterCtaId(axis) => {
+                    self.block.in_cluster[usize::from(axis.min(2))].into()
+                }
+                Dynamic::ClusterCtaRank => self.block.rank.into(),
                 Dynamic::LaneId => lane as u64,
                 Dynamic::WarpId => self.index.into(),
                 Dynamic::Clock => self.clock,

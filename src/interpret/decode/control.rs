@@ -6,9 +6,6 @@ use crate::interpret::image::Location;
 use crate::ptx::program::{Instruction, LabelId, Operand};
 use crate::ptx::types::Type;
 
-/// The barrier after the 16 of the block: that of the cluster, which has one block here.
-const CLUSTER_BARRIER: u64 = 16;
-
 impl<'s> Decoder<'_, 's> {
     pub(super) fn control(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
         match inst.opcode {
@@ -49,17 +46,7 @@ impl<'s> Decoder<'_, 's> {
             return Ok(Some(Op::WarpBarrier(self.source(inst, 0, Type::B32)?)));
         }
         if word("cluster") {
-            if word("arrive") {
-                return Ok(Some(Op::Nop));
-            }
-            return Ok(Some(Op::Barrier(Barrier {
-                id: Src::Imm(CLUSTER_BARRIER),
-                count: None,
-                kind: BarrierKind::Sync,
-                aligned: word("aligned"),
-                a: Src::ZERO,
-                dst: Dst::SINK,
-            })));
+            return Ok(Some(if word("arrive") { Op::ClusterArrive } else { Op::ClusterWait }));
         }
         let reduction = word("red");
         let kind = if reduction {

@@ -4,7 +4,8 @@ use orias_targets::memory::{Generic, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, 
 use rustc_apfloat::Round;
 
 use super::{Decoded, Decoder, only_type, rounding, space};
-use crate::interpret::code::{Op, Space, Src, Ternary};
+use crate::interpret::access::RANK_SHIFT;
+use crate::interpret::code::{Double, Dst, Dynamic, Op, Space, Src, Ternary};
 use crate::interpret::convert::{Conversion, conversion};
 use crate::interpret::integer::{mask, permute, permute_selector};
 use crate::ptx::program::{Instruction, Operand};
@@ -48,25 +49,59 @@ impl<'s> Decoder<'_, 's> {
                 self.alu(inst, 3, Type::B32, f)
             }
             "isspacep" => {
-                let f: Ternary = match inst.modifiers.first().copied() {
-                    Some("shared" | "shared::cta" | "shared::cluster") => {
-                        Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Shared(_))))
-                    }
-                    Some("local") => {
-                        Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Local(_))))
-                    }
-                    Some("global") => {
-                        Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Global(_))))
-                    }
-                    _ => return Ok(None),
-                };
-                self.alu(inst, 1, Type::U64, f)
+                let Some(&word) = inst.modifiers.first() else { return Ok(None) };
+                let Some(f) = self.in_space(word) else { return Ok(None) };
+                let src = [
+                    self.source(inst, 1, Type::U64)?,
+                    Src::Special(Dynamic::ClusterCtaRank),
+                    Src::ZERO,
+                ];
+                Ok(Some(Op::Alu { f, dst: self.target(inst, 0)?, src, arity: 2 }))
             }
-            // A cluster has one block here: every address maps to itself.
-            "mapa" => self.alu_typed(inst, &[only_type(inst)?, Type::U32], Box::new(|a, _, _| a)),
-            "getctarank" => self.alu(inst, 1, Type::U64, Box::new(|_, _, _| 0)),
+            // The same place of another block of the cluster, in the same kind of address.
+            "mapa" => self.alu_typed(
+                inst,
+                &[only_type(inst)?, Type::U32],
+                Box::new(|a, rank, _| a & !(0xff << RANK_SHIFT) | (rank & 0xff) << RANK_SHIFT),
+            ),
+            "getctarank" => {
+                let ty = only_type(inst)?;
+                self.alu(inst, 1, ty, Box::new(|a, _, _| a >> RANK_SHIFT & 0xff))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// Whether a generic address, the first operand, lies in a space, seen from the block whose rank is the second.
+    fn in_space(&self, word: &str) -> Option<Ternary> {
+        let in_any = |ranges: &[(u64, u64)], a: u64| {
+            ranges.iter().any(|(base, size)| a.wrapping_sub(*base) < *size)
+        };
+        let constants = self.image.constants.clone();
+        let parameters = self.image.parameters;
+        Some(match word {
+            "shared" | "shared::cta" => Box::new(|a, rank, _| match generic(a) {
+                Generic::Shared(offset) => u64::from(offset >> RANK_SHIFT == rank),
+                _ => 0,
+            }),
+            "shared::cluster" => {
+                let blocks = u64::from(self.image.clusters.blocks());
+                Box::new(move |a, _, _| match generic(a) {
+                    Generic::Shared(offset) => u64::from(offset >> RANK_SHIFT < blocks),
+                    _ => 0,
+                })
+            }
+            "local" => Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Local(_)))),
+            "global" => Box::new(move |a, _, _| {
+                let other = in_any(&constants, a) || in_any(&[parameters], a);
+                u64::from(matches!(generic(a), Generic::Global(_)) && !other)
+            }),
+            "const" => Box::new(move |a, _, _| u64::from(in_any(&constants, a))),
+            "param" | "param::entry" => {
+                Box::new(move |a, _, _| u64::from(in_any(&[parameters], a)))
+            }
+            _ => return None,
+        })
     }
 
     fn mov(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
@@ -92,6 +127,9 @@ impl<'s> Decoder<'_, 's> {
             }
             _ => {
                 let (dst, src) = (self.targets(to)?, self.sources(from, ty)?);
+                if let Some(op) = quarters(&dst, &src) {
+                    return Ok(Some(op));
+                }
                 if dst.len() > src.len() {
                     return Err("vectors of different sizes".to_string());
                 }
@@ -130,14 +168,19 @@ impl<'s> Decoder<'_, 's> {
 
     /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: two clamped integers above the low bits of c.
     fn cvt_pack(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let [to, from, ..] = inst.types[..] else { return Err("takes two types".to_string()) };
-        if from != Type::S32 || !inst.has("sat") {
+        // `.s2` and the like are no types: then the source's stands first.
+        let Some(&to) = inst.types.first() else { return Err("has no type".to_string()) };
+        if !inst.types.contains(&Type::S32) || !inst.has("sat") {
             return Ok(None);
         }
-        let bits = to.bits();
+        let words = [("s2", 2, true), ("u2", 2, false), ("s4", 4, true), ("u4", 4, false)];
+        let (bits, signed) = words
+            .iter()
+            .find(|(word, ..)| inst.has(word))
+            .map_or((to.bits(), to.is_signed()), |(_, bits, signed)| (*bits, *signed));
         let clamp = move |x: u64| {
             let x = i64::from(x as u32 as i32);
-            let clamped = if to.is_signed() {
+            let clamped = if signed {
                 x.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
             } else {
                 x.clamp(0, (1 << bits) - 1)
@@ -157,7 +200,7 @@ impl<'s> Decoder<'_, 's> {
         let ty = only_type(inst)?;
         let to = inst.has("to");
         let window = match space(inst)? {
-            Space::Shared => SHARED_WINDOW,
+            Space::Shared | Space::Cluster => SHARED_WINDOW,
             Space::Local => LOCAL_WINDOW,
             Space::Param if !to => {
                 // Kernel parameters have generic addresses already.
@@ -173,5 +216,18 @@ impl<'s> Decoder<'_, 's> {
             Box::new(move |a, _, _| a.wrapping_add(window))
         };
         self.alu(inst, 1, ty, f)
+    }
+}
+
+/// A 128-bit register, two rows, from or to four 32-bit ones.
+fn quarters(dst: &[Dst], src: &[Src]) -> Option<Op> {
+    let half = mask(32);
+    match (dst, src) {
+        ([_, _], [a, b, c, d]) => {
+            let f: Double = Box::new(move |[a, b, c, d]| (b << 32 | a & half, d << 32 | c & half));
+            Some(Op::Alu2 { f, dst: [dst[0], dst[1]], src: [*a, *b, *c, *d] })
+        }
+        ([_, _, _, _], [low, high]) => Some(Op::Split { dst: dst.into(), src: [*low, *high] }),
+        _ => None,
     }
 }

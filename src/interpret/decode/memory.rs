@@ -1,9 +1,9 @@
-//! Loads, stores, atomics, asynchronous copies and mbarriers.
+//! Loads, stores and atomics.
 
 use rustc_apfloat::Round;
 
 use super::{Decoded, Decoder, only_type, space};
-use crate::interpret::code::{Address, Dst, Mbarrier, Op, Space, Src, Ternary};
+use crate::interpret::code::{Address, Atomic, Dst, Op, Space, Src, Ternary};
 use crate::interpret::float::{Arith, Format, Mode, arithmetic, packed};
 use crate::interpret::image::Location;
 use crate::interpret::integer::{less, mask};
@@ -14,10 +14,24 @@ impl<'s> Decoder<'_, 's> {
     pub(super) fn memory(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
         match inst.opcode {
             "ld" | "ldu" => self.load(inst),
-            "st" => self.store(inst),
-            "atom" | "red" if !inst.has("async") => self.atomic(inst),
-            "cp" => self.copy(inst),
-            "mbarrier" => self.mbarrier(inst),
+            "st" if !inst.has("async") => self.store(inst),
+            "atom" | "red" if !inst.has("async") => {
+                let first = usize::from(inst.opcode == "atom");
+                self.atomic(inst, first, None)
+            }
+            "multimem" => self.multimem(inst),
+            "alloca" => {
+                // Without an alignment it is 8.
+                let align = match inst.operands.get(2) {
+                    Some(Operand::Int(align)) if (*align as u64).is_power_of_two() => *align as u64,
+                    Some(_) => return Err("the alignment is no power of two".to_string()),
+                    None => 8,
+                };
+                let size = self.source(inst, 1, Type::U64)?;
+                Ok(Some(Op::Alloca { dst: self.target(inst, 0)?, size, align }))
+            }
+            "stacksave" => Ok(Some(Op::StackSave(self.target(inst, 0)?))),
+            "stackrestore" => Ok(Some(Op::StackRestore(self.source(inst, 0, Type::U64)?))),
             // Memory is sequentially consistent here, and has no caches.
             "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 Ok(Some(Op::Nop))
@@ -55,157 +69,65 @@ impl<'s> Decoder<'_, 's> {
     }
 
     fn store(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        if inst.has("async") {
-            return Ok(None);
-        }
         let ty = only_type(inst)?;
         let at = self.place(inst, 0)?;
         let src = self.sources(self.operand(inst, 1)?, ty)?;
-        Ok(Some(Op::Store { at, bytes: ty.bytes().min(8), src }))
+        Ok(Some(Op::Store { at, bytes: ty.bytes().min(8), src, complete: None }))
     }
 
-    fn atomic(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    /// An atomic whose address is operand `first`; without one before it no old value is wanted. `complete` as in [`Atomic`].
+    pub(super) fn atomic(
+        &self,
+        inst: &Instruction<'s>,
+        first: usize,
+        complete: Option<Address>,
+    ) -> Decoded<Option<Op>> {
         let ty = only_type(inst)?;
-        if ty == Type::B128 {
-            return Ok(None);
-        }
-        let returns = inst.opcode == "atom";
-        let first = usize::from(returns);
         let at = self.place(inst, first)?;
-        let dst = if returns { self.targets(self.operand(inst, 0)?)? } else { Box::from([]) };
+        let dst = if first > 0 { self.targets(self.operand(inst, 0)?)? } else { Box::from([]) };
+        if ty == Type::B128 {
+            return self.atomic128(inst, at, &dst);
+        }
         let b = self.sources(self.operand(inst, first + 1)?, ty)?;
         let cas = inst.has("cas");
         let c = if cas { self.source(inst, first + 2, ty)? } else { Src::ZERO };
-        let Some(f) = atomic_function(inst, ty, at.space) else { return Ok(None) };
-        Ok(Some(Op::Atomic { at, bytes: ty.bytes(), f, dst, b, c }))
+        let Some(f) = atomic_function(inst, ty, true) else { return Ok(None) };
+        let in_shared = if ty == Type::F32 { atomic_function(inst, ty, false) } else { None };
+        let bytes = ty.bytes();
+        Ok(Some(Op::Atomic(Box::new(Atomic { at, bytes, f, in_shared, dst, b, c, complete }))))
     }
 
-    fn copy(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        if inst.modifiers.first() != Some(&"async") {
-            return Ok(None);
-        }
-        // Copies are done at once: there is nothing to commit or to wait for.
-        if ["commit_group", "wait_group", "wait_all", "prefetch"].iter().any(|m| inst.has(m)) {
-            return Ok(Some(Op::Nop));
-        }
-        if inst.has("mbarrier") && inst.has("arrive") {
-            // Without .noinc the pending count first goes up by the one that arrives.
-            if !inst.has("noinc") {
-                return Ok(Some(Op::Nop));
+    /// `atom.exch.b128 d, [a], b` and `atom.cas.b128 d, [a], b, c`.
+    fn atomic128(&self, inst: &Instruction<'s>, at: Address, dst: &[Dst]) -> Decoded<Option<Op>> {
+        let pair = |index| -> Decoded<[Src; 2]> {
+            match self.sources(self.operand(inst, index)?, Type::B64)?[..] {
+                [low, high] => Ok([low, high]),
+                _ => Err("takes 128-bit registers".to_string()),
             }
-            let at = self.address(self.operand(inst, 0)?, shared_or_generic(inst))?;
-            let action = Mbarrier::Arrive { drop: false, expect: false };
-            return Ok(Some(Op::Mbarrier { action, at, count: Src::Imm(1), dst: Dst::SINK }));
-        }
-        if inst.has("tensor") {
-            return Ok(None);
-        }
-        if inst.has("bulk") {
-            let shared = |m: &str| m.starts_with("shared");
-            let spaces: Vec<Space> = inst
-                .modifiers
-                .iter()
-                .filter(|m| shared(m) || **m == "global")
-                .map(|m| if shared(m) { Space::Shared } else { Space::Mapped })
-                .collect();
-            let [to, from] = spaces[..] else { return Ok(None) };
-            let complete = if inst.modifiers.iter().any(|m| m.starts_with("mbarrier")) {
-                Some(self.address(self.operand(inst, 3)?, Space::Shared)?)
-            } else {
-                None
-            };
-            return Ok(Some(Op::CopyBulk {
-                to: self.address(self.operand(inst, 0)?, to)?,
-                from: self.address(self.operand(inst, 1)?, from)?,
-                bytes: self.source(inst, 2, Type::U32)?,
-                complete,
-            }));
-        }
-        let Some(Operand::Int(bytes @ (4 | 8 | 16))) = inst.operands.get(2) else {
-            return Err("the size is not 4, 8 or 16".to_string());
         };
-        let (mut source, mut skip) = (None, None);
-        if let Some(operand) = inst.operands.get(3) {
-            let is_predicate = match operand {
-                Operand::Reg(reg) | Operand::NotReg(reg) => {
-                    self.function.regs[reg.0 as usize].ty == Type::Pred
-                }
-                _ => false,
-            };
-            let is_policy = inst.has("L2::cache_hint") && inst.operands.len() == 4;
-            let value = self.src(operand, Type::U32)?;
-            match (is_predicate, is_policy) {
-                (true, _) => skip = Some(value),
-                (false, false) => source = Some(value),
-                (false, true) => {}
-            }
-        }
-        Ok(Some(Op::CopyAsync {
-            to: self.address(self.operand(inst, 0)?, Space::Shared)?,
-            from: self.address(self.operand(inst, 1)?, Space::Mapped)?,
-            bytes: *bytes as u32,
-            source,
-            skip,
-        }))
+        let dst = match *dst {
+            [low, high] => [low, high],
+            _ => [Dst::SINK; 2],
+        };
+        let cas = inst.has("cas");
+        let compare = if cas { Some(pair(2)?) } else { None };
+        Ok(Some(Op::Atomic128 { at, dst, compare, new: pair(if cas { 3 } else { 2 })? }))
     }
 
-    fn mbarrier(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let Some(word) = inst.modifiers.first().copied() else { return Ok(None) };
-        let expect = inst.has("expect_tx");
-        let operands = inst.operands.len();
-        // Which operand is the address, and which the count, the state or the parity.
-        let (action, at, count) = match word {
-            "init" => (Mbarrier::Init, 0, 1),
-            "inval" => (Mbarrier::Inval, 0, operands),
-            "arrive" => (Mbarrier::Arrive { drop: false, expect }, operands.min(2) - 1, 2),
-            "arrive_drop" => (Mbarrier::Arrive { drop: true, expect }, operands.min(2) - 1, 2),
-            "expect_tx" => (Mbarrier::ExpectTx, 0, 1),
-            "complete_tx" => (Mbarrier::CompleteTx, 0, 1),
-            "test_wait" | "try_wait" if inst.has("parity") => (Mbarrier::TestParity, 1, 2),
-            "test_wait" | "try_wait" => (Mbarrier::TestState, 1, 2),
-            "pending_count" => (Mbarrier::PendingCount, operands, 1),
-            _ => return Ok(None),
-        };
-        let at = match inst.operands.get(at) {
-            Some(operand) => self.address(operand, shared_or_generic(inst))?,
-            None => Address { space: Space::Shared, base: Src::ZERO, offset: 0 },
-        };
-        let ty = if word == "test_wait" || word == "try_wait" || word == "pending_count" {
-            Type::B64
-        } else {
-            Type::U32
-        };
-        let count = match inst.operands.get(count) {
-            Some(operand) => self.src(operand, ty)?,
-            None => Src::Imm(1),
-        };
-        let has_result = matches!(
-            action,
-            Mbarrier::Arrive { .. }
-                | Mbarrier::TestParity
-                | Mbarrier::TestState
-                | Mbarrier::PendingCount
-        );
-        let dst = match inst.operands.first() {
-            Some(operand) if has_result && !matches!(operand, Operand::Address { .. }) => {
-                self.dst(operand)?
-            }
-            _ => Dst::SINK,
-        };
-        Ok(Some(Op::Mbarrier { action, at, count, dst }))
-    }
-}
-
-fn shared_or_generic(inst: &Instruction<'_>) -> Space {
-    if inst.modifiers.iter().any(|m| m.starts_with("shared")) {
-        Space::Shared
-    } else {
-        Space::Generic
+    /// `multimem`: with one device the address means its memory alone.
+    fn multimem(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        match inst.modifiers.first().copied() {
+            Some("ld_reduce") => self.load(inst),
+            Some("st") => self.store(inst),
+            Some("red") => self.atomic(inst, 0, None),
+            _ => Ok(None),
+        }
     }
 }
 
 /// The new value of the old one, b and c.
-fn atomic_function(inst: &Instruction<'_>, ty: Type, space: Space) -> Option<Ternary> {
+/// `flushes`: additions of f32 flush subnormal numbers, as they do in global memory but not in shared (PTX ISA 9.0, "atom").
+pub(super) fn atomic_function(inst: &Instruction<'_>, ty: Type, flushes: bool) -> Option<Ternary> {
     let (bits, signed) = (ty.bits(), ty.is_signed());
     let all = mask(bits);
     let words = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
@@ -218,8 +140,7 @@ fn atomic_function(inst: &Instruction<'_>, ty: Type, space: Space) -> Option<Ter
             "exch" => return Some(Box::new(|_, b, _| b)),
             _ => return None,
         };
-        // Additions to global memory flush subnormal f32 numbers, those to shared memory do not (PTX ISA 9.0, "atom").
-        let ftz = ty == Type::F32 && space == Space::Mapped;
+        let ftz = ty == Type::F32 && flushes;
         let mode = Mode { round: Round::NearestTiesToEven, ftz, ..Mode::default() };
         let f = arithmetic(op, format, mode);
         return Some(if matches!(ty, Type::F16x2 | Type::Bf16x2) { packed(f, 16) } else { f });

@@ -1,6 +1,7 @@
 //! From the checked program to [`Code`]: opcodes and modifiers become functions and small enums, names become rows and
 //! addresses. An instruction that the interpreter does not know becomes [`Op::Unsupported`], an error only when it runs.
 
+mod asynchronous;
 mod control;
 mod data;
 mod float;
@@ -8,6 +9,7 @@ mod integer;
 mod matrix;
 mod memory;
 mod predicate;
+mod video;
 mod warp;
 
 use rustc_apfloat::Round;
@@ -119,7 +121,7 @@ impl<'a, 's> Decoder<'a, 's> {
             let modifiers: String = inst.modifiers.iter().map(|m| format!(".{m}")).collect();
             format!("{}{modifiers}", inst.opcode)
         };
-        let decoders: [Family<'a, 's>; 8] = [
+        let decoders: [Family<'a, 's>; 10] = [
             Self::data,
             Self::integer,
             Self::float,
@@ -128,6 +130,8 @@ impl<'a, 's> Decoder<'a, 's> {
             Self::control,
             Self::warp,
             Self::matrix,
+            Self::video,
+            Self::asynchronous,
         ];
         for decoder in decoders {
             if let Some(op) = decoder(self, inst).map_err(|why| format!("{}: {why}", none()))? {
@@ -173,9 +177,8 @@ impl<'a, 's> Decoder<'a, 's> {
             }),
             Operand::Special(special) => self.special(*special)?,
             Operand::Var(id, offset) => match self.image.locations[id.0 as usize] {
-                Location::Mapped(at) | Location::Shared(at) => {
-                    Src::Imm(at.wrapping_add_signed(*offset))
-                }
+                Location::Mapped(at) => Src::Imm(at.wrapping_add_signed(*offset)),
+                Location::Shared(at) => Src::Shared(at.wrapping_add_signed(*offset)),
                 Location::Frame(at) => Src::Frame(at.wrapping_add_signed(*offset)),
                 Location::Nowhere => return Err("the address of this variable".to_string()),
             },
@@ -208,7 +211,10 @@ impl<'a, 's> Decoder<'a, 's> {
     /// The elements of a vector operand, or the one scalar.
     fn sources(&self, operand: &Operand, ty: Type) -> Decoded<Box<[Src]>> {
         match operand {
-            Operand::Vector(list) => list.iter().map(|o| self.src(o, ty)).collect(),
+            Operand::Vector(list) => {
+                let parts: Decoded<Vec<_>> = list.iter().map(|o| self.sources(o, ty)).collect();
+                Ok(parts?.into_iter().flatten().collect())
+            }
             Operand::Reg(reg) if self.is_wide(*reg) => Ok(self.halves(*reg).map(Src::Slot).into()),
             other => Ok([self.src(other, ty)?].into()),
         }
@@ -216,7 +222,10 @@ impl<'a, 's> Decoder<'a, 's> {
 
     fn targets(&self, operand: &Operand) -> Decoded<Box<[Dst]>> {
         match operand {
-            Operand::Vector(list) => list.iter().map(|o| self.dst(o)).collect(),
+            Operand::Vector(list) => {
+                let parts: Decoded<Vec<_>> = list.iter().map(|o| self.targets(o)).collect();
+                Ok(parts?.into_iter().flatten().collect())
+            }
             Operand::Reg(reg) if self.is_wide(*reg) => {
                 Ok(self.halves(*reg).map(|slot| Dst { slot, mask: u64::MAX }).into())
             }
@@ -258,14 +267,21 @@ impl<'a, 's> Decoder<'a, 's> {
             Src::Imm(values.get(usize::from(i)).copied().unwrap_or(0).into())
         };
         let dynamic = |d| Ok(Src::Special(d));
-        let launch = self.launch;
+        let (launch, clusters) = (self.launch, &self.image.clusters);
         Ok(match special {
             Special::Tid(i @ 0..3) => return dynamic(Dynamic::Tid(i)),
-            Special::CtaId(i @ 0..3) | Special::ClusterId(i @ 0..3) => {
-                return dynamic(Dynamic::CtaId(i));
-            }
+            Special::CtaId(i @ 0..3) => return dynamic(Dynamic::CtaId(i)),
+            Special::ClusterId(i @ 0..3) => return dynamic(Dynamic::ClusterId(i)),
+            Special::ClusterCtaId(i @ 0..3) => return dynamic(Dynamic::ClusterCtaId(i)),
+            Special::ClusterCtaRank => return dynamic(Dynamic::ClusterCtaRank),
             Special::Ntid(i) => axis(launch.block, i),
-            Special::NCtaId(i) | Special::NClusterId(i) => axis(launch.grid, i),
+            Special::NCtaId(i) => axis(clusters.grid, i),
+            Special::NClusterId(i) => {
+                axis([0, 1, 2].map(|axis| clusters.grid[axis] / clusters.shape[axis]), i)
+            }
+            Special::ClusterNCtaId(i) => axis(clusters.shape, i),
+            Special::ClusterNCtaRank => Src::Imm(clusters.blocks().into()),
+            Special::IsExplicitCluster => Src::Imm(clusters.explicit.into()),
             Special::LaneId => return dynamic(Dynamic::LaneId),
             Special::WarpId => return dynamic(Dynamic::WarpId),
             Special::NWarpId => Src::Imm(launch.threads().div_ceil(32).into()),
@@ -278,16 +294,13 @@ impl<'a, 's> Decoder<'a, 's> {
             Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => {
                 return dynamic(Dynamic::Clock);
             }
-            Special::ClusterNCtaId(0..3) | Special::ClusterNCtaRank | Special::NSmId => Src::Imm(1),
+            Special::NSmId => Src::Imm(1),
             Special::DynamicSmemSize => Src::Imm(launch.dynamic_shared),
             Special::TotalSmemSize | Special::AggrSmemSize => Src::Imm(self.image.shared),
             Special::Tid(_)
             | Special::CtaId(_)
             | Special::ClusterId(_)
             | Special::ClusterCtaId(_)
-            | Special::ClusterNCtaId(_)
-            | Special::ClusterCtaRank
-            | Special::IsExplicitCluster
             | Special::ClockHi
             | Special::GlobalTimerHi
             | Special::SmId
@@ -370,7 +383,8 @@ fn space(inst: &Instruction<'_>) -> Decoded<Space> {
     for modifier in &inst.modifiers {
         found = match *modifier {
             "global" | "const" => Space::Mapped,
-            "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
+            "shared" | "shared::cta" => Space::Shared,
+            "shared::cluster" => Space::Cluster,
             "local" => Space::Local,
             "param" | "param::entry" | "param::func" => Space::Param,
             "tex" => return Err("the texture space".to_string()),

@@ -305,7 +305,8 @@ pub(super) static ROWS: &[Row] = &[
     row("cvt", &[], &[I8_64, SCALAR_FLOAT], &["rni", "rzi", "rmi", "rpi", "ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))])
         .needs(&["rni", "rzi", "rmi", "rpi"], NO_ROUND),
     row("cvt", &[], &[ONLY_F64, Types::of(&[F16, Bf16, F32])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F32, Types::of(&[F16, Bf16])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F32, Types::of(&[F16])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
+    row("cvt", &[], &[ONLY_F32, Types::of(&[Bf16])], ARITH, &[WideDst(At(0)), WideSrc(At(1))]),
     row("cvt", &[], &[ONLY_F64, ONLY_F64], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
     row("cvt", &[], &[ONLY_F32, ONLY_F32], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
     row("cvt", &[], &[ONLY_F16, ONLY_F16], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
