@@ -5,7 +5,9 @@
 
 use crate::elf::read::{Cubin, Function, ReadError, Section, Symbol};
 use crate::elf::relocation::RelocKind;
-use crate::launch::{Launch, LaunchError, Outcome, Parameter, parameter_block, place};
+use crate::launch::{
+    Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Outcome, Parameter, parameter_block, place,
+};
 use orias_targets::memory::{Memory, MemorySpace, SHARED_RESERVED, SHARED_WINDOW};
 use orias_targets::simulator::{
     self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
@@ -13,12 +15,6 @@ use orias_targets::simulator::{
 
 /// Stack of a thread whose kernel calls functions: the file does not say how deep they go.
 const CALL_STACK: u32 = 16 << 10;
-
-/// Local memory of a thread at most (CUDA C++ Programming Guide, "Compute Capabilities": 512 KiB).
-const MAX_LOCAL: u32 = 512 << 10;
-
-/// Module variables together at most (bytes): more than this is a broken file.
-const MAX_VARIABLES: u64 = 16 << 30;
 
 /// The symbol type of a variable.
 const STT_OBJECT: u8 = 1;
@@ -38,7 +34,7 @@ pub enum SimulateError {
         "kernel `{kernel}` needs {bytes} bytes of local memory a thread, more than {MAX_LOCAL}"
     )]
     Local { kernel: String, bytes: u32 },
-    #[error("the module's variables need more than {MAX_VARIABLES} bytes")]
+    #[error("the module's variables need more than {MAX_MEMORY} bytes")]
     Variables,
     #[error("section {section} offset {offset:#x}: relocation {kind} is not supported")]
     Relocation { section: String, offset: u64, kind: String },
@@ -57,7 +53,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
     let clusters = launch.clusters(&function.clusters)?;
     check_threads(function, launch)?;
     let bytes = function.min_stack_bytes.max(function.frame_bytes);
-    if bytes > MAX_LOCAL {
+    if u64::from(bytes) > MAX_LOCAL {
         return Err(SimulateError::Local { kernel: launch.entry.clone(), bytes });
     }
     let mut memory = Memory::default();
@@ -215,7 +211,7 @@ fn place_variables(
     for (index, symbol, section) in variables(cubin) {
         let size = symbol.size.min(section.size);
         total = total.saturating_add(size);
-        if total > MAX_VARIABLES {
+        if total > MAX_MEMORY {
             return Err(SimulateError::Variables);
         }
         let zeros = vec![0; size as usize];

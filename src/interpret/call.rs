@@ -8,10 +8,8 @@ use super::grid::Env;
 use super::integer::mask;
 use super::step::{Next, add};
 use super::warp::{Group, Return, State, Warp, bits};
+use crate::launch::MAX_LOCAL;
 use crate::ptx::program::FuncId;
-
-/// Local memory of a thread at most (CUDA C++ Programming Guide, "Technical Specifications").
-const MAX_LOCAL: u64 = 512 * 1024;
 
 /// Calls inside each other at most.
 const MAX_DEPTH: u32 = 1 << 14;

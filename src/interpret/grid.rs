@@ -24,6 +24,9 @@ const CLUSTER_TURN: u64 = 200_000;
 /// Threads in flight at most: those of an H100, 132 SMs with 2048 each.
 const MAX_RESIDENT: u64 = 132 * 2048;
 
+/// Memory of the blocks in flight at most, where there are two clusters or more (bytes): registers, local and shared memory.
+const MAX_STATE: u64 = 2 << 30;
+
 /// Barriers of a block.
 pub const BARRIERS: usize = 16;
 
@@ -108,7 +111,10 @@ pub fn run(
     let of_cluster = u64::from(image.clusters.blocks());
     let total = image.clusters.grid.iter().map(|n| u64::from(*n)).product::<u64>() / of_cluster;
     let threads = u64::from(launch.threads().max(1)) * of_cluster;
-    let most = (MAX_RESIDENT / threads).max(1) as usize;
+    let body = &code.bodies[image.entry.0 as usize];
+    let thread = u64::from(body.rows) * 8 + body.frame;
+    let cluster = (threads * thread + of_cluster * image.shared).max(1);
+    let most = (MAX_RESIDENT / threads).min(MAX_STATE / cluster).max(1) as usize;
     let mut next = 0u64;
     let mut resident: VecDeque<Cluster> = VecDeque::new();
     let mut old_first = false;

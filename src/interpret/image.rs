@@ -3,7 +3,9 @@
 use orias_targets::memory::{Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW};
 
 use super::{InterpretError, function_address};
-use crate::launch::{self, ClusterRules, Clusters, Launch, LaunchError, Parameter, Placed};
+use crate::launch::{
+    self, ClusterRules, Clusters, Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Parameter, Placed,
+};
 use crate::ptx::program::{AddressBase, FuncId, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types::Space;
 
@@ -67,11 +69,19 @@ impl Image {
             shared: 0,
         };
         image.place_parameters(program, launch)?;
-        image.place_mapped(program, &used);
+        image.place_mapped(program, &used)?;
         image.place_shared(program, &used);
         image.shared = image.static_shared + launch.dynamic_shared;
         launch.check_shape(image.static_shared)?;
         image.place_frames(program);
+        let frame = image.frames[entry.0 as usize];
+        if frame > MAX_LOCAL {
+            let kernel = &launch.entry;
+            let text = format!(
+                "kernel `{kernel}` needs {frame} bytes of local memory a thread, more than {MAX_LOCAL}"
+            );
+            return Err(LaunchError::Shape(text).into());
+        }
         image.relocate(program);
         Ok(image)
     }
@@ -94,11 +104,17 @@ impl Image {
         Ok(())
     }
 
-    fn place_mapped(&mut self, program: &Program<'_>, used: &[bool]) {
+    fn place_mapped(&mut self, program: &Program<'_>, used: &[bool]) -> Result<(), LaunchError> {
+        let mut total = 0u64;
         for (index, var) in program.vars.iter().enumerate() {
             let constant = var.space == Space::Const;
             if !used[index] || !(constant || var.space == Space::Global) {
                 continue;
+            }
+            total = total.saturating_add(var.size);
+            if total > MAX_MEMORY {
+                let text = format!("the module's variables need more than {MAX_MEMORY} bytes");
+                return Err(LaunchError::Shape(text));
             }
             let bytes = var.init.clone().unwrap_or_else(|| vec![0; var.size as usize]);
             let space = if constant { MemorySpace::Const } else { MemorySpace::Global };
@@ -108,6 +124,7 @@ impl Image {
                 self.constants.push((base, var.size));
             }
         }
+        Ok(())
     }
 
     /// Static variables in order, then the dynamic ones: all at the end, over each other.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::{Argument, Buffer, LaunchError, Scalar};
 
-/// The largest `out=` buffer (bytes): what the largest GPU holds.
-const MAX_BUFFER: u64 = 1 << 38;
+/// The largest `out=` buffer (bytes): [`super::MAX_MEMORY`].
+const MAX_BUFFER: u64 = super::MAX_MEMORY;
 
 /// Reads one argument; files named in it are read here.
 pub fn parse_argument(text: &str) -> Result<Argument, LaunchError> {

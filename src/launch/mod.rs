@@ -21,6 +21,13 @@ pub const MAX_THREADS: u64 = 1024;
 /// Shared memory of a block at most on sm_90: 227 KiB, static and dynamic together.
 pub const MAX_SHARED: u64 = 227 * 1024;
 
+/// Device memory of a launch at most (bytes), buffers and variables each: more than this is a mistake, and would take the memory of
+/// the machine that this runs on.
+pub const MAX_MEMORY: u64 = 16 << 30;
+
+/// Local memory of a thread at most (CUDA C++ Programming Guide, "Compute Capabilities": 512 KiB).
+pub const MAX_LOCAL: u64 = 512 << 10;
+
 /// What to run, with which arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
@@ -123,7 +130,7 @@ impl Launch {
         if [x, y, z, gx, gy, gz].contains(&0) {
             return shape("grid and block must be at least 1 in each direction".to_string());
         }
-        if x * y * z > MAX_THREADS || z > 64 {
+        if x.saturating_mul(y).saturating_mul(z) > MAX_THREADS || z > 64 {
             return shape(format!(
                 "a block of {x} x {y} x {z} threads is more than {MAX_THREADS} threads, or more than 64 in z"
             ));
@@ -228,6 +235,7 @@ mod tests {
         assert!(launch([1, 0, 1], [32, 1, 1], 0).check_shape(0).is_err());
         assert!(launch([1, 65536, 1], [32, 1, 1], 0).check_shape(0).is_err());
         assert!(launch([1, 1, 1], [1, 1, 65], 0).check_shape(0).is_err());
+        assert!(launch([1, 1, 1], [u32::MAX; 3], 0).check_shape(0).is_err());
         assert!(launch([1, 1, 1], [32, 1, 1], MAX_SHARED).check_shape(1).is_err());
     }
 

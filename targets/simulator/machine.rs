@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 /// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. Those beyond start when others end.
 const RESIDENT: usize = 132 * 32;
 
+/// Memory of these CTAs at most, where there are two clusters or more (bytes): registers, local and shared memory.
+const STATE: u64 = 2 << 30;
+
 /// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs, and one alone.
 const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
 
@@ -85,7 +88,7 @@ impl Machine<'_> {
         let mut started = 0;
         let mut running: VecDeque<Cluster> = VecDeque::new();
         let (size, grid) = (self.cluster_size(), self.clusters());
-        let (total, resident): (u64, _) = (grid.iter().product(), (RESIDENT / size).max(1));
+        let (total, resident): (u64, _) = (grid.iter().product(), (self.resident() / size).max(1));
         // Clusters in a row that could not move.
         let mut stuck = 0;
         loop {
@@ -119,6 +122,15 @@ impl Machine<'_> {
                 started += 1;
             }
         }
+    }
+
+    /// CTAs that run at the same time, as far as their memory goes.
+    fn resident(&self) -> usize {
+        let threads: u64 = self.launch.block.iter().map(|n| u64::from(*n)).product();
+        let thread = 4 * u64::from(self.kernel.registers) + u64::from(self.kernel.local_bytes);
+        let shared = u64::from(self.kernel.shared_bytes) + u64::from(self.launch.dynamic_shared);
+        let cta = threads.next_multiple_of(LANES as u64) * thread + shared;
+        RESIDENT.min((STATE / cta.max(1)) as usize)
     }
 
     /// CTAs of a cluster.
