@@ -1,0 +1,153 @@
+//! What runs a program: the interpreter, and the simulator on a cubin of ptxas or of ours.
+
+use orias::driver::{CompileOptions, compile_source};
+use orias::launch::Launch;
+use orias_runner::oracle;
+use orias_targets::simulator::Limits;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Warp instructions of a launch at most: programs of the generator need some thousands.
+const MOST: u64 = 3_000_000;
+
+/// How long ptxas may take for a module.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The content of the buffers after a launch.
+pub type Buffers = Vec<Vec<u8>>;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Side {
+    Interpreter,
+    /// The simulator on ptxas's cubin of this level.
+    Ptxas(u8),
+    /// The simulator on our cubin of this level.
+    Orias(u8),
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Side::Interpreter => write!(f, "interpreter"),
+            Side::Ptxas(level) => write!(f, "ptxas -O{level}"),
+            Side::Orias(level) => write!(f, "orias -O{level}"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum What {
+    /// Said to be not supported yet.
+    Unsupported,
+    /// The compiler or the loader does not take the program.
+    Refused,
+    /// The run ended with an error.
+    Stopped,
+    Panicked,
+    /// The outputs differ from the interpreter's.
+    Differs,
+}
+
+/// Why there are no buffers, or wrong ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    pub what: What,
+    pub text: String,
+}
+
+/// Runs `work`; a panic is a failure like others.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|t| (*t).to_string()));
+        Err(Failure { what: What::Panicked, text: text.unwrap_or_default() })
+    })
+}
+
+fn failure(text: String, otherwise: What) -> Failure {
+    let open = ["unsupported", "not supported", "cannot decode"].iter().any(|w| text.contains(w));
+    Failure { what: if open { What::Unsupported } else { otherwise }, text }
+}
+
+pub fn interpret(source: &str, launch: &Launch) -> Result<Buffers, Failure> {
+    guarded(|| {
+        let program = orias::ptx::load(source)
+            .map_err(|errors| failure(errors.render("program", source), What::Refused))?;
+        let bounds = orias::interpret::Limits::default();
+        let limits = orias::interpret::Limits { warp_instructions: MOST, ..bounds };
+        orias::interpret::run_limited(&program, source, launch, limits)
+            .map(|outcome| outcome.buffers)
+            .map_err(|error| failure(error.to_string(), What::Stopped))
+    })
+}
+
+pub fn simulate(cubin: &[u8], launch: &Launch) -> Result<Buffers, Failure> {
+    // Groups of lanes change often in some runs: what one breaks for another shows.
+    let slices = [256, 1, 7];
+    let group_slice = slices[launch.block.iter().sum::<u32>() as usize % slices.len()];
+    guarded(|| {
+        let limits = Limits { warp_instructions: MOST, group_slice, ..Limits::default() };
+        orias::simulate::simulate(cubin, launch, limits)
+            .map(|outcome| outcome.buffers)
+            .map_err(|error| failure(error.to_string(), What::Stopped))
+    })
+}
+
+/// Our cubin.
+pub fn orias(source: &str, level: u8) -> Result<Vec<u8>, Failure> {
+    guarded(|| {
+        let options = CompileOptions { opt_level: level, threads: 1, ..CompileOptions::default() };
+        compile_source(source, &options)
+            .map(|output| output.cubin)
+            .map_err(|errors| failure(errors.render("program", source), What::Refused))
+    })
+}
+
+/// ptxas's cubin; `None` where there is no ptxas.
+pub fn ptxas(source: &str, level: u8) -> Option<Result<Vec<u8>, Failure>> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let tool = oracle::tool("ptxas")?;
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("orias-fuzz-{}-{number}", std::process::id()));
+    let run = || -> std::io::Result<Result<Vec<u8>, Failure>> {
+        std::fs::create_dir_all(&folder)?;
+        let (ptx, cubin, log) =
+            (folder.join("p.ptx"), folder.join("p.cubin"), folder.join("p.log"));
+        std::fs::write(&ptx, source)?;
+        let mut child = Command::new(&tool)
+            .args(["-arch=sm_90a", &format!("-O{level}"), "-suppress-stack-size-warning"])
+            .arg(&ptx)
+            .arg("-o")
+            .arg(&cubin)
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log)?)
+            .spawn()?;
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if started.elapsed() > PATIENCE {
+                child.kill()?;
+                child.wait()?;
+                let text = format!("ptxas took more than {} seconds", PATIENCE.as_secs());
+                return Ok(Err(Failure { what: What::Refused, text }));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        if !status.success() {
+            let log = std::fs::read(&log)?;
+            let text = format!("{status}: {}", String::from_utf8_lossy(&log));
+            return Ok(Err(Failure { what: What::Refused, text }));
+        }
+        std::fs::read(&cubin).map(Ok)
+    };
+    let result = run().unwrap_or_else(|error| {
+        Err(Failure { what: What::Refused, text: format!("{}: {error}", tool.display()) })
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    Some(result)
+}

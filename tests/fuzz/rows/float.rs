@@ -1,0 +1,127 @@
+//! Floating point. Every rounding is written out, so that nothing may be contracted.
+
+use super::{Family, rare, row};
+
+pub const SINGLE: Family = Family {
+    name: "single",
+    weight: 4,
+    rows: &[
+        row("<add/sub/mul>.<rn/rz/rm/rp></.ftz></.sat>.f32 =f32, %f32, %f32"),
+        row("<add/sub/mul>.rn</.ftz>.f32 =f32, %f32, %f32"),
+        row("<fma/mad>.<rn/rz/rm/rp></.ftz></.sat>.f32 =f32, %f32, %f32, %f32"),
+        row("fma.rn</.ftz>.f32 =f32, %f32, %f32, %f32"),
+        row("<abs/neg></.ftz>.f32 =f32, %f32"),
+        row("<min/max></.ftz></.NaN>.f32 =f32, %f32, %f32"),
+        // Signs are taken of integers: that of a NaN is open.
+        rare("<min/max></.ftz></.NaN>.xorsign.abs.f32 =f32, !b32, !b32"),
+        rare("copysign.f32 =f32, !b32, %f32"),
+        row("neg.f32 =f32, %f32; <add/mul>.rn.f32 =f32, ^0, %f32"),
+        row("abs.f32 =f32, %f32; <add/mul>.rn.f32 =f32, ^0, %f32"),
+    ],
+};
+
+pub const SINGLE_DIVISION: Family = Family {
+    name: "single division",
+    weight: 1,
+    rows: &[
+        row("div.<rn/rz/rm/rp></.ftz>.f32 =f32, %f32, %f32"),
+        row("<rcp/sqrt>.<rn/rz/rm/rp></.ftz>.f32 =f32, %f32"),
+    ],
+};
+
+pub const DOUBLE: Family = Family {
+    name: "double",
+    weight: 2,
+    rows: &[
+        row("<add/sub/mul>.<rn/rz/rm/rp>.f64 =f64, %f64, %f64"),
+        row("<fma/mad>.<rn/rz/rm/rp>.f64 =f64, %f64, %f64, %f64"),
+        row("<abs/neg>.f64 =f64, %f64"),
+        row("<min/max>.f64 =f64, %f64, %f64"),
+        rare("copysign.f64 =f64, !b64, %f64"),
+    ],
+};
+
+pub const DOUBLE_DIVISION: Family = Family {
+    name: "double division",
+    weight: 1,
+    rows: &[
+        row("div.<rn/rz/rm/rp>.f64 =f64, %f64, %f64"),
+        row("<rcp/sqrt>.<rn/rz/rm/rp>.f64 =f64, %f64"),
+    ],
+};
+
+pub const HALF: Family = Family {
+    name: "half",
+    weight: 3,
+    rows: &[
+        row("<add/sub/mul>.rn</.ftz></.sat>.<f16/f16x2> =$4, !$4, !$4"),
+        row("<add/sub/mul>.rn.<bf16/bf16x2> =$2, !$2, !$2"),
+        row("fma.rn</.ftz></.sat>.<f16/f16x2> =$3, !$3, !$3, !$3"),
+        row("fma.rn</.ftz>.relu.<f16/f16x2> =$2, !$2, !$2, !$2"),
+        row("fma.rn</.relu>.<bf16/bf16x2> =$2, !$2, !$2, !$2"),
+        row("<abs/neg></.ftz>.<f16/f16x2> =$3, !$3"),
+        row("<abs/neg>.<bf16/bf16x2> =$2, !$2"),
+        row("<min/max></.ftz></.NaN>.<f16/f16x2> =$4, !$4, !$4"),
+        row("<min/max></.NaN>.<bf16/bf16x2> =$3, !$3, !$3"),
+        rare("<min/max></.ftz></.NaN>.xorsign.abs.<f16~b16/f16x2~b32> =$4, !$4', !$4'"),
+        rare("<min/max></.NaN>.xorsign.abs.<bf16~b16/bf16x2~b32> =$3, !$3', !$3'"),
+    ],
+};
+
+pub const COMPARISON: Family = Family {
+    name: "float comparison",
+    weight: 3,
+    rows: &[
+        row(
+            "setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan></.ftz>.f32 =pred, %f32, %f32",
+        ),
+        row("setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.f64 =pred, %f64, %f64"),
+        row(
+            "setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan></.ftz>.f16 =pred, !f16, !f16",
+        ),
+        row("setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.bf16 =pred, !bf16, !bf16"),
+        rare(
+            "setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan></.ftz>.f16x2 =pred|=pred, !f16x2, !f16x2",
+        ),
+        rare(
+            "setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.bf16x2 =pred|=pred, !bf16x2, !bf16x2",
+        ),
+        rare(
+            "setp.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.<and/or/xor>.<f32/f64> =pred|=pred, %$3, %$3, ~pred",
+        ),
+        row(
+            "set.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.<u32/s32/f32>.<f32/f64> =$2, %$3, %$3",
+        ),
+        rare(
+            "set.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.<u16.f16~=b16, !f16, !f16/u32.f16~=b32, !f16, !f16/f16.f16~=f16, !f16, !f16/f16.f32~=f16, !f32, !f32> $2'",
+        ),
+        rare(
+            "set.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.<u16.bf16~=b16, !bf16, !bf16/bf16.bf16~=bf16, !bf16, !bf16/bf16.f32~=bf16, !f32, !f32> $2'",
+        ),
+        rare(
+            "set.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.f16x2.f16x2 =f16x2, !f16x2, !f16x2",
+        ),
+        rare(
+            "set.<eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan>.bf16x2.bf16x2 =bf16x2, !bf16x2, !bf16x2",
+        ),
+        row("testp.<finite/infinite/number/notanumber/normal/subnormal>.<f32/f64> =pred, %$2"),
+    ],
+};
+
+/// Results that are only near: they are stored and compared with a tolerance.
+pub const APPROXIMATION: Family = Family {
+    name: "approximation",
+    weight: 1,
+    rows: &[
+        row("<rcp/sqrt/rsqrt/lg2/ex2>.approx</.ftz>.f32 ?f32, %f32"),
+        // Beyond this range the angle's own error decides the result.
+        row(
+            "{ .reg .f32 %t; max.f32 %t, %f32, 0fC0490FDB; min.f32 %t, %t, 0f40490FDB; <sin/cos>.approx</.ftz>.f32 ?f32, %t; }",
+        ),
+        row("tanh.approx.<f32/f16/bf16> ?$1, !$1"),
+        row("ex2.approx.f16 ?f16, !f16"),
+        row("ex2.approx.ftz.bf16 ?bf16, !bf16"),
+        row("div.<approx/full></.ftz>.f32 ?f32, %f32, %f32"),
+        rare("<rcp/rsqrt>.approx.ftz.f64 ?f64, %f64"),
+    ],
+};

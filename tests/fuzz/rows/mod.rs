@@ -1,0 +1,144 @@
+//! The instructions that programs are made of, by family.
+//!
+//! What PTX leaves undefined does not stand here: divisors are made odd, addresses are masked, warps exchange values under masks
+//! that name exactly the threads that come. Results of floating point never become integers with the payload or sign of a NaN,
+//! which are open: the rows that take their bits put one NaN in the place of all.
+
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod moves;
+mod warp;
+
+/// What a row asks of the place where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    Nothing,
+    /// The kernel's own addresses: not in a function.
+    Kernel,
+    /// Threads of a warp that run it together, named by a mask.
+    Warp,
+    /// The same, and all lanes of the warp are there.
+    WholeWarp,
+    /// All threads of the block.
+    Block,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub text: &'static str,
+    pub needs: Needs,
+    pub weight: u32,
+}
+
+/// Rows that a program has or has not together.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    pub name: &'static str,
+    pub weight: u32,
+    pub rows: &'static [Row],
+}
+
+const fn row(text: &'static str) -> Row {
+    Row { text, needs: Needs::Nothing, weight: 4 }
+}
+
+const fn rare(text: &'static str) -> Row {
+    Row { text, needs: Needs::Nothing, weight: 1 }
+}
+
+const fn kernel(text: &'static str) -> Row {
+    Row { text, needs: Needs::Kernel, weight: 4 }
+}
+
+const fn warp(text: &'static str) -> Row {
+    Row { text, needs: Needs::Warp, weight: 4 }
+}
+
+const fn whole_warp(text: &'static str) -> Row {
+    Row { text, needs: Needs::WholeWarp, weight: 4 }
+}
+
+const fn block(text: &'static str) -> Row {
+    Row { text, needs: Needs::Block, weight: 4 }
+}
+
+/// Families that every program has.
+pub const ALWAYS: &[&str] = &["input", "integer", "logic"];
+
+/// All families. A program has those of [`ALWAYS`] and some others.
+pub static FAMILIES: &[&Family] = &[
+    &memory::INPUT,
+    &integer::ARITHMETIC,
+    &integer::LOGIC,
+    &integer::PRODUCTS,
+    &integer::DIVISION,
+    &integer::CARRY,
+    &integer::BITS,
+    &integer::SHIFTS,
+    &integer::COMPARISON,
+    &integer::SELECTION,
+    &integer::PREDICATES,
+    &integer::PAIRS,
+    &integer::VIDEO,
+    &integer::VIDEO_SIMD,
+    &float::SINGLE,
+    &float::SINGLE_DIVISION,
+    &float::DOUBLE,
+    &float::DOUBLE_DIVISION,
+    &float::HALF,
+    &float::COMPARISON,
+    &float::APPROXIMATION,
+    &convert::INTEGER,
+    &convert::FLOAT,
+    &convert::NARROW,
+    &moves::MOVE,
+    &moves::SPECIAL,
+    &moves::PARAMETER,
+    &memory::GLOBAL,
+    &memory::SHARED,
+    &memory::LOCAL,
+    &memory::CONSTANT,
+    &memory::GENERIC,
+    &memory::ATOMIC,
+    &memory::ATOMIC_FLOAT,
+    &memory::ATOMIC_TOGETHER,
+    &memory::ASYNC,
+    &warp::SHUFFLE,
+    &warp::VOTE,
+    &warp::REDUX,
+    &warp::BARRIER,
+];
+
+/// How a variable of each class can begin where there is none yet.
+pub fn first(class: &str, in_kernel: bool) -> &'static str {
+    match (class, in_kernel) {
+        ("pred", true) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; setp.<ne/lt/gt>.s32 =pred, %t, #(0,1); }"
+        }
+        ("pred", false) => "setp.<ne/lt/gt>.s32 =pred, %b32, #(0,1)",
+        ("b16", true) => "ld.global.b16 =b16, [%in+#(0,62,2)]",
+        ("b32", true) => "ld.global.b32 =b32, [%in+#(0,60,4)]",
+        ("b64", true) => "ld.global.b64 =b64, [%in+#(0,56,8)]",
+        ("b128", true) => "ld.global.b128 =b128, [%in+#(0,48,16)]",
+        ("b16", false) => "mov.b16 =b16, %b16",
+        ("b32", false) => "mov.b32 =b32, %b32",
+        ("b64", false) => "mov.b64 =b64, %b64",
+        ("b128", false) => {
+            "{ .reg .b64 %t, %u; mov.b64 %t, %b64; mov.b64 %u, %b64; mov.b128 =b128, {%t, %u}; }"
+        }
+        ("f16", true) => "ld.global.b16 =f16, [%in+#(0,62,2)]",
+        ("bf16", true) => "ld.global.b16 =bf16, [%in+#(0,62,2)]",
+        ("f16x2", true) => "ld.global.b32 =f16x2, [%in+#(0,60,4)]",
+        ("bf16x2", true) => "ld.global.b32 =bf16x2, [%in+#(0,60,4)]",
+        ("f32", true) => "ld.global.f32 =f32, [%in+#(0,60,4)]",
+        ("f64", true) => "ld.global.f64 =f64, [%in+#(0,56,8)]",
+        ("f16", false) => "mov.b16 =f16, %b16",
+        ("bf16", false) => "mov.b16 =bf16, %b16",
+        ("f16x2", false) => "mov.b32 =f16x2, %b32",
+        ("bf16x2", false) => "mov.b32 =bf16x2, %b32",
+        ("f32", false) => "mov.f32 =f32, %f32",
+        _ => "mov.f64 =f64, %f64",
+    }
+}
