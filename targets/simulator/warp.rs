@@ -4,6 +4,7 @@ use super::cluster::Arrivals;
 use super::groups::Groups;
 use super::matrix::GROUPS;
 use super::operand::*;
+use super::timing::{Clock, Watch};
 use crate::misuse::Written;
 
 /// Convergence barrier registers of a warp.
@@ -34,6 +35,9 @@ pub struct Warp {
     /// Groups of matrix products of four warps that this warp has issued, by group scoreboard.
     pub products: [u64; GROUPS],
     pub cluster: Arrivals,
+    pub clock: Clock,
+    /// Where hazards are looked for.
+    pub watch: Option<Box<Watch>>,
 }
 
 /// What a register holds before it is written: the number of the register, in a pattern that makes a bad address, a NaN and a
@@ -69,6 +73,8 @@ impl Warp {
             reduction: 0,
             products: [0; GROUPS],
             cluster: Arrivals::default(),
+            clock: Clock::default(),
+            watch: None,
         }
     }
 
