@@ -17,7 +17,6 @@ mod rows;
 pub mod simulator;
 mod target;
 pub mod text;
-pub mod touch;
 
 pub use decode::DecodeError;
 pub use encode::{EncodeError, kind_code};

@@ -29,6 +29,9 @@ pub const WINDOW_BYTES: u64 = 1 << 32;
 /// The part of shared memory that the system keeps on sm_90: user variables begin here (observed: ptxas 13.0.88 adds 0x400).
 pub const SHARED_RESERVED: u64 = 0x400;
 
+/// What a byte of shared memory holds before it is written: a program that reads it shows it.
+pub const UNWRITTEN: u8 = 0xa5;
+
 /// Where a generic address points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Generic {

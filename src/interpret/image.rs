@@ -1,6 +1,8 @@
 //! The module in device memory: which functions and variables a kernel reaches, and where each variable lies.
 
-use orias_targets::memory::{Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW};
+use orias_targets::memory::{
+    Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW, UNWRITTEN,
+};
 
 use super::{InterpretError, function_address};
 use crate::launch::{
@@ -192,7 +194,7 @@ impl Image {
 
     /// A block's shared memory, zero-filled.
     pub fn shared_region(&self) -> Region {
-        let bytes = vec![0; self.shared as usize];
+        let bytes = vec![UNWRITTEN; self.shared as usize];
         Region::new("the block's shared memory", MemorySpace::Shared, SHARED_RESERVED, bytes)
     }
 }

@@ -1,9 +1,11 @@
 //! Conversions between number formats, and the approximate functions' odd relatives.
 
 use super::float::*;
+use super::half::*;
+use super::pack;
 use crate::approx::{Approx, flush};
 use rustc_apfloat::Float;
-use rustc_apfloat::ieee::{Double, Half, Single};
+use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 
 /// A number format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -13,6 +15,10 @@ pub enum Format {
     F64,
     F16,
     Bf16,
+    /// Single precision with 10 bits of significand.
+    Tf32,
+    E4m3,
+    E5m2,
 }
 
 /// What a conversion does, packed in the `param` of a lane operation.
@@ -32,6 +38,8 @@ pub struct Conversion {
     /// Negative results become zero.
     pub relu: bool,
     pub sat: bool,
+    /// Results past the largest finite number become it.
+    pub finite: bool,
 }
 
 fn format_code(format: Format) -> u32 {
@@ -40,15 +48,21 @@ fn format_code(format: Format) -> u32 {
         Format::F64 => 1,
         Format::F16 => 2,
         Format::Bf16 => 3,
+        Format::Tf32 => 4,
+        Format::E4m3 => 5,
+        Format::E5m2 => 6,
     }
 }
 
 fn format(code: u32) -> Format {
-    match code & 3 {
+    match code & 7 {
         0 => Format::F32,
         1 => Format::F64,
         2 => Format::F16,
-        _ => Format::Bf16,
+        3 => Format::Bf16,
+        4 => Format::Tf32,
+        5 => Format::E4m3,
+        _ => Format::E5m2,
     }
 }
 
@@ -56,35 +70,38 @@ impl Conversion {
     pub fn pack(self) -> u32 {
         Mode { round: self.round, ftz: self.ftz, sat: self.sat, extra: 0 }.pack()
             | format_code(self.from) << 4
-            | format_code(self.to) << 6
-            | u32::from(self.signed) << 8
-            | u32::from(self.relu) << 9
+            | format_code(self.to) << 7
+            | u32::from(self.signed) << 10
+            | u32::from(self.relu) << 11
+            | u32::from(self.finite) << 12
             | u32::from(self.bits) << 16
     }
 
-    fn unpack(param: u32) -> Conversion {
+    pub fn unpack(param: u32) -> Conversion {
         let mode = Mode::unpack(param);
         Conversion {
             round: mode.round,
             ftz: mode.ftz,
             sat: mode.sat,
             from: format(param >> 4),
-            to: format(param >> 6),
-            signed: param >> 8 & 1 != 0,
-            relu: param >> 9 & 1 != 0,
+            to: format(param >> 7),
+            signed: param >> 10 & 1 != 0,
+            relu: param >> 11 & 1 != 0,
+            finite: param >> 12 & 1 != 0,
             bits: (param >> 16) as u8,
         }
     }
 }
 
 /// A float operand, widened (exact).
-fn widen(format: Format, ftz: bool, x: u64) -> f64 {
+pub fn widen(format: Format, ftz: bool, x: u64) -> f64 {
     match format {
         Format::F64 => f64::from_bits(x),
-        Format::F32 => {
+        Format::F32 | Format::Tf32 => {
             let x = f32::from_bits(x as u32);
             f64::from(if ftz { flush(x) } else { x })
         }
+        Format::E4m3 | Format::E5m2 => pack::byte_to_double(format, x as u8),
         Format::F16 => f64::from(half_to_single(HalfFormat::F16, x as u16)),
         Format::Bf16 => f64::from(half_to_single(HalfFormat::Bf16, x as u16)),
     }
@@ -138,10 +155,9 @@ pub fn int_to_float(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
         Format::F32 => Single::from_i128_r(x, c.round.ap()).value.to_bits() as u64,
         Format::F64 => Double::from_i128_r(x, c.round.ap()).value.to_bits() as u64,
         Format::F16 => Half::from_i128_r(x, c.round.ap()).value.to_bits() as u64,
-        // Through single precision rounded to odd the second rounding would be right; bfloat16 has the range of single.
-        Format::Bf16 => {
-            rustc_apfloat::ieee::BFloat::from_i128_r(x, c.round.ap()).value.to_bits() as u64
-        }
+        Format::Bf16 => BFloat::from_i128_r(x, c.round.ap()).value.to_bits() as u64,
+        // No instruction converts an integer to these.
+        Format::Tf32 | Format::E4m3 | Format::E5m2 => 0,
     };
     (r, 0)
 }
@@ -153,11 +169,16 @@ pub fn float_to_float(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) 
     (narrow(c, x), 0)
 }
 
-fn narrow(c: Conversion, x: f64) -> u64 {
+pub fn narrow(c: Conversion, x: f64) -> u64 {
     let x = match (c.sat, c.relu) {
         (true, _) if x.is_nan() => 0.0,
         (true, _) => x.clamp(0.0, 1.0) + 0.0,
-        (_, true) if x < 0.0 => 0.0,
+        // A negative zero too.
+        (_, true) if x.is_sign_negative() && !x.is_nan() => 0.0,
+        _ => x,
+    };
+    let x = match pack::largest(c.to) {
+        Some(largest) if c.finite && !x.is_nan() => x.clamp(-largest, largest),
         _ => x,
     };
     match c.to {
@@ -168,17 +189,10 @@ fn narrow(c: Conversion, x: f64) -> u64 {
             let r = round_to_single(x, c.round);
             u64::from(if c.ftz { flush(r) } else { r }.to_bits())
         }
-        Format::F16 => u64::from(double_to_half(x, c.round)),
-        // The operand has single precision.
-        Format::Bf16 => u64::from(single_to_half(HalfFormat::Bf16, x as f32, c.round)),
+        Format::F16 => u64::from(double_to_half(HalfFormat::F16, x, c.round)),
+        Format::Tf32 | Format::E4m3 | Format::E5m2 => pack::narrow_small(c, x),
+        Format::Bf16 => u64::from(double_to_half(HalfFormat::Bf16, x, c.round)),
     }
-}
-
-/// F2FP: a and b become the high and the low half.
-pub fn pack_halves(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
-    let c = Conversion::unpack(param);
-    let half = |x: u64| narrow(c, widen(Format::F32, c.ftz, x));
-    (half(a) << 16 | half(b), 0)
 }
 
 /// FRND: to an integral value of the same format.
@@ -275,8 +289,6 @@ mod tests {
         assert_eq!(float_to_float(p(Round::Nearest), x.to_bits(), 0, 0, 0).0, f32_bits(1.0));
         let up = f32_bits(1.0f32.next_up());
         assert_eq!(float_to_float(p(Round::Up), x.to_bits(), 0, 0, 0).0, up);
-        let halves = Conversion { to: Format::F16, ..Conversion::default() }.pack();
-        assert_eq!(pack_halves(halves, f32_bits(1.0), f32_bits(2.0), 0, 0).0, 0x3c00_4000);
     }
 
     #[test]

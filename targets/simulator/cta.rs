@@ -34,16 +34,14 @@ struct Barrier {
 pub struct Cta {
     pub id: [u32; 3],
     pub warps: Vec<Warp>,
-    /// When it started (estimated cycles).
-    pub started: u64,
     /// Shared memory, between the CTA's turns.
     pub shared: Region,
     barriers: [Barrier; BARRIERS],
 }
 
 impl Cta {
-    pub fn new(id: [u32; 3], started: u64, warps: Vec<Warp>, shared: Region) -> Cta {
-        Cta { id, started, warps, shared, barriers: [Barrier::default(); BARRIERS] }
+    pub fn new(id: [u32; 3], warps: Vec<Warp>, shared: Region) -> Cta {
+        Cta { id, warps, shared, barriers: [Barrier::default(); BARRIERS] }
     }
 
     pub fn is_done(&self) -> bool {
@@ -62,9 +60,6 @@ impl Cta {
                     continue;
                 }
                 round += run_warp(env, warp, &mut self.barriers).map_err(|f| (warp.index, f))?;
-                if env.stop_at_hazard && !env.findings.is_empty() {
-                    return Ok(total + round);
-                }
                 self.release();
                 self.release_products();
             }
@@ -79,7 +74,7 @@ impl Cta {
     fn release(&mut self) {
         for number in 0..BARRIERS as u8 {
             let barrier = &mut self.barriers[usize::from(number)];
-            let (mut waiting, mut whole, mut live, mut latest) = (0, 0, 0, 0);
+            let (mut waiting, mut whole, mut live) = (0, 0, 0);
             let mut wanted = barrier.threads;
             for warp in &self.warps {
                 live += warp.groups.live().count_ones();
@@ -87,7 +82,6 @@ impl Cta {
                     if let State::Cta { barrier: b, threads } = group.state
                         && b == number
                     {
-                        latest = latest.max(warp.clock.now);
                         waiting += group.mask.count_ones();
                         whole += counted(group.mask, warp.groups.live());
                         wanted = wanted.or(threads);
@@ -112,9 +106,7 @@ impl Cta {
                 if reduces {
                     warp.reduction = result;
                 }
-                if warp.groups.release_cta(number) {
-                    warp.clock.now = warp.clock.now.max(latest);
-                }
+                warp.groups.release_cta(number);
             }
         }
     }
@@ -162,7 +154,6 @@ fn run_warp(
         steps += ran;
         match stop {
             Stop::Changed | Stop::Barrier(None) => {}
-            Stop::Hazard => break,
             Stop::Slice => warp.groups.rotate(),
             Stop::Barrier(Some(Arrival::Arrived { barrier, lanes, threads })) => {
                 let b = &mut barriers[usize::from(barrier)];

@@ -17,7 +17,9 @@ pub enum Cause {
     Register(#[from] RegisterError),
     #[error("constant bank {bank} has no {size} bytes at {offset:#x}")]
     Constant { bank: u8, offset: i64, size: u32 },
-    #[error("the descriptor {0} does not hold the value of c[0x0][0x208]")]
+    #[error(
+        "the descriptor {0} was never written: it must hold the value of c[0x0][0x208] or a cache policy"
+    )]
     Descriptor(String),
     #[error("jump to {0:#x}, where there is no instruction")]
     Jump(u64),

@@ -4,16 +4,15 @@
 //! two, so the second rounding is right in every mode. Double precision in other modes than to-nearest, and all half precision,
 //! is left to `rustc_apfloat`.
 
+use super::op::Combine;
 use crate::approx::flush;
-use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
-use rustc_apfloat::{Float, FloatConvert, Round as ApRound};
+use rustc_apfloat::ieee::Double;
+use rustc_apfloat::{Float, Round as ApRound};
 
 /// The NaN that single precision arithmetic gives.
 pub const NAN32: u32 = crate::approx::NAN32;
 /// The NaN that double precision arithmetic gives when no operand is one.
 pub const NAN64: u64 = 0xfff8_0000_0000_0000;
-/// The NaN that half precision arithmetic gives.
-pub const NAN16: u16 = 0x7fff;
 
 /// How a result is rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -77,7 +76,7 @@ fn single(mode: Mode, x: u64) -> f32 {
 }
 
 #[inline]
-fn finish(mode: Mode, x: f32) -> u64 {
+pub fn finish(mode: Mode, x: f32) -> u64 {
     let x = if mode.ftz { flush(x) } else { x };
     let bits = if x.is_nan() {
         if mode.sat { 0 } else { NAN32 }
@@ -175,10 +174,14 @@ pub fn fma32(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     (finish(mode, sum(f64::from(a) * f64::from(b), f64::from(c), mode.round)), 0)
 }
 
-/// FMNMX: the predicate picks the minimum. `extra` 1: a NaN operand gives NaN.
+/// FMNMX: the predicate picks the minimum. `extra` bit 0: a NaN operand gives NaN; bit 1, .XORSIGN: of the absolute values, with
+/// the exclusive or of the operands' signs (ptxas writes `|x|` on both operands; the signs are those before it).
 pub fn minmax32(param: u32, a: u64, b: u64, _: u64, min: u32) -> (u64, u32) {
     let mode = Mode::unpack(param);
+    let xorsign = mode.extra & 2 != 0;
     let (x, y) = (single(mode, a), single(mode, b));
+    let negative = x.is_sign_negative() != y.is_sign_negative();
+    let (x, y) = if xorsign { (x.abs(), y.abs()) } else { (x, y) };
     let r = match (x.is_nan(), y.is_nan()) {
         (true, true) => f32::NAN,
         (true, false) | (false, true) if mode.extra & 1 != 0 => f32::NAN,
@@ -189,6 +192,7 @@ pub fn minmax32(param: u32, a: u64, b: u64, _: u64, min: u32) -> (u64, u32) {
             if x_first == (min & 1 != 0) { x } else { y }
         }
     };
+    let r = if xorsign && negative { -r } else { r };
     (finish(mode, r), 0)
 }
 
@@ -221,7 +225,7 @@ impl FloatCompare {
 }
 
 #[inline]
-fn compare(codes: u16, order: Option<std::cmp::Ordering>) -> (u64, u32) {
+pub fn compare(codes: u16, order: Option<std::cmp::Ordering>) -> (u64, u32) {
     let bit = match order {
         Some(std::cmp::Ordering::Less) => 0,
         Some(std::cmp::Ordering::Equal) => 1,
@@ -235,6 +239,13 @@ fn compare(codes: u16, order: Option<std::cmp::Ordering>) -> (u64, u32) {
 pub fn compare32(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     let mode = Mode::unpack(param);
     compare(mode.extra, single(mode, a).partial_cmp(&single(mode, b)))
+}
+
+/// FSET.BF: a comparison, combined with the predicate, as 1.0 or 0. `extra`: [`FloatCompare`]; bits 4 and 5: how it combines.
+pub fn set32(param: u32, a: u64, b: u64, c: u64, p: u32) -> (u64, u32) {
+    let (_, holds) = compare32(param, a, b, c, 0);
+    let holds = Combine::from_code(Mode::unpack(param).extra >> 4).apply(holds != 0, p & 1 != 0);
+    (if holds { u64::from(1.0f32.to_bits()) } else { 0 }, 0)
 }
 
 /// DSETP
@@ -262,7 +273,7 @@ fn finish64(x: f64, operands: &[u64]) -> (u64, u32) {
     (if x.is_nan() { nan64(operands) } else { x.to_bits() }, 0)
 }
 
-fn ap64(bits: u64) -> Double {
+pub fn ap64(bits: u64) -> Double {
     Double::from_bits(u128::from(bits))
 }
 
@@ -297,156 +308,10 @@ pub fn fma64(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     finish64(r, &[a, b, c])
 }
 
-/// The format of the halves of a register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HalfFormat {
-    F16,
-    Bf16,
-}
-
-/// A half, widened (exact).
-pub fn half_to_single(format: HalfFormat, x: u16) -> f32 {
-    match format {
-        HalfFormat::Bf16 => f32::from_bits(u32::from(x) << 16),
-        HalfFormat::F16 => {
-            let wide: Single = Half::from_bits(u128::from(x)).convert(&mut false).value;
-            f32::from_bits(wide.to_bits() as u32)
-        }
-    }
-}
-
-/// A single rounded to a half.
-pub fn single_to_half(format: HalfFormat, x: f32, round: Round) -> u16 {
-    if x.is_nan() {
-        return NAN16;
-    }
-    let x = Single::from_bits(u128::from(x.to_bits()));
-    match format {
-        HalfFormat::F16 => {
-            let half: Half = x.convert_r(round.ap(), &mut false).value;
-            half.to_bits() as u16
-        }
-        HalfFormat::Bf16 => {
-            let half: BFloat = x.convert_r(round.ap(), &mut false).value;
-            half.to_bits() as u16
-        }
-    }
-}
-
-/// A double rounded to a half.
-pub fn double_to_half(x: f64, round: Round) -> u16 {
-    if x.is_nan() {
-        return NAN16;
-    }
-    let half: Half = ap64(x.to_bits()).convert_r(round.ap(), &mut false).value;
-    half.to_bits() as u16
-}
-
-/// `a * b + c` of halves with one rounding.
-fn half_fma(format: HalfFormat, mode: Mode, a: u16, b: u16, c: u16) -> u16 {
-    fn go<F: Float>(mode: Mode, a: u16, b: u16, c: u16) -> u16 {
-        let input = |x: u16| {
-            let x = F::from_bits(u128::from(x));
-            if mode.ftz && x.is_denormal() { F::ZERO.copy_sign(x) } else { x }
-        };
-        let r = input(a).mul_add_r(input(b), input(c), mode.round.ap()).value;
-        if r.is_nan() {
-            return if mode.sat { 0 } else { NAN16 };
-        }
-        if mode.ftz && r.is_denormal() {
-            return F::ZERO.copy_sign(r).to_bits() as u16;
-        }
-        let one = F::from_u128(1).value;
-        let r = match mode.sat {
-            true if r.is_negative() => F::ZERO,
-            true if r.partial_cmp(&one).is_some_and(|o| o.is_gt()) => one,
-            _ => r,
-        };
-        r.to_bits() as u16
-    }
-    match format {
-        HalfFormat::F16 => go::<Half>(mode, a, b, c),
-        HalfFormat::Bf16 => go::<BFloat>(mode, a, b, c),
-    }
-}
-
-/// The format of a lane operation's `extra`: bit 0 is bfloat16.
-pub fn half_format(mode: Mode) -> HalfFormat {
-    if mode.extra & 1 != 0 { HalfFormat::Bf16 } else { HalfFormat::F16 }
-}
-
-/// Both halves of three registers through `f`.
-#[inline]
-fn halves(a: u64, b: u64, c: u64, mut f: impl FnMut(u16, u16, u16) -> u16) -> (u64, u32) {
-    let low = f(a as u16, b as u16, c as u16);
-    let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
-    (u64::from(low) | u64::from(high) << 16, 0)
-}
-
-/// HFMA2
-pub fn fma16x2(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
-    let mode = Mode::unpack(param);
-    halves(a, b, c, |a, b, c| half_fma(half_format(mode), mode, a, b, c))
-}
-
-fn one(format: HalfFormat) -> u16 {
-    match format {
-        HalfFormat::F16 => 0x3c00,
-        HalfFormat::Bf16 => 0x3f80,
-    }
-}
-
-/// HADD2
-pub fn add16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
-    let mode = Mode::unpack(param);
-    let format = half_format(mode);
-    halves(a, b, 0, |a, b, _| half_fma(format, mode, a, one(format), b))
-}
-
-/// HMUL2: the product plus a zero of its own sign, so that the zero does not change a negative zero.
-pub fn mul16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
-    let mode = Mode::unpack(param);
-    let format = half_format(mode);
-    halves(a, b, 0, |a, b, _| half_fma(format, mode, a, b, (a ^ b) & 0x8000))
-}
-
-/// HADD2.F32: the low half of `a` plus the low half of `b`, as a single.
-pub fn add_halves_to_single(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
-    let mode = Mode::unpack(param);
-    let wide = |x: u64| half_to_single(half_format(mode), x as u16);
-    (finish(mode, wide(a) + wide(b)), 0)
-}
-
-/// HMNMX2: `extra` bit 1: a NaN operand gives NaN.
-pub fn minmax16x2(param: u32, a: u64, b: u64, _: u64, min: u32) -> (u64, u32) {
-    let mode = Mode::unpack(param);
-    let format = half_format(mode);
-    halves(a, b, 0, |a, b, _| {
-        let (x, y) = (half_to_single(format, a), half_to_single(format, b));
-        match (x.is_nan(), y.is_nan()) {
-            (true, true) => NAN16,
-            (true, false) | (false, true) if mode.extra & 2 != 0 => NAN16,
-            (true, false) => b,
-            (false, true) => a,
-            _ if x.total_cmp(&y).is_lt() == (min & 1 != 0) => a,
-            _ => b,
-        }
-    })
-}
-
-/// HSETP2: a comparison of each half; `extra` from bit 4 on is a [`FloatCompare`].
-pub fn compare16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
-    let mode = Mode::unpack(param);
-    let order = |at: u32| {
-        let wide = |x: u64| half_to_single(half_format(mode), (x >> at) as u16);
-        compare(mode.extra >> 4, wide(a).partial_cmp(&wide(b))).1
-    };
-    (0, order(0) | order(16) << 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustc_apfloat::ieee::Single;
 
     fn mode(round: Round) -> u32 {
         Mode { round, ..Mode::default() }.pack()
@@ -533,17 +398,5 @@ mod tests {
         assert_eq!((pick(1, f64::NAN, 2.0), pick(1, 2.0, f64::NAN)), (0, 1));
         assert_eq!(pick(0, f64::NAN, f64::NAN), 2);
         assert_eq!((pick(1, -0.0, 0.0), pick(0, -0.0, 0.0)), (1, 0));
-    }
-
-    #[test]
-    fn halves_round_once() {
-        assert_eq!(single_to_half(HalfFormat::F16, 65520.0, Round::Nearest), 0x7c00);
-        assert_eq!(single_to_half(HalfFormat::F16, 65520.0, Round::Zero), 0x7bff);
-        assert_eq!(single_to_half(HalfFormat::Bf16, 1.0, Round::Nearest), 0x3f80);
-        assert_eq!(half_to_single(HalfFormat::F16, 0x0001), 2.0f32.powi(-24));
-        // 1 * 1 + 1 in both halves.
-        assert_eq!(fma16x2(0, 0x3c00_3c00, 0x3c00_3c00, 0x3c00_3c00, 0).0, 0x4000_4000);
-        assert_eq!(mul16x2(0, 0x8000, 0x3c00, 0, 0).0, 0x8000);
-        assert_eq!(add_halves_to_single(0, 0x3c00, 0x8000, 0, 0).0, bits(1.0));
     }
 }

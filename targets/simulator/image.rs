@@ -14,6 +14,10 @@ pub const STACK_TOP: u32 = 0x00ff_f000;
 /// The value of the memory descriptor in constant bank 0: accesses must pass it on.
 pub const DESCRIPTOR: u64 = 0x0018_1001_dcba_9080;
 
+/// Where bank 0 says which generic address the parameters have, for `cvta.param` (observed: ptxas 13.0.88, sm_90a; before sm_90
+/// parameters stand there).
+const PARAM_POINTER: usize = 0x198;
+
 /// Machine words of one function and those inside it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Text {
@@ -91,9 +95,11 @@ pub struct Constants {
 impl Constants {
     /// Bank 0 as the driver fills it on sm_90 (observed: ptxas 13.0.88): block and grid sizes from 0, the local window at 0x20,
     /// the stack pointer at 0x28, the descriptor at 0x208, the parameters behind it.
-    pub fn new(image: &Image, kernel: &Kernel, launch: &Launch) -> Constants {
+    /// `params` is the generic address of the parameters.
+    pub fn new(image: &Image, kernel: &Kernel, launch: &Launch, params: u64) -> Constants {
         let base = kernel.param_base as usize;
-        let mut bank0 = vec![0; base + launch.params.len()];
+        // Loads of small parameters read whole words.
+        let mut bank0 = vec![0; (base + launch.params.len()).next_multiple_of(16)];
         let mut put = |at: usize, bytes: &[u8]| {
             if bank0.len() < at + bytes.len() {
                 bank0.resize(at + bytes.len(), 0);
@@ -107,6 +113,7 @@ impl Constants {
         put(0x20, &crate::memory::LOCAL_WINDOW.to_le_bytes());
         put(image.target.const_stack as usize, &STACK_TOP.to_le_bytes());
         put(image.target.const_descriptor as usize, &DESCRIPTOR.to_le_bytes());
+        put(PARAM_POINTER, &params.to_le_bytes());
         put(base, &launch.params);
         let mut banks = vec![(0, bank0)];
         banks.extend(kernel.constants.iter().cloned());

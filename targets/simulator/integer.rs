@@ -72,7 +72,8 @@ pub fn lea_high(param: u32, a: u64, b: u64, c: u64, carry: u32) -> (u64, u32) {
     add3(param >> 8 & 3, pair << (param & 31) >> 32, b, 0, carry)
 }
 
-/// LOP3: a truth table of three, and whether the result is not zero. Bit 8 of `param`: the predicate says whether it is all ones.
+/// LOP3: a truth table of three, and whether the result is not zero, or'ed with the predicate; with bit 8 of `param` (.PAND) and'ed
+/// with it (what `lop3.or` and `lop3.and` with a predicate destination become: ptxas 13.0.88, sm_90a).
 pub fn lop3(param: u32, a: u64, b: u64, c: u64, p: u32) -> (u64, u32) {
     let (a, b, c) = (a as u32, b as u32, c as u32);
     let mut r = 0;
@@ -84,7 +85,7 @@ pub fn lop3(param: u32, a: u64, b: u64, c: u64, p: u32) -> (u64, u32) {
             r |= x & y & z;
         }
     }
-    let test = if param & 256 != 0 { r == !0 && p & 1 != 0 } else { r != 0 || p & 1 != 0 };
+    let test = if param & 256 != 0 { r != 0 && p & 1 != 0 } else { r != 0 || p & 1 != 0 };
     (u64::from(r), u32::from(test))
 }
 

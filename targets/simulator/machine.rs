@@ -7,10 +7,8 @@ use super::exec::{Counts, Env, Failure, shared_region};
 use super::image::{Constants, Image, Kernel, Launch, STACK_TOP};
 use super::operand::LANES;
 use super::prepare::Program;
-use super::timing::{Findings, Hazard, Placement, Watch, of_cta};
 use super::warp::Warp;
-use crate::latency::Latencies;
-use crate::memory::{Memory, SHARED_RESERVED};
+use crate::memory::{Memory, MemorySpace, SHARED_RESERVED};
 use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
 
@@ -23,19 +21,8 @@ const STATE: u64 = 2 << 30;
 /// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs, and one alone.
 const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
 
-/// What is done about registers that the control bits do not protect.
-#[derive(Clone, Copy, Debug)]
-pub enum Hazards {
-    /// Nobody looks.
-    Ignore,
-    /// All are reported.
-    Find,
-    /// The first ends the run, with nothing said of memory; by latencies other than the target's.
-    First(&'static Latencies),
-}
-
 /// Bounds on a launch, and how its threads take turns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub warp_instructions: u64,
     /// Instructions that a group of lanes runs, with others of its warp ready, before the next has its turn; groups change only
@@ -43,18 +30,12 @@ pub struct Limits {
     pub group_slice: u64,
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
-    pub hazards: Hazards,
 }
 
 impl Default for Limits {
     /// Some hours.
     fn default() -> Limits {
-        Limits {
-            warp_instructions: 100_000_000_000,
-            group_slice: 256,
-            checks: Checks::default(),
-            hazards: Hazards::Ignore,
-        }
+        Limits { warp_instructions: 100_000_000_000, group_slice: 256, checks: Checks::default() }
     }
 }
 
@@ -64,8 +45,6 @@ pub struct Finished {
     pub counts: Counts,
     /// One line for each instruction that misused memory or a barrier.
     pub misuse: Vec<String>,
-    /// In the order of the code.
-    pub hazards: Vec<Hazard>,
 }
 
 /// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
@@ -78,14 +57,11 @@ pub fn run(
 ) -> Result<Finished, SimError> {
     let found = image.kernels.iter().find(|k| k.name == kernel);
     let kernel = found.ok_or_else(|| SimError::NoKernel(kernel.to_string()))?;
-    let constants = Constants::new(image, kernel, launch);
+    let params = memory.map("parameters", MemorySpace::Param, launch.params.clone(), false);
+    let constants = Constants::new(image, kernel, launch, params);
     let program = Program::new(image, kernel, &constants);
     let misuse = Misuses::new(limits.checks);
-    let latencies = match limits.hazards {
-        Hazards::First(latencies) => latencies,
-        Hazards::Ignore | Hazards::Find => image.target.latencies(),
-    };
-    let mut machine = Machine {
+    let machine = Machine {
         program: &program,
         constants: &constants,
         kernel,
@@ -93,17 +69,8 @@ pub fn run(
         memory,
         limits,
         misuse,
-        latencies,
-        findings: Findings::default(),
-        cells: program.cells(),
-        placement: Placement::new(kernel, launch),
     };
-    let mut counts = machine.run()?;
-    counts.cycles = machine.placement.cycles();
-    let misuse = machine
-        .misuse
-        .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
-    Ok(Finished { counts, misuse, hazards: machine.findings.report(&program) })
+    machine.run()
 }
 
 struct Machine<'a> {
@@ -114,15 +81,10 @@ struct Machine<'a> {
     memory: &'a mut Memory,
     limits: Limits,
     misuse: Misuses,
-    latencies: &'a Latencies,
-    findings: Findings,
-    /// Register cells of a warp.
-    cells: usize,
-    placement: Placement,
 }
 
 impl Machine<'_> {
-    fn run(&mut self) -> Result<Counts, SimError> {
+    fn run(mut self) -> Result<Finished, SimError> {
         let mut counts = Counts::default();
         let mut started = 0;
         let mut running: VecDeque<Cluster> = VecDeque::new();
@@ -136,18 +98,17 @@ impl Machine<'_> {
                 running.push_back(self.start(started));
                 started += 1;
             }
-            let Some(mut cluster) = running.pop_front() else { return Ok(counts) };
+            let Some(mut cluster) = running.pop_front() else {
+                let misuse = self.misuse.lines(|found| {
+                    self.site(found.instruction, found.block, found.thread).to_string()
+                });
+                return Ok(Finished { counts, misuse });
+            };
             let ran = self.turn(&mut cluster, &mut counts)?;
             if counts.warp_instructions > self.limits.warp_instructions {
                 return Err(SimError::TooLong(self.limits.warp_instructions));
             }
-            if self.stops_at_hazard() && !self.findings.is_empty() {
-                return Ok(counts);
-            }
             if cluster.is_done() {
-                for cta in &cluster.ctas {
-                    self.placement.add(of_cta(cta.warps.iter().map(|w| (w.index, &w.clock))));
-                }
                 stuck = 0;
                 continue;
             }
@@ -162,10 +123,6 @@ impl Machine<'_> {
                 started += 1;
             }
         }
-    }
-
-    fn stops_at_hazard(&self) -> bool {
-        matches!(self.limits.hazards, Hazards::First(_))
     }
 
     /// CTAs that run at the same time, as far as their memory goes.
@@ -213,7 +170,6 @@ impl Machine<'_> {
             Some(own) => std::mem::replace(own, nothing()),
             None => take(cta),
         };
-        let stop_at_hazard = self.stops_at_hazard();
         let mut env = Env {
             program: self.program,
             memory: self.memory,
@@ -225,12 +181,8 @@ impl Machine<'_> {
             peers,
             local_bytes: self.kernel.local_bytes,
             group_slice: self.limits.group_slice,
-            started: cta.started,
             counts,
             misuse: &mut self.misuse,
-            latencies: self.latencies,
-            findings: &mut self.findings,
-            stop_at_hazard,
         };
         let result = cta.run(&mut env, CTA_SLICE[usize::from(alone)]);
         let (shared, peers) = (env.shared, env.peers);
@@ -278,9 +230,6 @@ impl Machine<'_> {
                 if self.limits.checks.uninitialised {
                     warp.local_written = Some(Box::new(Written::none(warp.local.len())));
                 }
-                if !matches!(self.limits.hazards, Hazards::Ignore) {
-                    warp.watch = Some(Box::new(Watch::new(self.cells)));
-                }
                 warp
             })
             .collect();
@@ -290,7 +239,7 @@ impl Machine<'_> {
         if self.limits.checks.uninitialised {
             shared.track_writes();
         }
-        Cta::new(id, self.placement.start(), warps, shared)
+        Cta::new(id, warps, shared)
     }
 
     /// Where the first threads wait.

@@ -15,6 +15,27 @@ pub enum Combine {
     Xor,
 }
 
+impl Combine {
+    /// From the low two bits of a lane operation's parameter.
+    #[inline]
+    pub fn from_code(code: u16) -> Combine {
+        match code & 3 {
+            0 => Combine::And,
+            1 => Combine::Or,
+            _ => Combine::Xor,
+        }
+    }
+
+    #[inline]
+    pub fn apply(self, a: bool, b: bool) -> bool {
+        match self {
+            Combine::And => a && b,
+            Combine::Or => a || b,
+            Combine::Xor => a != b,
+        }
+    }
+}
+
 /// What becomes of the predicate bits of a lane operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bits {
@@ -24,6 +45,14 @@ pub enum Bits {
     Compare(Combine, PredSrc),
     /// Bit 0 and bit 1, combined.
     CompareHalves(Combine, PredSrc),
+}
+
+/// A source of PLOP3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Truth {
+    Pred(PredSrc),
+    /// The highest bit of a value.
+    Sign(Src),
 }
 
 /// An operation that works on each lane alone.
@@ -104,6 +133,18 @@ pub enum AtomicType {
     F64,
     F16x2,
     Bf16x2,
+    B128,
+}
+
+impl AtomicType {
+    /// Bytes of one element.
+    pub fn bytes(self) -> usize {
+        match self {
+            AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
+            AtomicType::B128 => 16,
+            _ => 4,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,12 +152,21 @@ pub struct AtomicOp {
     pub address: Address,
     pub kind: AtomicKind,
     pub ty: AtomicType,
+    /// More than one of a vector, each with an operation of its own: `F32x4` is four singles, `F16x8` four pairs of halves.
+    pub elements: u8,
     /// The old value.
     pub dst: Dst,
     /// The operand; of CompareSwap the value compared with, then the new one.
     pub src: [Src; 2],
     /// Set where the operation was done.
     pub done: PredDst,
+}
+
+impl AtomicOp {
+    /// Bytes of the whole access: 4, 8 or 16.
+    pub fn bytes(&self) -> usize {
+        self.ty.bytes() * usize::from(self.elements)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,6 +221,10 @@ pub enum Special {
     ClusterRank,
     /// The lowest address of local memory.
     LocalBottom,
+    /// Bytes of shared memory: `SR_SMEMSZ`, all of it with the part that the system keeps.
+    SharedSize,
+    /// Warps that an SM holds, in bits 8..16: `SR_VIRTCFG`.
+    VirtualConfig,
 }
 
 /// What BAR does.
@@ -212,7 +266,7 @@ pub enum Op {
     /// PLOP3: two truth tables of three predicates.
     PredLogic {
         dst: [PredDst; 2],
-        src: [PredSrc; 3],
+        src: [Truth; 3],
         tables: [u8; 2],
     },
     /// `LDC` with a register.
@@ -254,22 +308,46 @@ pub enum Op {
     },
     /// `P2R`: predicates into a byte of a copy of a.
     PredToReg {
+        uniform: bool,
         dst: Dst,
         src: [Src; 2],
         byte: u8,
     },
     RegToPred {
+        uniform: bool,
         src: [Src; 2],
         byte: u8,
     },
-    /// R2UR and its like: the first lane's value.
+    /// R2UR and its like: the first lane's value; the predicate is set in the lanes whose value is another, with `or` also where
+    /// it was set already. ptxas runs a loop on it, until every lane's value had its turn.
     ToUniform {
         dst: Dst,
         src: Src,
+        differs: PredDst,
+        or: bool,
+    },
+    /// RPCMOV: a word of the lane's return address, which ptxas uses as one more register.
+    ToReturn {
+        high: bool,
+        src: Src,
+    },
+    FromReturn {
+        high: bool,
+        dst: Dst,
+    },
+    /// LEPC: the address of an instruction.
+    CodeAddress {
+        dst: Dst,
+        address: u64,
     },
     Branch {
         taken: PredSrc,
         uniform: PredSrc,
+        target: u32,
+    },
+    /// BRA.U.ANY: the whole group goes, where any of its lanes' guards holds.
+    BranchAny {
+        taken: PredSrc,
         target: u32,
     },
     /// BRA.DIV: taken when the group is not exactly the lanes of the mask.
@@ -310,6 +388,10 @@ pub enum Op {
         clear: bool,
     },
     WarpSync {
+        mask: Src,
+    },
+    /// WARPSYNC.EXCLUSIVE: the lanes of one mask go on together, and without any other.
+    WarpSyncExclusive {
         mask: Src,
     },
     Collective {
@@ -356,6 +438,8 @@ pub enum Op {
 #[derive(Clone, Debug)]
 pub struct Micro {
     pub guard: PredSrc,
+    /// Cycles until the next instruction of the warp issues.
+    pub stall: u8,
     /// Runs once for the group, on the uniform datapath.
     pub uniform: bool,
     pub op: Op,

@@ -4,7 +4,6 @@ use super::cluster::Arrivals;
 use super::groups::Groups;
 use super::matrix::GROUPS;
 use super::operand::*;
-use super::timing::{Clock, Watch};
 use crate::misuse::Written;
 
 /// Convergence barrier registers of a warp.
@@ -35,9 +34,8 @@ pub struct Warp {
     /// Groups of matrix products of four warps that this warp has issued, by group scoreboard.
     pub products: [u64; GROUPS],
     pub cluster: Arrivals,
-    pub clock: Clock,
-    /// Where hazards are looked for.
-    pub watch: Option<Box<Watch>>,
+    /// `Rpc`, low and high word: ptxas keeps values in it where registers are short.
+    pub returns: [Lanes; 2],
 }
 
 /// What a register holds before it is written: the number of the register, in a pattern that makes a bad address, a NaN and a
@@ -73,8 +71,7 @@ impl Warp {
             reduction: 0,
             products: [0; GROUPS],
             cluster: Arrivals::default(),
-            clock: Clock::default(),
-            watch: None,
+            returns: [[0; LANES]; 2],
         }
     }
 
@@ -193,6 +190,11 @@ impl Warp {
         }
     }
 
+    /// Whether uniform registers were written since the warp began.
+    pub fn is_written(&self, first: u8, cells: u8) -> bool {
+        (first..first + cells).all(|u| self.uregs[usize::from(u)] != poison(u32::from(u)))
+    }
+
     /// The lanes in which a predicate holds.
     #[inline]
     pub fn pred(&self, src: PredSrc) -> u32 {
@@ -216,9 +218,10 @@ impl Warp {
         }
     }
 
-    /// P0..P6 of a lane, from bit 0 on.
-    pub fn pred_byte(&self, lane: usize) -> u32 {
-        (0..7).fold(0, |byte, p| byte | (self.preds[p] >> lane & 1) << p)
+    /// P0..P6 (or UP0..UP6) of a lane, from bit 0 on.
+    pub fn pred_byte(&self, uniform: bool, lane: usize) -> u32 {
+        let file = if uniform { &self.upreds } else { &self.preds };
+        (0..7).fold(0, |byte, p| byte | (file[p] >> lane & 1) << p)
     }
 }
 

@@ -183,7 +183,8 @@ fn is_near(x: u64, y: u64) -> bool {
     let close = |x: f64, y: f64, digits: i32| {
         (x.is_nan() && y.is_nan()) || (x - y).abs() <= x.abs().max(y.abs()) * 2f64.powi(-digits)
     };
-    if close(f64::from_bits(x), f64::from_bits(y), 40) && f64::from_bits(x).abs() > 1e-300 {
+    let double = f64::from_bits(x);
+    if close(double, f64::from_bits(y), 40) && (double.is_nan() || double.abs() > 1e-300) {
         return true;
     }
     let single = |x: u32, y: u32| {

@@ -1,5 +1,6 @@
 //! Runs prepared instructions for the lanes of one group.
 
+mod atomic;
 mod matrix;
 mod memory;
 mod warp;
@@ -9,15 +10,16 @@ pub use memory::shared_region;
 use super::error::Cause;
 use super::groups::State;
 use super::image::{CODE_BASE, Constants, STACK_TOP};
-use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads};
+use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads, Truth};
 use super::operand::*;
 use super::prepare::Program;
 use super::prepare::WORD;
-use super::timing::{Check, Findings, Watch};
 use super::warp::{Warp, each_lane};
-use crate::latency::Latencies;
-use crate::memory::{Memory, MemorySpace, Region};
+use crate::memory::{Memory, MemorySpace, Region, SHARED_RESERVED};
 use crate::misuse::{Missed, Misuse, Misuses};
+
+/// Warps that an SM of sm_90 holds (CUDA C++ Programming Guide, "Compute Capabilities").
+const MAX_WARPS: u64 = 64;
 
 /// A failed instruction and the lane that it failed for.
 #[derive(Clone, Debug)]
@@ -47,14 +49,8 @@ pub struct Env<'a> {
     pub local_bytes: u32,
     /// See `Limits`.
     pub group_slice: u64,
-    /// When the CTA started (estimated cycles), for clock registers.
-    pub started: u64,
     pub counts: &'a mut Counts,
     pub misuse: &'a mut Misuses,
-    pub latencies: &'a Latencies,
-    pub findings: &'a mut Findings,
-    /// The first hazard ends the run.
-    pub stop_at_hazard: bool,
 }
 
 /// What a launch cost.
@@ -62,7 +58,7 @@ pub struct Env<'a> {
 pub struct Counts {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
-    /// Estimate of the kernel's time.
+    /// Sum of the issue stalls of all warps' instructions: an estimate that knows nothing of waits, of overlap or of memory.
     pub cycles: u64,
 }
 
@@ -78,8 +74,6 @@ pub enum Arrival {
 pub enum Stop {
     /// It waits, ended or split: look at the groups again.
     Changed,
-    /// A hazard was found, and the run is to end.
-    Hazard,
     /// Its turn is over.
     Slice,
     Barrier(Option<Arrival>),
@@ -90,27 +84,9 @@ impl Env<'_> {
     pub fn run_group(
         &mut self,
         warp: &mut Warp,
-        pc: u32,
-        mask: u32,
-        slice: u64,
-    ) -> Result<(Stop, u64), Failure> {
-        let Some(mut watch) = warp.watch.take() else {
-            return self.run_lanes(warp, pc, mask, slice, None);
-        };
-        watch.enter(mask, u64::from(self.latencies.longest()));
-        let result = self.run_lanes(warp, pc, mask, slice, Some(&mut watch));
-        watch.leave(mask);
-        warp.watch = Some(watch);
-        result
-    }
-
-    fn run_lanes(
-        &mut self,
-        warp: &mut Warp,
         mut pc: u32,
         mask: u32,
         slice: u64,
-        mut watch: Option<&mut Watch>,
     ) -> Result<(Stop, u64), Failure> {
         let program = self.program;
         let mut steps = 0;
@@ -123,18 +99,8 @@ impl Env<'_> {
             steps += 1;
             self.counts.warp_instructions += 1;
             self.counts.thread_instructions += u64::from(active.count_ones());
+            self.counts.cycles += u64::from(micro.stall);
             self.shared.reads_as(first(active));
-            if let Some(watch) = &mut watch {
-                let findings = &mut *self.findings;
-                let mut check =
-                    Check { code: &program.timing, latencies: self.latencies, findings };
-                watch.issue(&mut check, pc, mask, active);
-                if self.stop_at_hazard && !self.findings.is_empty() {
-                    return Ok((Stop::Hazard, steps));
-                }
-            }
-            // As long as `code`.
-            warp.clock.issue(&program.timing[pc as usize]);
             let flow = self.step(warp, micro, pc, mask, active);
             let flow = flow.map_err(|(cause, lane)| Failure { cause, lane, pc })?;
             if self.misuse.checks.uninitialised {
@@ -219,12 +185,25 @@ impl Env<'_> {
                 Self::query_space(warp, *holds, (address, *offset), *space, active);
             }
             Op::Reduce { kind, dst, src } => warp::reduce(warp, *kind, *dst, src, active),
-            Op::PredToReg { dst, src, byte } => warp::pred_to_reg(warp, *dst, src, *byte, active),
-            Op::RegToPred { src, byte } => warp::reg_to_pred(warp, src, *byte, active),
-            Op::ToUniform { dst, src } => {
-                let mut values = [0; LANES];
-                warp.read(src, &mut values);
+            Op::PredToReg { uniform, dst, src, byte } => {
+                warp::pred_to_reg(warp, *uniform, *dst, src, *byte, active);
+            }
+            Op::RegToPred { uniform, src, byte } => {
+                warp::reg_to_pred(warp, *uniform, src, *byte, active);
+            }
+            Op::ToUniform { dst, src, differs, or } => {
+                warp::to_uniform(warp, *dst, src, (*differs, *or), active);
+            }
+            Op::ToReturn { high, src } => {
+                let values = warp.read32(src);
+                each_lane(active, |lane| warp.returns[usize::from(*high)][lane] = values[lane]);
+            }
+            Op::FromReturn { high, dst } => {
+                let values = warp.returns[usize::from(*high)].map(u64::from);
                 warp.write(*dst, false, active, &values);
+            }
+            Op::CodeAddress { dst, address } => {
+                warp.write(*dst, true, active, &[*address; LANES]);
             }
             Op::GetBarrier { barrier, dst, clear } => {
                 let b = usize::from(*barrier);
@@ -275,6 +254,10 @@ impl Env<'_> {
                 let taken = active & warp.pred(*taken) & warp.pred(*uniform);
                 Ok(branch(warp, taken, mask, *target, next))
             }
+            Op::BranchAny { taken, target } => {
+                let any = active & warp.pred(*taken) != 0;
+                Ok(if any { Flow::Jump(*target) } else { Flow::Next })
+            }
             Op::BranchDivergent { mask: want, target }
             | Op::BranchConverged { mask: want, target } => {
                 let want = warp.read32(want)[first(active)] & warp.groups.live();
@@ -317,6 +300,11 @@ impl Env<'_> {
                 let want = warp.read32(want);
                 each_lane(active, |lane| warp.groups.want(lane, want[lane], 0));
                 Ok(self.wait(warp, active, pc, State::WarpSync))
+            }
+            Op::WarpSyncExclusive { mask: want } => {
+                let want = warp.read32(want);
+                each_lane(active, |lane| warp.groups.want(lane, want[lane], pc + 1));
+                Ok(self.wait(warp, active, pc, State::Collective))
             }
             Op::Collective { mask: want, resume } => {
                 let want = warp.read32(want);
@@ -408,7 +396,7 @@ impl Env<'_> {
     }
 
     fn special(&self, warp: &mut Warp, which: Special, dst: Dst, wide: bool, active: u32) {
-        let clock = self.started + warp.clock.now;
+        let clock = self.counts.cycles;
         let mut values = [0; LANES];
         for (lane, value) in values.iter_mut().enumerate() {
             let bit = 1u32 << lane;
@@ -431,6 +419,8 @@ impl Env<'_> {
                 Special::WarpId => u64::from(warp.index) << 8,
                 Special::SmId => 0,
                 Special::ClusterRank => u64::from(self.rank),
+                Special::SharedSize => SHARED_RESERVED + self.shared.bytes.len() as u64,
+                Special::VirtualConfig => MAX_WARPS << 8,
                 Special::LocalBottom => u64::from(STACK_TOP - self.local_bytes.min(STACK_TOP)),
             };
         }
@@ -529,11 +519,17 @@ fn lane_op(warp: &mut Warp, op: &LaneOp, active: u32) {
 fn pred_logic(
     warp: &mut Warp,
     dst: &[PredDst; 2],
-    src: &[PredSrc; 3],
+    src: &[Truth; 3],
     tables: &[u8; 2],
     active: u32,
 ) {
-    let [a, b, c] = src.map(|p| u64::from(warp.pred(p)));
+    let [a, b, c] = src.map(|truth| match truth {
+        Truth::Pred(p) => u64::from(warp.pred(p)),
+        Truth::Sign(src) => {
+            let signs = warp.read32(&src).iter().rev().fold(0, |bits, x| bits << 1 | x >> 31);
+            u64::from(signs)
+        }
+    });
     for (dst, table) in dst.iter().zip(tables) {
         let (bits, _) = super::integer::lop3(u32::from(*table), a, b, c, 0);
         warp.set_pred(*dst, active, bits as u32);

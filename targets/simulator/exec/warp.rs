@@ -93,20 +93,46 @@ pub fn reduce(warp: &mut Warp, kind: ReduceKind, dst: Dst, src: &Src, active: u3
     warp.write(dst, false, active, &[u64::from(result); LANES]);
 }
 
-/// P2R: the predicates of the mask replace those bits of a byte of the first source.
-pub fn pred_to_reg(warp: &mut Warp, dst: Dst, src: &[Src; 2], byte: u8, active: u32) {
+/// R2UR: the first lane's value; the predicate where a lane's own is another.
+pub fn to_uniform(
+    warp: &mut Warp,
+    dst: Dst,
+    src: &Src,
+    (differs, or): (PredDst, bool),
+    active: u32,
+) {
+    let values = warp.read32(src);
+    let chosen = values[super::first(active)];
+    let mut other = 0;
+    each_lane(active, |lane| other |= u32::from(values[lane] != chosen) << lane);
+    if or && differs != PredDst::NOWHERE {
+        other |= warp.pred(PredSrc { uniform: differs.uniform, index: differs.index, not: false });
+    }
+    warp.write(dst, false, active, &values.map(u64::from));
+    warp.set_pred(differs, active, other);
+}
+
+/// P2R and UP2UR: the predicates of the mask replace those bits of a byte of the first source.
+pub fn pred_to_reg(
+    warp: &mut Warp,
+    uniform: bool,
+    dst: Dst,
+    src: &[Src; 2],
+    byte: u8,
+    active: u32,
+) {
     let (a, mask) = (warp.read32(&src[0]), warp.read32(&src[1]));
     let shift = 8 * u32::from(byte);
     let mut out = [0; LANES];
     each_lane(active, |lane| {
         let mask = (mask[lane] & 0x7f) << shift;
-        out[lane] = u64::from(a[lane] & !mask | warp.pred_byte(lane) << shift & mask);
+        out[lane] = u64::from(a[lane] & !mask | warp.pred_byte(uniform, lane) << shift & mask);
     });
     warp.write(dst, false, active, &out);
 }
 
-/// R2P: the bits of a byte become the predicates of the mask.
-pub fn reg_to_pred(warp: &mut Warp, src: &[Src; 2], byte: u8, active: u32) {
+/// R2P and UR2UP: the bits of a byte become the predicates of the mask.
+pub fn reg_to_pred(warp: &mut Warp, uniform: bool, src: &[Src; 2], byte: u8, active: u32) {
     let (a, mask) = (warp.read32(&src[0]), warp.read32(&src[1]));
     for p in 0..PRED_TRUE {
         let (mut chosen, mut bits) = (0, 0);
@@ -114,6 +140,6 @@ pub fn reg_to_pred(warp: &mut Warp, src: &[Src; 2], byte: u8, active: u32) {
             chosen |= (mask[lane] >> p & 1) << lane;
             bits |= (a[lane] >> (8 * u32::from(byte) + u32::from(p)) & 1) << lane;
         });
-        warp.set_pred(PredDst { uniform: false, index: p }, chosen, bits);
+        warp.set_pred(PredDst { uniform, index: p }, chosen, bits);
     }
 }

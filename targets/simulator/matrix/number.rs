@@ -1,6 +1,7 @@
 //! Number formats of matrix elements and accumulators.
 
-use crate::simulator::float::{NAN16, NAN32, Round};
+use crate::simulator::float::{NAN32, Round};
+use crate::simulator::half::NAN16;
 
 /// The type of A's or B's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -50,12 +50,23 @@ fn indirect(s: &Slots<'_>) -> Result<Op, Cause> {
         let from = if counted { 0 } else { s.pc + WORD };
         s.context.text.wrapping_add(from).wrapping_add(offset)
     });
-    let absolute = s.has(Mod::ABS);
-    match base {
-        Some(base) if !absolute => Ok(Op::Jump(Indirect { register, base })),
-        None if absolute => Ok(Op::Jump(Indirect { register, base: 0 })),
-        _ => Err(unsupported(s)),
+    if s.has(Mod::ABS) {
+        // The register holds all of the address, but for a distance that RET.ABS adds as it stands.
+        let base = found.map_or(0, |(_, offset)| offset);
+        return Ok(Op::Jump(Indirect { register, base }));
     }
+    let base = base.ok_or_else(|| unsupported(s))?;
+    Ok(Op::Jump(Indirect { register, base }))
+}
+
+/// The index of the instruction at the absolute address that a relocation filled in.
+fn absolute(s: &Slots<'_>) -> Result<u32, Cause> {
+    let found = s.inst.operands.iter().find_map(|o| match o {
+        Operand::Addr(at) => Some(*at),
+        _ => None,
+    });
+    let at = found.ok_or_else(|| unsupported(s))?.wrapping_sub(s.context.text);
+    Ok(s.context.index(at))
 }
 
 /// The first source that is a register or an immediate, as lane mask or number.
@@ -88,15 +99,25 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
                 false => Op::BranchConverged { mask, target },
             }
         }
+        BRA if s.has(Mod::ANY) && first(s, RegFile::UP).is_none() => {
+            Op::BranchAny { taken: pred(s)?, target: target(s)? }
+        }
         BRA if s.has(Mod::ANY) || s.has(Mod::ALL) => return Err(unsupported(s)),
         BRA => {
             let uniform = first(s, RegFile::UP).map_or(Ok(PredSrc::TRUE), |i| s.pred(i))?;
             Op::Branch { taken: pred(s)?, uniform, target: target(s)? }
         }
-        CALL if !s.inst.operands.iter().any(|o| matches!(o, Operand::Addr(_))) => indirect(s)?,
-        // Absolute addresses have no meaning before the text is loaded.
-        CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() && s.has(Mod::REL) => {
-            Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target: target(s)? }
+        CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() => {
+            let target = if s.has(Mod::ABS) { absolute(s)? } else { target(s)? };
+            Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target }
+        }
+        LEPC => {
+            let found = s.inst.operands.iter().find_map(|o| match o {
+                Operand::Addr(at) => Some(*at),
+                _ => None,
+            });
+            let offset = found.unwrap_or(s.pc + WORD);
+            Op::CodeAddress { dst: s.dst(0, 2)?, address: s.context.text.wrapping_add(offset) }
         }
         BRXU if !s.inst.mods.is_empty() => return Err(unsupported(s)),
         CALL | RET | BRX | BRXU => {
@@ -111,9 +132,12 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         WARPSYNC => {
             unconditional(s)?;
             match (s.has(Mod::COLLECTIVE), s.has(Mod::ALL), s.has(Mod::EXCLUSIVE)) {
+                (true, true, _) => {
+                    Op::Collective { mask: Src::imm(0xffff_ffff), resume: target(s)? }
+                }
                 (true, ..) => Op::Collective { mask: value(s)?, resume: target(s)? },
                 (_, true, _) => Op::WarpSync { mask: Src::imm(0xffff_ffff) },
-                (_, _, true) => return Err(unsupported(s)),
+                (_, _, true) => Op::WarpSyncExclusive { mask: value(s)? },
                 _ => Op::WarpSync { mask: value(s)? },
             }
         }

@@ -6,8 +6,10 @@ use super::unsupported;
 use crate::simulator::convert::{self, Conversion, Format};
 use crate::simulator::error::Cause;
 use crate::simulator::float::{self as lane, FloatCompare, Mode, Round};
-use crate::simulator::op::{Bits, LaneFn, Op};
-use crate::simulator::operand::Src;
+use crate::simulator::half;
+use crate::simulator::op::{Bits, Combine, LaneFn, Op};
+use crate::simulator::operand::{Adjust, Part, PredSrc, Src};
+use crate::simulator::pack;
 use orias_components::{Mod, Opcode};
 
 /// The rounding of arithmetic.
@@ -98,17 +100,58 @@ fn bf16(s: &Slots<'_>) -> u16 {
     u16::from(s.has(Mod::BF16_V2))
 }
 
-/// Words of the rows that change a result and that the engine does not do.
+/// Words of the rows that change a result and that the engine does not do: ptxas emits none of them.
 fn undone(op: Opcode) -> &'static [Mod] {
     use Opcode::*;
     match op {
-        FMNMX => &[Mod::XORSIGN, Mod::IS_A],
-        HADD2 | HMUL2 | HMNMX2 | HSETP2 => &[Mod::FMZ, Mod::XORSIGN, Mod::IS_A, Mod::H_AND],
-        HFMA2 => &[Mod::FMZ, Mod::OOB, Mod::RELU, Mod::F32],
-        MUFU => &[Mod::F16, Mod::BF16],
-        F2FP => &[Mod::SATFINITE],
+        FMNMX => &[Mod::IS_A],
+        HADD2 | HMUL2 | HMNMX2 | VHMNMX | HSETP2 | HSET2 => &[Mod::FMZ, Mod::IS_A, Mod::H_AND],
+        HFMA2 => &[Mod::FMZ, Mod::F32],
         _ => &[],
     }
+}
+
+/// The sources of a minimum or maximum. With .XORSIGN the operation takes absolute values itself, because it needs the signs
+/// before them: what ptxas writes are `|x|` on both, never a negation.
+fn extremes(s: &Slots<'_>, count: usize, kind: Kind) -> Result<Vec<Src>, Cause> {
+    let source = |i| {
+        let mut src = s.src(i, kind)?;
+        if s.has(Mod::XORSIGN) {
+            let signs = if kind == Kind::F32 { 0x8000_0000 } else { 0x8000_8000 };
+            if src.adjust.xor & signs != 0 {
+                return Err(unsupported(s));
+            }
+            src.adjust = Adjust::NONE;
+        }
+        Ok(src)
+    };
+    (1..=count).map(source).collect()
+}
+
+/// `[Rd, A, B, (C), Pc]`
+fn extreme(s: &Slots<'_>, f: LaneFn, extra: u16, count: usize, kind: Kind) -> Result<Op, Cause> {
+    Lane::new(f, mode(s, extra))
+        .dst(s.dst(0, 1)?)
+        .src(&extremes(s, count, kind)?)
+        .pin(&[s.pred(1 + count)?])
+        .op()
+}
+
+/// `[Rd, A, B, Pc]` of comparisons whose result is a number.
+fn set(s: &Slots<'_>, f: LaneFn, extra: u16, kind: Kind) -> Result<Op, Cause> {
+    Lane::new(f, mode(s, extra))
+        .dst(s.dst(0, 1)?)
+        .src(&[s.src(1, kind)?, s.src(2, kind)?])
+        .pin(&[s.pred(3)?])
+        .op()
+}
+
+fn combine_code(s: &Slots<'_>) -> Result<u16, Cause> {
+    Ok(match combine(s)? {
+        Combine::And => 0,
+        Combine::Or => 1,
+        Combine::Xor => 2,
+    })
 }
 
 pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
@@ -127,7 +170,19 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         DADD => arithmetic(s, lane::add64, 0, Kind::F64, 2),
         DMUL => arithmetic(s, lane::mul64, 0, Kind::F64, 2),
         DFMA => arithmetic(s, lane::fma64, 0, Kind::F64, 3),
-        FMNMX => picked(s, lane::minmax32, u16::from(s.has(Mod::NAN)), Kind::F32),
+        FMNMX => {
+            let extra = u16::from(s.has(Mod::NAN)) | u16::from(s.has(Mod::XORSIGN)) << 1;
+            extreme(s, lane::minmax32, extra, 2, Kind::F32)
+        }
+        FSET => {
+            let extra = comparison(s)?.pack() | combine_code(s)? << 4;
+            set(s, lane::set32, extra, Kind::F32)
+        }
+        HSET2 => {
+            let to_float = u16::from(s.has(Mod::BF)) << 1;
+            let codes = comparison(s)?.pack() << 4 | combine_code(s)? << 2;
+            set(s, half::set16x2, codes | to_float | bf16(s), Kind::F16x2)
+        }
         FSEL => picked(s, lane::select32, 0, Kind::F32),
         FSETP => setp(s, lane::compare32, Kind::F32),
         DSETP if s.has(Mod::MIN) || s.has(Mod::MAX) => {
@@ -144,18 +199,22 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             .op(),
         MUFU => mufu(s),
         HADD2 if s.has(Mod::F32) => {
-            arithmetic(s, lane::add_halves_to_single, bf16(s), Kind::F16x2, 2)
+            arithmetic(s, half::add_halves_to_single, bf16(s), Kind::F16x2, 2)
         }
-        HADD2 => arithmetic(s, lane::add16x2, bf16(s), Kind::F16x2, 2),
-        HMUL2 => arithmetic(s, lane::mul16x2, bf16(s), Kind::F16x2, 2),
+        HADD2 => arithmetic(s, half::add16x2, bf16(s), Kind::F16x2, 2),
+        HMUL2 => arithmetic(s, half::mul16x2, bf16(s), Kind::F16x2, 2),
         HFMA2 => hfma2(s),
-        HMNMX2 => {
-            let extra = bf16(s) | u16::from(s.has(Mod::NAN)) << 1;
-            picked(s, lane::minmax16x2, extra, Kind::F16x2)
+        HMNMX2 | VHMNMX => {
+            let flag = |m, bit| if s.has(m) { bit } else { 0 };
+            let extra = bf16(s) | flag(Mod::NAN, half::NAN) | flag(Mod::XORSIGN, half::XORSIGN);
+            match s.inst.op {
+                HMNMX2 => extreme(s, half::minmax16x2, extra, 2, Kind::F16x2),
+                _ => extreme(s, half::minmax3_16x2, extra, 3, Kind::F16x2),
+            }
         }
         HSETP2 => {
             let codes = comparison(s)?.pack() << 4 | bf16(s);
-            Lane::new(lane::compare16x2, mode(s, codes))
+            Lane::new(half::compare16x2, mode(s, codes))
                 .pout(&[s.pred_dst(0)?, s.pred_dst(1)?])
                 .src(&[s.src(2, Kind::F16x2)?, s.src(3, Kind::F16x2)?])
                 .bits(Bits::CompareHalves(combine(s)?, s.pred(4)?))
@@ -170,16 +229,35 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             convert_op(s, convert::round_integral, c, from == Format::F64, kind_of(from))
         }
         F2FP => f2fp(s),
+        F2IP => f2ip(s),
         _ => Err(unsupported(s)),
     }
 }
 
 fn hfma2(s: &Slots<'_>) -> Result<Op, Cause> {
     // The second source may be a register and the third two halves, or the other way round: all are slots.
-    arithmetic(s, lane::fma16x2, bf16(s), Kind::F16x2, 3)
+    let flag = |m, bit| if s.has(m) { bit } else { 0 };
+    // What the predicate that rows with .RELU have selects is not known; ptxas leaves it true.
+    if s.has(Mod::RELU) && s.len() > 4 && s.pred(4)? != PredSrc::TRUE {
+        return Err(unsupported(s));
+    }
+    let extra = bf16(s) | flag(Mod::RELU, half::RELU) | flag(Mod::OOB, half::OOB);
+    arithmetic(s, half::fma16x2, extra, Kind::F16x2, 3)
 }
 
 fn mufu(s: &Slots<'_>) -> Result<Op, Cause> {
+    if s.has(Mod::F16) || s.has(Mod::BF16) {
+        // Of halves the unit has these two alone (observed: ptxas 13.0.88, sm_90a).
+        let tanh = s.has(Mod::TANH);
+        if !tanh && !s.has(Mod::EX2) {
+            return Err(unsupported(s));
+        }
+        let param = u32::from(tanh) | u32::from(s.has(Mod::BF16)) << 3;
+        return Lane::new(half::mufu16, param)
+            .dst(s.dst(0, 1)?)
+            .src(&[s.src(1, Kind::F16x2)?])
+            .op();
+    }
     let all = [
         Mod::COS,
         Mod::SIN,
@@ -206,6 +284,9 @@ fn float_words(s: &Slots<'_>) -> Vec<Format> {
         .filter_map(|m| match m {
             Mod::F16 => Some(Format::F16),
             Mod::BF16 => Some(Format::Bf16),
+            Mod::TF32 => Some(Format::Tf32),
+            Mod::E4M3 => Some(Format::E4m3),
+            Mod::E5M2 => Some(Format::E5m2),
             Mod::F32 => Some(Format::F32),
             Mod::F64 => Some(Format::F64),
             _ => None,
@@ -234,9 +315,10 @@ fn integer_word(s: &Slots<'_>) -> (bool, u8) {
 
 fn kind_of(format: Format) -> Kind {
     match format {
-        Format::F32 => Kind::F32,
+        Format::F32 | Format::Tf32 => Kind::F32,
         Format::F64 => Kind::F64,
         Format::F16 | Format::Bf16 => Kind::F16x2,
+        Format::E4m3 | Format::E5m2 => Kind::Int,
     }
 }
 
@@ -246,6 +328,7 @@ fn conversion(s: &Slots<'_>, c: Conversion) -> Conversion {
         ftz: s.has(Mod::FTZ),
         relu: s.has(Mod::RELU),
         sat: s.has(Mod::SAT),
+        finite: s.has(Mod::SATFINITE),
         ..c
     }
 }
@@ -282,18 +365,51 @@ fn f2f(s: &Slots<'_>) -> Result<Op, Cause> {
     convert_op(s, convert::float_to_float, c, to == Format::F64, kind_of(from))
 }
 
-/// `F2FP.F16.F32.PACK_AB Rd, A, B`
+/// `F2FP.to.from.PACK_AB Rd, A, B` and its like. Without formats (sm_80 to sm_88) it is of singles to f16 or bfloat16.
 fn f2fp(s: &Slots<'_>) -> Result<Op, Cause> {
-    let to = match float_words(s)[..] {
-        [to @ (Format::F16 | Format::Bf16), Format::F32] => to,
+    let (to, from) = match float_words(s)[..] {
+        [to, from] => (to, from),
+        [to] => (to, Format::F32),
+        [] => (Format::F16, Format::F32),
         _ => return Err(unsupported(s)),
     };
-    if !s.has(Mod::PACK_AB) {
+    let c = conversion(s, Conversion { to, from, ..Conversion::default() }).pack();
+    let small = matches!(to, Format::E4m3 | Format::E5m2);
+    let lane = |f: LaneFn, sources: &[Src]| Lane::new(f, c).dst(s.dst(0, 1)?).src(sources).op();
+    let all = [(1, from), (2, from)];
+    let [a, b] = all.map(|(i, format)| s.src(i, kind_of(format)));
+    if s.has(Mod::PACK_AB) && !small {
+        lane(pack::pack_halves, &[a?, b?])
+    } else if s.has(Mod::PACK_AB_MERGE_C) && small {
+        lane(pack::pack_bytes, &[a?, b?, merged(s, 3)?])
+    } else if s.has(Mod::MERGE_C) && !small {
+        lane(pack::merge_half, &[a?, merged(s, 2)?])
+    } else if s.has(Mod::UNPACK_B_MERGE_C) && small {
+        lane(pack::halves_to_bytes, &[a?, merged(s, 2)?])
+    } else if s.has(Mod::UNPACK_B) && !small {
+        lane(pack::bytes_to_halves, &[a?])
+    } else if s.has(Mod::PACK_B) && to == Format::Tf32 {
+        lane(pack::single_to_tf32, &[a?])
+    } else {
+        Err(unsupported(s))
+    }
+}
+
+/// The register whose low half lies above what a conversion packs; of `.H1` it is not known where it goes.
+fn merged(s: &Slots<'_>, index: usize) -> Result<Src, Cause> {
+    let src = s.src(index, Kind::Int)?;
+    if src.part == Part::Whole { Ok(src) } else { Err(unsupported(s)) }
+}
+
+/// `F2IP.U8.F32.NTZ Rd, A, B, C`. ptxas writes .NTZ always: what becomes of a NaN without it is not known.
+fn f2ip(s: &Slots<'_>) -> Result<Op, Cause> {
+    if !s.has(Mod::NTZ) || s.has(Mod::RELU) {
         return Err(unsupported(s));
     }
-    let c = conversion(s, Conversion { to, ..Conversion::default() });
-    Lane::new(convert::pack_halves, c.pack())
+    let (signed, bits) = integer_word(s);
+    let c = Conversion { from: Format::F32, signed, bits, ..Conversion::default() };
+    Lane::new(pack::floats_to_bytes, conversion(s, c).pack())
         .dst(s.dst(0, 1)?)
-        .src(&[s.src(1, Kind::F32)?, s.src(2, Kind::F32)?])
+        .src(&[s.src(1, Kind::F32)?, s.src(2, Kind::F32)?, merged(s, 3)?])
         .op()
 }

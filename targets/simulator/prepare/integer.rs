@@ -4,9 +4,11 @@ use super::slots::{Kind, Lane, Slots};
 use super::unsupported;
 use crate::simulator::error::Cause;
 use crate::simulator::integer as lane;
-use crate::simulator::op::{Bits, Combine, LaneFn, Op};
-use crate::simulator::operand::{Adjust, PRED_NOWHERE, Src};
-use orias_components::{Mod, Opcode};
+use crate::simulator::op::{Bits, Combine, LaneFn, Op, Truth};
+use crate::simulator::operand::{Adjust, PRED_NOWHERE, Part, Src};
+use crate::simulator::pack;
+use crate::simulator::video;
+use orias_components::{Mod, Opcode, Operand, RegFlags, RegUse};
 
 /// How a comparison combines.
 pub fn combine(s: &Slots<'_>) -> Result<Combine, Cause> {
@@ -71,7 +73,10 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
                 .src(&sources);
             if s.has(Mod::X) { op.pin(&[s.pred(6)?, s.pred(7)?]).op() } else { op.op() }
         }
-        VIADD if s.has(Mod::_16x2) => Err(unsupported(s)),
+        VIADD if s.has(Mod::_16x2) => {
+            let sources = [s.src(1, Kind::Int)?, s.src(2, Kind::Int)?];
+            Lane::new(video::add16x2, negations(s, 1, 2)).dst(s.dst(0, 1)?).src(&sources).op()
+        }
         VIADD => {
             let sources = [s.src(1, Kind::Int)?, s.src(2, Kind::Int)?];
             Lane::new(lane::add3, negations(s, 1, 2)).dst(s.dst(0, 1)?).src(&sources).op()
@@ -122,13 +127,23 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             plain(s, lane::permute, mode, 3)
         }
         SEL | USEL => picked(s, lane::select, 0, 2),
-        VIMNMX | IMNMX | VIADDMNMX => {
+        VIMNMX | IMNMX | VIMNMX3 | VIADDMNMX => {
             let param =
                 u32::from(s.has(Mod::U32) || s.has(Mod::U16x2)) | u32::from(s.has(Mod::RELU)) << 1;
             let halves = s.has(Mod::U16x2) || s.has(Mod::S16x2);
             match (s.inst.op, halves) {
                 (VIADDMNMX, false) => picked(s, lane::add_minmax32, param, 3),
-                (VIADDMNMX, true) => Err(unsupported(s)),
+                (VIADDMNMX, true) => {
+                    let param = param | negations(s, 1, 2) << 8;
+                    let sources = [s.src(1, Kind::Int)?, s.src(2, Kind::Int)?, src(s, 3)?];
+                    Lane::new(video::add_minmax16x2, param)
+                        .dst(s.dst(0, 1)?)
+                        .src(&sources)
+                        .pin(&[s.pred(4)?])
+                        .op()
+                }
+                (VIMNMX3, false) => picked(s, video::minmax3, param, 3),
+                (VIMNMX3, true) => picked(s, video::minmax3_16x2, param, 3),
                 (_, true) => picked(s, lane::minmax16x2, param, 2),
                 (_, false) => picked(s, lane::minmax32, param, 2),
             }
@@ -140,6 +155,11 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         BREV | UBREV => plain(s, lane::brev, 0, 1),
         VABSDIFF => {
             let op = Lane::new(lane::absdiff, unsigned(s));
+            op.dst(s.dst(0, 1)?).src(&[src(s, 2)?, src(s, 3)?, src(s, 4)?]).op()
+        }
+        VABSDIFF4 => {
+            let param = u32::from(s.has(Mod::U8)) | u32::from(s.has(Mod::ACC)) << 1;
+            let op = Lane::new(video::absdiff4, param);
             op.dst(s.dst(0, 1)?).src(&[src(s, 2)?, src(s, 3)?, src(s, 4)?]).op()
         }
         SGXT | USGXT => plain(s, lane::sgxt, unsigned(s) | u32::from(s.has(Mod::W)) << 1, 2),
@@ -154,6 +174,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         }
         IDP => idp(s),
         I2I => i2i(s),
+        I2IP => i2ip(s),
         _ => Err(unsupported(s)),
     }
 }
@@ -209,9 +230,47 @@ fn isetp(s: &Slots<'_>) -> Result<Op, Cause> {
 fn plop3(s: &Slots<'_>) -> Result<Op, Cause> {
     Ok(Op::PredLogic {
         dst: [s.pred_dst(0)?, s.pred_dst(1)?],
-        src: [s.pred(2)?, s.pred(3)?, s.pred(4)?],
+        src: [truth(s, 2)?, truth(s, 3)?, truth(s, 4)?],
         tables: [s.imm(5)? as u8, s.imm(6)? as u8],
     })
+}
+
+/// A predicate, or a register's sign (`R5.SIGN`).
+fn truth(s: &Slots<'_>, index: usize) -> Result<Truth, Cause> {
+    match *s.operand(index)? {
+        Operand::Part(reg, Mod::SIGN) => {
+            let place = s.place(RegUse::new(reg.reg), 1)?;
+            let adjust = Adjust::integer(reg.flags.without(RegFlags::NEG));
+            Ok(Truth::Sign(Src { place, wide: false, part: Part::Whole, adjust }))
+        }
+        Operand::Imm(value) => Ok(Truth::Sign(Src::imm(value))),
+        Operand::Const(_) => Ok(Truth::Sign(s.src(index, Kind::Int)?)),
+        _ => Ok(Truth::Pred(s.pred(index)?)),
+    }
+}
+
+/// `I2IP.U8.S32.SAT Rd, A, B, C`: of C the part stays that the others leave free (`.24`, `.28`).
+fn i2ip(s: &Slots<'_>) -> Result<Op, Cause> {
+    let types = [
+        (Mod::U8, 8, false),
+        (Mod::S8, 8, true),
+        (Mod::U16, 16, false),
+        (Mod::S16, 16, true),
+        (Mod::U4, 4, false),
+        (Mod::S4, 4, true),
+        (Mod::U2, 2, false),
+        (Mod::S2, 2, true),
+    ];
+    let to = types.iter().find(|t| s.has(t.0)).ok_or_else(|| unsupported(s))?;
+    let Operand::Part(c, part) = *s.operand(3)? else { return Err(unsupported(s)) };
+    if !s.has(Mod::SAT) || part == Mod::H1 {
+        return Err(unsupported(s));
+    }
+    let place = s.place(RegUse::new(c.reg), 1)?;
+    let c = Src { place, wide: false, part: Part::Whole, adjust: Adjust::NONE };
+    let param = to.1 | u32::from(to.2) << 8;
+    let sources = [src(s, 1)?, src(s, 2)?, c];
+    Lane::new(pack::integers, param).dst(s.dst(0, 1)?).src(&sources).op()
 }
 
 fn idp(s: &Slots<'_>) -> Result<Op, Cause> {

@@ -6,7 +6,7 @@ use super::unsupported;
 use crate::simulator::error::Cause;
 use crate::simulator::float::Round;
 use crate::simulator::matrix::{Accumulator, Element, MatrixOp, Move, Place, Product, Sparse};
-use crate::simulator::op::Op;
+use crate::simulator::op::{Op, Truth};
 use crate::simulator::operand::*;
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags, RegUse};
 
@@ -44,7 +44,7 @@ fn pool(s: &Slots<'_>) -> Result<Op, Cause> {
     }
     pool_registers(s.inst).ok_or_else(|| unsupported(s))?;
     let dst = [s.pred_dst(0)?, PredDst::NOWHERE];
-    Ok(Op::PredLogic { dst, src: [PredSrc::TRUE; 3], tables: [0xff, 0] })
+    Ok(Op::PredLogic { dst, src: [Truth::Pred(PredSrc::TRUE); 3], tables: [0xff, 0] })
 }
 
 /// The registers that a thread has after an instruction that asks the CTA's pool for more.

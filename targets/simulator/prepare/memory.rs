@@ -63,16 +63,13 @@ pub(super) fn address(s: &Slots<'_>) -> Result<(Address, usize), Cause> {
         Some(Operand::Desc(r)) => Some(*r),
         _ => None,
     };
+    // URZ is the cache policy zero.
     let descriptor = match descriptor {
-        Some(r) => Some(uniform_pair(s, r)?),
+        Some(r) => super::super::operand::uniform(r, 2)?,
         None => None,
     };
     let offset = m.offset;
     Ok((Address { space, base, scale, uniform, uniform_wide, offset, descriptor }, index))
-}
-
-fn uniform_pair(s: &Slots<'_>, reg: RegUse) -> Result<u8, Cause> {
-    uniform(reg, 2)?.ok_or_else(|| unsupported(s))
 }
 
 /// The first operand that is a general register destination.
@@ -184,30 +181,31 @@ fn atomic(s: &Slots<'_>) -> Result<Op, Cause> {
         Some(kind) => kind,
         None => return Err(unsupported(s)),
     };
-    let vectors = [Mod::F16x4, Mod::F16x8, Mod::BF16x4, Mod::BF16x8, Mod::F32x2, Mod::F32x4];
-    if vectors.iter().any(|m| s.has(*m)) {
+    let single = AtomicType::F32 { ftz: s.has(Mod::FTZ) };
+    let types = [
+        (Mod::F16x4, AtomicType::F16x2, 2),
+        (Mod::F16x8, AtomicType::F16x2, 4),
+        (Mod::BF16x4, AtomicType::Bf16x2, 2),
+        (Mod::BF16x8, AtomicType::Bf16x2, 4),
+        (Mod::F32x2, single, 2),
+        (Mod::F32x4, single, 4),
+        (Mod::F64, AtomicType::F64, 1),
+        (Mod::F32, single, 1),
+        (Mod::F16x2, AtomicType::F16x2, 1),
+        (Mod::BF16_V2, AtomicType::Bf16x2, 1),
+        (Mod::BF16x2, AtomicType::Bf16x2, 1),
+        (Mod::S64, AtomicType::S64, 1),
+        (Mod::_64, AtomicType::U64, 1),
+        (Mod::U64, AtomicType::U64, 1),
+        (Mod::S32, AtomicType::S32, 1),
+        (Mod::_128, AtomicType::B128, 1),
+    ];
+    let found = types.iter().find(|t| s.has(t.0));
+    let (ty, elements) = found.map_or((AtomicType::U32, 1), |t| (t.1, t.2));
+    let cells = (ty.bytes() / 4) as u8 * elements;
+    if ty == AtomicType::B128 && !matches!(kind, AtomicKind::Exchange | AtomicKind::CompareSwap) {
         return Err(unsupported(s));
     }
-    let ty = if s.has(Mod::F64) {
-        AtomicType::F64
-    } else if s.has(Mod::F32) {
-        AtomicType::F32 { ftz: s.has(Mod::FTZ) }
-    } else if s.has(Mod::F16x2) {
-        AtomicType::F16x2
-    } else if s.has(Mod::BF16_V2) || s.has(Mod::BF16x2) {
-        AtomicType::Bf16x2
-    } else if s.has(Mod::S64) {
-        AtomicType::S64
-    } else if s.has(Mod::_64) || s.has(Mod::U64) {
-        AtomicType::U64
-    } else if s.has(Mod::S32) {
-        AtomicType::S32
-    } else if s.has(Mod::_128) {
-        return Err(unsupported(s));
-    } else {
-        AtomicType::U32
-    };
-    let wide = matches!(ty, AtomicType::F64 | AtomicType::U64 | AtomicType::S64);
     let sources = match kind {
         AtomicKind::PopcInc => 0,
         AtomicKind::CompareSwap | AtomicKind::CompareStore => 2,
@@ -215,11 +213,19 @@ fn atomic(s: &Slots<'_>) -> Result<Op, Cause> {
     };
     let mut src = [Src::ZERO; 2];
     for (i, slot) in src.iter_mut().enumerate().take(sources) {
-        *slot = s.src(index + 1 + i, if wide { Kind::Int64 } else { Kind::Int })?;
+        let at = index + 1 + i;
+        *slot = match cells {
+            4 => {
+                let place = Place::Row(s.data(at, 4)?);
+                Src { place, wide: true, part: Part::Whole, adjust: Adjust::NONE }
+            }
+            2 => s.src(at, Kind::Int64)?,
+            _ => s.src(at, Kind::Int)?,
+        };
     }
     check_tail(s, index + 1 + sources)?;
     let done =
         if s.inst.defs > 0 && s.is_file(0, RegFile::P) { s.pred_dst(0)? } else { PredDst::NOWHERE };
-    let dst = result(s, if wide { 2 } else { 1 })?;
-    Ok(Op::Atomic(Box::new(AtomicOp { address, kind, ty, dst, src, done })))
+    let dst = result(s, cells)?;
+    Ok(Op::Atomic(Box::new(AtomicOp { address, kind, ty, elements, dst, src, done })))
 }

@@ -17,7 +17,6 @@ use super::error::Cause;
 use super::image::{CODE_BASE, Constants, Image, Kernel};
 use super::op::{Micro, Op};
 use super::operand::{PredSrc, predicate};
-use super::timing::Timing;
 use crate::Target;
 use orias_components::{Inst, Opcode, Props, RegUse};
 use slots::Slots;
@@ -29,8 +28,6 @@ pub const WORD: u64 = 16;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub code: Vec<Micro>,
-    /// What each says of time.
-    pub timing: Vec<Timing>,
     /// For messages: first index, name and words of each text.
     texts: Vec<(u32, String, Vec<u8>)>,
     target: &'static Target,
@@ -73,7 +70,6 @@ impl Program {
     /// Prepares the kernel's text and the texts that are no kernels.
     pub fn new(image: &Image, kernel: &Kernel, constants: &Constants) -> Program {
         let mut code = Vec::new();
-        let mut timing = Vec::new();
         let mut texts = Vec::new();
         let mut entry = 0;
         let registers = registers(image, kernel);
@@ -87,29 +83,19 @@ impl Program {
                 continue;
             }
             code.resize_with(first as usize, gap);
-            timing.resize(first as usize, Timing::default());
             if index == kernel.text {
                 entry = first as u32;
             }
             let context =
                 Context { target: image.target, constants, registers, text: text.address };
             for at in (0..text.bytes.len()).step_by(WORD as usize) {
-                let (micro, time) = prepare_word(&context, word(&text.bytes, at), at as u64);
-                code.push(micro);
-                timing.push(time);
+                code.push(prepare_word(&context, word(&text.bytes, at), at as u64));
             }
             texts.push((first as u32, text.name.clone(), text.bytes.clone()));
         }
         // Running off the end of the last text finds an error, not the end of the list.
         code.push(gap());
-        timing.push(Timing::default());
-        Program { code, timing, texts, target: image.target, entry, registers }
-    }
-
-    /// One more than the largest register cell that an instruction names.
-    pub fn cells(&self) -> usize {
-        let touched = self.timing.iter().flat_map(|t| t.reads.iter().chain(&t.writes));
-        touched.map(|a| usize::from(a.cell) + 1).max().unwrap_or(0)
+        Program { code, texts, target: image.target, entry, registers }
     }
 
     /// Name, byte offset and text of the instruction at an index.
@@ -136,18 +122,15 @@ fn registers(image: &Image, kernel: &Kernel) -> u32 {
 
 fn gap() -> Micro {
     let cause = Cause::Other("no instruction here".into());
-    Micro { guard: PredSrc::TRUE, uniform: false, op: Op::Invalid(Box::new(cause)) }
+    Micro { guard: PredSrc::TRUE, stall: 1, uniform: false, op: Op::Invalid(Box::new(cause)) }
 }
 
-fn prepare_word(context: &Context<'_>, word: Option<u128>, pc: u64) -> (Micro, Timing) {
+fn prepare_word(context: &Context<'_>, word: Option<u128>, pc: u64) -> Micro {
     let invalid = |cause| Micro { op: Op::Invalid(Box::new(cause)), ..gap() };
-    let Some(word) = word else { return (gap(), Timing::default()) };
-    match context.target.decode_row(word, pc) {
-        Ok((form, inst)) => {
-            let micro = prepare(context, &inst, pc).unwrap_or_else(invalid);
-            (micro, Timing::new(form, &inst))
-        }
-        Err(error) => (invalid(Cause::Decode(error.to_string())), Timing::default()),
+    let Some(word) = word else { return gap() };
+    match context.target.decode(word, pc) {
+        Ok(inst) => prepare(context, &inst, pc).unwrap_or_else(invalid),
+        Err(error) => invalid(Cause::Decode(error.to_string())),
     }
 }
 
@@ -159,7 +142,7 @@ pub fn prepare(context: &Context<'_>, inst: &Inst, pc: u64) -> Result<Micro, Cau
     let mut guard = predicate(guard)?;
     guard.not ^= inst.guard.negated;
     let uniform = inst.op.has(Props::UNIFORM) && matches!(op, Op::Lane(_));
-    Ok(Micro { guard, uniform, op })
+    Ok(Micro { guard, stall: inst.control.stall.max(1), uniform, op })
 }
 
 fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
@@ -168,15 +151,14 @@ fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
         IADD3 | UIADD3 | VIADD | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | SHF | USHF | PRMT
         | UPRMT | SEL | USEL | MOV | UMOV | VIMNMX | IMNMX | VIADDMNMX | ISETP | UISETP | IABS
         | VABSDIFF | IDP | SGXT | USGXT | BMSK | UBMSK | POPC | UPOPC | BREV | UBREV | FLO
-        | UFLO | PLOP3 | UPLOP3 | I2I => integer::prepare(slots),
+        | UFLO | PLOP3 | UPLOP3 | I2I | I2IP | VIMNMX3 | VABSDIFF4 => integer::prepare(slots),
         FADD | FMUL | FFMA | FMNMX | FSEL | FSETP | FCHK | MUFU | DADD | DMUL | DFMA | DSETP
-        | HADD2 | HMUL2 | HFMA2 | HMNMX2 | HSETP2 | I2F | F2I | F2F | FRND | I2FP | F2FP => {
-            float::prepare(slots)
-        }
+        | HADD2 | HMUL2 | HFMA2 | HMNMX2 | HSETP2 | I2F | F2I | F2F | FRND | I2FP | F2FP | F2IP
+        | FSET | HSET2 | VHMNMX => float::prepare(slots),
         LD | ST | LDG | STG | LDS | STS | LDL | STL | LDC | ULDC | ATOM | ATOMG | ATOMS | RED
         | REDG | QSPC => memory::prepare(slots),
         SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | B2R | R2UR | P2R | R2P | S2R | CS2R
-        | S2UR => warp::prepare(slots),
+        | S2UR | UP2UR | UR2UP | RPCMOV => warp::prepare(slots),
         HMMA | IMMA | BMMA | DMMA | HGMMA | IGMMA | QGMMA | BGMMA | LDSM | STSM | MOVM
         | WARPGROUP | USETMAXREG => matrix::prepare(slots),
         _ => control::prepare(slots),

@@ -5,7 +5,7 @@ use super::unsupported;
 use crate::memory::{SHARED_WINDOW, WINDOW_BYTES};
 use crate::simulator::error::Cause;
 use crate::simulator::op::{Op, ReduceKind, ShuffleMode, Special, VoteMode};
-use crate::simulator::operand::PredDst;
+use crate::simulator::operand::{Part, PredDst, Src};
 use orias_components::{Mod, Opcode, Operand, RegFile};
 
 pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
@@ -61,18 +61,23 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             Ok(Op::Elect { holds: s.pred_dst(0)?, dst: s.dst(1, 1)?, pred: s.pred(2)? })
         }
         R2UR => {
-            // `[Pd?, URd, A]`: the predicate is not used by anything that ptxas emits for these kernels.
-            let at = usize::from(s.is_file(0, RegFile::P) || s.is_file(0, RegFile::UP));
-            Ok(Op::ToUniform { dst: s.dst(at, 1)?, src: s.src(at + 1, Kind::Int)? })
+            // `[Pd?, URd, A]`
+            let at = usize::from(s.is_file(0, RegFile::P));
+            let differs = if at == 1 { s.pred_dst(0)? } else { PredDst::NOWHERE };
+            let (dst, src) = (s.dst(at, 1)?, s.src(at + 1, Kind::Int)?);
+            Ok(Op::ToUniform { dst, src, differs, or: s.has(Mod::OR) })
         }
-        P2R => {
+        P2R | UP2UR => {
             let src = [s.src(1, Kind::Int)?, s.src(2, Kind::Int)?];
-            Ok(Op::PredToReg { dst: s.dst(0, 1)?, src, byte: byte(s) })
+            let uniform = s.inst.op == UP2UR;
+            Ok(Op::PredToReg { uniform, dst: s.dst(0, 1)?, src, byte: byte(s) })
         }
-        R2P => {
-            let src = [s.src(0, Kind::Int)?, s.src(1, Kind::Int)?];
-            Ok(Op::RegToPred { src, byte: byte(s) })
+        R2P | UR2UP => {
+            let (a, byte) = byte_source(s)?;
+            let uniform = s.inst.op == UR2UP;
+            Ok(Op::RegToPred { uniform, src: [a, s.src(1, Kind::Int)?], byte })
         }
+        RPCMOV if !s.has(Mod::_64) => rpcmov(s),
         S2R | CS2R | S2UR => {
             let Operand::Special(number) = *s.operand(1)? else { return Err(unsupported(s)) };
             let which =
@@ -82,6 +87,29 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         }
         _ => Err(unsupported(s)),
     }
+}
+
+/// `[Rd, Rpc.LO]` or `[Rpc.LO, A]`
+fn rpcmov(s: &Slots<'_>) -> Result<Op, Cause> {
+    let to_return = s.inst.defs == 0;
+    let place = s.operand(usize::from(!to_return))?;
+    let Operand::Special(word) = *place else { return Err(unsupported(s)) };
+    let high = word != 0;
+    Ok(match to_return {
+        true => Op::ToReturn { high, src: s.src(1, Kind::Int)? },
+        false => Op::FromReturn { high, dst: s.dst(0, 1)? },
+    })
+}
+
+/// The source of R2P, whose byte is a modifier or a part of the register.
+fn byte_source(s: &Slots<'_>) -> Result<(Src, u8), Cause> {
+    let mut a = s.src(0, Kind::Int)?;
+    let byte = match a.part {
+        Part::Byte(at) => at / 8,
+        _ => byte(s),
+    };
+    a.part = Part::Whole;
+    Ok((a, byte))
 }
 
 fn byte(s: &Slots<'_>) -> u8 {
@@ -114,6 +142,10 @@ fn special(name: &str) -> Option<Special> {
         "SR_CgaSize" => Special::Constant(1),
         "SR_VIRTUALSMID" => Special::SmId,
         "SR_VIRTID" => Special::WarpId,
+        "SR_SMEMSZ" => Special::SharedSize,
+        "SR_VIRTCFG" => Special::VirtualConfig,
+        // Performance counters: nobody counts.
+        _ if name.starts_with("SR_PM") => Special::Zero,
         "SR_LMEMHIOFF" => Special::LocalBottom,
         // The high word of the shared and local windows' generic addresses.
         "SR_SWINHI" => Special::Constant((SHARED_WINDOW / WINDOW_BYTES) as u32),

@@ -5,6 +5,7 @@ pub mod mined;
 pub mod observed;
 pub mod report;
 pub mod source;
+pub mod touch;
 pub mod walk;
 
 use mined::Mined;

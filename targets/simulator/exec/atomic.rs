@@ -1,0 +1,116 @@
+//! Atomics and reductions, lane by lane.
+
+use super::memory::addresses;
+use super::{Env, LaneFault};
+use crate::simulator::op::{AtomicKind, AtomicOp, AtomicType};
+use crate::simulator::operand::*;
+use crate::simulator::warp::Warp;
+use crate::simulator::{float, half};
+
+/// The operand of each lane, up to four cells wide.
+fn operand(warp: &Warp, src: &Src, bytes: usize) -> [u128; LANES] {
+    if let (16, Place::Row(row)) = (bytes, src.place) {
+        let cell = |at: u16, lane: usize| u128::from(warp.row(row, at)[lane]) << (32 * at);
+        return std::array::from_fn(|lane| (0..4).map(|at| cell(at, lane)).sum());
+    }
+    let mut values = [0; LANES];
+    warp.read(src, &mut values);
+    values.map(u128::from)
+}
+
+impl Env<'_> {
+    /// Lanes in order, lowest first: one of the orders that the machine may take.
+    pub(super) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        op: &AtomicOp,
+        active: u32,
+    ) -> Result<(), LaneFault> {
+        let places = addresses(warp, &op.address);
+        self.check_descriptor(warp, &op.address, super::first(active))?;
+        let bytes = op.bytes();
+        let [a, b] = [operand(warp, &op.src[0], bytes), operand(warp, &op.src[1], bytes)];
+        let mut rest = active;
+        let mut old = [0; LANES];
+        while rest != 0 {
+            let lane = super::first(rest);
+            rest &= rest - 1;
+            let mut data = [0; 16];
+            self.fetch(warp, places[lane], lane, &mut data[..bytes])?;
+            old[lane] = u128::from_le_bytes(data);
+            let new = vector_value(op, old[lane], a[lane], b[lane]);
+            self.put(warp, places[lane], lane, &new.to_le_bytes()[..bytes])?;
+            if op.kind == AtomicKind::CompareStore {
+                old[lane] = u128::from(old[lane] == a[lane]);
+            }
+        }
+        if let (16, Dst::Row(row)) = (bytes, op.dst) {
+            for cell in 0..4 {
+                let out = warp.row_mut(row, cell);
+                let lanes = (0..LANES).filter(|lane| active >> lane & 1 != 0);
+                lanes.for_each(|lane| out[lane] = (old[lane] >> (32 * cell)) as u32);
+            }
+        } else {
+            warp.write(op.dst, bytes == 8, active, &old.map(|x| x as u64));
+        }
+        warp.set_pred(op.done, active, !0);
+        Ok(())
+    }
+}
+
+/// The value that an atomic leaves: element by element where it is a vector.
+fn vector_value(op: &AtomicOp, old: u128, a: u128, b: u128) -> u128 {
+    if op.ty == AtomicType::B128 {
+        return match op.kind {
+            AtomicKind::CompareSwap if old != a => old,
+            AtomicKind::CompareSwap => b,
+            _ => a,
+        };
+    }
+    let bits = 8 * op.ty.bytes() as u32;
+    let part = |x: u128, at: u32| (x >> at) as u64 & (u64::MAX >> (64 - bits));
+    (0..u32::from(op.elements)).map(|i| i * bits).fold(0, |all, at| {
+        let new = value(op.kind, op.ty, part(old, at), part(a, at), part(b, at));
+        all | u128::from(new & (u64::MAX >> (64 - bits))) << at
+    })
+}
+
+/// The value that one element gets.
+fn value(kind: AtomicKind, ty: AtomicType, old: u64, a: u64, b: u64) -> u64 {
+    use AtomicKind::*;
+    let mode = |ftz| float::Mode { ftz, ..float::Mode::default() };
+    let narrow = |x: u64| x as u32;
+    match (kind, ty) {
+        (Add, AtomicType::F32 { ftz }) => float::add32(mode(ftz).pack(), old, a, 0, 0).0,
+        (Add, AtomicType::F64) => float::add64(0, old, a, 0, 0).0,
+        (Add, AtomicType::F16x2) => half::add16x2(0, old, a, 0, 0).0,
+        (Add, AtomicType::Bf16x2) => {
+            half::add16x2(float::Mode { extra: half::BF16, ..mode(false) }.pack(), old, a, 0, 0).0
+        }
+        (Min | Max, AtomicType::F16x2 | AtomicType::Bf16x2) => {
+            let extra = if ty == AtomicType::Bf16x2 { half::BF16 } else { 0 };
+            let mode = float::Mode { extra, ..mode(false) };
+            half::minmax16x2(mode.pack(), old, a, 0, u32::from(kind == Min)).0
+        }
+        (Add, _) => old.wrapping_add(a),
+        (Min, AtomicType::S32) => u64::from((old as i32).min(a as i32) as u32),
+        (Max, AtomicType::S32) => u64::from((old as i32).max(a as i32) as u32),
+        (Min, AtomicType::S64) => (old as i64).min(a as i64) as u64,
+        (Max, AtomicType::S64) => (old as i64).max(a as i64) as u64,
+        (Min, _) => old.min(a),
+        (Max, _) => old.max(a),
+        (Inc, _) => u64::from(if narrow(old) >= narrow(a) { 0 } else { narrow(old) + 1 }),
+        (Dec, _) => {
+            let out = narrow(old) == 0 || narrow(old) > narrow(a);
+            u64::from(if out { narrow(a) } else { narrow(old) - 1 })
+        }
+        (And, _) => old & a,
+        (Or, _) => old | a,
+        (Xor, _) => old ^ a,
+        (Exchange, _) => a,
+        (CompareSwap | CompareStore, _) if old == a => b,
+        (CompareSwap | CompareStore, _) => old,
+        // Each lane adds one.
+        (PopcInc, _) => old.wrapping_add(1),
+    }
+}
