@@ -31,8 +31,8 @@ pub fn mul_wide(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     }
 }
 
-/// Division by zero gives all ones (observed on the device; PTX leaves it unspecified), and the lowest number divided by -1
-/// is itself.
+/// Division by zero gives all ones (what ptxas's code gives at every level; PTX leaves it unspecified), and the lowest number
+/// divided by -1 is itself.
 pub fn divide(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     if b & mask(bits) == 0 {
         return u64::MAX;
@@ -44,10 +44,10 @@ pub fn divide(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     }
 }
 
-/// The remainder has the sign of the dividend; by zero it is the dividend.
+/// The remainder has the sign of the dividend; by zero it is all ones, as the quotient is.
 pub fn remainder(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     if b & mask(bits) == 0 {
-        return a;
+        return u64::MAX;
     }
     if signed {
         sign_extend(a, bits).wrapping_rem(sign_extend(b, bits)) as u64
@@ -234,6 +234,7 @@ mod tests {
         assert_eq!(divide(1 << 63, u64::MAX, 64, true), 1 << 63);
         assert_eq!(remainder(u64::from(-7i32 as u32), 2, 32, true) as u32, -1i32 as u32);
         assert_eq!(divide(5, 0, 32, false) as u32, u32::MAX);
+        assert_eq!(remainder(5, 0, 32, false) as u32, u32::MAX);
     }
 
     #[test]

@@ -397,6 +397,10 @@ pub const GROUPS: &[Group] = &[
         &["b32", "b32"],
         "b32",
         &[
+            "div.u32 %d, %a, %b",
+            "div.s32 %d, %a, %b",
+            "rem.u32 %d, %a, %b",
+            "rem.s32 %d, %a, %b",
             "max.u32 %d, %b, 1; div.u32 %d, %a, %d",
             "max.u32 %d, %b, 1; rem.u32 %d, %a, %d",
             "max.u32 %d, %b, 1; div.s32 %d, %a, %d",
@@ -411,6 +415,10 @@ pub const GROUPS: &[Group] = &[
         &["b64", "b64"],
         "b64",
         &[
+            "div.u64 %d, %a, %b",
+            "div.s64 %d, %a, %b",
+            "rem.u64 %d, %a, %b",
+            "rem.s64 %d, %a, %b",
             "max.u64 %d, %b, 1; div.u64 %d, %a, %d",
             "max.u64 %d, %b, 1; rem.u64 %d, %a, %d",
             "max.u64 %d, %b, 1; div.s64 %d, %a, %d",
