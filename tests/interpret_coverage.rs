@@ -38,8 +38,7 @@ fn report(forms: &BTreeMap<String, (usize, String)>) -> String {
 }
 
 /// Instructions that are still to be written.
-const NOT_YET: &[&str] =
-    &["cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "tensormap", "mma.s", "wgmma", "wmma"];
+const NOT_YET: &[&str] = &["cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "tensormap"];
 
 /// Instructions that need a texture unit.
 fn needs_texture(form: &str) -> bool {

@@ -128,6 +128,10 @@ fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
     // Subnormal f32 numbers are flushed by .ftz, those of other formats never are (PTX ISA 9.0, "cvt").
     let flush = |format, x| if c.ftz && format == Format::F32 { Format::F32.flush(x) } else { x };
     let a = flush(from, a);
+    // A bf16 is the upper half of an f32, a NaN too.
+    if (from, to) == (Format::Bf16, Format::F32) && from.is_nan(a) && !c.sat {
+        return a << 16;
+    }
     let value = to_f64(from, a);
     let value = if c.integer { integral(value, c.round) } else { value };
     let mut r = flush(to, from_f64(to, value, c.round));
@@ -146,7 +150,12 @@ fn float_to_int(c: Conversion, from: Format, bits: u32, signed: bool, a: u64) ->
     let a = if c.ftz && from == Format::F32 { from.flush(a) } else { a };
     let value = to_f64(from, a);
     if value.is_nan() {
-        return if from == Format::F64 || bits == 64 { 1 << (bits - 1) } else { 0 };
+        let lowest = 1u64 << (bits - 1);
+        return match from == Format::F64 || bits == 64 {
+            true if signed => sign_extend(lowest, bits) as u64,
+            true => lowest,
+            false => 0,
+        };
     }
     let value = integral(value, c.round);
     // A float cast saturates at the ends of i128.
@@ -212,7 +221,8 @@ mod tests {
         assert_eq!(cvt(Type::U64, Type::F32, zero, f(-3.0)), 0);
         assert_eq!(cvt(Type::U64, Type::F32, zero, f(1e30)), u64::MAX);
         assert_eq!(cvt(Type::S32, Type::F32, zero, f(f32::NAN)), 0);
-        assert_eq!(cvt(Type::S32, Type::F64, zero, f64::NAN.to_bits()), 1 << 31);
+        assert_eq!(cvt(Type::S32, Type::F64, zero, f64::NAN.to_bits()) as u32, 1 << 31);
+        assert_eq!(cvt(Type::S8, Type::F64, zero, f64::NAN.to_bits()) as i64, -128);
         assert_eq!(cvt(Type::S64, Type::F32, zero, f(f32::NAN)), 1 << 63);
         assert_eq!(cvt(Type::S32, Type::F32, Round::NearestTiesToEven, f(2.5)), 2);
     }

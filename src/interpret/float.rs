@@ -1,7 +1,8 @@
 //! Floating-point arithmetic on bits: the formats, rounding modes and modifiers of PTX ISA 9.0, "Floating Point Instructions".
 //!
 //! f32 and f64 rounded to nearest use the machine's IEEE arithmetic, everything else `rustc_apfloat`: both give the one
-//! correct result. A NaN that f16, bf16 or f32 arithmetic makes is the canonical NaN.
+//! correct result. A NaN that arithmetic makes is the canonical NaN of its format: PTX leaves the bits open but for f16, bf16
+//! and f32; for f64 it is the one that CUDA's headers name.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -62,7 +63,7 @@ impl Format {
 
     pub fn nan(self) -> u64 {
         match self {
-            Format::F64 => f64::NAN.to_bits(),
+            Format::F64 => 0xfff8_0000_0000_0000,
             _ => self.magnitude(),
         }
     }
@@ -106,7 +107,7 @@ pub fn to_f64(format: Format, bits: u64) -> f64 {
 /// A value rounded once to a format; NaN becomes the format's.
 pub fn from_f64(format: Format, x: f64, round: Round) -> u64 {
     if x.is_nan() {
-        return if format == Format::F64 { x.to_bits() } else { format.nan() };
+        return format.nan();
     }
     let mut lost = false;
     let wide = Double::from_bits(u128::from(x.to_bits()));
@@ -303,6 +304,10 @@ pub fn saturate(format: Format, x: u64) -> u64 {
 
 fn compute(op: Arith, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> u64 {
     match op {
+        // Of a NaN PTX leaves open what comes out: with f16 the device computes it.
+        Arith::Abs | Arith::Neg if format == Format::F16 && format.is_nan(a) => {
+            return format.nan();
+        }
         Arith::Abs => return a & format.magnitude(),
         Arith::Neg => return a ^ format.sign(),
         Arith::Min | Arith::Max => return min_max(op == Arith::Min, format, mode, a, b),
@@ -338,7 +343,7 @@ fn compute(op: Arith, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> u64
         (Format::F16, round) => soft::<Half>(op, round, a, b, c),
         (Format::Bf16, round) => soft::<BFloat>(op, round, a, b, c),
     };
-    if format != Format::F64 && format.is_nan(r) { format.nan() } else { r }
+    if format.is_nan(r) { format.nan() } else { r }
 }
 
 fn soft<F: Float>(op: Arith, round: Round, a: u64, b: u64, c: u64) -> u64 {

@@ -210,10 +210,11 @@ impl<'s> Decoder<'_, 's> {
             }
             _ => 0,
         };
-        let f: Ternary = if to {
-            Box::new(move |a, _, _| a.wrapping_sub(window))
-        } else {
-            Box::new(move |a, _, _| a.wrapping_add(window))
+        // Addresses of a window have 32 bits: an address from elsewhere loses the others.
+        let f: Ternary = match (window, to) {
+            (0, _) => Box::new(|a, _, _| a),
+            (_, true) => Box::new(|a, _, _| a & mask(32)),
+            (_, false) => Box::new(move |a, _, _| window | a & mask(32)),
         };
         self.alu(inst, 1, ty, f)
     }
