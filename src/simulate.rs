@@ -77,7 +77,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         thread_instructions: finished.counts.thread_instructions,
         warp_instructions: finished.counts.warp_instructions,
         cycles: Some(finished.counts.cycles),
-        hazards: Vec::new(),
+        hazards: finished.hazards,
         misuse: finished.misuse,
         printed: Vec::new(),
     })

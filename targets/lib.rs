@@ -17,6 +17,7 @@ mod rows;
 pub mod simulator;
 mod target;
 pub mod text;
+pub mod touch;
 
 pub use decode::DecodeError;
 pub use encode::{EncodeError, kind_code};

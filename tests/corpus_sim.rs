@@ -84,8 +84,39 @@ fn a_cubin_runs_in_the_simulator() {
     assert!(json["cycles"].as_u64().unwrap() > 0);
 
     let output = vecadd(&cubin, &scratch, &["--hazards=deny"]);
-    assert!(!output.status.success(), "hazard checking is not built: never silently accepted");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("hazard"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_hazard_is_listed_or_denied() {
+    let scratch = Scratch::new("hazard");
+    let file = scratch.path("vecadd.cubin");
+    let compiled = orias(&["-arch=sm_90a", &corpus("vecadd/vecadd.ptx"), "-o", &file]);
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    // Nothing waits for anything any more.
+    let mut bytes = std::fs::read(&file).unwrap();
+    let text = orias::elf::Cubin::read(&bytes).unwrap().kernel("vecadd").unwrap().text.to_vec();
+    let at = bytes.windows(text.len()).position(|w| *w == text[..]).unwrap();
+    for word in bytes[at..at + text.len()].as_chunks_mut::<16>().0 {
+        let waits = 0b11_1111 << (116 - 64);
+        let high = u64::from_le_bytes(word[8..].try_into().unwrap()) & !waits;
+        word[8..].copy_from_slice(&high.to_le_bytes());
+    }
+    std::fs::write(&file, bytes).unwrap();
+
+    let output = vecadd(&file, &scratch, &["--json", "--hazards=warn"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing waits for scoreboard"));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let first = &json["hazards"][0];
+    assert!(first["scoreboard"].is_u64() && first["first"]["text"].is_string(), "{json}");
+    assert_eq!(scratch.read("c.bin"), expected(), "results are there at once");
+
+    std::fs::remove_file(scratch.path("c.bin")).unwrap();
+    let output = vecadd(&file, &scratch, &["--hazards=deny"]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hazards"));
+    assert!(!std::path::Path::new(&scratch.path("c.bin")).exists(), "no output is written");
 }
 
 /// A kernel that copies its parameters to a buffer: 4, 8, 4, 8 bytes, then a structure of 12.

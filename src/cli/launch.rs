@@ -2,7 +2,8 @@
 
 use crate::launch::{Launch, LaunchError, Outcome, parse_argument, write_outputs};
 use clap::Args;
-use serde_json::json;
+use orias_targets::simulator::{Hazard, Place, Problem};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -74,13 +75,38 @@ impl LaunchArgs {
                 "instructions": outcome.warp_instructions,
                 "thread_instructions": outcome.thread_instructions,
                 "cycles": outcome.cycles,
-                "hazards": outcome.hazards,
                 "misuse": outcome.misuse,
+                "hazards": outcome.hazards.iter().map(hazard).collect::<Vec<_>>(),
             });
             println!("{object}");
         }
         Ok(())
     }
+}
+
+/// A hazard as an object: text, kind (raw, waw, war), register, count, both instructions; `cycles` and `needed`, or the
+/// `scoreboard` that nothing waits for, null where the first instruction sets none.
+fn hazard(hazard: &Hazard) -> Value {
+    let place = |p: &Place| json!({ "function": p.function, "offset": p.offset, "text": p.text });
+    let mut object = json!({
+        "text": hazard.to_string(),
+        "kind": hazard.kind.name(),
+        "register": hazard.register,
+        "count": hazard.count,
+        "first": place(&hazard.first),
+        "second": place(&hazard.second),
+    });
+    match hazard.problem {
+        Problem::TooEarly { cycles, needed } => {
+            object["cycles"] = cycles.into();
+            object["needed"] = needed.into();
+        }
+        Problem::NotAwaited { scoreboard } | Problem::NotYetVisible { scoreboard } => {
+            object["scoreboard"] = scoreboard.into();
+        }
+        Problem::NoScoreboard => object["scoreboard"] = Value::Null,
+    }
+    object
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::interpret;
 use crate::launch::{Launch, Outcome};
 use clap::Args;
 use orias_targets::misuse::Checks;
-use orias_targets::simulator::Limits;
+use orias_targets::simulator::{Hazards, Limits};
 use std::io::Write;
 
 #[derive(Args, Debug)]
@@ -34,18 +34,17 @@ pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let launch = args.launch.launch()?;
     let outcome = if bytes.starts_with(b"\x7fELF") {
-        if args.launch.hazards != "off" {
-            return Err(format!(
-                "--hazards={}: hazard checking is not built yet; use --hazards=off",
-                args.launch.hazards
-            )
-            .into());
-        }
         simulate(&bytes, &launch, args)?
     } else {
         let source = String::from_utf8_lossy(&bytes);
         interpreted(&file.display().to_string(), &source, &launch, args)?
     };
+    for hazard in &outcome.hazards {
+        eprintln!("hazard: {hazard}");
+    }
+    if args.launch.hazards == "deny" && !outcome.hazards.is_empty() {
+        return Err(format!("--hazards=deny: {} hazards", outcome.hazards.len()).into());
+    }
     std::io::stdout().write_all(&outcome.printed)?;
     for line in &outcome.misuse {
         eprintln!("{line}");
@@ -74,7 +73,8 @@ fn simulate(
     launch: &Launch,
     args: &SimArgs,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
-    let mut limits = Limits { checks: args.checks(), ..Default::default() };
+    let hazards = if args.launch.hazards == "off" { Hazards::Ignore } else { Hazards::Find };
+    let mut limits = Limits { checks: args.checks(), hazards, ..Default::default() };
     limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
     Ok(crate::simulate::simulate(cubin, launch, limits)?)
 }

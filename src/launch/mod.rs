@@ -10,6 +10,7 @@ mod parameters;
 use std::path::PathBuf;
 
 use orias_targets::memory::{Memory, MemorySpace};
+use orias_targets::simulator::Hazard;
 
 pub use argument::parse_argument;
 pub use cluster::{ClusterRules, Clusters, MAX_CLUSTER};
@@ -86,10 +87,10 @@ pub struct Outcome {
     pub warp_instructions: u64,
     /// Estimated cycles; None where the engine has no timing.
     pub cycles: Option<u64>,
-    /// Hazards found, each one line.
-    pub hazards: Vec<String>,
     /// Misuse found, where it was looked for: one line for each instruction.
     pub misuse: Vec<String>,
+    /// Hazards found in machine code, where they were looked for.
+    pub hazards: Vec<Hazard>,
     /// What the threads printed (`vprintf`), in the order of their calls.
     pub printed: Vec<u8>,
 }

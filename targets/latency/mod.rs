@@ -4,8 +4,11 @@
 //! The numbers are rows in `tables/latency`: what ptxas 13.0.88 relies on in its own output (`observed.lat`, written by
 //! `orias-isa latencies`), and under it what is published or assumed (`base.lat`). Each says where it comes from.
 
+mod estimates;
+mod needed;
 mod rows;
 
+pub use estimates::Estimates;
 pub use rows::{Provenance, Row};
 
 use orias_components::{Opcode, RegFile};
@@ -125,6 +128,8 @@ pub const FILES: [RegFile; 4] = [RegFile::R, RegFile::UR, RegFile::P, RegFile::U
 pub struct Latencies {
     /// By hazard, file, first, second class: see [`index`].
     cycles: Vec<u8>,
+    /// Fewer than these are a mistake: see [`Latencies::needed`].
+    needed: Vec<u8>,
     /// The row that said so.
     rows: Vec<u16>,
     all: Vec<Row>,
@@ -138,12 +143,16 @@ fn index(hazard: Hazard, file: RegFile, first: Class, second: Class) -> usize {
         + second as usize
 }
 
+/// How many hazards, files and pairs of classes there are together.
+fn pairs() -> usize {
+    Hazard::ALL.len() * FILES.len() * Class::ALL.len() * Class::ALL.len()
+}
+
 impl Latencies {
     /// Lays the rows over each other: a later one goes before an earlier one.
     fn new(sm: u32) -> Result<Latencies, String> {
         let (all, stall_rows) = rows::read(sm)?;
-        let size = Hazard::ALL.len() * FILES.len() * Class::ALL.len() * Class::ALL.len();
-        let (mut cycles, mut rows) = (vec![0; size], vec![u16::MAX; size]);
+        let (mut cycles, mut rows) = (vec![0; pairs()], vec![u16::MAX; pairs()]);
         for (number, row) in all.iter().enumerate() {
             for (file, first, second) in row.pairs() {
                 let at = index(row.hazard, file, first, second);
@@ -158,7 +167,22 @@ impl Latencies {
             stalls[op as usize] = cycles;
         }
         let longest = cycles.iter().copied().max().unwrap_or(0);
-        Ok(Latencies { cycles, rows, all, stalls, longest })
+        let needed = needed::of(sm, &all);
+        Ok(Latencies { cycles, needed, rows, all, stalls, longest })
+    }
+
+    /// Latencies that are known by nothing but these rows: what no row speaks of needs no time.
+    pub fn of_rows(all: Vec<Row>) -> Latencies {
+        let (mut cycles, mut rows) = (vec![0; pairs()], vec![u16::MAX; pairs()]);
+        for (number, row) in all.iter().enumerate() {
+            for (file, first, second) in row.pairs() {
+                let at = index(row.hazard, file, first, second);
+                (cycles[at], rows[at]) = (row.cycles, number as u16);
+            }
+        }
+        let longest = cycles.iter().copied().max().unwrap_or(0);
+        let stalls = vec![1; Opcode::LIST.len()];
+        Latencies { needed: cycles.clone(), cycles, rows, all, stalls, longest }
     }
 
     /// The latencies of an SM.
@@ -183,6 +207,16 @@ impl Latencies {
         match file {
             RegFile::B => 0,
             _ => self.cycles[index(hazard, file, first, second)],
+        }
+    }
+
+    /// The cycles below which code is wrong, as far as is known: never more than [`Latencies::cycles`], which is what code
+    /// had better leave. They differ where so few pairs were seen that the closest may be far from what the machine needs.
+    #[inline]
+    pub fn needed(&self, hazard: Hazard, file: RegFile, first: Class, second: Class) -> u8 {
+        match file {
+            RegFile::B => 0,
+            _ => self.needed[index(hazard, file, first, second)],
         }
     }
 

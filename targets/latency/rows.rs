@@ -127,12 +127,12 @@ fn read_what(what: &str, provenance: Provenance) -> Result<Said, String> {
     }))
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{text} is no number"))
 }
 
 /// `alu,fma`, or `*` for all.
-fn list<T: Copy>(
+pub(super) fn list<T: Copy>(
     text: &str,
     all: &[T],
     name: impl Fn(T) -> &'static str,

@@ -28,9 +28,12 @@ impl Cluster {
         let arrived = warps().any(|w| w.cluster.arrived != 0)
             && warps().all(|w| w.groups.live() & !w.cluster.arrived == 0);
         if arrived {
+            let latest = warps().map(|w| w.clock.now).max().unwrap_or(0);
             for warp in self.ctas.iter_mut().flat_map(|cta| &mut cta.warps) {
                 warp.cluster.arrived = 0;
-                warp.groups.release_cluster();
+                if warp.groups.release_cluster() {
+                    warp.clock.now = latest;
+                }
             }
         }
         arrived

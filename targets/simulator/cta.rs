@@ -34,14 +34,16 @@ struct Barrier {
 pub struct Cta {
     pub id: [u32; 3],
     pub warps: Vec<Warp>,
+    /// When it started (estimated cycles).
+    pub started: u64,
     /// Shared memory, between the CTA's turns.
     pub shared: Region,
     barriers: [Barrier; BARRIERS],
 }
 
 impl Cta {
-    pub fn new(id: [u32; 3], warps: Vec<Warp>, shared: Region) -> Cta {
-        Cta { id, warps, shared, barriers: [Barrier::default(); BARRIERS] }
+    pub fn new(id: [u32; 3], started: u64, warps: Vec<Warp>, shared: Region) -> Cta {
+        Cta { id, started, warps, shared, barriers: [Barrier::default(); BARRIERS] }
     }
 
     pub fn is_done(&self) -> bool {
@@ -60,6 +62,9 @@ impl Cta {
                     continue;
                 }
                 round += run_warp(env, warp, &mut self.barriers).map_err(|f| (warp.index, f))?;
+                if env.stop_at_hazard && !env.findings.is_empty() {
+                    return Ok(total + round);
+                }
                 self.release();
                 self.release_products();
             }
@@ -74,7 +79,7 @@ impl Cta {
     fn release(&mut self) {
         for number in 0..BARRIERS as u8 {
             let barrier = &mut self.barriers[usize::from(number)];
-            let (mut waiting, mut whole, mut live) = (0, 0, 0);
+            let (mut waiting, mut whole, mut live, mut latest) = (0, 0, 0, 0);
             let mut wanted = barrier.threads;
             for warp in &self.warps {
                 live += warp.groups.live().count_ones();
@@ -82,6 +87,7 @@ impl Cta {
                     if let State::Cta { barrier: b, threads } = group.state
                         && b == number
                     {
+                        latest = latest.max(warp.clock.now);
                         waiting += group.mask.count_ones();
                         whole += counted(group.mask, warp.groups.live());
                         wanted = wanted.or(threads);
@@ -106,7 +112,9 @@ impl Cta {
                 if reduces {
                     warp.reduction = result;
                 }
-                warp.groups.release_cta(number);
+                if warp.groups.release_cta(number) {
+                    warp.clock.now = warp.clock.now.max(latest);
+                }
             }
         }
     }
@@ -154,6 +162,7 @@ fn run_warp(
         steps += ran;
         match stop {
             Stop::Changed | Stop::Barrier(None) => {}
+            Stop::Hazard => break,
             Stop::Slice => warp.groups.rotate(),
             Stop::Barrier(Some(Arrival::Arrived { barrier, lanes, threads })) => {
                 let b = &mut barriers[usize::from(barrier)];

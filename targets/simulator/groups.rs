@@ -184,13 +184,16 @@ impl Groups {
         self.branch_each(g.mask, &resume, g.pc + 1);
     }
 
-    /// Releases what waits at a CTA barrier.
-    pub fn release_cta(&mut self, barrier: u8) {
+    /// Releases what waits at a CTA barrier; true when something did.
+    pub fn release_cta(&mut self, barrier: u8) -> bool {
+        let mut released = false;
         for g in &mut self.list {
             if matches!(g.state, State::Cta { barrier: b, .. } if b == barrier) {
                 (g.pc, g.state) = (g.pc + 1, State::Ready);
+                released = true;
             }
         }
+        released
     }
 
     /// Releases what waits for groups of products of which `issued` says how many all warps have issued.
@@ -203,11 +206,14 @@ impl Groups {
         }
     }
 
-    /// Releases what waits at the cluster's barrier.
-    pub fn release_cluster(&mut self) {
+    /// Releases what waits at the cluster's barrier; true when something did.
+    pub fn release_cluster(&mut self) -> bool {
+        let mut released = false;
         for g in self.list.iter_mut().filter(|g| g.state == State::Cluster) {
             (g.pc, g.state) = (g.pc + 1, State::Ready);
+            released = true;
         }
+        released
     }
 
     /// Releases all lanes whose wait is over. To be called after an arrival, an exit or a BREAK.

@@ -7,7 +7,9 @@ use super::exec::{Counts, Env, Failure, shared_region};
 use super::image::{Constants, Image, Kernel, Launch, STACK_TOP};
 use super::operand::LANES;
 use super::prepare::Program;
+use super::timing::{Findings, Hazard, Placement, Watch, of_cta};
 use super::warp::Warp;
+use crate::latency::Latencies;
 use crate::memory::{Memory, MemorySpace, SHARED_RESERVED};
 use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
@@ -21,8 +23,19 @@ const STATE: u64 = 2 << 30;
 /// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs, and one alone.
 const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
 
+/// What is done about registers that the control bits do not protect.
+#[derive(Clone, Copy, Debug)]
+pub enum Hazards {
+    /// Nobody looks.
+    Ignore,
+    /// All are reported.
+    Find,
+    /// The first ends the run, with nothing said of memory; by latencies other than the target's.
+    First(&'static Latencies),
+}
+
 /// Bounds on a launch, and how its threads take turns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub warp_instructions: u64,
     /// Instructions that a group of lanes runs, with others of its warp ready, before the next has its turn; groups change only
@@ -30,12 +43,18 @@ pub struct Limits {
     pub group_slice: u64,
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
+    pub hazards: Hazards,
 }
 
 impl Default for Limits {
     /// Some hours.
     fn default() -> Limits {
-        Limits { warp_instructions: 100_000_000_000, group_slice: 256, checks: Checks::default() }
+        Limits {
+            warp_instructions: 100_000_000_000,
+            group_slice: 256,
+            checks: Checks::default(),
+            hazards: Hazards::Ignore,
+        }
     }
 }
 
@@ -45,6 +64,8 @@ pub struct Finished {
     pub counts: Counts,
     /// One line for each instruction that misused memory or a barrier.
     pub misuse: Vec<String>,
+    /// In the order of the code.
+    pub hazards: Vec<Hazard>,
 }
 
 /// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
@@ -61,7 +82,11 @@ pub fn run(
     let constants = Constants::new(image, kernel, launch, params);
     let program = Program::new(image, kernel, &constants);
     let misuse = Misuses::new(limits.checks);
-    let machine = Machine {
+    let latencies = match limits.hazards {
+        Hazards::First(latencies) => latencies,
+        Hazards::Ignore | Hazards::Find => image.target.latencies(),
+    };
+    let mut machine = Machine {
         program: &program,
         constants: &constants,
         kernel,
@@ -69,8 +94,17 @@ pub fn run(
         memory,
         limits,
         misuse,
+        latencies,
+        findings: Findings::default(),
+        cells: program.cells(),
+        placement: Placement::new(kernel, launch),
     };
-    machine.run()
+    let mut counts = machine.run()?;
+    counts.cycles = machine.placement.cycles();
+    let misuse = machine
+        .misuse
+        .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
+    Ok(Finished { counts, misuse, hazards: machine.findings.report(&program) })
 }
 
 struct Machine<'a> {
@@ -81,10 +115,15 @@ struct Machine<'a> {
     memory: &'a mut Memory,
     limits: Limits,
     misuse: Misuses,
+    latencies: &'a Latencies,
+    findings: Findings,
+    /// Register cells of a warp.
+    cells: usize,
+    placement: Placement,
 }
 
 impl Machine<'_> {
-    fn run(mut self) -> Result<Finished, SimError> {
+    fn run(&mut self) -> Result<Counts, SimError> {
         let mut counts = Counts::default();
         let mut started = 0;
         let mut running: VecDeque<Cluster> = VecDeque::new();
@@ -98,17 +137,18 @@ impl Machine<'_> {
                 running.push_back(self.start(started));
                 started += 1;
             }
-            let Some(mut cluster) = running.pop_front() else {
-                let misuse = self.misuse.lines(|found| {
-                    self.site(found.instruction, found.block, found.thread).to_string()
-                });
-                return Ok(Finished { counts, misuse });
-            };
+            let Some(mut cluster) = running.pop_front() else { return Ok(counts) };
             let ran = self.turn(&mut cluster, &mut counts)?;
             if counts.warp_instructions > self.limits.warp_instructions {
                 return Err(SimError::TooLong(self.limits.warp_instructions));
             }
+            if self.stops_at_hazard() && !self.findings.is_empty() {
+                return Ok(counts);
+            }
             if cluster.is_done() {
+                for cta in &cluster.ctas {
+                    self.placement.add(of_cta(cta.warps.iter().map(|w| (w.index, &w.clock))));
+                }
                 stuck = 0;
                 continue;
             }
@@ -123,6 +163,10 @@ impl Machine<'_> {
                 started += 1;
             }
         }
+    }
+
+    fn stops_at_hazard(&self) -> bool {
+        matches!(self.limits.hazards, Hazards::First(_))
     }
 
     /// CTAs that run at the same time, as far as their memory goes.
@@ -170,6 +214,7 @@ impl Machine<'_> {
             Some(own) => std::mem::replace(own, nothing()),
             None => take(cta),
         };
+        let stop_at_hazard = self.stops_at_hazard();
         let mut env = Env {
             program: self.program,
             memory: self.memory,
@@ -181,8 +226,12 @@ impl Machine<'_> {
             peers,
             local_bytes: self.kernel.local_bytes,
             group_slice: self.limits.group_slice,
+            started: cta.started,
             counts,
             misuse: &mut self.misuse,
+            latencies: self.latencies,
+            findings: &mut self.findings,
+            stop_at_hazard,
         };
         let result = cta.run(&mut env, CTA_SLICE[usize::from(alone)]);
         let (shared, peers) = (env.shared, env.peers);
@@ -230,6 +279,9 @@ impl Machine<'_> {
                 if self.limits.checks.uninitialised {
                     warp.local_written = Some(Box::new(Written::none(warp.local.len())));
                 }
+                if !matches!(self.limits.hazards, Hazards::Ignore) {
+                    warp.watch = Some(Box::new(Watch::new(self.cells)));
+                }
                 warp
             })
             .collect();
@@ -239,7 +291,7 @@ impl Machine<'_> {
         if self.limits.checks.uninitialised {
             shared.track_writes();
         }
-        Cta::new(id, warps, shared)
+        Cta::new(id, self.placement.start(), warps, shared)
     }
 
     /// Where the first threads wait.

@@ -4,7 +4,8 @@
 //! (`prepare`), warps run prepared instructions on register files of 32 lanes (`warp`, `exec`), lanes diverge and reconverge as
 //! groups (`groups`), CTAs take turns (`cta`, `machine`). What a lane computes is in `integer`, `float` and `convert`.
 //!
-//! Time is not modelled: every instruction is done when the next begins, whatever its control bits say.
+//! Every instruction is done when the next begins, whatever its control bits say; `timing` says beside it where they say too
+//! little, and about how long a kernel takes.
 
 mod cluster;
 mod convert;
@@ -24,10 +25,12 @@ mod pack;
 mod prepare;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod video;
 mod warp;
 
 pub use error::{Cause, SimError, Site};
 pub use exec::Counts;
 pub use image::{CODE_BASE, Image, Kernel, Launch, TEXT_ALIGN, Text};
-pub use machine::{Finished, Limits, run};
+pub use machine::{Finished, Hazards, Limits, run};
+pub use timing::{Hazard, Place, Problem};

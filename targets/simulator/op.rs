@@ -438,8 +438,6 @@ pub enum Op {
 #[derive(Clone, Debug)]
 pub struct Micro {
     pub guard: PredSrc,
-    /// Cycles until the next instruction of the warp issues.
-    pub stall: u8,
     /// Runs once for the group, on the uniform datapath.
     pub uniform: bool,
     pub op: Op,

@@ -33,7 +33,7 @@ fn assemble(source: &str) -> Vec<u8> {
 }
 
 /// A launch of a program that takes one buffer of 32-bit words.
-struct Run {
+pub(super) struct Run {
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
@@ -48,6 +48,15 @@ impl Default for Run {
     }
 }
 
+/// The same, with control bits that protect what comes after.
+const PROLOGUE_IN_TIME: &str = "
+BB0:
+    [B------:R-:W0:-:S02] R2:2 = LDC.64 c[0x0][0x210]
+    [B------:R-:W-:-:S02] UR4:2 = ULDC.64 c[0x0][0x208]
+    [B------:R-:W0:-:S02] R0 = S2R SR33
+    [B0-----:R-:W-:Y:S15] R4:2, PT = IMAD.WIDE.U32 R0, 4, R2:2
+";
+
 /// Where R2:R3 is the buffer's address, UR4 the memory descriptor, and R0 the thread's x.
 const PROLOGUE: &str = "
 BB0:
@@ -59,10 +68,14 @@ BB0:
 
 impl Run {
     fn image(&self, source: &str) -> Image {
+        self.image_of(PROLOGUE, source)
+    }
+
+    fn image_of(&self, prologue: &str, source: &str) -> Image {
         let text = Text {
             name: "k".into(),
             address: CODE_BASE,
-            bytes: assemble(&format!("{PROLOGUE}{source}")),
+            bytes: assemble(&format!("{prologue}{source}")),
         };
         let kernel = Kernel {
             name: "k".into(),
@@ -75,6 +88,22 @@ impl Run {
         };
         let target = crate::target("sm_90a").unwrap();
         Image { target, texts: vec![text], kernels: vec![kernel], constants: Vec::new() }
+    }
+
+    /// What the control bits of a program forget.
+    pub(super) fn hazards(&self, source: &str) -> Vec<Hazard> {
+        let mut memory = Memory::default();
+        let base = memory.map("the buffer", MemorySpace::Global, vec![0; 4 * self.words], true);
+        let launch = Launch {
+            grid: self.grid,
+            block: self.block,
+            dynamic_shared: 4096,
+            cluster: None,
+            params: base.to_le_bytes().to_vec(),
+        };
+        let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
+        let image = self.image_of(PROLOGUE_IN_TIME, source);
+        run(&image, "k", &launch, &mut memory, limits).unwrap_or_else(|e| panic!("{e}")).hazards
     }
 
     fn go(&self, source: &str) -> Result<Vec<u32>, SimError> {

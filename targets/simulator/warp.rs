@@ -4,6 +4,7 @@ use super::cluster::Arrivals;
 use super::groups::Groups;
 use super::matrix::GROUPS;
 use super::operand::*;
+use super::timing::{Clock, Watch};
 use crate::misuse::Written;
 
 /// Convergence barrier registers of a warp.
@@ -34,6 +35,9 @@ pub struct Warp {
     /// Groups of matrix products of four warps that this warp has issued, by group scoreboard.
     pub products: [u64; GROUPS],
     pub cluster: Arrivals,
+    pub clock: Clock,
+    /// Where hazards are looked for.
+    pub watch: Option<Box<Watch>>,
     /// `Rpc`, low and high word: ptxas keeps values in it where registers are short.
     pub returns: [Lanes; 2],
 }
@@ -71,6 +75,8 @@ impl Warp {
             reduction: 0,
             products: [0; GROUPS],
             cluster: Arrivals::default(),
+            clock: Clock::default(),
+            watch: None,
             returns: [[0; LANES]; 2],
         }
     }

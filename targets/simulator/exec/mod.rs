@@ -14,7 +14,9 @@ use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads,
 use super::operand::*;
 use super::prepare::Program;
 use super::prepare::WORD;
+use super::timing::{Check, Findings, Watch};
 use super::warp::{Warp, each_lane};
+use crate::latency::Latencies;
 use crate::memory::{Memory, MemorySpace, Region, SHARED_RESERVED};
 use crate::misuse::{Missed, Misuse, Misuses};
 
@@ -49,8 +51,14 @@ pub struct Env<'a> {
     pub local_bytes: u32,
     /// See `Limits`.
     pub group_slice: u64,
+    /// When the CTA started (estimated cycles), for clock registers.
+    pub started: u64,
     pub counts: &'a mut Counts,
     pub misuse: &'a mut Misuses,
+    pub latencies: &'a Latencies,
+    pub findings: &'a mut Findings,
+    /// The first hazard ends the run.
+    pub stop_at_hazard: bool,
 }
 
 /// What a launch cost.
@@ -58,7 +66,7 @@ pub struct Env<'a> {
 pub struct Counts {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
-    /// Sum of the issue stalls of all warps' instructions: an estimate that knows nothing of waits, of overlap or of memory.
+    /// Estimate of the kernel's time.
     pub cycles: u64,
 }
 
@@ -74,6 +82,8 @@ pub enum Arrival {
 pub enum Stop {
     /// It waits, ended or split: look at the groups again.
     Changed,
+    /// A hazard was found, and the run is to end.
+    Hazard,
     /// Its turn is over.
     Slice,
     Barrier(Option<Arrival>),
@@ -84,9 +94,27 @@ impl Env<'_> {
     pub fn run_group(
         &mut self,
         warp: &mut Warp,
+        pc: u32,
+        mask: u32,
+        slice: u64,
+    ) -> Result<(Stop, u64), Failure> {
+        let Some(mut watch) = warp.watch.take() else {
+            return self.run_lanes(warp, pc, mask, slice, None);
+        };
+        watch.enter(mask, u64::from(self.latencies.longest()));
+        let result = self.run_lanes(warp, pc, mask, slice, Some(&mut watch));
+        watch.leave(mask);
+        warp.watch = Some(watch);
+        result
+    }
+
+    fn run_lanes(
+        &mut self,
+        warp: &mut Warp,
         mut pc: u32,
         mask: u32,
         slice: u64,
+        mut watch: Option<&mut Watch>,
     ) -> Result<(Stop, u64), Failure> {
         let program = self.program;
         let mut steps = 0;
@@ -99,8 +127,18 @@ impl Env<'_> {
             steps += 1;
             self.counts.warp_instructions += 1;
             self.counts.thread_instructions += u64::from(active.count_ones());
-            self.counts.cycles += u64::from(micro.stall);
             self.shared.reads_as(first(active));
+            if let Some(watch) = &mut watch {
+                let findings = &mut *self.findings;
+                let mut check =
+                    Check { code: &program.timing, latencies: self.latencies, findings };
+                watch.issue(&mut check, pc, mask, active);
+                if self.stop_at_hazard && !self.findings.is_empty() {
+                    return Ok((Stop::Hazard, steps));
+                }
+            }
+            // As long as `code`.
+            warp.clock.issue(&program.timing[pc as usize]);
             let flow = self.step(warp, micro, pc, mask, active);
             let flow = flow.map_err(|(cause, lane)| Failure { cause, lane, pc })?;
             if self.misuse.checks.uninitialised {
@@ -396,7 +434,7 @@ impl Env<'_> {
     }
 
     fn special(&self, warp: &mut Warp, which: Special, dst: Dst, wide: bool, active: u32) {
-        let clock = self.counts.cycles;
+        let clock = self.started + warp.clock.now;
         let mut values = [0; LANES];
         for (lane, value) in values.iter_mut().enumerate() {
             let bit = 1u32 << lane;

@@ -17,6 +17,7 @@ use super::error::Cause;
 use super::image::{CODE_BASE, Constants, Image, Kernel};
 use super::op::{Micro, Op};
 use super::operand::{PredSrc, predicate};
+use super::timing::Timing;
 use crate::Target;
 use orias_components::{Inst, Opcode, Props, RegUse};
 use slots::Slots;
@@ -28,6 +29,8 @@ pub const WORD: u64 = 16;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub code: Vec<Micro>,
+    /// What each says of time.
+    pub timing: Vec<Timing>,
     /// For messages: first index, name and words of each text.
     texts: Vec<(u32, String, Vec<u8>)>,
     target: &'static Target,
@@ -70,6 +73,7 @@ impl Program {
     /// Prepares the kernel's text and the texts that are no kernels.
     pub fn new(image: &Image, kernel: &Kernel, constants: &Constants) -> Program {
         let mut code = Vec::new();
+        let mut timing = Vec::new();
         let mut texts = Vec::new();
         let mut entry = 0;
         let registers = registers(image, kernel);
@@ -83,19 +87,29 @@ impl Program {
                 continue;
             }
             code.resize_with(first as usize, gap);
+            timing.resize(first as usize, Timing::default());
             if index == kernel.text {
                 entry = first as u32;
             }
             let context =
                 Context { target: image.target, constants, registers, text: text.address };
             for at in (0..text.bytes.len()).step_by(WORD as usize) {
-                code.push(prepare_word(&context, word(&text.bytes, at), at as u64));
+                let (micro, time) = prepare_word(&context, word(&text.bytes, at), at as u64);
+                code.push(micro);
+                timing.push(time);
             }
             texts.push((first as u32, text.name.clone(), text.bytes.clone()));
         }
         // Running off the end of the last text finds an error, not the end of the list.
         code.push(gap());
-        Program { code, texts, target: image.target, entry, registers }
+        timing.push(Timing::default());
+        Program { code, timing, texts, target: image.target, entry, registers }
+    }
+
+    /// One more than the largest register cell that an instruction names.
+    pub fn cells(&self) -> usize {
+        let touched = self.timing.iter().flat_map(|t| t.reads.iter().chain(&t.writes));
+        touched.map(|a| usize::from(a.cell) + 1).max().unwrap_or(0)
     }
 
     /// Name, byte offset and text of the instruction at an index.
@@ -122,15 +136,18 @@ fn registers(image: &Image, kernel: &Kernel) -> u32 {
 
 fn gap() -> Micro {
     let cause = Cause::Other("no instruction here".into());
-    Micro { guard: PredSrc::TRUE, stall: 1, uniform: false, op: Op::Invalid(Box::new(cause)) }
+    Micro { guard: PredSrc::TRUE, uniform: false, op: Op::Invalid(Box::new(cause)) }
 }
 
-fn prepare_word(context: &Context<'_>, word: Option<u128>, pc: u64) -> Micro {
+fn prepare_word(context: &Context<'_>, word: Option<u128>, pc: u64) -> (Micro, Timing) {
     let invalid = |cause| Micro { op: Op::Invalid(Box::new(cause)), ..gap() };
-    let Some(word) = word else { return gap() };
-    match context.target.decode(word, pc) {
-        Ok(inst) => prepare(context, &inst, pc).unwrap_or_else(invalid),
-        Err(error) => invalid(Cause::Decode(error.to_string())),
+    let Some(word) = word else { return (gap(), Timing::default()) };
+    match context.target.decode_row(word, pc) {
+        Ok((form, inst)) => {
+            let micro = prepare(context, &inst, pc).unwrap_or_else(invalid);
+            (micro, Timing::new(form, &inst))
+        }
+        Err(error) => (invalid(Cause::Decode(error.to_string())), Timing::default()),
     }
 }
 
@@ -142,7 +159,7 @@ pub fn prepare(context: &Context<'_>, inst: &Inst, pc: u64) -> Result<Micro, Cau
     let mut guard = predicate(guard)?;
     guard.not ^= inst.guard.negated;
     let uniform = inst.op.has(Props::UNIFORM) && matches!(op, Op::Lane(_));
-    Ok(Micro { guard, stall: inst.control.stall.max(1), uniform, op })
+    Ok(Micro { guard, uniform, op })
 }
 
 fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {

@@ -1,9 +1,9 @@
 //! What the pairs of many kernels say, by kind of instruction and operand slot, and summed up by timing class.
 
-use super::touch::Part;
 use super::walk::{self, Between, End, Pair};
 use orias_components::{Opcode, RegFile};
 use orias_targets::latency::{Class, Hazard};
+use orias_targets::touch::{self, Part};
 use orias_targets::{Form, Target};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -116,13 +116,7 @@ impl Kind {
     /// The timing class by which this part is read or written.
     pub fn class(&self, target: &Target, writes: bool) -> Class {
         let form = &target.table().forms[self.form as usize];
-        let class = form.class;
-        match self.part {
-            Part::Guard => Class::Control,
-            Part::Uniform(slot) if form.slots[slot as usize].is_constant() => Class::UniformConst,
-            _ if writes => class.of_result(self.offset),
-            _ => class.of_source(self.offset),
-        }
+        touch::class(form, self.part, self.offset, writes)
     }
 }
 

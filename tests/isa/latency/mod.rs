@@ -5,7 +5,6 @@ pub mod mined;
 pub mod observed;
 pub mod report;
 pub mod source;
-pub mod touch;
 pub mod walk;
 
 use mined::Mined;

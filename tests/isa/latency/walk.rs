@@ -5,9 +5,9 @@
 //! where nothing else keeps the second waiting, so a pair says of itself what stands between: waits on scoreboards, branches
 //! that may leave. Pairs whose guards cannot hold both are none.
 
-use super::touch::{self, Cell, Part, Touch};
 use orias_components::{Control, Guard, Inst, Opcode, RegFile};
 use orias_targets::latency::Hazard;
+use orias_targets::touch::{self, Cell, Part, Touch};
 use orias_targets::{Form, SlotKind, Target, form::ImmStyle};
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,8 @@
 //! What an instruction reads and writes, register cell by register cell, each with the operand slot that names it.
 
+use crate::form::Form;
+use crate::latency::Class;
 use orias_components::{Inst, Operand, Reg, RegFile, RegUse};
-use orias_targets::Form;
 
 /// A physical register of 32 bits, a predicate, or a barrier.
 pub type Cell = (RegFile, u16);
@@ -40,6 +41,27 @@ pub struct Touch {
     pub cell: Cell,
     pub part: Part,
     pub offset: u8,
+}
+
+impl Touch {
+    /// The timing class by which an instruction of this row reads or writes the cell: guards are read as by control flow, the
+    /// register that names a constant bank as by ULDC, descriptors as by memory instructions.
+    pub fn class(&self, form: &Form, writes: bool) -> Class {
+        class(form, self.part, self.offset, writes)
+    }
+}
+
+/// See [`Touch::class`].
+pub fn class(form: &Form, part: Part, offset: u8, writes: bool) -> Class {
+    match part {
+        Part::Guard => Class::Control,
+        Part::Uniform(i) if form.slots.get(i as usize).is_some_and(|s| s.is_constant()) => {
+            Class::UniformConst
+        }
+        Part::Descriptor(_) => Class::Variable,
+        _ if writes => form.class.of_result(offset),
+        _ => form.class.of_source(offset),
+    }
 }
 
 fn cells(register: RegUse, part: Part, out: &mut Vec<Touch>) {

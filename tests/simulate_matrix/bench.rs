@@ -1,0 +1,215 @@
+//! Kernels that load registers, run one instruction and store registers; what they are given and what they must give.
+
+use orias::interpret;
+use orias::launch::{Argument, Buffer, Launch, Outcome};
+use orias::simulate::simulate;
+use orias_runner::oracle::tool;
+use orias_targets::simulator::Limits;
+use rayon::prelude::*;
+use std::fmt::Write;
+use std::process::Command;
+
+/// Pieces of the messages of what is not right yet.
+const NOT_YET: &[&str] = &[
+    "unsupported instruction: F2FP",
+    ".SIGN,",
+    // Base offsets of descriptors, and that a wait is for all four warps.
+    "base_offset interpreter",
+    "refilled interpreter",
+];
+
+/// One kernel of a module, its launch, and the buffers that it must leave; buffers that are not compared are None.
+pub struct Case {
+    pub name: String,
+    pub source: String,
+    pub threads: u32,
+    pub buffers: Vec<Vec<u8>>,
+    pub want: Vec<Option<Vec<u8>>>,
+}
+
+impl Case {
+    /// The first buffer that is not as it must be.
+    fn difference(&self, buffers: &[Vec<u8>]) -> Option<String> {
+        let words = |bytes: &[u8]| -> Vec<u32> {
+            bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+        };
+        for (index, (got, want)) in buffers.iter().zip(&self.want).enumerate() {
+            let Some(want) = want else { continue };
+            let (got, want) = (words(got), words(want));
+            let wrong: Vec<usize> = (0..want.len()).filter(|i| got[*i] != want[*i]).collect();
+            if let Some(at) = wrong.first() {
+                let (got, want, all) = (got[*at], want[*at], want.len());
+                let count = wrong.len();
+                return Some(format!(
+                    "buffer {index}, word {at}: {got:08x}, not {want:08x}; {count} of {all} words differ"
+                ));
+            }
+        }
+        None
+    }
+}
+
+/// Registers of each thread: a name for PTX, how many, bytes of each.
+#[derive(Clone, Copy)]
+pub struct Registers {
+    pub name: &'static str,
+    pub count: usize,
+    pub bytes: usize,
+}
+
+pub fn registers(name: &'static str, count: usize, bytes: usize) -> Registers {
+    Registers { name, count, bytes }
+}
+
+impl Registers {
+    /// `{a0, a1}`
+    pub fn list(self) -> String {
+        let all: Vec<String> = (0..self.count).map(|i| format!("%{}{i}", self.name)).collect();
+        format!("{{{}}}", all.join(", "))
+    }
+
+    fn declare(self) -> String {
+        format!(".reg .b{} %{}<{}>;\n", 8 * self.bytes, self.name, self.count.max(1))
+    }
+
+    fn moves(self, load: bool) -> String {
+        let mut text = String::new();
+        let (name, count, bytes) = (self.name, self.count, self.bytes);
+        let _ = writeln!(text, "ld.param.u64 %at, [{name}];");
+        let _ = writeln!(text, "mad.wide.u32 %at, %thread, {}, %at;", count * bytes);
+        for i in 0..count {
+            let bits = 8 * bytes;
+            let (register, address) = (format!("%{name}{i}"), format!("[%at+{}]", i * bytes));
+            let _ = if load {
+                writeln!(text, "ld.global.b{bits} {register}, {address};")
+            } else {
+                writeln!(text, "st.global.b{bits} {address}, {register};")
+            };
+        }
+        text
+    }
+}
+
+/// A kernel that loads `inputs`, does `body` and stores `outputs`, from and to one buffer each. `%at`, `%thread` and `%s`, the address
+/// of 48 KiB of shared memory, are for the body too.
+pub fn kernel(
+    name: &str,
+    declarations: &str,
+    inputs: &[Registers],
+    body: &str,
+    outputs: &[Registers],
+) -> String {
+    let mut text = String::new();
+    // A register that is read and written has one buffer.
+    let mut all = inputs.to_vec();
+    all.extend(outputs.iter().filter(|o| inputs.iter().all(|i| i.name != o.name)));
+    let params: Vec<String> = all.iter().map(|r| format!(".param .u64 {}", r.name)).collect();
+    let _ = writeln!(text, ".visible .entry {name}({}) {{", params.join(", "));
+    text += ".shared .align 1024 .b8 shared[49152];\n.reg .b32 %thread, %s;\n.reg .b64 %at;\n";
+    text += declarations;
+    for r in &all {
+        text += &r.declare();
+    }
+    text += "mov.u32 %thread, %tid.x;\nmov.u32 %s, shared;\n";
+    for r in inputs {
+        text += &r.moves(true);
+    }
+    text += body;
+    text += "\n";
+    for r in outputs {
+        text += &r.moves(false);
+    }
+    text + "ret;\n}\n"
+}
+
+/// The bytes of values of `bits` each, packed from the low end.
+pub fn pack(values: &[u64], bits: u32) -> Vec<u8> {
+    let mut bytes = vec![0u8; (values.len() * bits as usize).div_ceil(8)];
+    for (i, value) in values.iter().enumerate() {
+        for bit in 0..bits as usize {
+            let at = i * bits as usize + bit;
+            bytes[at / 8] |= ((value >> bit & 1) as u8) << (at % 8);
+        }
+    }
+    bytes
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+fn cubin(source: &str, level: &str) -> Option<Vec<u8>> {
+    let ptxas = tool("ptxas")?;
+    let base = std::env::temp_dir().join(format!(
+        "orias-matrix-{}-{:?}-{level}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    let (ptx, out) = (base.with_extension("ptx"), base.with_extension("cubin"));
+    std::fs::write(&ptx, source).unwrap();
+    let mut run = Command::new(ptxas);
+    let result = run.args(["-arch=sm_90a", level, "-o"]).arg(&out).arg(&ptx).output().unwrap();
+    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+    let bytes = std::fs::read(&out).unwrap();
+    let _ = (std::fs::remove_file(&out), std::fs::remove_file(&ptx));
+    Some(bytes)
+}
+
+/// Compiles all cases as one module, runs each in the simulator, and compares. The interpreter must agree where it knows the
+/// instruction.
+pub fn check(cases: &[Case]) {
+    let mut source = ".version 9.0\n.target sm_90a\n.address_size 64\n".to_string();
+    for case in cases {
+        source += &case.source;
+    }
+    let cubins: Vec<(Vec<u8>, &str)> =
+        ["-O3", "-O0"].par_iter().filter_map(|l| Some((cubin(&source, l)?, *l))).collect();
+    if cubins.is_empty() {
+        return;
+    }
+    let program = orias::ptx::load(&source).unwrap_or_else(|e| panic!("{}", e.render("", &source)));
+    let one = |case: &Case| -> Vec<String> {
+        let buffer = |bytes: &Vec<u8>| {
+            Argument::Buffer(Buffer { bytes: bytes.clone(), writable: true, output: None })
+        };
+        let launch = Launch {
+            entry: case.name.clone(),
+            grid: [1; 3],
+            block: [case.threads, 1, 1],
+            args: case.buffers.iter().map(buffer).collect(),
+            ..Launch::default()
+        };
+        let mut wrong = Vec::new();
+        let mut end = |engine: &str, result: Result<Outcome, String>| {
+            let problem = match result {
+                Ok(outcome) => case.difference(&outcome.buffers),
+                Err(error) => Some(error),
+            };
+            let problem = problem.map(|p| format!("{} {engine}: {p}", case.name));
+            let known = |text: &str| NOT_YET.iter().any(|known| text.contains(known));
+            wrong.extend(problem.filter(|text| !known(text)));
+        };
+        for (cubin, level) in &cubins {
+            end(level, simulate(cubin, &launch, Limits::default()).map_err(|e| e.to_string()));
+        }
+        match interpret::run(&program, &source, &launch) {
+            Err(error) if error.to_string().starts_with("unsupported instruction") => {}
+            result => end("interpreter", result.map_err(|e| e.to_string())),
+        }
+        wrong
+    };
+    let wrong: Vec<String> = cases.par_iter().flat_map(one).collect();
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
