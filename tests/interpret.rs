@@ -295,3 +295,23 @@ fn generic_addresses_reach_every_space() {
     );
     assert_eq!(module(&source, 1, 1, 6).unwrap(), [5, 6, 7, 8, 1, 0]);
 }
+
+#[test]
+fn a_warp_that_waits_for_products_waits_for_those_of_its_group() {
+    // Warp 0 fills the matrices with zeros right after its wait; the others still multiply the ones that were there.
+    let source = format!(
+        "{HEADER}.shared .align 1024 .b8 tile[2048];\n.visible .entry k(.param .u64 p) {{\n\
+         .reg .b64 %out, %a, %da, %db; .reg .b32 %t, %s, %w; .reg .f32 %f<4>; .reg .pred %p0;\n\
+         ld.param.u64 %out, [p]; mov.u32 %t, %tid.x; mov.u32 %s, tile; shl.b32 %w, %t, 4; add.u32 %s, %s, %w;\n\
+         st.shared.v4.b32 [%s], {{0x3c003c00, 0x3c003c00, 0x3c003c00, 0x3c003c00}}; bar.sync 0;\n\
+         mov.u32 %w, tile; shr.u32 %w, %w, 4; cvt.u64.u32 %da, %w; or.b64 %da, %da, 0x4000000080000;\n\
+         or.b64 %da, %da, 0; mov.b64 %db, %da;\n\
+         wgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %da, %db, 0, 1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n\
+         st.shared.v4.b32 [%s], {{0, 0, 0, 0}};\n\
+         mul.wide.u32 %a, %t, 4; add.u64 %a, %a, %out; st.global.f32 [%a], %f0; ret;\n}}\n"
+    );
+    let got = module(&source, 1, 128, 128).unwrap();
+    assert_eq!(got, vec![16f32.to_bits(); 128]);
+}

@@ -177,6 +177,9 @@ pub enum Op {
     /// `barrier.cluster.arrive` and `.wait`
     ClusterArrive,
     ClusterWait,
+    /// `wgmma.commit_group`, and `wgmma.wait_group` with how many groups may be open.
+    GroupCommit,
+    GroupWait(usize),
     WarpBarrier(Src),
     ActiveMask(Dst),
     Shuffle {

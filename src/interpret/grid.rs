@@ -231,6 +231,7 @@ impl Cluster {
             }
             if arrivals {
                 released |= self.blocks[rank].release();
+                released |= self.blocks[rank].release_products();
                 released |= self.release();
             }
         }
@@ -260,7 +261,8 @@ impl Cluster {
         let mut waiting = String::new();
         let warps = self.blocks.iter().flat_map(|block| &block.warps);
         for (warp, group) in warps.flat_map(|w| w.groups.iter().map(move |g| (w, g))) {
-            let behind = matches!(group.state, State::Barrier { .. } | State::Cluster);
+            let behind =
+                matches!(group.state, State::Barrier { .. } | State::Cluster | State::Products(_));
             let pc = group.pc as usize - usize::from(behind);
             let Some(inst) = device.code.insts.get(pc) else { continue };
             let place = device.code.places[inst.place as usize];
@@ -294,6 +296,24 @@ impl Block {
             warp
         });
         Block { barriers: [BarrierState::default(); BARRIERS], warps: warps.collect() }
+    }
+
+    /// Lets go the warps whose groups of four have done all of the products that they wait for: what the warp does next, such
+    /// as filling the matrices' memory again, must not change the others' results.
+    fn release_products(&mut self) -> bool {
+        let mut any = false;
+        for four in self.warps.chunks_mut(4) {
+            let done = four.iter().filter(|w| w.live != 0).map(|w| w.products.done).min();
+            for group in four.iter_mut().flat_map(|warp| &mut warp.groups) {
+                if let State::Products(needed) = group.state
+                    && done.is_none_or(|done| done >= needed)
+                {
+                    group.state = State::Ready;
+                    any = true;
+                }
+            }
+        }
+        any
     }
 
     /// Lets go who waits at complete barriers; true if there was one.

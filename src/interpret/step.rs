@@ -7,7 +7,7 @@ use super::grid::{BARRIERS, Env};
 use super::lanes;
 use super::matrix;
 use super::transfer;
-use super::warp::{Group, State, Warp, bits};
+use super::warp::{Group, Products, State, Warp, bits};
 use orias_targets::misuse::Misuse;
 
 /// What stopped a warp: the instruction, a lane, and why.
@@ -176,6 +176,23 @@ impl Warp {
                 return Ok(Next::Regroup);
             }
             Op::Trap => return Err(fail(StepError::Trap)),
+            Op::GroupCommit => {
+                let done = self.products.done;
+                self.products.committed.push_back(done);
+            }
+            Op::GroupWait(open) => {
+                let Products { committed, .. } = &mut self.products;
+                let closed = committed.len().saturating_sub(*open);
+                if let Some(needed) = committed.drain(..closed).last() {
+                    let pc = self.groups[index].pc + 1;
+                    self.scatter(index, mask, vec![((pc, base), mask)]);
+                    if let Some(group) = self.groups.last_mut() {
+                        group.state = State::Products(needed);
+                    }
+                    env.arrivals = true;
+                    return Ok(Next::Regroup);
+                }
+            }
             Op::ClusterArrive => {
                 self.cluster_arrived |= mask;
                 bits(mask).for_each(|lane| self.cluster_phase[lane] = Some(env.cluster_phase));

@@ -1,5 +1,7 @@
 //! A warp's state: registers, call stacks, and the groups of lanes that stand at the same instruction.
 
+use std::collections::VecDeque;
+
 use orias_targets::memory::{MemorySpace, Region};
 
 use super::access::RANK_SHIFT;
@@ -17,6 +19,7 @@ pub struct Warp {
     pub block: Place,
     /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that each one last arrived in.
     pub cluster_arrived: u32,
+    pub products: Products,
     pub cluster_phase: [Option<u64>; LANES],
     /// The stack of register frames.
     pub rows: Vec<Row>,
@@ -29,6 +32,15 @@ pub struct Warp {
     /// Instructions since the turn went to another group; counts only while several could run.
     streak: u32,
     turn: usize,
+}
+
+/// The asynchronous products of a warp (`wgmma`).
+#[derive(Clone, Debug, Default)]
+pub struct Products {
+    /// Those that it has done its part of.
+    pub done: u64,
+    /// How many there were at each commit that was not waited for.
+    pub committed: VecDeque<u64>,
 }
 
 /// Where a block stands.
@@ -80,6 +92,8 @@ pub enum State {
     Waiting,
     /// The lanes that it waited for came, at other instructions: it goes on without an exchange, as the hardware does.
     Released,
+    /// For the other warps of its group to do their parts of so many products; the program counter is already behind.
+    Products(u64),
     /// At the cluster's barrier; the program counter is already behind it.
     Cluster,
     /// At a barrier of the block; the program counter is already behind it.
@@ -116,6 +130,7 @@ impl Warp {
             index,
             block,
             cluster_arrived: 0,
+            products: Products::default(),
             cluster_phase: [None; LANES],
             rows: vec![[0; LANES]; rows as usize],
             lanes: threads.into_iter().map(lane).collect(),

@@ -19,7 +19,16 @@ impl<'s> Decoder<'_, 's> {
             "wmma" if inst.modifiers.first() == Some(&"mma") => self.product(inst)?,
             "wmma" => self.transfer(inst)?,
             "wgmma" if inst.modifiers.first() == Some(&"mma_async") => self.group(inst)?,
-            // Products are done at once: there is nothing to order or to wait for.
+            "wgmma" if inst.modifiers.first() == Some(&"commit_group") => {
+                return Ok(Some(Op::GroupCommit));
+            }
+            "wgmma" if inst.modifiers.first() == Some(&"wait_group") => {
+                let Operand::Int(count) = self.operand(inst, 0)? else {
+                    return Err("the number of groups is no constant".to_string());
+                };
+                return Ok(Some(Op::GroupWait((*count).clamp(0, i128::from(u8::MAX)) as usize)));
+            }
+            // A warp does its part at once: there is nothing to order.
             "wgmma" => return Ok(Some(Op::Nop)),
             _ => None,
         };

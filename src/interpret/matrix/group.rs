@@ -95,6 +95,8 @@ struct Tile {
     /// Bytes of a row inside the swizzled pattern: 16 without one.
     width: u64,
     transposed: bool,
+    /// The row of the swizzled pattern that the matrix begins with.
+    first_row: u64,
 }
 
 impl Tile {
@@ -104,6 +106,7 @@ impl Tile {
             leading: (descriptor >> 16 & mask(14)) << 4,
             stride: (descriptor >> 32 & mask(14)) << 4,
             width: [16, 128, 64, 32][(descriptor >> 62) as usize & 3],
+            first_row: descriptor >> 49 & 7,
             transposed,
         }
     }
@@ -133,8 +136,10 @@ impl Tile {
         };
         let mut address =
             self.start + chunk * chunks + down / 8 * rows + down % 8 * self.width + inside;
-        // The swizzle: bits 4 and up are combined with bits 7 and up, as many as the width has 16-byte units.
-        address ^= address >> 3 & (self.width - 16);
+        // The swizzle: bits 4 and up are combined with the row's number in the pattern, as many as the width has 16-byte
+        // units.
+        let row = (address >> 7).wrapping_sub(self.first_row);
+        address ^= row << 4 & (self.width - 16);
         let mut bytes = [0; 8];
         let size = bits.div_ceil(8) as usize;
         read(warp, env, Space::Shared, first(lanes), address, &mut bytes[..size])?;

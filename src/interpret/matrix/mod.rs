@@ -68,7 +68,11 @@ pub fn execute(
     match op {
         Matrix::Product(product) => product.execute(warp, base, lanes),
         Matrix::QuadPairs(product) => product.execute(warp, base, lanes),
-        Matrix::Group(group) => group.execute(warp, env, base, lanes)?,
+        Matrix::Group(group) => {
+            group.execute(warp, env, base, lanes)?;
+            warp.products.done += 1;
+            env.arrivals = true;
+        }
         _ => tiles::execute(warp, env, op, base, lanes)?,
     }
     Ok(())
