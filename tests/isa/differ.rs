@@ -40,6 +40,8 @@ pub enum End {
     Same,
     /// They differ, but only as floats do that were rounded differently, or in the bits of a NaN.
     Near(String),
+    /// The same results, but the machine code leaves a register unprotected.
+    Hazard(String),
     Differ(String),
     /// Only the interpreter stops with an error.
     Interpreter(String),
@@ -56,9 +58,10 @@ impl End {
             End::Both(..) => 0,
             End::Same => 1,
             End::Near(_) => 2,
-            End::Simulator(_) => 3,
-            End::Interpreter(_) => 4,
-            End::Differ(_) => 5,
+            End::Hazard(_) => 3,
+            End::Simulator(_) => 4,
+            End::Interpreter(_) => 5,
+            End::Differ(_) => 6,
         }
     }
 }
@@ -148,8 +151,11 @@ fn compare(
         interpret::run_limited(program, source, launch, limits)
     });
     let theirs = guarded::<SimulateError>(|| {
-        let limits =
-            simulator::Limits { warp_instructions: setup.steps, ..simulator::Limits::default() };
+        let limits = simulator::Limits {
+            warp_instructions: setup.steps,
+            hazards: simulator::Hazards::Find,
+            ..simulator::Limits::default()
+        };
         simulate(cubin, launch, limits)
     });
     let (ours, theirs) = match (ours, theirs) {
@@ -175,7 +181,11 @@ fn compare(
             near.get_or_insert(text);
         }
     }
-    near.map_or(End::Same, End::Near)
+    match (theirs.hazards.first(), near) {
+        (Some(hazard), _) => End::Hazard(hazard.to_string()),
+        (None, Some(near)) => End::Near(near),
+        (None, None) => End::Same,
+    }
 }
 
 /// Whether two double words are close as floats of one of the formats.

@@ -330,6 +330,7 @@ fn launch_all(
                     continue;
                 }
                 differ::End::Near(t) => ("near".to_string(), t),
+                differ::End::Hazard(t) => ("HAZARD".to_string(), t),
                 differ::End::Differ(t) => ("DIFFER".to_string(), t),
                 differ::End::Interpreter(t) => (format!("interpreter: {}", head(&t)), t),
                 differ::End::Simulator(t) => (format!("simulator: {}", head(&t)), t),
