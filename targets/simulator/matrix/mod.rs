@@ -18,6 +18,8 @@
 mod fragment;
 mod number;
 mod shared;
+#[cfg(test)]
+mod tests;
 
 pub use fragment::{multiply, transpose};
 pub use number::{Accumulator, Element};

@@ -8,7 +8,7 @@ use crate::simulator::float::Round;
 use crate::simulator::matrix::{Accumulator, Element, MatrixOp, Move, Place, Product, Sparse};
 use crate::simulator::op::{Op, Truth};
 use crate::simulator::operand::*;
-use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags, RegUse};
+use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags};
 
 /// Registers that a thread can name.
 const MAX_REGISTERS: u64 = 255;
@@ -176,10 +176,14 @@ fn product(s: &Slots<'_>, four_warps: bool) -> Result<Product, Cause> {
         let matrix = next - 1;
         if let Some(Operand::Desc(desc)) = s.inst.operands.get(next) {
             let flags = desc.flags;
-            let first = uniform(RegUse { count: 4, ..*desc }, 4)?.ok_or_else(refuse)?;
+            // URZ is all four: ptxas ends a group without products with one of nothing.
+            let [of_a, of_b] = match uniform(*desc, desc.count)? {
+                Some(first) => [first, first + 2],
+                None => [UREG_ZERO; 2],
+            };
             let both = [
-                (first, RegFlags::NEG_A, RegFlags::TNSP_A),
-                (first + 2, RegFlags::NEG_B, RegFlags::TNSP_B),
+                (of_a, RegFlags::NEG_A, RegFlags::TNSP_A),
+                (of_b, RegFlags::NEG_B, RegFlags::TNSP_B),
             ];
             for (at, (uniform, neg, transposed)) in both.into_iter().enumerate().skip(matrix) {
                 places[at] = Place::Shared { uniform, transposed: flags.has(transposed) };
