@@ -358,7 +358,7 @@ fn sparse() {
     check(&cases);
 }
 
-/// One warp fills the buffer again as soon as it has waited: the others' rows must not change.
+/// One warp is far ahead of the others and fills the buffer again as soon as it has waited: the others' rows must not change.
 #[test]
 fn a_wait_of_one_warp_is_for_all_four() {
     let mut random = Random(45);
@@ -369,5 +369,9 @@ fn a_wait_of_one_warp_is_for_all_four() {
         st.shared.v4.b32 [%to], {%i, %i, %i, %i};\nadd.u32 %to, %to, 512;\nadd.u32 %i, %i, 1;\n\
         setp.lt.u32 %p, %i, 96;\n@%p bra FILL;\nDONE:\n";
     one.source = one.source.replace("wgmma.wait_group.sync.aligned 0;\n", refill);
+    let delay = "mov.u32 %i, 0;\nsetp.lt.u32 %p, %thread, 32;\n@%p bra GO;\nDELAY:\n\
+        add.u32 %i, %i, 1;\nst.shared.b32 [%s+8192], %i;\nsetp.lt.u32 %p, %i, 3000;\n@%p bra DELAY;\nGO:\n\
+        setp.ne.u32 %p, %f0, 0;\nwgmma.fence";
+    one.source = one.source.replace("setp.ne.u32 %p, %f0, 0;\nwgmma.fence", delay);
     check(&[one]);
 }

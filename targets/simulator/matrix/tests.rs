@@ -38,7 +38,8 @@ fn integers_extend_by_their_type() {
 #[test]
 fn half_sums_are_rounded_once_to_nearest() {
     let mut seed = 1u64;
-    let edges = [0.0, -0.0, 65504.0, 65519.99, 65520.0, -1e9, f64::INFINITY, 5e-8, 2.98e-8, 2.99e-8];
+    let edges =
+        [0.0, -0.0, 65504.0, 65519.99, 65520.0, -1e9, f64::INFINITY, 5e-8, 2.98e-8, 2.99e-8];
     let random = std::iter::repeat_with(|| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         // Exponents around those of halves.
