@@ -8,7 +8,8 @@ use crate::elf::relocation::RelocKind;
 use crate::launch::{
     Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Outcome, Parameter, parameter_block, place,
 };
-use orias_targets::memory::{Memory, MemorySpace, SHARED_RESERVED, SHARED_WINDOW};
+use orias_targets::Target;
+use orias_targets::memory::{Memory, MemorySpace, SHARED_WINDOW};
 use orias_targets::simulator::{
     self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
 };
@@ -49,7 +50,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         name: launch.entry.clone(),
         kernels: cubin.kernels().map(|k| k.name.to_string()).collect(),
     })?;
-    launch.check_shape(shared_bytes(function))?;
+    launch.check_shape(shared_bytes(target(&cubin)?, function))?;
     let clusters = launch.clusters(&function.clusters)?;
     check_threads(function, launch)?;
     let bytes = function.min_stack_bytes.max(function.frame_bytes);
@@ -83,9 +84,16 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
     })
 }
 
+/// What the file is for.
+fn target(cubin: &Cubin<'_>) -> Result<&'static Target, SimulateError> {
+    orias_targets::target(&format!("sm_{}a", cubin.sm()))
+        .or_else(|| orias_targets::target(&format!("sm_{}", cubin.sm())))
+        .ok_or(SimulateError::Target(cubin.sm()))
+}
+
 /// Static shared memory without the part that the system keeps, which the section includes.
-fn shared_bytes(function: &Function<'_>) -> u64 {
-    function.shared_bytes.saturating_sub(SHARED_RESERVED)
+fn shared_bytes(target: &Target, function: &Function<'_>) -> u64 {
+    function.shared_bytes.saturating_sub(u64::from(target.shared_reserved))
 }
 
 fn check_threads(function: &Function<'_>, launch: &Launch) -> Result<(), LaunchError> {
@@ -106,9 +114,7 @@ fn check_threads(function: &Function<'_>, launch: &Launch) -> Result<(), LaunchE
 
 /// Lays out a module: code addresses, variables in device memory, relocated contents.
 pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateError> {
-    let target = orias_targets::target(&format!("sm_{}a", cubin.sm()))
-        .or_else(|| orias_targets::target(&format!("sm_{}", cubin.sm())))
-        .ok_or(SimulateError::Target(cubin.sm()))?;
+    let target = target(cubin)?;
     let mut layout = Layout { sections: vec![None; cubin.sections.len()], symbols: Vec::new() };
     let mut next = CODE_BASE;
     for function in &cubin.functions {
@@ -163,7 +169,7 @@ fn kernel(
         text,
         // More than can be encoded is more than enough.
         registers: function.registers.min(255),
-        shared_bytes: shared_bytes(function) as u32,
+        shared_bytes: shared_bytes(target(cubin)?, function) as u32,
         local_bytes: frame.saturating_add(stack),
         param_base: u32::from(function.param_base).max(layout_param_base(cubin)),
         constants,
@@ -172,7 +178,7 @@ fn kernel(
 
 /// Where parameters begin when a kernel has none and the file does not say it.
 fn layout_param_base(cubin: &Cubin<'_>) -> u32 {
-    orias_targets::target(&format!("sm_{}", cubin.sm())).map_or(0, |t| t.const_params)
+    target(cubin).map_or(0, |t| t.const_params)
 }
 
 /// The addresses that a load gave.

@@ -111,6 +111,8 @@ pub struct Target {
     /// Largest shared memory of a CTA in bytes: static, and with opt-in dynamic.
     pub static_shared: u32,
     pub max_shared: u32,
+    /// Bytes at the start of shared memory that the system keeps: variables begin behind them (observed: ptxas 13.0.88).
+    pub shared_reserved: u32,
     /// Largest parameter block in bytes (PTX ISA, kernel parameters: 32,764 from sm_70 on).
     pub max_params: u32,
     /// Registers of an SM's quarter that one CTA's threads share: 65,536 an SM.
@@ -141,6 +143,7 @@ const SM_90: Target = Target {
     instruction_bytes: 16,
     static_shared: 49152,
     max_shared: 232448,
+    shared_reserved: 0x400,
     max_params: 32764,
     register_file: 65536,
     register_granule: 8,
@@ -156,6 +159,7 @@ const SM_80: Target = Target {
     codegen: false,
     shows_zero_base: false,
     max_shared: 166912,
+    shared_reserved: 0,
     const_params: 0x160,
     const_descriptor: 0x118,
     ..SM_90

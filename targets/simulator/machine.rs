@@ -10,7 +10,7 @@ use super::prepare::Program;
 use super::timing::{Findings, Hazard, Placement, Watch, of_cta};
 use super::warp::Warp;
 use crate::latency::Latencies;
-use crate::memory::{Memory, MemorySpace, SHARED_RESERVED};
+use crate::memory::{Memory, MemorySpace};
 use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
 
@@ -205,7 +205,7 @@ impl Machine<'_> {
         counts: &mut Counts,
     ) -> Result<u64, SimError> {
         let alone = cluster.ctas.len() == 1;
-        let nothing = || shared_region(SHARED_RESERVED, 0);
+        let nothing = || shared_region(0, 0);
         let take = |cta: &mut Cta| std::mem::replace(&mut cta.shared, nothing());
         let mut peers: Vec<_> =
             if alone { Vec::new() } else { cluster.ctas.iter_mut().map(take).collect() };
@@ -286,7 +286,7 @@ impl Machine<'_> {
             })
             .collect();
         let bytes = self.kernel.shared_bytes.saturating_add(self.launch.dynamic_shared);
-        let base = (u64::from(rank) << RANK_SHIFT) + SHARED_RESERVED;
+        let base = (u64::from(rank) << RANK_SHIFT) + self.program.shared_reserved();
         let mut shared = shared_region(base, bytes as usize);
         if self.limits.checks.uninitialised {
             shared.track_writes();

@@ -1,6 +1,6 @@
 //! `mma.sync` of all shapes and types.
 
-use super::bench::{Case, Random, check, kernel, pack, registers};
+use super::bench::{Case, Random, check, check_on_sm_80, kernel, pack, registers};
 use super::format::Type::{self, *};
 use super::format::{Matrix, finish};
 
@@ -154,14 +154,26 @@ fn floats() {
     for k in [4, 8] {
         add((16, 8, k), Tf32, Tf32, F32);
     }
+    for shape in [(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)] {
+        add(shape, F64, F64, F64);
+    }
+    check(&cases);
+    // Of doubles sm_80 has one shape, which is the first.
+    cases.truncate(9);
+    check_on_sm_80(&cases);
+}
+
+#[test]
+fn eight_bit_floats() {
+    let mut random = Random(5);
+    let mut cases = Vec::new();
+    let mut add =
+        |shape, a, b, acc| cases.push(case(shape, a, b, acc, Variant::Plain, &mut random));
     for k in [16, 32] {
         for (a, b) in [(E4m3, E4m3), (E4m3, E5m2), (E5m2, E4m3), (E5m2, E5m2)] {
             add((16, 8, k), a, b, F16);
             add((16, 8, k), a, b, F32);
         }
-    }
-    for shape in [(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)] {
-        add(shape, F64, F64, F64);
     }
     check(&cases);
 }
@@ -186,6 +198,7 @@ fn integers() {
         }
     }
     check(&cases);
+    check_on_sm_80(&cases);
 }
 
 #[test]
@@ -198,6 +211,7 @@ fn single_bits() {
         }
     }
     check(&cases);
+    check_on_sm_80(&cases);
 }
 
 /// `mma.m8n8k4` of halves is four products, each of eight threads: four and the four sixteen further on.
@@ -211,6 +225,7 @@ fn quads() {
         }
     }
     check(&cases);
+    check_on_sm_80(&cases);
 }
 
 fn quad(row_a: bool, row_b: bool, dtype: Type, ctype: Type, random: &mut Random) -> Case {

@@ -1,6 +1,6 @@
 //! `ldmatrix`, `stmatrix`, `movmatrix`.
 
-use super::bench::{Case, Random, check, kernel, pack, registers};
+use super::bench::{Case, Random, check, check_on_sm_80, kernel, pack, registers};
 
 /// Each thread stores 64 bytes to shared memory and loads them again after `body`.
 fn through_shared(body: &str) -> String {
@@ -91,6 +91,8 @@ fn between_shared_memory_and_registers() {
         }
     }
     check(&cases);
+    cases.retain(|case| case.name.starts_with("ldmatrix"));
+    check_on_sm_80(&cases);
 }
 
 #[test]

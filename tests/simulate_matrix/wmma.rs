@@ -1,6 +1,6 @@
 //! `wmma`: matrices go from memory through fragments, whose layout is the compiler's, to memory.
 
-use super::bench::{Case, Random, check, pack};
+use super::bench::{Case, Random, check, check_on_sm_80, pack};
 use super::format::Type::{self, *};
 use super::format::{Matrix, finish};
 
@@ -160,6 +160,7 @@ fn halves() {
         }
     }
     check(&cases);
+    check_on_sm_80(&cases);
 }
 
 #[test]
@@ -182,6 +183,7 @@ fn other_floats() {
         }
     }
     check(&cases);
+    check_on_sm_80(&cases);
 }
 
 #[test]
@@ -218,4 +220,5 @@ fn integers_and_bits() {
         }
     }
     check(&cases);
+    check_on_sm_80(&cases);
 }

@@ -17,7 +17,7 @@ use super::prepare::WORD;
 use super::timing::{Check, Findings, Watch};
 use super::warp::{Warp, each_lane};
 use crate::latency::Latencies;
-use crate::memory::{Memory, MemorySpace, Region, SHARED_RESERVED};
+use crate::memory::{Memory, MemorySpace, Region};
 use crate::misuse::{Missed, Misuse, Misuses};
 
 /// Warps that an SM of sm_90 holds (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -457,7 +457,9 @@ impl Env<'_> {
                 Special::WarpId => u64::from(warp.index) << 8,
                 Special::SmId => 0,
                 Special::ClusterRank => u64::from(self.rank),
-                Special::SharedSize => SHARED_RESERVED + self.shared.bytes.len() as u64,
+                Special::SharedSize => {
+                    self.program.shared_reserved() + self.shared.bytes.len() as u64
+                }
                 Special::VirtualConfig => MAX_WARPS << 8,
                 Special::LocalBottom => u64::from(STACK_TOP - self.local_bytes.min(STACK_TOP)),
             };

@@ -112,6 +112,11 @@ impl Program {
         touched.map(|a| usize::from(a.cell) + 1).max().unwrap_or(0)
     }
 
+    /// Bytes at the start of shared memory that the system keeps.
+    pub fn shared_reserved(&self) -> u64 {
+        u64::from(self.target.shared_reserved)
+    }
+
     /// Name, byte offset and text of the instruction at an index.
     pub fn locate(&self, index: u32) -> (String, u64, String) {
         let text = self.texts.iter().rev().find(|t| t.0 <= index);
