@@ -100,7 +100,7 @@ enum Command {
         only: Vec<String>,
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        #[arg(long, default_value_t = 64)]
+        #[arg(long, default_value_t = 32)]
         threads: u32,
         /// Print every kernel that is not the same, not three of each kind.
         #[arg(long)]
@@ -330,6 +330,7 @@ fn launch_all(
                     continue;
                 }
                 differ::End::Near(t) => ("near".to_string(), t),
+                differ::End::Unwritten(t) => ("unwritten memory".to_string(), t),
                 differ::End::Hazard(t) => ("HAZARD".to_string(), t),
                 differ::End::Differ(t) => ("DIFFER".to_string(), t),
                 differ::End::Interpreter(t) => (format!("interpreter: {}", head(&t)), t),
