@@ -1,11 +1,11 @@
 //! The whole line: every kernel of the corpus, compiled by orias at -O0 and -O3, gives the expected buffers in the
-//! simulator.
+//! simulator, without a hazard.
 
 use orias::driver::{self, CompileOptions};
 use orias_runner::case::Suite;
 use orias_runner::folders;
 use orias_runner::oracle::workspace;
-use orias_targets::simulator::Limits;
+use orias_targets::simulator::{Hazards, Limits};
 
 /// Folders that orias does not compile and run yet, and why. A folder that starts to pass must leave this list.
 const NOT_YET: &[(&str, &str)] = &[
@@ -48,8 +48,14 @@ fn failures(name: &str, opt_level: u8) -> Vec<String> {
     let mut failures = Vec::new();
     for case in &suite.cases {
         let launch = suite.launch(case).expect("its inputs");
-        let wrong = match orias::simulate::simulate(&cubin, &launch, Limits::default()) {
-            Ok(outcome) => suite.verify(case, &launch, &outcome.buffers).expect("its outputs"),
+        let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
+        let wrong = match orias::simulate::simulate(&cubin, &launch, limits) {
+            Ok(outcome) => {
+                let mut wrong =
+                    suite.verify(case, &launch, &outcome.buffers).expect("its outputs");
+                wrong.extend(outcome.hazards.iter().map(|h| h.to_string()));
+                wrong
+            }
             Err(error) => vec![error.to_string()],
         };
         let at = format!("{name}/{} -O{opt_level}", case.name);

@@ -11,7 +11,7 @@ use orias::ptx::program::{Function, Program};
 use orias::ptx::types::Type;
 use orias::simulate::{SimulateError, simulate};
 use orias_targets::misuse::Checks;
-use orias_targets::simulator;
+use orias_targets::simulator::{self, Hazard};
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -74,6 +74,8 @@ impl End {
 pub struct Verdict {
     pub kernel: String,
     pub end: End,
+    /// Hazards of the simulator's launches that ran to their end, each once.
+    pub hazards: Vec<Hazard>,
 }
 
 /// Launches the kernels of a module whose names `wanted` accepts, in the order of the source.
@@ -92,9 +94,19 @@ pub fn module(
         program.functions.iter().filter(|f| f.entry && f.defined && wanted(f.name)).collect();
     let verdict = |kernel: &&Function<'_>| {
         let launches = launches(&program, kernel, setup);
-        let ends = launches.iter().map(|launch| compare(&program, source, cubin, launch, setup));
-        let end = ends.max_by_key(End::rank).unwrap_or(End::Same);
-        Verdict { kernel: kernel.name.to_string(), end }
+        let mut hazards: Vec<Hazard> = Vec::new();
+        let mut compare = |launch| {
+            let (end, found) = compare(&program, source, cubin, launch, setup);
+            for hazard in found {
+                let same = |h: &Hazard| (&h.first, &h.second) == (&hazard.first, &hazard.second);
+                if !hazards.iter().any(same) {
+                    hazards.push(hazard);
+                }
+            }
+            end
+        };
+        let end = launches.iter().map(&mut compare).max_by_key(End::rank).unwrap_or(End::Same);
+        Verdict { kernel: kernel.name.to_string(), end, hazards }
     };
     Ok(kernels.par_iter().map(verdict).collect())
 }
@@ -148,7 +160,7 @@ fn compare(
     cubin: &[u8],
     launch: &Launch,
     setup: Setup,
-) -> End {
+) -> (End, Vec<Hazard>) {
     let ours = guarded::<InterpretError>(|| {
         let checks = Checks { uninitialised: true, barriers: false };
         let limits = interpret::Limits { warp_instructions: setup.steps, checks };
@@ -162,12 +174,17 @@ fn compare(
         };
         simulate(cubin, launch, limits)
     });
-    let (ours, theirs) = match (ours, theirs) {
-        (Ok(a), Ok(b)) => (a, b),
-        (Err(a), Err(b)) => return End::Both(a, b),
-        (Err(a), Ok(_)) => return End::Interpreter(a),
-        (Ok(_), Err(b)) => return End::Simulator(b),
+    let hazards = theirs.as_ref().map_or(Vec::new(), |outcome| outcome.hazards.clone());
+    let end = match (ours, theirs) {
+        (Ok(a), Ok(b)) => compare_buffers(&a, &b),
+        (Err(a), Err(b)) => End::Both(a, b),
+        (Err(a), Ok(_)) => End::Interpreter(a),
+        (Ok(_), Err(b)) => End::Simulator(b),
     };
+    (end, hazards)
+}
+
+fn compare_buffers(ours: &Outcome, theirs: &Outcome) -> End {
     let mut near = None;
     for (index, (a, b)) in ours.buffers.iter().zip(&theirs.buffers).enumerate() {
         for (word, (x, y)) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).enumerate() {

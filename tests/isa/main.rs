@@ -324,6 +324,11 @@ fn launch_all(
         };
         total += verdicts.len();
         for v in verdicts {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            for hazard in &v.hazards {
+                let line = format!("{name} {hazard}");
+                kinds.entry("HAZARD".into()).or_default().push(line);
+            }
             let (kind, text) = match v.end {
                 differ::End::Same => {
                     same += 1;
@@ -339,7 +344,6 @@ fn launch_all(
                     (format!("both: {}", head(&a)), format!("{a}; simulator: {b}"))
                 }
             };
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
             kinds.entry(kind).or_default().push(format!(
                 "{name} {}: {}",
                 v.kernel,

@@ -64,6 +64,9 @@ pub struct Access {
     pub class: Class,
     /// Read for every lane of the group: the guard.
     pub guard: bool,
+    /// A result that comes when the sources have been read, and that the scoreboard of reads tells of: the predicate of ATOM,
+    /// which says what window the address is in (observed: ptxas 13.0.88).
+    pub early: bool,
 }
 
 /// A wait of DEPBAR.LE.
@@ -141,6 +144,7 @@ impl Timing {
                     file: t.cell.0,
                     class: t.class(form, writes),
                     guard: t.part == touch::Part::Guard,
+                    early: writes && inst.op == Opcode::ATOM && t.cell.0 == RegFile::P,
                 })
             }
         };

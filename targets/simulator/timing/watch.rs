@@ -381,13 +381,16 @@ impl Watch {
         for (scoreboard, list) in self.outstanding.iter().enumerate() {
             for one in list {
                 let first = &check.code[one.pc as usize];
+                let written = |early: bool| {
+                    first.writes.iter().any(|a| a.cell == access.cell && a.early == early)
+                };
                 let names = match kind {
                     Hazard::WriteAfterRead => {
                         one.reads & lanes != 0 && reads_late(first, access.cell)
                     }
                     _ => {
-                        one.results & lanes != 0
-                            && first.writes.iter().any(|a| a.cell == access.cell)
+                        one.results & lanes != 0 && written(false)
+                            || one.reads & lanes != 0 && written(true)
                     }
                 };
                 let in_order = match kind {
@@ -423,10 +426,9 @@ fn reads_late(timing: &Timing, cell: CellIndex) -> bool {
 /// Counts an outstanding instruction at its cells.
 fn hold(cells: &mut [Cell], code: &[Timing], one: &Outstanding) {
     let timing = &code[one.pc as usize];
-    if one.results != 0 {
-        for access in &timing.writes {
-            cells[usize::from(access.cell)].results += 1;
-        }
+    for access in &timing.writes {
+        let held = if access.early { one.reads } else { one.results };
+        cells[usize::from(access.cell)].results += u16::from(held != 0);
     }
     if one.reads != 0 {
         for access in timing.reads.iter().filter(|a| is_late(timing, a)) {
@@ -441,12 +443,13 @@ fn release(cells: &mut [Cell], code: &[Timing], one: &mut Outstanding, results: 
     let (had_results, had_reads) = (one.results != 0, one.reads != 0);
     one.results &= !results;
     one.reads &= !reads;
-    if had_results && one.results == 0 {
-        for access in &timing.writes {
-            cells[usize::from(access.cell)].results -= 1;
-        }
+    let results_done = had_results && one.results == 0;
+    let reads_done = had_reads && one.reads == 0;
+    for access in &timing.writes {
+        let done = if access.early { reads_done } else { results_done };
+        cells[usize::from(access.cell)].results -= u16::from(done);
     }
-    if had_reads && one.reads == 0 {
+    if reads_done {
         for access in timing.reads.iter().filter(|a| is_late(timing, a)) {
             cells[usize::from(access.cell)].late_reads -= 1;
         }
