@@ -79,6 +79,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         warp_instructions: finished.counts.warp_instructions,
         cycles: Some(finished.counts.cycles),
         hazards: finished.hazards,
+        ran: finished.ran,
         misuse: finished.misuse,
         printed: Vec::new(),
     })

@@ -51,8 +51,7 @@ fn failures(name: &str, opt_level: u8) -> Vec<String> {
         let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
         let wrong = match orias::simulate::simulate(&cubin, &launch, limits) {
             Ok(outcome) => {
-                let mut wrong =
-                    suite.verify(case, &launch, &outcome.buffers).expect("its outputs");
+                let mut wrong = suite.verify(case, &launch, &outcome.buffers).expect("its outputs");
                 wrong.extend(outcome.hazards.iter().map(|h| h.to_string()));
                 wrong
             }

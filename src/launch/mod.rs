@@ -10,7 +10,7 @@ mod parameters;
 use std::path::PathBuf;
 
 use orias_targets::memory::{Memory, MemorySpace};
-use orias_targets::simulator::Hazard;
+use orias_targets::simulator::{Hazard, Ran};
 
 pub use argument::parse_argument;
 pub use cluster::{ClusterRules, Clusters, MAX_CLUSTER};
@@ -91,6 +91,8 @@ pub struct Outcome {
     pub misuse: Vec<String>,
     /// Hazards found in machine code, where they were looked for.
     pub hazards: Vec<Hazard>,
+    /// The instructions that ran, where hazards were looked for.
+    pub ran: Vec<Ran>,
     /// What the threads printed (`vprintf`), in the order of their calls.
     pub printed: Vec<u8>,
 }

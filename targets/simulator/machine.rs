@@ -7,7 +7,7 @@ use super::exec::{Counts, Env, Failure, shared_region};
 use super::image::{Constants, Image, Kernel, Launch, STACK_TOP};
 use super::operand::LANES;
 use super::prepare::Program;
-use super::timing::{Findings, Hazard, Placement, Watch, of_cta};
+use super::timing::{Findings, Hazard, Placement, Ran, Watch, of_cta};
 use super::warp::Warp;
 use crate::latency::Latencies;
 use crate::memory::{Memory, MemorySpace};
@@ -28,10 +28,10 @@ const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
 pub enum Hazards {
     /// Nobody looks.
     Ignore,
-    /// All are reported.
+    /// All are reported, by the target's latencies.
     Find,
-    /// The first ends the run, with nothing said of memory; by latencies other than the target's.
-    First(&'static Latencies),
+    /// The same by other latencies; where `stop` says so, the first ends the run, with nothing said of memory.
+    By { latencies: &'static Latencies, stop: bool },
 }
 
 /// Bounds on a launch, and how its threads take turns.
@@ -66,6 +66,8 @@ pub struct Finished {
     pub misuse: Vec<String>,
     /// In the order of the code.
     pub hazards: Vec<Hazard>,
+    /// What ran, where hazards were looked for.
+    pub ran: Vec<Ran>,
 }
 
 /// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
@@ -83,7 +85,7 @@ pub fn run(
     let program = Program::new(image, kernel, &constants);
     let misuse = Misuses::new(limits.checks);
     let latencies = match limits.hazards {
-        Hazards::First(latencies) => latencies,
+        Hazards::By { latencies, .. } => latencies,
         Hazards::Ignore | Hazards::Find => image.target.latencies(),
     };
     let mut machine = Machine {
@@ -104,7 +106,9 @@ pub fn run(
     let misuse = machine
         .misuse
         .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
-    Ok(Finished { counts, misuse, hazards: machine.findings.report(&program) })
+    let (hazards, ran) =
+        (machine.findings.report(&program), machine.findings.all_that_ran(&program));
+    Ok(Finished { counts, misuse, hazards, ran })
 }
 
 struct Machine<'a> {
@@ -166,7 +170,7 @@ impl Machine<'_> {
     }
 
     fn stops_at_hazard(&self) -> bool {
-        matches!(self.limits.hazards, Hazards::First(_))
+        matches!(self.limits.hazards, Hazards::By { stop: true, .. })
     }
 
     /// CTAs that run at the same time, as far as their memory goes.

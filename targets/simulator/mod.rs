@@ -33,4 +33,4 @@ pub use error::{Cause, SimError, Site};
 pub use exec::Counts;
 pub use image::{CODE_BASE, Image, Kernel, Launch, TEXT_ALIGN, Text};
 pub use machine::{Finished, Hazards, Limits, run};
-pub use timing::{Hazard, Place, Problem};
+pub use timing::{Hazard, Place, Problem, Ran};

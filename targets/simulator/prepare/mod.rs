@@ -117,6 +117,12 @@ impl Program {
         u64::from(self.target.shared_reserved)
     }
 
+    /// Name of the text and byte offset in it of the instruction at an index.
+    pub fn place(&self, index: u32) -> (&str, u64) {
+        let text = self.texts.iter().rev().find(|t| t.0 <= index);
+        text.map_or(("", 0), |(first, name, _)| (name, u64::from(index - first) * WORD))
+    }
+
     /// Name, byte offset and text of the instruction at an index.
     pub fn locate(&self, index: u32) -> (String, u64, String) {
         let text = self.texts.iter().rev().find(|t| t.0 <= index);

@@ -99,15 +99,47 @@ struct Found {
     count: u64,
 }
 
-/// The hazards of a launch, each pair of places once.
+/// An instruction that ran while hazards were looked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ran {
+    pub function: String,
+    /// Byte offset in the function's text.
+    pub offset: u64,
+    /// The lanes for which it did its work, of any warp.
+    pub lanes: u32,
+}
+
+/// The hazards of a launch, each pair of places once, and what ran.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     found: FxHashMap<Key, Found>,
+    /// Lanes by instruction.
+    ran: Vec<u32>,
 }
 
 impl Findings {
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// Notes that an instruction did its work for these lanes.
+    #[inline]
+    pub fn ran(&mut self, pc: u32, lanes: u32) {
+        let pc = pc as usize;
+        if pc >= self.ran.len() {
+            self.ran.resize(pc + 1, 0);
+        }
+        self.ran[pc] |= lanes;
+    }
+
+    /// What ran, in the order of the code.
+    pub fn all_that_ran(&self, program: &Program) -> Vec<Ran> {
+        let ran = self.ran.iter().enumerate().filter(|(_, lanes)| **lanes != 0);
+        let place = |(index, lanes): (usize, &u32)| {
+            let (function, offset) = program.place(index as u32);
+            Ran { function: function.to_string(), offset, lanes: *lanes }
+        };
+        ran.map(place).collect()
     }
 
     /// Notes one; of a pair's registers the first that is met stands for all, with the fewest cycles.

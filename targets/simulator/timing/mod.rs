@@ -12,7 +12,7 @@ mod tests;
 mod watch;
 
 pub use clock::{Clock, Placement, of_cta};
-pub use hazard::{Findings, Hazard, Place, Problem};
+pub use hazard::{Findings, Hazard, Place, Problem, Ran};
 pub use watch::{Check, Watch};
 
 use crate::form::{Form, ImmStyle, SlotKind};

@@ -159,6 +159,7 @@ impl Watch {
     /// stall.
     pub fn issue(&mut self, check: &mut Check<'_>, pc: u32, mask: u32, active: u32) {
         let Some(timing) = check.code.get(pc as usize) else { return };
+        check.findings.ran(pc, active);
         let mut wait = timing.wait;
         while wait != 0 {
             let scoreboard = wait.trailing_zeros() as u8;

@@ -1,8 +1,9 @@
 //! What the pairs of many kernels say, by kind of instruction and operand slot, and summed up by timing class.
 
+use super::observed;
 use super::walk::{self, Between, End, Pair};
 use orias_components::{Opcode, RegFile};
-use orias_targets::latency::{Class, Hazard};
+use orias_targets::latency::{Class, Hazard, Provenance, Row};
 use orias_targets::touch::{self, Part};
 use orias_targets::{Form, Target};
 use rustc_hash::FxHashMap;
@@ -120,6 +121,26 @@ impl Kind {
     }
 }
 
+impl Key {
+    pub fn of(pair: &Pair<'_>) -> Key {
+        let (first, second) = (Kind::of(&pair.first), Kind::of(&pair.second));
+        Key { hazard: pair.hazard, file: pair.file, first, second }
+    }
+
+    /// The classes that the time between the two is about; `None` where scoreboards tell it.
+    pub fn classes(&self, target: &Target) -> Option<(Hazard, RegFile, Class, Class)> {
+        let writes = self.hazard != Hazard::WriteAfterRead;
+        let form = &target.table().forms[self.first.form as usize];
+        let late = match writes {
+            true => form.write_sb,
+            false => self.file == RegFile::R && (form.may_read_late() || form.write_sb),
+        };
+        let first = self.first.class(target, writes);
+        let second = self.second.class(target, self.hazard != Hazard::ReadAfterWrite);
+        (!late).then_some((self.hazard, self.file, first, second))
+    }
+}
+
 impl Mined {
     pub fn new(target: &'static Target) -> Mined {
         Mined {
@@ -158,28 +179,35 @@ impl Mined {
     pub fn by_class(&self) -> ByClass {
         let mut sums = ByClass::new();
         for (key, seen) in &self.pairs {
-            let writes = key.hazard != Hazard::WriteAfterRead;
-            let form = &self.target.table().forms[key.first.form as usize];
-            let late = match writes {
-                true => form.write_sb,
-                false => key.file == RegFile::R && (form.may_read_late() || form.write_sb),
-            };
-            if late {
-                continue;
+            if let Some(classes) = key.classes(self.target) {
+                sums.entry(classes).or_default().add(seen);
             }
-            let first = key.first.class(self.target, writes);
-            let second = key.second.class(self.target, key.hazard != Hazard::ReadAfterWrite);
-            sums.entry((key.hazard, key.file, first, second)).or_default().add(seen);
         }
         sums
+    }
+
+    /// The fewest cycles of each pair of classes, as rows: all that these kernels show, however seldom.
+    pub fn rows(&self) -> Vec<Row> {
+        let row = |((hazard, file, first, second), seen): ((_, _, Class, Class), Seen)| {
+            let cycles = seen.closest(1)?;
+            let (there, all) = (seen.at[cycles], seen.total());
+            observed::is_near(first, cycles).then(|| Row {
+                hazard,
+                files: vec![file],
+                first: vec![first],
+                second: vec![second],
+                cycles: cycles as u8,
+                provenance: Provenance::Observed(vec![(self.target.sm, there, all)]),
+            })
+        };
+        let files = self.by_class().into_iter().filter(|(key, _)| key.1 != RegFile::B);
+        files.filter_map(row).collect()
     }
 }
 
 fn add_pair(pairs: &mut FxHashMap<Key, Seen>, kernel: u32, pair: &Pair<'_>) {
-    let (first, second) = (Kind::of(&pair.first), Kind::of(&pair.second));
-    let key = Key { hazard: pair.hazard, file: pair.file, first, second };
-    let seen = pairs.entry(key).or_default();
-    if pair.between == Between::Scoreboard || told_by_scoreboard(pair) {
+    let seen = pairs.entry(Key::of(pair)).or_default();
+    if is_told(pair) {
         seen.awaited += 1;
         return;
     }
@@ -188,6 +216,11 @@ fn add_pair(pairs: &mut FxHashMap<Key, Seen>, kernel: u32, pair: &Pair<'_>) {
         seen.example = (kernel, pair.second.at as u32 * 16);
     }
     seen.at[cycles] += 1;
+}
+
+/// A scoreboard tells the time of the pair, or holds the second end back.
+pub fn is_told(pair: &Pair<'_>) -> bool {
+    pair.between == Between::Scoreboard || told_by_scoreboard(pair)
 }
 
 /// The first end has a scoreboard for what the pair is about, so the time is nothing to rely on, waited for or not. (Memory

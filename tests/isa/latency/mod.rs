@@ -2,6 +2,7 @@
 //! them with nothing but stalls to hold the second back.
 
 pub mod mined;
+pub mod mutate;
 pub mod observed;
 pub mod report;
 pub mod source;

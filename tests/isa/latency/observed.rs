@@ -19,9 +19,14 @@ const LONGEST_STALL: usize = 15;
 /// too far apart for the distance to be about them.
 pub fn shown(first: Class, seen: &Seen) -> Option<(usize, u32, u32)> {
     let cycles = seen.closest(THERE)?;
+    (seen.total() >= ENOUGH && is_near(first, cycles))
+        .then(|| (cycles, seen.at[cycles], seen.total()))
+}
+
+/// A distance may be about the latency of the first class: longer ones come about for other reasons.
+pub fn is_near(first: Class, cycles: usize) -> bool {
     let matrix = matches!(first, Class::MmaSmall | Class::Mma | Class::MmaLong);
-    let near = cycles <= LONGEST_STALL || (matrix && cycles <= 2 * LONGEST_STALL);
-    (seen.total() >= ENOUGH && near).then(|| (cycles, seen.at[cycles], seen.total()))
+    cycles <= if matrix { 2 * LONGEST_STALL } else { LONGEST_STALL }
 }
 
 /// The smallest stall of control flow and barriers, where it is more than one cycle.
