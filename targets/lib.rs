@@ -16,6 +16,7 @@ pub mod misuse;
 mod rows;
 pub mod simulator;
 mod target;
+pub mod tensor_map;
 pub mod text;
 pub mod touch;
 

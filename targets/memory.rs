@@ -169,11 +169,41 @@ impl Region {
         if size.is_power_of_two() && address & (size - 1) != 0 {
             return Err(Fault::Misaligned { space: self.space, access, address, size });
         }
+        self.check_range(access, address, size)?;
+        Ok((address - self.base) as usize)
+    }
+
+    /// Whether an access of any alignment is possible.
+    #[inline]
+    pub fn check_range(&self, access: AccessKind, address: u64, size: u64) -> Result<(), Fault> {
+        if !self.contains(address, size) {
+            return Err(self.outside(access, address, size));
+        }
         if access == AccessKind::Write && !self.writable {
             let region = self.name.clone();
             return Err(Fault::ReadOnly { space: self.space, address, size, region });
         }
-        Ok((address - self.base) as usize)
+        Ok(())
+    }
+
+    /// The bytes of one read of any alignment.
+    pub fn read_range(&self, address: u64, size: usize) -> Result<&[u8], Fault> {
+        self.check_range(AccessKind::Read, address, size as u64)?;
+        let at = (address - self.base) as usize;
+        if let Some(written) = &self.written {
+            written.look(at, size);
+        }
+        Ok(&self.bytes[at..at + size])
+    }
+
+    /// The bytes of one write of any alignment.
+    pub fn write_range(&mut self, address: u64, size: usize) -> Result<&mut [u8], Fault> {
+        self.check_range(AccessKind::Write, address, size as u64)?;
+        let at = (address - self.base) as usize;
+        if let Some(written) = &mut self.written {
+            written.mark(at, size);
+        }
+        Ok(&mut self.bytes[at..at + size])
     }
 
     #[cold]
@@ -332,6 +362,24 @@ impl Memory {
     pub fn write(&mut self, address: u64, size: usize) -> Result<&mut [u8], Fault> {
         let at = self.find(AccessKind::Write, address, size as u64)?;
         self.regions[at].write(address, size)
+    }
+
+    /// See [`Region::check_range`].
+    pub fn check(&self, access: AccessKind, address: u64, size: u64) -> Result<(), Fault> {
+        let at = self.find(access, address, size)?;
+        self.regions[at].check_range(access, address, size)
+    }
+
+    /// See [`Region::read_range`].
+    pub fn read_range(&self, address: u64, size: usize) -> Result<&[u8], Fault> {
+        let at = self.find(AccessKind::Read, address, size as u64)?;
+        self.regions[at].read_range(address, size)
+    }
+
+    /// See [`Region::write_range`].
+    pub fn write_range(&mut self, address: u64, size: usize) -> Result<&mut [u8], Fault> {
+        let at = self.find(AccessKind::Write, address, size as u64)?;
+        self.regions[at].write_range(address, size)
     }
 
     /// See [`Region::load`].

@@ -15,12 +15,7 @@ use std::process::Command;
 
 /// Folders with a case that ptxas's cubin cannot run here yet, because the instruction table has no row for an instruction or
 /// the simulator does not do it. A folder that starts to pass must leave this list.
-const NOT_YET: &[(&str, &str)] = &[
-    ("bulk_mbarrier", "mbarriers (SYNCS), bulk copies (UBLKCP), fences"),
-    ("cp_async", "LDGSTS"),
-    ("tri_attention", "LDGSTS"),
-    ("tri_matmul_f32", "LDGSTS"),
-];
+const NOT_YET: &[(&str, &str)] = &[];
 
 /// A case runs at most about 3 million thread instructions of PTX.
 const STEPS: u64 = 50_000_000;

@@ -157,6 +157,11 @@ impl Gpu {
             kernels: read.kernels().map(|k| k.name.to_string()).collect(),
         })?;
         launch.check_shape(0)?;
+        let maps = launch.args.iter().any(|arg| matches!(arg, Argument::Tensor(_)));
+        if launch.cluster.is_some() || maps {
+            let why = "cluster shapes and tensor maps of the launch are not passed on to a GPU yet";
+            return Err(LaunchError::Shape(why.to_string()).into());
+        }
         let parameters: Vec<Parameter> = kernel
             .params
             .iter()

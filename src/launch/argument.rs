@@ -1,4 +1,5 @@
-//! The text of one `--arg`: `u32=5`, `f32=0x3f800000`, `in=FILE`, `inout=FILE:OUTFILE`, `out=BYTES:OUTFILE`, `bytes=FILE`.
+//! The text of one `--arg`: `u32=5`, `f32=0x3f800000`, `in=FILE`, `inout=FILE:OUTFILE`, `out=BYTES:OUTFILE`, `bytes=FILE`,
+//! `tensor=…` (see [`super::parse_tensor`]).
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -36,6 +37,7 @@ pub fn parse_argument(text: &str) -> Result<Argument, LaunchError> {
             let buffer = Buffer { bytes: read(value)?, writable: false, output: None };
             return Ok(Argument::Buffer(buffer));
         }
+        "tensor" => return super::parse_tensor(value).map(Argument::Tensor),
         "bytes" => return Ok(Argument::Bytes(read(value)?)),
         "inout" => {
             let Some((file, output)) = value.rsplit_once(':') else {
@@ -54,9 +56,9 @@ pub fn parse_argument(text: &str) -> Result<Argument, LaunchError> {
             let bytes = vec![0; size as usize];
             return Ok(Argument::Buffer(Buffer { bytes, writable: true, output }));
         }
-        _ => {
-            Err(format!("`{kind}` is none of u32, s32, u64, s64, f32, f64, in, inout, out, bytes"))
-        }
+        _ => Err(format!(
+            "`{kind}` is none of u32, s32, u64, s64, f32, f64, in, inout, out, bytes, tensor"
+        )),
     };
     scalar.map(Argument::Scalar).map_err(bad)
 }

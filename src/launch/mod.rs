@@ -6,6 +6,7 @@
 mod argument;
 mod cluster;
 mod parameters;
+mod tensor;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use orias_targets::simulator::{Hazard, Ran};
 pub use argument::parse_argument;
 pub use cluster::{ClusterRules, Clusters, MAX_CLUSTER};
 pub use parameters::{Parameter, parameter_block};
+pub use tensor::{TensorArgument, parse_tensor};
 
 /// Threads in a block at most (CUDA C++ Programming Guide, "Compute Capabilities").
 pub const MAX_THREADS: u64 = 1024;
@@ -53,6 +55,8 @@ pub enum Argument {
     Bytes(Vec<u8>),
     /// A pointer to a device buffer.
     Buffer(Buffer),
+    /// The map of a tensor in another argument's buffer, passed by value.
+    Tensor(TensorArgument),
 }
 
 /// A number with the type that it was given as.

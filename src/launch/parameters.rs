@@ -38,6 +38,17 @@ pub fn parameter_block(
                     bytes.len()
                 )));
             }
+            Argument::Tensor(tensor) => {
+                let why =
+                    format!("its tensor is in argument {}, which is no buffer", tensor.buffer);
+                let bytes = tensor.bytes(placed).ok_or_else(|| mismatch(why))?;
+                if bytes.len() != size {
+                    return Err(mismatch(format!(
+                        "a tensor map is given for a parameter of {size} bytes"
+                    )));
+                }
+                slot.copy_from_slice(&bytes);
+            }
             Argument::Buffer(_) => {
                 let address = placed.address(index).unwrap_or_default();
                 if size != 8 {
@@ -77,7 +88,7 @@ fn scalar_bits(scalar: Scalar) -> (u64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::{Buffer, place};
+    use crate::launch::{Buffer, TensorArgument, place};
     use orias_targets::memory::Memory;
 
     fn block(args: Vec<Argument>, sizes: &[u64]) -> Result<Vec<u8>, LaunchError> {
@@ -117,5 +128,9 @@ mod tests {
         assert!(text(vec![Argument::Scalar(Scalar::F64(1.0))], &[4]).contains("scalar of 8 bytes"));
         assert!(text(vec![Argument::Scalar(Scalar::U32(1))], &[16]).contains("of 16 bytes"));
         assert!(block(vec![Argument::Bytes(vec![0; 12]), buffer()], &[12, 8]).is_ok());
+        let map = |buffer| Argument::Tensor(TensorArgument { buffer, ..Default::default() });
+        assert!(block(vec![buffer(), map(0)], &[8, 128]).is_ok());
+        assert!(text(vec![buffer(), map(1)], &[8, 128]).contains("argument 1, which is no buffer"));
+        assert!(text(vec![buffer(), map(0)], &[8, 8]).contains("a tensor map is given"));
     }
 }

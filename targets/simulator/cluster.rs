@@ -4,6 +4,9 @@
 //! is `SR_CgaCtaId << 24`).
 
 use super::cta::Cta;
+use super::flight::Flight;
+use super::groups::State;
+use super::mbarrier::Barrier;
 
 /// A rank's place in a shared address.
 pub const RANK_SHIFT: u32 = 24;
@@ -15,11 +18,33 @@ pub const RANK_BYTES: u64 = 1 << RANK_SHIFT;
 pub struct Cluster {
     /// By rank.
     pub ctas: Vec<Cta>,
+    pub flight: Flight,
 }
 
 impl Cluster {
     pub fn is_done(&self) -> bool {
         self.ctas.iter().all(Cta::is_done)
+    }
+
+    /// Cuts off all waits at barriers in shared memory; says whether there were any.
+    pub fn expire(&mut self) -> bool {
+        let mut any = false;
+        for warp in self.ctas.iter_mut().flat_map(|cta| &mut cta.warps) {
+            let lanes = warp.groups.wake(|_| true);
+            warp.expired |= lanes;
+            any |= lanes != 0;
+        }
+        any
+    }
+
+    /// What a group of the CTA waits for, for a message.
+    pub fn describe(cta: &Cta, state: State) -> String {
+        let State::Mbarrier { address, .. } = state else { return format!("{state:?}") };
+        let word = cta.shared.load(u64::from(address), 8).unwrap_or_default();
+        let Barrier { pending, transactions, .. } = Barrier::new(word);
+        format!(
+            "the mbarrier at {address:#x} waits for {pending} arrivals and {transactions} bytes"
+        )
     }
 
     /// Opens the cluster's barrier where all threads that are left have arrived; says whether it did.

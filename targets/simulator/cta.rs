@@ -55,13 +55,16 @@ impl Cta {
     pub fn run(&mut self, env: &mut Env<'_>, budget: u64) -> Result<u64, (u32, Failure)> {
         let mut total = 0;
         loop {
-            let mut round = 0;
+            let (mut round, mut busy) = (0, false);
             for at in 0..self.warps.len() {
                 let warp = &mut self.warps[at];
                 if warp.groups.is_done() {
                     continue;
                 }
-                round += run_warp(env, warp, &mut self.barriers).map_err(|f| (warp.index, f))?;
+                let (ran, idle) =
+                    run_warp(env, warp, &mut self.barriers).map_err(|f| (warp.index, f))?;
+                round += ran;
+                busy |= ran > 0 && !idle;
                 if env.stop_at_hazard && !env.findings.is_empty() {
                     return Ok(total + round);
                 }
@@ -69,7 +72,8 @@ impl Cta {
                 self.release_products();
             }
             total += round;
-            if round == 0 || total >= budget {
+            // Warps that only look whether something has come leave the turn to others.
+            if !busy || total >= budget {
                 return Ok(total);
             }
         }
@@ -148,12 +152,16 @@ fn counted(lanes: u32, live: u32) -> u32 {
     if lanes == live { LANES as u32 } else { lanes.count_ones() }
 }
 
+/// Runs a warp; says how many instructions, and whether it ended looking for something that has not come.
 fn run_warp(
     env: &mut Env<'_>,
     warp: &mut Warp,
     barriers: &mut [Barrier; BARRIERS],
-) -> Result<u64, Failure> {
+) -> Result<(u64, bool), Failure> {
     let mut steps = 0;
+    if warp.groups.wait_for_memory() {
+        env.wake(warp)?;
+    }
     while steps < WARP_SLICE {
         let Some(group) = warp.groups.ready() else { break };
         let slice =
@@ -164,6 +172,12 @@ fn run_warp(
             Stop::Changed | Stop::Barrier(None) => {}
             Stop::Hazard => break,
             Stop::Slice => warp.groups.rotate(),
+            Stop::Idle => {
+                warp.groups.rotate();
+                if !warp.groups.has_other_ready() {
+                    return Ok((steps, true));
+                }
+            }
             Stop::Barrier(Some(Arrival::Arrived { barrier, lanes, threads })) => {
                 let b = &mut barriers[usize::from(barrier)];
                 b.arrived += counted(lanes, warp.groups.live());
@@ -177,5 +191,5 @@ fn run_warp(
             }
         }
     }
-    Ok(steps)
+    Ok((steps, false))
 }

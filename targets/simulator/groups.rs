@@ -31,6 +31,12 @@ pub enum State {
     },
     /// At the cluster's barrier.
     Cluster,
+    /// At SYNCS.PHASECHK.TRYWAIT: until the barrier at this shared address has completed the phase of this parity. Then, or
+    /// when nothing else can go on, it is done again.
+    Mbarrier {
+        address: u32,
+        phase: bool,
+    },
 }
 
 /// Lanes that run together.
@@ -206,6 +212,24 @@ impl Groups {
         }
     }
 
+    /// A group waits at a barrier in shared memory.
+    #[inline]
+    pub fn wait_for_memory(&self) -> bool {
+        self.list.iter().any(|g| matches!(g.state, State::Mbarrier { .. }))
+    }
+
+    /// Lets what waits at a barrier in shared memory look again; the lanes that do.
+    pub fn wake(&mut self, wanted: impl Fn(State) -> bool) -> u32 {
+        let mut lanes = 0;
+        for g in &mut self.list {
+            if matches!(g.state, State::Mbarrier { .. }) && wanted(g.state) {
+                g.state = State::Ready;
+                lanes |= g.mask;
+            }
+        }
+        lanes
+    }
+
     /// Releases what waits at the cluster's barrier; true when something did.
     pub fn release_cluster(&mut self) -> bool {
         let mut released = false;
@@ -224,7 +248,11 @@ impl Groups {
                 State::Sync(b) => self.try_sync(at, b, &barriers[usize::from(b)]),
                 State::WarpSync => self.try_warp_sync(at),
                 State::Collective => self.try_collective(at),
-                State::Ready | State::Cta { .. } | State::Products { .. } | State::Cluster => false,
+                State::Ready
+                | State::Cta { .. }
+                | State::Products { .. }
+                | State::Cluster
+                | State::Mbarrier { .. } => false,
             };
             // The list changed: look at all of it again.
             at = if released { 0 } else { at + 1 };

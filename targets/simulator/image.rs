@@ -110,10 +110,13 @@ impl Constants {
             put(4 * i, &n.to_le_bytes());
         }
         cluster_constants(launch, &mut put);
+        put(0x2c, &launch.dynamic_shared.to_le_bytes());
         put(0x20, &crate::memory::LOCAL_WINDOW.to_le_bytes());
         put(image.target.const_stack as usize, &STACK_TOP.to_le_bytes());
         put(image.target.const_descriptor as usize, &DESCRIPTOR.to_le_bytes());
         put(PARAM_POINTER, &params.to_le_bytes());
+        let last = params + (launch.params.len() as u64).saturating_sub(1);
+        put(PARAM_POINTER + 8, &last.to_le_bytes());
         put(base, &launch.params);
         let mut banks = vec![(0, bank0)];
         banks.extend(kernel.constants.iter().cloned());

@@ -4,13 +4,14 @@ use super::cluster::{Cluster, RANK_SHIFT};
 use super::cta::Cta;
 use super::error::{SimError, Site};
 use super::exec::{Counts, Env, Failure, shared_region};
+use super::flight::{Completion, Flight, Issuer};
 use super::image::{Constants, Image, Kernel, Launch, STACK_TOP};
 use super::operand::LANES;
 use super::prepare::Program;
 use super::timing::{Findings, Hazard, Placement, Ran, Watch, of_cta};
 use super::warp::Warp;
 use crate::latency::Latencies;
-use crate::memory::{Memory, MemorySpace};
+use crate::memory::{Memory, MemorySpace, REGION_ALIGN};
 use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
 
@@ -22,6 +23,12 @@ const STATE: u64 = 2 << 30;
 
 /// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs, and one alone.
 const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
+
+/// Turns of a cluster after which its copies are done, waited for or not.
+const PATIENCE: u64 = 1000;
+
+/// How often in a row all waits at barriers in shared memory are cut off before it is a deadlock.
+const MAX_EXPIRATIONS: u32 = 100;
 
 /// What is done about registers that the control bits do not protect.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +48,8 @@ pub struct Limits {
     /// Instructions that a group of lanes runs, with others of its warp ready, before the next has its turn; groups change only
     /// where a branch is taken. A program may not depend on it: 1 finds what a group breaks for others of its warp.
     pub group_slice: u64,
+    /// When copies that run by themselves are done. A program may not depend on it.
+    pub completion: Completion,
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
     pub hazards: Hazards,
@@ -54,6 +63,7 @@ impl Default for Limits {
             group_slice: 256,
             checks: Checks::default(),
             hazards: Hazards::Ignore,
+            completion: Completion::default(),
         }
     }
 }
@@ -80,7 +90,10 @@ pub fn run(
 ) -> Result<Finished, SimError> {
     let found = image.kernels.iter().find(|k| k.name == kernel);
     let kernel = found.ok_or_else(|| SimError::NoKernel(kernel.to_string()))?;
-    let params = memory.map("parameters", MemorySpace::Param, launch.params.clone(), false);
+    // A parameter is aligned in memory as in the bank, in which the compiler has placed it.
+    let lead = u64::from(kernel.param_base) % REGION_ALIGN;
+    let bytes = [vec![0; lead as usize], launch.params.clone()].concat();
+    let params = memory.map("parameters", MemorySpace::Param, bytes, false) + lead;
     let constants = Constants::new(image, kernel, launch, params);
     let program = Program::new(image, kernel, &constants);
     let misuse = Misuses::new(limits.checks);
@@ -100,6 +113,7 @@ pub fn run(
         findings: Findings::default(),
         cells: program.cells(),
         placement: Placement::new(kernel, launch),
+        expirations: 0,
     };
     let mut counts = machine.run()?;
     counts.cycles = machine.placement.cycles();
@@ -124,6 +138,8 @@ struct Machine<'a> {
     /// Register cells of a warp.
     cells: usize,
     placement: Placement,
+    /// How often in a row waits were cut off.
+    expirations: u32,
 }
 
 impl Machine<'_> {
@@ -153,14 +169,17 @@ impl Machine<'_> {
                 for cta in &cluster.ctas {
                     self.placement.add(of_cta(cta.warps.iter().map(|w| (w.index, &w.clock))));
                 }
-                stuck = 0;
+                (stuck, self.expirations) = (0, 0);
                 continue;
             }
             stuck = if ran == 0 { stuck + 1 } else { 0 };
             running.push_back(cluster);
             let full = started == total || running.len() >= resident;
             if stuck > running.len() && full {
-                return Err(SimError::Deadlock(self.describe(&running)));
+                if !self.rescue(&mut running, &mut counts)? {
+                    return Err(SimError::Deadlock(self.describe(&running)));
+                }
+                stuck = 0;
             }
             if ran > 0 && !full {
                 running.push_back(self.start(started));
@@ -195,19 +214,72 @@ impl Machine<'_> {
 
     /// Gives every CTA of a cluster its turn; instructions that ran, or one where the cluster's barrier opened.
     fn turn(&mut self, cluster: &mut Cluster, counts: &mut Counts) -> Result<u64, SimError> {
+        let alone = cluster.ctas.len() == 1;
         let mut ran = 0;
         for rank in 0..cluster.ctas.len() {
-            ran += self.turn_of(cluster, rank, counts)?;
+            let result = self.with(cluster, rank, counts, |cta, env| {
+                cta.run(env, CTA_SLICE[usize::from(alone)])
+            });
+            let cta = cluster.ctas[rank].id;
+            ran += result.map_err(|(warp, failure)| self.locate(cta, warp, failure))?;
+        }
+        cluster.flight.turns = if cluster.flight.is_empty() { 0 } else { cluster.flight.turns + 1 };
+        if cluster.flight.turns > PATIENCE || cluster.is_done() {
+            self.land(cluster, counts)?;
+        }
+        if std::mem::take(&mut cluster.flight.woken) {
+            self.expirations = 0;
         }
         Ok(ran.max(u64::from(cluster.release())))
     }
 
-    fn turn_of(
+    /// Does all that a cluster has under way; says whether there was something.
+    fn land(&mut self, cluster: &mut Cluster, counts: &mut Counts) -> Result<bool, SimError> {
+        let all = cluster.flight.take_all();
+        cluster.flight.turns = 0;
+        let any = !all.is_empty();
+        for transfer in all {
+            let Issuer { rank, warp, pc, .. } = transfer.issuer;
+            let rank = rank as usize;
+            let done = self.with(cluster, rank, counts, |_, env| env.finish(vec![transfer]));
+            let cta = cluster.ctas[rank].id;
+            done.map_err(|(cause, lane)| self.locate(cta, warp, Failure { cause, lane, pc }))?;
+        }
+        Ok(any)
+    }
+
+    /// When nothing can go on: does what is under way, or cuts off the waits at barriers in shared memory, which may end at any
+    /// time. Says whether something can go on then.
+    fn rescue(
+        &mut self,
+        running: &mut VecDeque<Cluster>,
+        counts: &mut Counts,
+    ) -> Result<bool, SimError> {
+        let mut any = false;
+        for cluster in running.iter_mut() {
+            any |= self.land(cluster, counts)?;
+        }
+        if any {
+            return Ok(true);
+        }
+        self.expirations += 1;
+        if self.expirations > MAX_EXPIRATIONS {
+            return Ok(false);
+        }
+        for cluster in running.iter_mut() {
+            any |= cluster.expire();
+        }
+        Ok(any)
+    }
+
+    /// Does something as a CTA of a cluster.
+    fn with<R>(
         &mut self,
         cluster: &mut Cluster,
         rank: usize,
         counts: &mut Counts,
-    ) -> Result<u64, SimError> {
+        work: impl FnOnce(&mut Cta, &mut Env<'_>) -> R,
+    ) -> R {
         let alone = cluster.ctas.len() == 1;
         let nothing = || shared_region(0, 0);
         let take = |cta: &mut Cta| std::mem::replace(&mut cta.shared, nothing());
@@ -228,6 +300,8 @@ impl Machine<'_> {
             cta: cta.id,
             rank: rank as u32,
             peers,
+            flight: &mut cluster.flight,
+            completion: self.limits.completion,
             local_bytes: self.kernel.local_bytes,
             group_slice: self.limits.group_slice,
             started: cta.started,
@@ -237,9 +311,8 @@ impl Machine<'_> {
             findings: &mut self.findings,
             stop_at_hazard,
         };
-        let result = cta.run(&mut env, CTA_SLICE[usize::from(alone)]);
+        let result = work(cta, &mut env);
         let (shared, peers) = (env.shared, env.peers);
-        let result = result.map_err(|(warp, failure)| self.locate(cta.id, warp, failure));
         for (cta, shared) in cluster.ctas.iter_mut().zip(peers) {
             cta.shared = shared;
         }
@@ -268,7 +341,7 @@ impl Machine<'_> {
             let place = [rank % sx, rank / sx % sy, rank / (sx * sy)];
             self.start_cta([x * sx + place[0], y * sy + place[1], z * sz + place[2]], rank)
         });
-        Cluster { ctas: ctas.collect() }
+        Cluster { ctas: ctas.collect(), flight: Flight::default() }
     }
 
     fn start_cta(&self, id: [u32; 3], rank: u32) -> Cta {
@@ -305,8 +378,9 @@ impl Machine<'_> {
             for (warp, pc, state) in cta.describe() {
                 let (function, offset, text) = self.program.locate(pc);
                 let [x, y, z] = cta.id;
+                let what = Cluster::describe(cta, state);
                 lines.push(format!(
-                    "block ({x}, {y}, {z}) warp {warp} waits at {offset:#06x} of {function}: {text} ({state:?})"
+                    "block ({x}, {y}, {z}) warp {warp} waits at {offset:#06x} of {function}: {text} ({what})"
                 ));
             }
         }

@@ -12,6 +12,7 @@ mod convert;
 mod cta;
 mod error;
 mod exec;
+mod flight;
 mod float;
 mod groups;
 mod half;
@@ -19,10 +20,12 @@ mod image;
 mod integer;
 mod machine;
 mod matrix;
+mod mbarrier;
 mod op;
 mod operand;
 mod pack;
 mod prepare;
+mod tensor;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -31,6 +34,7 @@ mod warp;
 
 pub use error::{Cause, SimError, Site};
 pub use exec::Counts;
+pub use flight::Completion;
 pub use image::{CODE_BASE, Image, Kernel, Launch, TEXT_ALIGN, Text};
 pub use machine::{Finished, Hazards, Limits, run};
 pub use timing::{Hazard, Place, Problem, Ran};

@@ -1,8 +1,10 @@
 //! Prepared instructions: what the engine's inner loop reads, with all modifiers resolved.
 
 use super::error::Cause;
+use super::flight::{Kind as GroupKind, Reduction};
 use super::matrix::MatrixOp;
 use super::operand::*;
+use super::tensor::Direction;
 
 /// A computation of one lane: parameter, three sources and predicate bits to a value and predicate bits.
 pub type LaneFn = fn(u32, u64, u64, u64, u32) -> (u64, u32);
@@ -254,6 +256,106 @@ pub struct Indirect {
     pub base: u64,
 }
 
+/// How many arrivals or bytes an instruction counts at a barrier in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    Known(u32),
+    /// As the source says.
+    Given,
+}
+
+/// Dimensions, mode and operands of a copy by tensor map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TensorOp {
+    pub direction: Direction,
+    /// Only a hint that the data will be wanted: no more than looking at the map.
+    pub prefetch: bool,
+    pub rank: u8,
+    /// Uniform registers: address in shared memory, barrier of a load, coordinates.
+    pub place: u8,
+    /// The pair that holds the map's address.
+    pub map: u8,
+    pub im2col: bool,
+    /// Offsets of im2col in its low half, ranks that get a copy in its high half.
+    pub extra: Option<u8>,
+    pub multicast: bool,
+}
+
+/// Copies that run by themselves, the barriers that count them, and what they are waited for with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AsyncOp {
+    /// `SYNCS.EXCH`: a new barrier.
+    Exchange {
+        dst: Dst,
+        address: Address,
+        value: Src,
+    },
+    /// `SYNCS.ARRIVE`. The result is the state before; with `mask` its low word is the lanes that arrive here together.
+    Arrive {
+        dst: Dst,
+        address: Address,
+        count: Src,
+        arrivals: Amount,
+        transactions: Amount,
+        /// Bytes have come, instead of being announced.
+        comes: bool,
+        drop: bool,
+        mask: bool,
+        /// Without a result: the barrier may be another CTA's.
+        remote: bool,
+    },
+    /// `SYNCS.PHASECHK`: whether the phase of the parity in the source's top bit is complete. `blocks`: waits for some time.
+    Check {
+        holds: PredDst,
+        address: Address,
+        phase: Src,
+        blocks: bool,
+    },
+    /// `SYNCS.CCTL.IV`: the barrier's memory is free for other things.
+    Invalidate {
+        address: Address,
+    },
+    /// LDGSTS: each lane copies from global to shared memory.
+    Lanes {
+        to: Address,
+        from: Address,
+        bytes: u8,
+        zero_fill: bool,
+        copies: PredSrc,
+    },
+    /// LDGDEPBAR and UTMACMDFLUSH: the copies since the last one are a group.
+    Commit(GroupKind),
+    /// DEPBAR: until no more than so many groups are under way.
+    Wait {
+        keep: u8,
+    },
+    /// ARRIVES: an arrival (or the coming of one byte) at a barrier when the lane's copies so far are done.
+    ArriveAfter {
+        address: Address,
+        byte: bool,
+    },
+    /// UBLKCP and UBLKRED. Uniform registers: address in global memory, or in shared memory with a barrier; source; size in 16
+    /// bytes, with the ranks that get a copy in the high half.
+    Bulk {
+        to: u8,
+        to_shared: bool,
+        from: u8,
+        from_shared: bool,
+        size: u8,
+        multicast: bool,
+        reduce: Option<Reduction>,
+    },
+    Tensor(TensorOp),
+    /// STAS and REDAS: each lane stores to the cluster's shared memory; the pair at `place` holds address and barrier.
+    Remote {
+        place: u16,
+        offset: i32,
+        data: u16,
+        bytes: u8,
+        reduce: Option<Reduction>,
+    },
+}
+
 /// One prepared instruction's work.
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -423,12 +525,15 @@ pub enum Op {
         address: Src,
         offset: i32,
         space: Space,
+        /// Of shared memory only the CTA's own.
+        own: bool,
     },
     Matrix(Box<MatrixOp>),
     /// UCGABAR: arrives at the cluster's barrier, or waits at it.
     ClusterBarrier {
         wait: bool,
     },
+    Async(Box<AsyncOp>),
     Trap,
     /// An instruction that cannot run: an error only when it is reached.
     Invalid(Box<Cause>),

@@ -413,31 +413,16 @@ fn random_programs_end_without_a_panic() {
 /// What ptxas emits and the simulator does not run: an opcode, or one with modifiers. What it runs must leave this list. Rows
 /// that only nvdisasm knows need not run.
 const NOT_YET: &[(&str, &str)] = &[
-    ("ARRIVES", "asynchronous copies"),
-    ("LDGMC", "multimem"),
-    ("LDGSTS", "asynchronous copies"),
-    ("REDAS", "clusters"),
-    ("STAS", "clusters"),
     ("SULD", "surfaces"),
     ("SUQUERY", "surfaces"),
     ("SURED", "surfaces"),
     ("SUST", "surfaces"),
-    ("SYNCS", "barriers in shared memory"),
     ("TEX", "textures"),
     ("TLD", "textures"),
     ("TLD4", "textures"),
     ("TMML", "textures"),
     ("TXD", "textures"),
     ("TXQ", "textures"),
-    ("UBLKCP", "bulk copies"),
-    ("UBLKPF", "bulk copies"),
-    ("UBLKRED", "bulk copies"),
-    ("UTMACCTL", "tensor maps"),
-    ("UTMACMDFLUSH", "tensor maps"),
-    ("UTMALDG", "tensor maps"),
-    ("UTMAPF", "tensor maps"),
-    ("UTMAREDG", "tensor maps"),
-    ("UTMASTG", "tensor maps"),
 ];
 
 #[test]

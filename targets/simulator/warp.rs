@@ -40,6 +40,8 @@ pub struct Warp {
     pub watch: Option<Box<Watch>>,
     /// `Rpc`, low and high word: ptxas keeps values in it where registers are short.
     pub returns: [Lanes; 2],
+    /// Lanes whose wait at a barrier in shared memory was cut off: it gives false.
+    pub expired: u32,
 }
 
 /// What a register holds before it is written: the number of the register, in a pattern that makes a bad address, a NaN and a
@@ -78,6 +80,7 @@ impl Warp {
             clock: Clock::default(),
             watch: None,
             returns: [[0; LANES]; 2],
+            expired: 0,
         }
     }
 

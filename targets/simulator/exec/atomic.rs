@@ -76,7 +76,7 @@ fn vector_value(op: &AtomicOp, old: u128, a: u128, b: u128) -> u128 {
 }
 
 /// The value that one element gets.
-fn value(kind: AtomicKind, ty: AtomicType, old: u64, a: u64, b: u64) -> u64 {
+pub(super) fn value(kind: AtomicKind, ty: AtomicType, old: u64, a: u64, b: u64) -> u64 {
     use AtomicKind::*;
     let mode = |ftz| float::Mode { ftz, ..float::Mode::default() };
     let narrow = |x: u64| x as u32;

@@ -46,7 +46,7 @@ pub(super) fn addresses(warp: &Warp, address: &Address) -> [Place; LANES] {
     })
 }
 
-/// Each lane's address in the shared window.
+/// Each lane's address, whatever the space: what it means is the caller's matter.
 pub(super) fn shared_addresses(warp: &Warp, address: &Address) -> [u64; LANES] {
     addresses(warp, address).map(|place| match place {
         Place::Global(at) | Place::Own(at) | Place::Shared(at) | Place::Local(at) => at,
@@ -260,22 +260,28 @@ impl Env<'_> {
     }
 
     pub(super) fn query_space(
+        &self,
         warp: &mut Warp,
         holds: PredDst,
         (address, offset): (&Src, i32),
-        space: Space,
+        (space, own): (Space, bool),
         active: u32,
     ) {
+        let ranks = self.peers.len().max(1) as u64;
         let mut base = [0; LANES];
         warp.read(address, &mut base);
         let mut inside = 0;
         each_lane(active, |lane| {
-            let found = match generic(base[lane].wrapping_add(i64::from(offset) as u64)) {
-                Generic::Global(_) => Space::Global,
-                Generic::Shared(_) => Space::Shared,
-                Generic::Local(_) => Space::Local,
+            let here = match generic(base[lane].wrapping_add(i64::from(offset) as u64)) {
+                Generic::Global(_) => space == Space::Global,
+                Generic::Local(_) => space == Space::Local,
+                Generic::Shared(at) => {
+                    let rank = at >> RANK_SHIFT;
+                    let inside = if own { rank == u64::from(self.rank) } else { rank < ranks };
+                    space == Space::Shared && inside
+                }
             };
-            inside |= u32::from(found == space) << lane;
+            inside |= u32::from(here) << lane;
         });
         warp.set_pred(holds, active, inside);
     }

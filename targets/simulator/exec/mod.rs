@@ -1,5 +1,6 @@
 //! Runs prepared instructions for the lanes of one group.
 
+mod asynchronous;
 mod atomic;
 mod matrix;
 mod memory;
@@ -8,6 +9,7 @@ mod warp;
 pub use memory::shared_region;
 
 use super::error::Cause;
+use super::flight::{Completion, Flight};
 use super::groups::State;
 use super::image::{CODE_BASE, Constants, STACK_TOP};
 use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads, Truth};
@@ -47,6 +49,9 @@ pub struct Env<'a> {
     pub rank: u32,
     /// Shared memory of the cluster's CTAs by rank; of the CTA that runs it is in `shared`. Empty where it is alone.
     pub peers: Vec<Region>,
+    /// What the cluster has under way, and when it is done.
+    pub flight: &'a mut Flight,
+    pub completion: Completion,
     /// Local memory of a thread (bytes).
     pub local_bytes: u32,
     /// See `Limits`.
@@ -86,6 +91,8 @@ pub enum Stop {
     Hazard,
     /// Its turn is over.
     Slice,
+    /// What it looked for has not come: others are to go on, also those of other warps.
+    Idle,
     Barrier(Option<Arrival>),
 }
 
@@ -219,8 +226,8 @@ impl Env<'_> {
                 warp.write(*dst, false, active, &[first(lanes) as u64; LANES]);
                 warp.set_pred(*holds, active, leader);
             }
-            Op::QuerySpace { holds, address, offset, space } => {
-                Self::query_space(warp, *holds, (address, *offset), *space, active);
+            Op::QuerySpace { holds, address, offset, space, own } => {
+                self.query_space(warp, *holds, (address, *offset), (*space, *own), active);
             }
             Op::Reduce { kind, dst, src } => warp::reduce(warp, *kind, *dst, src, active),
             Op::PredToReg { uniform, dst, src, byte } => {
@@ -356,8 +363,9 @@ impl Env<'_> {
             }
             Op::Yield => {
                 warp.groups.set_pc(next);
-                Ok(Flow::Stop(Stop::Slice))
+                Ok(Flow::Stop(Stop::Idle))
             }
+            Op::Async(op) => self.asynchronous(warp, op, pc, mask, active),
             Op::ClusterBarrier { wait } => cluster_barrier(warp, pc, active, *wait),
             Op::Barrier { kind, barrier, threads, pred } => {
                 self.cta_barrier(warp, pc, active, (*kind, barrier, *threads, *pred))

@@ -81,8 +81,8 @@ fn value(s: &Slots<'_>) -> Result<Src, Cause> {
 pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
     use Opcode::*;
     Ok(match s.inst.op {
-        NOP | NANOSLEEP | PMTRIG | DEPBAR | MEMBAR | FENCE | ERRBAR | CGAERRBAR | CCTL | CCTLL
-        | LDGDEPBAR | PREEXIT | ACQBULK => {
+        NOP | NANOSLEEP | PMTRIG | MEMBAR | FENCE | ERRBAR | CGAERRBAR | CCTL | CCTLL | PREEXIT
+        | ACQBULK => {
             if s.inst.op == NANOSLEEP {
                 Op::Yield
             } else {

@@ -35,14 +35,16 @@ fn space(op: Opcode) -> Space {
     }
 }
 
-/// The address operand, and its index.
+/// The first address operand, and its index.
 pub(super) fn address(s: &Slots<'_>) -> Result<(Address, usize), Cause> {
-    let found = s.inst.operands.iter().enumerate().find_map(|(i, o)| match o {
-        Operand::Mem(m) => Some((i, *m)),
-        _ => None,
-    });
-    let (index, m) = found.ok_or_else(|| unsupported(s))?;
-    let space = space(s.inst.op);
+    let index = s.inst.operands.iter().position(|o| matches!(o, Operand::Mem(_)));
+    let index = index.ok_or_else(|| unsupported(s))?;
+    Ok((address_at(s, index, space(s.inst.op))?, index))
+}
+
+/// The address operand of this index.
+pub(super) fn address_at(s: &Slots<'_>, index: usize, space: Space) -> Result<Address, Cause> {
+    let Operand::Mem(m) = *s.operand(index)? else { return Err(unsupported(s)) };
     let wide = m.base.count > 1;
     let base = Src {
         place: s.place(RegUse { flags: Default::default(), ..m.base }, m.base.count)?,
@@ -69,7 +71,7 @@ pub(super) fn address(s: &Slots<'_>) -> Result<(Address, usize), Cause> {
         None => None,
     };
     let offset = m.offset;
-    Ok((Address { space, base, scale, uniform, uniform_wide, offset, descriptor }, index))
+    Ok(Address { space, base, scale, uniform, uniform_wide, offset, descriptor })
 }
 
 /// The first operand that is a general register destination.
@@ -102,6 +104,15 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             let dst = result(s, cells(bytes))?;
             Ok(Op::Load(MemOp { address, bytes, signed, dst, data: ROW_ZERO }))
         }
+        // One device: what is there is the sum, and the smallest and largest, of all copies.
+        LDGMC => {
+            let (address, index) = address(s)?;
+            check_tail(s, index)?;
+            let Operand::Reg(to) = *s.operand(0)? else { return Err(unsupported(s)) };
+            let bytes = 4 * to.count.clamp(1, 4);
+            let dst = result(s, cells(bytes))?;
+            Ok(Op::Load(MemOp { address, bytes, signed: false, dst, data: ROW_ZERO }))
+        }
         ST | STG | STS | STL => {
             let (address, index) = address(s)?;
             check_tail(s, index)?;
@@ -132,7 +143,7 @@ fn load_const(s: &Slots<'_>) -> Result<Op, Cause> {
     Lane::new(copy, 0).dst(dst).wide(bytes == 8).src(&[Src::imm(value)]).op()
 }
 
-/// `QSPC.E.S Pd, RZ, [R]`. Distributed shared memory (`.D`) is not told apart: one CTA is a cluster here.
+/// `QSPC.E.S Pd, RZ, [R]`: S is the CTA's own shared memory, D that of the whole cluster.
 fn query_space(s: &Slots<'_>) -> Result<Op, Cause> {
     let (address, _) = address(s)?;
     let space = if s.has(Mod::S) || s.has(Mod::D) {
@@ -148,7 +159,8 @@ fn query_space(s: &Slots<'_>) -> Result<Op, Cause> {
         return Err(unsupported(s));
     }
     let holds = s.pred_dst(0)?;
-    Ok(Op::QuerySpace { holds, address: address.base, offset: address.offset, space })
+    let own = s.has(Mod::S);
+    Ok(Op::QuerySpace { holds, address: address.base, offset: address.offset, space, own })
 }
 
 /// A loaded value, extended to 32 bits.

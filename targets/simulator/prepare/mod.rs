@@ -3,6 +3,7 @@
 //! What cannot be prepared becomes [`Op::Invalid`], an error only when a thread reaches it: texts hold padding and paths that a
 //! launch never takes.
 
+mod asynchronous;
 mod control;
 mod float;
 mod integer;
@@ -184,11 +185,15 @@ fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
         | HADD2 | HMUL2 | HFMA2 | HMNMX2 | HSETP2 | I2F | F2I | F2F | FRND | I2FP | F2FP | F2IP
         | FSET | HSET2 | VHMNMX => float::prepare(slots),
         LD | ST | LDG | STG | LDS | STS | LDL | STL | LDC | ULDC | ATOM | ATOMG | ATOMS | RED
-        | REDG | QSPC => memory::prepare(slots),
+        | REDG | LDGMC | QSPC => memory::prepare(slots),
         SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT | B2R | R2UR | P2R | R2P | S2R | CS2R
         | S2UR | UP2UR | UR2UP | RPCMOV => warp::prepare(slots),
         HMMA | IMMA | BMMA | DMMA | HGMMA | IGMMA | QGMMA | BGMMA | LDSM | STSM | MOVM
         | WARPGROUP | USETMAXREG => matrix::prepare(slots),
+        SYNCS | LDGSTS | LDGDEPBAR | UTMACMDFLUSH | DEPBAR | ARRIVES | UBLKCP | UBLKRED
+        | UBLKPF | UTMALDG | UTMASTG | UTMAREDG | UTMAPF | UTMACCTL | STAS | REDAS => {
+            asynchronous::prepare(slots)
+        }
         _ => control::prepare(slots),
     }
 }
