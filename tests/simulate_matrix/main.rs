@@ -8,5 +8,6 @@ mod format;
 mod group;
 mod mma;
 mod moves;
+mod pool;
 mod sparse;
 mod wmma;
