@@ -8,14 +8,15 @@ use crate::elf::relocation::RelocKind;
 use crate::launch::{
     Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Outcome, Parameter, parameter_block, place,
 };
+use orias_components::{Inst, Opcode, RegFile, RegUse};
 use orias_targets::Target;
 use orias_targets::memory::{Memory, MemorySpace, SHARED_WINDOW};
 use orias_targets::simulator::{
     self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
 };
 
-/// Stack of a thread whose kernel calls functions: the file does not say how deep they go.
-const CALL_STACK: u32 = 16 << 10;
+/// Stack of a thread whose kernel calls functions or takes stack at run time: the file does not say how deep they go.
+const OPEN_STACK: u32 = 16 << 10;
 
 /// The symbol type of a variable.
 const STT_OBJECT: u8 = 1;
@@ -81,7 +82,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
         hazards: finished.hazards,
         ran: finished.ran,
         misuse: finished.misuse,
-        printed: Vec::new(),
+        printed: finished.printed,
     })
 }
 
@@ -162,8 +163,9 @@ fn kernel(
     for (bank, section) in function.constants.iter().filter(|c| c.0 != 0) {
         constants.push((*bank, relocated(cubin, layout, *section)?));
     }
-    // Without calls the frame is all that a thread may use.
-    let stack = if function.inner.is_empty() { 0 } else { CALL_STACK };
+    // Without calls and `alloca` the frame is all that a thread may use.
+    let open = has_open_stack(target(cubin)?, function.text);
+    let stack = if open { OPEN_STACK } else { 0 };
     let frame = function.min_stack_bytes.max(function.frame_bytes);
     Ok(Kernel {
         name: function.name.to_string(),
@@ -175,6 +177,21 @@ fn kernel(
         param_base: u32::from(function.param_base).max(layout_param_base(cubin)),
         constants,
     })
+}
+
+/// Whether a text calls, or moves the stack pointer by a register's value.
+fn has_open_stack(target: &Target, text: &[u8]) -> bool {
+    let moves_stack = |inst: &Inst| {
+        let files = inst.operands.iter().filter_map(|o| o.as_reg());
+        let mut registers = files.filter(|r| matches!(r.reg.file(), RegFile::R | RegFile::UR));
+        let destination = registers.next().is_some_and(|r| r.reg.phys_index() == Some(1));
+        let other = |r: &RegUse| !r.reg.is_zero() && r.reg.phys_index() != Some(1);
+        inst.defs > 0 && destination && registers.any(other)
+    };
+    let words = text.as_chunks::<16>().0.iter().enumerate();
+    let decoded =
+        words.filter_map(|(at, w)| target.decode(u128::from_le_bytes(*w), 16 * at as u64).ok());
+    decoded.into_iter().any(|inst| inst.op == Opcode::CALL || moves_stack(&inst))
 }
 
 /// Where parameters begin when a kernel has none and the file does not say it.
@@ -194,7 +211,9 @@ impl Layout {
     fn address(&self, index: usize, symbol: &Symbol<'_>) -> Option<u64> {
         let variable = self.symbols.get(index).copied().flatten();
         let section = || self.sections.get(usize::from(symbol.section)).copied().flatten();
-        variable.or_else(|| Some(section()?.wrapping_add(symbol.value)))
+        // What the module does not define is the driver's.
+        let system = || simulator::SystemCall::named(symbol.name).map(|call| call.address());
+        variable.or_else(|| Some(section()?.wrapping_add(symbol.value))).or_else(system)
     }
 }
 

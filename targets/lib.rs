@@ -13,6 +13,7 @@ mod layout;
 mod load;
 pub mod memory;
 pub mod misuse;
+pub mod printf;
 mod rows;
 pub mod simulator;
 mod target;

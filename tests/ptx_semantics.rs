@@ -5,11 +5,14 @@
 //! A group is a signature, `inputs > output`, and instructions with the operands `%a %b %c` and the result `%d`; `%q` is a predicate
 //! that becomes 1 or 0. One kernel runs all instructions of a group on all combinations of its inputs' values.
 
+#[path = "semantics/beyond.rs"]
+mod beyond;
 #[path = "semantics/instructions.rs"]
 mod instructions;
 #[path = "semantics/values.rs"]
 mod values;
 
+use beyond::BEYOND;
 use instructions::{GROUPS, Group};
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
@@ -242,6 +245,30 @@ fn check(name: &str) {
         }
     }
     assert!(failures.is_empty(), "{name}\n{}", failures.join("\n"));
+}
+
+/// Each instruction of [`BEYOND`]: the interpreter against ptxas's code.
+#[test]
+fn instructions_beyond_the_compiler() {
+    let mut failures = Vec::new();
+    for group in BEYOND {
+        let source = kernel(group);
+        let columns = values::combinations(group.inputs);
+        let launch = launch(group, &columns);
+        let threads = columns[0].len();
+        let program = orias::ptx::load(&source)
+            .unwrap_or_else(|e| panic!("{}", e.render(group.name, &source)));
+        let interpreted = orias::interpret::run(&program, &source, &launch)
+            .unwrap_or_else(|e| panic!("{}: {e}", group.name));
+        let interpreted = results(&interpreted.buffers[3], threads);
+        let Some(cubin) = ptxas(&source, group.name) else { return };
+        let simulated =
+            simulated(&cubin, &launch, threads).unwrap_or_else(|e| panic!("{}: {e}", group.name));
+        let simulated: Vec<_> = simulated.into_iter().map(Some).collect();
+        let against = ("ptxas", &simulated[..]);
+        failures.extend(differences(group, &columns, "interpreter", against, &interpreted));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 macro_rules! groups {

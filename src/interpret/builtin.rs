@@ -2,12 +2,12 @@
 //! Interoperability Guide, "System Calls").
 
 use orias_targets::memory::MemorySpace;
+use orias_targets::printf::{Arguments, format};
 
 use super::access::{Stopped, read};
 use super::code::Space;
 use super::error::StepError;
 use super::grid::Env;
-use super::printf::{Arguments, format};
 use super::warp::Warp;
 
 /// Bytes that `malloc` gives at most: the heap of a device unless its host asks for more (CUDA C++ Programming Guide, "Dynamic
@@ -89,7 +89,7 @@ pub fn execute(
             let printed = format(
                 &text,
                 &mut |bytes| {
-                    let at = arguments.next(bytes);
+                    let at = arguments.place(bytes);
                     let mut all = [0; 8];
                     read(warp, env, Space::Generic, lane, at, &mut all[..bytes as usize])?;
                     Ok(u64::from_le_bytes(all))

@@ -72,7 +72,9 @@ fn small(c: Conversion) -> Option<Ternary> {
         return Some(Box::new(move |a, _, _| one(a >> 8) << 16 | one(a)));
     }
     let to = format(c.to)?;
-    let one = move |x: f64| to.nearest(if c.relu && x < 0.0 { 0.0 } else { x });
+    let one = move |x: f64| {
+        to.nearest(if c.relu && x.is_sign_negative() && !x.is_nan() { 0.0 } else { x })
+    };
     match c.from {
         Type::F32 => Some(Box::new(move |a, b, _| {
             let [high, low] = [a, b].map(|x| one(to_f64(Format::F32, x)));

@@ -21,7 +21,6 @@ mod integer;
 mod lanes;
 mod matrix;
 mod mbarrier;
-mod printf;
 mod step;
 mod transfer;
 mod video;

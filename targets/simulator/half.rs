@@ -77,9 +77,7 @@ fn half_fma(format: HalfFormat, mode: Mode, a: u16, b: u16, c: u16) -> u16 {
         if r.is_nan() {
             return if mode.sat { 0 } else { NAN16 };
         }
-        if mode.ftz && r.is_denormal() {
-            return F::ZERO.copy_sign(r).to_bits() as u16;
-        }
+        let r = if mode.ftz && r.is_denormal() { F::ZERO.copy_sign(r) } else { r };
         let one = F::from_u128(1).value;
         let r = match mode.sat {
             true if r.is_negative() => F::ZERO,

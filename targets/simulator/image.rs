@@ -18,6 +18,12 @@ pub const DESCRIPTOR: u64 = 0x0018_1001_dcba_9080;
 /// parameters stand there).
 const PARAM_POINTER: usize = 0x198;
 
+/// Where bank 0 says where the system's part of shared memory ends (`%reserved_smem_offset_end`).
+const SHARED_END: usize = 0x68;
+
+/// Where it says how many SMs there are (`%nsmid`): one, on which all CTAs run.
+const SM_COUNT: usize = 0x10c;
+
 /// Machine words of one function and those inside it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Text {
@@ -117,6 +123,8 @@ impl Constants {
         put(PARAM_POINTER, &params.to_le_bytes());
         let last = params + (launch.params.len() as u64).saturating_sub(1);
         put(PARAM_POINTER + 8, &last.to_le_bytes());
+        put(SHARED_END, &image.target.shared_reserved.to_le_bytes());
+        put(SM_COUNT, &1u32.to_le_bytes());
         put(base, &launch.params);
         let mut banks = vec![(0, bank0)];
         banks.extend(kernel.constants.iter().cloned());

@@ -8,6 +8,7 @@ use super::flight::{Completion, Flight, Issuer};
 use super::image::{Constants, Image, Kernel, Launch, STACK_TOP};
 use super::operand::LANES;
 use super::prepare::Program;
+use super::system::System;
 use super::timing::{Findings, Hazard, Placement, Ran, Watch, of_cta};
 use super::warp::Warp;
 use crate::latency::Latencies;
@@ -78,6 +79,8 @@ pub struct Finished {
     pub hazards: Vec<Hazard>,
     /// What ran, where hazards were looked for.
     pub ran: Vec<Ran>,
+    /// What threads printed, in the order of their calls.
+    pub printed: Vec<u8>,
 }
 
 /// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
@@ -114,6 +117,7 @@ pub fn run(
         cells: program.cells(),
         placement: Placement::new(kernel, launch),
         expirations: 0,
+        system: System::default(),
     };
     let mut counts = machine.run()?;
     counts.cycles = machine.placement.cycles();
@@ -122,7 +126,7 @@ pub fn run(
         .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
     let (hazards, ran) =
         (machine.findings.report(&program), machine.findings.all_that_ran(&program));
-    Ok(Finished { counts, misuse, hazards, ran })
+    Ok(Finished { counts, misuse, hazards, ran, printed: machine.system.printed })
 }
 
 struct Machine<'a> {
@@ -140,6 +144,7 @@ struct Machine<'a> {
     placement: Placement,
     /// How often in a row waits were cut off.
     expirations: u32,
+    system: System,
 }
 
 impl Machine<'_> {
@@ -306,6 +311,7 @@ impl Machine<'_> {
             group_slice: self.limits.group_slice,
             started: cta.started,
             counts,
+            system: &mut self.system,
             misuse: &mut self.misuse,
             latencies: self.latencies,
             findings: &mut self.findings,

@@ -25,6 +25,7 @@ mod op;
 mod operand;
 mod pack;
 mod prepare;
+mod system;
 mod tensor;
 #[cfg(test)]
 mod tests;
@@ -37,4 +38,5 @@ pub use exec::Counts;
 pub use flight::Completion;
 pub use image::{CODE_BASE, Image, Kernel, Launch, TEXT_ALIGN, Text};
 pub use machine::{Finished, Hazards, Limits, run};
+pub use system::SystemCall;
 pub use timing::{Hazard, Place, Problem, Ran};

@@ -10,7 +10,7 @@ pub struct Group {
     pub instructions: &'static [&'static str],
 }
 
-const fn group(
+pub const fn group(
     name: &'static str,
     inputs: &'static [&'static str],
     output: &'static str,

@@ -111,6 +111,22 @@ impl Env<'_> {
         }
     }
 
+    /// Bytes at a generic address, for a function of the system.
+    pub(in crate::simulator) fn read_generic(
+        &self,
+        warp: &Warp,
+        address: u64,
+        lane: usize,
+        out: &mut [u8],
+    ) -> Result<(), LaneFault> {
+        let place = match generic(address) {
+            Generic::Global(at) => Place::Global(at),
+            Generic::Shared(at) => Place::Shared(at),
+            Generic::Local(at) => Place::Local(at),
+        };
+        self.fetch(warp, place, lane, out)
+    }
+
     /// Copies from memory to up to sixteen bytes.
     pub(super) fn fetch(
         &self,

@@ -16,6 +16,7 @@ use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads,
 use super::operand::*;
 use super::prepare::Program;
 use super::prepare::WORD;
+use super::system::{self, System, SystemCall};
 use super::timing::{Check, Findings, Watch};
 use super::warp::{Warp, each_lane};
 use crate::latency::Latencies;
@@ -59,6 +60,7 @@ pub struct Env<'a> {
     /// When the CTA started (estimated cycles), for clock registers.
     pub started: u64,
     pub counts: &'a mut Counts,
+    pub system: &'a mut System,
     pub misuse: &'a mut Misuses,
     pub latencies: &'a Latencies,
     pub findings: &'a mut Findings,
@@ -316,8 +318,15 @@ impl Env<'_> {
                 let mut targets = [0; LANES];
                 for lane in 0..LANES {
                     if active >> lane & 1 != 0 {
-                        targets[lane] =
-                            self.code_index(jump.base.wrapping_add(values[lane]), lane)?;
+                        let address = jump.base.wrapping_add(values[lane]);
+                        let address = match SystemCall::at(address) {
+                            Some(call) => {
+                                let registers = self.program.registers;
+                                system::call(self, warp, call, registers, lane)?
+                            }
+                            None => address,
+                        };
+                        targets[lane] = self.code_index(address, lane)?;
                     }
                 }
                 let target = targets[first(active)];

@@ -59,14 +59,13 @@ fn indirect(s: &Slots<'_>) -> Result<Op, Cause> {
     Ok(Op::Jump(Indirect { register, base }))
 }
 
-/// The index of the instruction at the absolute address that a relocation filled in.
-fn absolute(s: &Slots<'_>) -> Result<u32, Cause> {
+/// The absolute address that a relocation filled in.
+fn absolute(s: &Slots<'_>) -> Result<u64, Cause> {
     let found = s.inst.operands.iter().find_map(|o| match o {
         Operand::Addr(at) => Some(*at),
         _ => None,
     });
-    let at = found.ok_or_else(|| unsupported(s))?.wrapping_sub(s.context.text);
-    Ok(s.context.index(at))
+    found.ok_or_else(|| unsupported(s))
 }
 
 /// The first source that is a register or an immediate, as lane mask or number.
@@ -107,9 +106,13 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             let uniform = first(s, RegFile::UP).map_or(Ok(PredSrc::TRUE), |i| s.pred(i))?;
             Op::Branch { taken: pred(s)?, uniform, target: target(s)? }
         }
+        CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() && s.has(Mod::ABS) => {
+            // Through the same door as a jump to an address in a register: it may be a function of the system.
+            unconditional(s)?;
+            Op::Jump(Indirect { register: Src::imm(absolute(s)?), base: 0 })
+        }
         CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() => {
-            let target = if s.has(Mod::ABS) { absolute(s)? } else { target(s)? };
-            Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target }
+            Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target: target(s)? }
         }
         LEPC => {
             let found = s.inst.operands.iter().find_map(|o| match o {

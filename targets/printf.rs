@@ -1,3 +1,5 @@
+//! Text as a host prints it for both engines, which find the arguments each on its own.
+//!
 //! The formats of `vprintf` (CUDA C++ Programming Guide, "Formatted Output"): those of C, with 64-bit `long`.
 
 /// Where the next argument lies: each is aligned to its size.
@@ -11,7 +13,7 @@ impl Arguments {
     }
 
     /// The address of an argument of `bytes` bytes.
-    pub fn next(&mut self, bytes: u64) -> u64 {
+    pub fn place(&mut self, bytes: u64) -> u64 {
         let at = self.at.next_multiple_of(bytes);
         self.at = at + bytes;
         at
