@@ -4,6 +4,7 @@
 //! 64 bits; a narrower register holds its value zero-extended, a predicate 0 or 1, a 128-bit one takes two rows.
 
 use super::matrix::Matrix;
+use super::tensor::{MapChange, Tensor};
 use crate::ptx::program::FuncId;
 
 /// Lanes of a warp.
@@ -223,6 +224,8 @@ pub enum Op {
         skip: Option<Src>,
     },
     Bulk(Box<Bulk>),
+    Tensor(Box<Tensor>),
+    MapChange(Box<MapChange>),
     Mbarrier {
         action: Mbarrier,
         at: Address,

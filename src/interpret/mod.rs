@@ -22,6 +22,7 @@ mod lanes;
 mod matrix;
 mod mbarrier;
 mod step;
+mod tensor;
 mod transfer;
 mod video;
 mod warp;

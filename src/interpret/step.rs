@@ -6,6 +6,7 @@ use super::error::StepError;
 use super::grid::{BARRIERS, Env};
 use super::lanes;
 use super::matrix;
+use super::tensor;
 use super::transfer;
 use super::warp::{Group, Products, State, Warp, bits};
 use orias_targets::misuse::Misuse;
@@ -183,7 +184,8 @@ impl Warp {
             Op::GroupWait(open) => {
                 let Products { committed, .. } = &mut self.products;
                 let closed = committed.len().saturating_sub(*open);
-                if let Some(needed) = committed.drain(..closed).last() {
+                let needed = committed.drain(..closed).next_back();
+                if let Some(needed) = needed {
                     let pc = self.groups[index].pc + 1;
                     self.scatter(index, mask, vec![((pc, base), mask)]);
                     if let Some(group) = self.groups.last_mut() {
@@ -215,6 +217,8 @@ impl Warp {
             | Op::CopyAsync { .. }
             | Op::Mbarrier { .. } => transfer::execute(self, env, &inst.op, base, mask)?,
             Op::Bulk(bulk) => bulk::execute(self, env, bulk, base, mask)?,
+            Op::Tensor(copy) => tensor::execute(self, env, copy, base, mask)?,
+            Op::MapChange(change) => tensor::change(self, env, change, base, mask)?,
             Op::Alloca { dst, size, align } => {
                 self.allocate(base, mask, (*dst, *size, *align))?;
             }

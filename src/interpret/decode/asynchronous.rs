@@ -1,6 +1,6 @@
 //! Asynchronous copies, stores and reductions, and mbarriers. All are done at once: there is nothing to commit or to wait for.
 
-use super::memory::atomic_function;
+use super::memory::{atomic_function, operation};
 use super::{Decoded, Decoder, only_type};
 use crate::interpret::code::{Address, Bulk, Dst, Mbarrier, Op, Space, Src};
 use crate::ptx::program::{Instruction, Operand};
@@ -63,7 +63,8 @@ impl<'s> Decoder<'_, 's> {
         };
         let reduce = if inst.has("reduce") {
             let ty = only_type(inst)?;
-            let Some(f) = atomic_function(inst, ty, to == Space::Mapped) else { return Ok(None) };
+            let word = operation(inst).unwrap_or_default();
+            let Some(f) = atomic_function(word, ty, to == Space::Mapped) else { return Ok(None) };
             Some((ty.bytes(), f))
         } else {
             None
@@ -143,7 +144,7 @@ impl<'s> Decoder<'_, 's> {
 }
 
 /// The space of a modifier word.
-fn memory(word: &str) -> Option<Space> {
+pub fn memory(word: &str) -> Option<Space> {
     Some(match word {
         "global" => Space::Mapped,
         "shared::cluster" => Space::Cluster,

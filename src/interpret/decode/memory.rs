@@ -91,8 +91,9 @@ impl<'s> Decoder<'_, 's> {
         let b = self.sources(self.operand(inst, first + 1)?, ty)?;
         let cas = inst.has("cas");
         let c = if cas { self.source(inst, first + 2, ty)? } else { Src::ZERO };
-        let Some(f) = atomic_function(inst, ty, true) else { return Ok(None) };
-        let in_shared = if ty == Type::F32 { atomic_function(inst, ty, false) } else { None };
+        let word = operation(inst).unwrap_or_default();
+        let Some(f) = atomic_function(word, ty, true) else { return Ok(None) };
+        let in_shared = if ty == Type::F32 { atomic_function(word, ty, false) } else { None };
         let bytes = ty.bytes();
         Ok(Some(Op::Atomic(Box::new(Atomic { at, bytes, f, in_shared, dst, b, c, complete }))))
     }
@@ -125,15 +126,19 @@ impl<'s> Decoder<'_, 's> {
     }
 }
 
+/// The word of an atomic instruction that says what it does.
+pub fn operation<'s>(inst: &Instruction<'s>) -> Option<&'s str> {
+    let words = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
+    inst.modifiers.iter().copied().find(|m| words.contains(m))
+}
+
 /// The new value of the old one, b and c.
 /// `flushes`: additions of f32 flush subnormal numbers, as they do in global memory but not in shared (PTX ISA 9.0, "atom").
-pub(super) fn atomic_function(inst: &Instruction<'_>, ty: Type, flushes: bool) -> Option<Ternary> {
+pub fn atomic_function(word: &str, ty: Type, flushes: bool) -> Option<Ternary> {
     let (bits, signed) = (ty.bits(), ty.is_signed());
     let all = mask(bits);
-    let words = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
-    let word = inst.modifiers.iter().find(|m| words.contains(m))?;
     if let Some(format) = Format::of(ty) {
-        let op = match *word {
+        let op = match word {
             "add" => Arith::Add,
             "min" => Arith::Min,
             "max" => Arith::Max,
@@ -145,7 +150,7 @@ pub(super) fn atomic_function(inst: &Instruction<'_>, ty: Type, flushes: bool) -
         let f = arithmetic(op, format, mode);
         return Some(if matches!(ty, Type::F16x2 | Type::Bf16x2) { packed(f, 16) } else { f });
     }
-    Some(match *word {
+    Some(match word {
         "and" => Box::new(|a, b, _| a & b),
         "or" => Box::new(|a, b, _| a | b),
         "xor" => Box::new(|a, b, _| a ^ b),

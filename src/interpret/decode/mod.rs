@@ -9,10 +9,13 @@ mod integer;
 mod matrix;
 mod memory;
 mod predicate;
+mod tensor;
 mod video;
 mod warp;
 
 use rustc_apfloat::Round;
+
+pub use memory::atomic_function;
 
 use super::code::{
     Address, Body, CARRY, Code, Double, Dst, Dynamic, FIRST_REGISTER, Formal, Inst, Op, Place,
@@ -121,7 +124,7 @@ impl<'a, 's> Decoder<'a, 's> {
             let modifiers: String = inst.modifiers.iter().map(|m| format!(".{m}")).collect();
             format!("{}{modifiers}", inst.opcode)
         };
-        let decoders: [Family<'a, 's>; 10] = [
+        let decoders: [Family<'a, 's>; 11] = [
             Self::data,
             Self::integer,
             Self::float,
@@ -132,6 +135,7 @@ impl<'a, 's> Decoder<'a, 's> {
             Self::matrix,
             Self::video,
             Self::asynchronous,
+            Self::tensor,
         ];
         for decoder in decoders {
             if let Some(op) = decoder(self, inst).map_err(|why| format!("{}: {why}", none()))? {

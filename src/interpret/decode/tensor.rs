@@ -1,0 +1,111 @@
+//! Copies by tensor map.
+
+use super::asynchronous::memory;
+use super::memory::operation;
+use super::{Decoded, Decoder};
+use crate::interpret::code::{Address, Op, Space, Src};
+use crate::interpret::tensor::{Field, MapChange, Tensor};
+use crate::ptx::program::{Instruction, Operand};
+use crate::ptx::types::Type;
+
+impl<'s> Decoder<'_, 's> {
+    pub(super) fn tensor(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        match inst.opcode {
+            "cp" if inst.has("tensor") => self.tensor_copy(inst),
+            "tensormap" => self.tensor_map(inst),
+            _ => Ok(None),
+        }
+    }
+
+    /// To shared memory: `[to], [map, {coordinates}], [mbarrier], {offsets}, ctas, policy`; to the tensor: `[map,
+    /// {coordinates}], [from], policy`.
+    fn tensor_copy(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
+        let [to, from] = spaces[..] else { return Ok(None) };
+        let store = to == Space::Mapped;
+        let (map, shared) = if store { (0, 1) } else { (1, 0) };
+        let (map, coordinates) = match self.operand(inst, map)? {
+            Operand::AddressList(list) => match &list[..] {
+                [map, coordinates] => {
+                    let map = match map {
+                        Operand::Address { .. } => self.address(map, Space::Generic)?,
+                        base => {
+                            let base = self.src(base, Type::U64)?;
+                            Address { space: Space::Generic, base, offset: 0 }
+                        }
+                    };
+                    (map, self.sources(coordinates, Type::B32)?)
+                }
+                _ => return Err("has no coordinates".to_string()),
+            },
+            other => return Err(format!("tensor map {other:?}")),
+        };
+        let shared_space = if store { from } else { to };
+        let shared = self.address(self.operand(inst, shared)?, shared_space)?;
+        let im2col = inst.has("im2col");
+        let offsets = match (im2col, inst.has("im2col_no_offs")) {
+            (true, _) => Some(self.sources(self.operand(inst, 3)?, Type::U16)?),
+            (false, true) => Some(Box::from([])),
+            (false, false) => None,
+        };
+        let complete = match store {
+            true => None,
+            false => Some(self.address(self.operand(inst, 2)?, to)?),
+        };
+        let multicast = match inst.has("multicast::cluster") {
+            true => Some(self.source(inst, 3 + usize::from(im2col), Type::U16)?),
+            false => None,
+        };
+        let reduce = match inst.has("reduce") {
+            true => operation(inst).map(Box::from),
+            false => None,
+        };
+        Ok(Some(Op::Tensor(Box::new(Tensor {
+            map,
+            coordinates,
+            shared,
+            store,
+            reduce,
+            offsets,
+            complete,
+            multicast,
+        }))))
+    }
+
+    fn tensor_map(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).collect();
+        let at =
+            |index, space| -> Decoded<Address> { self.address(self.operand(inst, index)?, space) };
+        if inst.has("cp_fenceproxy") {
+            let [to, from] = spaces[..] else { return Ok(None) };
+            let change = MapChange::Copy { to: at(0, to)?, from: at(1, from)? };
+            return Ok(Some(Op::MapChange(Box::new(change))));
+        }
+        if !inst.has("replace") {
+            return Ok(None);
+        }
+        // Fields of a direction name it before the value.
+        let direction = || match self.operand(inst, 1)? {
+            Operand::Int(direction @ 0..5) => Ok(*direction as usize),
+            other => Err(format!("direction {other:?}")),
+        };
+        let Some(field) = inst.modifiers.get(2) else { return Ok(None) };
+        let field = match *field {
+            "global_address" => Field::Address,
+            "rank" => Field::Rank,
+            "global_dim" => Field::Dim(direction()?),
+            "global_stride" => Field::Stride(direction()?),
+            "box_dim" => Field::BoxDim(direction()?),
+            "element_stride" => Field::ElementStride(direction()?),
+            "elemtype" => Field::ElementType,
+            "interleave_layout" => Field::Interleave,
+            "swizzle_mode" => Field::Swizzle,
+            "fill_mode" => Field::Fill,
+            _ => return Ok(None),
+        };
+        let value: Src = self.source(inst, inst.operands.len() - 1, Type::B64)?;
+        let space = spaces.first().copied().unwrap_or(Space::Generic);
+        let change = MapChange::Replace { at: at(0, space)?, field, value };
+        Ok(Some(Op::MapChange(Box::new(change))))
+    }
+}
