@@ -125,10 +125,11 @@ pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateErr
     }
     layout.symbols = vec![None; cubin.symbols.len()];
     place_variables(cubin, memory, &mut layout)?;
+    let mut const_window = 0;
     if let Some(index) = cubin.section_index(".nv.constant3") {
         let bytes = relocated(cubin, &layout, index)?;
-        layout.sections[index] =
-            Some(memory.map("constant memory", MemorySpace::Const, bytes, false));
+        const_window = memory.map("constant memory", MemorySpace::Const, bytes, false);
+        layout.sections[index] = Some(const_window);
     }
 
     fill_variables(cubin, memory, &layout)?;
@@ -150,7 +151,7 @@ pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateErr
             constants.push((bank, relocated(cubin, &layout, index)?));
         }
     }
-    Ok(Image { target, texts, kernels, constants })
+    Ok(Image { target, texts, kernels, constants, const_window })
 }
 
 fn kernel(

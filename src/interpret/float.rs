@@ -367,7 +367,12 @@ fn sqrt_directed<F: Float>(round: Round, a: u64) -> u64 {
     let wide = F::BITS == 64;
     let (root, remainder) = if wide {
         let (x, r) = (f64::from_bits(a), f64::from_bits(a).sqrt());
-        (r.to_bits(), (-r).mul_add(r, x))
+        // The remainder of a small operand would underflow: both are scaled, exactly.
+        let small = x < f64::from_bits(0x1000_0000_0000_0000);
+        let scale =
+            |exponent: u64| if small { f64::from_bits((1023 + exponent) << 52) } else { 1.0 };
+        let (x, scaled) = (x * scale(256), r * scale(128));
+        (r.to_bits(), (-scaled).mul_add(scaled, x))
     } else {
         let x = f64::from(f32::from_bits(a as u32));
         let r = f32::from_bits(a as u32).sqrt();
@@ -443,6 +448,13 @@ mod tests {
                 assert_eq!(gap, 1, "neighbours");
             }
         }
+    }
+
+    #[test]
+    fn roots_of_subnormal_numbers_round_downwards() {
+        // sqrt(2 * 2^-1074) = sqrt(2) * 2^-537, whose last bit to nearest is rounded up.
+        assert_eq!(sqrt_directed::<Double>(Round::TowardNegative, 2), 0x1e66_a09e_667f_3bcc);
+        assert_eq!(sqrt_directed::<Double>(Round::TowardPositive, 2), 0x1e66_a09e_667f_3bcd);
     }
 
     #[test]

@@ -114,7 +114,10 @@ fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand 
 /// FDIV.F64 and FRCP.F64.
 pub fn divide(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
     if rounding(inst).is_some() {
-        return Err(format!("{}{}: only rounding to nearest is expanded", inst.op, inst.mods));
+        return Err(format!(
+            "unsupported: {}{}: only rounding to nearest is expanded",
+            inst.op, inst.mods
+        ));
     }
     let (a, b) = if inst.op == Opcode::FRCP {
         (constant(e, ONE), inst.operands[1])
@@ -286,7 +289,10 @@ fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand) -> Reg {
 /// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down after.
 pub fn square_root(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
     if rounding(inst).is_some() {
-        return Err(format!("{}{}: only rounding to nearest is expanded", inst.op, inst.mods));
+        return Err(format!(
+            "unsupported: {}{}: only rounding to nearest is expanded",
+            inst.op, inst.mods
+        ));
     }
     let (d, a) = (reg(inst.operands[0]), reg(inst.operands[1]));
     let field = exponent(e, a);

@@ -24,6 +24,9 @@ const SHARED_END: usize = 0x68;
 /// Where it says how many SMs there are (`%nsmid`): one, on which all CTAs run.
 const SM_COUNT: usize = 0x10c;
 
+/// Where bank 0 says which generic address bank 3 has, for `cvta.const` (observed: ptxas 13.0.88, sm_90a).
+const CONST_POINTER: usize = 0xd0;
+
 /// Machine words of one function and those inside it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Text {
@@ -59,6 +62,8 @@ pub struct Image {
     pub kernels: Vec<Kernel>,
     /// Constant banks of the whole module (3, 4), by number.
     pub constants: Vec<(u8, Vec<u8>)>,
+    /// The generic address of bank 3.
+    pub const_window: u64,
 }
 
 /// One launch.
@@ -125,6 +130,7 @@ impl Constants {
         put(PARAM_POINTER + 8, &last.to_le_bytes());
         put(SHARED_END, &image.target.shared_reserved.to_le_bytes());
         put(SM_COUNT, &1u32.to_le_bytes());
+        put(CONST_POINTER, &image.const_window.to_le_bytes());
         put(base, &launch.params);
         let mut banks = vec![(0, bank0)];
         banks.extend(kernel.constants.iter().cloned());

@@ -87,7 +87,13 @@ impl Run {
             constants: Vec::new(),
         };
         let target = crate::target("sm_90a").unwrap();
-        Image { target, texts: vec![text], kernels: vec![kernel], constants: Vec::new() }
+        Image {
+            target,
+            texts: vec![text],
+            kernels: vec![kernel],
+            constants: Vec::new(),
+            const_window: 0,
+        }
     }
 
     /// What the control bits of a program forget.
@@ -394,7 +400,8 @@ fn random_programs_end_without_a_panic() {
         };
         let text = Text { name: "k".into(), address: CODE_BASE, bytes };
         let constants = vec![(3, (0..=255).collect())];
-        let image = Image { target, texts: vec![text], kernels: vec![kernel], constants };
+        let image =
+            Image { target, texts: vec![text], kernels: vec![kernel], constants, const_window: 0 };
         let launch =
             Launch { grid: [1 + program as u32 % 2, 1, 1], block: [40, 1, 1], ..Launch::default() };
         // Many end in an error: an address is wild.

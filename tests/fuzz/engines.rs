@@ -141,7 +141,9 @@ pub fn ptxas(source: &str, level: u8) -> Option<Result<Vec<u8>, Failure>> {
         if !status.success() {
             let log = std::fs::read(&log)?;
             let text = format!("{status}: {}", String::from_utf8_lossy(&log));
-            return Ok(Err(Failure { what: What::Refused, text }));
+            // A crash says nothing about the program.
+            let what = if status.code().is_none() { What::Unsupported } else { What::Refused };
+            return Ok(Err(Failure { what, text }));
         }
         std::fs::read(&cubin).map(Ok)
     };

@@ -1,9 +1,10 @@
 //! Small programs on which engines once differed, kept as files that say how they are launched.
 //!
 //! The file begins with comments: what was wrong, in free text, then `// launch: seed S grid G block X Y Z words W` and
-//! `// outputs: CLASS …`, where an approximation's class has a `~` before it.
+//! `// outputs: CLASS …`, where an approximation's class has a `~` before it. A line `// without: ptxas` leaves that side out: it is
+//! the one that is wrong.
 
-use crate::batch::Case;
+use crate::batch::{Case, Levels};
 use crate::input::Shape;
 use crate::program::{Class, Output, Program, layout};
 
@@ -28,11 +29,11 @@ pub fn write(program: &Program, what: &str) -> String {
     )
 }
 
-/// Reads a file.
+/// Reads a file: the program, and who takes part.
 ///
 /// # Errors
 /// What its head lacks.
-pub fn read(text: &str) -> Result<Case, String> {
+pub fn read(text: &str) -> Result<(Case, Levels), String> {
     let line = |key: &str| {
         let found = text.lines().find_map(|l| l.strip_prefix("// ")?.strip_prefix(key));
         found.ok_or(format!("there is no line `// {key}`"))
@@ -61,5 +62,7 @@ pub fn read(text: &str) -> Result<Case, String> {
         row: layout(&outputs).1,
         shared_words: number("words", 1)? as u32,
     };
-    Ok(Case { shape, outputs, entry: String::new(), module: text.to_string() })
+    let with_ptxas = line("without:").is_err();
+    let levels = Levels { with_ptxas, ..Levels::default() };
+    Ok((Case { shape, outputs, entry: String::new(), module: text.to_string() }, levels))
 }

@@ -48,8 +48,8 @@ impl Shape {
             buffer(vec![UNWRITTEN; threads * self.row], true),
             buffer(words(&mut random, threads * ROW), true),
             buffer(words(&mut random, 8 * self.shared_words.max(1) as usize), true),
-            Argument::Scalar(Scalar::U32(random.next() as u32 >> random.below(32))),
-            Argument::Scalar(Scalar::U64(random.next())),
+            Argument::Scalar(Scalar::U32(random.word() as u32 >> random.below(32))),
+            Argument::Scalar(Scalar::U64(random.word())),
             Argument::Scalar(Scalar::F32(f32::from_bits(single(&mut random)))),
             Argument::Scalar(Scalar::F64(f64::from_bits(double(&mut random)))),
             Argument::Bytes(words(&mut random, 32)),
@@ -69,7 +69,7 @@ fn words(random: &mut Random, bytes: usize) -> Vec<u8> {
     const HALVES: [u64; 10] =
         [0, 0x8000, 0x3c00, 0xbc00, 0x3f80, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x0001];
     let word = |random: &mut Random| match random.below(8) {
-        0 => random.next(),
+        0 => random.word(),
         1 => (random.range(-16, 16) as u64) << 32 | random.range(-16, 16) as u32 as u64,
         2 => integer(random, 64),
         3 => integer(random, 32) << 32 | integer(random, 32),
@@ -77,7 +77,7 @@ fn words(random: &mut Random, bytes: usize) -> Vec<u8> {
         5 | 6 => u64::from(single(random)) << 32 | u64::from(single(random)),
         _ => (0..4).fold(0, |word, _| {
             let half =
-                if random.chance(40) { *random.pick(&HALVES) } else { random.next() & 0xffff };
+                if random.chance(40) { *random.pick(&HALVES) } else { random.word() & 0xffff };
             word << 16 | half
         }),
     };

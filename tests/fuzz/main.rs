@@ -51,7 +51,7 @@ struct Args {
     #[arg(long)]
     show: Option<u64>,
     /// Runs files of `tests/fuzz/found`, or others with such a head.
-    #[arg(long)]
+    #[arg(long, num_args = 1..)]
     file: Vec<PathBuf>,
     /// Stops after so many programs that differ.
     #[arg(long, default_value_t = 10)]
@@ -196,7 +196,10 @@ fn files(args: &Args, levels: Levels) -> ExitCode {
             .map_err(|error| error.to_string())
             .and_then(|text| found::read(&text));
         let verdicts = match case {
-            Ok(case) => batch::run_alone(&case, levels),
+            Ok((case, own)) => {
+                let with_ptxas = levels.with_ptxas && own.with_ptxas;
+                batch::run_alone(&case, Levels { with_ptxas, ..levels })
+            }
             Err(error) => {
                 println!("{}: {error}", path.display());
                 good = false;

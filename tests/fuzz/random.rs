@@ -8,7 +8,7 @@ impl Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -18,7 +18,7 @@ impl Random {
     /// A number below `count`, which is at least 1.
     pub fn below(&mut self, count: usize) -> usize {
         // The product's upper half: close enough to even for counts this small.
-        ((u128::from(self.next()) * count.max(1) as u128) >> 64) as usize
+        ((u128::from(self.word()) * count.max(1) as u128) >> 64) as usize
     }
 
     /// A number in `low ..= high`.
@@ -57,8 +57,8 @@ mod tests {
     #[test]
     fn the_numbers_are_those_of_the_publication() {
         let mut random = Random::new(1_234_567);
-        assert_eq!(random.next(), 6_457_827_717_110_365_317);
-        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+        assert_eq!(random.word(), 6_457_827_717_110_365_317);
+        assert_eq!(random.word(), 3_203_168_211_198_807_973);
     }
 
     #[test]

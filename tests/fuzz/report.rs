@@ -73,21 +73,20 @@ impl Summary {
     }
 }
 
-/// The opcode and the reason of a message, without what is particular to the program.
+/// The instruction's name and the reason in a message, without what is particular to the program.
 fn reason(text: &str) -> String {
     let line = text.lines().find(|l| l.contains("support") || l.contains("decode"));
-    let line = line.unwrap_or_default();
+    let line = line.or(text.lines().next()).unwrap_or_default();
     let line = line.split("unsupported").nth(1).unwrap_or(line);
-    let line = line.split(" [block").next().unwrap_or(line);
-    let words = line.split([' ', '`', '%', '!', '$']).filter(|w| {
-        let place = w.starts_with("0x") || w.contains(|c: char| c == '[' || c == '{');
-        !w.is_empty() && !place && *w != ":" && *w != "at" && *w != "of"
-    });
-    let mut words: Vec<&str> = words.take(6).collect();
-    words.retain(|w| {
-        !w.starts_with('k') || w.len() < 2 || !w[1..2].bytes().all(|b| b.is_ascii_digit())
-    });
-    words.join(" ")
+    // Our compiler's: an instruction in backquotes, then why.
+    if let Some((instruction, why)) = line.split_once('`').and_then(|(_, l)| l.split_once('`')) {
+        let name = instruction.split_whitespace().next().unwrap_or_default();
+        return format!("{name}{}", why.trim_end());
+    }
+    let line = line.split(" at 0x").next().unwrap_or(line);
+    let words = line.trim_start_matches(" instruction").trim_start_matches(": ").split(' ');
+    let name = words.map(|w| w.trim_start_matches('@')).find(|w| w.len() > 3);
+    name.unwrap_or(line).to_string()
 }
 
 /// The head of a mistake: which engine, and what it did.

@@ -79,10 +79,10 @@ pub fn cnot<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn lop3<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("BoolOp") || inst.operands.len() != 5 {
-        return Err("lop3 with a predicate".into());
-    }
-    let d = cx.dst(operand(inst, 0)?)?;
+    let (d, test) = match operand(inst, 0)? {
+        Ptx::Pair(d, p) => (cx.dst(d)?, Some(cx.dst_pred(p)?)),
+        d => (cx.dst(d)?, None),
+    };
     let mut s = [Operand::RZ; 3];
     for (i, s) in s.iter_mut().enumerate() {
         *s = cx.src(operand(inst, i + 1)?, Type::B32)?;
@@ -90,7 +90,15 @@ pub fn lop3<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let Ptx::Int(lut) = operand(inst, 4)? else {
         return Err("the truth table must be a constant".into());
     };
-    cx.e.lop3(r(d), s[0], s[1], s[2], *lut as u8);
+    let Some(test) = test else {
+        cx.e.lop3(r(d), s[0], s[1], s[2], *lut as u8);
+        return Ok(());
+    };
+    // Whether the result is not zero, together with another predicate.
+    let other = cx.pred(operand(inst, 5)?)?;
+    let mods: &[Mod] = if inst.has("and") { &[Mod::LUT, Mod::PAND] } else { &[Mod::LUT] };
+    let lut = imm(u32::from(*lut as u8));
+    cx.e.put(Opcode::LOP3, mods, 2, &[test, r(d), s[0], s[1], s[2], lut, other]);
     Ok(())
 }
 

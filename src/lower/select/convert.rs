@@ -296,8 +296,21 @@ fn to_integer(
         }
         return Ok(());
     }
-    // Narrow integers: convert to a signed 32-bit one, then clamp.
+    // Narrow integers: of f64 by themselves, because a NaN becomes their own lowest number.
     let t = cx.e.temp(1);
+    if from == Type::F64 {
+        let narrow = match to {
+            Type::U8 => Mod::U8,
+            Type::S8 => Mod::S8,
+            Type::U16 => Mod::U16,
+            _ => Mod::S16,
+        };
+        mods.insert(0, narrow);
+        cx.e.put(Opcode::F2I, &mods, 1, &[r(t), source]);
+        finish_integer(cx, d, d_cells, Value::Reg(t, 1), to);
+        return Ok(());
+    }
+    // Others: convert to a signed 32-bit one, then clamp.
     cx.e.put(Opcode::F2I, &mods, 1, &[r(t), source]);
     let clamped = saturate(cx, Value::Reg(t, 1), to, Type::S32)?;
     finish_integer(cx, d, d_cells, clamped, to);
@@ -399,20 +412,39 @@ fn float(
     Ok(())
 }
 
-/// `cvt.rna.tf32.f32`: half an ulp of the 10-bit mantissa is added, the rest cut off; infinities and NaN stay.
+/// `cvt.rna.tf32.f32`: half an ulp of the 10-bit mantissa is added, the rest cut off; infinities stay, or are the largest number with
+/// `.satfinite`, and a NaN is one that keeps its bits when it is cut off.
 fn to_tf32<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if !inst.has("rna") {
+    if !inst.has("rna") || inst.has("relu") {
         return Err("this rounding".into());
     }
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::F32)?;
     let a = cx.in_reg(a);
-    let p = cx.e.temp_pred();
+    let (nan, large) = (cx.e.temp_pred(), cx.e.temp_pred());
     let and = (Mod::AND, Operand::PT);
-    cx.e.fsetp(r(p), Mod::GEU, false, [orias_systems::emit::fabs(a), imm(0x7f80_0000)], and);
-    let (up, chosen) = (cx.e.temp(1), cx.e.temp(1));
+    cx.e.fsetp(r(nan), Mod::NAN, false, [a, a], and);
+    cx.e.fsetp(r(large), Mod::GE, false, [orias_systems::emit::fabs(a), imm(0x7f80_0000)], and);
+    let (up, chosen, cut) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
     cx.e.iadd3(r(up), a, imm(0x1000), Operand::RZ);
-    cx.e.sel(r(chosen), a, r(up), r(p));
-    cx.e.and(r(d), r(chosen), imm(0xffff_e000));
+    cx.e.sel(r(chosen), a, r(up), r(large));
+    cx.e.and(r(cut), r(chosen), imm(0xffff_e000));
+    if inst.has("satfinite") {
+        let (most, signed, infinite) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp_pred());
+        cx.e.fsetp(
+            r(infinite),
+            Mod::GE,
+            false,
+            [orias_systems::emit::fabs(r(cut)), imm(0x7f80_0000)],
+            and,
+        );
+        cx.e.mov(r(most), imm(0x7f7f_e000));
+        cx.e.lop3(r(signed), a, imm(0x8000_0000), r(most), 0xea);
+        let finite = cx.e.temp(1);
+        cx.e.sel(r(finite), r(signed), r(cut), r(infinite));
+        cx.e.sel(r(d), r(finite), imm(0x7fff_e000), orias_systems::emit::not(r(nan)));
+    } else {
+        cx.e.sel(r(d), r(cut), imm(0x7fff_e000), orias_systems::emit::not(r(nan)));
+    }
     Ok(())
 }

@@ -436,7 +436,7 @@ pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
-    if packed(ty) || inst.has("relu") {
+    if packed(ty) {
         return Err("this form of min and max".into());
     }
     if ty.bytes() == 8 {
@@ -454,7 +454,13 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
     let a = cx.ext(operand(inst, 1)?, ty)?;
     let b = cx.ext(operand(inst, 2)?, ty)?;
     let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
-    cx.e.minmax(r(d), a, b, max, ty.is_signed());
+    if inst.has("relu") {
+        let t = cx.e.temp(1);
+        cx.e.minmax(r(t), a, b, max, true);
+        cx.e.minmax(r(d), r(t), Operand::RZ, true, true);
+    } else {
+        cx.e.minmax(r(d), a, b, max, ty.is_signed());
+    }
     Ok(())
 }
 

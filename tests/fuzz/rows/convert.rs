@@ -35,7 +35,9 @@ pub const FLOAT: Family = Family {
         row("cvt.rn.<f16/bf16/f32>.f64 =$1, !f64"),
         row("cvt.<rz/rm/rp></.sat>.<f16/f32>.f64 =$3, !f64"),
         row("cvt.<rn/rz/rm/rp></.ftz></.sat>.f32.f64 =f32, !f64"),
-        row("cvt.<rn/rz/rm/rp></.ftz></.sat>.f16.f32 =f16, !f32"),
+        row("cvt.<rn/rz></.ftz></.sat>.f16.f32 =f16, !f32"),
+        // ptxas 13.0.88 drops .ftz here.
+        row("cvt.<rm/rp></.sat>.f16.f32 =f16, !f32"),
         row("cvt.<rn/rz></.relu></.satfinite>.<f16/bf16>.f32 =$4, !f32"),
         row("cvt</.ftz></.sat>.f32.f16 =f32, !f16"),
         row("cvt</.sat>.f64.<f16/f32> =f64, !$2"),
@@ -45,9 +47,7 @@ pub const FLOAT: Family = Family {
         rare("cvt.<rn/rz>.<f16.bf16~=f16, !bf16/bf16.f16~=bf16, !f16> $2'"),
         row("cvt.<rni/rzi/rmi/rpi></.sat>.<f16/f32/f64>.$3 =$3, !$3"),
         row("cvt.<rn/rz></.relu></.satfinite>.<f16x2/bf16x2>.f32 =$4, !f32, !f32"),
-        rare(
-            "{ .reg .b32 %t; cvt.<rn/rz></.satfinite></.relu>.tf32.f32 %t, !f32; mov.b32 =f32, %t; }",
-        ),
+        rare("{ .reg .b32 %t; cvt.<rn/rz></.relu>.tf32.f32 %t, !f32; mov.b32 =f32, %t; }"),
         rare("{ .reg .b32 %t; cvt.rna</.satfinite>.tf32.f32 %t, !f32; mov.b32 =f32, %t; }"),
     ],
 };

@@ -9,8 +9,13 @@ pub const ARITHMETIC: Family = Family {
         row("<add/sub>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
         row("<add/sub>.<s32/u64> =$2, %$2, %$2"),
         row("<min/max>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
-        row("<abs/neg>.<s16/s32/s64> =$2, %$2"),
-        row("<add/sub>.sat.s32 =s32, %s32, %s32"),
+        row("neg.<s16/s32/s64> =$1, %$1"),
+        // Not of the least integer: ptxas takes the result for positive.
+        row("{ .reg .<b16~s16/b32~s32/b64~s64> %t; or.$1 %t, %$1, 1; abs.$1' =$1, %t; }"),
+        // Not on sums: ptxas 13.0.88 takes `sub.sat (a + b), b` for `a`, though the sum may wrap.
+        row(
+            "{ .reg .b32 %t, %u; mul.hi.u32 %t, !b32, 0x9e3779b1; brev.b32 %u, !b32; <add/sub>.sat.s32 =s32, %t, %u; }",
+        ),
         rare("<min/max>.relu.s32 =s32, %s32, %s32"),
         rare("sad.<s16/u16/s32/u32/s64/u64> =$1, %$1, %$1, %$1"),
         // Three inputs or a scaled sum in one instruction.
@@ -82,8 +87,15 @@ pub const LOGIC: Family = Family {
     rows: &[
         row("<and/or/xor>.<b16/b32/b64> =$2, %$2, %$2"),
         row("<not/cnot>.<b16/b32/b64> =$2, %$2"),
-        row("lop3.b32 =b32, %b32, %b32, %b32, #(0,255)"),
-        rare("lop3.<or/and>.b32 =b32|=pred, %b32, %b32, %b32, #(0,255), ~pred"),
+        // Of three different values that are not constants: else ptxas 13.0.88 makes a wrong table when it puts the lop3 together
+        // with another logic instruction.
+        row(
+            "{ .reg .b32 %t, %u; mov.u32 %t, %tid.x; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; lop3.b32 =b32, !b32, %t, %u, #(0,255); }",
+        ),
+        // Its result goes through a sum: ptxas 13.0.88 takes the predicate for that of a `setp.ne` of the result with zero.
+        rare(
+            "{ .reg .b32 %t, %u; mov.u32 %t, %tid.x; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; lop3.<or/and>.b32 %t|=pred, !b32, %t, %u, #(0,255), ~pred; add.s32 =b32, %t, !b32; }",
+        ),
         row("<and/or/xor>.b32 =b32, %b32, %b32; <and/or/xor>.b32 =b32, ^0, %b32"),
         row("prmt.b32 =b32, %b32, %b32, %b32"),
         rare("prmt.b32.<f4e/b4e/rc8/ecl/ecr/rc16> =b32, %b32, %b32, %b32"),
@@ -99,13 +111,20 @@ pub const BITS: Family = Family {
         row("brev.<b32/b64> =$1, %$1"),
         row("bfind</.shiftamt>.<s32/u32/s64/u64> =b32, %$2"),
         rare("fns.b32 =b32, %b32, #(0,31), #(-32,32)"),
-        row("bfe.<s32/u32/s64/u64> =$1, %$1, !b32, !b32"),
-        row("bfe.<s32/u32/s64/u64> =$1, %$1, #(0,40), #(0,40)"),
-        row("bfi.<b32/b64> =$1, %$1, %$1, !b32, !b32"),
-        row("bfi.<b32/b64> =$1, %$1, %$1, #(0,40), #(0,40)"),
+        // Place and length of a field are bytes: ptxas's code for 64 bits does not expect more.
+        row(
+            "{ .reg .b32 %t, %u; and.b32 %t, %b32, <255/63/31>; and.b32 %u, %b32, <255/63/31>; bfe.<s32/u32/s64/u64> =$3, %$3, %t, %u; }",
+        ),
+        row(
+            "{ .reg .b32 %t, %u; and.b32 %t, %b32, <255/63/31>; and.b32 %u, %b32, <255/63/31>; bfi.<b32/b64> =$3, %$3, %$3, %t, %u; }",
+        ),
+        row("bfe.<s32/u32/s64/u64> =$1, %$1, #(0,31), #(0,31)"),
+        // Constants that fit: ptxas 13.0.88 takes the length 36 of a bfi.b32 for 4, 32 for 0, and gives -1 where bfe.s32 begins
+        // above the highest bit.
+        row("bfi.b32 =b32, %b32, %b32, #(0,40), #(0,31)"),
+        row("bfi.b64 =b64, %b64, %b64, #(0,70), #(0,63)"),
         row("bmsk.<clamp/wrap>.b32 =b32, %b32, %b32"),
         row("szext.<clamp/wrap>.<s32/u32> =b32, %b32, %b32"),
-        rare("{ .reg .b32 %t; and.b32 %t, %b32, 63; bfe.<s64/u64> =$1, %$1, %t, #(0,64); }"),
     ],
 };
 
@@ -113,8 +132,12 @@ pub const SHIFTS: Family = Family {
     name: "shifts",
     weight: 4,
     rows: &[
-        row("shl.<b16/b32/b64> =$1, %$1, %b32"),
-        row("shr.<s16/u16/b16/s32/u32/b32/s64/u64/b64> =$1, %$1, %b32"),
+        // Constant amounts are small: ptxas 13.0.88 takes a shl.b16 by 0x80000000 for one by 0.
+        row("shl.<b32/b64> =$1, %$1, !b32"),
+        row("{ .reg .b32 %t; and.b32 %t, !b32, 31; shl.b16 =b16, %b16, %t; }"),
+        row("shr.<s32/u32/b32/s64/u64/b64> =$1, %$1, !b32"),
+        // Of 16 bits by small amounts: ptxas 13.0.88 looks whether a `cnot` is too large before it is negated.
+        row("{ .reg .b32 %t; and.b32 %t, !b32, 31; shr.<s16/u16/b16> =$1, %$1, %t; }"),
         row("<shl/shr>.<b16/b32/b64> =$2, %$2, #(0,66)"),
         row("shr.<s16/s32/s64> =$1, %$1, #(0,66)"),
         row("shf.<l/r>.<clamp/wrap>.b32 =b32, %b32, %b32, %b32"),
@@ -139,9 +162,10 @@ pub const COMPARISON: Family = Family {
             "setp.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<s16/u16/s32/u32/s64/u64> =pred, %$3, %$3, ~pred",
         ),
         row("setp.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<s32/u64> =pred|=pred, %$3, %$3, ~pred"),
-        row("set.<eq/ne/lt/le/gt/ge>.<u32/s32>.<s16/u16/s32/u32/s64/u64> =b32, %$3, %$3"),
-        rare("set.<eq/ne/lt/le/gt/ge>.f32.<s16/u16/s32/u32/s64/u64> =f32, %$2, %$2"),
-        rare("set.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<u32/s32>.<s32/u64> =b32, %$4, %$4, ~pred"),
+        // Never with a guard: ptxas 13.0.88 leaves only the low half of what a u32 was before a set of 16 bits.
+        row("{ set.<eq/ne/lt/le/gt/ge>.<u32/s32>.<s16/u16/s32/u32/s64/u64> =b32, %$3, %$3; }"),
+        rare("{ set.<eq/ne/lt/le/gt/ge>.f32.<s16/u16/s32/u32/s64/u64> =f32, %$2, %$2; }"),
+        rare("{ set.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<u32/s32>.<s32/u64> =b32, %$4, %$4, ~pred; }"),
     ],
 };
 
@@ -181,30 +205,38 @@ pub const VIDEO: Family = Family {
     name: "video",
     weight: 1,
     rows: &[
-        row("<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.<u32/s32>.<u32/s32></.sat> =b32, !b32, !b32"),
+        // Where ptxas 13.0.88 and PTX part, and what is therefore not used: ptxas does not clamp to the largest u32 what has more
+        // than 32 bits, nor to the least number what comes of a u32 and an s32; it multiplies words as if they were signed in
+        // vmad, compares with c as signed numbers in vset (whose result is unsigned), extends the first result by its sign before
+        // an unsigned minimum or maximum, puts the high half of a result into `.h1`, and keeps two bits above 32 of what vshl
+        // saturates.
+        row("<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.<u32/s32>.<u32/s32> =b32, !b32, !b32"),
+        row("<vadd/vsub/vabsdiff/vmin/vmax>.s32.s32.s32.sat =b32, !b32, !b32"),
         row(
-            "<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.<u32/s32>.<u32/s32></.sat>.<add/min/max> =b32, !b32, !b32, !b32",
+            "<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.<u32/s32>.<u32/s32>.add =b32, !b32.<b0/b3/h1>, !b32.<b1/h0>, !b32",
         ),
         row(
-            "<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.<u32/s32>.<u32/s32></.sat> =b32, !b32.<b0/b3/h1>, !b32.<b1/h0>",
+            "<vadd/vabsdiff/vmin/vmax>.u32.u32.u32.<min/max> =b32, !b32.<b0/b3/h1>, !b32.<b1/h0>, !b32",
         ),
         row(
-            "{ .reg .b32 %t; <vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.u32.s32</.sat> %t.<b0/b1/b2/b3/h0/h1>, !b32.<b2/h1>, !b32, !b32; mov.b32 =b32, %t; }",
-        ),
-        row("<vshl/vshr>.<u32/s32>.<u32/s32>.u32</.sat>.<clamp/wrap> =b32, !b32, !b32"),
-        row(
-            "<vshl/vshr>.<u32/s32>.<u32/s32>.u32</.sat>.<clamp/wrap>.<add/min/max> =b32, !b32, !b32, !b32",
+            "<vadd/vsub/vabsdiff/vmin/vmax>.s32.<u32/s32>.<u32/s32>.<min/max> =b32, !b32.<b0/b3/h1>, !b32.<b1/h0>, !b32",
         ),
         row(
-            "<vshl/vshr>.<u32/s32>.<u32/s32>.u32</.sat>.<clamp/wrap> =b32, !b32.<b0/b2/h1>, !b32.<b1/h0>",
+            "<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.$2.$2</.sat> =b32, !b32.<b0/b3/h1>, !b32.<b1/h0>",
         ),
-        row("vmad.<u32/s32>.<u32/s32>.<u32/s32></.sat></.shr7/.shr15> =b32, !b32, !b32, !b32"),
-        row("vmad.<u32/s32>.<u32/s32>.<u32/s32>.po</.sat></.shr7/.shr15> =b32, !b32, !b32, !b32"),
         row(
-            "vmad.s32.<u32/s32>.<u32/s32></.sat></.shr7> =b32, </->!b32.<b0/h1>, !b32.<b1/h0>, </->!b32",
+            "{ .reg .b32 %t; <vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.u32.s32 %t.<b0/b1/b2/b3/h0>, !b32.<b2/h1>, !b32, !b32; mov.b32 =b32, %t; }",
         ),
+        row("<vshl/vshr>.<u32/s32>.<u32/s32>.u32.<clamp/wrap> =b32, !b32, !b32"),
+        row("<vshl/vshr>.<u32/s32>.<u32/s32>.u32.<clamp/wrap>.add =b32, !b32, !b32, !b32"),
+        row("<vshl/vshr>.<u32/s32>.<u32/s32>.u32.<clamp/wrap> =b32, !b32.<b0/b2/h1>, !b32.<b1/h0>"),
+        row("vmad.s32.s32.s32</.po></.shr7/.shr15> =b32, !b32, !b32, !b32"),
+        row("vmad.s32.s32.s32</.po>.sat</.shr7/.shr15> =b32, !b32, !b32, !b32"),
+        row("vmad.s32.<u32/s32>.s32</.sat></.shr7> =b32, </->!b32.<b0/h1>, !b32.<b1/h0>, !b32"),
+        row("vmad.s32.<u32/s32>.s32</.sat></.shr7> =b32, !b32.<b0/h1>, !b32.<b1/h0>, -!b32"),
         row("vset.<u32/s32>.<u32/s32>.<eq/ne/lt/le/gt/ge> =b32, !b32, !b32"),
-        row("vset.<u32/s32>.<u32/s32>.<eq/ne/lt/le/gt/ge>.<add/min/max> =b32, !b32, !b32, !b32"),
+        row("vset.u32.u32.<eq/ne/lt/le/gt/ge>.<add/min/max> =b32, !b32, !b32, !b32"),
+        row("vset.<u32/s32>.<u32/s32>.<eq/ne/lt/le/gt/ge>.add =b32, !b32, !b32, !b32"),
         row("vset.<u32/s32>.<u32/s32>.<eq/lt/ge> =b32, !b32.<b0/h1>, !b32.<b3/h0>"),
     ],
 };
