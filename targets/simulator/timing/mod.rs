@@ -224,7 +224,7 @@ fn kind(op: Opcode) -> u16 {
     use Opcode::*;
     match op {
         MUFU | POPC | FLO | BREV | I2F | F2I | F2F | FRND | FCHK => MUFU as u16,
-        LDS | SHFL => LDS as u16,
+        LDS | LDSM | MOVM | SHFL => LDS as u16,
         op => op as u16,
     }
 }
