@@ -130,6 +130,13 @@ fn cp_async_copies_fills_with_zeros_and_ignores_its_source() {
 }
 
 #[test]
+fn cp_async_takes_a_cache_policy() {
+    let want: Vec<u32> =
+        (0..32).map(|tid| if tid % 5 == 4 { word(1) & 0xff } else { word(tid % 5) }).collect();
+    Run { n: 1, ..of("cp_async_policy") }.gives(&want);
+}
+
+#[test]
 fn groups_of_cp_async_end_in_their_order() {
     let want: Vec<u32> = (0..32).flat_map(|tid| [word(tid), word(tid + 32)]).collect();
     Run { words: 64, ..of("cp_async_groups") }.gives(&want);

@@ -122,6 +122,9 @@ impl Constants {
         }
         cluster_constants(launch, &mut put);
         put(0x2c, &launch.dynamic_shared.to_le_bytes());
+        // `%reserved_smem_offset_end` and `%nsmid`: one SM.
+        put(0x68, &(crate::memory::SHARED_RESERVED as u32).to_le_bytes());
+        put(0x10c, &1u32.to_le_bytes());
         put(0x20, &crate::memory::LOCAL_WINDOW.to_le_bytes());
         put(image.target.const_stack as usize, &STACK_TOP.to_le_bytes());
         put(image.target.const_descriptor as usize, &DESCRIPTOR.to_le_bytes());

@@ -1,20 +1,18 @@
-//! Copies that run by themselves, and barriers in shared memory.
+//! Copies that run by themselves: their issue, and their work when its time has come.
 
 use super::atomic;
 use super::memory::shared_addresses;
-use super::{Env, Flow, LaneFault, Stop, first};
+use super::{Env, Flow, LaneFault, first};
 use crate::memory::{AccessKind, Fault, MemorySpace};
 use crate::simulator::cluster::{RANK_BYTES, RANK_SHIFT};
 use crate::simulator::error::Cause;
 use crate::simulator::flight::{
     Completion, Issuer, Kind, Move, Reduction, Signal, Source, Target, Transfer, Wait,
 };
-use crate::simulator::groups::State;
-use crate::simulator::mbarrier::Barrier;
-use crate::simulator::op::{Address, Amount, AsyncOp, TensorOp};
+use crate::simulator::op::{AsyncOp, TensorOp};
 use crate::simulator::operand::*;
 use crate::simulator::tensor::{self, Copied, Direction};
-use crate::simulator::warp::{Warp, each_lane};
+use crate::simulator::warp::Warp;
 use crate::tensor_map::{self, TensorMap};
 
 /// Bulk copies count in these (bytes).
@@ -23,7 +21,7 @@ const BULK_UNIT: u32 = 16;
 /// Alignment of what a tensor map copies in shared memory (bytes; PTX ISA, "Tensors").
 const TENSOR_ALIGN: u64 = 128;
 
-fn other(lane: usize, text: String) -> LaneFault {
+pub(super) fn other(lane: usize, text: String) -> LaneFault {
     (Cause::Other(text), lane)
 }
 
@@ -50,6 +48,8 @@ impl Env<'_> {
                 let at = self.own_addresses(warp, address);
                 for lane in lanes(active) {
                     self.barrier(at[lane], lane)?;
+                }
+                for lane in lanes(active) {
                     self.flight.barriers.remove(&at[lane]);
                 }
             }
@@ -112,169 +112,7 @@ impl Env<'_> {
         Ok(Flow::Next)
     }
 
-    /// Addresses in the CTA's own shared memory, with its rank.
-    fn own_addresses(&self, warp: &Warp, address: &Address) -> [u64; LANES] {
-        shared_addresses(warp, address).map(|at| self.own(at))
-    }
-
-    /// A barrier in shared memory, that somebody must have initialised.
-    fn barrier(&self, at: u64, lane: usize) -> Result<Barrier, LaneFault> {
-        let memory = |fault| (Cause::Memory(fault), lane);
-        let word = self.shared_at(at).load(at, 8).map_err(memory)?;
-        match self.flight.barriers.get(&at) {
-            Some(known) if *known == word => Ok(Barrier::new(word)),
-            Some(_) => Err(other(lane, format!("the mbarrier at {at:#x} was overwritten"))),
-            None => {
-                Err(other(lane, format!("there is no mbarrier at {at:#x}: none was initialised")))
-            }
-        }
-    }
-
-    fn set_barrier(&mut self, at: u64, barrier: Barrier, lane: usize) -> Result<(), LaneFault> {
-        let word = barrier.word();
-        let stored = self.shared_at_mut(at).store(at, 8, word);
-        stored.map_err(|fault| (Cause::Memory(fault), lane))?;
-        self.flight.barriers.insert(at, word);
-        Ok(())
-    }
-
-    fn exchange(
-        &mut self,
-        warp: &mut Warp,
-        dst: Dst,
-        address: &Address,
-        value: &Src,
-        active: u32,
-    ) -> Result<(), LaneFault> {
-        let lane = first(active);
-        let at = self.own_addresses(warp, address)[lane];
-        let mut values = [0; LANES];
-        warp.read(value, &mut values);
-        let old = self.shared.load(at, 8).map_err(|fault| (Cause::Memory(fault), lane))?;
-        let barrier = Barrier::new(values[lane]);
-        let wrong = |trouble| other(lane, format!("the mbarrier at {at:#x}: {trouble}"));
-        barrier.check_initial().map_err(wrong)?;
-        self.set_barrier(at, barrier, lane)?;
-        warp.write(dst, true, active, &[old; LANES]);
-        Ok(())
-    }
-
-    /// Lanes in order, lowest first: one of the orders that the machine may take.
-    fn arrive(&mut self, warp: &mut Warp, op: &AsyncOp, active: u32) -> Result<(), LaneFault> {
-        let AsyncOp::Arrive {
-            dst,
-            address,
-            count,
-            arrivals,
-            transactions,
-            comes,
-            drop,
-            mask,
-            remote,
-        } = op
-        else {
-            return Ok(());
-        };
-        let at = match remote {
-            true => shared_addresses(warp, address),
-            false => self.own_addresses(warp, address),
-        };
-        let counts = warp.read32(count);
-        let mut old = [0; LANES];
-        for lane in lanes(active) {
-            let amount = |amount: &Amount| match amount {
-                Amount::Known(n) => *n,
-                Amount::Given => counts[lane],
-            };
-            let bytes = i64::from(amount(transactions));
-            let bytes = if *comes { -bytes } else { bytes };
-            let mut barrier = self.barrier(at[lane], lane)?;
-            let before = barrier;
-            let wrong =
-                |trouble| other(lane, format!("the mbarrier at {:#x}: {trouble}", at[lane]));
-            barrier.arrive(amount(arrivals), bytes, *drop).map_err(wrong)?;
-            if *mask && barrier.phase != before.phase {
-                return Err(wrong(crate::simulator::mbarrier::Trouble::Completes));
-            }
-            self.set_barrier(at[lane], barrier, lane)?;
-            old[lane] = before.word();
-        }
-        if *mask {
-            // The state is that before all lanes of the same barrier, and the low word says which they are.
-            for lane in lanes(active) {
-                let mut same = 0;
-                each_lane(active, |l| same |= u32::from(at[l] == at[lane]) << l);
-                old[lane] = old[first(same)] >> 32 << 32 | u64::from(same);
-            }
-        }
-        warp.write(*dst, true, active, &old);
-        Ok(())
-    }
-
-    fn check_phase(
-        &mut self,
-        warp: &mut Warp,
-        (holds, address, phase, blocks): (PredDst, &Address, &Src, bool),
-        pc: u32,
-        mask: u32,
-        active: u32,
-    ) -> Result<Flow, LaneFault> {
-        let at = self.own_addresses(warp, address);
-        let parity = warp.read32(phase).map(|word| word >> 31 != 0);
-        let mut done = 0;
-        for lane in lanes(active) {
-            let mut barrier = self.barrier(at[lane], lane)?;
-            if barrier.phase == parity[lane] && !self.flight.is_empty() {
-                self.finish_barrier(at[lane])?;
-                barrier = self.barrier(at[lane], lane)?;
-            }
-            done |= u32::from(barrier.phase != parity[lane]) << lane;
-        }
-        let one = first(active);
-        let alike = lanes(active).all(|l| (at[l], parity[l]) == (at[one], parity[one]));
-        let expired = warp.expired & active != 0;
-        warp.expired &= !active;
-        if blocks && done == 0 && alike && active == mask && !expired {
-            let state = State::Mbarrier { address: at[one] as u32, phase: parity[one] };
-            warp.groups.wait(active, pc, pc + 1, state);
-            return Ok(Flow::Stop(Stop::Changed));
-        }
-        warp.set_pred(holds, active, done);
-        if done == active {
-            return Ok(Flow::Next);
-        }
-        warp.groups.set_pc(pc + 1);
-        Ok(Flow::Stop(Stop::Idle))
-    }
-
-    /// Lets the groups of a warp go on whose barriers in shared memory have completed their phases.
-    pub fn wake(&mut self, warp: &mut Warp) -> Result<(), super::Failure> {
-        let waiting: smallvec::SmallVec<[_; 4]> = warp
-            .groups
-            .list()
-            .iter()
-            .filter(|g| matches!(g.state, State::Mbarrier { .. }))
-            .copied()
-            .collect();
-        for group in waiting {
-            let State::Mbarrier { address, phase } = group.state else { continue };
-            let lane = first(group.mask);
-            let failure = |(cause, lane)| super::Failure { cause, lane, pc: group.pc };
-            let at = u64::from(address);
-            let mut barrier = self.barrier(at, lane).map_err(failure)?;
-            if barrier.phase == phase && !self.flight.is_empty() {
-                self.finish_barrier(at).map_err(failure)?;
-                barrier = self.barrier(at, lane).map_err(failure)?;
-            }
-            if barrier.phase != phase {
-                warp.groups.wake(|state| state == group.state);
-                self.flight.woken = true;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish_barrier(&mut self, at: u64) -> Result<(), LaneFault> {
+    pub(super) fn finish_barrier(&mut self, at: u64) -> Result<(), LaneFault> {
         let done = self.flight.take_barrier(at);
         self.finish(done)
     }
@@ -415,6 +253,7 @@ impl Env<'_> {
             aligned(MemorySpace::Global, AccessKind::Write, to, unit, lane)?;
             (vec![Target::Global(to)], Vec::new())
         };
+        let targets = if bytes == 0 { Vec::new() } else { targets };
         let one = |to| (lane as u8, Move { from: source, to, bytes, reduce });
         let wait = if to_shared { Wait::Barrier } else { Wait::Open(Kind::Bulk) };
         self.issue(Transfer {
@@ -501,7 +340,7 @@ impl Env<'_> {
     }
 }
 
-fn lanes(mask: u32) -> impl Iterator<Item = usize> + Clone {
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> + Clone {
     (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
 }
 

@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod atomic;
+mod barriers;
 mod matrix;
 mod memory;
 mod warp;

@@ -91,13 +91,10 @@ fn lanes(s: &Slots<'_>) -> Result<AsyncOp, Cause> {
         (true, _) => 8,
         _ => 4,
     };
-    // The descriptor may be a cache policy instead.
-    let from = address_at(s, from, Space::Global)?;
-    let mut to = address_at(s, to, Space::Shared)?;
-    to.descriptor = None;
+    // The descriptor may be a cache policy, in any two registers.
     Ok(AsyncOp::Lanes {
-        to,
-        from: crate::simulator::op::Address { descriptor: None, ..from },
+        to: address_at(s, to, Space::Shared)?,
+        from: address_at(s, from, Space::Global)?,
         bytes,
         zero_fill: s.has(Mod::ZFILL),
         copies: if s.is_file(copies, RegFile::P) { s.pred(copies)? } else { PredSrc::TRUE },

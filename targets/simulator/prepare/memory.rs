@@ -39,10 +39,16 @@ fn space(op: Opcode) -> Space {
 pub(super) fn address(s: &Slots<'_>) -> Result<(Address, usize), Cause> {
     let index = s.inst.operands.iter().position(|o| matches!(o, Operand::Mem(_)));
     let index = index.ok_or_else(|| unsupported(s))?;
-    Ok((address_at(s, index, space(s.inst.op))?, index))
+    let address = address_at(s, index, space(s.inst.op))?;
+    let descriptor = match index.checked_sub(1).and_then(|i| s.inst.operands.get(i)) {
+        // URZ is the cache policy zero.
+        Some(Operand::Desc(r)) => uniform(*r, 2)?,
+        _ => None,
+    };
+    Ok((Address { descriptor, ..address }, index))
 }
 
-/// The address operand of this index.
+/// The address operand of this index, without the descriptor before it.
 pub(super) fn address_at(s: &Slots<'_>, index: usize, space: Space) -> Result<Address, Cause> {
     let Operand::Mem(m) = *s.operand(index)? else { return Err(unsupported(s)) };
     let wide = m.base.count > 1;
@@ -61,16 +67,7 @@ pub(super) fn address_at(s: &Slots<'_>, index: usize, space: Space) -> Result<Ad
     // Addresses of global memory have 64 bits, so an added uniform register is a pair there.
     let uniform_wide = matches!(space, Space::Global | Space::Generic);
     let uniform = uniform(m.uniform, if uniform_wide { 2 } else { 1 })?;
-    let descriptor = match index.checked_sub(1).and_then(|i| s.inst.operands.get(i)) {
-        Some(Operand::Desc(r)) => Some(*r),
-        _ => None,
-    };
-    // URZ is the cache policy zero.
-    let descriptor = match descriptor {
-        Some(r) => super::super::operand::uniform(r, 2)?,
-        None => None,
-    };
-    let offset = m.offset;
+    let (offset, descriptor) = (m.offset, None);
     Ok(Address { space, base, scale, uniform, uniform_wide, offset, descriptor })
 }
 
