@@ -9,7 +9,7 @@ use orias::launch::Launch;
 use orias::simulate::simulate;
 use orias_runner::case::Suite;
 use orias_runner::oracle::workspace;
-use orias_targets::simulator::Limits;
+use orias_targets::simulator::{Hazards, Limits};
 
 const KERNELS: [&str; 6] = ["nbody", "gemm_reg4x4", "sha256", "crc32", "mandelbrot", "fft_radix2"];
 
@@ -26,10 +26,22 @@ fn load(name: &str) -> (Vec<u8>, Launch) {
     (cubin, launch)
 }
 
-#[divan::bench(args = KERNELS, sample_count = 10)]
-fn hazards_off(bencher: Bencher<'_, '_>, name: &str) {
+fn bench(bencher: Bencher<'_, '_>, name: &str, hazards: Hazards) {
     let (cubin, launch) = load(name);
-    let run = || simulate(&cubin, &launch, Limits::default()).expect("it runs");
+    let run = || {
+        let limits = Limits { hazards, ..Limits::default() };
+        simulate(&cubin, &launch, limits).expect("it runs")
+    };
     let count = run().thread_instructions;
     bencher.counter(ItemsCount::new(count)).bench_local(run);
+}
+
+#[divan::bench(args = KERNELS, sample_count = 20)]
+fn hazards_off(bencher: Bencher<'_, '_>, name: &str) {
+    bench(bencher, name, Hazards::Ignore);
+}
+
+#[divan::bench(args = KERNELS, sample_count = 20)]
+fn hazards_on(bencher: Bencher<'_, '_>, name: &str) {
+    bench(bencher, name, Hazards::Find);
 }

@@ -2,7 +2,7 @@
 
 use crate::form::Form;
 use crate::latency::Class;
-use orias_components::{Inst, Operand, Reg, RegFile, RegUse};
+use orias_components::{Inst, Opcode, Operand, Reg, RegFile, RegUse};
 
 /// A physical register of 32 bits, a predicate, or a barrier.
 pub type Cell = (RegFile, u16);
@@ -19,6 +19,8 @@ pub enum Part {
     Uniform(u8),
     /// A descriptor.
     Descriptor(u8),
+    /// A predicate that the mask in this slot names.
+    Masked(u8),
 }
 
 impl Part {
@@ -31,6 +33,7 @@ impl Part {
             Part::Base(i) => slot(i) + ".base",
             Part::Uniform(i) => slot(i) + ".uniform",
             Part::Descriptor(i) => slot(i) + ".desc",
+            Part::Masked(i) => slot(i) + ".masked",
         }
     }
 }
@@ -59,6 +62,8 @@ pub fn class(form: &Form, part: Part, offset: u8, writes: bool) -> Class {
             Class::UniformConst
         }
         Part::Descriptor(_) => Class::Variable,
+        // Seen as soon after a PLOP3 as an ALU reads its result, and sooner than another PLOP3 does.
+        Part::Masked(_) if !writes && form.guard == RegFile::P => Class::Alu,
         _ if writes => form.class.of_result(offset),
         _ => form.class.of_source(offset),
     }
@@ -96,10 +101,30 @@ fn base_part(register: Reg, index: u8) -> Part {
     }
 }
 
+/// The predicates that P2R and R2P, or their uniform kin, name by the bits of a mask, their last operand; all where it is a
+/// register.
+fn masked(inst: &Inst, out: &mut Vec<Touch>) {
+    let file = match inst.op {
+        Opcode::P2R | Opcode::R2P => RegFile::P,
+        _ => RegFile::UP,
+    };
+    let Some(last) = inst.operands.len().checked_sub(1) else { return };
+    let mask = match inst.operands[last] {
+        Operand::Imm(mask) => mask,
+        _ => !0,
+    };
+    for number in (0..7).filter(|n| mask >> n & 1 != 0) {
+        out.push(Touch { cell: (file, number), part: Part::Masked(last as u8), offset: 0 });
+    }
+}
+
 /// The cells that it writes, without constant registers.
 pub fn writes(inst: &Inst) -> Vec<Touch> {
     let mut out = Vec::new();
     inst.dests().iter().enumerate().for_each(|(i, o)| operand(i, o, &mut out));
+    if matches!(inst.op, Opcode::R2P | Opcode::UR2UP) {
+        masked(inst, &mut out);
+    }
     out
 }
 
@@ -109,5 +134,8 @@ pub fn reads(inst: &Inst) -> Vec<Touch> {
     cells(RegUse::new(inst.guard.reg), Part::Guard, &mut out);
     let first = inst.defs as usize;
     inst.sources().iter().enumerate().for_each(|(i, o)| operand(first + i, o, &mut out));
+    if matches!(inst.op, Opcode::P2R | Opcode::UP2UR) {
+        masked(inst, &mut out);
+    }
     out
 }

@@ -67,6 +67,11 @@ BB0:
 ";
 
 impl Run {
+    /// So many CTAs of so many threads.
+    pub(super) fn of(ctas: u32, threads: u32) -> Run {
+        Run { grid: [ctas, 1, 1], block: [threads, 1, 1], ..Run::default() }
+    }
+
     fn image(&self, source: &str) -> Image {
         self.image_of(PROLOGUE, source)
     }
@@ -96,8 +101,8 @@ impl Run {
         }
     }
 
-    /// What the control bits of a program forget.
-    pub(super) fn hazards(&self, source: &str) -> Vec<Hazard> {
+    /// What the control bits of a program forget, and its time.
+    pub(super) fn timed(&self, source: &str) -> Finished {
         let mut memory = Memory::default();
         let base = memory.map("the buffer", MemorySpace::Global, vec![0; 4 * self.words], true);
         let launch = Launch {
@@ -109,7 +114,7 @@ impl Run {
         };
         let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
         let image = self.image_of(PROLOGUE_IN_TIME, source);
-        run(&image, "k", &launch, &mut memory, limits).unwrap_or_else(|e| panic!("{e}")).hazards
+        run(&image, "k", &launch, &mut memory, limits).unwrap_or_else(|e| panic!("{e}"))
     }
 
     fn go(&self, source: &str) -> Result<Vec<u32>, SimError> {

@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 /// SMs of an H100 SXM (NVIDIA H100 whitepaper).
 const SMS: usize = 132;
 
-/// Sub-cores of an SM: warp n of a CTA is on sub-core n % 4 (Huerta et al. 2025).
+/// Sub-cores of an SM, which warps are on in turn (Huerta et al. 2025: warp n on n % 4).
 const SUB_CORES: usize = 4;
 
 /// What fits on an SM of compute capability 9.0 (CUDA C++ Programming Guide, "Compute Capabilities"): CTAs, warps, registers
@@ -58,9 +58,11 @@ impl Default for Work {
 }
 
 impl Work {
-    fn add(&mut self, other: &Work) {
-        for (mine, theirs) in self.busy.iter_mut().flatten().zip(other.busy.iter().flatten()) {
-            *mine += theirs;
+    /// Adds a CTA's work, its first warp on the sub-core `first`.
+    fn add(&mut self, other: &Work, first: usize) {
+        for (at, theirs) in other.busy.iter().enumerate() {
+            let mine = &mut self.busy[(at + first) % SUB_CORES];
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
         }
     }
 
@@ -144,6 +146,10 @@ pub struct Placement {
     free: BinaryHeap<Reverse<(u64, usize)>>,
     /// By SM.
     work: Vec<Work>,
+    /// CTAs that an SM has had.
+    ctas: Vec<usize>,
+    /// Warps of a CTA.
+    warps: usize,
     end: u64,
 }
 
@@ -153,6 +159,8 @@ impl Placement {
         Placement {
             free: places.map(|sm| Reverse((0, sm))).collect(),
             work: vec![Work::default(); SMS],
+            ctas: vec![0; SMS],
+            warps: launch.block.iter().product::<u32>().div_ceil(LANES as u32) as usize,
             end: 0,
         }
     }
@@ -167,7 +175,9 @@ impl Placement {
         let Some(Reverse((start, sm))) = self.free.pop() else { return };
         self.free.push(Reverse((start + cycles, sm)));
         self.end = self.end.max(start + cycles);
-        self.work[sm].add(&work);
+        // The next CTA's warps go on where the last one's ended.
+        self.work[sm].add(&work, self.ctas[sm] * self.warps % SUB_CORES);
+        self.ctas[sm] += 1;
     }
 
     /// The kernel's cycles: until the last CTA has ended, or the busiest pipe of an SM has done its work.

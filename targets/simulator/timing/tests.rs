@@ -8,7 +8,7 @@ use crate::simulator::Hazard;
 /// The hazards of a program behind the prologue, whose own results are waited for: R2:R3 is the buffer's address, UR4 the
 /// descriptor, R0 the thread's x, R4:R5 the address of its word.
 fn hazards(source: &str) -> Vec<Hazard> {
-    Run::default().hazards(source)
+    Run::default().timed(source).hazards
 }
 
 /// What is missing, in the order of the code.
@@ -174,4 +174,69 @@ BB2:
     };
     assert_eq!(problems(&program("BB1")), []);
     assert_eq!(problems(&program("BB2")), [Problem::NotAwaited { scoreboard: 2 }]);
+}
+
+/// The estimate for one warp, or for more.
+fn cycles(run: &Run, source: &str) -> u64 {
+    run.timed(source).counts.cycles
+}
+
+#[test]
+fn a_warp_takes_its_stalls_and_what_it_waits_for() {
+    let program = |wait: &str, stall: &str| {
+        format!(
+            "
+    [B------:R-:W3:-:S02] PT, R6 = LDG.E desc[UR4:2], [R4:2.64], PT
+    [B{wait}:R-:W-:Y:S{stall}] NOP
+    [B------:R-:W-:-:S05] EXIT PT"
+        )
+    };
+    let warp = Run::default();
+    let base = cycles(&warp, &program("------", "12"));
+    assert_eq!(cycles(&warp, &program("------", "15")), base + 3);
+    let waited = cycles(&warp, &program("---3--", "12"));
+    assert!((400..500).contains(&(waited - base)), "a load from memory: {}", waited - base);
+}
+
+#[test]
+fn warps_of_a_sub_core_share_its_issue() {
+    // Instructions that could issue every cycle: warps 0 and 4 are on one sub-core.
+    let nops = "[B------:R-:W-:-:S01] NOP\n".repeat(2000);
+    let source = format!("{nops}[B------:R-:W-:-:S05] EXIT PT");
+    let of = |warps: u32| cycles(&Run::of(1, 32 * warps), &source);
+    assert_eq!(of(1), of(4), "one warp on each");
+    assert!(of(8) > 19 * of(4) / 10);
+}
+
+#[test]
+fn ctas_beyond_what_fits_wait_for_others() {
+    let source = "[B------:R-:W-:Y:S15] NOP\n".repeat(100) + "[B------:R-:W-:-:S05] EXIT PT";
+    let of = |ctas: u32| cycles(&Run::of(ctas, 32), &source);
+    // 32 CTAs fit on each of 132 SMs, eight warps on each sub-core.
+    assert_eq!(of(1), of(132 * 32));
+    assert_eq!(2 * of(1), of(132 * 32 + 1));
+}
+
+#[test]
+fn a_barrier_opens_when_the_last_warp_comes() {
+    // Warp 1 takes its time before the barrier, warp 0 after it.
+    let program = |barrier: &str| {
+        let slow = "[B------:R-:W-:Y:S15] NOP\n".repeat(100);
+        format!(
+            "
+    [B------:R-:W-:Y:S15] P0, PT = ISETP.GE.U32.AND R0, 32, PT
+    [B------:R-:W-:-:S05] @!P0 BRA PT, BB2
+BB1:
+    {slow}
+BB2:
+    [B------:R-:W-:-:S06] {barrier}
+    [B------:R-:W-:-:S05] @P0 EXIT PT
+    {slow}
+    [B------:R-:W-:-:S05] EXIT PT"
+        )
+    };
+    let warps = Run::of(1, 64);
+    let apart = cycles(&warps, &program("NOP"));
+    let together = cycles(&warps, &program("BAR.SYNC.DEFER_BLOCKING 0"));
+    assert!(together > apart + 1000, "{apart} and {together}");
 }
