@@ -244,7 +244,10 @@ fn truth(s: &Slots<'_>, index: usize) -> Result<Truth, Cause> {
             Ok(Truth::Sign(Src { place, wide: false, part: Part::Whole, adjust }))
         }
         Operand::Imm(value) => Ok(Truth::Sign(Src::imm(value))),
-        Operand::Const(_) => Ok(Truth::Sign(s.src(index, Kind::Int)?)),
+        Operand::Const(c) if c.part == Mod::SIGN && c.base.is_zero() && !c.is_bindless() => {
+            let value = s.constant(c.bank, c.offset, 4)?;
+            Ok(Truth::Sign(Src { adjust: Adjust::integer(c.flags), ..Src::imm(value) }))
+        }
         _ => Ok(Truth::Pred(s.pred(index)?)),
     }
 }
