@@ -315,3 +315,18 @@ fn a_warp_that_waits_for_products_waits_for_those_of_its_group() {
     let got = module(&source, 1, 128, 128).unwrap();
     assert_eq!(got, vec![16f32.to_bits(); 128]);
 }
+
+#[test]
+fn a_variable_list_of_arguments_has_the_callers_size() {
+    let source = format!(
+        "{HEADER}.func (.param .b32 r) last(.param .b32 n, .param .align 8 .b8 va[]) {{\n\
+         .reg .b32 %x; .local .b32 own; st.local.b32 [own], 7; ld.param.b32 %x, [va+8]; st.param.b32 [r], %x; ret; }}\n\
+         .visible .entry k(.param .u64 p) {{ .reg .b64 %out; .reg .b32 %x;\n\
+         ld.param.u64 %out, [p];\n\
+         {{ .param .b32 n; .param .align 8 .b8 list[12]; .param .b32 r;\n\
+         st.param.b32 [n], 3; st.param.b32 [list], 1; st.param.b32 [list+4], 2; st.param.b32 [list+8], 33;\n\
+         call.uni (r), last, (n, list); ld.param.b32 %x, [r]; }}\n\
+         st.global.u32 [%out], %x; ret; }}\n"
+    );
+    assert_eq!(module(&source, 1, 1, 1).unwrap(), [33]);
+}

@@ -98,7 +98,16 @@ impl Warp {
             let (frame, top) = (state.frame, state.top);
             state.calls.push(Return { pc: group.pc, base: group.base, frame, top });
             let callee = top.next_multiple_of(FRAME_ALIGN);
-            self.grow(lane, callee, callee + body.frame)?;
+            let list: u64 = call
+                .args
+                .iter()
+                .zip(&body.params)
+                .map(|(arg, formal)| match arg {
+                    Passed::Frame { size, .. } if formal.size == 0 => *size,
+                    _ => 0,
+                })
+                .sum();
+            self.grow(lane, callee, callee + body.frame + list)?;
             for ((arg, values), formal) in call.args.iter().zip(&values).zip(&body.params) {
                 let bytes = match (arg, values) {
                     (Passed::Frame { offset, size }, _) => {
@@ -181,7 +190,9 @@ impl Warp {
         }
         let local = &mut self.lanes[lane].local;
         let at = (frame + formal.offset - local.base) as usize;
-        let len = bytes.len().min(formal.size as usize);
+        // A formal parameter without a size takes all.
+        let size = if formal.size == 0 { usize::MAX } else { formal.size as usize };
+        let len = bytes.len().min(size);
         if let Some(to) = local.bytes.get_mut(at..at + len) {
             to.copy_from_slice(&bytes[..len]);
             if let Some(written) = &mut local.written {

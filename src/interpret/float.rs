@@ -1,8 +1,8 @@
 //! Floating-point arithmetic on bits: the formats, rounding modes and modifiers of PTX ISA 9.0, "Floating Point Instructions".
 //!
 //! f32 and f64 rounded to nearest use the machine's IEEE arithmetic, everything else `rustc_apfloat`: both give the one
-//! correct result. A NaN that arithmetic makes is the canonical NaN of its format: PTX leaves the bits open but for f16, bf16
-//! and f32; for f64 it is the one that CUDA's headers name.
+//! correct result. A NaN that arithmetic makes is the canonical NaN of its format. Of f64 PTX leaves the bits open: here it is
+//! the first operand that is one, made quiet, and otherwise the NaN that CUDA's headers name.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -343,7 +343,11 @@ fn compute(op: Arith, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> u64
         (Format::F16, round) => soft::<Half>(op, round, a, b, c),
         (Format::Bf16, round) => soft::<BFloat>(op, round, a, b, c),
     };
-    if format.is_nan(r) { format.nan() } else { r }
+    if !format.is_nan(r) {
+        return r;
+    }
+    let operand = [a, b, c].into_iter().find(|x| format == Format::F64 && format.is_nan(*x));
+    operand.map_or(format.nan(), |x| x | 1 << 51)
 }
 
 fn soft<F: Float>(op: Arith, round: Round, a: u64, b: u64, c: u64) -> u64 {
@@ -394,6 +398,7 @@ fn min_max(min: bool, format: Format, mode: Mode, a: u64, b: u64) -> u64 {
     let (x, y) =
         if mode.xorsign { (a & format.magnitude(), b & format.magnitude()) } else { (a, b) };
     let picked = match (format.is_nan(x), format.is_nan(y)) {
+        (true, true) if format == Format::F64 => return x | 1 << 51,
         (true, true) => return format.nan(),
         (true, false) | (false, true) if mode.nan => return format.nan(),
         (true, false) => y,

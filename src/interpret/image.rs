@@ -156,7 +156,10 @@ impl Image {
 
     /// Local variables, call parameters and a device function's own parameters share its frame.
     fn place_frames(&mut self, program: &Program<'_>) {
-        for (index, var) in program.vars.iter().enumerate() {
+        // What has no size of its own, the arguments of a variable list, comes last: a call makes room for it.
+        let sized = program.vars.iter().enumerate().filter(|(_, var)| var.size > 0);
+        let unsized_ = program.vars.iter().enumerate().filter(|(_, var)| var.size == 0);
+        for (index, var) in sized.chain(unsized_) {
             let Some(owner) = var.owner else { continue };
             let in_frame = matches!(var.space, Space::Local | Space::Param);
             if !in_frame || self.locations[index] != Location::Nowhere {

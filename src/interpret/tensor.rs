@@ -9,7 +9,6 @@ use super::code::{Address, Space, Src, Ternary};
 use super::decode::atomic_function;
 use super::error::StepError;
 use super::grid::Env;
-use super::integer::mask;
 use super::mbarrier;
 use super::warp::{Warp, bits};
 use crate::ptx::types::Type;
@@ -355,7 +354,7 @@ fn replace(mut map: TensorMap, field: Field, value: u64) -> Option<TensorMap> {
     let word = value as u32;
     match field {
         Field::Address => map.address = value,
-        Field::Rank => map.rank = (word & mask(32) as u32).checked_add(1).filter(|r| *r <= 5)?,
+        Field::Rank => map.rank = (word & 7) + 1,
         Field::Dim(i) => *map.dims.get_mut(i)? = word,
         Field::Stride(i) => *map.strides.get_mut(i)? = value,
         Field::BoxDim(i) => *map.boxes.get_mut(i)? = word,

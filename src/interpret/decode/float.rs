@@ -52,6 +52,13 @@ impl<'s> Decoder<'_, 's> {
             _ => return Ok(None),
         };
         let f = arithmetic(op, format, mode);
+        let f: Ternary = if inst.has("oob") {
+            // An operand with the bits that fill a tensor where it has no elements.
+            let outside = format.nan();
+            Box::new(move |a, b, c| if [a, b, c].contains(&outside) { 0 } else { f(a, b, c) })
+        } else {
+            f
+        };
         let f = match ty {
             Type::F16x2 | Type::Bf16x2 => packed(f, 16),
             Type::F32x2 => packed_words(f),

@@ -47,6 +47,7 @@ impl Element {
 
     pub fn encode(self, value: f64, saturate: bool) -> u64 {
         match self {
+            Element::Float(Format::F64) => value.to_bits(),
             Element::Float(format) => from_f64(format, value, Round::NearestTiesToEven),
             Element::Int { .. } if saturate => {
                 value.clamp(i32::MIN.into(), i32::MAX.into()) as i64 as u64

@@ -2,7 +2,7 @@
 //! Instructions"). It is done at once, with sums as in [`super::product`].
 
 use super::fragment::{Element, Fragment, Role};
-use super::product::{fetch, multiply, put};
+use super::product::{fetch, multiply, multiply_sparse, put};
 use super::sparse::Sparse;
 use super::tiles::first;
 use crate::interpret::access::{Stopped, read};
@@ -48,7 +48,7 @@ impl Group {
         // A warp of the group has 16 of the 64 rows.
         let first_row = warp.index as usize % 4 * 16;
         let stored = if self.sparse.is_some() { self.k / 2 } else { self.k };
-        let mut a = match &self.a.1 {
+        let mut a: Vec<f64> = match &self.a.1 {
             Input::Registers(src) => {
                 fragment(Role::A, 16, stored, self.a.0).gather(&fetch(warp, base, src))
             }
@@ -63,9 +63,6 @@ impl Group {
                 all
             }
         };
-        if let Some(sparse) = &self.sparse {
-            a = sparse.expand(&a, self.k, self.a.0, &warp.row(sparse.metadata, base));
-        }
         a.iter_mut().for_each(|x| *x *= self.scale.0);
         let Input::Shared { descriptor, transposed } = &self.b.1 else { return Ok(()) };
         let at = Tile::new(warp.row(*descriptor, base)[first(lanes)], *transposed);
@@ -80,7 +77,13 @@ impl Group {
             self.d.1.iter().map(|dst| warp.row(Src::Slot(dst.slot), base)).collect();
         let accumulate = warp.row(self.accumulate, base)[first(lanes)] & 1 != 0;
         let c = if accumulate { target.gather(&registers) } else { vec![0.0; 16 * self.n] };
-        let d = multiply(&a, &b, c, self.k, self.n);
+        let d = match &self.sparse {
+            Some(sparse) => {
+                let metadata = warp.row(sparse.metadata, base);
+                multiply_sparse(&sparse.columns(&a, self.k, self.a.0, &metadata), &b, c, self.n)
+            }
+            None => multiply(&a, &b, c, self.k, self.n),
+        };
         let to = (target, self.d.1.clone());
         put(warp, base, lanes, &to, self.saturate, &d);
         Ok(())

@@ -36,14 +36,12 @@ impl Product {
         let b = self.b.0.gather(&fetch(warp, base, &self.b.1));
         let c = self.c.0.gather(&fetch(warp, base, &self.c.1));
         let (k, n) = (self.b.0.rows, self.d.0.columns);
-        let a = match &self.sparse {
-            Some(sparse) => {
-                sparse.expand(&a, k, self.a.0.element, &warp.row(sparse.metadata, base))
+        let d = match (&self.sparse, self.d.0.element) {
+            (Some(sparse), _) => {
+                let metadata = warp.row(sparse.metadata, base);
+                multiply_sparse(&sparse.columns(&a, k, self.a.0.element, &metadata), &b, c, n)
             }
-            None => a,
-        };
-        let d = match self.d.0.element {
-            Element::Float(Format::F64) => doubles(&a, &b, c, (k, n), self.round),
+            (None, Element::Float(Format::F64)) => doubles(&a, &b, c, (k, n), self.round),
             _ if self.xor => bits(&a, &b, c, (k, n)),
             _ => multiply(&a, &b, c, k, n),
         };
@@ -71,6 +69,19 @@ pub fn multiply(a: &[f64], b: &[f64], mut c: Vec<f64>, k: usize, n: usize) -> Ve
     for (row, c) in a.chunks_exact(k).zip(c.chunks_exact_mut(n)) {
         for (x, b) in row.iter().zip(b.chunks_exact(n)) {
             for (c, y) in c.iter_mut().zip(b) {
+                *c = x.mul_add(*y, *c);
+            }
+        }
+    }
+    c
+}
+
+/// The same where of each row of `a` the elements with their columns are given. What is not there is not multiplied, not even
+/// with an infinity.
+pub fn multiply_sparse(a: &[Vec<(usize, f64)>], b: &[f64], mut c: Vec<f64>, n: usize) -> Vec<f64> {
+    for (row, c) in a.iter().zip(c.chunks_exact_mut(n)) {
+        for (k, x) in row {
+            for (c, y) in c.iter_mut().zip(&b[k * n..(k + 1) * n]) {
                 *c = x.mul_add(*y, *c);
             }
         }

@@ -15,15 +15,21 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// The 16 rows of `k` columns that `stored`, with half as many, stands for.
-    pub fn expand(&self, stored: &[f64], k: usize, element: Element, metadata: &Row) -> Vec<f64> {
+    /// Of each of 16 rows of `k` columns, half of which are stored, the stored elements and their columns.
+    pub fn columns(
+        &self,
+        stored: &[f64],
+        k: usize,
+        element: Element,
+        metadata: &Row,
+    ) -> Vec<Vec<(usize, f64)>> {
         // Columns of a group, and elements that one index counts.
         let (group, unit) = match element.bits() {
             32 => (2, 1),
             4 => (8, 2),
             _ => (4, 1),
         };
-        let mut all = vec![0.0; 16 * k];
+        let mut all = vec![Vec::with_capacity(k / 2); 16];
         let bits = 4 * k / group;
         for (row, stored) in stored.chunks_exact(k / 2).enumerate() {
             for (chunk, elements) in stored.chunks_exact(group / 2).enumerate() {
@@ -39,7 +45,7 @@ impl Sparse {
                         32 => indices[0] / 2,
                         _ => indices[i / unit] * unit + i % unit,
                     };
-                    all[row * k + chunk * group + column] += value;
+                    all[row % 16].push((chunk * group + column, *value));
                 }
             }
         }
@@ -77,7 +83,12 @@ mod tests {
         let mut row = [0; LANES];
         row.iter_mut().enumerate().for_each(|(lane, x)| *x = metadata(lane));
         let stored: Vec<f64> = (0..16 * k / 2).map(|i| 1.0 + i as f64).collect();
-        Sparse { metadata: Src::ZERO, selector }.expand(&stored, k, element, &row)
+        let sparse = Sparse { metadata: Src::ZERO, selector };
+        let mut all = vec![0.0; 16 * k];
+        for (row, elements) in sparse.columns(&stored, k, element, &row).iter().enumerate() {
+            elements.iter().for_each(|(column, value)| all[row * k + column] += value);
+        }
+        all
     }
 
     #[test]
