@@ -1,6 +1,6 @@
 //! Atomics and reductions, lane by lane.
 
-use super::memory::addresses;
+use super::memory::{self, addresses};
 use super::{Env, LaneFault};
 use crate::simulator::op::{AtomicKind, AtomicOp, AtomicType};
 use crate::simulator::operand::*;
@@ -20,6 +20,9 @@ fn operand(warp: &Warp, src: &Src, bytes: usize) -> [u128; LANES] {
 
 impl Env<'_> {
     /// Lanes in order, lowest first: one of the orders that the machine may take.
+    ///
+    /// An atomic with a predicate is one that the machine only does in global memory: elsewhere it does nothing and the predicate
+    /// is false, and ptxas's code goes on with a loop of compare-and-swaps (observed: generic `atom.add` of f32 and f64).
     pub(super) fn atomic(
         &mut self,
         warp: &mut Warp,
@@ -30,11 +33,15 @@ impl Env<'_> {
         self.check_descriptor(warp, &op.address, super::first(active))?;
         let bytes = op.bytes();
         let [a, b] = [operand(warp, &op.src[0], bytes), operand(warp, &op.src[1], bytes)];
-        let mut rest = active;
+        let (mut rest, mut done) = (active, active);
         let mut old = [0; LANES];
         while rest != 0 {
             let lane = super::first(rest);
             rest &= rest - 1;
+            if op.done != PredDst::NOWHERE && !matches!(places[lane], memory::Place::Global(_)) {
+                done &= !(1 << lane);
+                continue;
+            }
             let mut data = [0; 16];
             self.fetch(warp, places[lane], lane, &mut data[..bytes])?;
             old[lane] = u128::from_le_bytes(data);
@@ -47,13 +54,13 @@ impl Env<'_> {
         if let (16, Dst::Row(row)) = (bytes, op.dst) {
             for cell in 0..4 {
                 let out = warp.row_mut(row, cell);
-                let lanes = (0..LANES).filter(|lane| active >> lane & 1 != 0);
+                let lanes = (0..LANES).filter(|lane| done >> lane & 1 != 0);
                 lanes.for_each(|lane| out[lane] = (old[lane] >> (32 * cell)) as u32);
             }
         } else {
-            warp.write(op.dst, bytes == 8, active, &old.map(|x| x as u64));
+            warp.write(op.dst, bytes == 8, done, &old.map(|x| x as u64));
         }
-        warp.set_pred(op.done, active, !0);
+        warp.set_pred(op.done, active, done);
         Ok(())
     }
 }
