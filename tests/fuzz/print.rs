@@ -248,7 +248,8 @@ impl Printer<'_> {
 
     /// Registers, and the first values of those that are not written before they are read.
     fn declarations(&self, function: &Function) -> String {
-        let mut walk = Assigned { read: BTreeSet::new(), used: BTreeSet::new() };
+        let results = function.results.clone();
+        let mut walk = Assigned { read: BTreeSet::new(), used: BTreeSet::new(), results };
         let mut known: BTreeSet<Var> = function.params.iter().copied().collect();
         walk.list(&function.body, &mut known);
         for var in &function.results {
@@ -540,6 +541,8 @@ pub fn constant(bits: u64, class: Class) -> String {
 struct Assigned {
     read: BTreeSet<Var>,
     used: BTreeSet<Var>,
+    /// What a return gives back.
+    results: Vec<Var>,
 }
 
 impl Assigned {
@@ -571,9 +574,13 @@ impl Assigned {
         match stmt {
             Stmt::Op(op) => self.op(op, known),
             Stmt::Store { var, .. } => self.read(*var, known),
-            Stmt::Leave(cond) | Stmt::Break(cond) | Stmt::Continue(cond) => {
+            Stmt::Leave(cond) => {
                 self.read(cond.var, known);
+                for var in self.results.clone() {
+                    self.read(var, known);
+                }
             }
+            Stmt::Break(cond) | Stmt::Continue(cond) => self.read(cond.var, known),
             Stmt::If(inner) => {
                 self.read(inner.cond.var, known);
                 if let Some((mask, then, other)) = &inner.masks {

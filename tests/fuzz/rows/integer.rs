@@ -90,11 +90,11 @@ pub const LOGIC: Family = Family {
         // Of three different values that are not constants: else ptxas 13.0.88 makes a wrong table when it puts the lop3 together
         // with another logic instruction.
         row(
-            "{ .reg .b32 %t, %u; mov.u32 %t, %tid.x; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; lop3.b32 =b32, !b32, %t, %u, #(0,255); }",
+            "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %v, %v, !b32; lop3.b32 =b32, %v, %t, %u, #(0,255); }",
         ),
         // Its result goes through a sum: ptxas 13.0.88 takes the predicate for that of a `setp.ne` of the result with zero.
         rare(
-            "{ .reg .b32 %t, %u; mov.u32 %t, %tid.x; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; lop3.<or/and>.b32 %t|=pred, !b32, %t, %u, #(0,255), ~pred; add.s32 =b32, %t, !b32; }",
+            "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %u, %u, %v; lop3.<or/and>.b32 %t|=pred, %v, %t, %u, #(0,255), ~pred; add.s32 =b32, %t, %v; }",
         ),
         row("<and/or/xor>.b32 =b32, %b32, %b32; <and/or/xor>.b32 =b32, ^0, %b32"),
         row("prmt.b32 =b32, %b32, %b32, %b32"),
@@ -111,12 +111,13 @@ pub const BITS: Family = Family {
         row("brev.<b32/b64> =$1, %$1"),
         row("bfind</.shiftamt>.<s32/u32/s64/u64> =b32, %$2"),
         rare("fns.b32 =b32, %b32, #(0,31), #(-32,32)"),
-        // Place and length of a field are bytes: ptxas's code for 64 bits does not expect more.
+        // Place and length of a field stay inside the word: they are bytes, ptxas's code for 64 bits does not expect more, and
+        // with one of them constant it does not expect more than the word either.
         row(
-            "{ .reg .b32 %t, %u; and.b32 %t, %b32, <255/63/31>; and.b32 %u, %b32, <255/63/31>; bfe.<s32/u32/s64/u64> =$3, %$3, %t, %u; }",
+            "{ .reg .b32 %t, %u; and.b32 %t, !b32, <31~32/63~64>; and.b32 %u, !b32, $1; bfe.<s/u>$1' =b$1', %b$1', %t, %u; }",
         ),
         row(
-            "{ .reg .b32 %t, %u; and.b32 %t, %b32, <255/63/31>; and.b32 %u, %b32, <255/63/31>; bfi.<b32/b64> =$3, %$3, %$3, %t, %u; }",
+            "{ .reg .b32 %t, %u; and.b32 %t, !b32, <31~32/63~64>; and.b32 %u, !b32, $1; bfi.b$1' =b$1', %b$1', %b$1', %t, %u; }",
         ),
         row("bfe.<s32/u32/s64/u64> =$1, %$1, #(0,31), #(0,31)"),
         // Constants that fit: ptxas 13.0.88 takes the length 36 of a bfi.b32 for 4, 32 for 0, and gives -1 where bfe.s32 begins
@@ -174,7 +175,8 @@ pub const SELECTION: Family = Family {
     weight: 4,
     rows: &[
         row("selp.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64> =$1, %$1, %$1, !pred"),
-        row("slct.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.s32 =$1, %$1, %$1, %s32"),
+        // Not by a constant: ptxas 13.0.88 takes 0x80000000 for positive.
+        row("slct.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.s32 =$1, %$1, %$1, !s32"),
         rare("slct</.ftz>.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.f32 =$2, %$2, %$2, %f32"),
     ],
 };
