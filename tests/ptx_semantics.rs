@@ -139,6 +139,11 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
         "a subnormal quotient that rounds up to the least normal number: ptxas flushes first, PTX leaves it open",
     ),
     (
+        "ptxas",
+        "cvt.rna.tf32.f32 %d, %a",
+        "which NaN comes out is open; the result's type hides that it is one",
+    ),
+    (
         "interpreter",
         "cvt.rna.tf32.f32 %d, %a",
         "which NaN comes out is open; the result's type hides that it is one",
