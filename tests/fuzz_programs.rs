@@ -26,7 +26,7 @@ fn check(seed: u64, count: u64) -> Summary {
         let wishes = Wishes::default();
         let programs: Vec<_> = (from..to).map(|n| program(seed + n, &wishes)).collect();
         let cases: Vec<Case> = programs.iter().map(Case::of).collect();
-        let verdicts = batch::run(&cases, levels.of(seed + from));
+        let verdicts = batch::run(&cases, levels.of(seed + from), levels.hazards);
         for (program, verdict) in programs.iter().zip(verdicts) {
             summary.add(program, &verdict);
             for (side, failure) in verdict.mistakes() {

@@ -3,7 +3,7 @@
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::Launch;
 use orias_runner::oracle;
-use orias_targets::simulator::Limits;
+use orias_targets::simulator::{Hazards, Limits};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
@@ -47,6 +47,8 @@ pub enum What {
     /// The run ended with an error.
     Stopped,
     Panicked,
+    /// The control bits do not protect a register: the machine might have given something else.
+    Hazard,
     /// The outputs differ from the interpreter's.
     Differs,
 }
@@ -84,15 +86,20 @@ pub fn interpret(source: &str, launch: &Launch) -> Result<Buffers, Failure> {
     })
 }
 
-pub fn simulate(cubin: &[u8], launch: &Launch) -> Result<Buffers, Failure> {
+/// Runs a cubin; a hazard is a failure where somebody looks for it.
+pub fn simulate(cubin: &[u8], launch: &Launch, deny: bool) -> Result<Buffers, Failure> {
     // Groups of lanes change often in some runs: what one breaks for another shows.
     let slices = [256, 1, 7];
     let group_slice = slices[launch.block.iter().sum::<u32>() as usize % slices.len()];
     guarded(|| {
-        let limits = Limits { warp_instructions: MOST, group_slice, ..Limits::default() };
-        orias::simulate::simulate(cubin, launch, limits)
-            .map(|outcome| outcome.buffers)
-            .map_err(|error| failure(error.to_string(), What::Stopped))
+        let hazards = if deny { Hazards::Find } else { Hazards::Ignore };
+        let limits = Limits { warp_instructions: MOST, group_slice, hazards, ..Limits::default() };
+        let outcome = orias::simulate::simulate(cubin, launch, limits)
+            .map_err(|error| failure(error.to_string(), What::Stopped))?;
+        match outcome.hazards.first() {
+            Some(hazard) => Err(Failure { what: What::Hazard, text: hazard.to_string() }),
+            None => Ok(outcome.buffers),
+        }
     })
 }
 

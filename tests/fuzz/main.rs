@@ -41,6 +41,9 @@ struct Args {
     /// Only the families of instructions whose names begin so.
     #[arg(long)]
     only: Option<String>,
+    /// Hazards in ptxas's cubins are mistakes too; in ours they always are.
+    #[arg(long)]
+    hazards: bool,
     #[arg(long)]
     no_ptxas: bool,
     #[arg(long)]
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         orias: args.opt,
         with_ptxas: !args.no_ptxas,
         with_orias: !args.no_orias,
+        hazards: args.hazards,
     };
     if !args.file.is_empty() {
         return files(&args, levels);
@@ -100,7 +104,8 @@ fn main() -> ExitCode {
             let levels = levels.of(args.seed + from);
             let cases: Vec<Case> = programs.iter().map(Case::of).collect();
             let mut part = Summary::default();
-            for (program, verdict) in programs.iter().zip(batch::run(&cases, levels)) {
+            for (program, verdict) in programs.iter().zip(batch::run(&cases, levels, args.hazards))
+            {
                 part.add(program, &verdict);
                 if verdict.mistakes().next().is_none() || stop.load(Ordering::Relaxed) {
                     continue;
@@ -112,6 +117,10 @@ fn main() -> ExitCode {
             }
             if let Ok(mut summary) = summary.lock() {
                 summary.join(part);
+                // So often that a run of hours says where it is.
+                if summary.programs % (100 * BATCH as usize) < BATCH as usize {
+                    eprintln!("{} programs, {} mistakes", summary.programs, summary.mistakes);
+                }
             }
         }
     };
@@ -148,9 +157,9 @@ fn report(program: &Program, verdict: &Verdict, levels: (Option<u8>, Option<u8>)
         let named: Vec<Program> = programs.to_vec();
         let cases: Vec<Case> =
             named.iter().enumerate().map(|(i, p)| renamed(&Case::of(p), p.seed, i)).collect();
-        batch::run(&cases, needed).iter().map(|v| title(v) == Some(kind)).collect()
+        batch::run(&cases, needed, args.hazards).iter().map(|v| title(v) == Some(kind)).collect()
     });
-    let last = batch::run(&[Case::of(&small)], levels);
+    let last = batch::run(&[Case::of(&small)], levels, args.hazards);
     let what = last.first().map(text).unwrap_or_default();
     let levels = format!("levels {levels:?}");
     let file =

@@ -9,7 +9,9 @@ pub const ARITHMETIC: Family = Family {
         row("<add/sub>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
         row("<add/sub>.<s32/u64> =$2, %$2, %$2"),
         row("<min/max>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
-        row("neg.<s16/s32/s64> =$1, %$1"),
+        // ptxas 13.0.88 takes what is negated for the number without its wrap, in a conversion and a wide product behind it.
+        row("neg.<s32/s64> =$1, %$1"),
+        row("{ .reg .b16 %t; or.b16 %t, !b16, 1; neg.s16 =s16, %t; }"),
         // Not of the least integer: ptxas takes the result for positive.
         row("{ .reg .<b16~s16/b32~s32/b64~s64> %t; or.$1 %t, %$1, 1; abs.$1' =$1, %t; }"),
         // Not on sums: ptxas 13.0.88 takes `sub.sat (a + b), b` for `a`, though the sum may wrap.
