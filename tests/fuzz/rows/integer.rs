@@ -179,7 +179,8 @@ pub const SELECTION: Family = Family {
         row("selp.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64> =$1, %$1, %$1, !pred"),
         // Not by a constant: ptxas 13.0.88 takes 0x80000000 for positive.
         row("slct.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.s32 =$1, %$1, %$1, !s32"),
-        rare("slct</.ftz>.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.f32 =$2, %$2, %$2, %f32"),
+        // By bits: ptxas 13.0.88 takes the abs of a NaN for positive.
+        rare("slct</.ftz>.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.f32 =$2, %$2, %$2, !b32"),
     ],
 };
 
