@@ -89,12 +89,14 @@ fn run(instruction: &str, ty: &str, values: &[f64]) -> Vec<(f64, f64)> {
     a.into_iter().zip(d).collect()
 }
 
+/// Instruction, type, the exact function, its range of inputs, and the bound.
+type Case = (&'static str, &'static str, fn(f64) -> f64, (f64, f64), Bound);
+
 #[test]
 fn every_approximation_stays_inside_the_bound_of_the_isa() {
     let turn = std::f64::consts::TAU;
     let power = |n: f64| n.exp2();
-    type Function = fn(f64) -> f64;
-    let cases: &[(&str, &str, Function, (f64, f64), Bound)] = &[
+    let cases: &[Case] = &[
         ("rcp.approx.f32", "f32", |x| 1.0 / x, (1e-37, 1e37), Bound::Ulps(1.0)),
         ("rcp.approx.ftz.f32", "f32", |x| 1.0 / x, (1e-37, 1e37), Bound::Ulps(1.0)),
         ("sqrt.approx.f32", "f32", f64::sqrt, (1e-44, 1e38), Bound::Relative(power(-23.0))),

@@ -63,8 +63,8 @@ pub const NAN: u16 = 2;
 pub const XORSIGN: u16 = 4;
 
 /// The NaN that bulk tensor copies fill in where a tensor ends and that `fma.oob` takes for zero. PTX ISA 9.0 does not say its
-/// bits; assumed: the one NaN of all ones, which arithmetic does not give.
-const OOB_NAN: u16 = 0xffff;
+/// bits, nor whether the addend counts as an operand; assumed: the bits that our tensor copies fill in, and that it does.
+const OOB_NAN: u16 = 0x7fff;
 
 /// `a * b + c` of halves with one rounding.
 fn half_fma(format: HalfFormat, mode: Mode, a: u16, b: u16, c: u16) -> u16 {
@@ -109,7 +109,7 @@ fn halves(a: u64, b: u64, c: u64, mut f: impl FnMut(u16, u16, u16) -> u16) -> (u
 pub fn fma16x2(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     let mode = Mode::unpack(param);
     halves(a, b, c, |a, b, c| {
-        if mode.extra & OOB != 0 && (a == OOB_NAN || b == OOB_NAN) {
+        if mode.extra & OOB != 0 && [a, b, c].contains(&OOB_NAN) {
             return 0;
         }
         let r = half_fma(half_format(mode), mode, a, b, c);

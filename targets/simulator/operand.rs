@@ -79,6 +79,8 @@ pub enum Part {
     Half(u8),
     /// `H0_H0`, `H1_H1`: the half at this bit, twice.
     Both(u8),
+    /// `H0_NH1`: the halves change places.
+    Swapped,
 }
 
 /// A source of a lane operation.

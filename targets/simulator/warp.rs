@@ -241,6 +241,7 @@ fn part(part: Part, x: u64) -> u64 {
         Part::Byte(at) => x >> at & 0xff,
         Part::Half(at) => x >> at & 0xffff,
         Part::Both(at) => (x >> at & 0xffff) * 0x1_0001,
+        Part::Swapped => (x >> 16 & 0xffff) | (x & 0xffff) << 16,
     }
 }
 

@@ -336,8 +336,6 @@ fn launch_all(
                 }
                 differ::End::Near(t) => ("near".to_string(), t),
                 differ::End::Unwritten(t) => ("unwritten memory".to_string(), t),
-                // All of them are listed above.
-                differ::End::Hazard(_) => continue,
                 differ::End::Differ(t) => ("DIFFER".to_string(), t),
                 differ::End::Interpreter(t) => (format!("interpreter: {}", head(&t)), t),
                 differ::End::Simulator(t) => (format!("simulator: {}", head(&t)), t),

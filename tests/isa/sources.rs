@@ -29,16 +29,16 @@ pub fn one_instruction(target: &str) -> Vec<Source> {
         "sm_120a" | "sm_120" => "sm_120a",
         _ => "sm_80",
     };
-    read(&format!("coverage/{nearest}"), target)
+    below(&format!("coverage/{nearest}"), target)
 }
 
 /// The kernel corpus.
 pub fn corpus(target: &str) -> Vec<Source> {
-    read("corpus", target)
+    below("corpus", target)
 }
 
-/// The PTX below a folder of `tests`, with another target.
-fn read(folder: &str, target: &str) -> Vec<Source> {
+/// The PTX below a folder of `tests`, for a target.
+pub fn below(folder: &str, target: &str) -> Vec<Source> {
     let root = oracle::workspace().join("tests").join(folder);
     let read = |path: &PathBuf| {
         let name = path.file_stem()?.to_string_lossy().into_owned();

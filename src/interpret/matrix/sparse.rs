@@ -29,7 +29,7 @@ impl Sparse {
             4 => (8, 2),
             _ => (4, 1),
         };
-        let mut all = vec![Vec::with_capacity(k / 2); 16];
+        let mut all: Vec<Vec<_>> = (0..16).map(|_| Vec::with_capacity(k / 2)).collect();
         let bits = 4 * k / group;
         for (row, stored) in stored.chunks_exact(k / 2).enumerate() {
             for (chunk, elements) in stored.chunks_exact(group / 2).enumerate() {

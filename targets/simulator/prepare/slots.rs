@@ -93,19 +93,24 @@ impl<'a> Slots<'a> {
             ),
             _ => return Err(unsupported(self)),
         };
-        let adjust = match kind {
+        let mut adjust = match kind {
             // NEG is the operation's.
             Kind::Int | Kind::Int64 => Adjust::integer(flags.without(RegFlags::NEG)),
             Kind::F32 => Adjust::float(flags, 0x8000_0000),
             Kind::F64 => Adjust::float(flags, 1 << 63),
             Kind::F16x2 => Adjust::float(flags, 0x8000_8000),
         };
+        if matches!(self.operand(index)?, Operand::Part(_, Mod::H0_NH1)) {
+            // What was the upper half is negated: products of complex numbers.
+            adjust.xor ^= 0x8000;
+        }
         Ok(Src { place, wide, part, adjust })
     }
 
     fn part(&self, m: Mod) -> Result<Part, Cause> {
         Ok(match m {
             Mod::NONE | Mod::H1_H0 | Mod::U32 => Part::Whole,
+            Mod::H0_NH1 => Part::Swapped,
             Mod::H0_H0 => Part::Both(0),
             Mod::H1_H1 => Part::Both(16),
             Mod::H0 => Part::Half(0),

@@ -16,12 +16,12 @@ pub struct Text {
     pub words: Vec<u8>,
 }
 
-/// The corpus, the coverage set of the SM or of the next older one, and `more`: PTX files and cubins, or folders of them.
+/// The corpus, the kernels for both engines, the coverage set of the SM or of the next older one, and `more`: PTX files and cubins, or folders of them.
 pub fn files(target: &Target, more: &[PathBuf]) -> Vec<PathBuf> {
     let tests = oracle::workspace().join("tests");
     let coverage = tests.join("coverage");
     let exact = coverage.join(target.name);
-    let mut folders = vec![tests.join("corpus")];
+    let mut folders = vec![tests.join("corpus"), tests.join("engines")];
     if exact.is_dir() {
         folders.push(exact);
     } else {
