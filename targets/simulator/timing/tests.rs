@@ -156,6 +156,25 @@ BB4:
 }
 
 #[test]
+fn a_scoreboard_that_was_set_long_ago_is_seen_whatever_the_lanes_did_since() {
+    // Lanes loop as often as their number says, and leave one by one.
+    let source = "
+    [B------:R-:W3:-:S02] PT, R6 = LDG.E desc[UR4:2], [R4:2.64], PT
+    [B------:R-:W-:-:S05] R8 = MOV RZ, 15
+    [B------:R-:W-:-:S05] B0 = BSSY BB3
+BB1:
+    [B------:R-:W-:-:S05] R8 = VIADD R8, 1
+    [B------:R-:W-:Y:S13] P1, PT = ISETP.LT.U32.AND R8, R0, PT
+    [B------:R-:W-:-:S05] @P1 BRA PT, BB1
+BB2:
+    [B------:R-:W-:-:S05] BSYNC B0
+BB3:
+    [B---3--:R-:W-:-:S05] R7 = VIADD R6, 1
+    [B------:R-:W-:-:S05] EXIT PT";
+    assert_eq!(problems(source), []);
+}
+
+#[test]
 fn a_wait_protects_the_lanes_that_waited() {
     // Even lanes jump past the wait.
     let program = |target: &str| {

@@ -106,6 +106,7 @@ impl Watch {
     pub fn enter(&mut self, mask: u32, longest: u64) {
         let mut latest = 0;
         each_lane(mask, |lane| latest = latest.max(self.times[lane]));
+        self.shift_outstanding(mask, latest);
         let mut rest = mask;
         while rest != 0 {
             let time = self.times[rest.trailing_zeros() as usize];
@@ -147,10 +148,18 @@ impl Watch {
                 }
             }
         }
-        // Of what is outstanding only the newest has a time that matters, and it has a lane of its group left.
+    }
+
+    /// What is outstanding for these lanes was issued as long before `latest` as before the time of the lane that it is newest to.
+    fn shift_outstanding(&mut self, lanes: u32, latest: u64) {
         for one in self.outstanding.iter_mut().flatten() {
-            if one.lanes() & lanes != 0 && one.issued >= since {
-                one.issued += cycles;
+            let mut age = None;
+            each_lane(one.lanes() & lanes, |lane| {
+                let so_far = self.times[lane].saturating_sub(one.issued);
+                age = Some(age.map_or(so_far, |age: u64| age.min(so_far)));
+            });
+            if let Some(age) = age {
+                one.issued = latest.saturating_sub(age);
             }
         }
     }
