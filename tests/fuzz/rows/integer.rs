@@ -99,7 +99,8 @@ pub const LOGIC: Family = Family {
             "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %u, %u, %v; lop3.<or/and>.b32 %t|=pred, %v, %t, %u, #(0,255), ~pred; add.s32 =b32, %t, %v; }",
         ),
         row("<and/or/xor>.b32 =b32, %b32, %b32; <and/or/xor>.b32 =b32, ^0, %b32"),
-        row("prmt.b32 =b32, %b32, %b32, %b32"),
+        // Not by a constant: ptxas 13.0.88 forgets the first operand where only the sign of one of its bytes is wanted.
+        row("prmt.b32 =b32, %b32, %b32, !b32"),
         rare("prmt.b32.<f4e/b4e/rc8/ecl/ecr/rc16> =b32, %b32, %b32, %b32"),
         rare("prmt.b32 =b32, %b32, %b32, <0x5410/0x7632/0x0123/0x8888/0x3210/0x4440/0x6543>"),
     ],
@@ -136,12 +137,16 @@ pub const SHIFTS: Family = Family {
     weight: 4,
     rows: &[
         // Constant amounts are small: ptxas 13.0.88 takes a shl.b16 by 0x80000000 for one by 0.
-        row("shl.<b32/b64> =$1, %$1, !b32"),
+        row("shl.b32 =b32, %b32, !b32"),
+        // Of 64 bits by less: ptxas 13.0.88 wraps the amount for a value that is one of two constants.
+        row("{ .reg .b32 %t; and.b32 %t, !b32, 63; shl.b64 =b64, %b64, %t; }"),
         row("{ .reg .b32 %t; and.b32 %t, !b32, 31; shl.b16 =b16, %b16, %t; }"),
         row("shr.<s32/u32/b32/s64/u64/b64> =$1, %$1, !b32"),
         // Of 16 bits by small amounts: ptxas 13.0.88 looks whether a `cnot` is too large before it is negated.
         row("{ .reg .b32 %t; and.b32 %t, !b32, 31; shr.<s16/u16/b16> =$1, %$1, %t; }"),
-        row("<shl/shr>.<b16/b32/b64> =$2, %$2, #(0,66)"),
+        row("<shl/shr>.<b16/b32> =$2, %$2, #(0,66)"),
+        row("shr.b64 =b64, %b64, #(0,66)"),
+        row("shl.b64 =b64, %b64, #(0,63)"),
         row("shr.<s16/s32/s64> =$1, %$1, #(0,66)"),
         row("shf.<l/r>.<clamp/wrap>.b32 =b32, %b32, %b32, %b32"),
         row("shf.<l/r>.<clamp/wrap>.b32 =b32, %b32, %b32, #(0,33)"),
@@ -177,8 +182,10 @@ pub const SELECTION: Family = Family {
     weight: 4,
     rows: &[
         row("selp.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64> =$1, %$1, %$1, !pred"),
-        // Not by a constant: ptxas 13.0.88 takes 0x80000000 for positive.
-        row("slct.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.s32 =$1, %$1, %$1, !s32"),
+        // Not by a constant, and not by a computed one: ptxas 13.0.88 takes 0x80000000 for positive, and others for negative.
+        row(
+            "{ .reg .b32 %t; mov.u32 %t, %laneid; xor.b32 %t, %t, !s32; slct.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.s32 =$1, %$1, %$1, %t; }",
+        ),
         // By bits: ptxas 13.0.88 takes the abs of a NaN for positive.
         rare("slct</.ftz>.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.f32 =$2, %$2, %$2, !b32"),
     ],
