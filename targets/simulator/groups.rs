@@ -280,14 +280,22 @@ impl Groups {
         true
     }
 
+    /// Lanes wait for those of their mask to come with the same mask: to wait at a WARPSYNC of others is not to come.
     fn try_warp_sync(&mut self, at: usize) -> bool {
-        let mut want = 0;
-        each_lane(self.list[at].mask, |lane| want |= self.wanted[lane]);
-        if want & !self.exited & !self.waiting(State::WarpSync) != 0 {
-            return false;
+        let mut rest = self.list[at].mask;
+        while rest != 0 {
+            let want = self.wanted[rest.trailing_zeros() as usize];
+            let mut same = 0;
+            each_lane(self.waiting(State::WarpSync), |lane| {
+                same |= u32::from(self.wanted[lane] == want) << lane;
+            });
+            if want & !self.exited & !same == 0 {
+                self.release(same, State::WarpSync);
+                return true;
+            }
+            rest &= !same;
         }
-        self.release(want | self.list[at].mask, State::WarpSync);
-        true
+        false
     }
 
     /// The lanes of `lanes` that wait in this state go on behind their instruction; those of the same place together.
@@ -407,6 +415,28 @@ mod tests {
         g.wait(0b1100, 1, 2, State::WarpSync);
         g.settle(&NONE);
         assert!(g.list().iter().all(|g| g.state == State::Ready));
+    }
+
+    #[test]
+    fn lanes_at_a_warpsync_of_a_part_have_not_come_to_one_of_all() {
+        let mut g = Groups::new(0, 0b111);
+        g.ready();
+        // Lane 0 is at a WARPSYNC of all, lane 1 at one of lanes 1 and 2, lane 2 elsewhere.
+        g.branch(0b110, 10, 1);
+        g.want(0, 0b111, 0);
+        g.wait(0b001, 5, 6, State::WarpSync);
+        g.settle(&NONE);
+        assert_eq!(g.ready().unwrap().mask, 0b110);
+        g.want(1, 0b110, 0);
+        g.wait(0b010, 3, 4, State::WarpSync);
+        g.settle(&NONE);
+        let last = g.ready().unwrap();
+        assert_eq!((last.pc, last.mask), (4, 0b100));
+        g.want(2, 0b110, 0);
+        g.wait(0b100, 3, 4, State::WarpSync);
+        g.settle(&NONE);
+        assert_eq!(g.ready().unwrap(), Group { pc: 4, mask: 0b110, state: State::Ready });
+        assert!(g.list().contains(&Group { pc: 5, mask: 0b001, state: State::WarpSync }));
     }
 
     #[test]

@@ -48,6 +48,8 @@ struct Cell {
 struct Outstanding {
     pc: u32,
     issued: u64,
+    /// The lanes have stayed together since.
+    is_new: bool,
     /// Its place among all instructions of the warp that are ever outstanding.
     serial: u64,
     /// Lanes whose results, and whose late reads, are outstanding.
@@ -106,7 +108,10 @@ impl Watch {
     pub fn enter(&mut self, mask: u32, longest: u64) {
         let mut latest = 0;
         each_lane(mask, |lane| latest = latest.max(self.times[lane]));
-        self.shift_outstanding(mask, latest);
+        // Lanes come together or part at branches and barriers, which take longer than a scoreboard to be seen.
+        for one in self.outstanding.iter_mut().flatten().filter(|o| o.lanes() & mask != 0) {
+            one.is_new = false;
+        }
         let mut rest = mask;
         while rest != 0 {
             let time = self.times[rest.trailing_zeros() as usize];
@@ -150,20 +155,6 @@ impl Watch {
         }
     }
 
-    /// What is outstanding for these lanes was issued as long before `latest` as before the time of the lane that it is newest to.
-    fn shift_outstanding(&mut self, lanes: u32, latest: u64) {
-        for one in self.outstanding.iter_mut().flatten() {
-            let mut age = None;
-            each_lane(one.lanes() & lanes, |lane| {
-                let so_far = self.times[lane].saturating_sub(one.issued);
-                age = Some(age.map_or(so_far, |age: u64| age.min(so_far)));
-            });
-            if let Some(age) = age {
-                one.issued = latest.saturating_sub(age);
-            }
-        }
-    }
-
     /// An instruction issues for a group of lanes (`mask`) and does its work for some of them (`active`). Time goes on by its
     /// stall.
     pub fn issue(&mut self, check: &mut Check<'_>, pc: u32, mask: u32, active: u32) {
@@ -198,7 +189,7 @@ impl Watch {
             if one.lanes() & mask == 0 || done == 0 {
                 return true;
             }
-            if *now < one.issued + VISIBLE && !code[one.pc as usize].yields {
+            if one.is_new && *now < one.issued + VISIBLE && !code[one.pc as usize].yields {
                 one.unseen = true;
                 return true;
             }
@@ -270,6 +261,7 @@ impl Watch {
         let one = |waits, results, reads| Outstanding {
             pc,
             issued: self.now,
+            is_new: true,
             serial: self.serial,
             results,
             reads,
