@@ -8,6 +8,7 @@ use orias::elf::read::Cubin;
 use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias::simulate::simulate;
+use orias_isa::differ::Random;
 use orias_runner::case::Suite;
 use orias_runner::oracle::workspace;
 use orias_targets::misuse::Checks;
@@ -18,21 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Warp instructions of a launch at most.
 const STEPS: u64 = 5_000;
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
+fn below(random: &mut Random, limit: usize) -> usize {
+    (random.word() % limit.max(1) as u64) as usize
 }
 
 fn setting(name: &str, otherwise: u64) -> u64 {
@@ -97,22 +85,22 @@ fn texts(cubin: &[u8]) -> Vec<std::ops::Range<usize>> {
 /// Damages a cubin: bits of instructions, an instruction of another kernel in place of one, bytes anywhere.
 fn damage(random: &mut Random, all: &[Program], at: usize) -> Vec<u8> {
     let mut bytes = all[at].cubin.clone();
-    for _ in 0..1 + random.below(4) {
+    for _ in 0..1 + below(random, 4) {
         let ranges = texts(&all[at].cubin);
-        let range = ranges[random.below(ranges.len())].clone();
-        let word = range.start + 16 * random.below(range.len() / 16);
-        match random.below(8) {
-            0..3 => bytes[word + random.below(16)] ^= 1 << random.below(8),
+        let range = ranges[below(random, ranges.len())].clone();
+        let word = range.start + 16 * below(random, range.len() / 16);
+        match below(random, 8) {
+            0..3 => bytes[word + below(random, 16)] ^= 1 << below(random, 8),
             3..6 => {
-                let other = &all[random.below(all.len())];
+                let other = &all[below(random, all.len())];
                 let ranges = texts(&other.cubin);
-                let from = ranges[random.below(ranges.len())].clone();
-                let from = from.start + 16 * random.below(from.len() / 16);
+                let from = ranges[below(random, ranges.len())].clone();
+                let from = from.start + 16 * below(random, from.len() / 16);
                 bytes[word..word + 16].copy_from_slice(&other.cubin[from..from + 16]);
             }
             _ => {
-                let place = random.below(bytes.len());
-                bytes[place] = random.next() as u8;
+                let place = below(random, bytes.len());
+                bytes[place] = random.word() as u8;
             }
         }
     }
@@ -126,7 +114,7 @@ fn no_damaged_cubin_makes_the_simulator_panic() {
     let count = 3_000 * setting("ORIAS_FUZZ", 1);
     let one = |number: u64| {
         let mut random = Random(seed ^ number << 20);
-        let at = random.below(all.len());
+        let at = below(&mut random, all.len());
         let bytes = damage(&mut random, &all, at);
         let checks = if number & 1 == 0 { Checks::ALL } else { Checks::default() };
         let limits =
@@ -144,16 +132,16 @@ fn shuffle(random: &mut Random, source: &str) -> String {
     let mut pieces: Vec<&str> = source.split_inclusive(|c| !is_word(c)).collect();
     // The head stays: without it nothing is read.
     let body = pieces.iter().position(|p| p.contains('{')).unwrap_or(0) + 1;
-    for _ in 0..1 + random.below(3) {
-        let place = body + random.below(pieces.len() - body);
+    for _ in 0..1 + below(random, 3) {
+        let place = body + below(random, pieces.len() - body);
         let old = pieces[place];
         // Another word of the same beginning, or one that stands anywhere.
         let kind = |p: &&str| p.chars().next() == old.chars().next() && p.len() > 1;
         let same: Vec<&str> = pieces[body..].iter().copied().filter(kind).collect();
-        pieces[place] = match random.below(4) {
-            0 => pieces[body + random.below(pieces.len() - body)],
-            1 => ["0 ", "4294967295 ", "-1 ", "0x7fffffffffffffff "][random.below(4)],
-            _ if !same.is_empty() => same[random.below(same.len())],
+        pieces[place] = match below(random, 4) {
+            0 => pieces[body + below(random, pieces.len() - body)],
+            1 => ["0 ", "4294967295 ", "-1 ", "0x7fffffffffffffff "][below(random, 4)],
+            _ if !same.is_empty() => same[below(random, same.len())],
             _ => old,
         };
     }
@@ -167,7 +155,7 @@ fn no_shuffled_ptx_makes_the_interpreter_panic() {
     let count = 3_000 * setting("ORIAS_FUZZ", 1);
     let one = |number: u64| {
         let mut random = Random(seed ^ number << 20);
-        let program = &all[random.below(all.len())];
+        let program = &all[below(&mut random, all.len())];
         let source = shuffle(&mut random, &program.source);
         survives(&format!("{} number {number}", program.name), || {
             let Ok(loaded) = orias::ptx::load(&source) else { return };

@@ -235,10 +235,11 @@ fn half_near(a: u16, b: u16) -> bool {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -247,14 +248,14 @@ impl Random {
     }
 
     fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.next() as usize % list.len()]
+        list[self.word() as usize % list.len()]
     }
 
     /// Eight bytes that mean something to some type.
     fn value(&mut self) -> u64 {
-        match self.next() % 6 {
-            0 => self.next() % 40,
-            1 => self.next(),
+        match self.word() % 6 {
+            0 => self.word() % 40,
+            1 => self.word(),
             2 => self.single() | self.single() << 32,
             3 => self.double(),
             4 => (0..4).fold(0, |x, i| x | u64::from(self.of(HALVES)) << (16 * i)),
@@ -263,18 +264,18 @@ impl Random {
     }
 
     fn single(&mut self) -> u64 {
-        match self.next() % 3 {
+        match self.word() % 3 {
             0 => u64::from(self.of(SINGLES)),
-            1 => u64::from(((self.next() % 2000) as f32 / 16.0 - 60.0).to_bits()),
+            1 => u64::from(((self.word() % 2000) as f32 / 16.0 - 60.0).to_bits()),
             // Any sign and fraction, near one.
-            _ => self.next() & 0x807f_ffff | (120 + self.next() % 16) << 23,
+            _ => self.word() & 0x807f_ffff | (120 + self.word() % 16) << 23,
         }
     }
 
     fn double(&mut self) -> u64 {
-        match self.next() % 2 {
+        match self.word() % 2 {
             0 => self.of(DOUBLES),
-            _ => self.next() & 0x800f_ffff_ffff_ffff | (1016 + self.next() % 16) << 52,
+            _ => self.word() & 0x800f_ffff_ffff_ffff | (1016 + self.word() % 16) << 52,
         }
     }
 }
