@@ -24,6 +24,9 @@ const DEPTH: u32 = 3;
 pub struct Wishes {
     /// Only the families whose names begin so, besides those that every program has.
     pub only: Option<String>,
+    /// Instructions may have constants alone for operands, loops constant counters, and variables start as a constant zero.
+    /// ptxas 13.0.88 folds constants wrongly in so many places that such programs are for our compiler alone.
+    pub constants: bool,
 }
 
 /// The program of a seed.
@@ -49,6 +52,7 @@ pub fn program(seed: u64, wishes: &Wishes) -> Program {
             functions: Vec::new(),
             outputs: Vec::new(),
             shared_words: 0,
+            constants: wishes.constants,
         },
         function: Function::default(),
         scope: Vec::new(),
@@ -321,7 +325,10 @@ impl Maker {
         };
         let inside = Place { level: place.level + 1, ..inside };
         let scope = self.scope.len();
-        self.scope.push(counter);
+        // ptxas unrolls a loop of a constant count: its counter is a constant then.
+        if self.program.constants || !matches!(count, Operand::Bits(_)) {
+            self.scope.push(counter);
+        }
         let length = self.random.range(1, 5);
         let body = self.list(&inside, length);
         self.scope.truncate(scope);
@@ -385,7 +392,10 @@ impl Maker {
         };
         let args = classes(&callee.params)
             .into_iter()
-            .map(|class| self.operand(class, class.has_constants(), list))
+            .map(|class| {
+                let constant = self.program.constants && class.has_constants();
+                self.operand(class, constant, list)
+            })
             .collect();
         let results: Vec<Var> =
             classes(&callee.results).into_iter().map(|class| self.result(class, &[])).collect();
@@ -507,7 +517,7 @@ impl Maker {
     fn first(&mut self, class: Class, list: &mut Vec<Stmt>, in_kernel: bool) -> Var {
         let row = first(class.name(), in_kernel);
         let place = Place { mask: None, block: false, loops: false, together: true, level: 0 };
-        let op = self.make("input", row, &place, list, true);
+        let op = self.make("input", &row, &place, list, true);
         let var = op.slots.iter().find_map(|slot| match slot {
             Slot::Def(var) => Some(*var),
             _ => None,
@@ -579,10 +589,36 @@ impl Maker {
             pieces.push(Piece::Slot(slots.len()));
             slots.push(slot);
         }
+        if !self.program.constants && !fresh {
+            self.thin_constants(&mut slots, list);
+        }
         for var in written {
             self.see(var);
         }
         Op { family, pieces, slots, guard: None }
+    }
+
+    /// Leaves an instruction one constant at most, and none where it has no other operand: nothing that it computes is known
+    /// before the program runs.
+    fn thin_constants(&mut self, slots: &mut [Slot], list: &mut Vec<Stmt>) {
+        let mut constants: Vec<usize> = Vec::new();
+        let mut operands = 0;
+        for (at, slot) in slots.iter().enumerate() {
+            if let Slot::Use { operand, .. } = slot {
+                operands += 1;
+                if matches!(operand, Operand::Bits(_)) {
+                    constants.push(at);
+                }
+            }
+        }
+        if operands > 1 && !constants.is_empty() {
+            constants.swap_remove(self.random.below(constants.len()));
+        }
+        for at in constants {
+            if let Slot::Use { operand, class, .. } = &mut slots[at] {
+                *operand = self.operand(*class, false, list);
+            }
+        }
     }
 
     /// The bits of a constant.

@@ -41,6 +41,9 @@ struct Args {
     /// Only the families of instructions whose names begin so.
     #[arg(long)]
     only: Option<String>,
+    /// Instructions may have constants alone for operands: for our compiler, since ptxas folds many of them wrongly.
+    #[arg(long)]
+    constants: bool,
     /// Hazards in ptxas's cubins are mistakes too; in ours they always are.
     #[arg(long)]
     hazards: bool,
@@ -69,7 +72,7 @@ struct Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let wishes = Wishes { only: args.only.clone() };
+    let wishes = Wishes { only: args.only.clone(), constants: args.constants };
     if let Some(seed) = args.show {
         println!("{}", print::module(&program(seed, &wishes)));
         return ExitCode::SUCCESS;

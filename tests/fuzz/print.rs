@@ -268,9 +268,18 @@ impl Printer<'_> {
                 let _ = writeln!(text, "    .reg .{} {};", class.register(), names.join(", "));
             }
         }
+        if !walk.read.is_empty() && !self.program.constants {
+            // A grid has one row: a zero that no compiler knows.
+            text.push_str("    .reg .b32 %zero; mov.u32 %zero, %ctaid.y;\n");
+        }
         for var in &walk.read {
             let name = self.var(*var);
-            let _ = match function.info(*var).class {
+            let class = function.info(*var).class;
+            if !self.program.constants {
+                text.push_str(&unknown_zero(&name, class));
+                continue;
+            }
+            let _ = match class {
                 Class::Pred => writeln!(text, "    setp.ne.s32 {name}, 0, 0;"),
                 Class::B128 => writeln!(
                     text,
@@ -652,5 +661,20 @@ impl Assigned {
                 self.write(*var, known);
             }
         }
+    }
+}
+
+/// Makes a variable zero from `%zero`.
+fn unknown_zero(name: &str, class: Class) -> String {
+    match class {
+        Class::Pred => format!("    setp.ne.s32 {name}, %zero, 0;\n"),
+        Class::B128 => format!(
+            "    {{ .reg .b64 %t; mov.b64 %t, {{%zero, %zero}}; mov.b128 {name}, {{%t, %t}}; }}\n"
+        ),
+        _ => match class.bytes() {
+            2 => format!("    cvt.u16.u32 {name}, %zero;\n"),
+            4 => format!("    mov.b32 {name}, %zero;\n"),
+            _ => format!("    mov.b64 {name}, {{%zero, %zero}};\n"),
+        },
     }
 }

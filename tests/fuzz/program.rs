@@ -275,6 +275,8 @@ pub struct Program {
     pub outputs: Vec<Output>,
     /// Words of the buffer that all threads add to.
     pub shared_words: u32,
+    /// Whether instructions may compute with constants alone.
+    pub constants: bool,
 }
 
 impl Function {

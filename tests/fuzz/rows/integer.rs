@@ -102,7 +102,7 @@ pub const LOGIC: Family = Family {
         // Not by a constant: ptxas 13.0.88 forgets the first operand where only the sign of one of its bytes is wanted.
         row("prmt.b32 =b32, %b32, %b32, !b32"),
         rare("prmt.b32.<f4e/b4e/rc8/ecl/ecr/rc16> =b32, %b32, %b32, %b32"),
-        rare("prmt.b32 =b32, %b32, %b32, <0x5410/0x7632/0x0123/0x8888/0x3210/0x4440/0x6543>"),
+        rare("prmt.b32 =b32, %b32, %b32, <0x5410/0x7632/0x0123/0x3210/0x4440/0x6543>"),
     ],
 };
 

@@ -112,33 +112,37 @@ pub static FAMILIES: &[&Family] = &[
 ];
 
 /// How a variable of each class can begin where there is none yet.
-pub fn first(class: &str, in_kernel: bool) -> &'static str {
-    match (class, in_kernel) {
+pub fn first(class: &str, in_kernel: bool) -> String {
+    let row = match (class, in_kernel) {
         ("pred", true) => {
             "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; setp.<ne/lt/gt>.s32 =pred, %t, #(0,1); }"
         }
-        ("pred", false) => "setp.<ne/lt/gt>.s32 =pred, %b32, #(0,1)",
         ("b16", true) => "ld.global.b16 =b16, [%in+#(0,62,2)]",
         ("b32", true) => "ld.global.b32 =b32, [%in+#(0,60,4)]",
         ("b64", true) => "ld.global.b64 =b64, [%in+#(0,56,8)]",
         ("b128", true) => "ld.global.b128 =b128, [%in+#(0,48,16)]",
-        ("b16", false) => "mov.b16 =b16, %b16",
-        ("b32", false) => "mov.b32 =b32, %b32",
-        ("b64", false) => "mov.b64 =b64, %b64",
-        ("b128", false) => {
-            "{ .reg .b64 %t, %u; mov.b64 %t, %b64; mov.b64 %u, %b64; mov.b128 =b128, {%t, %u}; }"
-        }
         ("f16", true) => "ld.global.b16 =f16, [%in+#(0,62,2)]",
         ("bf16", true) => "ld.global.b16 =bf16, [%in+#(0,62,2)]",
         ("f16x2", true) => "ld.global.b32 =f16x2, [%in+#(0,60,4)]",
         ("bf16x2", true) => "ld.global.b32 =bf16x2, [%in+#(0,60,4)]",
         ("f32", true) => "ld.global.f32 =f32, [%in+#(0,60,4)]",
         ("f64", true) => "ld.global.f64 =f64, [%in+#(0,56,8)]",
-        ("f16", false) => "mov.b16 =f16, %b16",
-        ("bf16", false) => "mov.b16 =bf16, %b16",
-        ("f16x2", false) => "mov.b32 =f16x2, %b32",
-        ("bf16x2", false) => "mov.b32 =bf16x2, %b32",
-        ("f32", false) => "mov.f32 =f32, %f32",
-        _ => "mov.f64 =f64, %f64",
-    }
+        // A function has no input: something that differs by lane.
+        ("pred", false) => {
+            "{ .reg .b32 %t; mov.u32 %t, %lanemask_lt; mad.lo.u32 %t, %t, 0x9e3779b1, %b32; setp.<ne/lt/gt>.s32 =pred, %t, #(0,1); }"
+        }
+        ("b16" | "f16" | "bf16", false) => {
+            "{ .reg .b32 %t; mov.u32 %t, %lanemask_lt; mad.lo.u32 %t, %t, 0x9e3779b1, %b32; cvt.u16.u32 =CLASS, %t; }"
+        }
+        ("b32" | "f16x2" | "bf16x2" | "f32", false) => {
+            "{ .reg .b32 %t; mov.u32 %t, %lanemask_lt; mad.lo.u32 %t, %t, 0x9e3779b1, %b32; mov.b32 =CLASS, %t; }"
+        }
+        ("b128", false) => {
+            "{ .reg .b32 %t, %u; .reg .b64 %v; mov.u32 %t, %lanemask_lt; mad.lo.u32 %t, %t, 0x9e3779b1, %b32; brev.b32 %u, %t; mov.b64 %v, {%t, %u}; mov.b128 =b128, {%v, %v}; }"
+        }
+        _ => {
+            "{ .reg .b32 %t, %u; mov.u32 %t, %lanemask_lt; mad.lo.u32 %t, %t, 0x9e3779b1, %b32; brev.b32 %u, %t; mov.b64 =CLASS, {%t, %u}; }"
+        }
+    };
+    row.replace("CLASS", class)
 }
