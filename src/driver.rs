@@ -95,17 +95,27 @@ pub struct Output {
 /// # Errors
 /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said so.
 pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
-    let program = ptx::load(source)?;
-    let target = find_target(&program, options)?;
+    compile_program(&ptx::load(source)?, options)
+}
+
+/// Compiles a module that was read already.
+///
+/// # Errors
+/// What this compiler cannot do, with places.
+pub fn compile_program(
+    program: &Program<'_>,
+    options: &CompileOptions,
+) -> Result<Output, Diagnostics> {
+    let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
-    let mut module = lower::module(&program, &lower)?;
+    let mut module = lower::module(program, &lower)?;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global maxrregcount".
     for layout in &mut module.layouts {
         if layout.max_registers.is_none() && layout.cta_threads().is_none() {
             layout.max_registers = options.max_registers;
         }
     }
-    let compiled = compile_functions(&program, &module, options)?;
+    let compiled = compile_functions(program, &module, options)?;
     let mut stats = Vec::new();
     let mut dump = String::new();
     let mut functions = Vec::new();
@@ -117,10 +127,11 @@ pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, 
     let compiled = compiled.into_iter().map(|one| (one.func, one.compiled)).collect();
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     let tool = tool(options, target);
-    let model = assemble::cubin(&program, &module, compiled, tool);
+    let model = assemble::cubin(program, &module, compiled, tool);
     let cubin =
         elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
-    Ok(Output { cubin, target, functions, warnings: program.warnings, global_bytes, stats, dump })
+    let warnings = program.warnings.clone();
+    Ok(Output { cubin, target, functions, warnings, global_bytes, stats, dump })
 }
 
 fn find_target(

@@ -566,7 +566,10 @@ pub fn type_at(inst: &Instruction<'_>, i: usize) -> Sel<Type> {
 pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
     fn mark(op: &Ptx, read: &mut [bool]) {
         match op {
-            Ptx::Reg(id) | Ptx::NotReg(id) | Ptx::Element(id, _) => read[id.0 as usize] = true,
+            Ptx::Reg(id) | Ptx::NotReg(id) | Ptx::Element(id, _) | Ptx::Part(id, _) => {
+                read[id.0 as usize] = true;
+            }
+            Ptx::Neg(op) => mark(op, read),
             Ptx::Address { base: AddressBase::Reg(id), .. } => read[id.0 as usize] = true,
             Ptx::Vector(list) | Ptx::AddressList(list) | Ptx::List(list) => {
                 list.iter().for_each(|op| mark(op, read));
@@ -593,7 +596,7 @@ pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
 pub fn constant_registers(function: &Function<'_>) -> Vec<Option<i128>> {
     fn defined(op: &Ptx, f: &mut dyn FnMut(RegId)) {
         match op {
-            Ptx::Reg(id) | Ptx::Element(id, _) => f(*id),
+            Ptx::Reg(id) | Ptx::Element(id, _) | Ptx::Part(id, _) => f(*id),
             Ptx::Vector(list) | Ptx::List(list) => list.iter().for_each(|op| defined(op, f)),
             Ptx::Pair(a, b) => {
                 defined(a, f);

@@ -1,7 +1,7 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
-use orias_isa::{coverage, differ, generate, latency, probe, proof, report, words};
+use orias_isa::{coverage, differ, generate, latency, ours, probe, proof, report, words};
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
@@ -86,7 +86,7 @@ enum Command {
     /// Launches every kernel of PTX files (or all below folders) in the interpreter and, from ptxas's cubin, in the simulator.
     Run {
         paths: Vec<PathBuf>,
-        /// The level that ptxas compiles at.
+        /// The level that the compiler works at.
         #[arg(long, default_value = "3")]
         opt: String,
         /// Take FILE.cubin beside FILE.ptx where there is one.
@@ -143,7 +143,7 @@ fn run(args: Args) -> Result<(), String> {
     if let Command::Run { paths, opt, beside, ours, only, seed, threads, all } = &args.command {
         let setup = differ::Setup { seed: *seed, threads: *threads, ..Default::default() };
         let maker = match (ours, beside) {
-            (true, _) => Maker::Ours,
+            (true, _) => Maker::Ours(opt.parse().map_err(|e| format!("--opt {opt}: {e}"))?),
             (_, beside) => Maker::Ptxas { opt, beside: *beside },
         };
         return launch_all(&args.arch, paths, maker, setup, only, *all);
@@ -259,22 +259,31 @@ fn run(args: Args) -> Result<(), String> {
 /// Where the cubins come from.
 #[derive(Clone, Copy)]
 enum Maker<'a> {
-    Ours,
-    Ptxas { opt: &'a str, beside: bool },
+    /// At this level.
+    Ours(u8),
+    Ptxas {
+        opt: &'a str,
+        beside: bool,
+    },
 }
 
 impl Maker<'_> {
-    fn cubin(self, arch: &str, file: &Path, source: &str) -> Result<Vec<u8>, String> {
-        let Maker::Ptxas { opt, beside } = self else {
-            let level = orias::driver::CompileOptions { threads: 1, ..Default::default() };
-            let output = orias::driver::compile_source(source, &level);
-            return output.map(|o| o.cubin).map_err(|e| e.to_string());
+    /// The cubin, if any kernel compiles, and what our compiler refuses.
+    fn cubin(self, arch: &str, file: &Path, source: &str) -> Result<ours::Compiled, String> {
+        let (opt, beside) = match self {
+            Maker::Ours(opt_level) => {
+                let level =
+                    orias::driver::CompileOptions { opt_level, threads: 1, ..Default::default() };
+                return ours::compile(source, &level);
+            }
+            Maker::Ptxas { opt, beside } => (opt, beside),
         };
+        let all = |cubin| ours::Compiled { cubin: Some(cubin), refused: Vec::new() };
         let read =
             |file: &Path| std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()));
         let there = file.with_extension("cubin");
         if beside && there.is_file() {
-            return read(&there);
+            return read(&there).map(all);
         }
         let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -285,7 +294,7 @@ impl Maker<'_> {
         let bytes = read(&output);
         let _ = std::fs::remove_file(&output);
         if done.status.success() {
-            bytes
+            bytes.map(all)
         } else {
             Err(String::from_utf8_lossy(&done.stderr).into())
         }
@@ -309,11 +318,22 @@ fn launch_all(
         let source =
             std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let wanted = |name: &str| only.is_empty() || only.iter().any(|o| name.contains(o));
-        let verdicts = maker
-            .cubin(arch, &file, &source)
-            .and_then(|cubin| differ::module(&source, &cubin, setup, wanted));
+        let verdicts = maker.cubin(arch, &file, &source).and_then(|made| {
+            let there = |name: &str| wanted(name) && !made.refused.iter().any(|(n, _)| n == name);
+            let run = |cubin: &Vec<u8>| differ::module(&source, cubin, setup, there);
+            Ok((made.cubin.as_ref().map_or(Ok(Vec::new()), run)?, made.refused))
+        });
         let verdicts = match verdicts {
-            Ok(verdicts) => verdicts,
+            Ok((verdicts, refused)) => {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                let refused: Vec<_> = refused.into_iter().filter(|(k, _)| wanted(k)).collect();
+                total += refused.len();
+                for (kernel, text) in refused {
+                    let line = format!("{name} {kernel}: {}", one_line(&text));
+                    kinds.entry(format!("refused: {}", refusal(&text))).or_default().push(line);
+                }
+                verdicts
+            }
             Err(error) => {
                 kinds
                     .entry("file".into())
@@ -360,6 +380,16 @@ fn launch_all(
     }
     println!("{same} of {total} kernels give the same buffers");
     Ok(())
+}
+
+/// Of a refused instruction its mnemonic and the reason; of another error its first words.
+fn refusal(text: &str) -> String {
+    match text.split('`').collect::<Vec<_>>()[..] {
+        ["unsupported: ", spelling, why] => {
+            format!("{}{}", spelling.split('.').next().unwrap_or(spelling), one_line(why))
+        }
+        _ => head(text),
+    }
 }
 
 /// The first words of an error, for counting: numbers left out, of an unsupported instruction its mnemonic.

@@ -37,7 +37,7 @@ fn carry_flag(cx: &mut Cx<'_, '_>) -> Operand {
 }
 
 /// `d = a + b (+ carry in)`, by words, the last carry to `out`.
-fn add_chain(
+pub fn add_chain(
     cx: &mut Cx<'_, '_>,
     d: Reg,
     a: &[Operand],

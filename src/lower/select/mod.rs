@@ -9,6 +9,7 @@ mod float;
 mod integer;
 mod memory;
 mod moves;
+mod video;
 mod warp;
 mod wide;
 
@@ -77,6 +78,30 @@ const RULES: &[(&str, Rule)] = &[
     ("bmsk", bits::bmsk),
     ("szext", bits::szext),
     ("prmt", bits::prmt),
+    // Video.
+    ("vadd", video::video),
+    ("vsub", video::video),
+    ("vabsdiff", video::video),
+    ("vmin", video::video),
+    ("vmax", video::video),
+    ("vshl", video::video),
+    ("vshr", video::video),
+    ("vmad", video::video),
+    ("vset", video::video),
+    ("vadd2", video::video),
+    ("vsub2", video::video),
+    ("vavrg2", video::video),
+    ("vabsdiff2", video::video),
+    ("vmin2", video::video),
+    ("vmax2", video::video),
+    ("vset2", video::video),
+    ("vadd4", video::video),
+    ("vsub4", video::video),
+    ("vavrg4", video::video),
+    ("vabsdiff4", video::video),
+    ("vmin4", video::video),
+    ("vmax4", video::video),
+    ("vset4", video::video),
     // Comparisons and conversions.
     ("setp", compare::setp),
     ("set", compare::set),
