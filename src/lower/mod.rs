@@ -16,6 +16,7 @@ mod function;
 mod layout;
 mod select;
 mod source;
+mod special;
 
 pub use function::function;
 pub use layout::{

@@ -2,10 +2,10 @@
 
 use super::layout::{FunctionLayout, Module, SHARED_RESERVED};
 use crate::ptx::program::{
-    AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, Special, VarId,
+    AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, VarId,
 };
 use crate::ptx::types::{Space, Type, TypeKind};
-use orias_components::{BlockId, ConstRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
+use orias_components::{BlockId, ConstRef, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use orias_systems::emit::{Address, Emit, cell, imm, r, wide};
 
 /// Why an instruction cannot be lowered; the caller adds instruction and place.
@@ -142,10 +142,7 @@ impl<'a, 'w> Cx<'a, 'w> {
                 Value::Reg(d, 2)
             }
             Ptx::Special(s) => {
-                let wide = matches!(
-                    s,
-                    Special::Clock64 | Special::GlobalTimer | Special::GridId | Special::Pm64(_)
-                );
+                let wide = super::special::is_wide(*s);
                 let cells = if wide { 2 } else { 1 };
                 let d = self.e.temp(cells);
                 self.special(*s, d)?;
@@ -315,9 +312,11 @@ impl<'a, 'w> Cx<'a, 'w> {
                 self.e.mov(cell(d, 1), Operand::RZ);
                 Ok(Value::Reg(d, 2))
             }
-            Space::Param => {
-                // The generic address of a kernel parameter lies in the window of constant bank 0.
-                Err("address of a parameter".into())
+            Space::Param if self.function.entry => {
+                // A kernel parameter's address in its space is its offset (observed: ptxas 13.0.88).
+                let param = self.layout.params.iter().find(|p| p.var == var);
+                let param = param.ok_or("address of a parameter")?;
+                Ok(Value::Imm((i64::from(param.offset) + offset) as u64))
             }
             _ => Err("address of this variable".into()),
         }
@@ -398,7 +397,7 @@ impl<'a, 'w> Cx<'a, 'w> {
     }
 
     /// `c[bank][...]` of an access to constant or parameter memory.
-    pub fn constant_address(&mut self, op: &Ptx) -> Sel<ConstRef> {
+    pub fn constant_address(&mut self, op: &Ptx, space: Space) -> Sel<ConstRef> {
         let Ptx::Address { base, offset } = op else {
             return Err("address of this form".into());
         };
@@ -414,12 +413,17 @@ impl<'a, 'w> Cx<'a, 'w> {
         match base {
             AddressBase::Reg(id) => {
                 let reg = self.regs[id.0 as usize][0];
-                if !(-0x8000..0x8000).contains(offset) {
+                let (bank, start) = match space {
+                    Space::Param => (0, i64::from(self.module.options.target.const_params)),
+                    _ => (3, 0),
+                };
+                let offset = offset + start;
+                if !(-0x8000..0x8000).contains(&offset) {
                     let sum = self.e.temp(1);
-                    self.e.iadd3(r(sum), cell(reg, 0), imm(*offset as u32), Operand::RZ);
-                    return Ok(at(3, sum, 0));
+                    self.e.iadd3(r(sum), cell(reg, 0), imm(offset as u32), Operand::RZ);
+                    return Ok(at(bank, sum, 0));
                 }
-                Ok(at(3, reg, *offset))
+                Ok(at(bank, reg, offset))
             }
             AddressBase::Var(var) => {
                 let v = &self.program.vars[var.0 as usize];
@@ -441,87 +445,12 @@ impl<'a, 'w> Cx<'a, 'w> {
                     _ => Err("address of this space".into()),
                 }
             }
+            AddressBase::Absolute if space == Space::Param => {
+                let start = i64::from(self.module.options.target.const_params);
+                Ok(at(0, Reg::RZ, offset + start))
+            }
             AddressBase::Absolute => Ok(at(3, Reg::RZ, *offset)),
         }
-    }
-
-    /// Reads a special register.
-    pub fn special(&mut self, special: Special, d: Reg) -> Sel {
-        use Special::*;
-        let name = match special {
-            Tid(i @ 0..=2) => ["SR_TID.X", "SR_TID.Y", "SR_TID.Z"][i as usize],
-            CtaId(i @ 0..=2) => ["SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z"][i as usize],
-            LaneId => "SR_LANEID",
-            SmId => "SR_VIRTUALSMID",
-            LaneMaskEq => "SR_EQMASK",
-            LaneMaskLe => "SR_LEMASK",
-            LaneMaskLt => "SR_LTMASK",
-            LaneMaskGe => "SR_GEMASK",
-            LaneMaskGt => "SR_GTMASK",
-            ClusterCtaRank => "SR_CgaCtaId",
-            // Driver-filled words of constant bank 0 (observed: ptxas 13.0.88, sm_90a).
-            Ntid(i @ 0..=2) => return self.driver_constant(d, i32::from(i) * 4),
-            NCtaId(i @ 0..=2) => return self.driver_constant(d, 0xc + i32::from(i) * 4),
-            NSmId => return self.driver_constant(d, 0x10c),
-            ClusterNCtaRank => return self.driver_constant(d, 0x188),
-            TotalSmemSize => return self.driver_constant(d, 0x2c),
-            Tid(_) | CtaId(_) | ClusterId(3) | ClusterCtaId(3) => {
-                self.e.mov(r(d), Operand::RZ);
-                return Ok(());
-            }
-            Ntid(_) | NCtaId(_) => {
-                self.e.mov(r(d), imm(1));
-                return Ok(());
-            }
-            WarpSize => {
-                self.e.mov(r(d), imm(32));
-                return Ok(());
-            }
-            WarpId => {
-                let t = self.e.temp(1);
-                let virt = self.special_operand("SR_VIRTID")?;
-                self.e.put(Opcode::S2R, &[], 1, &[r(t), virt]);
-                let shifted = self.e.temp(1);
-                self.e.shr(r(shifted), r(t), imm(8), false);
-                self.e.and(r(d), r(shifted), imm(0x7f));
-                return Ok(());
-            }
-            Clock | ClockHi | GlobalTimerLo | GlobalTimerHi => {
-                let name = match special {
-                    Clock => "SR_CLOCKLO",
-                    ClockHi => "SR_CLOCKHI",
-                    GlobalTimerLo => "SR_GLOBALTIMERLO",
-                    _ => "SR_GLOBALTIMERHI",
-                };
-                let source = self.special_operand(name)?;
-                self.e.put(Opcode::CS2R, &[Mod::_32], 1, &[r(d), source]);
-                return Ok(());
-            }
-            Clock64 | GlobalTimer => {
-                let name = if special == Clock64 { "SR_CLOCKLO" } else { "SR_GLOBALTIMERLO" };
-                let source = self.special_operand(name)?;
-                self.e.put(Opcode::CS2R, &[], 1, &[wide(d, 2), source]);
-                return Ok(());
-            }
-            GridId => {
-                self.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(0, 0x30));
-                return Ok(());
-            }
-            other => return Err(format!("special register {other:?}")),
-        };
-        let source = self.special_operand(name)?;
-        self.e.put(Opcode::S2R, &[], 1, &[r(d), source]);
-        Ok(())
-    }
-
-    fn driver_constant(&mut self, d: Reg, offset: i32) -> Sel {
-        self.e.ldc(&[], r(d), Operand::constant(0, offset));
-        Ok(())
-    }
-
-    pub fn special_operand(&self, name: &str) -> Sel<Operand> {
-        let number = self.module.options.target.special(name);
-        number.map(Operand::Special).ok_or_else(|| format!("no special register {name}"))
     }
 }
 

@@ -1,11 +1,16 @@
 //! Atomics, reductions and fences.
+//!
+//! What the machine does by one instruction depends on the space (observed: ptxas 13.0.88, sm_90a). In global memory that is
+//! everything but compare-and-swap of 16 bits; in shared memory integers of 32 bits, exchange and compare-and-swap; at a generic
+//! address everything where it means global memory, and elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`].
 
-use super::memory::{scope, space};
-use crate::lower::source::{Cx, Sel, operand, type_at};
-use crate::ptx::program::Instruction;
+use super::memory::{place, scope, tuple};
+use super::swap::{self, Update};
+use crate::lower::source::{Cx, Sel, cells_of, operand};
+use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type, TypeKind};
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, Emit, cell, not, r, wide};
+use orias_systems::emit::{Address, cell, not, r, wide};
 
 /// The operation of an atomic.
 fn operation(inst: &Instruction<'_>) -> Sel<&'static str> {
@@ -30,231 +35,254 @@ fn word(op: &str) -> Mod {
     }
 }
 
+/// Words of the type after the operation, for this many elements; None where no instruction has it.
+fn type_words(op: &str, ty: Type, elements: usize) -> Option<Vec<Mod>> {
+    Some(match (op, ty, elements) {
+        ("add", Type::F32, 1) => vec![Mod::F32, Mod::FTZ, Mod::RN],
+        ("add", Type::F32, 2) => vec![Mod::F32x2, Mod::FTZ, Mod::RN],
+        ("add", Type::F32, 4) => vec![Mod::F32x4, Mod::FTZ, Mod::RN],
+        ("add", Type::F64, 1) => vec![Mod::F64, Mod::RN],
+        ("min" | "max", Type::S32, 1) => vec![Mod::S32],
+        ("min" | "max", Type::S64, 1) => vec![Mod::S64],
+        ("exch" | "cas", ty, 1) if ty.bytes() == 16 => vec![Mod::_128],
+        (_, ty, 1) if ty.kind() != TypeKind::Float || op == "exch" => match ty.bytes() {
+            4 => Vec::new(),
+            8 => vec![Mod::_64],
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// `atom`, `red`.
 pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let red = inst.opcode == "red";
-    let ty = type_at(inst, 0)?;
+    if inst.has("async") {
+        return Err("asynchronous reductions".into());
+    }
+    let ty = *inst.types.last().ok_or("a type is missing")?;
     let op = operation(inst)?;
-    if inst.types.len() != 1 || !matches!(ty.bytes(), 4 | 8) {
+    let first = usize::from(!red);
+    let elements = match operand(inst, first + 1)? {
+        Ptx::Vector(list) => list.len(),
+        _ => 1,
+    };
+    let cas = op == "cas";
+    let words = type_words(op, ty, elements);
+    let narrow = cas && ty.bytes() == 2;
+    if words.is_none() && !narrow {
         return Err("atomics of this type".into());
     }
-    if ty.kind() == TypeKind::Float && !matches!(ty, Type::F32 | Type::F64) {
-        return Err("atomics of this type".into());
-    }
-    let first = if red { 0 } else { 1 };
-    let unread = red || cx.is_unread(operand(inst, 0)?);
-    let d = if unread { Reg::RZ } else { cx.dst(operand(inst, 0)?)? };
-    let address_op = operand(inst, first)?;
-    let space = space(inst);
     let mut values = Vec::new();
-    for i in 0..if op == "cas" { 2 } else { 1 } {
-        let value = operand(inst, first + 1 + i)?;
-        values.push(if ty.bytes() == 8 {
-            cx.pair(value, ty)?
-        } else {
-            let value = cx.src(value, ty)?;
-            cx.in_reg(value)
-        });
+    for i in 0..if cas { 2 } else { 1 } {
+        values.push(tuple(cx, operand(inst, first + 1 + i)?, ty)?);
     }
+    let dests: Vec<&Ptx> = match inst.operands.first() {
+        _ if red => Vec::new(),
+        Some(Ptx::Vector(list)) => list.iter().collect(),
+        Some(one) => vec![one],
+        None => return Err("a destination is missing".into()),
+    };
+    let unread = dests.iter().all(|d| cx.is_unread(d));
+    let cells = (ty.bytes() as usize * elements).div_ceil(4) as u8;
+    // A vector's registers, and what is wider than the result, get it from a tuple.
+    let direct = dests.len() == 1 && cx.dst_cells(dests[0]) == cells;
+    let d = match (unread, direct) {
+        (true, _) => Reg::RZ,
+        (_, true) => cx.dst(dests[0])?,
+        _ => cx.e.temp(cells),
+    };
     if inst.has("release") || inst.has("acq_rel") {
         before_release(cx, inst);
     }
-    let address = cx.address(address_op, space)?;
+    let (space, address) = place(cx, inst, operand(inst, first)?)?;
+    let strength = scope(inst).unwrap_or(Mod::GPU);
+    let words = words.unwrap_or_default();
+    let atomic = Atomic { op, ty, cells, words, scope: strength, d, values };
     match space {
-        Space::Global | Space::Generic => global(cx, inst, space, op, ty, d, address, &values),
-        Space::Shared => shared(cx, op, ty, d, address, &values),
+        _ if narrow => swap::compare_16(cx, &atomic, space, address),
+        Space::Global => {
+            atomic.global(cx, address);
+            Ok(())
+        }
+        Space::Generic => atomic.generic(cx, address),
+        Space::Shared => atomic.shared(cx, address),
         _ => Err("atomics in this space".into()),
     }?;
     if inst.has("acquire") || inst.has("acq_rel") {
         after_acquire(cx, inst);
     }
-    Ok(())
-}
-
-/// Words of the type after the operation.
-fn type_words(op: &str, ty: Type) -> Vec<Mod> {
-    match (op, ty) {
-        ("add", Type::F32) => vec![Mod::F32, Mod::FTZ, Mod::RN],
-        ("add", Type::F64) => vec![Mod::F64, Mod::RN],
-        ("min" | "max", Type::S32) => vec![Mod::S32],
-        ("min" | "max", Type::S64) => vec![Mod::S64],
-        (_, ty) if ty.bytes() == 8 => vec![Mod::_64],
-        _ => Vec::new(),
-    }
-}
-
-#[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-fn global(
-    cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
-    space: Space,
-    op: &str,
-    ty: Type,
-    d: Reg,
-    address: Address,
-    values: &[Operand],
-) -> Sel {
-    if ty.kind() == TypeKind::Float && op != "add" && op != "exch" {
-        return Err("this operation on floats".into());
-    }
-    if space == Space::Generic && (ty.bytes() != 4 || ty == Type::F32 || op == "cas") {
-        // In shared memory the hardware does not finish these: they need a second path.
-        return Err("this operation on a generic address".into());
-    }
-    let mut mods = vec![Mod::E, word(op)];
-    mods.extend(type_words(op, ty));
-    mods.extend([Mod::STRONG, scope(inst).unwrap_or(Mod::GPU)]);
-    let result = if ty.bytes() == 8 { wide(d, 2) } else { r(d) };
-    let result = if d.is_zero() { Operand::RZ } else { result };
-    let desc = cx.descriptor();
-    let desc = Operand::Desc(desc);
-    let m = address.operand();
-    let generic = space == Space::Generic;
-    if op == "cas" {
-        let opcode = if generic { Opcode::ATOM } else { Opcode::ATOMG };
-        // Compare-and-swap has no descriptor, and its address no word for its width.
-        let m = match m {
-            Operand::Mem(m) => Operand::Mem(MemRef { sel: Mod::NONE, ..m }),
-            m => m,
-        };
-        cx.e.put(opcode, &mods, 2, &[Operand::PT, result, m, values[0], values[1]]);
-    } else if d.is_zero() && !generic && op != "exch" {
-        cx.e.put(Opcode::REDG, &mods, 0, &[desc, m, values[0]]);
-    } else {
-        let opcode = if generic { Opcode::ATOM } else { Opcode::ATOMG };
-        cx.e.put(opcode, &mods, 2, &[Operand::PT, result, desc, m, values[0]]);
+    if !unread && !direct {
+        scatter(cx, &dests, d, ty)?;
     }
     Ok(())
 }
 
-/// Shared memory has 32-bit integer atomics, exchange, and compare-and-swap; the rest is a loop around it.
-fn shared(
-    cx: &mut Cx<'_, '_>,
-    op: &str,
-    ty: Type,
-    d: Reg,
-    address: Address,
-    values: &[Operand],
-) -> Sel {
-    let wide_type = ty.bytes() == 8;
-    let result = if d.is_zero() {
-        Operand::RZ
-    } else if wide_type {
-        wide(d, 2)
-    } else {
-        r(d)
-    };
-    let mut mods = vec![word(op)];
-    mods.extend(type_words(op, ty));
-    let m = |a: Address| a.operand();
-    match op {
-        "cas" => {
-            let address = plain(cx, address);
-            cx.e.put(Opcode::ATOMS, &mods, 1, &[result, m(address), values[0], values[1]]);
-            Ok(())
+/// Copies the cells of a tuple to the registers of a vector.
+fn scatter<'a>(cx: &mut Cx<'a, '_>, dests: &[&Ptx], tuple: Reg, ty: Type) -> Sel {
+    let mut from = 0;
+    for op in dests {
+        let to = cx.dst(op)?;
+        let cells = cells_of(ty);
+        for i in 0..cells {
+            if !to.is_zero() {
+                cx.e.mov(cell(to, i), cell(tuple, from + i));
+            }
         }
-        "exch" => {
-            cx.e.put(Opcode::ATOMS, &mods, 1, &[result, m(address), values[0]]);
-            Ok(())
+        if !to.is_zero() && cx.dst_cells(op) > cells {
+            cx.e.mov(cell(to, cells), Operand::RZ);
         }
-        _ if !wide_type && ty != Type::F32 => {
-            cx.e.put(Opcode::ATOMS, &mods, 1, &[result, m(address), values[0]]);
-            Ok(())
-        }
-        _ => {
-            let address = plain(cx, address);
-            swap_loop(cx, op, ty, d, address, values[0])
-        }
+        from += cells;
     }
+    Ok(())
 }
 
-/// Compare-and-swap takes no uniform register in its address.
-fn plain(cx: &mut Cx<'_, '_>, address: Address) -> Address {
-    if address.uniform.reg.is_zero() {
-        return address;
-    }
-    let (copy, sum) = (cx.e.temp(1), cx.e.temp(1));
-    cx.e.mov(r(copy), Operand::Reg(address.uniform));
-    cx.e.iadd3(r(sum), Operand::Reg(address.base), r(copy), Operand::RZ);
-    Address { base: RegUse::new(sum), uniform: RegUse::new(Reg::URZ), ..address }
+/// One atomic, its operands in registers.
+pub struct Atomic {
+    pub op: &'static str,
+    pub ty: Type,
+    /// 32-bit cells of memory, of the result and of each value.
+    pub cells: u8,
+    /// The type's words in the instruction.
+    words: Vec<Mod>,
+    scope: Mod,
+    /// The old value goes there; RZ where nothing reads it.
+    pub d: Reg,
+    pub values: Vec<Operand>,
 }
 
-/// Load, compute, try to swap, until nobody came between.
-fn swap_loop(
-    cx: &mut Cx<'_, '_>,
-    op: &str,
-    ty: Type,
-    d: Reg,
-    address: Address,
-    value: Operand,
-) -> Sel {
-    let cells = if ty.bytes() == 8 { 2 } else { 1 };
-    let (old, new, got) = (cx.e.temp(cells), cx.e.temp(cells), cx.e.temp(cells));
-    let op = op.to_string();
-    cx.e.guarded_region(|e| -> Sel {
-        let whole = |reg: Reg| if cells == 2 { wide(reg, 2) } else { r(reg) };
-        let width: &[Mod] = if cells == 2 { &[Mod::_64] } else { &[] };
-        let head = e.open_new();
-        e.load(Opcode::LDS, width, whole(old), None, address);
-        combine(e, &op, ty, new, old, value)?;
-        let mut mods = vec![Mod::CAS];
-        mods.extend(width);
-        let operands = [whole(got), address.operand(), whole(old), whole(new)];
-        e.put(Opcode::ATOMS, &mods, 1, &operands);
-        let p = e.temp_pred();
-        if cells == 2 {
-            let and = (Mod::AND, Operand::PT);
-            e.isetp64(
-                r(p),
-                Mod::EQ,
-                false,
-                [cell(got, 0), cell(got, 1)],
-                [cell(old, 0), cell(old, 1)],
-                and,
-            );
+impl Atomic {
+    fn result(&self) -> Operand {
+        whole(self.d, self.cells)
+    }
+
+    /// The words of an access by 64-bit address.
+    pub fn words(&self, op: Mod) -> Vec<Mod> {
+        let mut words = vec![Mod::E, op];
+        words.extend(&self.words);
+        words.extend([Mod::STRONG, self.scope]);
+        words
+    }
+
+    /// Compare-and-swap of global or generic memory.
+    pub fn compare(&self, cx: &mut Cx<'_, '_>, generic: bool, address: Address, d: Operand) {
+        let opcode = if generic { Opcode::ATOM } else { Opcode::ATOMG };
+        let (mods, at) = (self.words(Mod::CAS), plain_address(address));
+        cx.e.put(opcode, &mods, 2, &[Operand::PT, d, at, self.values[0], self.values[1]]);
+    }
+
+    fn global(&self, cx: &mut Cx<'_, '_>, address: Address) {
+        if self.op == "cas" {
+            return self.compare(cx, false, address, self.result());
+        }
+        let desc = Operand::Desc(cx.descriptor());
+        let (mods, at) = (self.words(word(self.op)), address.operand());
+        if self.d.is_zero() && self.op != "exch" {
+            cx.e.put(Opcode::REDG, &mods, 0, &[desc, at, self.values[0]]);
         } else {
-            e.icmp(r(p), Mod::EQ, false, r(got), r(old));
+            let operands = [Operand::PT, self.result(), desc, at, self.values[0]];
+            cx.e.put(Opcode::ATOMG, &mods, 2, &operands);
         }
-        e.branch_if(not(r(p)), head);
-        e.open_new();
-        if !d.is_zero() {
-            (0..cells).for_each(|i| e.mov(cell(d, i), cell(old, i)));
+    }
+
+    /// Integers of 32 bits, vectors and compare-and-swap are done wherever the address leads; for the others a predicate says whether
+    /// they were. They are not in shared memory, but for exchange, where a loop of swaps follows; nor are they in local memory, where
+    /// no other thread comes between; nor sums of floats in the shared memory of another CTA, where the loop is of generic accesses.
+    fn generic(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
+        if self.op == "cas" {
+            self.compare(cx, true, address, self.result());
+            return Ok(());
+        }
+        let desc = cx.descriptor();
+        let (mods, at) = (self.words(word(self.op)), address.operand());
+        let value = self.values[0];
+        let float = self.ty.kind() == TypeKind::Float && self.op != "exch";
+        let vector = self.cells > cells_of(self.ty);
+        if vector || self.cells == 4 || self.cells == 1 && !float {
+            let operands = [Operand::PT, self.result(), Operand::Desc(desc), at, value];
+            cx.e.put(Opcode::ATOM, &mods, 2, &operands);
+            return Ok(());
+        }
+        let update = Update { op: self.op, ty: self.ty, value };
+        let (d, cells) = (self.d, self.cells);
+        let result = self.result();
+        let exchange = self.op == "exch";
+        cx.e.guarded_region(|e| -> Sel {
+            let done = r(e.temp_pred());
+            e.put(Opcode::ATOM, &mods, 2, &[done, result, Operand::Desc(desc), at, value]);
+            let after = e.label();
+            e.branch_if(done, after);
+            e.open_new();
+            if !exchange {
+                let elsewhere = e.label();
+                let shared = swap::lies_in(e, Mod::S, address);
+                e.branch_if(not(shared), elsewhere);
+                e.open_new();
+                let low = RegUse::at(address.base.reg, address.base.cell, 1);
+                let own = Address { base: low, ..address };
+                update.swap(e, swap::Memory::Shared, own, d)?;
+                e.branch(after);
+                e.open(elsewhere);
+            }
+            if float {
+                let local = e.label();
+                let remote = swap::lies_in(e, Mod::D, address);
+                e.branch_if(not(remote), local);
+                e.open_new();
+                update.swap(e, swap::Memory::Generic(desc), address, d)?;
+                e.branch(after);
+                e.open(local);
+            }
+            let (old, new) = (e.temp(cells), e.temp(cells));
+            let mut width = vec![Mod::E];
+            width.extend(swap::width(cells));
+            e.load(Opcode::LD, &width, whole(old, cells), Some(desc), address);
+            update.combine(e, new, old)?;
+            e.store(Opcode::ST, &width, Some(desc), address, whole(new, cells));
+            if !d.is_zero() {
+                (0..cells).for_each(|i| e.mov(cell(d, i), cell(old, i)));
+            }
+            e.open(after);
+            Ok(())
+        })
+    }
+
+    fn shared(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
+        let mut mods = vec![word(self.op)];
+        mods.extend(&self.words);
+        let integer = self.cells == 1 && self.ty.kind() != TypeKind::Float;
+        match self.op {
+            "cas" => {
+                let at = swap::plain(cx, address).operand();
+                let operands = [self.result(), at, self.values[0], self.values[1]];
+                cx.e.put(Opcode::ATOMS, &mods, 1, &operands);
+            }
+            op if op == "exch" || integer => {
+                let operands = [self.result(), address.operand(), self.values[0]];
+                cx.e.put(Opcode::ATOMS, &mods, 1, &operands);
+            }
+            op => {
+                let at = swap::plain(cx, address);
+                let update = Update { op, ty: self.ty, value: self.values[0] };
+                let d = self.d;
+                cx.e.guarded_region(|e| update.swap(e, swap::Memory::Shared, at, d))?;
+            }
         }
         Ok(())
-    })
+    }
 }
 
-/// `new = old op value`
-fn combine(e: &mut Emit<'_>, op: &str, ty: Type, new: Reg, old: Reg, value: Operand) -> Sel {
-    let v = value.as_reg().map(|u| u.reg).ok_or("value")?;
-    let words = |reg: Reg| [cell(reg, 0), cell(reg, 1)];
-    match (op, ty) {
-        ("add", Type::F32) => e.fadd(&[], r(new), value, r(old)),
-        ("add", Type::F64) => {
-            e.put(Opcode::DADD, &[], 1, &[wide(new, 2), value, wide(old, 2)]);
-        }
-        ("add", _) => e.add64(new, words(old), words(v)),
-        ("min" | "max", Type::S64 | Type::U64) => {
-            let p = e.temp_pred();
-            let cmp = if op == "min" { Mod::LT } else { Mod::GT };
-            let and = (Mod::AND, Operand::PT);
-            e.isetp64(r(p), cmp, ty.is_signed(), words(v), words(old), and);
-            for i in 0..2 {
-                e.sel(cell(new, i), cell(v, i), cell(old, i), r(p));
-            }
-        }
-        ("and" | "or" | "xor", _) => {
-            let lut = match op {
-                "and" => 0xc0,
-                "or" => 0xfc,
-                _ => 0x3c,
-            };
-            for i in 0..2 {
-                e.lop3(cell(new, i), cell(old, i), cell(v, i), Operand::RZ, lut);
-            }
-        }
-        _ => return Err("this operation in shared memory".into()),
+/// A register of this many cells, or RZ.
+pub fn whole(reg: Reg, cells: u8) -> Operand {
+    if reg.is_zero() || cells == 1 { r(reg) } else { wide(reg, cells) }
+}
+
+/// The address where the row has neither a descriptor nor a word for the address's width.
+pub fn plain_address(address: Address) -> Operand {
+    match address.operand() {
+        Operand::Mem(m) => Operand::Mem(MemRef { sel: Mod::NONE, ..m }),
+        m => m,
     }
-    Ok(())
 }
 
 /// The membar that a scope needs.

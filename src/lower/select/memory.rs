@@ -4,7 +4,7 @@ use super::moves::{extract, pack_words};
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
-use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, imm, r, wide};
 
 /// The state space word of an instruction.
@@ -35,6 +35,22 @@ fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Sp
         }
         (space, _) => space,
     }
+}
+
+/// The space of an access and its address there. The shared memory of the cluster's other CTAs is reached by generic addresses,
+/// whose upper half is that of the shared window (observed: ptxas 13.0.88, sm_90a).
+pub fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, op: &Ptx) -> Sel<(Space, Address)> {
+    let space = effective_space(cx, inst, op);
+    let address = cx.address(op, space)?;
+    if !inst.has("shared::cluster") {
+        return Ok((space, address));
+    }
+    let address = super::swap::plain(cx, address);
+    let high = cx.e.temp(1);
+    let source = cx.special_operand("SR_SWINHI")?;
+    cx.e.put(Opcode::S2R, &[], 1, &[r(high), source]);
+    let base = RegUse::wide(cx.join(Operand::Reg(address.base), r(high)), 2);
+    Ok((Space::Generic, Address { base, ..address }))
 }
 
 /// Ordering and cache words in SASS: `STRONG.GPU`, `EF`, `CONSTANT` …
@@ -137,20 +153,20 @@ fn load_bytes(
 pub fn ld<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 1)?;
-    let space = effective_space(cx, inst, address_op);
     let dests: Vec<&Ptx> = match operand(inst, 0)? {
         Ptx::Vector(parts) => parts.iter().collect(),
         one => vec![one],
     };
     let total = ty.bytes() * dests.len() as u32;
+    let space = effective_space(cx, inst, address_op);
     if matches!(space, Space::Const | Space::Param) {
-        return load_constant(cx, ty, &dests, address_op);
+        return load_constant(cx, ty, &dests, address_op, space);
     }
     if total > 16 {
         return Err("vectors of more than 16 bytes".into());
     }
     let policy = policy(inst, true);
-    let address = cx.address(address_op, space)?;
+    let (space, address) = place(cx, inst, address_op)?;
     if let [one] = dests[..] {
         let d = cx.dst(one)?;
         let cells = cx.dst_cells(one);
@@ -232,8 +248,14 @@ fn widen(cx: &mut Cx<'_, '_>, d: Reg, ty: Type) {
 }
 
 /// Constant memory and kernel parameters: one load for each element.
-fn load_constant(cx: &mut Cx<'_, '_>, ty: Type, dests: &[&Ptx], address: &Ptx) -> Sel {
-    let mut source = cx.constant_address(address)?;
+fn load_constant(
+    cx: &mut Cx<'_, '_>,
+    ty: Type,
+    dests: &[&Ptx],
+    address: &Ptx,
+    space: Space,
+) -> Sel {
+    let mut source = cx.constant_address(address, space)?;
     for d_op in dests {
         let d = cx.dst(d_op)?;
         let cells = cx.dst_cells(d_op);
@@ -255,10 +277,45 @@ fn load_constant(cx: &mut Cx<'_, '_>, ty: Type, dests: &[&Ptx], address: &Ptx) -
     Ok(())
 }
 
+/// Values of this many bytes each as they stand in memory: one operand of as many cells as they take.
+fn gather(cx: &mut Cx<'_, '_>, values: &[Value], bytes: u32) -> Sel<Operand> {
+    match values {
+        [Value::Reg(reg, cells)] if u32::from(*cells) * 4 >= bytes => {
+            return Ok(if bytes >= 8 { wide(*reg, (bytes / 4) as u8) } else { cell(*reg, 0) });
+        }
+        [one] if bytes <= 4 => {
+            let lo = one.lo();
+            return Ok(if lo == Operand::Imm(0) { Operand::RZ } else { cx.in_reg(lo) });
+        }
+        _ => {}
+    }
+    let words = pack_words(cx, bytes * 8, values)?;
+    if let [one] = words[..] {
+        return Ok(cx.in_reg(one));
+    }
+    let tuple = cx.e.temp(words.len() as u8);
+    for (i, word) in words.iter().enumerate() {
+        cx.e.mov(cell(tuple, i as u8), *word);
+    }
+    Ok(wide(tuple, words.len() as u8))
+}
+
+/// A source, scalar or vector of `ty`, in consecutive registers.
+pub fn tuple(cx: &mut Cx<'_, '_>, op: &Ptx, ty: Type) -> Sel<Operand> {
+    let parts = match op {
+        Ptx::Vector(parts) => &parts[..],
+        one => std::slice::from_ref(one),
+    };
+    let mut values = Vec::new();
+    for part in parts {
+        values.push(cx.value(part, ty)?);
+    }
+    gather(cx, &values, ty.bytes())
+}
+
 pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 0)?;
-    let space = effective_space(cx, inst, address_op);
     let sources: Vec<&Ptx> = match operand(inst, 1)? {
         Ptx::Vector(parts) => parts.iter().collect(),
         one => vec![one],
@@ -275,32 +332,8 @@ pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     for s in &sources {
         values.push(cx.value(s, ty)?);
     }
-    let value = match (&values[..], ty.bytes()) {
-        ([Value::Reg(reg, cells)], bytes) if u32::from(*cells) * 4 >= bytes => {
-            if bytes >= 8 {
-                wide(*reg, (bytes / 4) as u8)
-            } else {
-                cell(*reg, 0)
-            }
-        }
-        ([one], bytes) if bytes <= 4 => {
-            let lo = one.lo();
-            if lo == Operand::Imm(0) { Operand::RZ } else { cx.in_reg(lo) }
-        }
-        (values, bytes) => {
-            let words = pack_words(cx, bytes * 8, values)?;
-            if let [one] = words[..] {
-                cx.in_reg(one)
-            } else {
-                let tuple = cx.e.temp(words.len() as u8);
-                for (i, word) in words.iter().enumerate() {
-                    cx.e.mov(cell(tuple, i as u8), *word);
-                }
-                wide(tuple, words.len() as u8)
-            }
-        }
-    };
-    let address = cx.address(address_op, space)?;
+    let value = gather(cx, &values, ty.bytes())?;
+    let (space, address) = place(cx, inst, address_op)?;
     let wide_space = matches!(space, Space::Global | Space::Generic);
     let mut mods = Vec::new();
     if wide_space {

@@ -9,6 +9,7 @@ mod float;
 mod integer;
 mod memory;
 mod moves;
+mod swap;
 mod video;
 mod warp;
 mod wide;

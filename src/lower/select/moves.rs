@@ -146,6 +146,14 @@ fn pack<'a>(cx: &mut Cx<'a, '_>, ty: Type, d: Reg, parts: &[Ptx]) -> Sel {
 pub fn pack_words(cx: &mut Cx<'_, '_>, bits: u32, values: &[Value]) -> Sel<Vec<Operand>> {
     let mut words = Vec::new();
     match bits {
+        128 => {
+            for v in values {
+                match v {
+                    Value::Reg(reg, 4) => words.extend((0..4).map(|i| cell(*reg, i))),
+                    v => words.extend([v.lo(), v.hi(), Operand::RZ, Operand::RZ]),
+                }
+            }
+        }
         64 => {
             for v in values {
                 words.extend(v.halves());

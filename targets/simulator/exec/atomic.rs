@@ -2,6 +2,7 @@
 
 use super::memory::{self, addresses};
 use super::{Env, LaneFault};
+use crate::simulator::cluster::RANK_SHIFT;
 use crate::simulator::op::{AtomicKind, AtomicOp, AtomicType};
 use crate::simulator::operand::*;
 use crate::simulator::warp::Warp;
@@ -19,10 +20,27 @@ fn operand(warp: &Warp, src: &Src, bytes: usize) -> [u128; LANES] {
 }
 
 impl Env<'_> {
+    /// Whether the machine does an atomic with a predicate there.
+    fn is_native(&self, op: &AtomicOp, place: memory::Place) -> bool {
+        let float =
+            !matches!(op.ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
+        match place {
+            memory::Place::Global(_) => true,
+            memory::Place::Local(_) => false,
+            memory::Place::Own(_) => op.kind == AtomicKind::Exchange,
+            memory::Place::Shared(at) => {
+                let own = at >> RANK_SHIFT == u64::from(self.rank);
+                op.kind == AtomicKind::Exchange || !own && !float
+            }
+        }
+    }
+
     /// Lanes in order, lowest first: one of the orders that the machine may take.
     ///
-    /// An atomic with a predicate is one that the machine only does in global memory: elsewhere it does nothing and the predicate
-    /// is false, and ptxas's code goes on with a loop of compare-and-swaps (observed: generic `atom.add` of f32 and f64).
+    /// An atomic with a predicate is one that the machine does not do everywhere: elsewhere it does nothing and the predicate is
+    /// false, and ptxas's code goes on with a loop of compare-and-swaps. What follows shows where (observed: ptxas 13.0.88, sm_90a):
+    /// after an exchange only what local memory needs, after a sum of floats loops for the CTA's shared memory and for another
+    /// CTA's, after the other operations one for the CTA's own.
     pub(super) fn atomic(
         &mut self,
         warp: &mut Warp,
@@ -38,7 +56,7 @@ impl Env<'_> {
         while rest != 0 {
             let lane = super::first(rest);
             rest &= rest - 1;
-            if op.done != PredDst::NOWHERE && !matches!(places[lane], memory::Place::Global(_)) {
+            if op.done != PredDst::NOWHERE && !self.is_native(op, places[lane]) {
                 done &= !(1 << lane);
                 continue;
             }
