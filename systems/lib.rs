@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod control_flow;
+pub mod convert;
 pub mod emit;
 pub mod function;
 pub mod legalize;

@@ -137,6 +137,13 @@ fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
     let value = to_f64(from, a);
     let value = if c.integer { integral(value, c.round) } else { value };
     let mut r = flush(to, from_f64(to, value, c.round));
+    // As in arithmetic, the exponent's lower bound does not take part in the decision (see `float::arithmetic`).
+    if c.ftz && to == Format::F32 && r & to.magnitude() == to.least_normal() {
+        let twice = from_f64(to, 2.0 * value, c.round);
+        if twice & to.magnitude() < 2 * to.least_normal() {
+            r &= to.sign();
+        }
+    }
     if c.sat {
         r = saturate(to, r);
     }

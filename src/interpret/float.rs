@@ -80,6 +80,11 @@ impl Format {
         x & self.infinity() == 0 && x & self.magnitude() != 0
     }
 
+    /// The bits of the least number that is not subnormal.
+    pub fn least_normal(self) -> u64 {
+        1 << self.fraction_bits()
+    }
+
     /// A subnormal number as zero of its sign.
     #[inline]
     pub fn flush(self, x: u64) -> u64 {
@@ -280,6 +285,10 @@ pub fn arithmetic(op: Arith, format: Format, mode: Mode) -> Ternary {
         let mut r = compute(op, format, mode, a, b, c);
         if mode.ftz {
             r = format.flush(r);
+            if r & format.magnitude() == format.least_normal() && is_tiny(op, format, mode, a, b, c)
+            {
+                r &= format.sign();
+            }
         }
         if mode.sat {
             r = saturate(format, r);
@@ -295,6 +304,25 @@ pub fn arithmetic(op: Arith, format: Format, mode: Mode) -> Ternary {
         }
         r
     })
+}
+
+/// Whether a result that rounds to the least normal number counts as subnormal all the same. PTX only says that `.ftz` flushes
+/// subnormal results. Observed (what ptxas 13.0.88 folds, and what its `rcp.ftz` is made for): it decides by the number that the
+/// exact result rounds to when the exponent has no lower bound, not by its neighbour on the coarser grid of subnormal numbers.
+fn is_tiny(op: Arith, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> bool {
+    // Twice everything: the same rounding one binade higher. Operands are normal numbers or zero.
+    let twice = |x: u64| {
+        let magnitude = x & format.magnitude();
+        if magnitude == 0 || magnitude >= format.infinity() { x } else { x + format.least_normal() }
+    };
+    let r = match op {
+        Arith::Mul | Arith::Fma => compute(op, format, mode, twice(a), b, twice(c)),
+        Arith::Div => compute(op, format, mode, twice(a), b, c),
+        Arith::Rcp => compute(Arith::Div, format, mode, twice(format.one()), a, c),
+        // Sums of normal numbers are exact down there, roots far above it.
+        _ => return false,
+    };
+    r & format.magnitude() < twice(format.least_normal())
 }
 
 /// Clamps to 0.0 ..= 1.0; NaN gives +0.0.
@@ -491,5 +519,26 @@ mod tests {
         assert_eq!(run(Arith::Add, Format::F32, ftz, 1e-40, 1e-40, 0.0), 0.0);
         assert_eq!(run(Arith::Mul, Format::F32, ftz, 1e-30, 1e-10, 0.0), 0.0);
         assert!(run(Arith::Mul, Format::F32, Mode::default(), 1e-30, 1e-10, 0.0) > 0.0);
+    }
+
+    #[test]
+    fn flushed_is_what_rounds_below_the_least_normal_number_without_a_bound_of_the_exponent() {
+        let ftz = Mode { ftz: true, ..Mode::default() };
+        let up = Mode { round: Round::TowardPositive, ..ftz };
+        let least = f64::from(f32::MIN_POSITIVE);
+        let (below, half) = (f64::from(f32::from_bits(0x00ff_ffff)), 0.5);
+        // 24 bits: exact, and less than the least normal number.
+        assert_eq!(run(Arith::Mul, Format::F32, ftz, below, half, 0.0), 0.0);
+        assert_eq!(run(Arith::Fma, Format::F32, up, below, half, 0.0), 0.0);
+        assert_eq!(run(Arith::Div, Format::F32, ftz, below, 2.0, 0.0), 0.0);
+        // 26 bits, which round up to it.
+        let root = 2f64.powi(-63);
+        let (a, b) = (root * (1.0 - 2f64.powi(-13)), root * (1.0 + 2f64.powi(-13)));
+        assert_eq!(run(Arith::Mul, Format::F32, ftz, a, b, 0.0), least);
+        // Its reciprocal rounds down to a number of 24 bits that is less.
+        let large = -f64::from(f32::from_bits(0x7e80_0001));
+        let down = Mode { round: Round::TowardNegative, ..ftz };
+        let zero = run(Arith::Rcp, Format::F32, down, large, 0.0, 0.0);
+        assert!(zero == 0.0 && zero.is_sign_negative());
     }
 }

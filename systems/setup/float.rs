@@ -5,6 +5,7 @@
 //! or root of 24-bit numbers is never closer to a rounding boundary of a narrower format than 2^-49 of itself unless it lies on it, so
 //! rounding a result that is right to 2^-52 again, once, is exact.
 
+use crate::convert::{Narrow, narrow_double};
 use crate::emit::{Emit, cell, fimm, fneg, imm, not, r, wide};
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 
@@ -67,10 +68,10 @@ fn two_ways(
 /// FDIV: `d = a / b`.
 pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
     let (a, b) = (source(e, inst, 1), source(e, inst, 2));
-    let round = rounding(inst);
-    let value = if round.is_some() {
+    let narrow = Narrow { round: rounding(inst), ftz: inst.mods.has(Mod::FTZ) };
+    let value = if rounding(inst).is_some() {
         let value = temp(e);
-        divide_double(e, value, a, b, round);
+        divide_double(e, value, a, b, narrow);
         value
     } else {
         let p = e.temp_pred();
@@ -90,7 +91,7 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
                 e.ffma(&[], rest, fneg(b), q1, a);
                 e.ffma(&[], d, y, rest, q1);
             },
-            |e, d| divide_double(e, d, a, b, None),
+            |e, d| divide_double(e, d, a, b, narrow),
         )
     };
     finish(e, inst, value);
@@ -149,7 +150,7 @@ fn reciprocal_double(e: &mut Emit<'_>, b: Operand) -> Operand {
 }
 
 /// Quotient by way of double precision, rounded once to single. Zeros, infinities and NaN get their own factor.
-fn divide_double(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, round: Option<Mod>) {
+fn divide_double(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, narrow: Narrow) {
     // What a product says of these cases: a · (1/b exactly for 0 and inf, the sign of b otherwise).
     let (unit, sign, factor, special) = (temp(e), temp(e), temp(e), temp(e));
     e.mufu(Mod::RCP, unit, b);
@@ -166,10 +167,8 @@ fn divide_double(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, round: Op
     e.put(Opcode::DMUL, &[], 1, &[wide(q, 2), x, recip]);
     let rest = dfma(e, neg64(y), wide(q, 2), x);
     let q = dfma(e, recip, rest, wide(q, 2));
-    let mut mods = vec![Mod::F32, Mod::F64];
-    mods.extend(round);
     let quotient = temp(e);
-    e.put(Opcode::F2F, &mods, 1, &[quotient, q]);
+    narrow_double(e, narrow, quotient, q);
     e.put(Opcode::FSEL, &[], 1, &[d, quotient, special, r(both)]);
 }
 
@@ -186,13 +185,13 @@ fn ordinary(e: &mut Emit<'_>, a: Operand) -> Operand {
 /// FRCP: `d = 1 / a`.
 pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst) {
     let a = source(e, inst, 1);
-    let round = rounding(inst);
+    let narrow = Narrow { round: rounding(inst), ftz: inst.mods.has(Mod::FTZ) };
     let slow = |e: &mut Emit<'_>, d: Operand| {
         let one = temp(e);
         e.mov(one, fimm(1.0));
-        divide_double(e, d, one, a, round);
+        divide_double(e, d, one, a, narrow);
     };
-    let value = if round.is_some() {
+    let value = if rounding(inst).is_some() {
         let value = temp(e);
         slow(e, value);
         value
@@ -284,9 +283,7 @@ fn square_root_double(e: &mut Emit<'_>, d: Operand, a: Operand, round: Option<Mo
     e.put(Opcode::DMUL, &[], 1, &[wide(h, 2), y, half]);
     let rest = dfma(e, neg64(wide(s, 2)), wide(s, 2), x);
     let root = dfma(e, rest, wide(h, 2), wide(s, 2));
-    let mut mods = vec![Mod::F32, Mod::F64];
-    mods.extend(round);
     let value = temp(e);
-    e.put(Opcode::F2F, &mods, 1, &[value, root]);
+    narrow_double(e, Narrow { round, ftz: false }, value, root);
     e.put(Opcode::FSEL, &[], 1, &[d, value, special, r(p)]);
 }

@@ -185,10 +185,7 @@ pub fn narrow(c: Conversion, x: f64) -> u64 {
         Format::F64 if x.is_nan() => NAN64,
         Format::F64 => x.to_bits(),
         Format::F32 if x.is_nan() => u64::from(NAN32),
-        Format::F32 => {
-            let r = round_to_single(x, c.round);
-            u64::from(if c.ftz { flush(r) } else { r }.to_bits())
-        }
+        Format::F32 => u64::from(round_flushing(x, c.round, c.ftz).to_bits()),
         Format::F16 => u64::from(double_to_half(HalfFormat::F16, x, c.round)),
         Format::Tf32 | Format::E4m3 | Format::E5m2 => pack::narrow_small(c, x),
         Format::Bf16 => u64::from(double_to_half(HalfFormat::Bf16, x, c.round)),

@@ -91,13 +91,27 @@ pub fn finish(mode: Mode, x: f32) -> u64 {
 
 /// `sum + error` (exact, the error less than half a unit in the last place of the sum), rounded to single precision.
 #[inline]
-fn narrow(sum: f64, error: f64, round: Round) -> f32 {
+fn narrow(sum: f64, error: f64, mode: Mode) -> f32 {
     let mut odd = sum;
     if error != 0.0 && sum.to_bits() & 1 == 0 {
         let away = (error > 0.0) == (sum > 0.0);
         odd = f64::from_bits(if away { sum.to_bits() + 1 } else { sum.to_bits() - 1 });
     }
-    round_to_single(odd, round)
+    round_flushing(odd, mode.round, mode.ftz)
+}
+
+/// A double rounded to single precision, flushed to zero when it is tiny: whether it is, says what 24 bits of an exponent without
+/// bounds would be (`tests/semantics`: what ptxas 13.0.88 folds, and what its reciprocal with `.ftz` does).
+#[inline]
+pub fn round_flushing(x: f64, round: Round, ftz: bool) -> f32 {
+    let near = round_to_single(x, round);
+    if ftz && near.abs() <= f32::MIN_POSITIVE && x != 0.0 {
+        let twice = round_to_single(2.0 * x, round);
+        if twice.abs() < 2.0 * f32::MIN_POSITIVE {
+            return 0f32.copysign(near);
+        }
+    }
+    near
 }
 
 /// A double rounded to single precision.
@@ -128,10 +142,10 @@ fn zero_sum(a_negative: bool, b_negative: bool, round: Round) -> f32 {
 }
 
 #[inline]
-fn sum(p: f64, c: f64, round: Round) -> f32 {
+fn sum(p: f64, c: f64, mode: Mode) -> f32 {
     let s = p + c;
     if s == 0.0 {
-        return zero_sum(p.is_sign_negative(), c.is_sign_negative(), round);
+        return zero_sum(p.is_sign_negative(), c.is_sign_negative(), mode.round);
     }
     if !s.is_finite() {
         return s as f32;
@@ -139,7 +153,7 @@ fn sum(p: f64, c: f64, round: Round) -> f32 {
     // What the addition lost (Knuth).
     let t = s - p;
     let error = (p - (s - t)) + (c - t);
-    narrow(s, error, round)
+    narrow(s, error, mode)
 }
 
 /// FADD
@@ -148,7 +162,7 @@ pub fn add32(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     let (a, b) = (single(mode, a), single(mode, b));
     let r = match mode.round {
         Round::Nearest => a + b,
-        round => sum(f64::from(a), f64::from(b), round),
+        _ => sum(f64::from(a), f64::from(b), mode),
     };
     (finish(mode, r), 0)
 }
@@ -161,7 +175,8 @@ pub fn mul32(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
         return (0, 0);
     }
     let scale = f64::from((i32::from((mode.extra >> 8) as i8) as f32).exp2());
-    (finish(mode, round_to_single(f64::from(a) * f64::from(b) * scale, mode.round)), 0)
+    let product = f64::from(a) * f64::from(b) * scale;
+    (finish(mode, round_flushing(product, mode.round, mode.ftz)), 0)
 }
 
 /// FFMA: one rounding.
@@ -171,7 +186,7 @@ pub fn fma32(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     if mode.extra & 1 != 0 && (a == 0.0 || b == 0.0) {
         return (finish(mode, c), 0);
     }
-    (finish(mode, sum(f64::from(a) * f64::from(b), f64::from(c), mode.round)), 0)
+    (finish(mode, sum(f64::from(a) * f64::from(b), f64::from(c), mode)), 0)
 }
 
 /// FMNMX: the predicate picks the minimum. `extra` bit 0: a NaN operand gives NaN; bit 1, .XORSIGN: of the absolute values, with
@@ -378,6 +393,21 @@ mod tests {
         let tiny = f32::from_bits(0x8000_0001);
         assert_eq!(mul32(p, bits(tiny), bits(1.0), 0, 0).0, 0x8000_0000);
         assert_eq!(mul32(mode(Round::Nearest), bits(tiny), bits(1.0), 0, 0).0, 0x8000_0001);
+    }
+
+    #[test]
+    fn flushed_is_what_rounds_below_the_least_normal_number_without_a_bound_of_the_exponent() {
+        let ftz = |round| Mode { ftz: true, round, ..Mode::default() }.pack();
+        let below = 0x00ff_ffff;
+        for round in [Round::Nearest, Round::Up] {
+            assert_eq!(mul32(ftz(round), below, bits(0.5), 0, 0).0, 0);
+            assert_eq!(fma32(ftz(round), below, bits(-0.5), bits(0.0), 0).0, 0x8000_0000);
+        }
+        assert_eq!(mul32(mode(Round::Nearest), below, bits(0.5), 0, 0).0, 0x0080_0000);
+        // The product has 26 bits and rounds up.
+        let (a, b) = (0x1fff_f800u64, 0x2000_0400u64);
+        assert_eq!(mul32(ftz(Round::Nearest), a, b, 0, 0).0, 0x0080_0000);
+        assert_eq!(mul32(ftz(Round::Zero), a, b, 0, 0).0, 0);
     }
 
     #[test]

@@ -73,11 +73,20 @@ fn half_fma(format: HalfFormat, mode: Mode, a: u16, b: u16, c: u16) -> u16 {
             let x = F::from_bits(u128::from(x));
             if mode.ftz && x.is_denormal() { F::ZERO.copy_sign(x) } else { x }
         };
-        let r = input(a).mul_add_r(input(b), input(c), mode.round.ap()).value;
+        let round = mode.round.ap();
+        let r = input(a).mul_add_r(input(b), input(c), round).value;
         if r.is_nan() {
             return if mode.sat { 0 } else { NAN16 };
         }
-        let r = if mode.ftz && r.is_denormal() { F::ZERO.copy_sign(r) } else { r };
+        let least = F::smallest_normalized();
+        let tiny = || {
+            // Flushed is what 11 (or 8) bits of an exponent without bounds would leave below the least normal number.
+            let twice = |x: F| x.scalbn(1);
+            let r = twice(input(a)).mul_add_r(input(b), twice(input(c)), round).value;
+            r.abs().partial_cmp(&twice(least)).is_some_and(|o| o.is_lt())
+        };
+        let flushed = mode.ftz && (r.is_denormal() || r.abs() == least && tiny());
+        let r = if flushed { F::ZERO.copy_sign(r) } else { r };
         let one = F::from_u128(1).value;
         let r = match mode.sat {
             true if r.is_negative() => F::ZERO,

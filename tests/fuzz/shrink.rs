@@ -146,6 +146,7 @@ fn leaves(list: &[Stmt]) -> bool {
 
 /// Loops that run once, a fixed number of times, or without a mask that nobody reads.
 fn loops(program: &Program) -> Vec<Program> {
+    let constants = program.constants;
     let mut count = 0;
     program.clone().lists(&mut |list| {
         count += list.iter().filter(|s| matches!(s, Stmt::Loop(_))).count();
@@ -160,7 +161,8 @@ fn loops(program: &Program) -> Vec<Program> {
                     let Stmt::Loop(inner) = stmt else { continue };
                     if index == which {
                         match way {
-                            0 => inner.count = Operand::Bits(1),
+                            0 if constants => inner.count = Operand::Bits(1),
+                            0 => {}
                             1 => inner.most = 1,
                             2 => inner.most = inner.most.min(2),
                             3 => inner.test_last = true,
@@ -186,8 +188,10 @@ fn slots(program: &mut Program, visit: &mut dyn FnMut(&mut Slot)) {
     });
 }
 
-/// Operands that are constants where that is possible.
+/// Operands that are constants where that is possible, and constants that are simpler. A program without constants alone for
+/// operands stays one: what differs then would be something else.
 fn operands(program: &Program) -> Vec<Program> {
+    let constants = program.constants;
     let mut count = 0;
     slots(&mut program.clone(), &mut |_| count += 1);
     let mut all = Vec::new();
@@ -200,7 +204,7 @@ fn operands(program: &Program) -> Vec<Program> {
                     && let Slot::Use { operand, constant, .. } = slot
                 {
                     match operand {
-                        Operand::Var(_) if *constant => *operand = Operand::Bits(bits),
+                        Operand::Var(_) if *constant && constants => *operand = Operand::Bits(bits),
                         // Not by turns for ever: only the smaller one replaces another constant.
                         Operand::Bits(old) if bits < *old && *constant => {
                             *operand = Operand::Bits(bits);

@@ -6,6 +6,7 @@ use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Type, TypeKind};
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::convert::{Narrow, narrow_double};
 use orias_systems::emit::{cell, fneg, imm, r, wide};
 
 pub fn cvt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
@@ -392,19 +393,12 @@ fn float(
             cx.e.put(Opcode::F2F, &mods, 1, &[wide(d, 2), word]);
         }
         (Type::F32, Type::F64) => {
-            let mut mods = Vec::new();
-            if ftz {
-                mods.push(Mod::FTZ);
-            }
-            mods.extend([Mod::F32, Mod::F64]);
-            mods.extend(rounding(inst));
+            let narrow = Narrow { round: rounding(inst), ftz };
             let pair = cx.pair_of(a);
+            let rounded = if sat { r(cx.e.temp(1)) } else { r(d) };
+            narrow_double(&mut cx.e, narrow, rounded, wide(pair, 2));
             if sat {
-                let t = cx.e.temp(1);
-                cx.e.put(Opcode::F2F, &mods, 1, &[r(t), wide(pair, 2)]);
-                cx.e.fadd(&[Mod::SAT], r(d), r(t), Operand::RZ);
-            } else {
-                cx.e.put(Opcode::F2F, &mods, 1, &[r(d), wide(pair, 2)]);
+                cx.e.fadd(&[Mod::SAT], r(d), rounded, Operand::RZ);
             }
         }
         _ => return Err("conversion of half precision".into()),

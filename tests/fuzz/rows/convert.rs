@@ -9,12 +9,14 @@ pub const INTEGER: Family = Family {
         row("cvt.<u8/u16/u32/u64/s8/s16/s32/s64>.<u8/u16/u32/u64/s8/s16/s32/s64> =$1, !$2"),
         // Clamping is only for values that the new type may not hold.
         // It may not be of something negated: ptxas 13.0.88 forgets that the least number wraps.
-        row("cvt.sat.<u8/s8>.<u16/s16> =$1, !$2"),
+        row("{ .reg .b16 %t; xor.b16 %t, !b16, 0x2a55; cvt.sat.<u8/s8>.<u16/s16> =$1, %t; }"),
         row("{ .reg .b32 %t; brev.b32 %t, !b32; cvt.sat.<u8/s8/u16/s16>.<u32/s32> =$1, %t; }"),
         row(
             "{ .reg .b64 %t; brev.b64 %t, !b64; cvt.sat.<u8/s8/u16/s16/u32/s32>.<u64/s64> =$1, %t; }",
         ),
-        rare("cvt.sat.<u8.s8/s8.u8/u16.s8/u16.s16/s16.u16> =b16, !b16"),
+        rare(
+            "{ .reg .b16 %t; xor.b16 %t, !b16, 0x2a55; cvt.sat.<u8.s8/s8.u8/u16.s8/u16.s16/s16.u16> =b16, %t; }",
+        ),
         rare("cvt.sat.<u32.s32~b32/s32.u32~b32/u64.s64~b64/s64.u64~b64> =$1', !$1'"),
         // Registers wider than the type.
         // Not u16 of s8: ptxas 13.0.88 leaves the sign in the high half.

@@ -60,9 +60,8 @@ pub const HALF: Family = Family {
         row("fma.rn</.ftz></.sat>.<f16/f16x2> =$3, !$3, !$3, !$3"),
         row("fma.rn</.ftz>.relu.<f16/f16x2> =$2, !$2, !$2, !$2"),
         row("fma.rn</.relu>.<bf16/bf16x2> =$2, !$2, !$2, !$2"),
-        row("neg</.ftz>.<f16/f16x2> =$2, !$2"),
         // Not flushed: ptxas 13.0.88 drops the rounding of a conversion to an integer behind it.
-        row("abs.<f16/f16x2> =$1, !$1"),
+        row("<abs/neg>.<f16/f16x2> =$2, !$2"),
         row("<abs/neg>.<bf16/bf16x2> =$2, !$2"),
         row("<min/max></.ftz></.NaN>.<f16/f16x2> =$4, !$4, !$4"),
         row("<min/max></.NaN>.<bf16/bf16x2> =$3, !$3, !$3"),

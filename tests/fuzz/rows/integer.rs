@@ -6,10 +6,13 @@ pub const ARITHMETIC: Family = Family {
     name: "integer",
     weight: 6,
     rows: &[
-        row("<add/sub>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
+        row("<add/sub>.<s32/u32/s64/u64> =$2, %$2, %$2"),
+        row("add.<s16/u16> =$1, %$1, %$1"),
+        // Of 16 bits not from zero, nor times -1: what is negated ptxas 13.0.88 takes for the number without its wrap, in
+        // shifts and conversions behind it.
+        row("sub.<s16/u16> =$1, !$1, %$1"),
         row("<add/sub>.<s32/u64> =$2, %$2, %$2"),
         row("<min/max>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
-        // ptxas 13.0.88 takes what is negated for the number without its wrap, in a conversion and a wide product behind it.
         row("neg.<s32/s64> =$1, %$1"),
         row("{ .reg .b16 %t; or.b16 %t, !b16, 1; neg.s16 =s16, %t; }"),
         // Not of the least integer: ptxas takes the result for positive.
@@ -31,11 +34,14 @@ pub const PRODUCTS: Family = Family {
     name: "products",
     weight: 4,
     rows: &[
-        row("<mul.lo/mul.hi>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
-        row("<mad.lo/mad.hi>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2, %$2"),
+        row("<mul.lo/mul.hi>.<s32/u32/s64/u64> =$2, %$2, %$2"),
+        row("<mad.lo/mad.hi>.<s32/u32/s64/u64> =$2, %$2, %$2, %$2"),
+        row("<mul.lo/mul.hi>.<s16/u16> =$2, !$2, !$2"),
+        row("<mad.lo/mad.hi>.<s16/u16> =$2, !$2, !$2, %$2"),
         row("mul.wide.<s16~s32/u16~u32/s32~s64/u32~u64> =$1', %$1, %$1"),
         row("mad.wide.<s16~s32/u16~u32/s32~s64/u32~u64> =$1', %$1, %$1, %$1'"),
-        rare("mad.hi.sat.s32 =s32, %s32, %s32, %s32"),
+        // Of a product that nothing else computes: ptxas 13.0.88 forgets to saturate where it shares it with a mul.lo.
+        rare("{ .reg .b32 %t; brev.b32 %t, !b32; mad.hi.sat.s32 =s32, %t, !s32, %s32; }"),
         rare("<mul24.lo/mul24.hi>.<s32/u32> =$2, %$2, %$2"),
         rare("<mad24.lo/mad24.hi>.<s32/u32> =$2, %$2, %$2, %$2"),
         rare("mad24.hi.sat.s32 =s32, %s32, %s32, %s32"),
@@ -56,7 +62,8 @@ pub const DIVISION: Family = Family {
         row(
             "<div/rem>.<s16/u16/s32/u32/s64/u64> =$2, %$2, <1/2/3/5/6/7/8/10/12/64/100/255/641/1000/4096/32767>",
         ),
-        rare("<div/rem>.<s16/s32/s64> =$2, %$2, <-1/-2/-3/-7/-10/-128>"),
+        rare("<div/rem>.<s32/s64> =$2, %$2, <-1/-2/-3/-7/-10/-128>"),
+        rare("<div/rem>.s16 =s16, %s16, <-2/-3/-7/-10/-128>"),
         rare("<div/rem>.<s32/u32> =$2, %$2, <0x7fffffff/1000000007/65537>"),
     ],
 };
@@ -73,10 +80,11 @@ pub const CARRY: Family = Family {
             "sub.cc.<s32/u32/s64/u64> =$1, %$1, %$1; subc.cc.$1 =$1, %$1, %$1; subc.$1 =$1, %$1, %$1",
         ),
         row("<add/sub>.cc.<u32/u64> =$2, %$2, %$2; $1c.$2 =$2, %$2, %$2"),
-        row("mad.<lo/hi>.cc.<s32/u32/s64/u64> =$2, %$2, %$2, %$2; addc.$2 =$2, %$2, %$2"),
-        row("add.cc.<s32/u32/s64/u64> =$1, %$1, %$1; madc.<lo/hi>.$1 =$1, %$1, %$1, %$1"),
+        // By no constant: ptxas 13.0.88 leaves the product of a shifted value and 0xffffffff80000000 out.
+        row("mad.<lo/hi>.cc.<s32/u32/s64/u64> =$2, !$2, !$2, %$2; addc.$2 =$2, %$2, %$2"),
+        row("add.cc.<s32/u32/s64/u64> =$1, %$1, %$1; madc.<lo/hi>.$1 =$1, !$1, !$1, %$1"),
         row(
-            "mad.lo.cc.<s32/u32/s64/u64> =$1, %$1, %$1, %$1; madc.hi.cc.$1 =$1, %$1, %$1, %$1; madc.lo.cc.$1 =$1, %$1, %$1, %$1; madc.hi.$1 =$1, %$1, %$1, %$1",
+            "mad.lo.cc.<s32/u32/s64/u64> =$1, !$1, !$1, %$1; madc.hi.cc.$1 =$1, !$1, !$1, %$1; madc.lo.cc.$1 =$1, !$1, !$1, %$1; madc.hi.$1 =$1, !$1, !$1, %$1",
         ),
         // The carry itself.
         row("<add/sub>.cc.<u32/s64> =$2, %$2, %$2; $1c.u32 =u32, 0, 0"),
@@ -90,9 +98,9 @@ pub const LOGIC: Family = Family {
         row("<and/or/xor>.<b16/b32/b64> =$2, %$2, %$2"),
         row("<not/cnot>.<b16/b32/b64> =$2, %$2"),
         // Of three different values that are not constants: else ptxas 13.0.88 makes a wrong table when it puts the lop3 together
-        // with another logic instruction.
+        // with another logic instruction; and never alone before a comparison with zero, which it takes for false.
         row(
-            "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %v, %v, !b32; lop3.b32 =b32, %v, %t, %u, #(0,255); }",
+            "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %v, %v, !b32; lop3.b32 %t, %v, %t, %u, #(0,255); add.s32 =b32, %t, %v; }",
         ),
         // Its result goes through a sum: ptxas 13.0.88 takes the predicate for that of a `setp.ne` of the result with zero.
         rare(
