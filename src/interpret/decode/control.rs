@@ -26,12 +26,11 @@ impl<'s> Decoder<'_, 's> {
             "call" => self.call(inst),
             "ret" => Ok(Some(Op::Return)),
             "exit" => Ok(Some(Op::Exit)),
-            "trap" => Ok(Some(Op::Trap)),
+            // Without a debugger a breakpoint ends the kernel.
+            "trap" | "brkpt" => Ok(Some(Op::Trap)),
             "bar" | "barrier" => self.barrier(inst),
             // Nothing of these can be seen by a program here.
-            "nanosleep" | "pmevent" | "brkpt" | "griddepcontrol" | "setmaxnreg" => {
-                Ok(Some(Op::Nop))
-            }
+            "nanosleep" | "pmevent" | "griddepcontrol" | "setmaxnreg" => Ok(Some(Op::Nop)),
             _ => Ok(None),
         }
     }

@@ -64,8 +64,18 @@ pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn trap<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let kind = if inst.opcode == "trap" { Mod::TRAP } else { Mod::INT };
-    cx.e.put(Opcode::BPT, &[kind], 0, &[imm(1)]);
+/// `trap`, and `brkpt`, which is the same (observed: ptxas 13.0.88).
+pub fn trap<'a>(cx: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
+    cx.e.put(Opcode::BPT, &[Mod::TRAP], 0, &[imm(1)]);
+    Ok(())
+}
+
+/// `pmevent`: the events as a mask.
+pub fn pmevent<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let Ptx::Int(event) = operand(inst, 0)? else {
+        return Err("the event must be a constant".into());
+    };
+    let mask = if inst.has("mask") { *event as u32 } else { 1 << (*event as u32 & 15) };
+    cx.e.put(Opcode::PMTRIG, &[], 0, &[imm(mask & 0xffff)]);
     Ok(())
 }

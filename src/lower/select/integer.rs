@@ -65,7 +65,7 @@ pub fn add_chain(
 pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
-        return Err("packed 16-bit integers".into());
+        return add_halves(cx, inst, false);
     }
     if inst.has("sat") {
         return saturating(cx, inst, false);
@@ -89,7 +89,7 @@ pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 pub fn sub<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
-        return Err("packed 16-bit integers".into());
+        return add_halves(cx, inst, true);
     }
     if inst.has("sat") {
         return saturating(cx, inst, true);
@@ -153,7 +153,18 @@ fn carrying<'a>(
     Ok(())
 }
 
-/// `add.sat.s32`, `sub.sat.s32`: clamps on overflow.
+/// `add.u16x2` and the like: no carry from one half to the other.
+fn add_halves<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
+    let d = cx.dst(operand(inst, 0)?)?;
+    let a = cx.src(operand(inst, 1)?, Type::B32)?;
+    let b = cx.src(operand(inst, 2)?, Type::B32)?;
+    let (a, b) = (cx.in_reg(a), cx.in_reg(b));
+    let b = if subtract { negated(b) } else { b };
+    cx.e.put(Opcode::VIADD, &[Mod::_16x2], 1, &[r(d), a, b]);
+    Ok(())
+}
+
+/// `add.sat.s32`, `sub.sat.s32`.
 fn saturating<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
     if type_at(inst, 0)? != Type::S32 {
         return Err("saturation of this type".into());
@@ -161,6 +172,12 @@ fn saturating<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::S32)?;
     let b = cx.src(operand(inst, 2)?, Type::S32)?;
+    add_clamped(cx, r(d), a, b, subtract);
+    Ok(())
+}
+
+/// `d = a + b` or `a - b`; beyond the 32 signed bits the nearest number.
+fn add_clamped(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, subtract: bool) {
     let a = cx.in_reg(a);
     let sum = cx.e.temp(1);
     cx.e.iadd3(r(sum), a, if subtract { negated(b) } else { b }, Operand::RZ);
@@ -176,8 +193,7 @@ fn saturating<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -
     cx.e.shr(r(limit), a, imm(31), true);
     let flipped = cx.e.temp(1);
     cx.e.xor(r(flipped), r(limit), imm(0x7fff_ffff));
-    cx.e.sel(r(d), r(flipped), r(sum), r(p));
-    Ok(())
+    cx.e.sel(d, r(flipped), r(sum), r(p));
 }
 
 pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
@@ -286,11 +302,18 @@ pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("cc") {
         return mad_carry(cx, inst, false);
     }
-    if inst.has("sat") {
-        return Err("saturation".into());
-    }
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
+    if inst.has("sat") {
+        if ty != Type::S32 || !inst.has("hi") {
+            return Err("saturation of this type".into());
+        }
+        let high = cx.e.temp(1);
+        multiply_high(cx, inst, high, None)?;
+        let c = cx.src(operand(inst, 3)?, ty)?;
+        add_clamped(cx, r(d), r(high), c, false);
+        return Ok(());
+    }
     if inst.has("wide") {
         let c = if ty.bytes() == 4 {
             cx.pair(operand(inst, 3)?, Type::U64)?
@@ -395,12 +418,16 @@ pub fn mul24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn mad24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("sat") {
-        return Err("saturation".into());
-    }
     let d = cx.dst(operand(inst, 0)?)?;
     let c = cx.src(operand(inst, 3)?, type_at(inst, 0)?)?;
     let product = product24(cx, inst)?;
+    if inst.has("sat") {
+        if type_at(inst, 0)? != Type::S32 {
+            return Err("saturation of this type".into());
+        }
+        add_clamped(cx, r(d), cell(product, 0), c, false);
+        return Ok(());
+    }
     cx.e.iadd3(r(d), cell(product, 0), c, Operand::RZ);
     Ok(())
 }
@@ -437,7 +464,17 @@ pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
-        return Err("this form of min and max".into());
+        let d = cx.dst(operand(inst, 0)?)?;
+        let a = cx.src(operand(inst, 1)?, Type::B32)?;
+        let b = cx.src(operand(inst, 2)?, Type::B32)?;
+        let (a, b) = (cx.in_reg(a), cx.in_reg(b));
+        let mut mods = vec![if ty.is_signed() { Mod::S16x2 } else { Mod::U16x2 }];
+        if inst.has("relu") {
+            mods.push(Mod::RELU);
+        }
+        let which = if max { Operand::NOT_PT } else { Operand::PT };
+        cx.e.put(Opcode::VIMNMX, &mods, 1, &[r(d), a, b, which]);
+        return Ok(());
     }
     if ty.bytes() == 8 {
         let d = cx.dst(operand(inst, 0)?)?;

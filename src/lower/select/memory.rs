@@ -57,8 +57,12 @@ pub fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, op: &Ptx) -> Sel<(Spac
 struct Policy {
     /// Before the width: `.NA`, `.EF` and the like.
     eviction: Option<Mod>,
+    /// Before the order: bytes to fetch to the second-level cache.
+    prefetch: Option<Mod>,
     /// After the width.
     order: Vec<Mod>,
+    /// Of memory that is a device's: no descriptor.
+    mmio: bool,
     acquire: bool,
     release: bool,
 }
@@ -75,7 +79,10 @@ fn policy(inst: &Instruction<'_>, load: bool) -> Policy {
     let mut order = Vec::new();
     let strong = |m: Mod| vec![Mod::STRONG, m];
     let ordered = ["relaxed", "acquire", "release"].iter().any(|m| inst.has(m));
-    if inst.has("volatile") || inst.has("mmio") || inst.has("cv") || inst.has("wt") {
+    let mmio = inst.has("mmio");
+    if mmio {
+        order = vec![Mod::MMIO, scope(inst).unwrap_or(Mod::SYS)];
+    } else if inst.has("volatile") || inst.has("cv") || inst.has("wt") {
         order = strong(Mod::SYS);
     } else if ordered {
         order = strong(scope(inst).unwrap_or(Mod::SYS));
@@ -83,6 +90,8 @@ fn policy(inst: &Instruction<'_>, load: bool) -> Policy {
         order = strong(Mod::GPU);
     } else if load && inst.has("nc") {
         order = vec![Mod::CONSTANT];
+    } else if load && inst.has("ca") || inst.has("wb") {
+        order = strong(Mod::SM);
     }
     let eviction = if inst.has("cs") || inst.has("L1::evict_first") {
         Some(Mod::EF)
@@ -90,12 +99,17 @@ fn policy(inst: &Instruction<'_>, load: bool) -> Policy {
         Some(Mod::LU)
     } else if inst.has("L1::evict_last") {
         Some(Mod::EL)
+    } else if inst.has("L1::evict_unchanged") {
+        Some(Mod::EU)
     } else if inst.has("L1::no_allocate") {
         Some(Mod::NA)
     } else {
         None
     };
-    Policy { eviction, order, acquire: inst.has("acquire"), release: inst.has("release") }
+    let sizes = [("L2::64B", Mod::LTC64B), ("L2::128B", Mod::LTC128B), ("L2::256B", Mod::LTC256B)];
+    let prefetch = sizes.into_iter().find(|(name, _)| inst.has(name)).map(|(_, m)| m);
+    let (acquire, release) = (inst.has("acquire"), inst.has("release"));
+    Policy { eviction, prefetch, order, mmio, acquire, release }
 }
 
 /// The width word for this many bytes.
@@ -140,13 +154,24 @@ fn load_bytes(
     if wide_space {
         mods.push(Mod::E);
         mods.extend(policy.eviction);
+        mods.extend(policy.prefetch);
     }
     mods.extend(width(bytes, signed));
     if wide_space {
         mods.extend(policy.order.iter().copied());
     }
+    let opcode = opcode(space, true)?;
+    if policy.mmio && wide_space {
+        let at = super::atomic::plain_address(address);
+        if opcode == Opcode::LD {
+            cx.e.put(opcode, &mods, 1, &[d, at, Operand::PT]);
+        } else {
+            cx.e.put(opcode, &mods, 2, &[Operand::PT, d, at, Operand::PT]);
+        }
+        return Ok(());
+    }
     let desc = wide_space.then(|| cx.descriptor());
-    cx.e.load(opcode(space, true)?, &mods, d, desc, address);
+    cx.e.load(opcode, &mods, d, desc, address);
     Ok(())
 }
 
@@ -344,17 +369,12 @@ pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if wide_space {
         mods.extend(policy.order.iter().copied());
     }
+    let opcode = opcode(space, false)?;
+    if policy.mmio && wide_space {
+        cx.e.put(opcode, &mods, 0, &[super::atomic::plain_address(address), value]);
+        return Ok(());
+    }
     let desc = wide_space.then(|| cx.descriptor());
-    cx.e.store(opcode(space, false)?, &mods, desc, address, value);
-    Ok(())
-}
-
-/// `prefetch`: a hint. What is not worth a cache instruction is left out.
-pub fn prefetch<'a>(_: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
-    Ok(())
-}
-
-/// Instructions that only advise.
-pub fn no_operation<'a>(_: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
+    cx.e.store(opcode, &mods, desc, address, value);
     Ok(())
 }

@@ -9,6 +9,8 @@ mod float;
 mod integer;
 mod memory;
 mod moves;
+mod nth;
+mod space;
 mod swap;
 mod video;
 mod warp;
@@ -79,6 +81,7 @@ const RULES: &[(&str, Rule)] = &[
     ("bmsk", bits::bmsk),
     ("szext", bits::szext),
     ("prmt", bits::prmt),
+    ("fns", nth::fns),
     // Video.
     ("vadd", video::video),
     ("vsub", video::video),
@@ -115,10 +118,14 @@ const RULES: &[(&str, Rule)] = &[
     ("red", atomic::atom),
     ("membar", atomic::fence),
     ("fence", atomic::fence),
-    ("prefetch", memory::prefetch),
-    ("prefetchu", memory::no_operation),
-    ("discard", memory::no_operation),
-    ("applypriority", memory::no_operation),
+    ("prefetch", space::cache),
+    ("prefetchu", space::cache),
+    ("discard", space::cache),
+    ("applypriority", space::cache),
+    ("createpolicy", space::createpolicy),
+    ("isspacep", space::isspacep),
+    ("mapa", space::mapa),
+    ("getctarank", space::getctarank),
     // Warp and CTA.
     ("bar", warp::bar),
     ("barrier", warp::bar),
@@ -136,7 +143,7 @@ const RULES: &[(&str, Rule)] = &[
     ("exit", control::exit),
     ("trap", control::trap),
     ("brkpt", control::trap),
-    ("pmevent", memory::no_operation),
+    ("pmevent", control::pmevent),
 ];
 
 /// Lowers one instruction.

@@ -10,11 +10,18 @@ pub fn mov<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     let (d, s) = (operand(inst, 0)?, operand(inst, 1)?);
     if ty == Type::Pred {
-        let (d, s) = (cx.dst_pred(d)?, cx.pred(s)?);
+        let d = cx.dst_pred(d)?;
+        if matches!(s, Ptx::Special(_)) {
+            let word = cx.src(s, Type::U32)?;
+            cx.e.icmp(d, Mod::NE, false, word, Operand::RZ);
+            return Ok(());
+        }
+        let s = cx.pred(s)?;
         cx.e.mov_pred(d, s);
         return Ok(());
     }
     match (d, s) {
+        (Ptx::Vector(dests), Ptx::Vector(sources)) => each_element(cx, ty, dests, sources),
         (Ptx::Vector(parts), _) => unpack(cx, ty, parts, s),
         (_, Ptx::Vector(parts)) => {
             let d = cx.dst(d)?;
@@ -23,9 +30,10 @@ pub fn mov<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         _ => {
             let d_reg = cx.dst(d)?;
             if let Ptx::Special(special) = s {
-                if cx.dst_cells(d) == 2 {
+                let cells = cx.dst_cells(d);
+                if cells == 2 || crate::lower::special::is_wide(*special) {
                     let value = cx.value(s, ty)?;
-                    move_to(cx, d_reg, 2, value);
+                    move_to(cx, d_reg, cells, value);
                     return Ok(());
                 }
                 return cx.special(*special, d_reg);
@@ -47,6 +55,25 @@ pub fn move_to(cx: &mut Cx<'_, '_>, d: Reg, cells: u8, value: Value) {
         }
         (_, value) => cx.e.mov(r(d), value.lo()),
     }
+}
+
+/// `mov.v4`: element by element. All of them are read before one is written.
+fn each_element<'a>(cx: &mut Cx<'a, '_>, ty: Type, dests: &[Ptx], sources: &[Ptx]) -> Sel {
+    let cells = cells_of(ty);
+    let mut copies = Vec::new();
+    for source in sources.iter().take(dests.len()) {
+        let copy = cx.e.temp(cells);
+        let value = cx.value(source, ty)?;
+        move_to(cx, copy, cells, value);
+        copies.push(copy);
+    }
+    for (dest, copy) in dests.iter().zip(copies) {
+        let d = cx.dst(dest)?;
+        if !d.is_zero() {
+            move_to(cx, d, cx.dst_cells(dest), Value::Reg(copy, cells));
+        }
+    }
+    Ok(())
 }
 
 /// Bits of one element of a packed value of `ty` in `count` parts.
@@ -222,11 +249,16 @@ pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             cx.e.mov(cell(d, 0), value.lo());
             cx.e.mov(cell(d, 1), Operand::RZ);
         }
-        ("local" | "const", to) => {
+        ("local" | "const" | "param", to) => {
             // Bank 0 holds where the windows begin: local memory at 0x20, constant bank 3 at 0xd0.
-            let at = if space == "local" { 0x20 } else { 0xd0 };
-            let window = cx.e.temp(2);
-            cx.e.ldc(&[Mod::_64], wide(window, 2), Operand::constant(0, at));
+            let window = if space == "param" {
+                super::space::param_window(cx)
+            } else {
+                let at = if space == "local" { 0x20 } else { 0xd0 };
+                let window = cx.e.temp(2);
+                cx.e.ldc(&[Mod::_64], wide(window, 2), Operand::constant(0, at));
+                window
+            };
             let halves = [cell(window, 0), cell(window, 1)];
             let built = cx.building(d, &[value.hi()]);
             if to {
