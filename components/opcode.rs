@@ -24,6 +24,8 @@ impl Props {
     pub const PSEUDO: Props = Props(1 << 5);
     /// Runs on the uniform datapath: reads and writes uniform registers.
     pub const UNIFORM: Props = Props(1 << 6);
+    /// A product of a warpgroup: goes on with its registers until a wait for its group.
+    pub const GROUP: Props = Props(1 << 7);
 
     pub const fn with(self, other: Props) -> Props {
         Props(self.0 | other.0)
@@ -66,6 +68,7 @@ const BRANCH: Props = Props::BRANCH.with(Props::EFFECT);
 const WARP: Props = Props::CONVERGENT;
 const SYNC: Props = Props::CONVERGENT.with(Props::EFFECT);
 const ULOAD: Props = Props::UNIFORM.with(Props::LOAD);
+const GROUP: Props = Props::GROUP.with(Props::CONVERGENT).with(Props::EFFECT);
 const PSEUDO: Props = Props::PSEUDO;
 
 opcodes! {
@@ -97,7 +100,8 @@ opcodes! {
     SYNC: WARPSYNC BAR BSSY BSYNC BREAK YIELD ENDCOLLECTIVE WARPGROUP WARPGROUPSET UCGABAR_ARV UCGABAR_WAIT CGAERRBAR
         ACQBULK PREEXIT USETMAXREG BPT;
     // Matrix.
-    WARP: HMMA IMMA DMMA BMMA HGMMA IGMMA QGMMA BGMMA MOVM;
+    WARP: HMMA IMMA DMMA BMMA MOVM;
+    GROUP: HGMMA IGMMA QGMMA BGMMA;
     // Texture and surface.
     LOAD: TEX TLD TLD4 TMML TXD TXQ FOOTPRINT SULD SUQUERY;
     STORE: SUST SURED SUATOM;

@@ -115,6 +115,13 @@ pub struct Emit<'w> {
     first_temp: u32,
 }
 
+/// A region that PTX's guard jumps over: where it ends, and the guard.
+#[must_use]
+pub struct Guarded {
+    after: BlockId,
+    guard: Guard,
+}
+
 impl<'w> Emit<'w> {
     pub fn new(mut body: Body<'w>) -> Emit<'w> {
         let block = body.new_detached_block();
@@ -581,9 +588,18 @@ impl<'w> Emit<'w> {
         &mut self,
         f: impl FnOnce(&mut Emit<'w>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let Some(left) = self.enter_guard() else { return f(self) };
+        let result = f(self);
+        self.leave_guard(left);
+        result
+    }
+
+    /// Jumps over what follows where PTX's guard is false; it has no guard then. Nothing where there is none. To be ended by
+    /// [`Self::leave_guard`].
+    pub fn enter_guard(&mut self) -> Option<Guarded> {
         let guard = std::mem::replace(&mut self.guard, Guard::ALWAYS);
         if guard.is_always() {
-            return f(self);
+            return None;
         }
         let after = self.label();
         let skip = RegUse {
@@ -592,9 +608,12 @@ impl<'w> Emit<'w> {
         };
         self.branch_if(Operand::Reg(skip), after);
         self.open_new();
-        let result = f(self);
-        self.open(after);
-        self.guard = guard;
-        result
+        Some(Guarded { after, guard })
+    }
+
+    /// Ends what [`Self::enter_guard`] began.
+    pub fn leave_guard(&mut self, left: Guarded) {
+        self.open(left.after);
+        self.guard = left.guard;
     }
 }

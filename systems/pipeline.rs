@@ -393,7 +393,7 @@ pub static PHASES: [Phase; 159] = [
     phase(134, "AdvancedPhasePostFixUp", Post, Gate, Unstated, marker("marks the place: its worker is phase 140")),
     phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, optional(layout::place_blocks)),
     phase(136, "PostFixForMercTargets", Post, Encoding, Unstated, PLANNED),
-    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, PLANNED),
+    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, needed(schedule::fix_up_tex_dep_bar_and_sync)),
     phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), needed_at_gate(schedule::advanced_scoreboards_and_opexes)),
     phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), needed_at_gate(schedule::process_o0_waits_and_sbs)),
     // 8-mercury

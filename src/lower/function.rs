@@ -58,6 +58,7 @@ pub fn function(
         shared_base: None,
         carry: None,
         barriers: 0,
+        converged: None,
     };
     // The entry block stays apart: what stands in it runs once, before any divergence.
     cx.e.open_new();

@@ -70,6 +70,9 @@ pub struct FunctionLayout {
     pub min_ctas: Option<u32>,
     /// What `.maxnreg` says or the thread and CTA limits leave; None is the target's limit.
     pub max_registers: Option<u32>,
+    /// The directives say just how many registers a thread begins with, as `setmaxnreg` wants it: `.maxnreg`, or threads and CTAs
+    /// both. Observed: ptxas 13.0.88.
+    pub knows_registers: bool,
 }
 
 impl FunctionLayout {
@@ -418,7 +421,10 @@ fn function_layout(
             "maxntid" => layout.max_threads = Some(dims()),
             "reqntid" => layout.required_threads = Some(dims()),
             "minnctapersm" => layout.min_ctas = Some(dims()[0]),
-            "maxnreg" => layout.max_registers = Some(dims()[0]),
+            "maxnreg" => {
+                layout.max_registers = Some(dims()[0]);
+                layout.knows_registers = true;
+            }
             _ => {}
         }
     }
@@ -429,6 +435,7 @@ fn function_layout(
             layout.max_registers = Some(limit);
         }
     }
+    layout.knows_registers |= layout.cta_threads().is_some() && layout.min_ctas.is_some();
     layout
 }
 

@@ -66,6 +66,8 @@ pub struct Cx<'a, 'w> {
     pub carry: Option<Reg>,
     /// Highest named barrier used + 1.
     pub barriers: u32,
+    /// The block in which a matrix instruction has brought the warp together last.
+    pub converged: Option<BlockId>,
 }
 
 impl<'a, 'w> Cx<'a, 'w> {

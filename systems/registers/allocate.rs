@@ -8,6 +8,7 @@ use super::barriers::InForce;
 use super::checker::{self, Snapshot};
 use super::coalesce::Classes;
 use super::limits::Limits;
+use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::{frame, rewrite};
@@ -41,10 +42,12 @@ pub fn allocate_registers(world: &mut World) {
     let stack_top = target_of(world).const_stack;
     let mut body = Body::new(world);
     let before = verify.then(|| Snapshot::of(&body));
+    let most = Pool::of(&body, &limits).most(&limits);
     match allocate(&mut body, &limits, info.local_bytes) {
         Ok(spills) => {
             let removed = rewrite::to_physical(&mut body);
-            let checked = before.map(|b| checker::check(&b, &body, &limits, info.local_bytes));
+            let checked = before
+                .map(|b| checker::check(&b, &body, &limits.with_general(most), info.local_bytes));
             for error in checked.and_then(Result::err).unwrap_or_default() {
                 fail(body.world, format!("wrong register allocation: {error}"), Loc::default());
             }
@@ -81,7 +84,15 @@ pub fn allocate(
         // A register of spill code that joined others would keep them from being spilled.
         let alone = |id| spills.is_short(id);
         let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth, alone);
-        let input = Input { body, liveness: &liveness, ranges: &ranges, classes: &classes, limits };
+        let pool = Pool::of(body, limits);
+        let input = Input {
+            body,
+            liveness: &liveness,
+            ranges: &ranges,
+            classes: &classes,
+            limits,
+            pool: &pool,
+        };
         let found = assign::assign(&input);
         if found.failed.is_empty() {
             store(body, &classes, &found);

@@ -10,6 +10,7 @@
 use super::coalesce::Classes;
 use super::limits::{FIRST_UNIFORM, Limits, STACK_POINTER};
 use super::occupancy::{Mask, Occupancy};
+use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
 use orias_components::{Body, RegFile, VRegId};
@@ -35,6 +36,7 @@ pub struct Input<'a, 'w> {
     pub ranges: &'a Ranges,
     pub classes: &'a Classes,
     pub limits: &'a Limits,
+    pub pool: &'a Pool,
 }
 
 impl Input<'_, '_> {
@@ -124,6 +126,7 @@ impl<const N: usize> File<N> {
     fn new(input: &Input<'_, '_>, file: RegFile) -> File<N> {
         let mut usable = Mask::below(input.limits.count(file));
         if file == RegFile::R {
+            usable = Mask::below(input.pool.most(input.limits));
             usable = usable.without(Mask::one(STACK_POINTER));
         }
         if file == RegFile::UR {
@@ -139,6 +142,11 @@ impl<const N: usize> File<N> {
                     debug_assert_eq!(f, file);
                     occupancy.take(s.start, s.end, Mask::one(reg));
                 }
+            }
+        }
+        if file == RegFile::R {
+            for (s, count) in input.pool.pieces() {
+                occupancy.take(s.start, s.end, usable.without(Mask::below(*count)));
             }
         }
         File { occupancy, usable, used: 0, costless: 0, late: None }

@@ -43,6 +43,12 @@ impl Limits {
         Limits { by_file: [counted.saturating_sub(COUNTED_EXTRA), 63, 7, 7, 16] }
     }
 
+    /// The same with this many general registers.
+    pub fn with_general(mut self, count: u32) -> Limits {
+        self.by_file[RegFile::R as usize] = count;
+        self
+    }
+
     pub fn count(&self, file: RegFile) -> u32 {
         self.by_file[file as usize]
     }

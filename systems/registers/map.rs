@@ -1,7 +1,7 @@
 //! CalcRegisterMap: how many registers of each file the finished function uses.
 
-use super::limits;
-use crate::function::Compiled;
+use super::{limits, pool};
+use crate::function::{Compiled, FunctionInfo};
 use bevy_ecs::prelude::*;
 use orias_components::{Body, RegFile, RegUse};
 
@@ -34,7 +34,13 @@ impl RegisterMap {
 pub fn calc_register_map(world: &mut World) {
     let map = RegisterMap::of(&Body::new(world));
     let highest = map.used[RegFile::R as usize].checked_sub(1);
-    world.get_resource_or_init::<Compiled>().registers = limits::counted(highest);
+    let mut registers = limits::counted(highest);
+    if pool::is_used(&Body::new(world)) {
+        // The pool is what the warps begin with: all that the directives allow. Observed: ptxas 13.0.88.
+        let asked = world.get_resource::<FunctionInfo>().and_then(|info| info.max_registers);
+        registers = asked.unwrap_or(registers);
+    }
+    world.get_resource_or_init::<Compiled>().registers = registers;
     world.insert_resource(map);
 }
 

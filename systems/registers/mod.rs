@@ -10,6 +10,7 @@ pub mod frame;
 pub mod limits;
 pub mod map;
 pub mod occupancy;
+pub mod pool;
 pub mod ranges;
 pub mod rewrite;
 pub mod spill;

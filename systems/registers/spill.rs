@@ -101,7 +101,12 @@ pub fn choose(input: &Input<'_, '_>, weights: &Weights) -> Vec<VRegId> {
     let mut victims = Vec::new();
     for file in RegFile::ALL {
         let reserved = u32::from(file == RegFile::R);
-        let room = input.limits.count(file).saturating_sub(reserved);
+        let limit = input.limits.count(file);
+        let pool = (file == RegFile::R).then_some(input.pool);
+        let room = |start, end| {
+            let fewest = pool.and_then(|p| p.fewest(start, end));
+            fewest.unwrap_or(limit).saturating_sub(reserved)
+        };
         choose_in_file(input, weights, file, room, &mut victims);
     }
     victims
@@ -111,7 +116,7 @@ fn choose_in_file(
     input: &Input<'_, '_>,
     weights: &Weights,
     file: RegFile,
-    room: u32,
+    room: impl Fn(u32, u32) -> u32,
     victims: &mut Vec<VRegId>,
 ) {
     // (point, starts here, leader): ends come before starts at the same point.
@@ -153,6 +158,7 @@ fn choose_in_file(
                 }
             }
         }
+        let room = room(point, events.get(at).map_or(point, |e| e.0));
         while pressure > room {
             let Some((_, leader)) = candidates.pop_first() else { break };
             spilled[leader.0 as usize] = true;

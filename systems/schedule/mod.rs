@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod conservative;
+pub mod groups;
 pub mod scoreboards;
 pub mod stalls;
 #[cfg(test)]
@@ -9,4 +10,5 @@ mod tests;
 pub mod timing;
 
 pub use conservative::process_o0_waits_and_sbs;
+pub use groups::fix_up_tex_dep_bar_and_sync;
 pub use scoreboards::advanced_scoreboards_and_opexes;

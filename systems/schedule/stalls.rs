@@ -84,7 +84,7 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout
 }
 
 /// Puts a NOP of so many cycles before the instruction at `at`: as ptxas spends times that no stall can say.
-fn insert_nop(body: &mut Body<'_>, block: BlockId, at: usize, cycles: i32) {
+pub fn insert_nop(body: &mut Body<'_>, block: BlockId, at: usize, cycles: i32) {
     let mut nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
     nop.control.stall = cycles.min(LONGEST) as u8;
     nop.control.yield_ = cycles <= 2;

@@ -7,6 +7,7 @@ mod control;
 mod convert;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod moves;
 mod nth;
@@ -136,6 +137,14 @@ const RULES: &[(&str, Rule)] = &[
     ("activemask", warp::activemask),
     ("elect", warp::elect),
     ("nanosleep", warp::nanosleep),
+    // Matrices.
+    ("ldmatrix", matrix::ldmatrix),
+    ("stmatrix", matrix::stmatrix),
+    ("movmatrix", matrix::movmatrix),
+    ("mma", matrix::mma),
+    ("wmma", matrix::wmma),
+    ("wgmma", matrix::wgmma),
+    ("setmaxnreg", matrix::setmaxnreg),
     // Control.
     ("bra", control::bra),
     ("brx", control::brx),

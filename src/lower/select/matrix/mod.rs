@@ -1,0 +1,198 @@
+//! Matrix instructions of a warp and of a warpgroup.
+//!
+//! A machine product names tuples of consecutive registers where PTX names one register for each word: the words are copied to a tuple
+//! before and from one after it, and coalescing makes the copies disappear. The accumulator's tuple is the result's too.
+//!
+//! What holds: all threads of the warp are together at a product (`WARPSYNC.ALL` where control flow may have parted them).
+
+mod convert;
+mod group;
+mod lanes;
+mod narrow;
+mod product;
+mod quads;
+mod sparse_floats;
+mod tiles;
+mod transfer;
+mod wide;
+
+pub use group::{setmaxnreg, wgmma};
+pub use product::mma;
+pub use tiles::{ldmatrix, movmatrix, stmatrix};
+pub use wide::wmma;
+
+use crate::lower::source::{Cx, Sel, cells_of};
+use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::types::Type;
+use orias_components::{Mod, Opcode, Operand, Reg, RegFlags, RegUse};
+use orias_systems::emit::{cell, wide as tuple};
+use smallvec::SmallVec;
+
+/// The words of a fragment, in the order of PTX's registers: two for each f64.
+pub type Words = SmallVec<[Operand; 16]>;
+
+/// What the elements of a matrix are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    E4m3,
+    E5m2,
+    Int { bits: u8, signed: bool },
+}
+
+impl Element {
+    pub const S32: Element = Element::Int { bits: 32, signed: true };
+
+    fn parse(word: &str) -> Option<Element> {
+        let int = |bits, signed| Element::Int { bits, signed };
+        Some(match word {
+            "f16" => Element::F16,
+            "bf16" => Element::Bf16,
+            "tf32" => Element::Tf32,
+            "f32" => Element::F32,
+            "f64" => Element::F64,
+            "e4m3" => Element::E4m3,
+            "e5m2" => Element::E5m2,
+            "s8" => int(8, true),
+            "u8" => int(8, false),
+            "s4" => int(4, true),
+            "u4" => int(4, false),
+            "b1" => int(1, false),
+            "s32" => Element::S32,
+            _ => return None,
+        })
+    }
+
+    pub fn bits(self) -> u32 {
+        match self {
+            Element::F16 | Element::Bf16 => 16,
+            Element::Tf32 | Element::F32 => 32,
+            Element::F64 => 64,
+            Element::E4m3 | Element::E5m2 => 8,
+            Element::Int { bits, .. } => u32::from(bits),
+        }
+    }
+
+    fn is_f8(self) -> bool {
+        matches!(self, Element::E4m3 | Element::E5m2)
+    }
+
+    /// The type of a register that holds it.
+    fn register(self) -> Type {
+        if self == Element::F64 { Type::B64 } else { Type::B32 }
+    }
+}
+
+/// The element types that an instruction names, in order.
+fn elements(inst: &Instruction<'_>) -> SmallVec<[Element; 4]> {
+    inst.modifiers.iter().filter_map(|word| Element::parse(word)).collect()
+}
+
+/// `m16n8k16`
+fn shape(inst: &Instruction<'_>) -> Sel<[u32; 3]> {
+    let parse = |word: &&str| {
+        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
+    };
+    inst.modifiers.iter().find_map(parse).ok_or_else(|| "a product without a shape".into())
+}
+
+/// The registers of a PTX operand: those of a vector, or the one that it is.
+fn parts(op: &Ptx) -> &[Ptx] {
+    match op {
+        Ptx::Vector(parts) => parts,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// The words of a source fragment.
+fn words(cx: &mut Cx<'_, '_>, op: &Ptx, element: Element) -> Sel<Words> {
+    let ty = element.register();
+    let mut words = Words::new();
+    for part in parts(op) {
+        let value = cx.value(part, ty)?;
+        words.push(value.lo());
+        if cells_of(ty) == 2 {
+            words.push(value.hi());
+        }
+    }
+    Ok(words)
+}
+
+/// Copies a tuple's words to the registers of a destination.
+fn scatter(cx: &mut Cx<'_, '_>, op: &Ptx, element: Element, from: &[Operand]) -> Sel {
+    let cells = cells_of(element.register());
+    for (part, words) in parts(op).iter().zip(from.chunks(usize::from(cells))) {
+        let d = cx.dst(part)?;
+        for (i, word) in words.iter().enumerate().filter(|_| !d.is_zero()) {
+            cx.e.mov(cell(d, i as u8), *word);
+        }
+    }
+    Ok(())
+}
+
+fn is_zero(word: &Operand) -> bool {
+    *word == Operand::Imm(0) || matches!(word, Operand::Reg(u) if u.reg == Reg::RZ)
+}
+
+/// The words one after the other in registers: where they are already, or in a new tuple. Zeros only are RZ.
+fn gather(cx: &mut Cx<'_, '_>, words: &[Operand]) -> RegUse {
+    if words.iter().all(is_zero) {
+        return RegUse::new(Reg::RZ);
+    }
+    let count = words.len() as u8;
+    if let Operand::Reg(first) = words[0]
+        && first.flags == RegFlags::NONE
+        && let Some(id) = first.reg.vreg()
+    {
+        let follow = |(i, w): (usize, &Operand)| *w == cell(first.reg, first.cell + i as u8);
+        let align = cx.e.body.vreg(id).align;
+        let whole = count.next_power_of_two();
+        if align >= whole && first.cell % whole == 0 && words.iter().enumerate().all(follow) {
+            return RegUse::at(first.reg, first.cell, count);
+        }
+    }
+    RegUse::wide(fresh_tuple(cx, words), count)
+}
+
+/// A new tuple with these words.
+fn fresh_tuple(cx: &mut Cx<'_, '_>, words: &[Operand]) -> Reg {
+    let count = words.len() as u8;
+    let d = cx.e.body.new_vreg(orias_components::RegFile::R, count, count.next_power_of_two());
+    for (i, word) in words.iter().enumerate() {
+        cx.e.mov(cell(d, i as u8), *word);
+    }
+    d
+}
+
+/// The cells of a tuple, one by one.
+fn cells(reg: Reg, count: u8) -> Words {
+    (0..count).map(|i| cell(reg, i)).collect()
+}
+
+/// A whole tuple as an operand.
+fn whole(reg: Reg, count: u8) -> Operand {
+    if count == 1 { cell(reg, 0) } else { tuple(reg, count) }
+}
+
+/// Brings the threads of the warp together where branches may have parted them: once a block.
+fn converge(cx: &mut Cx<'_, '_>) {
+    let parted = !cx.function.labels.is_empty() || !cx.e.guard.is_always();
+    if parted && cx.converged != Some(cx.e.block) {
+        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
+        cx.converged = Some(cx.e.block);
+    }
+}
+
+/// Lowers under PTX's guard by a branch around, so that `f` meets no guard: nothing of a product can be guarded word by word.
+fn unguarded<'a, 'w>(cx: &mut Cx<'a, 'w>, f: impl FnOnce(&mut Cx<'a, 'w>) -> Sel) -> Sel {
+    let Some(after) = cx.e.enter_guard() else { return f(cx) };
+    let result = f(cx);
+    cx.e.leave_guard(after);
+    result
+}

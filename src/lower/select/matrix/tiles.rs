@@ -1,0 +1,69 @@
+//! `ldmatrix`, `stmatrix` and `movmatrix`: 8 by 8 matrices of 16 bits.
+
+use super::{Element, cells, converge, gather, scatter, unguarded, whole, words};
+use crate::lower::select::memory;
+use crate::lower::source::{Cx, Sel, operand};
+use crate::ptx::program::Instruction;
+use crate::ptx::types::Space;
+use orias_components::{Mod, Opcode, Operand};
+use orias_systems::emit::Address;
+use smallvec::SmallVec;
+
+/// The words of the instruction for this many matrices.
+fn words_of(inst: &Instruction<'_>) -> Sel<(SmallVec<[Mod; 3]>, u8)> {
+    if !inst.has("m8n8") || !inst.has("b16") {
+        return Err("matrices of this shape".into());
+    }
+    let mut mods: SmallVec<[Mod; 3]> = SmallVec::new();
+    mods.extend([Mod::_16, if inst.has("trans") { Mod::MT88 } else { Mod::M88 }]);
+    let count =
+        [("x4", 4), ("x2", 2)].into_iter().find(|(word, _)| inst.has(word)).map_or(1, |(_, n)| n);
+    mods.extend(match count {
+        4 => Some(Mod::_4),
+        2 => Some(Mod::_2),
+        _ => None,
+    });
+    Ok((mods, count))
+}
+
+/// The address in shared memory: of a generic one the low 32 bits.
+fn address(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, at: usize) -> Sel<Address> {
+    if !matches!(memory::space(inst), Space::Shared | Space::Generic) {
+        return Err("matrices of this space".into());
+    }
+    cx.address(operand(inst, at)?, Space::Shared)
+}
+
+pub fn ldmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let (mods, count) = words_of(inst)?;
+    unguarded(cx, |cx| {
+        converge(cx);
+        let address = address(cx, inst, 1)?;
+        let d = cx.e.temp(count);
+        cx.e.load(Opcode::LDSM, &mods, whole(d, count), None, address);
+        scatter(cx, operand(inst, 0)?, Element::S32, &cells(d, count))
+    })
+}
+
+pub fn stmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let (mods, _) = words_of(inst)?;
+    unguarded(cx, |cx| {
+        converge(cx);
+        let address = address(cx, inst, 0)?;
+        let source = words(cx, operand(inst, 1)?, Element::S32)?;
+        let source = gather(cx, &source);
+        cx.e.store(Opcode::STSM, &mods, None, address, Operand::Reg(source));
+        Ok(())
+    })
+}
+
+pub fn movmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    unguarded(cx, |cx| {
+        converge(cx);
+        let source = words(cx, operand(inst, 1)?, Element::S32)?;
+        let source = cx.in_reg(source[0]);
+        let d = Operand::reg(cx.e.temp(1));
+        cx.e.put(Opcode::MOVM, &[Mod::_16, Mod::MT88], 1, &[d, source]);
+        scatter(cx, operand(inst, 0)?, Element::S32, &[d])
+    })
+}

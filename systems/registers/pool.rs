@@ -1,0 +1,94 @@
+//! How many registers a thread has where, when it takes some from the pool of its CTA or gives some back (`USETMAXREG`).
+
+use super::limits::Limits;
+use super::ranges::Segment;
+use orias_components::{Body, Inst, Opcode, Operand, RegFile};
+
+/// Registers that may be used at each point: `R0` up to this number.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    /// Ascending and without holes; nothing where the number never changes.
+    pieces: Vec<(Segment, u32)>,
+}
+
+/// Whether the instruction changes the number of registers: to this count.
+fn changes(inst: &Inst) -> Option<u32> {
+    match inst.operands.last() {
+        Some(Operand::Imm(count)) if inst.op == Opcode::USETMAXREG => Some(*count as u32),
+        _ => None,
+    }
+}
+
+/// Whether a function takes part in the pool: it must then begin with just the registers that its directives say.
+pub fn is_used(body: &Body<'_>) -> bool {
+    let insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    insts.into_iter().any(|id| changes(body.inst(*id)).is_some())
+}
+
+impl Pool {
+    /// Of a function that begins with what `limits` allow; points count as in [`super::ranges`].
+    pub fn of(body: &Body<'_>, limits: &Limits) -> Pool {
+        if !is_used(body) {
+            return Pool::default();
+        }
+        // Fewest registers at the start of each block, over all ways to it.
+        let first = limits.count(RegFile::R);
+        let mut entry: Vec<Option<u32>> = vec![None; body.block_count()];
+        if let Some(block) = body.layout().first() {
+            entry[block.0 as usize] = Some(first);
+        }
+        let after = |count: u32, inst: &Inst| {
+            changes(inst).map_or(count, |n| Limits::new(Some(n)).count(RegFile::R))
+        };
+        let mut again = true;
+        while again {
+            again = false;
+            for &block in body.layout() {
+                let Some(mut count) = entry[block.0 as usize] else { continue };
+                for id in &body.block(block).insts {
+                    count = after(count, body.inst(*id));
+                }
+                for succ in &body.block(block).succs {
+                    let known = &mut entry[succ.0 as usize];
+                    if known.is_none_or(|k| count < k) {
+                        *known = Some(count);
+                        again = true;
+                    }
+                }
+            }
+        }
+        let mut pieces: Vec<(Segment, u32)> = Vec::new();
+        let mut point = 0;
+        for &block in body.layout() {
+            let mut count = entry[block.0 as usize].unwrap_or(first);
+            for id in &body.block(block).insts {
+                let next = after(count, body.inst(*id));
+                // What it takes it has afterwards, what it gives back it must not use any more.
+                let here = count.min(next);
+                match pieces.last_mut() {
+                    Some((s, c)) if *c == here => s.end = point + 2,
+                    _ => pieces.push((Segment { start: point, end: point + 2 }, here)),
+                }
+                count = next;
+                point += 2;
+            }
+        }
+        Pool { pieces }
+    }
+
+    /// The most that there are anywhere, or `limits` where the number never changes.
+    pub fn most(&self, limits: &Limits) -> u32 {
+        self.pieces.iter().map(|(_, c)| *c).max().unwrap_or(limits.count(RegFile::R))
+    }
+
+    /// Points and how many registers there are at each.
+    pub fn pieces(&self) -> &[(Segment, u32)] {
+        &self.pieces
+    }
+
+    /// The fewest that there are at the points `start..=end`.
+    pub fn fewest(&self, start: u32, end: u32) -> Option<u32> {
+        let from = self.pieces.partition_point(|(s, _)| s.end <= start);
+        self.pieces[from..].iter().take_while(|(s, _)| s.start <= end).map(|(_, c)| *c).min()
+    }
+}

@@ -1,0 +1,246 @@
+//! `FixUpTexDepBarAndSync`: what runs on after its instruction and has no scoreboard of its own is waited for, products of warpgroups.
+//!
+//! After it: no instruction touches the accumulators of a product under way, nor writes its other registers; and what a product reads
+//! in registers was written before a `WARPGROUP.ARRIVE` that stands between.
+//!
+//! PTX programs keep to that themselves, so this finds something to do only where the compiler has used registers again or left a
+//! copy beside a product. A dataflow says which registers are busy, by the age of their group: waits leave the youngest few.
+
+use bevy_ecs::prelude::*;
+use orias_components::{
+    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
+};
+
+use crate::manager::count_rewrites;
+
+/// Groups that are told apart: as many as a wait can leave, and those that are older.
+const AGES: usize = 9;
+
+/// The operand that says that a product counts on no scoreboard.
+const NO_GROUP: Operand = Operand::Imm(7);
+
+/// General registers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Set([u64; 4]);
+
+impl Set {
+    fn add(&mut self, regs: RegUse) {
+        if let (RegFile::R, Some(first)) = (regs.reg.file(), regs.reg.phys_index()) {
+            for r in first..(first + u32::from(regs.count.max(1))).min(256) {
+                self.0[r as usize / 64] |= 1 << (r % 64);
+            }
+        }
+    }
+
+    fn with(self, other: Set) -> Set {
+        Set(std::array::from_fn(|i| self.0[i] | other.0[i]))
+    }
+
+    fn meets(self, other: Set) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+}
+
+/// What may be under way: by the number of groups that began later. Age 0 is the group that is not committed yet.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct State {
+    results: [Set; AGES],
+    sources: [Set; AGES],
+    /// Written since the last `WARPGROUP.ARRIVE`.
+    fresh: Set,
+}
+
+/// What has to stand before an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fix {
+    /// A wait that leaves so many groups; the open one is committed before it.
+    Wait {
+        commit: bool,
+        leaves: u8,
+    },
+    Arrive,
+}
+
+/// The registers of one instruction.
+#[derive(Default)]
+struct Touched {
+    read: Set,
+    written: Set,
+}
+
+impl Touched {
+    fn of(inst: &Inst) -> Touched {
+        let mut touched = Touched::default();
+        inst.for_each_use(|r| touched.read.add(r));
+        inst.for_each_def(|r| touched.written.add(r));
+        touched
+    }
+}
+
+impl State {
+    fn merge(&mut self, other: &State) -> bool {
+        let mut merged = self.clone();
+        for age in 0..AGES {
+            merged.results[age] = merged.results[age].with(other.results[age]);
+            merged.sources[age] = merged.sources[age].with(other.sources[age]);
+        }
+        merged.fresh = merged.fresh.with(other.fresh);
+        let changed = merged != *self;
+        *self = merged;
+        changed
+    }
+
+    /// Groups from this age on are done.
+    fn done_from(&mut self, age: usize) {
+        for age in age..AGES {
+            (self.results[age], self.sources[age]) = Default::default();
+        }
+    }
+
+    fn commit(&mut self) {
+        for list in [&mut self.results, &mut self.sources] {
+            list[AGES - 1] = list[AGES - 1].with(list[AGES - 2]);
+            list.copy_within(0..AGES - 2, 1);
+            list[0] = Set::default();
+        }
+    }
+
+    /// The youngest group that `inst` may not meet.
+    fn conflict(&self, inst: &Inst, touched: &Touched) -> Option<usize> {
+        let whole_file = inst.op == Opcode::CALL;
+        (0..AGES).find(|&age| {
+            let (results, sources) = (self.results[age], self.sources[age]);
+            if whole_file {
+                return results != Set::default() || sources != Set::default();
+            }
+            if inst.op.has(Props::GROUP) {
+                // Products come one after the other: one may add to what another is still summing up.
+                return factors(inst).meets(results) || touched.written.meets(sources);
+            }
+            touched.read.meets(results) || touched.written.meets(results.with(sources))
+        })
+    }
+
+    /// Goes over one instruction; calls `f` with what it needs before it.
+    fn step(&mut self, inst: &Inst, mut f: impl FnMut(Fix)) {
+        let touched = Touched::of(inst);
+        if let Some(age) = self.conflict(inst, &touched) {
+            let leaves = age.saturating_sub(1);
+            f(Fix::Wait { commit: age == 0, leaves: leaves as u8 });
+            if age == 0 {
+                self.commit();
+            }
+            self.done_from(leaves + 1);
+        }
+        if inst.op.has(Props::GROUP) {
+            if self.fresh.meets(touched.read) {
+                f(Fix::Arrive);
+                self.fresh = Set::default();
+            }
+            self.results[0] = self.results[0].with(touched.written);
+            self.sources[0] = self.sources[0].with(factors(inst));
+            if inst.operands.last() != Some(&NO_GROUP) {
+                self.commit();
+            }
+            return;
+        }
+        self.fresh = self.fresh.with(touched.written);
+        if inst.op == Opcode::WARPGROUP {
+            match inst.operands.as_slice() {
+                [] => self.fresh = Set::default(),
+                [_, Operand::Imm(left)] => self.done_from((*left as usize).min(AGES - 2) + 1),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What a product reads beside its accumulators: a factor in registers, metadata.
+fn factors(inst: &Inst) -> Set {
+    let accumulators = inst.operands.first().and_then(|d| d.as_reg().map(|r| r.reg));
+    let mut set = Set::default();
+    inst.for_each_use(|r| {
+        if Some(r.reg) != accumulators {
+            set.add(r);
+        }
+    });
+    set
+}
+
+pub fn fix_up_tex_dep_bar_and_sync(world: &mut World) {
+    let mut body = Body::new(world);
+    let layout = body.layout().to_vec();
+    let has_products = |block: &BlockId| {
+        body.block(*block).insts.iter().any(|id| body.inst(*id).op.has(Props::GROUP))
+    };
+    if !layout.iter().any(has_products) {
+        return;
+    }
+    let entry = states_at_entry(&body, &layout);
+    let mut made = 0;
+    for block in layout {
+        let mut state = entry[block.0 as usize].clone();
+        let mut fixes: Vec<(usize, InstId, Fix)> = Vec::new();
+        for (at, id) in body.block(block).insts.iter().enumerate() {
+            state.step(body.inst(*id), |fix| fixes.push((at, *id, fix)));
+        }
+        made += fixes.len();
+        // From the end, so that the places before stay what they are.
+        for (at, id, fix) in fixes.into_iter().rev() {
+            let loc = body.loc(id);
+            for inst in instructions(fix).into_iter().rev() {
+                body.insert(block, at, inst, loc);
+            }
+        }
+    }
+    count_rewrites(world, made);
+}
+
+fn states_at_entry(body: &Body<'_>, layout: &[BlockId]) -> Vec<State> {
+    let mut entry = vec![State::default(); body.block_count()];
+    let mut dirty = vec![true; body.block_count()];
+    let mut again = true;
+    while again {
+        again = false;
+        for block in layout {
+            if !std::mem::take(&mut dirty[block.0 as usize]) {
+                continue;
+            }
+            let mut state = entry[block.0 as usize].clone();
+            for id in &body.block(*block).insts {
+                state.step(body.inst(*id), |_| {});
+            }
+            for succ in &body.block(*block).succs {
+                if entry[succ.0 as usize].merge(&state) {
+                    dirty[succ.0 as usize] = true;
+                    again = true;
+                }
+            }
+        }
+    }
+    entry
+}
+
+fn instructions(fix: Fix) -> Vec<Inst> {
+    match fix {
+        Fix::Arrive => vec![Inst::new(Opcode::WARPGROUP, &[Mod::ARRIVE], 0, &[] as &[Operand])],
+        Fix::Wait { commit, leaves } => {
+            let count = [Operand::Imm(0), Operand::Imm(u64::from(leaves))];
+            let wait = Inst::new(Opcode::WARPGROUP, &[Mod::DEPBAR, Mod::LE], 0, &count);
+            if commit { vec![product_of_nothing(), wait] } else { vec![wait] }
+        }
+    }
+}
+
+/// A product that ends the open group, and does nothing else: it comes after all before it.
+pub fn product_of_nothing() -> Inst {
+    let nothing = Operand::Desc(RegUse::wide(Reg::URZ, 4));
+    let never = Operand::Reg(RegUse { flags: RegFlags::NOT, ..RegUse::new(Reg::UPT) });
+    let operands = [Operand::RZ, nothing, Operand::RZ, never, Operand::Imm(0)];
+    Inst::new(Opcode::HGMMA, &[Mod::_64x8x16, Mod::F16], 1, &operands)
+}
+
+/// Whether `inst` is a product that no group has ended yet.
+pub fn is_open(inst: &Inst) -> bool {
+    inst.op.has(Props::GROUP) && inst.operands.last() == Some(&NO_GROUP)
+}
