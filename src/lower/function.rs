@@ -59,6 +59,7 @@ pub fn function(
         carry: None,
         barriers: 0,
         converged: None,
+        tuples: Default::default(),
     };
     // The entry block stays apart: what stands in it runs once, before any divergence.
     cx.e.open_new();

@@ -7,6 +7,8 @@ use crate::ptx::program::{
 use crate::ptx::types::{Space, Type, TypeKind};
 use orias_components::{BlockId, ConstRef, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use orias_systems::emit::{Address, Emit, cell, imm, r, wide};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Why an instruction cannot be lowered; the caller adds instruction and place.
 pub type Sel<T = ()> = Result<T, String>;
@@ -68,6 +70,8 @@ pub struct Cx<'a, 'w> {
     pub barriers: u32,
     /// The block in which a matrix instruction has brought the warp together last.
     pub converged: Option<BlockId>,
+    /// Words that stand in a tuple of registers: the tuple, its block and the place in it from which on it holds them.
+    pub tuples: FxHashMap<SmallVec<[Operand; 16]>, (Reg, BlockId, usize)>,
 }
 
 impl<'a, 'w> Cx<'a, 'w> {

@@ -17,7 +17,8 @@ use crate::manager::count_rewrites;
 use crate::scalar::fold;
 use bevy_ecs::world::World;
 use orias_components::{
-    BlockId, Body, ConstRef, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse,
+    BlockId, Body, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags,
+    RegUse,
 };
 use orias_targets::Target;
 use rustc_hash::FxHashMap;
@@ -197,6 +198,13 @@ const WORD_OPS: [Opcode; 23] = [
     Opcode::SGXT,
 ];
 
+/// Whether an operand is what a matrix product adds to and writes back: it stays where the result goes.
+fn is_accumulator(inst: &Inst, at: usize) -> bool {
+    let register = |at: usize| inst.operands.get(at).and_then(|o| o.as_reg()).map(|r| r.reg);
+    inst.op.has(Props::CONVERGENT)
+        && register(at).is_some_and(|r| !r.is_zero() && register(0) == Some(r))
+}
+
 fn rewrite_uses(
     body: &mut Body<'_>,
     map: &CellMap,
@@ -217,6 +225,9 @@ fn rewrite_uses(
     let mut changed = inst.clone();
     let mut replaced = 0;
     for at in changed.defs as usize..changed.operands.len() {
+        if is_accumulator(&changed, at) {
+            continue;
+        }
         let mut operand = changed.operands[at];
         operand.map_regs(|r| match copied_register(map, r, &find) {
             Some(from) => {

@@ -244,3 +244,109 @@ pub fn product_of_nothing() -> Inst {
 pub fn is_open(inst: &Inst) -> bool {
     inst.op.has(Props::GROUP) && inst.operands.last() == Some(&NO_GROUP)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cfg;
+    use orias_components::text;
+
+    /// The text after the phase, one instruction a line.
+    fn after(input: &str) -> Vec<String> {
+        let mut world = World::new();
+        text::parse(input, &mut Body::new(&mut world)).unwrap_or_else(|e| panic!("{e}"));
+        cfg::analyze_control_flow(&mut world);
+        fix_up_tex_dep_bar_and_sync(&mut world);
+        let body = Body::new(&mut world);
+        let all = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+        all.map(|id| body.inst(*id).to_string()).collect()
+    }
+
+    fn inserted(input: &str) -> Vec<(usize, String)> {
+        let lines: Vec<&str> = input.lines().map(str::trim).collect();
+        let known = |line: &String| lines.contains(&line.as_str());
+        after(input).into_iter().enumerate().filter(|(_, line)| !known(line)).collect()
+    }
+
+    const WAIT: &str = "WARPGROUP.DEPBAR.LE 0x0, 0x0";
+
+    #[test]
+    fn a_program_that_waits_itself_is_left_alone() {
+        let found = inserted(
+            "BB0:
+                R4 = MOV RZ, 0xf
+                WARPGROUP.ARRIVE
+                R4:4 = HGMMA.64x8x16.F32 desc[UR8:4], R4:4, UPT, 0x7
+                R4:4 = HGMMA.64x8x16.F32 desc[UR8:4], R4:4, UPT, 0x0
+                WARPGROUP.DEPBAR.LE 0x0, 0x0
+                STS [RZ], R4
+                EXIT PT",
+        );
+        assert_eq!(found, []);
+    }
+
+    #[test]
+    fn a_copy_of_sums_under_way_waits_for_their_group() {
+        let found = inserted(
+            "BB0:
+                WARPGROUP.ARRIVE
+                R4:4 = HGMMA.64x8x16.F32 desc[UR8:4], R4:4, UPT, 0x0
+                R9 = MOV R5, 0xf
+                EXIT PT",
+        );
+        assert_eq!(found, [(2, WAIT.to_string())]);
+    }
+
+    #[test]
+    fn an_open_group_is_ended_before_the_wait() {
+        let found = inserted(
+            "BB0:
+                WARPGROUP.ARRIVE
+                R4:4 = HGMMA.64x8x16.F32 desc[UR8:4], R4:4, UPT, 0x7
+                R9 = MOV R5, 0xf
+                EXIT PT",
+        );
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].1.starts_with("RZ = HGMMA"), "{found:?}");
+        assert_eq!(found[1], (3, WAIT.to_string()));
+    }
+
+    #[test]
+    fn a_factor_of_an_older_group_waits_for_no_younger_one() {
+        let found = inserted(
+            "BB0:
+                WARPGROUP.ARRIVE
+                R4:4 = HGMMA.64x8x16.F32 R20:4, desc[UR8:4], R4:4, UPT, 0x0
+                R4:4 = HGMMA.64x8x16.F32 R24:4, desc[UR8:4], R4:4, UPT, 0x0
+                R21 = MOV RZ, 0xf
+                EXIT PT",
+        );
+        assert_eq!(found, [(3, "WARPGROUP.DEPBAR.LE 0x0, 0x1".to_string())]);
+    }
+
+    #[test]
+    fn what_a_product_reads_has_arrived() {
+        let lines = after(
+            "BB0:
+                R6 = MOV RZ, 0xf
+                R4:4 = HGMMA.64x8x16.F32 desc[UR8:4], R4:4, UPT, 0x0
+                EXIT PT",
+        );
+        assert_eq!(lines[1], "WARPGROUP.ARRIVE");
+    }
+
+    #[test]
+    fn what_is_under_way_is_known_around_a_loop() {
+        let found = inserted(
+            "BB0:
+                WARPGROUP.ARRIVE
+             BB1:
+                R8 = MOV R4, 0xf
+                R4:4 = HGMMA.64x8x16.F32 desc[UR8:4], R4:4, UPT, 0x0
+                @P0 BRA PT, BB1
+             BB2:
+                EXIT PT",
+        );
+        assert_eq!(found, [(1, WAIT.to_string())]);
+    }
+}

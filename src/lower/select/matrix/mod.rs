@@ -24,7 +24,7 @@ pub use wide::wmma;
 use crate::lower::source::{Cx, Sel, cells_of};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
-use orias_components::{Mod, Opcode, Operand, Reg, RegFlags, RegUse};
+use orias_components::{BlockId, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 use orias_systems::emit::{cell, wide as tuple};
 use smallvec::SmallVec;
 
@@ -157,17 +157,38 @@ fn gather(cx: &mut Cx<'_, '_>, words: &[Operand]) -> RegUse {
             return RegUse::at(first.reg, first.cell, count);
         }
     }
-    RegUse::wide(fresh_tuple(cx, words), count)
-}
-
-/// A new tuple with these words.
-fn fresh_tuple(cx: &mut Cx<'_, '_>, words: &[Operand]) -> Reg {
-    let count = words.len() as u8;
+    // The same fragment in several products is one tuple.
+    if let Some(known) = cx.tuples.get(words).filter(|known| still_holds(cx, words, **known)) {
+        return RegUse::wide(known.0, count);
+    }
     let d = cx.e.body.new_vreg(orias_components::RegFile::R, count, count.next_power_of_two());
     for (i, word) in words.iter().enumerate() {
         cx.e.mov(cell(d, i as u8), *word);
     }
-    d
+    let place = cx.e.body.block(cx.e.block).insts.len();
+    cx.tuples.insert(words.into(), (d, cx.e.block, place));
+    RegUse::wide(d, count)
+}
+
+/// Instructions back to which a tuple is looked for.
+const NEAR: usize = 4096;
+
+/// Whether nothing has been written since to a tuple or to the registers that its words came from.
+fn still_holds(
+    cx: &Cx<'_, '_>,
+    words: &[Operand],
+    (tuple, block, place): (Reg, BlockId, usize),
+) -> bool {
+    let insts = &cx.e.body.block(cx.e.block).insts;
+    if block != cx.e.block || insts.len() - place > NEAR {
+        return false;
+    }
+    let from = |reg| reg == tuple || words.iter().any(|w| w.as_reg().is_some_and(|u| u.reg == reg));
+    insts[place..].iter().all(|id| {
+        let mut kept = true;
+        cx.e.body.inst(*id).for_each_def(|r| kept &= !from(r.reg));
+        kept
+    })
 }
 
 /// The cells of a tuple, one by one.

@@ -145,6 +145,9 @@ struct Access {
     elements: u32,
 }
 
+/// An offset from which on no row of a fragment is longer than what is left of the field.
+const FARTHEST: i32 = 0x7f_0000;
+
 /// Addresses of a fragment's elements, by strides from the first row or column.
 struct Addresses {
     space: Space,
@@ -164,6 +167,12 @@ impl Addresses {
     ) -> Sel<Addresses> {
         let space = memory::space(inst);
         let mut start = cx.address(operand(inst, at)?, space)?;
+        if start.offset > FARTHEST {
+            // Elements beside each other would leave the offset's 24 bits.
+            let one = cx.in_reg(imm(1));
+            let offset = imm(start.offset as u32);
+            start = Address { offset: 0, ..advance(cx, start, one, offset) };
+        }
         let bits = layout.element.bits();
         let stride = match inst.operands.get(2) {
             Some(op) => cx.src(op, Type::U32)?,
