@@ -16,7 +16,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("fnptr_table", "calls"),
     ("fp64", "calls"),
     ("half_arith", "arithmetic on f16"),
-    ("ldmatrix_mma", "ldmatrix and mma"),
     ("noinline_call", "calls"),
     ("ptx_hand", "calls"),
     ("recursion", "calls"),
@@ -25,7 +24,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("tri_layernorm", "conversions of half precision"),
     ("tri_matmul_f16", "wgmma"),
     ("tri_matmul_f32", "cp.async"),
-    ("tri_matmul_small", "ldmatrix and mma"),
     ("wgmma_min", "wgmma"),
     ("wmma_tile", "wmma"),
 ];
