@@ -27,8 +27,13 @@ pub const INTEGER: Family = Family {
         rare("cvt.<rn/rz/rm/rp>.ftz</.sat>.f32.<u8/u16/u32/u64/s8/s16/s32/s64> =f32, !$3"),
         rare("cvt.<rn/rz/rm/rp>.bf16.<u16/u32/u64/s16/s32/s64> =bf16, !$2"),
         row("cvt.<rni/rzi/rmi/rpi></.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.<f32/f64> =$3, !$4"),
-        row("cvt.<rni/rzi/rmi/rpi></.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.f16 =$3, !f16"),
-        rare("cvt.<rni/rzi/rmi/rpi>.<u16/u32/u64/s16/s32/s64>.bf16 =$2, !bf16"),
+        // Of a sum: ptxas 13.0.88 drops the rounding behind another conversion, `neg` or `abs`.
+        row(
+            "{ .reg .b16 %t; add.rn.f16 %t, !f16, ^0; cvt.<rni/rzi/rmi/rpi></.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.f16 =$3, %t; }",
+        ),
+        rare(
+            "{ .reg .b16 %t; add.rn.bf16 %t, !bf16, ^0; cvt.<rni/rzi/rmi/rpi>.<u16/u32/u64/s16/s32/s64>.bf16 =$2, %t; }",
+        ),
         rare("cvt.<rni/rzi/rmi/rpi>.ftz</.sat>.<u8/u16/u32/u64/s8/s16/s32/s64>.f32 =$3, !f32"),
         rare("cvt.pack.sat.<u16/s16>.s32 =b32, !s32, !s32"),
         rare("cvt.pack.sat.<u8/s8/u4/s4/u2/s2>.s32.b32 =b32, !s32, !s32, !b32"),

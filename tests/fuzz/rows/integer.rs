@@ -125,7 +125,11 @@ pub const BITS: Family = Family {
         // Place and length of a field stay inside the word: they are bytes, ptxas's code for 64 bits does not expect more, and
         // with one of them constant it does not expect more than the word either.
         row(
-            "{ .reg .b32 %t, %u; and.b32 %t, !b32, <31~32/63~64>; and.b32 %u, !b32, $1; bfe.<s/u>$1' =b$1', %b$1', %t, %u; }",
+            "{ .reg .b32 %t, %u; and.b32 %t, !b32, 63; and.b32 %u, !b32, 63; bfe.<s64/u64> =b64, %b64, %t, %u; }",
+        ),
+        // Of a value that differs by lane: ptxas 13.0.88 takes the field of another one for the same in all lanes.
+        row(
+            "{ .reg .b32 %t, %u, %v; and.b32 %t, !b32, 31; and.b32 %u, !b32, 31; mov.u32 %v, %laneid; add.s32 %v, %v, !b32; bfe.<s32/u32> =b32, %v, %t, %u; }",
         ),
         row(
             "{ .reg .b32 %t, %u; and.b32 %t, !b32, <31~32/63~64>; and.b32 %u, !b32, $1; bfi.b$1' =b$1', %b$1', %b$1', %t, %u; }",
