@@ -11,6 +11,9 @@ use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 pub fn expand(e: &mut Emit<'_>, inst: &Inst) {
     let remainder = inst.op == Opcode::IREM;
     let (d, a, b) = (inst.operands[0], inst.operands[1], inst.operands[2]);
+    if let Operand::Imm(divisor) = b {
+        return super::divide_constant::expand(e, inst, divisor);
+    }
     let signed = inst.mods.has(Mod::S32) || inst.mods.has(Mod::S64);
     if inst.mods.has(Mod::S64) || inst.mods.has(Mod::U64) {
         let reg = |op: Operand| op.as_reg().map_or(Reg::RZ, |u| u.reg);

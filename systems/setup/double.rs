@@ -4,6 +4,9 @@
 //! rounds correctly (Markstein) as long as no step leaves the normal range. The other quotients are computed on mantissas alone; the
 //! exponent is put back by integer arithmetic, and a subnormal result is rounded there, once, from the quotient and the sign of
 //! its remainder.
+//!
+//! Directed roundings take one step more. With a result that is rounded to nearest and its exact remainder, what is missing is less
+//! than half a unit in the last place and has the remainder's sign: adding it with the wanted rounding rounds correctly.
 
 use super::float::rounding;
 use crate::emit::{Emit, cell, halves, imm, neg, not, r, wide};
@@ -28,8 +31,12 @@ fn reg(op: Operand) -> Reg {
 }
 
 fn dfma(e: &mut Emit<'_>, a: Operand, b: Operand, c: Operand) -> Operand {
+    dfma_rounded(e, None, [a, b, c])
+}
+
+fn dfma_rounded(e: &mut Emit<'_>, round: Option<Mod>, [a, b, c]: [Operand; 3]) -> Operand {
     let d = e.temp(2);
-    e.put(Opcode::DFMA, &[], 1, &[wide(d, 2), a, b, c]);
+    e.put(Opcode::DFMA, round.as_slice(), 1, &[wide(d, 2), a, b, c]);
     wide(d, 2)
 }
 
@@ -76,8 +83,8 @@ fn within(e: &mut Emit<'_>, a: Operand, low: i32, count: u32, also: Operand) -> 
     p
 }
 
-/// The quotient of ordinary numbers, rounded to nearest, and its remainder.
-fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> (Operand, Operand) {
+/// The quotient of ordinary numbers, rounded to nearest, its remainder, and the reciprocal of `b`.
+fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> [Operand; 3] {
     let estimate = e.temp(2);
     e.mufu(Mod::RCP64H, cell(estimate, 1), cell(reg(b), 1));
     e.mov(cell(estimate, 0), Operand::RZ);
@@ -93,7 +100,7 @@ fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> (Operand, Operand) {
     let rest = dfma(e, minus(b), q, a);
     let q = dfma(e, y, rest, q);
     let rest = dfma(e, minus(b), q, a);
-    (q, rest)
+    [q, rest, y]
 }
 
 /// The reciprocal of a mantissa of ones lies just above the middle between two numbers, and the iteration ends at the lower one, with
@@ -112,13 +119,8 @@ fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand 
 }
 
 /// FDIV.F64 and FRCP.F64.
-pub fn divide(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
-    if rounding(inst).is_some() {
-        return Err(format!(
-            "unsupported: {}{}: only rounding to nearest is expanded",
-            inst.op, inst.mods
-        ));
-    }
+pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
+    let round = rounding(inst);
     let (a, b) = if inst.op == Opcode::FRCP {
         (constant(e, ONE), inst.operands[1])
     } else {
@@ -136,14 +138,16 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
     let (rare, after) = (e.label(), e.label());
     e.branch_if(not(easy), rare);
     e.open_new();
-    let (q, _) = quotient(e, a, b);
+    let [mut q, rest, y] = quotient(e, a, b);
+    if round.is_some() {
+        q = dfma_rounded(e, round, [y, rest, q]);
+    }
     copy(e, result, reg(q));
     e.branch(after);
     e.open(rare);
-    divide_rare(e, result, ra, rb);
+    divide_rare(e, result, ra, rb, round);
     e.open(after);
     copy(e, reg(inst.operands[0]), result);
-    Ok(())
 }
 
 /// A finite, nonzero number's mantissa in [1, 2) without sign, and its exponent, unbiased.
@@ -183,7 +187,7 @@ fn ordinary(e: &mut Emit<'_>, a: Reg, also: Operand) -> Operand {
 }
 
 /// Any quotient.
-fn divide_rare(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg) {
+fn divide_rare(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg, round: Option<Mod>) {
     let sign = temp(e);
     e.lop3(sign, cell(a, 1), cell(b, 1), imm(0x8000_0000), 0x28);
     // Zeros, infinities and NaN: a times what the reciprocal of b is in kind.
@@ -205,33 +209,89 @@ fn divide_rare(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg) {
     let both = ordinary(e, a, b_ordinary);
 
     let ((ma, xa), (mb, xb)) = (normalized(e, a), normalized(e, b));
-    let (q, rest) = quotient(e, ma, mb);
+    let [q, rest, _] = quotient(e, ma, mb);
     let scale = temp(e);
     e.iadd3(scale, xa, neg(xb), Operand::RZ);
-    let bits = round_scaled(e, reg(q), reg(rest), scale);
+    let direction = match round {
+        None => Direction::Nearest,
+        Some(Mod::RZ) => Direction::Away(Operand::NOT_PT),
+        Some(up_or_down) => {
+            // Of a positive number up is away from zero, of a negative one down.
+            let negative = pred(e);
+            e.icmp(negative, Mod::NE, false, sign, Operand::RZ);
+            Direction::Away(if up_or_down == Mod::RP { not(negative) } else { negative })
+        }
+    };
+    let bits = round_scaled(e, reg(q), reg(rest), scale, direction);
     let signed = e.temp(2);
     e.mov(cell(signed, 0), cell(bits, 0));
     e.or(cell(signed, 1), cell(bits, 1), sign);
     choose(e, d, halves(signed), halves(kept), both);
 }
 
-/// The bits of `q · 2^scale` rounded once, for a positive q in (1/2, 2] whose exact value lies to the side of it that the sign of
-/// `rest` says.
-fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand) -> Reg {
+/// How a magnitude is rounded: to nearest, or away from zero where the predicate holds and to zero elsewhere.
+#[derive(Clone, Copy)]
+enum Direction {
+    Nearest,
+    Away(Operand),
+}
+
+/// `p` = the remainder is above (GT) or below (LT) zero.
+fn remainder_is(e: &mut Emit<'_>, cmp: Mod, rest: Reg) -> Operand {
+    let p = pred(e);
+    let operands = [p, Operand::PT, wide(rest, 2), wide(Reg::RZ, 2), Operand::PT];
+    e.put(Opcode::DSETP, &[cmp, Mod::AND], 2, &operands);
+    p
+}
+
+/// The neighbour of the positive `q` that lies in the wanted direction, where the remainder says that `q` is not exact and lies on the
+/// other side.
+fn directed(e: &mut Emit<'_>, q: Reg, away: Operand, above: Operand, below: Operand) -> Reg {
+    let (up, down) = (pred(e), pred(e));
+    e.plop3(up, above, away, Operand::PT, 0x80);
+    e.plop3(down, below, not(away), Operand::PT, 0x80);
+    let (one, step_lo, step_hi, ones) = (temp(e), temp(e), temp(e), temp(e));
+    e.sel(one, Operand::RZ, imm(1), not(up));
+    e.mov(ones, imm(u32::MAX));
+    e.sel(step_lo, ones, one, down);
+    e.sel(step_hi, ones, Operand::RZ, down);
+    let d = e.temp(2);
+    e.add64(d, halves(q), [step_lo, step_hi]);
+    d
+}
+
+/// The bits of `q · 2^scale` rounded once, for a positive q in (1/2, 2], rounded to nearest, whose exact value lies to the side of it
+/// that the sign of `rest` says.
+fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand, direction: Direction) -> Reg {
+    let above = remainder_is(e, Mod::GT, rest);
+    let below = remainder_is(e, Mod::LT, rest);
     let field = exponent(e, q);
     let biased = temp(e);
     e.iadd3(biased, field, scale, Operand::RZ);
-    // Normal: the exponent moves.
+    // Normal: the exponent moves. Beyond the largest number lies infinity, or that number where rounding goes to zero.
+    let (rounded, most) = match direction {
+        Direction::Nearest => (q, [Operand::RZ, imm(0x7ff0_0000)]),
+        Direction::Away(away) => {
+            let (low, high) = (temp(e), temp(e));
+            let largest = temp(e);
+            e.mov(largest, imm(0x7fef_ffff));
+            e.sel(low, Operand::RZ, imm(u32::MAX), away);
+            e.sel(high, largest, imm(0x7ff0_0000), not(away));
+            (directed(e, q, away, above, below), [low, high])
+        }
+    };
     let (moved, normal) = (temp(e), e.temp(2));
     e.shl(moved, scale, imm(20));
-    e.mov(cell(normal, 0), cell(q, 0));
-    e.iadd3(cell(normal, 1), cell(q, 1), moved, Operand::RZ);
-    let huge = pred(e);
-    e.icmp(huge, Mod::GT, true, biased, imm(2046));
+    e.mov(cell(normal, 0), cell(rounded, 0));
+    e.iadd3(cell(normal, 1), cell(rounded, 1), moved, Operand::RZ);
+    let (huge, rounded_field, rounded_biased) = (pred(e), exponent(e, rounded), temp(e));
+    e.iadd3(rounded_biased, rounded_field, scale, Operand::RZ);
+    e.icmp(huge, Mod::GT, true, rounded_biased, imm(2046));
     let large = e.temp(2);
-    let infinity = [Operand::RZ, r(e.temp(1))];
-    e.mov(infinity[1], imm(0x7ff0_0000));
-    choose(e, large, infinity, halves(normal), huge);
+    let beyond = [r(e.temp(1)), r(e.temp(1))];
+    e.mov(beyond[0], most[0]);
+    e.mov(beyond[1], most[1]);
+    choose(e, large, beyond, halves(normal), huge);
     // Subnormal: the mantissa with ten more bits, one less or more for a remainder, shifted right and rounded to even.
     let mantissa = e.temp(2);
     let top = temp(e);
@@ -240,11 +300,6 @@ fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand) -> Reg {
     e.or(top_one, top, imm(0x0010_0000));
     e.shf(&[Mod::L, Mod::U64, Mod::HI], cell(mantissa, 1), cell(q, 0), imm(10), top_one);
     e.shl(cell(mantissa, 0), cell(q, 0), imm(10));
-    let (above, below) = (pred(e), pred(e));
-    let zero = wide(Reg::RZ, 2);
-    let pr = wide(rest, 2);
-    e.put(Opcode::DSETP, &[Mod::GT, Mod::AND], 2, &[above, Operand::PT, pr, zero, Operand::PT]);
-    e.put(Opcode::DSETP, &[Mod::LT, Mod::AND], 2, &[below, Operand::PT, pr, zero, Operand::PT]);
     let (one, nudge_lo, nudge_hi) = (temp(e), temp(e), temp(e));
     e.sel(one, Operand::RZ, imm(1), not(above));
     let ones = temp(e);
@@ -264,6 +319,29 @@ fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand) -> Reg {
     e.iadd3(back, neg(shift), imm(64), Operand::RZ);
     e.shf(&[Mod::L, Mod::U64, Mod::HI], cell(lost, 1), cell(exact, 0), back, cell(exact, 1));
     e.shl(cell(lost, 0), cell(exact, 0), back);
+    let up = match direction {
+        Direction::Nearest => more_than_half_or_odd(e, lost, kept),
+        Direction::Away(away) => {
+            let (any, p) = (temp(e), pred(e));
+            e.or(any, cell(lost, 0), cell(lost, 1));
+            e.isetp(p, Mod::NE, false, [any, Operand::RZ], Mod::AND, away);
+            p
+        }
+    };
+    let step = temp(e);
+    e.sel(step, Operand::RZ, imm(1), not(up));
+    let small = e.temp(2);
+    e.add64(small, halves(kept), [step, Operand::RZ]);
+    // The least exponent too: a quotient just below the least normal number may be subnormal. The bits are right either way.
+    let is_small = pred(e);
+    e.icmp(is_small, Mod::LT, true, biased, imm(2));
+    let d = e.temp(2);
+    choose(e, d, halves(small), halves(large), is_small);
+    d
+}
+
+/// Whether the bits `lost` (from the top of a word pair) round what is `kept` up.
+fn more_than_half_or_odd(e: &mut Emit<'_>, lost: Reg, kept: Reg) -> Operand {
     let half = [Operand::RZ, r(e.temp(1))];
     e.mov(half[1], imm(0x8000_0000));
     let (more, tie, odd) = (pred(e), pred(e), temp(e));
@@ -271,29 +349,15 @@ fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand) -> Reg {
     e.isetp64(more, Mod::GT, false, halves(lost), half, and);
     e.isetp64(tie, Mod::EQ, false, halves(lost), half, and);
     e.and(odd, cell(kept, 0), imm(1));
-    let up = pred(e);
-    let is_odd = pred(e);
+    let (up, is_odd) = (pred(e), pred(e));
     e.isetp(is_odd, Mod::NE, false, [odd, Operand::RZ], Mod::AND, tie);
     e.plop3(up, more, is_odd, Operand::PT, 0xa8);
-    let step = temp(e);
-    e.sel(step, Operand::RZ, imm(1), not(up));
-    let small = e.temp(2);
-    e.add64(small, halves(kept), [step, Operand::RZ]);
-    let is_small = pred(e);
-    e.icmp(is_small, Mod::LT, true, biased, imm(1));
-    let d = e.temp(2);
-    choose(e, d, halves(small), halves(large), is_small);
-    d
+    up
 }
 
 /// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down after.
-pub fn square_root(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
-    if rounding(inst).is_some() {
-        return Err(format!(
-            "unsupported: {}{}: only rounding to nearest is expanded",
-            inst.op, inst.mods
-        ));
-    }
+pub fn square_root(e: &mut Emit<'_>, inst: &Inst) {
+    let round = rounding(inst);
     let (d, a) = (reg(inst.operands[0]), reg(inst.operands[1]));
     let field = exponent(e, a);
     let small = pred(e);
@@ -325,7 +389,11 @@ pub fn square_root(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
     let rest = dfma(e, minus(s), s, x);
     let s = dfma(e, rest, h, s);
     let rest = dfma(e, minus(s), s, x);
-    let s = dfma(e, rest, h, s);
+    let mut s = dfma(e, rest, h, s);
+    if round.is_some() {
+        let rest = dfma(e, minus(s), s, x);
+        s = dfma_rounded(e, round, [rest, h, s]);
+    }
     let root = dmul(e, s, wide(down, 2));
     // Zeros and the positive infinity stay, negative numbers give NaN.
     let (negative, ordinary) = (pred(e), ordinary(e, a, Operand::PT));
@@ -338,5 +406,4 @@ pub fn square_root(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
     let positive = pred(e);
     e.plop3(positive, ordinary, not(negative), Operand::PT, 0x80);
     choose(e, d, halves(reg(root)), halves(special), positive);
-    Ok(())
 }

@@ -6,7 +6,7 @@
 use super::{divide, double, float};
 use crate::analysis::cfg;
 use crate::emit::Emit;
-use crate::manager::{count_rewrites, fail};
+use crate::manager::count_rewrites;
 use bevy_ecs::world::World;
 use orias_components::{Body, Inst, Mod, Opcode};
 
@@ -22,7 +22,6 @@ pub fn create_macro_insts(world: &mut World) {
         return;
     }
     let layout = body.layout().to_vec();
-    let mut errors = Vec::new();
     let mut expanded = 0;
     let mut e = Emit::edit(body);
     for block in layout {
@@ -34,18 +33,13 @@ pub fn create_macro_insts(world: &mut World) {
             }
             let loc = e.body.loc(id);
             e.start(loc, inst.guard);
-            if let Err(message) = expand(&mut e, &inst) {
-                errors.push((message, loc));
-            }
+            expand(&mut e, &inst);
             e.body.discard(id);
             expanded += 1;
         }
     }
     let mut body = e.finish();
     cfg::update(&mut body);
-    for (message, loc) in errors {
-        fail(world, message, loc);
-    }
     count_rewrites(world, expanded);
 }
 
@@ -53,17 +47,16 @@ fn is_macro(op: Opcode) -> bool {
     matches!(op, Opcode::IDIV | Opcode::IREM | Opcode::FDIV | Opcode::FRCP | Opcode::FSQRT)
 }
 
-fn expand(e: &mut Emit<'_>, inst: &Inst) -> Result<(), String> {
+fn expand(e: &mut Emit<'_>, inst: &Inst) {
     let is_double = inst.mods.has(Mod::F64);
     match inst.op {
         Opcode::IDIV | Opcode::IREM => divide::expand(e, inst),
-        Opcode::FDIV | Opcode::FRCP if is_double => double::divide(e, inst)?,
-        Opcode::FSQRT if is_double => double::square_root(e, inst)?,
+        Opcode::FDIV | Opcode::FRCP if is_double => double::divide(e, inst),
+        Opcode::FSQRT if is_double => double::square_root(e, inst),
         Opcode::FDIV => float::divide(e, inst),
         Opcode::FRCP => float::reciprocal(e, inst),
         _ => float::square_root(e, inst),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -515,7 +515,11 @@ fn divide<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, op: Opcode) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     if ty.bytes() == 8 {
         let a = cx.pair(operand(inst, 1)?, ty)?;
-        let b = cx.pair(operand(inst, 2)?, ty)?;
+        // A constant divisor stays one: it has an expansion of its own.
+        let b = match cx.value(operand(inst, 2)?, ty)? {
+            Value::Imm(divisor) => Operand::Imm(divisor),
+            b => wide(cx.pair_of(b), 2),
+        };
         let kind = if ty.is_signed() { Mod::S64 } else { Mod::U64 };
         cx.e.put(op, &[kind], 1, &[wide(d, 2), a, b]);
         return Ok(());
