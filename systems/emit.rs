@@ -88,6 +88,7 @@ pub fn fabs(op: Operand) -> Operand {
     match op {
         Operand::Imm(v) => imm(v as u32 & 0x7fff_ffff),
         Operand::Reg(u) => Operand::Reg(RegUse { flags: with(u.flags), ..u }),
+        Operand::Part(u, m) => Operand::Part(RegUse { flags: with(u.flags), ..u }, m),
         op => op,
     }
 }
@@ -97,6 +98,14 @@ pub fn not(op: Operand) -> Operand {
     match op {
         Operand::Imm(v) => imm(!(v as u32)),
         op => flip(op, RegFlags::NOT),
+    }
+}
+
+/// A register as a slot with part selectors wants it: this half or byte of it, or with `Mod::NONE` what the slot takes by itself.
+pub fn part(op: Operand, part: Mod) -> Operand {
+    match op {
+        Operand::Reg(u) | Operand::Part(u, _) => Operand::Part(u, part),
+        other => other,
     }
 }
 

@@ -9,19 +9,15 @@ use orias_targets::simulator::{Hazards, Limits};
 
 /// Folders that orias does not compile and run yet, and why. A folder that starts to pass must leave this list.
 const NOT_YET: &[(&str, &str)] = &[
-    ("bf16_arith", "arithmetic on bf16"),
     ("bulk_mbarrier", "mbarrier and bulk copies"),
-    ("convert", "conversions of half precision"),
     ("cp_async", "cp.async"),
     ("fnptr_table", "calls"),
     ("fp64", "calls"),
-    ("half_arith", "arithmetic on f16"),
     ("noinline_call", "calls"),
     ("ptx_hand", "calls"),
     ("recursion", "calls"),
     ("redux_sync", "redux.sync under a partial mask"),
     ("tri_attention", "cp.async, ldmatrix and mma"),
-    ("tri_layernorm", "conversions of half precision"),
     ("tri_matmul_f16", "wgmma"),
     ("tri_matmul_f32", "cp.async"),
     ("wgmma_min", "wgmma"),

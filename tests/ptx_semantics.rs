@@ -9,11 +9,14 @@
 mod beyond;
 #[path = "semantics/instructions.rs"]
 mod instructions;
+#[path = "semantics/narrow.rs"]
+mod narrow;
 #[path = "semantics/values.rs"]
 mod values;
 
 use beyond::BEYOND;
 use instructions::{GROUPS, Group};
+use narrow::NARROW;
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias_targets::simulator::Limits;
@@ -22,7 +25,7 @@ use std::fmt::Write;
 /// The register class of a type in the signature and the width of its memory access.
 fn class(ty: &str) -> (&'static str, &'static str) {
     match ty {
-        "b16" => ("b16", "u16"),
+        "b16" | "f16" | "bf16" => ("b16", "u16"),
         "b64" => ("b64", "u64"),
         "f32" => ("f32", "f32"),
         "f64" => ("f64", "f64"),
@@ -98,12 +101,21 @@ fn results(bytes: &[u8], threads: usize) -> Vec<Vec<u64>> {
     words.collect::<Vec<u64>>().chunks(threads).map(<[u64]>::to_vec).collect()
 }
 
-fn is_nan(ty: &str, bits: u64) -> bool {
-    match ty {
-        "f32" => f32::from_bits(bits as u32).is_nan(),
-        "f64" => f64::from_bits(bits).is_nan(),
-        _ => false,
-    }
+/// Whether two results are the same; NaNs are, whatever their bits.
+fn same(ty: &str, x: u64, y: u64) -> bool {
+    let both_nan = |is_nan: fn(u64) -> bool| is_nan(x) && is_nan(y);
+    x == y
+        || match ty {
+            "f32" => both_nan(|x| f32::from_bits(x as u32).is_nan()),
+            "f64" => both_nan(|x| f64::from_bits(x).is_nan()),
+            "f16" => both_nan(|x| x & 0x7fff > 0x7c00),
+            "bf16" => both_nan(|x| x & 0x7fff > 0x7f80),
+            "f16x2" | "bf16x2" => {
+                let one = ty.trim_end_matches("x2");
+                same(one, x & 0xffff, y & 0xffff) && same(one, x >> 16, y >> 16)
+            }
+            _ => false,
+        }
 }
 
 fn simulated(cubin: &[u8], launch: &Launch, threads: usize) -> Result<Vec<Vec<u64>>, String> {
@@ -175,8 +187,17 @@ fn ptxas_results(group: &Group, columns: &[Vec<u64>]) -> Option<Vec<Option<Vec<u
 
 /// Whether two approximations are as near as two ways of rounding them.
 fn near(ty: &str, x: u64, y: u64) -> bool {
-    let (x, y) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
-    ty == "f32" && (x - y).abs() <= x.abs() * 4e-7 + 2e-38
+    match ty {
+        "f32" => {
+            let (x, y) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
+            (x - y).abs() <= x.abs() * 4e-7 + 2e-38
+        }
+        "f16" | "bf16" => x.abs_diff(y) <= 1,
+        "f16x2" | "bf16x2" => {
+            (x & 0xffff).abs_diff(y & 0xffff) <= 1 && (x >> 16).abs_diff(y >> 16) <= 1
+        }
+        _ => false,
+    }
 }
 
 /// Every disagreement of one engine with what is expected, one line an instruction.
@@ -188,7 +209,8 @@ fn differences(
     got: &[Vec<u64>],
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    let loose = group.name == "approximations" && against == "interpreter";
+    let loose =
+        matches!(group.name, "approximations" | "half_approximations") && against == "interpreter";
     for (k, instruction) in group.instructions.iter().enumerate() {
         let Some(expected) = &expected[k] else { continue };
         if ACCEPTED.iter().any(|(engine, text, _)| *engine == against && text == instruction) {
@@ -196,9 +218,7 @@ fn differences(
         }
         let same = |i: &usize| {
             let (x, y) = (expected[*i], got[k][*i]);
-            x == y
-                || is_nan(group.output, x) && is_nan(group.output, y)
-                || loose && near(group.output, x, y)
+            same(group.output, x, y) || loose && near(group.output, x, y)
         };
         let wrong: Vec<usize> = (0..columns[0].len()).filter(|i| !same(i)).collect();
         if let Some(&i) = wrong.first() {
@@ -218,7 +238,7 @@ fn differences(
 
 fn check(name: &str) {
     let mut failures = Vec::new();
-    for group in GROUPS.iter().filter(|g| g.name == name) {
+    for group in GROUPS.iter().chain(NARROW).filter(|g| g.name == name) {
         let source = kernel(group);
         let columns = values::combinations(group.inputs);
         let launch = launch(group, &columns);
@@ -283,7 +303,7 @@ macro_rules! groups {
         #[test]
         fn every_group_has_a_test() {
             let tested = [$(stringify!($name)),*];
-            for group in GROUPS {
+            for group in GROUPS.iter().chain(NARROW) {
                 assert!(tested.contains(&group.name), "{} is in no test", group.name);
             }
         }
@@ -294,4 +314,5 @@ groups! {
     integers_32 integers_64 integers_16 products shifts bit_fields counts comparisons selection
     division_32 division_64 conversions_integer conversions_float floats doubles approximations
     rounded_functions packing carries
+    halves half_pairs half_comparisons half_approximations half_conversions narrow_floats
 }

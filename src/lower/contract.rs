@@ -1,11 +1,11 @@
 //! `--fmad`: which multiplications are computed inside the additions that use them.
 //!
-//! Observed (ptxas 13.0.88, -O1 and up): `mul` and `add` or `sub` of one float type, neither with a rounding word and both with
-//! the same `.ftz`, become one fused multiply-add; a product that several additions use goes into each of them. At -O0 nothing
-//! is contracted.
+//! Observed (ptxas 13.0.88, -O1 and up): `mul` and `add` or `sub` of one float type (halves and pairs of them too), neither with a
+//! rounding word and both with the same `.ftz`, become one fused multiply-add; a product that several additions use goes into each
+//! of them. The sum may be clamped by `.sat`, the product not. At -O0 nothing is contracted.
 
 use crate::ptx::program::{AddressBase, Function, Instruction, Operand, RegId};
-use crate::ptx::types::Type;
+use crate::ptx::types::{Type, TypeKind};
 
 /// What happens to one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,12 +48,15 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
     fates
 }
 
-/// The destination of a plain float operation of one of these names: no guard, no rounding word, no saturation.
+/// The destination of a plain float operation of one of these names: no guard, no rounding word, no saturation of a product.
 fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
     let plain = inst.guard.is_none()
         && names.contains(&inst.opcode)
-        && matches!(inst.types.as_slice(), [Type::F32 | Type::F64])
-        && inst.modifiers.iter().all(|m| matches!(*m, "f32" | "f64" | "ftz"));
+        && inst.types.len() == 1
+        && inst.types[0].kind() == TypeKind::Float
+        && inst.modifiers.iter().all(|m| {
+            *m == "ftz" || *m == "sat" && inst.opcode != "mul" || Type::parse(m).is_some()
+        });
     match inst.operands.as_slice() {
         [Operand::Reg(d), _, _] if plain => Some(*d),
         _ => None,
@@ -130,7 +133,7 @@ mod tests {
     fn fates(body: &str) -> String {
         let text = format!(
             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {{\n\
-             .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .pred %p<3>;\n{body}\nret;\n}}"
+             .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b16 %h<9>; .reg .pred %p<3>;\n{body}\nret;\n}}"
         );
         let program = crate::ptx::load(&text).unwrap_or_else(|e| panic!("{e}"));
         let letter = |fate| match fate {
@@ -160,6 +163,19 @@ mod tests {
         assert_eq!(fates("mul.rn.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
         assert_eq!(fates("mul.f32 %f1,%f2,%f3; add.rn.f32 %f4,%f1,%f5;"), "---");
         assert_eq!(fates("mul.ftz.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
+    }
+
+    #[test]
+    fn halves_are_contracted_as_singles_are() {
+        assert_eq!(fates("mul.f16 %h1,%h2,%h3; add.f16 %h4,%h1,%h5;"), "f1-");
+        assert_eq!(fates("mul.bf16x2 %f1,%f2,%f3; sub.bf16x2 %f4,%f5,%f1;"), "f2-");
+        assert_eq!(fates("mul.f16 %h1,%h2,%h3; add.f16x2 %f4,%f1,%f5;"), "---");
+    }
+
+    #[test]
+    fn a_sum_may_be_clamped_and_a_product_not() {
+        assert_eq!(fates("mul.f32 %f1,%f2,%f3; add.sat.f32 %f4,%f1,%f5;"), "f1-");
+        assert_eq!(fates("mul.sat.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 pub struct Group {
     /// The test that it belongs to; several groups may share one.
     pub name: &'static str,
-    /// Types of `%a`, `%b`, `%c`: b16, b32, b64, f32 or f64.
+    /// Types of `%a`, `%b`, `%c`: b16, b32, b64, f32, f64, or f16, bf16, f16x2, bf16x2.
     pub inputs: &'static [&'static str],
     pub output: &'static str,
     pub instructions: &'static [&'static str],
@@ -522,7 +522,12 @@ pub const GROUPS: &[Group] = &[
         "conversions_float",
         &["b32"],
         "f64",
-        &["cvt.rn.f64.s32 %d, %a", "cvt.rn.f64.u32 %d, %a"],
+        &[
+            "cvt.rn.f64.s32 %d, %a",
+            "cvt.rn.f64.u32 %d, %a",
+            "cvt.rn.sat.f64.s32 %d, %a",
+            "cvt.rn.f64.s8 %d, %a",
+        ],
     ),
     group(
         "conversions_float",
@@ -539,6 +544,10 @@ pub const GROUPS: &[Group] = &[
             "cvt.rpi.ftz.u32.f32 %d, %a",
             "cvt.rzi.s8.f32 %d, %a",
             "cvt.rzi.u8.f32 %d, %a",
+            "cvt.rni.u8.f32 %d, %a",
+            "cvt.rpi.sat.s8.f32 %d, %a",
+            "cvt.rn.relu.tf32.f32 %d, %a",
+            "cvt.rz.relu.tf32.f32 %d, %a",
             "cvt.rna.tf32.f32 %d, %a",
         ],
     ),
@@ -558,7 +567,14 @@ pub const GROUPS: &[Group] = &[
         "conversions_float",
         &["f64"],
         "b32",
-        &["cvt.rzi.s32.f64 %d, %a", "cvt.rni.s32.f64 %d, %a", "cvt.rmi.u32.f64 %d, %a"],
+        &[
+            "cvt.rzi.s32.f64 %d, %a",
+            "cvt.rni.s32.f64 %d, %a",
+            "cvt.rmi.u32.f64 %d, %a",
+            "cvt.rmi.s8.f64 %d, %a",
+            "cvt.rni.u8.f64 %d, %a",
+            "cvt.rzi.u16.f64 %d, %a",
+        ],
     ),
     group(
         "conversions_float",
@@ -566,7 +582,12 @@ pub const GROUPS: &[Group] = &[
         "b64",
         &["cvt.rzi.s64.f64 %d, %a", "cvt.rmi.s64.f64 %d, %a", "cvt.rzi.u64.f64 %d, %a"],
     ),
-    group("conversions_float", &["f32"], "f64", &["cvt.f64.f32 %d, %a", "cvt.ftz.f64.f32 %d, %a"]),
+    group(
+        "conversions_float",
+        &["f32"],
+        "f64",
+        &["cvt.f64.f32 %d, %a", "cvt.ftz.f64.f32 %d, %a", "cvt.sat.f64.f32 %d, %a"],
+    ),
     group(
         "conversions_float",
         &["f64"],
@@ -602,6 +623,8 @@ pub const GROUPS: &[Group] = &[
             "cvt.rzi.f64.f64 %d, %a",
             "cvt.rmi.f64.f64 %d, %a",
             "cvt.rpi.f64.f64 %d, %a",
+            "cvt.rni.sat.f64.f64 %d, %a",
+            "cvt.sat.f64.f64 %d, %a",
         ],
     ),
     group(

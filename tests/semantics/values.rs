@@ -95,6 +95,21 @@ const DOUBLES: &[f64] = &[
     f64::INFINITY,
 ];
 
+/// Halves by their f16 bits: zeros, subnormals, the least normal number, ones, halves of integers, the ends of the range of 8-bit
+/// floats and of 8- and 16-bit integers, infinity, and a NaN.
+const F16: &[u16] = &[
+    0x0000, 0x0001, 0x03ff, 0x0400, 0x0401, 0x1000, 0x1400, 0x2c00, 0x3555, 0x3800, 0x3bff, 0x3c00,
+    0x3c01, 0x3e00, 0x4100, 0x4248, 0x5840, 0x57f0, 0x5f40, 0x5f00, 0x7000, 0x7b00, 0x7bff, 0x7c00,
+    0x7e00,
+];
+
+/// The same kinds of numbers in bf16, and the ends of the range of 32- and 64-bit integers.
+const BF16: &[u16] = &[
+    0x0000, 0x0001, 0x007f, 0x0080, 0x0081, 0x3380, 0x3a80, 0x3e80, 0x3eab, 0x3f00, 0x3f7f, 0x3f80,
+    0x3f81, 0x3fc0, 0x4020, 0x4049, 0x42fe, 0x4300, 0x437f, 0x4700, 0x4f00, 0x5f80, 0x7e80, 0x7f7f,
+    0x7f80, 0x7fc0,
+];
+
 /// All edge values of a type.
 pub fn of(ty: &str) -> Vec<u64> {
     let integers = |long: bool| {
@@ -114,6 +129,18 @@ pub fn of(ty: &str) -> Vec<u64> {
             both.chain([f64::NAN]).map(f64::to_bits).collect()
         }
         "b64" => integers(true),
+        "f16" | "bf16" => {
+            let list = if ty == "f16" { F16 } else { BF16 };
+            list.iter().flat_map(|x| [u64::from(*x), u64::from(x | 0x8000)]).collect()
+        }
+        "f16x2" | "bf16x2" => {
+            let one = of(ty.trim_end_matches("x2"));
+            // Each value in the low half once, with another one above.
+            one.iter()
+                .enumerate()
+                .map(|(i, low)| one[(i * 7 + 3) % one.len()] << 16 | low)
+                .collect()
+        }
         _ => integers(false),
     }
 }

@@ -1,11 +1,13 @@
 //! Atomics, reductions and fences.
 //!
 //! What the machine does by one instruction depends on the space (observed: ptxas 13.0.88, sm_90a). In global memory that is
-//! everything but compare-and-swap of 16 bits; in shared memory integers of 32 bits, exchange and compare-and-swap; at a generic
-//! address everything where it means global memory, and elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`].
+//! everything but what has 16 bits; in shared memory integers of 32 bits, exchange and compare-and-swap; at a generic
+//! address everything where it means global memory, and elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`], [`swap16`].
 
+use super::half;
 use super::memory::{place, scope, tuple};
 use super::swap::{self, Update};
+use super::swap16;
 use crate::lower::source::{Cx, Sel, cells_of, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type, TypeKind};
@@ -37,6 +39,19 @@ fn word(op: &str) -> Mod {
 
 /// Words of the type after the operation, for this many elements; None where no instruction has it.
 fn type_words(op: &str, ty: Type, elements: usize) -> Option<Vec<Mod>> {
+    if half::is_half(ty) && matches!(op, "add" | "min" | "max") {
+        let bf16 = half::format(ty).is_some();
+        let word = match (ty.bytes() as usize * elements, bf16) {
+            (4, false) => Mod::F16x2,
+            (4, true) => Mod::BF16x2,
+            (8, false) => Mod::F16x4,
+            (8, true) => Mod::BF16x4,
+            (16, false) => Mod::F16x8,
+            (16, true) => Mod::BF16x8,
+            _ => return None,
+        };
+        return Some(vec![word, Mod::RN]);
+    }
     Some(match (op, ty, elements) {
         ("add", Type::F32, 1) => vec![Mod::F32, Mod::FTZ, Mod::RN],
         ("add", Type::F32, 2) => vec![Mod::F32x2, Mod::FTZ, Mod::RN],
@@ -69,7 +84,7 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     let cas = op == "cas";
     let words = type_words(op, ty, elements);
-    let narrow = cas && ty.bytes() == 2;
+    let narrow = elements == 1 && ty.bytes() == 2 && (cas || op == "add");
     if words.is_none() && !narrow {
         return Err("atomics of this type".into());
     }
@@ -87,6 +102,7 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let cells = (ty.bytes() as usize * elements).div_ceil(4) as u8;
     // A vector's registers, and what is wider than the result, get it from a tuple.
     let direct = dests.len() == 1 && cx.dst_cells(dests[0]) == cells;
+    let vector = elements > 1;
     let d = match (unread, direct) {
         (true, _) => Reg::RZ,
         (_, true) => cx.dst(dests[0])?,
@@ -98,9 +114,10 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (space, address) = place(cx, inst, operand(inst, first)?)?;
     let strength = scope(inst).unwrap_or(Mod::GPU);
     let words = words.unwrap_or_default();
-    let atomic = Atomic { op, ty, cells, words, scope: strength, d, values };
+    let atomic = Atomic { op, ty, cells, vector, words, scope: strength, d, values };
     match space {
-        _ if narrow => swap::compare_16(cx, &atomic, space, address),
+        _ if narrow && cas => swap16::compare(cx, &atomic, space, address),
+        _ if narrow => swap16::add(cx, &atomic, space, address),
         Space::Global => {
             atomic.global(cx, address);
             Ok(())
@@ -118,8 +135,18 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// Copies the cells of a tuple to the registers of a vector.
+/// Copies the elements of a tuple to the registers of a vector.
 fn scatter<'a>(cx: &mut Cx<'a, '_>, dests: &[&Ptx], tuple: Reg, ty: Type) -> Sel {
+    if ty.bytes() == 2 {
+        for (i, op) in dests.iter().enumerate() {
+            let to = cx.dst(op)?;
+            if !to.is_zero() {
+                let word = cell(tuple, (i / 2) as u8);
+                super::moves::extract(cx, r(to), word, (i % 2) as u32 * 16, 16);
+            }
+        }
+        return Ok(());
+    }
     let mut from = 0;
     for op in dests {
         let to = cx.dst(op)?;
@@ -143,6 +170,8 @@ pub struct Atomic {
     pub ty: Type,
     /// 32-bit cells of memory, of the result and of each value.
     pub cells: u8,
+    /// Of several elements.
+    vector: bool,
     /// The type's words in the instruction.
     words: Vec<Mod>,
     scope: Mod,
@@ -197,8 +226,7 @@ impl Atomic {
         let (mods, at) = (self.words(word(self.op)), address.operand());
         let value = self.values[0];
         let float = self.ty.kind() == TypeKind::Float && self.op != "exch";
-        let vector = self.cells > cells_of(self.ty);
-        if vector || self.cells == 4 || self.cells == 1 && !float {
+        if self.vector || self.cells == 4 || self.cells == 1 && !float {
             let operands = [Operand::PT, self.result(), Operand::Desc(desc), at, value];
             cx.e.put(Opcode::ATOM, &mods, 2, &operands);
             return Ok(());

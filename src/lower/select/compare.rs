@@ -1,5 +1,6 @@
 //! `setp`, `set` and `testp`.
 
+use super::half;
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Type, TypeKind};
@@ -64,6 +65,18 @@ fn compare<'a>(
             let a = cx.pair(a_op, ty)?;
             let b = cx.pair(b_op, ty)?;
             cx.e.put(Opcode::DSETP, &[cmp, comb], 2, &[d[0], d[1], a, b, c]);
+        }
+        _ if half::is_half(ty) => {
+            let a = half::source(cx, a_op, ty)?;
+            let b = half::source(cx, b_op, ty)?;
+            let mut mods: Vec<Mod> = half::format(ty).into_iter().collect();
+            mods.push(cmp);
+            if inst.has("ftz") {
+                mods.push(Mod::FTZ);
+            }
+            mods.push(comb);
+            // Of pairs the second predicate is that of the high halves.
+            cx.e.put(Opcode::HSETP2, &mods, 2, &[d[0], d[1], a, b, c]);
         }
         _ if float => return Err("comparison of this type".into()),
         _ if ty.bytes() == 8 => {
@@ -138,15 +151,40 @@ pub fn setp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     compare(cx, inst, ty, d, third)
 }
 
+/// `set` of halves: one instruction, which gives ones or 1.0 in each half.
+fn set_half<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: Type) -> Sel {
+    let (comb, c) = third(cx, inst)?;
+    let a = half::source(cx, operand(inst, 1)?, from)?;
+    let b = half::source(cx, operand(inst, 2)?, from)?;
+    let d = cx.dst(operand(inst, 0)?)?;
+    let mut mods: Vec<Mod> = half::format(from).into_iter().collect();
+    if half::is_half(to) {
+        mods.push(Mod::BF);
+    }
+    mods.push(comparison(inst, true)?);
+    if inst.has("ftz") {
+        mods.push(Mod::FTZ);
+    }
+    mods.push(comb);
+    cx.e.put(Opcode::HSET2, &mods, 1, &[r(d), a, b, c]);
+    Ok(())
+}
+
 /// `set`: all ones or 1.0 where the comparison holds.
 pub fn set<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (to, from) = (type_at(inst, 0)?, type_at(inst, 1)?);
+    if half::is_half(from) && (half::format(to) == half::format(from) || !half::is_half(to)) {
+        return set_half(cx, inst, to, from);
+    }
     let p = cx.e.temp_pred();
     let third = third(cx, inst)?;
     compare(cx, inst, from, [r(p), Operand::PT], third)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let truth = match to {
         Type::F32 => 0x3f80_0000,
+        Type::F16 => 0x3c00,
+        Type::Bf16 => 0x3f80,
+        Type::U16 | Type::S16 => 0xffff,
         Type::U32 | Type::S32 | Type::B32 => u32::MAX,
         _ => return Err("result of this type".into()),
     };

@@ -3,6 +3,7 @@
 //! The approximate functions scale their argument around the special function unit, which flushes subnormal numbers, exactly as
 //! ptxas does (observed: ptxas 13.0.88, sm_90a); with `.ftz` they are the bare unit.
 
+use super::half;
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
@@ -86,6 +87,9 @@ pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
+    if half::is_half(ty) {
+        return half::fma(cx, inst);
+    }
     let d = cx.dst(operand(inst, 0)?)?;
     match ty {
         Type::F64 => {
@@ -118,11 +122,14 @@ pub fn fused<'a>(
     product: usize,
 ) -> Sel {
     let ty = type_at(add, 0)?;
-    let d = cx.dst(operand(add, 0)?)?;
     let (a, b, c) = (operand(mul, 1)?, operand(mul, 2)?, operand(add, 3 - product)?);
     // `c - a·b` takes the product's sign, `a·b - c` that of `c`.
     let subtract = add.opcode == "sub";
     let (minus_product, minus_c) = (subtract && product == 2, subtract && product == 1);
+    if half::is_half(ty) {
+        return half::fused(cx, [a, b, c], add, (minus_product, minus_c));
+    }
+    let d = cx.dst(operand(add, 0)?)?;
     if ty == Type::F64 {
         let (a, b, c) = (cx.pair(a, ty)?, cx.pair(b, ty)?, cx.pair(c, ty)?);
         let a = if minus_product { flagged(a, RegFlags::NEG) } else { a };
@@ -406,6 +413,9 @@ pub fn rcp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn ex2<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if half::is_half(type_at(inst, 0)?) {
+        return half::function(cx, inst, Mod::EX2);
+    }
     let (d, a, ftz) = unary(cx, inst)?;
     if ftz {
         cx.e.mufu(Mod::EX2, d, a);
@@ -449,6 +459,9 @@ pub fn sin_cos<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn tanh<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if half::is_half(type_at(inst, 0)?) {
+        return half::function(cx, inst, Mod::TANH);
+    }
     let (d, a, _) = unary(cx, inst)?;
     cx.e.mufu(Mod::TANH, d, a);
     Ok(())

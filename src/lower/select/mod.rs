@@ -6,6 +6,7 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod half;
 mod integer;
 mod matrix;
 mod memory;
@@ -13,6 +14,7 @@ mod moves;
 mod nth;
 mod space;
 mod swap;
+mod swap16;
 mod video;
 mod warp;
 mod wide;
@@ -191,9 +193,18 @@ fn arithmetic<'a, const OP: u8>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> 
             MAX => float::minmax(cx, inst, true),
             _ => float::div(cx, inst),
         },
-        Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32x2 => {
-            Err("type of this instruction".into())
-        }
+        ty if half::is_half(ty) => match OP {
+            ADD => half::add(cx, inst, false),
+            SUB => half::add(cx, inst, true),
+            MUL => half::mul(cx, inst),
+            NEG => half::neg(cx, inst),
+            ABS => half::abs(cx, inst),
+            MIN => half::minmax(cx, inst, false),
+            MAX => half::minmax(cx, inst, true),
+            _ => Err("type of this instruction".into()),
+        },
+        // Two singles in a register: from sm_100 on.
+        Type::F32x2 => Err("type of this instruction".into()),
         _ => match OP {
             ADD => integer::add(cx, inst),
             SUB => integer::sub(cx, inst),

@@ -1,10 +1,11 @@
 //! Atomics as loops of compare-and-swap: what is there is loaded, the new value computed, and stored if nobody came between.
 
-use super::atomic::{Atomic, plain_address, whole};
+use super::atomic::{plain_address, whole};
+use super::half;
 use crate::lower::source::{Cx, Sel};
-use crate::ptx::types::{Space, Type};
+use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, Emit, cell, imm, r, wide};
+use orias_systems::emit::{Address, Emit, cell, imm, part, r, wide};
 
 /// Where a loop swaps.
 #[derive(Clone, Copy)]
@@ -102,6 +103,11 @@ impl Update {
             ("add", Type::F64) => {
                 e.put(Opcode::DADD, &[], 1, &[wide(new, 2), self.value, wide(old, 2)]);
             }
+            ("add", ty) if half::is_half(ty) => {
+                let mods: Vec<Mod> = half::format(ty).into_iter().collect();
+                let sources = [r(old), self.value].map(|x| part(x, Mod::NONE));
+                e.put(Opcode::HADD2, &mods, 1, &[r(new), sources[0], sources[1]]);
+            }
             ("add", _) => e.add64(new, words(old), words(value)),
             ("exch", _) => (0..2).for_each(|i| e.mov(cell(new, i), cell(value, i))),
             ("min" | "max", Type::S64 | Type::U64) => {
@@ -127,78 +133,4 @@ impl Update {
         }
         Ok(())
     }
-}
-
-/// `cas.b16`: a swap of the word around it. A difference in the other half alone is no answer, and it is tried again.
-pub fn compare_16(cx: &mut Cx<'_, '_>, atomic: &Atomic, space: Space, address: Address) -> Sel {
-    let address = plain(cx, address);
-    // The word's address, and how far up the half stands in it.
-    let at = if address.base.count == 2 {
-        let base = address.base.reg;
-        let sum = cx.e.temp(2);
-        let offset = address.offset;
-        let high = if offset < 0 { imm(u32::MAX) } else { Operand::RZ };
-        cx.e.add64(sum, [cell(base, 0), cell(base, 1)], [imm(offset as u32), high]);
-        sum
-    } else {
-        let sum = cx.e.temp(1);
-        let base = Operand::Reg(address.base);
-        cx.e.iadd3(r(sum), base, imm(address.offset as u32), Operand::RZ);
-        sum
-    };
-    let (shift, word) = (cx.e.temp(1), cx.e.temp(address.base.count.max(1)));
-    cx.e.and(r(shift), cell(at, 0), imm(2));
-    let up = r(shift);
-    cx.e.and(cell(word, 0), cell(at, 0), imm(!2));
-    if address.base.count == 2 {
-        cx.e.mov(cell(word, 1), cell(at, 1));
-    }
-    let base = RegUse::wide(word, address.base.count.max(1));
-    let base = if address.base.count == 2 { base } else { RegUse::new(word) };
-    let address = Address { base, offset: 0, ..address };
-    // Selectors of PRMT: bytes 4 and 5, of the new half, take the place of the lower or upper half.
-    let p = cx.e.temp_pred();
-    cx.e.icmp(r(p), Mod::EQ, false, up, Operand::RZ);
-    let (low, selector) = (cx.e.temp(1), cx.e.temp(1));
-    cx.e.mov(r(low), imm(0x3254));
-    cx.e.sel(r(selector), r(low), imm(0x5410), r(p));
-    let bits = cx.e.temp(1);
-    cx.e.shl(r(bits), up, imm(3));
-    let desc = cx.descriptor();
-    let (d, values) = (atomic.d, &atomic.values);
-    let [compare, new_half] = [values[0], values[1]];
-    let mods = atomic.words(Mod::CAS);
-    cx.e.guarded_region(|e| -> Sel {
-        let seen = e.temp(1);
-        match space {
-            Space::Shared => e.load(Opcode::LDS, &[], r(seen), None, address),
-            Space::Global => e.load(Opcode::LDG, &[Mod::E], r(seen), Some(desc), address),
-            _ => e.load(Opcode::LD, &[Mod::E], r(seen), Some(desc), address),
-        }
-        let head = e.open_new();
-        let (expected, wanted, got) = (e.temp(1), e.temp(1), e.temp(1));
-        e.prmt(r(expected), r(seen), r(selector), compare);
-        e.prmt(r(wanted), r(seen), r(selector), new_half);
-        if space == Space::Shared {
-            let operands = [r(got), address.operand(), r(expected), r(wanted)];
-            e.put(Opcode::ATOMS, &[Mod::CAS], 1, &operands);
-        } else {
-            let opcode = if space == Space::Global { Opcode::ATOMG } else { Opcode::ATOM };
-            let at = plain_address(address);
-            e.put(opcode, &mods, 2, &[Operand::PT, r(got), at, r(expected), r(wanted)]);
-        }
-        // The other half, as it was found and as it was expected.
-        let (found, other) = (e.temp(1), e.temp(1));
-        e.prmt(r(found), r(got), r(selector), Operand::RZ);
-        e.prmt(r(other), r(expected), r(selector), Operand::RZ);
-        e.mov(r(seen), r(got));
-        let differs = e.temp_pred();
-        e.icmp(r(differs), Mod::NE, false, r(found), r(other));
-        e.branch_if(r(differs), head);
-        e.open_new();
-        if !d.is_zero() {
-            e.shr(r(d), r(got), r(bits), false);
-        }
-        Ok(())
-    })
 }
