@@ -41,9 +41,12 @@ struct Args {
     /// Only the families of instructions whose names begin so.
     #[arg(long)]
     only: Option<String>,
-    /// Instructions may have constants alone for operands: for our compiler, since ptxas folds many of them wrongly.
+    /// Where ptxas does not take part, instructions may have constants alone for operands: ptxas folds many of them wrongly.
     #[arg(long)]
     constants: bool,
+    /// ptxas takes part in one batch of so many.
+    #[arg(long, default_value_t = 1)]
+    ptxas_every: u64,
     /// Hazards in ptxas's cubins are mistakes too; in ours they always are.
     #[arg(long)]
     hazards: bool,
@@ -102,9 +105,12 @@ fn main() -> ExitCode {
                 return;
             }
             let to = if args.time.is_some() { from + BATCH } else { args.count.min(from + BATCH) };
+            let with_ptxas =
+                levels.with_ptxas && (from / BATCH).is_multiple_of(args.ptxas_every.max(1));
+            let wishes = Wishes { constants: args.constants && !with_ptxas, ..wishes.clone() };
             let programs: Vec<Program> =
                 (from..to).map(|n| program(args.seed + n, &wishes)).collect();
-            let levels = levels.of(args.seed + from);
+            let levels = Levels { with_ptxas, ..levels }.of(args.seed + from);
             let cases: Vec<Case> = programs.iter().map(Case::of).collect();
             let mut part = Summary::default();
             for (program, verdict) in programs.iter().zip(batch::run(&cases, levels, args.hazards))
