@@ -11,9 +11,12 @@ use crate::assemble;
 use crate::elf;
 use crate::elf::model::Tool;
 use crate::lower::{self, LowerOptions, Module};
-use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
+use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{FuncId, Program};
-use crate::ptx::{self, types::Span};
+use crate::ptx::{
+    self,
+    types::{Linkage, Space, Span},
+};
 
 /// How to compile; the default is what ptxas does without options, for the PTX's own target.
 #[derive(Clone, Debug)]
@@ -130,8 +133,23 @@ pub fn compile_program(
     let model = assemble::cubin(program, &module, compiled, tool);
     let cubin =
         elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
-    let warnings = program.warnings.clone();
+    let mut warnings = program.warnings.clone();
+    for name in unresolved(program) {
+        let message = format!(
+            "Unresolved extern variable '{name}' in whole program compilation, ignoring extern qualifier"
+        );
+        warnings.push(Diagnostic { severity: Severity::Warning, ..Diagnostic::global(message) });
+    }
     Ok(Output { cubin, target, functions, warnings, global_bytes, stats, dump })
+}
+
+/// Variables that another module was to define; dynamic shared memory is none of them.
+fn unresolved<'a>(program: &Program<'a>) -> impl Iterator<Item = &'a str> {
+    let unresolved = |v: &&ptx::program::Variable<'a>| {
+        let sized = v.space != Space::Shared || v.size > 0;
+        v.linkage == Linkage::Extern && v.space != Space::Param && sized
+    };
+    program.vars.iter().filter(unresolved).map(|v| v.name)
 }
 
 fn find_target(

@@ -127,9 +127,14 @@ pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateErr
     place_variables(cubin, memory, &mut layout)?;
     let mut const_window = 0;
     if let Some(index) = cubin.section_index(".nv.constant3") {
-        let bytes = relocated(cubin, &layout, index)?;
+        // Mapped before it is relocated: constants may hold addresses of constants.
+        let bytes = cubin.sections[index].data.to_vec();
         const_window = memory.map("constant memory", MemorySpace::Const, bytes, false);
         layout.sections[index] = Some(const_window);
+        let bytes = relocated(cubin, &layout, index)?;
+        if let Some(region) = memory.region_mut(const_window) {
+            region.bytes.copy_from_slice(&bytes);
+        }
     }
 
     fill_variables(cubin, memory, &layout)?;

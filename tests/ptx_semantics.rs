@@ -11,6 +11,8 @@ mod beyond;
 mod instructions;
 #[path = "semantics/narrow.rs"]
 mod narrow;
+#[path = "semantics/scalar.rs"]
+mod scalar;
 #[path = "semantics/values.rs"]
 mod values;
 
@@ -20,6 +22,7 @@ use narrow::NARROW;
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias_targets::simulator::Limits;
+use scalar::SCALAR;
 use std::fmt::Write;
 
 /// The register class of a type in the signature and the width of its memory access.
@@ -236,9 +239,13 @@ fn differences(
     lines
 }
 
+fn groups() -> impl Iterator<Item = &'static Group> {
+    GROUPS.iter().chain(NARROW).chain(SCALAR)
+}
+
 fn check(name: &str) {
     let mut failures = Vec::new();
-    for group in GROUPS.iter().chain(NARROW).filter(|g| g.name == name) {
+    for group in groups().filter(|g| g.name == name) {
         let source = kernel(group);
         let columns = values::combinations(group.inputs);
         let launch = launch(group, &columns);
@@ -249,7 +256,9 @@ fn check(name: &str) {
             Ok(outcome) => results(&outcome.buffers[3], threads).into_iter().map(Some).collect(),
             Err(error) => panic!("{name}: {error}"),
         };
-        let reference = ptxas_results(group, &columns);
+        // ptxas's code for video instructions is wrong in places: ARCHITECTURE.md.
+        let reference =
+            if name.starts_with("video") { None } else { ptxas_results(group, &columns) };
         for opt_level in [0, 3] {
             let options = CompileOptions { opt_level, fmad: false, ..CompileOptions::default() };
             let cubin = compile_source(&source, &options)
@@ -303,7 +312,7 @@ macro_rules! groups {
         #[test]
         fn every_group_has_a_test() {
             let tested = [$(stringify!($name)),*];
-            for group in GROUPS.iter().chain(NARROW) {
+            for group in groups() {
                 assert!(tested.contains(&group.name), "{} is in no test", group.name);
             }
         }
@@ -315,4 +324,5 @@ groups! {
     division_32 division_64 conversions_integer conversions_float floats doubles approximations
     rounded_functions packing carries
     halves half_pairs half_comparisons half_approximations half_conversions narrow_floats
+    video video_lanes packed_integers saturated_products searches
 }

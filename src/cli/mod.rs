@@ -123,7 +123,7 @@ fn finish(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
         Err(error) => {
             let text = error.to_string();
             eprintln!("orias: {}", text.trim_end());
-            ExitCode::FAILURE
+            if error.is::<sim::BadInput>() { ExitCode::from(FAILED) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::launch::LaunchArgs;
 use crate::interpret;
 use crate::launch::{Launch, Outcome};
+use crate::simulate::SimulateError;
 use clap::Args;
 use orias_targets::misuse::Checks;
 use orias_targets::simulator::{Hazards, Limits};
@@ -28,10 +29,16 @@ impl SimArgs {
     }
 }
 
+/// Input that cannot be read as what it should be: the same exit status as of a failed compile.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
 /// Runs PTX in the interpreter and a cubin (an ELF file) in the simulator.
 pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
     let file = &args.launch.file;
-    let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let bytes =
+        std::fs::read(file).map_err(|error| BadInput(format!("{}: {error}", file.display())))?;
     let launch = args.launch.launch()?;
     let outcome = if bytes.starts_with(b"\x7fELF") {
         simulate(&bytes, &launch, args)?
@@ -62,7 +69,8 @@ fn interpreted(
     launch: &Launch,
     args: &SimArgs,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
-    let program = crate::ptx::load(source).map_err(|errors| errors.render(name, source))?;
+    let program =
+        crate::ptx::load(source).map_err(|errors| BadInput(errors.render(name, source)))?;
     let mut limits = interpret::Limits { checks: args.checks(), ..Default::default() };
     limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
     Ok(interpret::run_limited(&program, source, launch, limits)?)
@@ -76,5 +84,8 @@ fn simulate(
     let hazards = if args.launch.hazards == "off" { Hazards::Ignore } else { Hazards::Find };
     let mut limits = Limits { checks: args.checks(), hazards, ..Default::default() };
     limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
-    Ok(crate::simulate::simulate(cubin, launch, limits)?)
+    crate::simulate::simulate(cubin, launch, limits).map_err(|error| match error {
+        SimulateError::Read(error) => BadInput(error.to_string()).into(),
+        error => error.into(),
+    })
 }

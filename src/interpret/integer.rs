@@ -177,7 +177,8 @@ pub fn dot(a: u64, b: u64, c: u64, bits: u32, first: u32, signed: (bool, bool)) 
 /// `fns`: the position of the `offset`-th set bit counted from `base`, all ones when there is none.
 pub fn find_nth_set(x: u64, base: u64, offset: u64) -> u64 {
     let x = x as u32;
-    let base = (base & 31) as i64;
+    // Beyond the word there is nothing: PTX leaves it open, ptxas's code (13.0.88) finds none.
+    let base = i64::from(base as u32);
     let offset = i64::from(offset as u32 as i32);
     let set = |i: i64| (0..32).contains(&i) && x >> i & 1 != 0;
     if offset == 0 {

@@ -136,6 +136,12 @@ fn spelling(inst: &Instruction<'_>) -> String {
 fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
     let loc = Loc::default();
     let mut list = Vec::new();
+    if let Some(carry) = cx.carry {
+        // A carry that no instruction before has made is zero.
+        let operands =
+            [r(carry), Operand::PT, Operand::NOT_PT, Operand::PT, Operand::PT, imm(0x80), imm(0)];
+        list.push(Inst::new(Opcode::PLOP3, &[Mod::LUT], 2, &operands));
+    }
     if let Some(desc) = cx.desc {
         let descriptor = cx.module.options.target.const_descriptor as i32;
         list.push(Inst::new(

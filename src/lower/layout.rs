@@ -7,7 +7,7 @@
 //! variables come before the module's own.
 
 use crate::elf::layout::{place, placement_order, symbol_order};
-use crate::ptx::diagnostics::Diagnostics;
+use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{AddressBase, FuncId, Function, InitReloc, Operand, Program, VarId};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
@@ -155,21 +155,16 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         };
         match var.space {
             Space::Global => {
-                let external = var.linkage == Linkage::Extern;
-                if external {
-                    symbol.kind = SymbolKind::External;
-                }
                 let key = symbols.insert(symbol);
                 vars[i] = Some(key);
-                if !external {
-                    globals.push(GlobalData {
-                        key,
-                        var: id,
-                        linkage: var.linkage,
-                        init: var.init.clone(),
-                        relocs: var.relocs.clone(),
-                    });
-                }
+                // One that is extern is defined nonetheless: there is no other module to have it.
+                globals.push(GlobalData {
+                    key,
+                    var: id,
+                    linkage: var.linkage,
+                    init: var.init.clone(),
+                    relocs: var.relocs.clone(),
+                });
             }
             Space::Const => {
                 symbol.kind = SymbolKind::Constant;
@@ -211,8 +206,21 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         .collect();
     place_globals(&mut symbols, &globals);
     let addresses = globals.iter().map(|g| g.key).collect();
-    // The writer has no place for the address of a function or of another module's variable yet: lowering says so where code
-    // asks for one.
+    let constants = module_constants.bytes.len();
+    if constants > MAX_CONSTANTS {
+        // At the first variable that is too much.
+        let beyond = |id: &&VarId| {
+            let symbol = vars[id.0 as usize].map(|key: SymbolKey| &symbols[key]);
+            symbol.is_some_and(|s: &Symbol| s.offset + s.size > MAX_CONSTANTS as u64)
+        };
+        let span = constant_vars.iter().find(beyond).map(|id| program.vars[id.0 as usize].span);
+        let message = "File uses too much global constant data";
+        let text = format!("{message} ({constants:#x} bytes, {MAX_CONSTANTS:#x} max)");
+        errors.push(match span {
+            Some(span) => Diagnostic::error(span, text),
+            None => Diagnostic::global(text),
+        });
+    }
     if errors.has_errors() {
         return Err(errors);
     }
@@ -244,6 +252,12 @@ fn place_globals(symbols: &mut SlotMap<SymbolKey, Symbol>, globals: &[GlobalData
         }
     }
 }
+
+/// From this version of PTX on a kernel may have 32764 bytes of parameters, before 4352 (PTX ISA 9.0, "Kernel Function Parameters").
+const LARGE_PARAMETERS: (u32, u32) = (8, 1);
+
+/// Bytes of constant bank 3.
+const MAX_CONSTANTS: usize = 0x10000;
 
 /// Registers that a thread may have so that `ctas` CTAs of `threads` threads run on one SM (observed: ptxas 13.0.88, sm_90a):
 /// 65536 registers an SM are dealt out to warps in multiples of four, eight a thread at a time.
@@ -393,15 +407,19 @@ fn function_layout(
     if !shared.is_empty() {
         layout.shared_bytes = end;
     }
-    let most = u64::from(target.max_shared) + SHARED_RESERVED;
-    if end > most {
-        errors.error(
-            function.span,
-            format!(
-                "`{}` needs {end} bytes of shared memory, more than the {most} of a CTA",
-                function.name
-            ),
-        );
+    let name = function.name;
+    let (bytes, most) = (end - SHARED_RESERVED, u64::from(target.max_shared));
+    if function.entry && bytes > most {
+        let message = "uses too much shared data";
+        let sizes = format!("({bytes:#x} bytes, {most:#x} max)");
+        errors.error(function.span, format!("Entry function '{name}' {message} {sizes}"));
+    }
+    let most = if program.version < LARGE_PARAMETERS { 0x1100 } else { 0x7ffc };
+    if function.entry && layout.param_bytes > most {
+        let bytes = layout.param_bytes;
+        let message = "uses too much parameter space";
+        let sizes = format!("({bytes:#x} bytes, {most:#x} max).");
+        errors.error(function.span, format!("Entry function '{name}' {message} {sizes}"));
     }
     for (i, var) in program.vars.iter().enumerate() {
         if var.space == Space::Local && var.owner == Some(id) {

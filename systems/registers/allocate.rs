@@ -11,7 +11,7 @@ use super::limits::Limits;
 use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
-use super::{frame, rewrite};
+use super::{demand, frame, rewrite};
 use crate::analysis::liveness::Liveness;
 use crate::function::{Compiled, FunctionInfo, Options, target_of};
 use crate::manager::{count_rewrites, fail};
@@ -59,7 +59,19 @@ pub fn allocate_registers(world: &mut World) {
             compiled.spill_store_bytes = spills.store_bytes;
             compiled.spill_load_bytes = spills.load_bytes;
         }
-        Err(error) => fail(world, error.to_string(), Loc::default()),
+        Err(error) => {
+            let (needed, loc) = demand::greatest(&body);
+            let there = limits.count(RegFile::R);
+            if needed <= there {
+                return fail(world, error.to_string(), Loc::default());
+            }
+            let (given, enough) = (limits.counted(), limits.counted() + needed - there);
+            let message = format!(
+                "Insufficient registers ({given}) to compile this instruction. \
+                 Try to compile with register target of {enough} or higher"
+            );
+            fail(world, message, loc);
+        }
     }
 }
 

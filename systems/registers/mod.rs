@@ -6,6 +6,7 @@ pub mod back_copy;
 pub mod barriers;
 pub mod checker;
 pub mod coalesce;
+mod demand;
 pub mod frame;
 pub mod limits;
 pub mod map;

@@ -8,6 +8,7 @@ pub mod latency;
 pub mod ours;
 pub mod probe;
 pub mod proof;
+pub mod ptx_table;
 pub mod random;
 pub mod report;
 pub mod sources;

@@ -1,7 +1,9 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
-use orias_isa::{coverage, differ, generate, latency, ours, probe, proof, report, words};
+use orias_isa::{
+    coverage, differ, generate, latency, ours, probe, proof, ptx_table, report, words,
+};
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
@@ -106,6 +108,15 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Writes the table of PTX, `tests/isa/PTX.tsv`: what of the generator's kernels is read, compiled and runs.
+    Table {
+        /// The file to write instead.
+        #[arg(long)]
+        out: Option<PathBuf>,
+        /// A tenth of the kernels.
+        #[arg(long)]
+        short: bool,
+    },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
     /// The fewest cycles that ptxas leaves between instructions that share a register.
@@ -147,6 +158,9 @@ fn run(args: Args) -> Result<(), String> {
             (_, beside) => Maker::Ptxas { opt, beside: *beside },
         };
         return launch_all(&args.arch, paths, maker, setup, only, *all);
+    }
+    if let Command::Table { out, short } = &args.command {
+        return write_table(&args.arch, out.as_deref(), *short);
     }
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
     let target = target(&args)?;
@@ -248,7 +262,7 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{number:03x} {word:032x} {text}");
             }
         }
-        Command::Generate { .. } | Command::Run { .. } => {}
+        Command::Generate { .. } | Command::Run { .. } | Command::Table { .. } => {}
         Command::Latencies { more, write } => {
             latency::run(target, args.rows.as_deref(), &more, write)?
         }
@@ -379,6 +393,31 @@ fn launch_all(
         }
     }
     println!("{same} of {total} kernels give the same buffers");
+    Ok(())
+}
+
+/// Measures the generator's kernels and writes the table of PTX.
+fn write_table(arch: &str, out: Option<&Path>, short: bool) -> Result<(), String> {
+    // A panic is reported as the end of its kernel.
+    std::panic::set_hook(Box::new(|_| {}));
+    let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+    let lines = ptx_table::measure(&ptxas, arch, short);
+    let file = out.map_or_else(|| oracle::workspace().join(ptx_table::FILE), Path::to_path_buf);
+    std::fs::write(&file, ptx_table::text(&lines))
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    let sum = |count: fn(&ptx_table::Line) -> usize| lines.values().map(count).sum::<usize>();
+    println!(
+        "{} lines, {} kernels: {} parsed, {} checked, {} compiled at -O0, {} at -O3, {} tested, {} idle, {} other",
+        lines.len(),
+        sum(|l| l.kernels),
+        sum(|l| l.parsed),
+        sum(|l| l.checked),
+        sum(|l| l.compiled[0]),
+        sum(|l| l.compiled[1]),
+        sum(|l| l.tested),
+        sum(|l| l.idle),
+        sum(|l| l.other),
+    );
     Ok(())
 }
 

@@ -71,7 +71,12 @@ impl<'s> Decoder<'_, 's> {
     fn store(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
         let ty = only_type(inst)?;
         let at = self.place(inst, 0)?;
-        let src = self.sources(self.operand(inst, 1)?, ty)?;
+        let value = self.operand(inst, 1)?;
+        let mut src = self.sources(value, ty)?;
+        if let (Type::B128, Operand::Int(_)) = (ty, value) {
+            // A constant has 64 bits.
+            src = [src[0], Src::ZERO].into();
+        }
         Ok(Some(Op::Store { at, bytes: ty.bytes().min(8), src, complete: None }))
     }
 

@@ -233,11 +233,13 @@ impl Atomic {
         }
         let update = Update { op: self.op, ty: self.ty, value };
         let (d, cells) = (self.d, self.cells);
-        let result = self.result();
         let exchange = self.op == "exch";
         cx.e.guarded_region(|e| -> Sel {
+            // Address and value are read again after the first attempt: the destination may be one of them.
+            let got = if d.is_zero() { d } else { e.temp(cells) };
             let done = r(e.temp_pred());
-            e.put(Opcode::ATOM, &mods, 2, &[done, result, Operand::Desc(desc), at, value]);
+            let operands = [done, whole(got, cells), Operand::Desc(desc), at, value];
+            e.put(Opcode::ATOM, &mods, 2, &operands);
             let after = e.label();
             e.branch_if(done, after);
             e.open_new();
@@ -248,7 +250,7 @@ impl Atomic {
                 e.open_new();
                 let low = RegUse::at(address.base.reg, address.base.cell, 1);
                 let own = Address { base: low, ..address };
-                update.swap(e, swap::Memory::Shared, own, d)?;
+                update.swap(e, swap::Memory::Shared, own, got)?;
                 e.branch(after);
                 e.open(elsewhere);
             }
@@ -257,7 +259,7 @@ impl Atomic {
                 let remote = swap::lies_in(e, Mod::D, address);
                 e.branch_if(not(remote), local);
                 e.open_new();
-                update.swap(e, swap::Memory::Generic(desc), address, d)?;
+                update.swap(e, swap::Memory::Generic(desc), address, got)?;
                 e.branch(after);
                 e.open(local);
             }
@@ -268,9 +270,12 @@ impl Atomic {
             update.combine(e, new, old)?;
             e.store(Opcode::ST, &width, Some(desc), address, whole(new, cells));
             if !d.is_zero() {
-                (0..cells).for_each(|i| e.mov(cell(d, i), cell(old, i)));
+                (0..cells).for_each(|i| e.mov(cell(got, i), cell(old, i)));
             }
             e.open(after);
+            if !d.is_zero() {
+                (0..cells).for_each(|i| e.mov(cell(d, i), cell(got, i)));
+            }
             Ok(())
         })
     }

@@ -8,8 +8,8 @@ use orias_systems::emit::{cell, imm, neg, r};
 
 /// `fns.b32 d, mask, base, offset`: from `base` on upwards, or with a negative offset downwards; with zero the bit at `base` itself.
 ///
-/// Downwards is upwards in the reversed word. The bits below the base are cleared, and halves are halved again: where the lower one
-/// has too few, its number is taken off and the search goes on in the upper one.
+/// Downwards is upwards in the reversed word; a base beyond the word leaves no bits. The bits below the base are cleared, and halves are
+/// halved again: where the lower one has too few, its number is taken off and the search goes on in the upper one.
 pub fn fns<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let mask = cx.src(operand(inst, 1)?, Type::B32)?;
@@ -20,13 +20,11 @@ pub fn fns<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (down, here) = (e.temp_pred(), e.temp_pred());
     e.icmp(r(down), Mod::LT, true, offset, Operand::RZ);
     e.icmp(r(here), Mod::EQ, false, offset, Operand::RZ);
-    let (reversed, word, low, other, from) =
-        (e.temp(1), e.temp(1), e.temp(1), e.temp(1), e.temp(1));
+    let (reversed, word, other, from) = (e.temp(1), e.temp(1), e.temp(1), e.temp(1));
     e.put(Opcode::BREV, &[], 1, &[r(reversed), mask]);
     e.sel(r(word), r(reversed), mask, r(down));
-    e.and(r(low), base, imm(31));
-    e.iadd3(r(other), neg(r(low)), imm(31), Operand::RZ);
-    e.sel(r(from), r(other), r(low), r(down));
+    e.iadd3(r(other), neg(base), imm(31), Operand::RZ);
+    e.sel(r(from), r(other), base, r(down));
     // The candidates: from the base on, or the base alone.
     let (ones, one, above, only, allowed, bits) =
         (e.temp(1), e.temp(1), e.temp(1), e.temp(1), e.temp(1), e.temp(1));

@@ -1,0 +1,141 @@
+//! The coverage set through our compiler: every kernel that ptxas takes compiles at -O0 and -O3, gives in the simulator what the
+//! interpreter gives, and has no hazard.
+//!
+//! What is not there yet is listed exactly: what compiles now must leave the list.
+
+#[path = "engines/except.rs"]
+mod except;
+
+use except::{EXCEPT, has_floats, kind};
+use orias::driver::CompileOptions;
+use orias_isa::differ::{self, End, Setup, Verdict};
+use orias_isa::{ours, sources};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Opcodes of which not all instructions compile, and what is missing.
+const NOT_YET: &[(&str, &str)] = &[
+    ("suld", "surfaces"),
+    ("suq", "surfaces"),
+    ("sured", "surfaces"),
+    ("sust", "surfaces"),
+    ("istypep", "textures"),
+    ("tex", "textures"),
+    ("tld4", "textures"),
+    ("txq", "textures"),
+    ("bar", "barriers"),
+    ("barrier", "barriers"),
+    ("call", "calls"),
+    ("mov", "calls"),
+    ("st", "calls"),
+    ("cp", "cp.async and bulk copies"),
+    ("fence", "fences"),
+    ("membar", "fences"),
+    ("alloca", "frames"),
+    ("stacksave", "frames"),
+    ("griddepcontrol", "griddepcontrol"),
+    ("red", "red.async"),
+    ("mbarrier", "mbarrier"),
+    ("multimem", "multimem"),
+    ("redux", "partial masks"),
+    ("tensormap", "tensor maps"),
+];
+
+/// What our code may differ in where ptxas's does not: group, a part of the kernel's name, the ends, and why.
+const EXCEPT_OURS: &[(&str, &str, &[&str], &str)] =
+    &[("directive", "cluster", &["interpreter"], "our cubins say nothing of clusters yet")];
+
+/// The kernels of a group: what each ends with, or why it is refused.
+struct Group {
+    name: String,
+    ran: Vec<Verdict>,
+    refused: Vec<(String, String)>,
+}
+
+fn compiled(opt_level: u8) -> Vec<Group> {
+    let options = CompileOptions { opt_level, threads: 1, ..Default::default() };
+    let group = |source: &sources::Source| {
+        let made = ours::compile(&source.text, &options);
+        let made = made.unwrap_or_else(|e| panic!("{}: {e}", source.name));
+        let there = |name: &str| !made.refused.iter().any(|(n, _)| n == name);
+        let run = |cubin: &Vec<u8>| differ::module(&source.text, cubin, Setup::default(), there);
+        let ran = made.cubin.as_ref().map_or(Ok(Vec::new()), run);
+        let ran = ran.unwrap_or_else(|e| panic!("{}: {e}", source.name));
+        let name = source.name.rsplit('/').next().unwrap_or(&source.name).to_string();
+        Group { name, ran, refused: made.refused }
+    };
+    sources::one_instruction("sm_90a").par_iter().map(group).collect()
+}
+
+/// The row of [`NOT_YET`] that a refusal belongs to.
+fn not_yet(why: &str) -> Option<usize> {
+    let (spelling, _) = why.strip_prefix("unsupported: `")?.split_once("`: ")?;
+    let opcode = spelling.split('.').next()?;
+    NOT_YET.iter().position(|(op, _)| *op == opcode)
+}
+
+fn whole_set(opt_level: u8) {
+    let groups = compiled(opt_level);
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    for group in &groups {
+        for (kernel, why) in &group.refused {
+            *ends.entry("refused").or_default() += 1;
+            match not_yet(why) {
+                Some(row) => drop(used.insert(row)),
+                None => wrong.push(format!("{} {kernel}: {why}", group.name)),
+            }
+        }
+        for verdict in &group.ran {
+            let name = &verdict.kernel;
+            let (kind, text) = kind(&verdict.end);
+            *ends.entry(kind).or_default() += 1;
+            let fits = |(g, part, ends, _): &(&str, &str, &[&str], &str)| {
+                *g == group.name && name.contains(part) && ends.contains(&kind)
+            };
+            let excepted = EXCEPT.iter().chain(EXCEPT_OURS).any(fits);
+            let held = !matches!(kind, "same" | "both" | "unwritten");
+            if text.contains("unsupported")
+                || held && !excepted && !(kind == "near" && has_floats(name))
+            {
+                wrong.push(format!("{} {name}: {kind}: {text}", group.name));
+            }
+            let at = |h: &orias_targets::simulator::Hazard| format!("{} {name}: {h}", group.name);
+            wrong.extend(verdict.hazards.iter().map(at));
+        }
+    }
+    for (row, (opcode, why)) in NOT_YET.iter().enumerate() {
+        if !used.contains(&row) {
+            wrong.push(format!("no kernel needs the row {opcode}: {why}"));
+        }
+    }
+    println!("{ends:?}");
+    assert!(wrong.is_empty(), "{} at -O{opt_level}\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn data_with_addresses_runs_from_our_cubins() {
+    let list = sources::below("engines", "sm_90a");
+    let source = list.iter().find(|s| s.name == "data").expect("tests/engines/data.ptx");
+    for opt_level in [0, 1, 2, 3] {
+        let options = CompileOptions { opt_level, ..CompileOptions::default() };
+        let made = ours::compile(&source.text, &options).expect("PTX");
+        assert_eq!(made.refused, [], "-O{opt_level}");
+        let cubin = made.cubin.expect("three kernels");
+        let ran = differ::module(&source.text, &cubin, Setup::default(), |_| true);
+        for verdict in ran.expect("a cubin") {
+            assert_eq!(verdict.end, End::Same, "-O{opt_level} {}", verdict.kernel);
+            assert!(verdict.hazards.is_empty(), "-O{opt_level}: {:?}", verdict.hazards);
+        }
+    }
+}
+
+#[test]
+fn the_coverage_set_runs_from_our_cubins_at_o0() {
+    whole_set(0);
+}
+
+#[test]
+fn the_coverage_set_runs_from_our_cubins_at_o3() {
+    whole_set(3);
+}

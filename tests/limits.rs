@@ -1,0 +1,148 @@
+//! Limits are met loudly: one error that says what, where and how much, in ptxas's words where it has some; exit status 255; no
+//! output file.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("orias-limits-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    folder
+}
+
+fn module(declarations: &str, parameters: &str, body: &str) -> String {
+    format!(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n{declarations}\n\
+         .visible .entry k(.param .u64 out{parameters}){{\n\
+         .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %d<8>;\n{body}\nret;\n}}\n"
+    )
+}
+
+/// Compiles: what the program says, and whether there is an output file.
+fn compile(name: &str, source: &str, options: &[&str]) -> (Output, bool) {
+    let folder = folder(name);
+    let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
+    std::fs::write(&ptx, source).expect("a temporary file");
+    let run = Command::new(env!("CARGO_BIN_EXE_orias"))
+        .current_dir(&folder)
+        .args(["k.ptx", "-o", "k.cubin"])
+        .args(options)
+        // What the options do not say.
+        .args(if options.contains(&"-arch") { &[][..] } else { &["-arch", "sm_90a"] })
+        .output()
+        .expect("orias runs");
+    let there = cubin.exists();
+    let _ = std::fs::remove_dir_all(&folder);
+    (run, there)
+}
+
+/// The module is refused with this one error.
+fn refused(name: &str, source: &str, options: &[&str], error: &str) {
+    let (run, there) = compile(name, source, options);
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(255), "{name}: {text}");
+    assert!(!there, "{name}: there is an output file");
+    assert!(text.contains(error), "{name}: {text}");
+    let errors = text.lines().filter(|l| l.contains("error   :")).count();
+    assert!(errors <= 1, "{name}: {errors} errors\n{text}");
+}
+
+#[test]
+fn too_much_shared_memory() {
+    let source = module(".shared .align 8 .b8 sh[300000];", "", "ld.shared.u32 %r0,[sh];");
+    let error = "k.ptx, line 5; error   : Entry function 'k' uses too much shared data (0x493e0 bytes, 0x38c00 max)";
+    refused("shared", &source, &[], error);
+}
+
+#[test]
+fn all_the_shared_memory_there_is() {
+    let source = module(".shared .align 8 .b8 sh[232448];", "", "ld.shared.u32 %r0,[sh];");
+    let (run, there) = compile("shared_all", &source, &[]);
+    assert!(run.status.success() && there, "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+#[test]
+fn too_many_parameters() {
+    let source = module("", ", .param .align 8 .b8 big[40000]", "");
+    let error = "Entry function 'k' uses too much parameter space (0x9c48 bytes, 0x7ffc max).";
+    refused("parameters", &source, &[], error);
+    let old =
+        module("", ", .param .align 8 .b8 big[4360]", "").replace(".version 9.0", ".version 8.0");
+    refused("old_parameters", &old, &[], "(0x1110 bytes, 0x1100 max)");
+}
+
+#[test]
+fn too_many_constants() {
+    let source = module(".const .align 8 .b8 cc[70000];", "", "ld.const.u32 %r0,[cc+8];");
+    let error =
+        "line 4; error   : File uses too much global constant data (0x11170 bytes, 0x10000 max)";
+    refused("constants", &source, &[], error);
+}
+
+#[test]
+fn a_barrier_that_is_not_there() {
+    let error = "k.ptx, line 7; error   : Barrier number '16' out of range, expected to be in range [0..15]";
+    refused("barrier", &module("", "", "bar.sync 16;"), &[], error);
+}
+
+#[test]
+fn targets_that_are_not_supported() {
+    for target in ["sm_50", "sm_90b"] {
+        let source = module("", "", "");
+        let error =
+            format!("ptxas fatal   : Value '{target}' is not defined for option 'gpu-name'");
+        refused("target", &source, &["-arch", target], &error);
+    }
+}
+
+#[test]
+fn textures_and_surfaces() {
+    let texture = "tex.1d.v4.f32.s32 {%f0,%f1,%f2,%f3},[t,{%r0}];";
+    let error = "k.ptx, line 7; error   : unsupported: `tex.1d.v4.f32.s32`";
+    refused("texture", &module(".global .texref t;", "", texture), &[], error);
+    let surface = "sust.b.1d.b32.trap [s,{%r0}],%r1;";
+    let error = "k.ptx, line 7; error   : unsupported: `sust.b.1d.b32.trap`";
+    refused("surface", &module(".global .surfref s;", "", surface), &[], error);
+}
+
+#[test]
+fn extern_variables_are_defined_with_a_warning() {
+    let source = module(".extern .global .u32 gx;", "", "ld.global.u32 %r0,[gx];");
+    let (run, there) = compile("extern", &source, &[]);
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.success() && there, "{text}");
+    let warning = "ptxas warning : Unresolved extern variable 'gx' in whole program compilation, ignoring extern qualifier";
+    assert!(text.contains(warning), "{text}");
+}
+
+#[test]
+fn few_registers_are_enough_for_any_scalar_code() {
+    // Eight are raised to the least there can be, 24, with a warning.
+    let body = "ld.param.u64 %d0,[out]; ld.global.v4.u32 {%r0,%r1,%r2,%r3},[%d0]; \
+                mad.lo.u32 %r0,%r1,%r2,%r3; st.global.u32 [%d0],%r0;";
+    let (run, there) = compile("registers", &module("", "", body), &["-maxrregcount=8"]);
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.success() && there, "{text}");
+    assert!(
+        text.contains("adjusting per thread register count of 8 to lower bound of 24"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_simulator_refuses_bad_ptx_like_the_compiler() {
+    let folder = folder("sim");
+    let ptx = folder.join("k.ptx");
+    for source in [module("", "", "bar.sync 16;"), "no PTX at all".to_string()] {
+        std::fs::write(&ptx, source).expect("a temporary file");
+        let run = Command::new(env!("CARGO_BIN_EXE_orias"))
+            .arg("sim")
+            .arg(&ptx)
+            .args(["--entry", "k", "--grid", "1", "--block", "32"])
+            .output()
+            .expect("orias runs");
+        assert_eq!(run.status.code(), Some(255), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
