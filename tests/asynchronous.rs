@@ -1,6 +1,7 @@
 //! Asynchronous copies, barriers in shared memory, tensor maps and clusters: what ptxas makes of them gives in the simulator what
 //! the PTX ISA says, whether copies are done at their issue or as late as the wait that completes them.
 
+use orias::driver::{self, CompileOptions};
 use orias::launch::{Argument, Buffer, Launch, Scalar, parse_tensor};
 use orias::simulate::simulate;
 use orias_runner::oracle::tool;
@@ -11,28 +12,41 @@ use std::sync::OnceLock;
 /// All kernels: each is `(u64 in, u64 out, u32 n)`, and runs with 32 threads if its test says nothing else.
 const MODULE: &str = include_str!("asynchronous.ptx");
 
-/// The module by ptxas at -O3 and -O0.
-fn cubins() -> Option<&'static [Vec<u8>; 2]> {
-    static CUBINS: OnceLock<Option<[Vec<u8>; 2]>> = OnceLock::new();
-    let compile = |level: &str| {
-        let ptxas = tool("ptxas")?;
-        let folder = std::env::temp_dir();
-        let name = format!("orias-async-{}{level}", std::process::id());
-        let (source, output) =
-            (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
-        std::fs::write(&source, MODULE).unwrap();
-        let result = Command::new(ptxas)
-            .args(["-arch=sm_90a", level, "-o"])
-            .args([&output, &source])
-            .output()
-            .unwrap();
-        assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-        let cubin = std::fs::read(&output).unwrap();
-        std::fs::remove_file(&source).unwrap();
-        std::fs::remove_file(&output).unwrap();
-        Some(cubin)
-    };
-    CUBINS.get_or_init(|| Some([compile("-O3")?, compile("-O0")?])).as_ref()
+/// The module by our compiler at all levels, and by ptxas at -O3 and -O0 where it is at hand.
+fn cubins() -> &'static [(String, Vec<u8>)] {
+    static CUBINS: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    CUBINS.get_or_init(|| {
+        let mut all = Vec::new();
+        for opt_level in 0..=3 {
+            let options =
+                CompileOptions { opt_level, verify_each: true, threads: 1, ..Default::default() };
+            let output = driver::compile_source(MODULE, &options).expect("orias compiles it");
+            all.push((format!("orias -O{opt_level}"), output.cubin));
+        }
+        for level in ["-O3", "-O0"] {
+            all.extend(by_ptxas(level).map(|cubin| (format!("ptxas {level}"), cubin)));
+        }
+        all
+    })
+}
+
+fn by_ptxas(level: &str) -> Option<Vec<u8>> {
+    let ptxas = tool("ptxas")?;
+    let folder = std::env::temp_dir();
+    let name = format!("orias-async-{}{level}", std::process::id());
+    let (source, output) =
+        (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
+    std::fs::write(&source, MODULE).unwrap();
+    let result = Command::new(ptxas)
+        .args(["-arch=sm_90a", level, "-o"])
+        .args([&output, &source])
+        .output()
+        .unwrap();
+    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+    let cubin = std::fs::read(&output).unwrap();
+    std::fs::remove_file(&source).unwrap();
+    std::fs::remove_file(&output).unwrap();
+    Some(cubin)
 }
 
 /// A launch of a kernel on words.
@@ -83,26 +97,26 @@ impl Run {
 
     /// All ways to run it give the same.
     fn gives(&self, want: &[u32]) {
-        let Some(cubins) = cubins() else { return };
-        for (level, cubin) in ["-O3", "-O0"].iter().zip(cubins) {
+        for (by, cubin) in cubins() {
             for completion in [Completion::AtWait, Completion::AtIssue] {
                 let got = self.go(cubin, completion);
-                assert_eq!(got.as_deref(), Ok(want), "{} {level} {completion:?}", self.kernel);
+                assert_eq!(got.as_deref(), Ok(want), "{} {by} {completion:?}", self.kernel);
             }
         }
     }
 
     /// What it gives with copies done at the wait, and at the issue.
-    fn both(&self) -> Option<[Vec<u32>; 2]> {
-        let cubin = &cubins()?[0];
-        Some([Completion::AtWait, Completion::AtIssue].map(|c| self.go(cubin, c).unwrap()))
+    fn both(&self) -> impl Iterator<Item = [Vec<u32>; 2]> + use<'_> {
+        let run = |cubin: &[u8]| {
+            [Completion::AtWait, Completion::AtIssue].map(|c| self.go(cubin, c).unwrap())
+        };
+        cubins().iter().map(move |(_, cubin)| run(cubin))
     }
 
     fn fails(&self, with: &str) {
-        let Some(cubins) = cubins() else { return };
-        for cubin in cubins {
+        for (by, cubin) in cubins() {
             let error = self.go(cubin, Completion::AtWait).unwrap_err();
-            assert!(error.contains(with), "{}: {error}", self.kernel);
+            assert!(error.contains(with), "{} {by}: {error}", self.kernel);
         }
     }
 }
@@ -144,20 +158,21 @@ fn groups_of_cp_async_end_in_their_order() {
 
 #[test]
 fn who_forgets_to_wait_reads_what_was_there_before() {
-    let Some([late, early]) = of("cp_async_forgets").both() else { return };
-    assert_eq!(late, [UNWRITTEN; 32]);
-    assert_eq!(early, (0..32).map(word).collect::<Vec<_>>());
-    let Some([late, early]) = of("bulk_forgets").both() else { return };
-    assert_eq!(late, [UNWRITTEN; 32]);
-    assert_eq!(early, (0..32).map(word).collect::<Vec<_>>());
+    for kernel in ["cp_async_forgets", "bulk_forgets"] {
+        for [late, early] in of(kernel).both() {
+            assert_eq!(late, [UNWRITTEN; 32]);
+            assert_eq!(early, (0..32).map(word).collect::<Vec<_>>());
+        }
+    }
 }
 
 #[test]
 fn a_source_that_is_overwritten_before_it_is_read_shows() {
     // The kernel overwrites shared memory without waiting for the copy out of it.
-    let Some([late, early]) = of("bulk_overwrites").both() else { return };
-    assert_eq!(late, [7; 32]);
-    assert_eq!(early, (0..32).map(word).collect::<Vec<_>>());
+    for [late, early] in of("bulk_overwrites").both() {
+        assert_eq!(late, [7; 32]);
+        assert_eq!(early, (0..32).map(word).collect::<Vec<_>>());
+    }
     of("bulk_waits_for_reads").gives(&(0..32).map(word).collect::<Vec<_>>());
 }
 

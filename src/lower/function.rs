@@ -55,6 +55,7 @@ pub fn function(
         constants: constant_registers(function),
         labels,
         desc: None,
+        policy: None,
         shared_base: None,
         carry: None,
         barriers: 0,

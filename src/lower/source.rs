@@ -62,6 +62,8 @@ pub struct Cx<'a, 'w> {
     pub labels: Vec<BlockId>,
     /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when something uses it.
     pub desc: Option<Reg>,
+    /// Stands in for the descriptor while an access with a cache policy is lowered.
+    pub policy: Option<RegUse>,
     /// Uniform register with the address of shared memory's byte [`SHARED_RESERVED`]; likewise.
     pub shared_base: Option<Reg>,
     /// The carry flag of `add.cc` and its kind.
@@ -252,6 +254,9 @@ impl<'a, 'w> Cx<'a, 'w> {
 
     /// The uniform pair with the descriptor of global memory.
     pub fn descriptor(&mut self) -> RegUse {
+        if let Some(policy) = self.policy {
+            return policy;
+        }
         let reg = match self.desc {
             Some(reg) => reg,
             None => *self.desc.insert(self.e.body.new_vreg(RegFile::UR, 2, 2)),

@@ -18,7 +18,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
-use orias_components::{BlockId, Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, VRegId};
+use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId};
 use roaring::RoaringBitmap;
 
 /// What may differ between the threads of a warp.
@@ -67,7 +67,9 @@ fn diverges(reg: Reg, virt: impl Fn(VRegId) -> bool) -> bool {
 /// Whether an instruction is a branch whose way depends on a register that differs.
 fn depends_on_thread(inst: &Inst, virt: impl Fn(VRegId) -> bool) -> bool {
     let mut found = false;
-    if inst.op.is_branch() {
+    // `BRA.U.ANY` takes all threads or none.
+    let together = inst.mods.has(Mod::U) && inst.mods.has(Mod::ANY);
+    if inst.op.is_branch() && !together {
         inst.for_each_use(|r| found |= r.reg.file() != RegFile::B && diverges(r.reg, &virt));
     }
     found

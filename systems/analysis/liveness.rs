@@ -12,7 +12,7 @@
 //! compressed sets (see [`DENSE_LIMIT`]).
 
 use bitvec::prelude::*;
-use orias_components::{BlockId, Body, Inst, RegFile, RegUse};
+use orias_components::{BlockId, Body, Inst, Opcode, RegFile, RegUse};
 use roaring::RoaringBitmap;
 
 /// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
@@ -88,9 +88,10 @@ impl CellMap {
 
 /// Whether an instruction's definitions end the old values.
 ///
-/// A guarded definition keeps the old value in the threads where the guard is false.
+/// A guarded definition keeps the old value in the threads where the guard is false. R2UR takes its value from a thread where the
+/// guard holds: without one nobody wants the result.
 pub fn kills(inst: &Inst) -> bool {
-    inst.guard.is_always()
+    inst.guard.is_always() || inst.op == Opcode::R2UR
 }
 
 /// Bits (blocks x globals) up to which the sets are dense rows.

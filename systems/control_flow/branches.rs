@@ -207,6 +207,10 @@ fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> u
 
 /// The branch with its one condition inverted, to another target.
 fn inverted(inst: &Inst, to: BlockId) -> Option<Inst> {
+    if !inst.mods.is_empty() {
+        // Not all of any is none of all.
+        return None;
+    }
     let mut new = inst.clone();
     let mut conditions = 0;
     if !inst.guard.is_always() {

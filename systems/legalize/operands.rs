@@ -187,8 +187,9 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
             flags_fit(flags, c.flags) && at % scale == 0 && (-limit / 2..limit).contains(&at)
         }
         (SlotKind::Mem { offset, .. }, Operand::Mem(m)) => {
-            let half = 1i64 << (offset.width() - 1);
-            (-half..half).contains(&i64::from(m.offset))
+            // Where there is no room for an offset there is none.
+            let half = 1i64 << offset.width() >> 1;
+            m.offset == 0 || (-half..half).contains(&i64::from(m.offset))
         }
         _ => true,
     }

@@ -4,7 +4,7 @@
 //! latency count on 0, late reads of sources on 1.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Control};
+use orias_components::{Body, Control, Opcode};
 
 use super::stalls;
 use super::timing::Timing;
@@ -26,6 +26,8 @@ pub fn process_o0_waits_and_sbs(world: &mut World) {
             let mut inst = body.inst_mut(id);
             let timing = Timing::of(target, &inst);
             let waits = target.form(&inst).is_none_or(|form| form.waits);
+            // What has no result at all counts what it began: copies, a change of a barrier.
+            let counts = inst.defs == 0 || inst.op == Opcode::SYNCS;
             let mut results = false;
             inst.for_each_def(|_| results = true);
             let needed = latencies.slowest(timing.class);
@@ -35,7 +37,7 @@ pub fn process_o0_waits_and_sbs(world: &mut World) {
             inst.control = Control {
                 stall: STALL,
                 yield_: false,
-                write_sb: if timing.write_sb && results { 0 } else { Control::NO_SB },
+                write_sb: if timing.write_sb && (results || counts) { 0 } else { Control::NO_SB },
                 read_sb: if timing.read_sb { 1 } else { Control::NO_SB },
                 wait: if waits { BOTH } else { 0 },
             };

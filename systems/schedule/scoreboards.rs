@@ -8,20 +8,40 @@
 //! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
 
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Control, Inst, InstId, Opcode, RegFile};
+use orias_components::{BlockId, Body, Control, Inst, InstId, Mod, Opcode, Props, RegFile};
 
 use super::cells::{self, Cell};
 use super::stalls;
-use super::timing::Timings;
+use super::timing::{Timing, Timings};
 use crate::function::Options;
 
 /// Scoreboards of a warp (FACTS: six counters).
 const SCOREBOARDS: u8 = 6;
 
-/// Whether a read of the cell can outlast the issue. Uniform registers and predicates are read at issue by all instructions:
-/// ptxas overwrites them one cycle after memory instructions, and waits for nothing (`tables/latency/observed.lat`, `war`).
-fn may_be_read_late(cell: Cell) -> bool {
-    matches!(cell.file(), RegFile::R | RegFile::B)
+/// The scoreboard on which groups of asynchronous copies count, where a function has any: ptxas's choice, which DEPBAR names.
+const GROUPS: u8 = 0;
+
+/// Whether a read of the cell can outlast the issue. Uniform registers and predicates are read at issue by most instructions:
+/// ptxas overwrites them one cycle after memory instructions, and waits for nothing (`tables/latency/observed.lat`, `war`). What
+/// has nothing but uniform operands (bulk copies) reads those late.
+fn may_be_read_late(cell: Cell, timing: Timing) -> bool {
+    match cell.file() {
+        RegFile::R | RegFile::B => true,
+        RegFile::UR => timing.late_uniform,
+        _ => false,
+    }
+}
+
+/// Whether later accesses to memory must wait until the instruction is done, though it has no result: ptxas waits for the fence
+/// before it changes a barrier in shared memory, and for that before the CTA meets.
+fn is_awaited(inst: &Inst) -> bool {
+    let changes = [Mod::EXCH, Mod::CCTL].iter().any(|m| inst.mods.has(*m));
+    inst.op == Opcode::FENCE || inst.op == Opcode::SYNCS && changes
+}
+
+/// Whether the instruction ends a group of asynchronous copies.
+fn ends_group(inst: &Inst) -> bool {
+    matches!(inst.op, Opcode::LDGDEPBAR | Opcode::UTMACMDFLUSH)
 }
 
 /// For each register cell the scoreboards on which its last result, and late reads of it, may still be outstanding.
@@ -29,11 +49,13 @@ fn may_be_read_late(cell: Cell) -> bool {
 struct Pending {
     results: [u8; cells::COUNT],
     reads: [u8; cells::COUNT],
+    /// Those of instructions that accesses to memory wait for.
+    order: u8,
 }
 
 impl Pending {
     fn new() -> Pending {
-        Pending { results: [0; cells::COUNT], reads: [0; cells::COUNT] }
+        Pending { results: [0; cells::COUNT], reads: [0; cells::COUNT], order: 0 }
     }
 
     /// Adds what may be outstanding on another way here; true when that is news.
@@ -44,6 +66,8 @@ impl Pending {
             changed |= *theirs & !*mine != 0;
             *mine |= *theirs;
         }
+        changed |= other.order & !self.order != 0;
+        self.order |= other.order;
         changed
     }
 
@@ -53,7 +77,8 @@ impl Pending {
             // The other side of a call knows nothing of our scoreboards.
             return self.all();
         }
-        let mut wait = 0;
+        let memory = Props::LOAD.with(Props::STORE).with(Props::CONVERGENT);
+        let mut wait = if inst.op.has(memory) { self.order } else { 0 };
         cells::for_each_use(inst, |c, _| wait |= self.results[c.0 as usize]);
         cells::for_each_def(inst, |c| {
             wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
@@ -62,7 +87,7 @@ impl Pending {
     }
 
     fn all(&self) -> u8 {
-        self.results.iter().chain(&self.reads).fold(0, |all, one| all | one)
+        self.results.iter().chain(&self.reads).fold(self.order, |all, one| all | one)
     }
 
     fn clear(&mut self, scoreboards: u8) {
@@ -70,18 +95,22 @@ impl Pending {
             for one in self.results.iter_mut().chain(&mut self.reads) {
                 *one &= !scoreboards;
             }
+            self.order &= !scoreboards;
         }
     }
 
     /// What is outstanding once `inst` has issued, after its waits.
-    fn issue(&mut self, inst: &Inst) {
+    fn issue(&mut self, inst: &Inst, timing: Timing) {
+        if ends_group(inst) {
+            return;
+        }
         let bit = |sb: u8| if sb == Control::NO_SB { 0 } else { 1 << sb };
         let (write, read) = (bit(inst.control.write_sb), bit(inst.control.read_sb));
         if write | read != 0 {
             // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
             let reads = if read != 0 { read } else { write };
             cells::for_each_use(inst, |c, _| {
-                if may_be_read_late(c) {
+                if may_be_read_late(c, timing) {
                     self.reads[c.0 as usize] |= reads;
                 }
             });
@@ -89,12 +118,15 @@ impl Pending {
         if write != 0 {
             cells::for_each_def(inst, |c| self.results[c.0 as usize] |= write);
         }
+        if is_awaited(inst) {
+            self.order |= write;
+        }
     }
 
-    fn step(&mut self, inst: &Inst) -> u8 {
+    fn step(&mut self, inst: &Inst, timing: Timing) -> u8 {
         let wait = self.waits(inst);
         self.clear(wait);
-        self.issue(inst);
+        self.issue(inst, timing);
         wait
     }
 }
@@ -104,15 +136,18 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
     let mut body = Body::new(world);
     let layout = body.layout().to_vec();
     let timings = Timings::new(&body, target, &layout);
+    let insts = layout.iter().flat_map(|b| &body.block(*b).insts);
+    let groups = insts.into_iter().any(|id| ends_group(body.inst(*id)));
+    let reserved = if groups { 1 << GROUPS } else { 0 };
     for block in &layout {
-        assign(&mut body, &timings, *block);
+        assign(&mut body, &timings, *block, reserved);
     }
-    let entry = pending_at_entry(&body, &layout);
+    let entry = pending_at_entry(&body, &timings, &layout);
     for block in &layout {
         let Some(state) = &entry[block.0 as usize] else { continue };
         let mut state = state.clone();
         for id in body.block(*block).insts.clone() {
-            let wait = state.step(body.inst(id));
+            let wait = state.step(body.inst(id), timings.get(id));
             body.inst_mut(id).control.wait = wait;
         }
     }
@@ -120,7 +155,11 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
 }
 
 /// The state at the start of each block; None for blocks that are not in the layout.
-fn pending_at_entry(body: &Body<'_>, layout: &[BlockId]) -> Vec<Option<Box<Pending>>> {
+fn pending_at_entry(
+    body: &Body<'_>,
+    timings: &Timings,
+    layout: &[BlockId],
+) -> Vec<Option<Box<Pending>>> {
     let mut entry: Vec<Option<Box<Pending>>> = vec![None; body.block_count()];
     for block in layout {
         entry[block.0 as usize] = Some(Box::new(Pending::new()));
@@ -136,7 +175,7 @@ fn pending_at_entry(body: &Body<'_>, layout: &[BlockId]) -> Vec<Option<Box<Pendi
             let Some(state) = &entry[block.0 as usize] else { continue };
             let mut state = state.clone();
             for id in &body.block(*block).insts {
-                state.step(body.inst(*id));
+                state.step(body.inst(*id), timings.get(*id));
             }
             for succ in &body.block(*block).succs {
                 if let Some(next) = &mut entry[succ.0 as usize]
@@ -151,10 +190,10 @@ fn pending_at_entry(body: &Body<'_>, layout: &[BlockId]) -> Vec<Option<Box<Pendi
     entry
 }
 
-/// Gives scoreboards to the block's instructions of unknown latency.
-fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId) {
+/// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.
+fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) {
     let insts = body.block(block).insts.clone();
-    let mut pool = Pool::default();
+    let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Box::new(Pending::new());
     for (at, id) in insts.iter().enumerate() {
         let wait = state.waits(body.inst(*id));
@@ -163,30 +202,36 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId) {
         let inst = body.inst(*id);
         let mut control = Control { wait: 0, ..Control::default() };
         let timing = timings.get(*id);
-        if timing.write_sb || timing.read_sb {
+        if ends_group(inst) {
+            // What ptxas writes: the first counts like a result, the second like a late read.
+            match inst.op {
+                Opcode::LDGDEPBAR => control.write_sb = GROUPS,
+                _ => control.read_sb = GROUPS,
+            }
+        } else if timing.write_sb || timing.read_sb {
             let (mut results, mut sources) = (false, false);
             cells::for_each_def(inst, |_| results = true);
-            cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c));
-            if results && timing.write_sb {
+            cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c, timing));
+            if (results || is_awaited(inst)) && timing.write_sb {
                 control.write_sb = pool.take();
             }
-            if sources && timing.read_sb && (!results || overwritten_first(body, &insts[at..])) {
+            if sources && timing.read_sb && (!results || overwritten_first(body, &insts[at..], timing)) {
                 control.read_sb = pool.take();
             }
         }
         let mut inst = body.inst_mut(*id);
         inst.control = control;
-        state.issue(&inst);
+        state.issue(&inst, timing);
     }
 }
 
 /// True when a source of the first of `insts` is overwritten later in the block before one of its results is touched: then
 /// waiting for the result would be waiting too long.
-fn overwritten_first(body: &Body<'_>, insts: &[InstId]) -> bool {
+fn overwritten_first(body: &Body<'_>, insts: &[InstId], timing: Timing) -> bool {
     let first = body.inst(insts[0]);
     let (mut sources, mut results): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
     cells::for_each_use(first, |c, _| {
-        if may_be_read_late(c) {
+        if may_be_read_late(c, timing) {
             sources.push(c)
         }
     });
@@ -213,6 +258,7 @@ fn overwritten_first(body: &Body<'_>, insts: &[InstId]) -> bool {
 /// done at about the same time.
 #[derive(Default)]
 struct Pool {
+    reserved: u8,
     busy: u8,
     next: u8,
     last: u8,
@@ -222,7 +268,7 @@ impl Pool {
     fn take(&mut self) -> u8 {
         for i in 0..SCOREBOARDS {
             let sb = (self.next + i) % SCOREBOARDS;
-            if self.busy >> sb & 1 == 0 {
+            if (self.busy | self.reserved) >> sb & 1 == 0 {
                 self.busy |= 1 << sb;
                 self.next = (sb + 1) % SCOREBOARDS;
                 self.last = sb;

@@ -1,6 +1,6 @@
 //! What scheduling needs of each instruction's row in the target table, looked up once.
 
-use orias_components::{BlockId, Body, Inst, InstId};
+use orias_components::{BlockId, Body, Inst, InstId, RegFile};
 use orias_targets::Target;
 use orias_targets::latency::Class;
 
@@ -12,17 +12,21 @@ pub struct Timing {
     pub write_sb: bool,
     /// It reads sources at a time that only a scoreboard tells.
     pub read_sb: bool,
+    /// That holds for its uniform registers too.
+    pub late_uniform: bool,
 }
 
 impl Timing {
     /// Before the first look-up, and for an instruction without a row (which no encoder takes): assumes the worst.
-    const UNKNOWN: Timing = Timing { class: Class::Variable, write_sb: true, read_sb: true };
+    const UNKNOWN: Timing =
+        Timing { class: Class::Variable, write_sb: true, read_sb: true, late_uniform: true };
 
     pub fn of(target: &Target, inst: &Inst) -> Timing {
         target.form(inst).map_or(Timing::UNKNOWN, |form| Timing {
             class: form.class,
             write_sb: form.write_sb,
             read_sb: form.read_sb,
+            late_uniform: form.read_sb && form.guard == RegFile::UP,
         })
     }
 }

@@ -229,7 +229,7 @@ fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guar
         block.insts[first_branch(body, from)..].iter().map(|i: &InstId| body.inst(*i)).collect();
     let first = branches.first()?;
     let plain = branches[1..].iter().all(|b| b.op == Opcode::BRA && cfg::is_unconditional(b));
-    if first.op != Opcode::BRA || !plain || branches.len() > 2 {
+    if first.op != Opcode::BRA || !first.mods.is_empty() || !plain || branches.len() > 2 {
         return None;
     }
     let guard = single_predicate(first)?;

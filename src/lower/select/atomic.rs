@@ -1,10 +1,11 @@
-//! Atomics, reductions and fences.
+//! Atomics and reductions.
 //!
 //! What the machine does by one instruction depends on the space (observed: ptxas 13.0.88, sm_90a). In global memory that is
 //! everything but what has 16 bits; in shared memory integers of 32 bits, exchange and compare-and-swap; at a generic
 //! address everything where it means global memory, and elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`], [`swap16`].
 
 use super::half;
+use super::fence::{after_acquire, before_release};
 use super::memory::{place, scope, tuple};
 use super::swap::{self, Update};
 use super::swap16;
@@ -316,43 +317,4 @@ pub fn plain_address(address: Address) -> Operand {
         Operand::Mem(m) => Operand::Mem(MemRef { sel: Mod::NONE, ..m }),
         m => m,
     }
-}
-
-/// The membar that a scope needs.
-fn membar(cx: &mut Cx<'_, '_>, kind: Mod, scope: Mod) {
-    let scope = if scope == Mod::SM { Mod::CTA } else { scope };
-    cx.e.put(Opcode::MEMBAR, &[kind, scope], 0, &[]);
-    if scope != Mod::CTA {
-        cx.e.put(Opcode::ERRBAR, &[], 0, &[]);
-        cx.e.put(Opcode::CGAERRBAR, &[], 0, &[]);
-    }
-}
-
-/// What a release waits for.
-pub fn before_release(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
-    membar(cx, Mod::ALL, scope(inst).unwrap_or(Mod::GPU));
-}
-
-/// After an acquire nothing older may come from the first-level cache.
-pub fn after_acquire(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
-    if scope(inst) != Some(Mod::SM) {
-        cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
-    }
-}
-
-/// `membar` and `fence`.
-pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("proxy") || inst.modifiers.iter().any(|m| m.starts_with("proxy")) {
-        return Err("proxy fences".into());
-    }
-    if inst.has("mbarrier_init") || inst.has("sync_restrict") {
-        return Err("this fence".into());
-    }
-    let level = if inst.has("gl") { Mod::GPU } else { scope(inst).unwrap_or(Mod::SYS) };
-    let weaker = inst.opcode == "fence" && !inst.has("sc");
-    membar(cx, if weaker { Mod::ALL } else { Mod::SC }, level);
-    if level != Mod::SM {
-        cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
-    }
-    Ok(())
 }

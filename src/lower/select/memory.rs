@@ -246,7 +246,7 @@ pub fn ld<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         }
     }
     if policy.acquire {
-        super::atomic::after_acquire(cx, inst);
+        super::fence::after_acquire(cx, inst);
     }
     Ok(())
 }
@@ -351,7 +351,7 @@ pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let policy = policy(inst, false);
     if policy.release {
-        super::atomic::before_release(cx, inst);
+        super::fence::before_release(cx, inst);
     }
     let mut values = Vec::new();
     for s in &sources {

@@ -1,20 +1,31 @@
 //! Instruction selection: one row per PTX opcode, one file per family.
 
+mod accesses;
 mod atomic;
+mod barrier;
 mod bits;
+mod bulk;
+mod cache;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
+mod cp_async;
+mod fence;
 mod float;
 mod half;
 mod integer;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod moves;
 mod nth;
 mod space;
 mod swap;
 mod swap16;
+mod tensor;
+mod tensor_map;
+mod turns;
 mod video;
 mod warp;
 mod wide;
@@ -119,9 +130,9 @@ const RULES: &[(&str, Rule)] = &[
     ("st", memory::st),
     ("atom", atomic::atom),
     ("red", atomic::atom),
-    ("membar", atomic::fence),
-    ("fence", atomic::fence),
-    ("prefetch", space::cache),
+    ("membar", fence::fence),
+    ("fence", fence::fence),
+    ("prefetch", cache::prefetch),
     ("prefetchu", space::cache),
     ("discard", space::cache),
     ("applypriority", space::cache),
@@ -129,9 +140,14 @@ const RULES: &[(&str, Rule)] = &[
     ("isspacep", space::isspacep),
     ("mapa", space::mapa),
     ("getctarank", space::getctarank),
+    // Copies that run by themselves, barriers in shared memory, clusters.
+    ("cp", cp_async::cp),
+    ("mbarrier", mbarrier::mbarrier),
+    ("tensormap", tensor_map::tensormap),
+    ("griddepcontrol", cache::griddepcontrol),
     // Warp and CTA.
-    ("bar", warp::bar),
-    ("barrier", warp::bar),
+    ("bar", barrier::bar),
+    ("barrier", barrier::bar),
     ("shfl", warp::shfl),
     ("vote", warp::vote),
     ("match", warp::matching),
@@ -162,9 +178,18 @@ pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     static BY_NAME: LazyLock<FxHashMap<&'static str, Rule>> =
         LazyLock::new(|| RULES.iter().copied().collect());
     match BY_NAME.get(inst.opcode) {
+        Some(_) if inst.has("async") && matches!(inst.opcode, "st" | "red") => {
+            cluster::asynchronous(cx, inst)
+        }
+        Some(rule) if is_access(inst.opcode) => accesses::lower(cx, inst, *rule),
         Some(rule) => rule(cx, inst),
         None => Err("no lowering for this instruction".into()),
     }
+}
+
+/// Whether the instruction is one access to memory, which may have a cache policy.
+fn is_access(opcode: &str) -> bool {
+    matches!(opcode, "ld" | "ldu" | "st" | "atom" | "red")
 }
 
 /// Opcodes that mean integer or float arithmetic by their type.

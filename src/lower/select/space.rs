@@ -213,8 +213,8 @@ pub fn cache<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let word = match inst.opcode {
         "discard" => Mod::RML2,
         "applypriority" => Mod::DML2,
-        _ if inst.has("L2::evict_last") || inst.has("L2::evict_normal") => Mod::PML2,
-        _ if inst.has("L2") => Mod::PF2,
+        _ if inst.has("L2::evict_last") => Mod::PML2,
+        _ if inst.has("L2") || inst.has("L2::evict_normal") => Mod::PF2,
         _ => Mod::PF1,
     };
     match space {

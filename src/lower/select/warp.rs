@@ -1,12 +1,13 @@
-//! Barriers and what the threads of a warp do together.
+//! What the threads of a warp do together.
 //!
 //! A `.sync` instruction first converges the threads of its mask. With the whole warp that is `WARPSYNC.ALL`; with another mask, all
 //! threads that happen to run together take part and each takes from the result what belongs to its own mask.
 
+use super::turns::{by_value, region, uniform};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
-use orias_components::{Mod, Opcode, Operand, Reg, RegFile};
+use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{imm, not, r};
 
 /// A member mask; a register that only ever holds a constant is that constant.
@@ -31,45 +32,9 @@ fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
     Ok(Some(mask))
 }
 
-pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("warp") {
-        converge(cx, operand(inst, 0)?)?;
-        return Ok(());
-    }
-    if inst.has("cluster") {
-        return Err("cluster barriers".into());
-    }
-    if inst.has("red") {
-        return Err("barriers with a reduction".into());
-    }
-    let arrive = inst.has("arrive");
-    let number = match inst.operands.first() {
-        Some(op) => cx.src(op, Type::U32)?,
-        None => imm(0),
-    };
-    match number {
-        Operand::Imm(n) if n < 16 => cx.barriers = cx.barriers.max(n as u32 + 1),
-        Operand::Imm(_) => return Err("a barrier above 15".into()),
-        _ => cx.barriers = 16,
-    }
-    let count = match inst.operands.get(1) {
-        Some(op) => Some(cx.src(op, Type::U32)?),
-        None => None,
-    };
-    let mods: &[Mod] = if arrive { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
-    let operands = match (number, count) {
-        (number, None) => vec![number],
-        (Operand::Imm(_), Some(count @ Operand::Imm(_))) => vec![number, count],
-        (number, Some(count)) => {
-            // Number in bits 0 to 3 and count from bit 16 on, of one register.
-            let (number, count) = (cx.in_reg(number), cx.in_reg(count));
-            let (shifted, both) = (cx.e.temp(1), cx.e.temp(1));
-            cx.e.shl(r(shifted), count, imm(16));
-            cx.e.lop3(r(both), r(shifted), imm(0xf), number, 0xf8);
-            vec![r(both)]
-        }
-    };
-    cx.e.put(Opcode::BAR, mods, 0, &operands);
+/// `bar.warp.sync`: the threads of the mask meet.
+pub fn bar_warp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    converge(cx, operand(inst, 0)?)?;
     Ok(())
 }
 
@@ -209,9 +174,6 @@ pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let a = cx.src(operand(inst, 1)?, ty)?;
     let a = cx.in_reg(a);
     let mask = member_mask(cx, operand(inst, 2)?)?;
-    if mask != Operand::Imm(u64::from(u32::MAX)) {
-        return Err("a member mask that is not the whole warp".into());
-    }
     converge(cx, operand(inst, 2)?)?;
     let mut mods: Vec<Mod> = Vec::new();
     if inst.has("add") {
@@ -228,10 +190,17 @@ pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if ty.is_signed() {
         mods.push(Mod::S32);
     }
-    let result: Reg = cx.e.body.new_vreg(RegFile::UR, 1, 1);
-    cx.e.put(Opcode::REDUX, &mods, 1, &[r(result), a]);
-    cx.e.mov(r(d), r(result));
-    Ok(())
+    let reduce = |cx: &mut Cx<'a, '_>| {
+        let result = uniform(cx, 1);
+        cx.e.put(Opcode::REDUX, &mods, 1, &[r(result), a]);
+        cx.e.mov(r(d), r(result));
+        Ok(())
+    };
+    if mask == Operand::Imm(u64::from(u32::MAX)) {
+        return reduce(cx);
+    }
+    // The machine reduces over all threads that run together: those of one mask at a time.
+    by_value(cx, &[mask], |cx, _| region(cx, reduce))
 }
 
 /// `elect.sync`: the lowest thread of the mask.

@@ -1,0 +1,20 @@
+//! Cache policies of loads, stores and atomics.
+
+use super::Rule;
+use super::bulk::policy;
+use super::turns::by_value;
+use crate::lower::source::{Cx, Sel};
+use crate::ptx::program::Instruction;
+use orias_components::RegUse;
+
+/// Lowers an access by its rule. A cache policy stands in the place of the descriptor, so threads with different policies take
+/// turns.
+pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, rule: Rule) -> Sel {
+    let Some(policy) = policy(cx, inst)? else { return rule(cx, inst) };
+    by_value(cx, &policy, |cx, run| {
+        cx.policy = Some(RegUse::wide(run, 2));
+        let result = rule(cx, inst);
+        cx.policy = None;
+        result
+    })
+}

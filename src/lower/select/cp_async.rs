@@ -1,0 +1,192 @@
+//! `cp.async`: copies of 4, 8 or 16 bytes a thread from global to shared memory (LDGSTS), their groups, and the barriers that count
+//! them.
+//!
+//! Observed (ptxas 13.0.88, sm_90a): a group ends with LDGDEPBAR, which counts on scoreboard 0, and DEPBAR.LE waits until no more
+//! than so many are left. With fewer source bytes than the copy has, the missing ones are added to the global address, whose low
+//! bits LDGSTS.ZFILL reads as their number; with none, the predicate operand is false, and zeros are written.
+
+use super::turns::region;
+use crate::lower::source::{Cx, Sel, operand};
+use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::types::{Space, Type};
+use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
+use orias_systems::emit::{Address, cell, imm, neg, not, r};
+
+/// The scoreboard on which groups of copies count.
+pub const GROUPS: u32 = 0;
+
+/// The largest number of groups that DEPBAR can leave.
+const MOST_GROUPS: u32 = 63;
+
+pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if inst.has("tensor") {
+        return super::tensor::copy(cx, inst);
+    }
+    if inst.has("bulk") {
+        return super::bulk::cp(cx, inst);
+    }
+    if inst.has("commit_group") {
+        cx.e.put(Opcode::LDGDEPBAR, &[], 0, &[]);
+        return Ok(());
+    }
+    if inst.has("wait_all") {
+        cx.e.put(Opcode::LDGDEPBAR, &[], 0, &[]);
+        wait(cx, 0);
+        return Ok(());
+    }
+    if inst.has("wait_group") {
+        let keep = groups_to_keep(inst)?;
+        wait(cx, keep);
+        return Ok(());
+    }
+    if inst.has("mbarrier") {
+        return arrive(cx, inst);
+    }
+    copy(cx, inst)
+}
+
+pub fn groups_to_keep(inst: &Instruction<'_>) -> Sel<u32> {
+    match operand(inst, 0)? {
+        // Waiting for more groups than asked is waiting longer, not wrongly.
+        Ptx::Int(n) => Ok((*n).clamp(0, i128::from(MOST_GROUPS)) as u32),
+        _ => Err("the number of groups must be a constant".into()),
+    }
+}
+
+/// Waits until no more than `keep` groups are under way.
+pub fn wait(cx: &mut Cx<'_, '_>, keep: u32) {
+    cx.e.put(Opcode::DEPBAR, &[Mod::LE], 0, &[imm(GROUPS), imm(keep)]);
+}
+
+/// `cp.async.mbarrier.arrive`: the barrier hears of it when this thread's copies so far are done. Without `.noinc` the phase
+/// first waits for one event more.
+fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let address = cx.address(operand(inst, 0)?, Space::Shared)?.operand();
+    let mut kind = Mod::ARVCNT;
+    if !inst.has("noinc") {
+        kind = Mod::TRANSCNT;
+        let mods = [Mod::ARRIVE, Mod::TRANS64, Mod::RED, Mod::A0T1];
+        cx.e.put(Opcode::SYNCS, &mods, 1, &[Operand::RZ, address, Operand::RZ]);
+    }
+    cx.e.put(Opcode::ARRIVES, &[Mod::LDGSTSBAR, Mod::_64, kind], 0, &[address]);
+    Ok(())
+}
+
+/// Words for the bytes that a miss brings to the second-level cache.
+pub fn prefetch_size(inst: &Instruction<'_>) -> Option<Mod> {
+    [("L2::64B", Mod::LTC64B), ("L2::128B", Mod::LTC128B), ("L2::256B", Mod::LTC256B)]
+        .into_iter()
+        .find(|(name, _)| inst.has(name))
+        .map(|(_, m)| m)
+}
+
+fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let Ptx::Int(size) = operand(inst, 2)? else { return Err("the size must be a constant".into()) };
+    let size = *size as u32;
+    let to = cx.address(operand(inst, 0)?, Space::Shared)?;
+    let to = in_one_register(cx, to, 20);
+    let mut from = cx.address(operand(inst, 1)?, Space::Global)?;
+    let mut fill = false;
+    let mut copies = Operand::PT;
+    let last = inst.operands.len() - usize::from(inst.has("L2::cache_hint"));
+    match inst.operands[..last].get(3) {
+        None => {}
+        Some(Ptx::Int(n)) => {
+            // A number beyond the size is no valid program.
+            let missing = size.saturating_sub(u32::try_from(*n).unwrap_or(size));
+            if missing == size {
+                copies = Operand::NOT_PT;
+            } else if missing != 0 {
+                fill = true;
+                from.offset += missing as i32;
+            }
+        }
+        Some(op) if is_predicate(cx, op) => copies = not(cx.pred(op)?),
+        Some(op) => {
+            fill = true;
+            let n = cx.src(op, Type::U32)?;
+            let n = cx.in_reg(n);
+            let (left, missing) = (cx.e.temp(1), cx.e.temp(1));
+            cx.e.iadd3(r(left), neg(n), imm(size), Operand::RZ);
+            cx.e.and(r(missing), r(left), imm(size - 1));
+            let some = cx.e.temp_pred();
+            cx.e.icmp(r(some), Mod::NE, false, n, Operand::RZ);
+            copies = r(some);
+            let sum = cx.e.temp(2);
+            let base = [cell(from.base.reg, 0), cell(from.base.reg, 1)];
+            cx.e.add64(sum, base, [r(missing), Operand::RZ]);
+            from.base = RegUse::wide(sum, 2);
+        }
+    }
+    let from = within(cx, from, 12);
+    let mut mods = vec![Mod::E];
+    if inst.has("cg") {
+        mods.push(Mod::BYPASS);
+    }
+    mods.extend(prefetch_size(inst));
+    match size {
+        8 => mods.push(Mod::_64),
+        16 => mods.push(Mod::_128),
+        _ => {}
+    }
+    if fill {
+        mods.push(Mod::ZFILL);
+    }
+    let descriptor = Operand::Desc(cx.descriptor());
+    let operands = [to.operand(), descriptor, from.operand(), copies];
+    cx.e.put(Opcode::LDGSTS, &mods, 0, &operands);
+    Ok(())
+}
+
+fn is_predicate(cx: &Cx<'_, '_>, op: &Ptx) -> bool {
+    matches!(op, Ptx::NotReg(_)) || matches!(op, Ptx::Reg(id) if cx.reg_type(*id) == Type::Pred)
+}
+
+/// The same place by a general register alone, with an offset of so many bits.
+pub fn in_one_register(cx: &mut Cx<'_, '_>, address: Address, bits: u32) -> Address {
+    let none = RegUse::new(Reg::URZ);
+    if address.uniform.reg.is_zero() {
+        return within(cx, address, bits);
+    }
+    let (copy, sum) = (cx.e.temp(1), cx.e.temp(1));
+    cx.e.mov(r(copy), Operand::Reg(address.uniform));
+    let base = Operand::Reg(address.base);
+    cx.e.iadd3(r(sum), r(copy), imm(address.offset as u32), base);
+    Address { base: RegUse::new(sum), uniform: none, offset: 0 }
+}
+
+/// The same place with an offset of so many bits (signed).
+fn within(cx: &mut Cx<'_, '_>, address: Address, bits: u32) -> Address {
+    let half = 1i32 << (bits - 1);
+    if (-half..half).contains(&address.offset) {
+        return address;
+    }
+    let offset = address.offset;
+    let base = address.base;
+    let base = if base.count == 2 {
+        let sum = cx.e.temp(2);
+        let high = if offset < 0 { imm(u32::MAX) } else { Operand::RZ };
+        let words = [cell(base.reg, base.cell), cell(base.reg, base.cell + 1)];
+        cx.e.add64(sum, words, [imm(offset as u32), high]);
+        RegUse::wide(sum, 2)
+    } else {
+        let sum = cx.e.temp(1);
+        cx.e.iadd3(r(sum), Operand::Reg(base), imm(offset as u32), Operand::RZ);
+        RegUse::new(sum)
+    };
+    Address { base, offset: 0, ..address }
+}
+
+/// Emits an instruction that takes no thread's guard.
+pub fn unguarded<'a>(
+    cx: &mut Cx<'a, '_>,
+    op: Opcode,
+    mods: &[Mod],
+    defs: u8,
+    operands: &[Operand],
+) -> Sel {
+    region(cx, |cx| {
+        cx.e.put(op, mods, defs, operands);
+        Ok(())
+    })
+}

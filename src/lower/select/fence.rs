@@ -1,0 +1,97 @@
+//! Fences: `membar` and `fence` in every scope and meaning, and those between proxies.
+//!
+//! Observed (ptxas 13.0.88, sm_90a): a release waits for what was written (MEMBAR) and for its errors beyond the SM, an acquire
+//! empties the first-level cache; within a CTA, and for the shared memory of a cluster, there is nothing to do after an acquire.
+
+use super::bulk::address;
+use super::memory::scope;
+use super::turns::one_by_one;
+use crate::lower::source::{Cx, Sel};
+use crate::ptx::program::Instruction;
+use crate::ptx::types::Space;
+use orias_components::{Mod, Opcode};
+
+/// Waits until what was written is seen in the scope.
+pub fn membar(cx: &mut Cx<'_, '_>, kind: Mod, scope: Mod) {
+    let scope = if scope == Mod::SM { Mod::CTA } else { scope };
+    cx.e.put(Opcode::MEMBAR, &[kind, scope], 0, &[]);
+    if scope != Mod::CTA {
+        cx.e.put(Opcode::ERRBAR, &[], 0, &[]);
+        cx.e.put(Opcode::CGAERRBAR, &[], 0, &[]);
+    }
+}
+
+/// What a release waits for.
+pub fn before_release(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
+    membar(cx, Mod::ALL, scope(inst).unwrap_or(Mod::GPU));
+}
+
+/// After an acquire nothing older may come from the first-level cache.
+pub fn after_acquire(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
+    if scope(inst) != Some(Mod::SM) {
+        cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
+    }
+}
+
+/// `membar` and `fence`.
+pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    let word = |text: &str| inst.modifiers.iter().any(|m| m.starts_with(text));
+    let restricted = word("sync_restrict");
+    let view = |cx: &mut Cx<'a, '_>, place| {
+        cx.e.put(Opcode::FENCE, &[Mod::VIEW, Mod::ASYNC, place], 0, &[]);
+    };
+    if inst.has("mbarrier_init") {
+        // What it orders is ordered by the arrival that must follow.
+        return Ok(());
+    }
+    if restricted {
+        if inst.has("release") {
+            cx.e.put(Opcode::MEMBAR, &[Mod::ALL, Mod::CTA], 0, &[]);
+            view(cx, Mod::S);
+        }
+        return Ok(());
+    }
+    if inst.has("proxy") {
+        if word("tensormap") {
+            return tensor_map(cx, inst);
+        }
+        if inst.has("alias") {
+            membar(cx, Mod::SC, Mod::SYS);
+            cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
+            return Ok(());
+        }
+        if inst.has("global") {
+            view(cx, Mod::G);
+            return Ok(());
+        }
+        let scope = if inst.has("shared::cta") { Mod::CTA } else { Mod::GPU };
+        cx.e.put(Opcode::MEMBAR, &[Mod::ALL, scope], 0, &[]);
+        view(cx, Mod::S);
+        return Ok(());
+    }
+    let level = if inst.has("gl") { Mod::GPU } else { scope(inst).unwrap_or(Mod::SYS) };
+    let weaker = inst.opcode == "fence" && !inst.has("sc");
+    if !inst.has("acquire") {
+        membar(cx, if weaker { Mod::ALL } else { Mod::SC }, level);
+    }
+    if level != Mod::SM && !inst.has("release") {
+        cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
+    }
+    Ok(())
+}
+
+/// `fence.proxy.tensormap::generic`: a release is an ordinary one; an acquire throws the map out of its cache.
+fn tensor_map<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    if inst.has("release") {
+        let scope = if inst.has("sys") { Mod::SYS } else { Mod::GPU };
+        membar(cx, Mod::ALL, scope);
+        return Ok(());
+    }
+    let map = address(cx, crate::lower::source::operand(inst, 0)?, Space::Generic)?;
+    one_by_one(cx, |cx, turn| {
+        let map = turn.take_all(cx, &map);
+        cx.e.put(Opcode::DEPBAR, &[], 0, &[orias_systems::emit::imm(0x3f)]);
+        cx.e.put(Opcode::UTMACCTL, &[Mod::IV], 0, &[super::bulk::at(map, 2)]);
+        Ok(())
+    })
+}

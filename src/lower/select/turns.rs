@@ -1,0 +1,139 @@
+//! Turns: what the machine does once for a warp, with operands in uniform registers, and PTX does for each thread with operands of
+//! its own.
+//!
+//! Both loops are those of ptxas (observed: 13.0.88, sm_90a): `pending` tells which threads still wait, R2UR takes the value of
+//! the first of them, and `BRA.U.ANY` takes all threads back while one is pending, so that they never part.
+
+use crate::lower::source::{Cx, Sel};
+use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
+use orias_systems::emit::{cell, not, r};
+
+/// Lowers a part of an instruction that may be several blocks, under the PTX guard: by a branch around it.
+pub fn region<'a, 'w>(cx: &mut Cx<'a, 'w>, f: impl FnOnce(&mut Cx<'a, 'w>) -> Sel) -> Sel {
+    let guard = std::mem::replace(&mut cx.e.guard, Guard::ALWAYS);
+    if guard.is_always() {
+        return f(cx);
+    }
+    let after = cx.e.label();
+    let flags = if guard.negated { RegFlags::NONE } else { RegFlags::NOT };
+    let skip = Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) });
+    cx.e.branch_if(skip, after);
+    cx.e.open_new();
+    f(cx)?;
+    cx.e.open(after);
+    cx.e.guard = guard;
+    Ok(())
+}
+
+/// A new run of uniform registers that starts at a multiple of its size, rounded up to a power of two.
+pub fn uniform(cx: &mut Cx<'_, '_>, cells: u8) -> Reg {
+    cx.e.body.new_vreg(RegFile::UR, cells, cells.next_power_of_two())
+}
+
+/// The thread whose turn it is.
+pub struct Turn {
+    pending: Operand,
+}
+
+impl Turn {
+    /// Brings a 32-bit operand of this thread to a uniform register.
+    pub fn take(&self, cx: &mut Cx<'_, '_>, to: Operand, from: Operand) {
+        match from {
+            Operand::Imm(_) => cx.e.put(Opcode::UMOV, &[], 1, &[to, from]),
+            Operand::Reg(u) if u.reg.file() == RegFile::UR && u.flags == RegFlags::NONE => {
+                cx.e.put(Opcode::UMOV, &[], 1, &[to, from]);
+            }
+            _ => {
+                let from = cx.in_reg(from);
+                cx.e.put_if(self.pending, Opcode::R2UR, &[], 2, &[Operand::PT, to, from]);
+            }
+        }
+    }
+
+    /// Several operands, to the cells of one run in this order.
+    pub fn take_all(&self, cx: &mut Cx<'_, '_>, from: &[Operand]) -> Reg {
+        let run = uniform(cx, from.len() as u8);
+        for (i, from) in from.iter().enumerate() {
+            self.take(cx, cell(run, i as u8), *from);
+        }
+        run
+    }
+}
+
+/// Lets each active thread run `f` alone, where what an instruction does must be done as often as there are threads.
+///
+/// `f` gets its operands by [`Turn::take`], and everything that it emits runs once a turn.
+pub fn one_by_one<'a, 'w>(
+    cx: &mut Cx<'a, 'w>,
+    f: impl FnOnce(&mut Cx<'a, 'w>, &Turn) -> Sel,
+) -> Sel {
+    region(cx, |cx| {
+        let (pending, elected) = (cx.e.temp_pred(), cx.e.temp_pred());
+        cx.e.mov_pred(r(pending), Operand::PT);
+        let head = cx.e.open_new();
+        let turn = Turn { pending: r(pending) };
+        cx.e.put_if(
+            r(pending),
+            Opcode::ELECT,
+            &[],
+            2,
+            &[r(elected), Operand::URZ, Operand::PT],
+        );
+        f(cx, &turn)?;
+        // The old `elected` of threads that are done means nothing.
+        cx.e.plop3(r(pending), r(pending), not(r(elected)), Operand::PT, 0x80);
+        back_while(cx, r(pending), head);
+        Ok(())
+    })
+}
+
+/// Lets the threads run `f` in groups that have the same `values`: `f` runs under a guard that holds for such a group, with the
+/// values in the cells of a uniform run. Where all values are constants there is one group and no loop.
+pub fn by_value<'a, 'w>(
+    cx: &mut Cx<'a, 'w>,
+    values: &[Operand],
+    f: impl FnOnce(&mut Cx<'a, 'w>, Reg) -> Sel,
+) -> Sel {
+    let run = uniform(cx, values.len() as u8);
+    let is_constant = |v: &Operand| matches!(v, Operand::Imm(_));
+    if values.iter().all(is_constant) {
+        for (i, value) in values.iter().enumerate() {
+            cx.e.put(Opcode::UMOV, &[], 1, &[cell(run, i as u8), *value]);
+        }
+        return f(cx, run);
+    }
+    let guard = cx.e.guard;
+    let values: Vec<Operand> =
+        values.iter().map(|v| if is_constant(v) { *v } else { cx.in_reg(*v) }).collect();
+    let (pending, now) = (cx.e.temp_pred(), cx.e.temp_pred());
+    let flags = if guard.negated { RegFlags::NOT } else { RegFlags::NONE };
+    cx.e.mov_pred(r(pending), Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) }));
+    cx.e.guard = Guard::ALWAYS;
+    let head = cx.e.open_new();
+    let mut group = r(pending);
+    for (i, value) in values.iter().enumerate() {
+        let to = cell(run, i as u8);
+        if is_constant(value) {
+            cx.e.put(Opcode::UMOV, &[], 1, &[to, *value]);
+            continue;
+        }
+        let differs = cx.e.temp_pred();
+        cx.e.put_if(r(pending), Opcode::R2UR, &[], 2, &[r(differs), to, *value]);
+        cx.e.plop3(r(now), group, not(r(differs)), Operand::PT, 0x80);
+        group = r(now);
+    }
+    cx.e.plop3(r(pending), r(pending), not(r(now)), Operand::PT, 0x80);
+    cx.e.guard = Guard { reg: now, negated: false };
+    f(cx, run)?;
+    cx.e.guard = Guard::ALWAYS;
+    back_while(cx, r(pending), head);
+    cx.e.guard = guard;
+    Ok(())
+}
+
+/// Takes all threads back to `head` while the predicate holds for any.
+fn back_while(cx: &mut Cx<'_, '_>, pending: Operand, head: orias_components::BlockId) {
+    let target = [Operand::PT, Operand::Block(head)];
+    cx.e.put_if(pending, Opcode::BRA, &[Mod::U, Mod::ANY], 0, &target);
+    cx.e.open_new();
+}
