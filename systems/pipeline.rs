@@ -17,7 +17,7 @@ use crate::legalize::operands;
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
 use crate::setup::macros;
-use crate::sync::{convergence, progress};
+use crate::sync::{convergence, progress, workarounds};
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;
 use std::fmt;
@@ -384,7 +384,7 @@ pub static PHASES: [Phase; 159] = [
     // 7-post-regalloc-and-post-schedule
     phase(126, "AdvancedPhasePostExpansion", Post, Gate, Unstated, marker("marks the place: its worker is phase 127")),
     phase(127, "PostExpansion", Post, Lowering, Unstated, PLANNED),
-    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, PLANNED),
+    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(workarounds::apply_post_reg_alloc_wars)),
     phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
     phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(layout::remove_nop_code)),
     phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, PLANNED),

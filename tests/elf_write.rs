@@ -40,6 +40,7 @@ fn kernel(name: &str) -> Kernel {
         max_registers: Some(64),
         max_threads: None,
         required_threads: Some([32, 4, 1]),
+        clusters: Vec::new(),
         shared: Some(Shared { bytes: 48, align: 16, used: true }),
         constant2: None,
         divergent: true,

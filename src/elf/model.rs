@@ -160,6 +160,8 @@ pub struct Kernel {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`, missing numbers 1.
     pub required_threads: Option<[u32; 3]>,
+    /// What the cluster directives say, in the order in which it is written.
+    pub clusters: Vec<Attribute>,
     /// None: the kernel has no shared variables at all.
     pub shared: Option<Shared>,
     /// The kernel's constant bank 2.

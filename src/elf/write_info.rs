@@ -127,6 +127,7 @@ pub fn kernel_attributes(
             })
         });
     }
+    all.extend(kernel.clusters.iter().cloned());
     all.push(Attribute::SparseMmaMask(0));
     let code =
         |wanted: fn(&Attribute) -> bool| kernel.code_attributes.iter().find(|a| wanted(a)).cloned();

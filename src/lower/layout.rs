@@ -351,7 +351,9 @@ fn function_layout(
     let mut layout = FunctionLayout { local_align: 1, shared_align: 1, ..Default::default() };
     for param in &function.params {
         let var = &program.vars[param.0 as usize];
-        let offset = var.offset as u32;
+        // A kernel's parameters are aligned in constant bank 0, not from the first one on (observed: ptxas 13.0.88).
+        let start = if function.entry { target.const_params } else { 0 };
+        let offset = (start + layout.param_bytes).next_multiple_of(var.align.max(1) as u32) - start;
         layout.params.push(ParamLayout {
             var: *param,
             offset,

@@ -10,6 +10,7 @@
 //! Found by it: a use whose register does not hold its value, instructions lost, changed or added without being a move,
 //! registers that are not aligned, not of their file, or beyond the limit.
 
+use crate::analysis::liveness::kills;
 use super::coalesce::as_copy;
 use super::limits::{Limits, STACK_POINTER};
 use super::spill::makes_a_constant;
@@ -253,7 +254,7 @@ impl<'a> Checker<'a, '_> {
                 }
             }
         }
-        let always = was.guard.is_always();
+        let always = kills(was);
         // Under a guard the value is the new or the old one: only a place that holds the old one too will do.
         let kept: Vec<bool> = writes
             .iter()

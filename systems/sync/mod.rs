@@ -3,3 +3,4 @@
 pub mod convergence;
 pub mod progress;
 pub mod regions;
+pub mod workarounds;

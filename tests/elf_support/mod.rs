@@ -318,6 +318,7 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         max_registers,
         max_threads: function.max_threads,
         required_threads: function.required_threads,
+        clusters: clusters(&function.clusters),
         shared,
         constant2: find(".nv.constant2").map(|s| Constant2 {
             data: s.data.to_vec(),
@@ -434,4 +435,14 @@ pub fn compile_output(ptx: &Path, level: u8) -> Result<Output, String> {
     let options = CompileOptions { opt_level: level, threads: 1, ..CompileOptions::default() };
     let name = ptx.display().to_string();
     compile_source(&source, &options).map_err(|error| error.render(&name, &source))
+}
+
+/// The attributes that say such rules, as ptxas writes them.
+fn clusters(rules: &orias::launch::ClusterRules) -> Vec<Attribute> {
+    let mut all = Vec::new();
+    all.extend(rules.max_blocks.map(Attribute::MaxClusterRank));
+    all.extend(rules.explicit.then_some(Attribute::ExplicitCluster));
+    all.extend(rules.required.map(Attribute::CtaPerCluster));
+    all.extend(rules.blocks_are_clusters.then_some(Attribute::BlocksAreClusters));
+    all
 }

@@ -19,6 +19,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod moves;
+mod multimem;
 mod nth;
 mod space;
 mod swap;
@@ -144,6 +145,7 @@ const RULES: &[(&str, Rule)] = &[
     ("cp", cp_async::cp),
     ("mbarrier", mbarrier::mbarrier),
     ("tensormap", tensor_map::tensormap),
+    ("multimem", multimem::multimem),
     ("griddepcontrol", cache::griddepcontrol),
     // Warp and CTA.
     ("bar", barrier::bar),

@@ -1,0 +1,84 @@
+//! Instructions that only stand there because the hardware wants them.
+
+use crate::manager::count_rewrites;
+use bevy_ecs::world::World;
+use orias_components::{Body, Guard, Inst, MemRef, Mod, Opcode, Operand, Props, Reg, RegUse};
+
+/// How many loads without effect ptxas puts before a copy to shared memory.
+const LOADS: usize = 3;
+
+/// Phase `ApplyPostRegAllocWars`: puts loads of shared memory that never run (`@!PT LDS RZ, [RZ]`) before each LDGSTS that follows
+/// another access to shared memory, or comes first in its block.
+///
+/// Observed (ptxas 13.0.88, sm_90a, all levels): three, unless in the block nothing that may touch shared memory and no CTA barrier
+/// stands between this LDGSTS and the one before.
+pub fn apply_post_reg_alloc_wars(world: &mut World) {
+    let mut body = Body::new(world);
+    let mut added = 0;
+    for block in body.layout().to_vec() {
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len());
+        let mut clean = false;
+        for id in old {
+            let inst = body.inst(id);
+            if inst.op != Opcode::LDGSTS {
+                clean &= !touches_shared(inst);
+            } else if !std::mem::replace(&mut clean, true) {
+                let loc = body.loc(id);
+                new.extend((0..LOADS).map(|_| body.new_inst(idle_load(), loc)));
+                added += LOADS;
+            }
+            new.push(id);
+        }
+        body.block_mut(block).insts = new;
+    }
+    count_rewrites(world, added);
+}
+
+fn touches_shared(inst: &Inst) -> bool {
+    use Opcode::*;
+    let elsewhere = matches!(inst.op, LDG | STG | LDL | STL | LDC | ATOMG | REDG | LDGDEPBAR | CCTL | MEMBAR | ERRBAR);
+    inst.op == BAR || inst.op.has(Props::LOAD.with(Props::STORE)) && !elsewhere
+}
+
+fn idle_load() -> Inst {
+    let address = MemRef {
+        base: RegUse::new(Reg::RZ),
+        uniform: RegUse::new(Reg::URZ),
+        offset: 0,
+        sel: Mod::NONE,
+    };
+    let mut load = Inst::new(Opcode::LDS, &[], 1, &[Operand::RZ, Operand::Mem(address)]);
+    load.guard = Guard { negated: true, ..Guard::ALWAYS };
+    load
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rewrites;
+    use orias_components::text;
+
+    fn added(input: &str) -> usize {
+        let mut world = World::new();
+        world.init_resource::<Rewrites>();
+        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
+        apply_post_reg_alloc_wars(&mut world);
+        world.resource::<Rewrites>().0
+    }
+
+    const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";
+
+    #[test]
+    fn the_first_copy_of_a_block_and_one_after_another_shared_access_get_loads() {
+        let group = format!("BB0:\n{COPY}LDGDEPBAR\n{COPY}EXIT PT");
+        assert_eq!(added(&group), LOADS);
+        let between = format!("BB0:\n{COPY}R6 = LDS [R2]\n{COPY}EXIT PT");
+        assert_eq!(added(&between), 2 * LOADS);
+    }
+
+    #[test]
+    fn a_block_without_copies_stays_as_it_is() {
+        assert_eq!(added("BB0:\nR6 = LDS [R2]\nEXIT PT"), 0);
+    }
+}
