@@ -217,6 +217,55 @@ fn bulk_copies_store_and_reduce() {
 }
 
 #[test]
+fn threads_with_operands_of_their_own_take_turns() {
+    let want: Vec<u32> =
+        (0..32).map(|tid| if tid % 5 == 4 { 7 } else { word(4 * tid + 1) }).collect();
+    of("each_thread_copies").gives(&want);
+}
+
+#[test]
+fn threads_of_a_warp_may_have_different_cache_policies() {
+    // The second of three adds to zero, and then what was there.
+    let want: Vec<u32> = (0..64).map(word).collect();
+    Run { words: 64, ..of("policy_by_thread") }.gives(&want);
+}
+
+#[test]
+fn masks_of_one_warp_are_reduced_apart() {
+    let same = |a: u32, b: u32| a % 3 == b % 3 && (a < 16) == (b < 16);
+    let of_mask = |tid: u32| (0..32).filter(move |other| same(tid, *other)).map(word);
+    let one = |tid| if tid < 16 { of_mask(tid).sum() } else { of_mask(tid).max().unwrap() };
+    of("redux_by_mask").gives(&(0..32).map(one).collect::<Vec<u32>>());
+}
+
+#[test]
+fn bulk_reductions_have_all_operations() {
+    let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let other = |i: u32| match i {
+        0..32 => i.wrapping_mul(0x0100_0193).wrapping_add(5),
+        i => (i - 32).wrapping_mul(0x85eb_ca6b).wrapping_add(77),
+    };
+    let narrow: [fn(u32, u32) -> u32; 5] = [
+        |a, b| (a as i32).max(b as i32) as u32,
+        |a, b| if a >= b { 0 } else { a + 1 },
+        |a, b| if a == 0 || a > b { b } else { a - 1 },
+        |a, b| a & b,
+        |a, b| a | b,
+    ];
+    let wide: [fn(u64, u64) -> u64; 3] =
+        [|a, b| (a as i64).min(b as i64) as u64, |a, b| a.wrapping_add(b), |a, b| a ^ b];
+    let mut want: Vec<u32> =
+        (0..40u32).map(|i| narrow[i as usize / 8](input[i as usize], other(i))).collect();
+    for i in (40..64).step_by(2) {
+        let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        let there = pair(input[i as usize], input[i as usize + 1]);
+        let value = wide[(i as usize - 40) / 8](there, pair(other(i), other(i + 1)));
+        want.extend([value as u32, (value >> 32) as u32]);
+    }
+    Run { words: 64, input, ..of("bulk_reduce_kinds") }.gives(&want);
+}
+
+#[test]
 fn halves_are_reduced_one_by_one() {
     // 1.0 + 2.0 and 0.5 + -1.5 in f16.
     let want = [0xbc00_4200; 32];

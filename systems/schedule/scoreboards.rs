@@ -32,11 +32,16 @@ fn may_be_read_late(cell: Cell, timing: Timing) -> bool {
     }
 }
 
-/// Whether later accesses to memory must wait until the instruction is done, though it has no result: ptxas waits for the fence
-/// before it changes a barrier in shared memory, and for that before the CTA meets.
+/// Whether later accesses to memory must wait until the instruction is done, though it has no result: ptxas waits for fences
+/// before it changes a barrier in shared memory, and for that before the CTA meets. Beyond the CTA, what follows MEMBAR waits.
 fn is_awaited(inst: &Inst) -> bool {
-    let changes = [Mod::EXCH, Mod::CCTL].iter().any(|m| inst.mods.has(*m));
-    inst.op == Opcode::FENCE || inst.op == Opcode::SYNCS && changes
+    let has = |m: &Mod| inst.mods.has(*m);
+    match inst.op {
+        Opcode::FENCE => true,
+        Opcode::SYNCS => [Mod::EXCH, Mod::CCTL].iter().any(has),
+        Opcode::MEMBAR => has(&Mod::CTA),
+        _ => false,
+    }
 }
 
 /// Whether the instruction ends a group of asynchronous copies.
@@ -119,7 +124,7 @@ impl Pending {
             cells::for_each_def(inst, |c| self.results[c.0 as usize] |= write);
         }
         if is_awaited(inst) {
-            self.order |= write;
+            self.order |= write | read;
         }
     }
 
@@ -214,6 +219,10 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
             cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c, timing));
             if (results || is_awaited(inst)) && timing.write_sb {
                 control.write_sb = pool.take();
+            }
+            let waits_for_reads = is_awaited(inst) && !timing.write_sb;
+            if waits_for_reads && timing.read_sb {
+                control.read_sb = pool.take();
             }
             if sources && timing.read_sb && (!results || overwritten_first(body, &insts[at..], timing)) {
                 control.read_sb = pool.take();
