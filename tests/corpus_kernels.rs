@@ -9,18 +9,13 @@ use orias_targets::simulator::{Hazards, Limits};
 
 /// Folders that orias does not compile and run yet, and why. A folder that starts to pass must leave this list.
 const NOT_YET: &[(&str, &str)] = &[
-    ("bulk_mbarrier", "mbarrier and bulk copies"),
-    ("cp_async", "cp.async"),
     ("fnptr_table", "calls"),
     ("fp64", "calls"),
     ("noinline_call", "calls"),
     ("ptx_hand", "calls"),
     ("recursion", "calls"),
-    ("redux_sync", "redux.sync under a partial mask"),
-    ("tri_attention", "cp.async, ldmatrix and mma"),
+    ("tri_attention", "conversions and mma"),
     ("tri_matmul_f16", "wgmma"),
-    ("tri_matmul_f32", "cp.async"),
-    ("wgmma_min", "wgmma"),
     ("wmma_tile", "wmma"),
 ];
 

@@ -18,7 +18,9 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
-use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId};
+use orias_components::{
+    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId,
+};
 use roaring::RoaringBitmap;
 
 /// What may differ between the threads of a warp.

@@ -10,10 +10,10 @@
 //! Found by it: a use whose register does not hold its value, instructions lost, changed or added without being a move,
 //! registers that are not aligned, not of their file, or beyond the limit.
 
-use crate::analysis::liveness::kills;
 use super::coalesce::as_copy;
 use super::limits::{Limits, STACK_POINTER};
 use super::spill::makes_a_constant;
+use crate::analysis::liveness::kills;
 use orias_components::{
     BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VReg,
 };

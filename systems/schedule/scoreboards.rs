@@ -224,7 +224,10 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
             if waits_for_reads && timing.read_sb {
                 control.read_sb = pool.take();
             }
-            if sources && timing.read_sb && (!results || overwritten_first(body, &insts[at..], timing)) {
+            if sources
+                && timing.read_sb
+                && (!results || overwritten_first(body, &insts[at..], timing))
+            {
                 control.read_sb = pool.take();
             }
         }

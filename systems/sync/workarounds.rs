@@ -37,7 +37,10 @@ pub fn apply_post_reg_alloc_wars(world: &mut World) {
 
 fn touches_shared(inst: &Inst) -> bool {
     use Opcode::*;
-    let elsewhere = matches!(inst.op, LDG | STG | LDL | STL | LDC | ATOMG | REDG | LDGDEPBAR | CCTL | MEMBAR | ERRBAR);
+    let elsewhere = matches!(
+        inst.op,
+        LDG | STG | LDL | STL | LDC | ATOMG | REDG | LDGDEPBAR | CCTL | MEMBAR | ERRBAR
+    );
     inst.op == BAR || inst.op.has(Props::LOAD.with(Props::STORE)) && !elsewhere
 }
 

@@ -28,8 +28,7 @@ pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("prefetch") {
         return prefetch(cx, inst);
     }
-    let spaces: Vec<Space> =
-        inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
+    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
     let [to_space, from_space] = spaces[..] else { return Err("state spaces".into()) };
     let to = address(cx, operand(inst, 0)?, to_space)?;
     let from = address(cx, operand(inst, 1)?, from_space)?;

@@ -81,7 +81,9 @@ pub fn prefetch_size(inst: &Instruction<'_>) -> Option<Mod> {
 }
 
 fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let Ptx::Int(size) = operand(inst, 2)? else { return Err("the size must be a constant".into()) };
+    let Ptx::Int(size) = operand(inst, 2)? else {
+        return Err("the size must be a constant".into());
+    };
     let size = *size as u32;
     let to = cx.address(operand(inst, 0)?, Space::Shared)?;
     let to = in_one_register(cx, to, 20);

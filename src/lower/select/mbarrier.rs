@@ -70,7 +70,11 @@ fn init<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     one_by_one(cx, |cx, turn| {
         let value = turn.take_all(cx, &word);
         let base = turn.take_all(cx, &[Operand::Reg(address.base)]);
-        exchange(cx, Address { uniform: RegUse::new(base), base: RegUse::new(Reg::RZ), ..address }, value);
+        exchange(
+            cx,
+            Address { uniform: RegUse::new(base), base: RegUse::new(Reg::RZ), ..address },
+            value,
+        );
         Ok(())
     })
 }
@@ -226,4 +230,3 @@ fn pending_count<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     cx.e.iadd3(r(d), neg(r(left)), imm(0x10_0000), Operand::RZ);
     Ok(())
 }
-

@@ -63,7 +63,9 @@ fn replace<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         _ => {
             let found = match name {
                 "rank" => field(flags, 4, 3, false),
-                "global_dim" => Field { word: 0x20 + 4 * d as i32, shift: 0, mask: u32::MAX, less_one: true },
+                "global_dim" => {
+                    Field { word: 0x20 + 4 * d as i32, shift: 0, mask: u32::MAX, less_one: true }
+                }
                 "box_dim" if d == 0 => field(0x34, 24, 8, true),
                 "box_dim" => field(0x38, 8 * (d - 1), 8, true),
                 "element_stride" => field(0x34, 3 * d, 3, true),
@@ -161,7 +163,11 @@ fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     cx.e.shl(r(bytes), r(lane), imm(2));
     let (at, word, sum) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(2));
     cx.e.iadd3(r(at), r(bytes), from[0], Operand::RZ);
-    let address = Address { base: RegUse::new(at), uniform: RegUse::new(orias_components::Reg::URZ), offset: 0 };
+    let address = Address {
+        base: RegUse::new(at),
+        uniform: RegUse::new(orias_components::Reg::URZ),
+        offset: 0,
+    };
     cx.e.load(Opcode::LDS, &[], r(word), None, address);
     cx.e.add64(sum, to, [r(bytes), Operand::RZ]);
     let scope = if inst.has("sys") { Mod::SYS } else { Mod::GPU };

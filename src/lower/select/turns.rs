@@ -72,13 +72,7 @@ pub fn one_by_one<'a, 'w>(
         cx.e.mov_pred(r(pending), Operand::PT);
         let head = cx.e.open_new();
         let turn = Turn { pending: r(pending) };
-        cx.e.put_if(
-            r(pending),
-            Opcode::ELECT,
-            &[],
-            2,
-            &[r(elected), Operand::URZ, Operand::PT],
-        );
+        cx.e.put_if(r(pending), Opcode::ELECT, &[], 2, &[r(elected), Operand::URZ, Operand::PT]);
         f(cx, &turn)?;
         // The old `elected` of threads that are done means nothing.
         cx.e.plop3(r(pending), r(pending), not(r(elected)), Operand::PT, 0x80);
