@@ -67,7 +67,7 @@ mod tests {
         world.init_resource::<Rewrites>();
         text::parse(input, &mut Body::new(&mut world)).expect("Ori");
         apply_post_reg_alloc_wars(&mut world);
-        world.resource::<Rewrites>().0
+        world.resource::<Rewrites>().0 as usize
     }
 
     const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";

@@ -4,8 +4,8 @@
 //! everything but what has 16 bits; in shared memory integers of 32 bits, exchange and compare-and-swap; at a generic
 //! address everything where it means global memory, and elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`], [`swap16`].
 
-use super::half;
 use super::fence::{after_acquire, before_release};
+use super::half;
 use super::memory::{place, scope, tuple};
 use super::swap::{self, Update};
 use super::swap16;
