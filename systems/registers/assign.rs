@@ -8,12 +8,12 @@
 //! access has just read is taken last, because the new value would have to wait for the read.
 
 use super::coalesce::Classes;
-use super::limits::{FIRST_UNIFORM, Limits, STACK_POINTER};
+use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
 use super::occupancy::{Mask, Occupancy};
 use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
-use orias_components::{Body, RegFile, VRegId};
+use orias_components::{Body, Props, RegFile, VRegId};
 
 /// What came of an assignment.
 #[derive(Clone, Debug)]
@@ -116,6 +116,27 @@ struct File<const N: usize> {
     costless: u32,
     /// Registers that a late reader has just read, where that matters.
     late: Option<Occupancy<N>>,
+    /// Classes that products of warpgroups name, by leader; nothing where there are none.
+    of_groups: Vec<bool>,
+}
+
+/// The classes of general registers that products of warpgroups name, by leader.
+fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
+    let mut found = Vec::new();
+    for &block in input.body.layout() {
+        for &id in &input.body.block(block).insts {
+            let inst = input.body.inst(id);
+            if !inst.op.has(Props::GROUP) {
+                continue;
+            }
+            found.resize(input.body.vreg_count(), false);
+            let regs = inst.operands.iter().filter_map(|o| o.as_reg());
+            for id in regs.filter(|r| r.reg.file() == RegFile::R).filter_map(|r| r.reg.vreg()) {
+                found[input.classes.place(id).leader.0 as usize] = true;
+            }
+        }
+    }
+    found
 }
 
 /// For how many points after a late read its registers are better left alone: a few times the latency of an issue queue
@@ -149,7 +170,8 @@ impl<const N: usize> File<N> {
                 occupancy.take(s.start, s.end, usable.without(Mask::below(*count)));
             }
         }
-        File { occupancy, usable, used: 0, costless: 0, late: None }
+        let of_groups = if file == RegFile::R { classes_of_groups(input) } else { Vec::new() };
+        File { occupancy, usable, used: 0, costless: 0, late: None, of_groups }
     }
 
     fn place(&mut self, input: &Input<'_, '_>, leader: VRegId) -> Option<u8> {
@@ -159,6 +181,9 @@ impl<const N: usize> File<N> {
             Some(fixed) => u32::from(fixed),
             None => {
                 let mut free = Mask::aligned(u32::from(class.align));
+                if self.of_groups.get(leader.0 as usize).is_some_and(|g| *g) {
+                    free = free.without(Mask::below(FIRST_OF_GROUPS));
+                }
                 for cell in 0..class.cells {
                     let mut taken = Mask::EMPTY;
                     for s in range(cell) {

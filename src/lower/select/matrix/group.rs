@@ -216,6 +216,7 @@ pub fn setmaxnreg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let count = imm(*count as u32);
     let gives_back = inst.has("dec");
     unguarded(cx, |cx| {
+        converge(cx);
         if gives_back {
             cx.e.put(Opcode::USETMAXREG, &[Mod::DEALLOC, Mod::CTAPOOL], 0, &[count]);
             return Ok(());
