@@ -6,8 +6,10 @@
 
 use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, Liveness, kills};
+use crate::schedule::groups;
 use bitvec::prelude::*;
-use orias_components::{Body, Inst, Props, RegFile, RegUse, VRegId};
+use orias_components::{Body, Inst, InstId, Props, RegFile, RegUse, VRegId};
+use rustc_hash::FxHashMap;
 
 /// Points `start..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,9 +61,16 @@ impl Ranges {
             for cell in liveness.live_out(block).chain(barriers.at_end(block)) {
                 walk.open(cell, start + 2 * insts.len() as u32);
             }
+            let waits = waits_of_groups(body, insts);
             for (i, &id) in insts.iter().enumerate().rev() {
                 let inst = body.inst(id);
                 let read = start + 2 * i as u32;
+                if let Some(wait) = waits.get(&i) {
+                    groups::each_factor(inst, |r| {
+                        let until = start + 2 * *wait as u32;
+                        liveness.map.cells(r).for_each(|cell| walk.open(cell, until));
+                    });
+                }
                 let kill = kills(inst);
                 late.set(read as usize / 2, reads_late(inst));
                 inst.for_each_def(|r| walk.define(&mut liveness.map.cells(r), read + 1, kill));
@@ -212,6 +221,27 @@ impl Walk {
     }
 }
 
+/// Where the products of warpgroups in a block are done with the registers that they read: at the wait for their group, or at the
+/// block's end (what comes then, `schedule::groups` sees to).
+fn waits_of_groups(body: &Body<'_>, insts: &[InstId]) -> FxHashMap<usize, usize> {
+    let mut waits = FxHashMap::default();
+    for (at, id) in insts.iter().enumerate() {
+        if !body.inst(*id).op.has(Props::GROUP) {
+            continue;
+        }
+        let mut ended = 0;
+        let wait = insts[at..].iter().position(|id| {
+            let inst = body.inst(*id);
+            if inst.op.has(Props::GROUP) {
+                ended += u64::from(!groups::is_open(inst));
+            }
+            groups::leaves(inst).is_some_and(|left| ended > left)
+        });
+        waits.insert(at, wait.map_or(insts.len(), |distance| at + distance));
+    }
+    waits
+}
+
 /// Memory accesses and exchanges between threads send their operands to units that other warps use too.
 fn reads_late(inst: &Inst) -> bool {
     inst.op.has(Props::LOAD.with(Props::STORE).with(Props::CONVERGENT))
@@ -244,4 +274,42 @@ pub fn join(a: &[Segment], b: &[Segment]) -> Vec<Segment> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cfg;
+    use bevy_ecs::world::World;
+    use orias_components::text;
+
+    /// The range of the first cell of `%R0`.
+    fn range(input: &str) -> Vec<Segment> {
+        let mut world = World::new();
+        text::parse(input, &mut Body::new(&mut world)).unwrap_or_else(|e| panic!("{e}"));
+        cfg::analyze_control_flow(&mut world);
+        let body = Body::new(&mut world);
+        let liveness = Liveness::compute(&body);
+        let ranges = Ranges::compute(&body, &liveness, &InForce::default());
+        ranges.of(liveness.map.first(VRegId(0))).to_vec()
+    }
+
+    #[test]
+    fn a_factor_of_a_warpgroup_is_busy_until_the_wait_for_its_group() {
+        let code = "BB0:
+                %R0:4 = LDS.128 [RZ]
+                %R1:4 = LDS.128 [RZ+0x10]
+                %R1:4 = HGMMA.64x8x16.F32 %R0:4, desc[UR8:4], %R1:4, UPT, 0x0
+                %R1:4 = HGMMA.64x8x16.F32 %R1:4, desc[UR8:4], %R1:4, UPT, 0x0
+                WARPGROUP.DEPBAR.LE 0x0, 0x1
+                WARPGROUP.DEPBAR.LE 0x0, 0x0
+                STS [RZ], %R1
+                EXIT PT";
+        // The first wait leaves one group of two.
+        assert_eq!(range(code), [Segment { start: 1, end: 8 }]);
+        let both = code.replace("0x0, 0x1", "0x0, 0x2");
+        assert_eq!(range(&both), [Segment { start: 1, end: 10 }]);
+        let never = code.replace("WARPGROUP.DEPBAR.LE 0x0,", "NANOSLEEP");
+        assert_eq!(range(&never), [Segment { start: 1, end: 16 }]);
+    }
 }

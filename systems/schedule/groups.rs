@@ -146,25 +146,37 @@ impl State {
         }
         self.fresh = self.fresh.with(touched.written);
         if inst.op == Opcode::WARPGROUP {
-            match inst.operands.as_slice() {
-                [] => self.fresh = Set::default(),
-                [_, Operand::Imm(left)] => self.done_from((*left as usize).min(AGES - 2) + 1),
-                _ => {}
+            match leaves(inst) {
+                Some(left) => self.done_from((left as usize).min(AGES - 2) + 1),
+                None => self.fresh = Set::default(),
             }
         }
     }
 }
 
 /// What a product reads beside its accumulators: a factor in registers, metadata.
-fn factors(inst: &Inst) -> Set {
+pub fn each_factor(inst: &Inst, mut f: impl FnMut(RegUse)) {
     let accumulators = inst.operands.first().and_then(|d| d.as_reg().map(|r| r.reg));
-    let mut set = Set::default();
     inst.for_each_use(|r| {
-        if Some(r.reg) != accumulators {
-            set.add(r);
+        if Some(r.reg) != accumulators && r.reg.file() == RegFile::R {
+            f(r);
         }
     });
+}
+
+/// [`each_factor`] as a set.
+fn factors(inst: &Inst) -> Set {
+    let mut set = Set::default();
+    each_factor(inst, |r| set.add(r));
     set
+}
+
+/// How many groups a wait leaves, if the instruction is one.
+pub fn leaves(inst: &Inst) -> Option<u64> {
+    match inst.operands.as_slice() {
+        [_, Operand::Imm(left)] if inst.op == Opcode::WARPGROUP => Some(*left),
+        _ => None,
+    }
 }
 
 pub fn fix_up_tex_dep_bar_and_sync(world: &mut World) {
