@@ -3,6 +3,7 @@
 //! Where the elements of a matrix are in the registers of a warp is written here as the PTX ISA gives it, instruction by
 //! instruction. Floats are small integers, so that every sum is exact and the order of additions does not show.
 
+mod accumulators;
 mod bench;
 mod format;
 mod group;

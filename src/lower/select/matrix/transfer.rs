@@ -62,16 +62,31 @@ impl Layout {
         self.rows * self.columns / (32 * self.packed())
     }
 
-    /// Rows and columns for each step of `group`, and for each of `thread`.
-    fn steps(&self) -> (Place, Place) {
+    /// What a lane's number adds to the place of an element: its upper bits (the group) and its lower two (the thread in it).
+    fn steps(&self) -> [(u32, u32, Place); 2] {
         let row = |row| Place { row, column: 0 };
         let column = |column| Place { row: 0, column };
-        match self.role {
+        let (group, thread) = match self.role {
             Role::A => (row(1), column(self.packed())),
             Role::B => (column(1), row(self.packed())),
             // Of a result that is wider than high, the transposed one is made.
             Role::C if self.transposed() => (column(1), row(2)),
             Role::C => (row(1), column(2)),
+        };
+        [(2, 7, group), (0, 3, thread)]
+    }
+
+    /// How LDSM reads it, where it can: whether transposed. Each register is then a matrix of eight rows of 16 bytes.
+    fn matrices(&self) -> Option<bool> {
+        let along_sum = match self.role {
+            Role::A => !self.by_column,
+            Role::B => self.by_column,
+            Role::C => return None,
+        };
+        match (self.element.bits(), along_sum) {
+            (8 | 16, true) => Some(false),
+            (16, false) => Some(true),
+            _ => None,
         }
     }
 
@@ -159,13 +174,17 @@ struct Addresses {
 }
 
 impl Addresses {
+    /// Of operand `at`, for each lane that of the first element plus, for each of `steps`, its place times a part of the lane's number:
+    /// so many bits further down, under a mask.
     fn new(
         cx: &mut Cx<'_, '_>,
         inst: &Instruction<'_>,
         layout: &Layout,
         at: usize,
+        steps: &[(u32, u32, Place)],
     ) -> Sel<Addresses> {
         let space = memory::space(inst);
+        let lane = lane(cx)?;
         let mut start = cx.address(operand(inst, at)?, space)?;
         if start.offset > FARTHEST {
             // Elements beside each other would leave the offset's 24 bits.
@@ -191,12 +210,8 @@ impl Addresses {
                 d
             }
         };
-        let lane = lane(cx)?;
-        let (group, thread) = (word(cx), word(cx));
-        cx.e.shr(group, lane, imm(2), false);
-        cx.e.and(thread, lane, imm(3));
-        let (of_group, of_thread) = layout.steps();
-        for (index, step) in [(group, of_group), (thread, of_thread)] {
+        for &(shift, mask, step) in steps {
+            let index = bits_of(cx, lane, shift, mask);
             let (strides, elements) = layout.offset(step);
             let factor = match (strides, elements) {
                 (0, elements) => imm(elements * bits / 8),
@@ -238,6 +253,14 @@ impl Addresses {
     }
 }
 
+/// Some bits of a word.
+fn bits_of(cx: &mut Cx<'_, '_>, from: Operand, shift: u32, mask: u32) -> Operand {
+    let (moved, d) = (word(cx), word(cx));
+    cx.e.shr(moved, from, imm(shift), false);
+    cx.e.and(d, moved, imm(mask));
+    d
+}
+
 /// The address `index * factor` bytes further on.
 fn advance(cx: &mut Cx<'_, '_>, from: Address, index: Operand, factor: Operand) -> Address {
     if from.base.count == 2 {
@@ -277,7 +300,12 @@ pub fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     unguarded(cx, |cx| {
         converge(cx);
-        let mut at = Addresses::new(cx, inst, &layout, 1)?;
+        if let Some(transposed) = layout.matrices().filter(|_| memory::space(inst) == Space::Shared)
+        {
+            let loaded = load_matrices(cx, inst, &layout, transposed)?;
+            return spread(cx, inst, &layout, &loaded);
+        }
+        let mut at = Addresses::new(cx, inst, &layout, 1, &layout.steps())?;
         let access = layout.access();
         let cells = (layout.element.bits() / 32).max(1);
         let mut loaded = Words::new();
@@ -300,11 +328,51 @@ pub fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
                 loaded.extend(parts);
             }
         }
-        // Where there are more registers than elements, they come again.
-        let needed: usize = super::parts(operand(inst, 0)?).len() * cells as usize;
-        let all: Words = loaded.iter().copied().cycle().take(needed).collect();
-        scatter(cx, operand(inst, 0)?, layout.element, &all)
+        spread(cx, inst, &layout, &loaded)
     })
+}
+
+/// The words of a fragment to the registers of the instruction. Where there are more registers than elements, they come again.
+fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, layout: &Layout, loaded: &[Operand]) -> Sel {
+    let d = operand(inst, 0)?;
+    let needed = super::parts(d).len() * (layout.element.bits() / 32).max(1) as usize;
+    let all: Words = loaded.iter().copied().cycle().take(needed).collect();
+    scatter(cx, d, layout.element, &all)
+}
+
+/// A factor in shared memory, four matrices of 8 by 16 bytes at once: a lane gives the address of one row.
+fn load_matrices(
+    cx: &mut Cx<'_, '_>,
+    inst: &Instruction<'_>,
+    layout: &Layout,
+    transposed: bool,
+) -> Sel<Words> {
+    let across = match layout.role {
+        Role::A => Place { row: 1, column: 0 },
+        _ => Place { row: 0, column: 1 },
+    };
+    let along = Place { row: across.column, column: across.row };
+    let registers = layout.registers();
+    let first = |r| if r < registers { layout.place(r, 0) } else { Place::default() };
+    let steps =
+        [(0, 7, if transposed { along } else { across }), (3, 1, first(1)), (4, 1, first(2))];
+    let mut at = Addresses::new(cx, inst, layout, 1, &steps)?;
+    let count = registers.min(4) as u8;
+    let mut mods = vec![Mod::_16, if transposed { Mod::MT88 } else { Mod::M88 }];
+    mods.extend(match count {
+        4 => Some(Mod::_4),
+        2 => Some(Mod::_2),
+        _ => None,
+    });
+    let mut loaded = Words::new();
+    for r in (0..registers).step_by(usize::from(count)) {
+        let address = at.of(cx, layout.offset(layout.place(r, 0)));
+        let d = cx.e.temp(count);
+        let to = if count == 1 { cell(d, 0) } else { wide(d, count) };
+        cx.e.load(Opcode::LDSM, &mods, to, None, address);
+        loaded.extend((0..count).map(|i| cell(d, i)));
+    }
+    Ok(loaded)
 }
 
 /// One word of elements of 8 or 16 bits.
@@ -330,7 +398,7 @@ pub fn store<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     unguarded(cx, |cx| {
         converge(cx);
         let source = words(cx, operand(inst, 1)?, layout.element)?;
-        let mut at = Addresses::new(cx, inst, &layout, 0)?;
+        let mut at = Addresses::new(cx, inst, &layout, 0, &layout.steps())?;
         let access = layout.access();
         let cells = (layout.element.bits() / 32).max(1);
         let count = (access.registers * cells) as usize;
