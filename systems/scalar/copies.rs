@@ -201,7 +201,8 @@ const WORD_OPS: [Opcode; 23] = [
 /// Whether an operand is what a matrix product adds to and writes back: it stays where the result goes.
 fn is_accumulator(inst: &Inst, at: usize) -> bool {
     let register = |at: usize| inst.operands.get(at).and_then(|o| o.as_reg()).map(|r| r.reg);
-    inst.op.has(Props::CONVERGENT)
+    inst.defs > 0
+        && inst.op.has(Props::CONVERGENT)
         && register(at).is_some_and(|r| !r.is_zero() && register(0) == Some(r))
 }
 

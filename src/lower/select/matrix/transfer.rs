@@ -97,7 +97,7 @@ impl Layout {
     /// The place of element `e` of register `r` in lane 0.
     fn place(&self, r: u32, e: u32) -> Place {
         let packed = self.packed();
-        // Of the factors: along the sum `deep`, across it `across`.
+        // Of the factors: the place across the sum, and that along it.
         let factor = |depth: u32, tall: bool| {
             let step = 4 * packed;
             let steps = depth / step;
@@ -230,8 +230,9 @@ impl Addresses {
     /// The address of a place.
     fn of(&mut self, cx: &mut Cx<'_, '_>, (strides, elements): (u32, u32)) -> Address {
         let more = elements * self.bits / 8;
-        if let (Operand::Imm(stride), Ok(strides)) = (self.stride, i64::try_from(strides)) {
-            let total = i64::from(self.start.offset) + strides * stride as i64 + i64::from(more);
+        if let Operand::Imm(stride) = self.stride {
+            let whole = i64::from(strides) * stride as i64;
+            let total = i64::from(self.start.offset) + whole + i64::from(more);
             if total < 0x80_0000 {
                 return Address { offset: total as i32, ..self.start };
             }
@@ -255,8 +256,12 @@ impl Addresses {
 
 /// Some bits of a word.
 fn bits_of(cx: &mut Cx<'_, '_>, from: Operand, shift: u32, mask: u32) -> Operand {
-    let (moved, d) = (word(cx), word(cx));
-    cx.e.shr(moved, from, imm(shift), false);
+    let d = word(cx);
+    let mut moved = from;
+    if shift > 0 {
+        moved = word(cx);
+        cx.e.shr(moved, from, imm(shift), false);
+    }
     cx.e.and(d, moved, imm(mask));
     d
 }
