@@ -16,7 +16,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("recursion", "calls"),
     ("tri_attention", "conversions and mma"),
     ("tri_matmul_f16", "wgmma"),
-    ("wmma_tile", "wmma"),
 ];
 
 fn compile(source: &str, opt_level: u8) -> Result<Vec<u8>, String> {

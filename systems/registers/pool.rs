@@ -92,3 +92,65 @@ impl Pool {
         self.pieces[from..].iter().take_while(|(s, _)| s.start <= end).map(|(_, c)| *c).min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cfg;
+    use bevy_ecs::world::World;
+    use orias_components::text;
+
+    /// First and last point of each piece, and its registers, of a function that begins with 40.
+    fn pieces(input: &str) -> Vec<(u32, u32, u32)> {
+        let mut world = World::new();
+        text::parse(input, &mut Body::new(&mut world)).unwrap_or_else(|e| panic!("{e}"));
+        cfg::analyze_control_flow(&mut world);
+        let pool = Pool::of(&Body::new(&mut world), &Limits::new(Some(40)));
+        pool.pieces().iter().map(|(s, count)| (s.start, s.end, *count)).collect()
+    }
+
+    #[test]
+    fn what_is_given_back_is_not_used_any_more() {
+        let found = pieces(
+            "BB0:
+                %R0 = LDS [RZ]
+                USETMAXREG.DEALLOC.CTAPOOL 0x18
+                STS [RZ], %R0
+                EXIT PT",
+        );
+        assert_eq!(found, [(0, 2, 38), (2, 8, 22)]);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_there_once_it_was_given() {
+        let found = pieces(
+            "BB0:
+                %R0 = LDS [RZ]
+            BB1:
+                UP0 = USETMAXREG.TRY_ALLOC.CTAPOOL 0x30
+                @P0 BRA PT, BB1
+            BB2:
+                STS [RZ], %R0
+                EXIT PT",
+        );
+        assert_eq!(found, [(0, 4, 38), (4, 10, 46)]);
+    }
+
+    #[test]
+    fn paths_that_meet_have_what_the_poorer_one_has() {
+        let found = pieces(
+            "BB0:
+                @P0 BRA PT, BB2
+            BB1:
+                USETMAXREG.DEALLOC.CTAPOOL 0x18
+            BB2:
+                EXIT PT",
+        );
+        assert_eq!(found, [(0, 2, 38), (2, 6, 22)]);
+    }
+
+    #[test]
+    fn without_a_pool_there_are_no_pieces() {
+        assert_eq!(pieces("BB0:\n    EXIT PT"), []);
+    }
+}

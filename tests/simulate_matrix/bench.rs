@@ -208,10 +208,6 @@ pub fn check_on_sm_80(cases: &[Case]) {
 /// In the simulator from our own cubins.
 fn compiled(cases: &[Case]) {
     let source = module(cases, "sm_90a");
-    if source.contains("fence.proxy") {
-        // orias does not compile these fences yet.
-        return;
-    }
     let compile = |opt_level: &u8| {
         let options =
             CompileOptions { opt_level: *opt_level, verify_each: true, ..Default::default() };
