@@ -70,6 +70,8 @@ const SYNC: Props = Props::CONVERGENT.with(Props::EFFECT);
 const ULOAD: Props = Props::UNIFORM.with(Props::LOAD);
 const GROUP: Props = Props::GROUP.with(Props::CONVERGENT).with(Props::EFFECT);
 const PSEUDO: Props = Props::PSEUDO;
+const CALLING: Props = PSEUDO.with(Props::CONVERGENT).with(STORE).with(LOAD);
+const LEAVING: Props = PSEUDO.with(BRANCH);
 
 opcodes! {
     // Integer.
@@ -120,6 +122,14 @@ opcodes! {
     //   FDIV     d = a / b       (IEEE; rounding and ftz as modifiers)
     //   FRCP FSQRT               (IEEE)
     PSEUDO: MOVPHI IDIV IREM FDIV FRCP FSQRT;
+    // Pseudo instructions of calls, which stay until registers are allocated (`systems/registers/calls.rs`):
+    //   PARGS    d = where a caller left the arguments that are on the stack: R1 at the function's entry
+    //   PRETADR  R20:2 = where to go on behind the next PCALL (.ABS: as an address of the whole memory)
+    //   PCALL    all that a call may change = [.ABS] callee, R1, R20:2, argument registers …
+    //   PRET     back to the caller, which reads the result registers that are named
+    PSEUDO: PARGS;
+    CALLING: PRETADR PCALL;
+    LEAVING: PRET;
 }
 
 impl Opcode {
@@ -141,6 +151,11 @@ impl Opcode {
 
     pub const fn is_pseudo(self) -> bool {
         self.has(Props::PSEUDO)
+    }
+
+    /// A pseudo instruction that register allocation has to see: it stays until `PostExpansion`.
+    pub const fn is_of_calls(self) -> bool {
+        matches!(self, Opcode::PARGS | Opcode::PRETADR | Opcode::PCALL | Opcode::PRET)
     }
 }
 

@@ -19,6 +19,8 @@ pub struct FunctionInfo {
     pub local_bytes: u32,
     /// Alignment of the frame in bytes.
     pub local_align: u32,
+    /// The stack pointer moves while the function runs (`alloca`): its frame is found by another register.
+    pub moves_stack: bool,
     /// Named barriers used: highest number + 1; 16 when the number is not a constant.
     pub barriers: u32,
 }
@@ -72,6 +74,26 @@ pub struct TextReloc {
     pub part: u8,
 }
 
+/// An instruction whose words depend on where functions stand in their section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Byte offset of the instruction in the function's text.
+    pub offset: u32,
+    pub to: LinkTo,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkTo {
+    /// A move of a return address: of this byte offset in the function's text.
+    Here(u32),
+    /// A call of a function.
+    Function(SymbolKey),
+    /// A call or return through a register: it counts from the start of the section.
+    Start,
+    /// A call of a function of the system; nothing in its words changes.
+    System,
+}
+
 /// What the pipeline makes of one function: everything that the ELF writer needs. Offsets are bytes in `text`.
 #[derive(Resource, Clone, Default, Debug)]
 pub struct Compiled {
@@ -79,6 +101,12 @@ pub struct Compiled {
     pub entry: bool,
     /// Machine words, padded to 128 bytes as ptxas does.
     pub text: Vec<u8>,
+    /// Bytes of it that are code: the rest is padding.
+    pub code_bytes: u32,
+    /// What depends on where the function's text begins in its section, in order.
+    pub links: Vec<Link>,
+    /// Registers that the function saves, and how far above R1 each is, in bytes.
+    pub saved: Vec<(u8, u32)>,
     pub relocs: Vec<TextReloc>,
     /// General registers as `EIATTR_REGCOUNT` counts them.
     pub registers: u32,

@@ -1,6 +1,7 @@
 //! The pipeline of 159 phases over the Ori IR.
 
 pub mod analysis;
+pub mod calls;
 pub mod control_flow;
 pub mod convert;
 pub mod emit;

@@ -12,6 +12,7 @@
 //! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
 
 use crate::analysis::cfg;
+use crate::calls;
 use crate::control_flow::{branches, layout};
 use crate::legalize::operands;
 use crate::report::check;
@@ -383,7 +384,7 @@ pub static PHASES: [Phase; 159] = [
     phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, marker("operands name the cells of wide registers: there is nothing to take apart")),
     // 7-post-regalloc-and-post-schedule
     phase(126, "AdvancedPhasePostExpansion", Post, Gate, Unstated, marker("marks the place: its worker is phase 127")),
-    phase(127, "PostExpansion", Post, Lowering, Unstated, PLANNED),
+    phase(127, "PostExpansion", Post, Lowering, Unstated, needed(calls::post_expansion)),
     phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(workarounds::apply_post_reg_alloc_wars)),
     phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
     phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(layout::remove_nop_code)),

@@ -1,10 +1,11 @@
 //! `MercEncodeAndDecode`: machine words, and the proof that they say what was meant.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Control, Inst, Loc, Opcode, Operand, Reg, RegUse};
+use orias_components::{Body, Control, Inst, InstId, Loc, Opcode, Operand, Reg, RegUse};
 use orias_targets::Target;
 
 use super::convert::{Code, WORD};
+use crate::calls;
 use crate::function::Options;
 use crate::manager::fail;
 
@@ -13,7 +14,11 @@ const ALIGN: u64 = 128;
 
 /// The machine words of the function, in text order, padding included.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Words(pub Vec<u128>);
+pub struct Words {
+    pub all: Vec<u128>,
+    /// How many of them are code.
+    pub code: usize,
+}
 
 /// Encodes every instruction, decodes the word again, and fails when anything changed on the way.
 pub fn merc_encode_and_decode(world: &mut World) {
@@ -23,7 +28,7 @@ pub fn merc_encode_and_decode(world: &mut World) {
     let mut failure = None;
     let body = Body::new(world);
     for (at, id) in code.insts.iter().enumerate() {
-        match encode(target, &resolved(body.inst(*id), &code), at as u64 * WORD) {
+        match encode(target, &resolved(&body, &code, at), at as u64 * WORD) {
             Ok(word) => words.push(word),
             Err(message) => {
                 failure = Some((message, body.loc(*id)));
@@ -31,6 +36,7 @@ pub fn merc_encode_and_decode(world: &mut World) {
             }
         }
     }
+    let code_words = words.len();
     if failure.is_none()
         && let Err(message) = pad(target, &mut words)
     {
@@ -40,10 +46,14 @@ pub fn merc_encode_and_decode(world: &mut World) {
         fail(world, failure.0, failure.1);
     }
     world.insert_resource(code);
-    world.insert_resource(Words(words));
+    world.insert_resource(Words { all: words, code: code_words });
 }
 
-fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
+/// One word, at this byte offset of the text.
+///
+/// # Errors
+/// When the word would not say what the instruction does.
+pub fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
     let word =
         target.encode(inst, pc).map_err(|error| format!("cannot encode `{inst}`: {error}"))?;
     match target.decode(word, pc) {
@@ -54,7 +64,10 @@ fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
 }
 
 /// Ends the text as ptxas does: a branch to itself, then NOPs.
-fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
+///
+/// # Errors
+/// Never for a target that generates code.
+pub fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
     let idle = Control { stall: 0, yield_: false, ..Control::default() };
     let here = words.len() as u64 * WORD;
     let branch = [Operand::Reg(RegUse::new(Reg::PT)), Operand::Addr(here)];
@@ -81,12 +94,27 @@ fn canonical(mut inst: Inst) -> Inst {
     inst
 }
 
-/// The instruction with addresses in place of blocks, and zero for every symbol: a relocation fills it in.
-fn resolved(inst: &Inst, code: &Code) -> Inst {
-    let mut inst = inst.clone();
+/// The offset behind the first call at or after a place in the text.
+pub(super) fn behind_next_call(body: &Body<'_>, code: &Code, at: usize) -> u64 {
+    let is_call = |id: &InstId| body.inst(*id).op == Opcode::CALL;
+    let distance = code.insts[at..].iter().position(is_call).unwrap_or(0);
+    (at + distance + 1) as u64 * WORD
+}
+
+/// The instruction at a place in the text with addresses in place of blocks, and zero for every symbol: a relocation or the
+/// linking of functions fills it in.
+fn resolved(body: &Body<'_>, code: &Code, at: usize) -> Inst {
+    let mut inst = body.inst(code.insts[at]).clone();
+    let is_branch = inst.op.is_branch();
+    let lepc = inst.op == Opcode::LEPC;
     for operand in &mut inst.operands {
         match *operand {
             Operand::Block(block) => *operand = Operand::Addr(code.starts[block.0 as usize]),
+            Operand::Symbol { .. } if calls::is_behind_call(operand) => {
+                let place = behind_next_call(body, code, at);
+                *operand = if lepc { Operand::Addr(place) } else { Operand::Imm(place) };
+            }
+            Operand::Symbol { .. } if is_branch => *operand = Operand::Addr(0),
             Operand::Symbol { .. } => *operand = Operand::Imm(0),
             _ => {}
         }

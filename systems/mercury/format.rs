@@ -4,8 +4,9 @@ use bevy_ecs::prelude::*;
 use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile};
 
 use super::convert::{Code, WORD};
-use super::encode::Words;
-use crate::function::{Compiled, FunctionInfo, TextReloc};
+use super::encode::{Words, behind_next_call};
+use crate::calls;
+use crate::function::{Compiled, FunctionInfo, Link, LinkTo, TextReloc};
 
 /// The stack pointer.
 const STACK: Reg = Reg::phys(RegFile::R, 1);
@@ -15,7 +16,8 @@ pub fn format_code_list(world: &mut World) {
     let words = world.remove_resource::<Words>().unwrap_or_default();
     let mut compiled = world.remove_resource::<Compiled>().unwrap_or_default();
     compiled.barriers = world.resource::<FunctionInfo>().barriers;
-    compiled.text = words.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+    compiled.code_bytes = (words.code as u64 * WORD) as u32;
+    compiled.text = words.all.iter().flat_map(|word| word.to_le_bytes()).collect();
     let body = Body::new(world);
     compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
@@ -23,10 +25,16 @@ pub fn format_code_list(world: &mut World) {
         let offset = (at as u64 * WORD) as u32;
         let inst = body.inst(*id);
         for operand in &inst.operands {
-            if let Operand::Symbol { key, addend, part } = *operand {
+            if let Operand::Symbol { key, addend, part } = *operand
+                && !inst.op.is_branch()
+                && !calls::is_behind_call(operand)
+            {
                 let addend = i64::from(addend);
                 compiled.relocs.push(TextReloc { offset, key, addend, part });
             }
+        }
+        if let Some(to) = link(&body, &code, at) {
+            compiled.links.push(Link { offset, to });
         }
         if inst.op == Opcode::EXIT {
             compiled.exits.push(offset);
@@ -44,6 +52,22 @@ pub fn format_code_list(world: &mut World) {
         }
     }
     world.insert_resource(compiled);
+}
+
+/// What the words of the instruction at a place depend on.
+fn link(body: &Body<'_>, code: &Code, at: usize) -> Option<LinkTo> {
+    let inst = body.inst(code.insts[at]);
+    match inst.op {
+        Opcode::CALL if inst.mods.has(Mod::ABS) => Some(LinkTo::System),
+        Opcode::CALL | Opcode::RET => Some(match inst.operands.first() {
+            Some(Operand::Symbol { key, .. }) => LinkTo::Function(*key),
+            _ => LinkTo::Start,
+        }),
+        Opcode::MOV if inst.operands.iter().any(calls::is_behind_call) => {
+            Some(LinkTo::Here(behind_next_call(body, code, at) as u32))
+        }
+        _ => None,
+    }
 }
 
 /// Where the entry block has made the frame, or its end.

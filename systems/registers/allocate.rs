@@ -11,7 +11,8 @@ use super::limits::Limits;
 use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
-use super::{demand, frame, rewrite};
+use super::frame::{self, Frame};
+use super::{demand, rewrite};
 use crate::analysis::liveness::Liveness;
 use crate::function::{Compiled, FunctionInfo, Options, target_of};
 use crate::manager::{count_rewrites, fail};
@@ -51,13 +52,21 @@ pub fn allocate_registers(world: &mut World) {
             for error in checked.and_then(Result::err).unwrap_or_default() {
                 fail(body.world, format!("wrong register allocation: {error}"), Loc::default());
             }
-            let bytes = frame::rounded(spills.frame, info.local_align);
-            frame::set_up(&mut body, bytes, stack_top);
+            let made = frame::set_up(
+                &mut body,
+                &Frame {
+                    bytes: spills.frame,
+                    align: info.local_align.max(spills.align),
+                    top: (!limits.keeps).then_some(stack_top),
+                    pointer: limits.frame,
+                },
+            );
             count_rewrites(world, removed);
             let mut compiled = world.get_resource_or_init::<Compiled>();
-            compiled.frame_bytes = bytes;
-            compiled.spill_store_bytes = spills.store_bytes;
-            compiled.spill_load_bytes = spills.load_bytes;
+            compiled.frame_bytes = made.bytes;
+            compiled.spill_store_bytes = spills.store_bytes + made.saved_bytes;
+            compiled.spill_load_bytes = spills.load_bytes + made.saved_bytes;
+            compiled.saved = made.saved;
         }
         Err(error) => {
             let (needed, loc) = demand::greatest(&body);
@@ -86,7 +95,7 @@ pub fn allocate(
     limits: &Limits,
     local_bytes: u32,
 ) -> Result<Spills, AllocateError> {
-    let mut spills = Spills::above(local_bytes);
+    let mut spills = Spills::above(local_bytes, limits.frame);
     let mut nested = true;
     for round in 0..MAX_ROUNDS {
         let liveness = Liveness::compute(body);
@@ -97,6 +106,7 @@ pub fn allocate(
         let alone = |id| spills.is_short(id);
         let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth, alone);
         let pool = Pool::of(body, limits);
+        let hints = assign::hints(body, &classes);
         let input = Input {
             body,
             liveness: &liveness,
@@ -104,6 +114,7 @@ pub fn allocate(
             classes: &classes,
             limits,
             pool: &pool,
+            hints: &hints,
         };
         let found = assign::assign(&input);
         if found.failed.is_empty() {
@@ -121,7 +132,8 @@ pub fn allocate(
         if victims.is_empty() {
             // Enough registers, but not where aligned groups or given registers need them: perhaps joining was too greedy.
             let single = Classes::single(body);
-            let apart = Input { classes: &single, ..input };
+            let hints = assign::hints(body, &single);
+            let apart = Input { classes: &single, hints: &hints, ..input };
             let second = assign::assign(&apart);
             if second.failed.is_empty() {
                 store(body, &single, &second);

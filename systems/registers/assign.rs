@@ -7,13 +7,16 @@
 //! Memory accesses read their operands some time after they issue. Among registers that cost nothing more, one that such an
 //! access has just read is taken last, because the new value would have to wait for the read.
 
-use super::coalesce::Classes;
+use super::coalesce::{Classes, as_copy};
 use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
+use crate::calls::is_kept;
 use super::occupancy::{Mask, Occupancy};
 use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
 use orias_components::{Body, Props, RegFile, VRegId};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// What came of an assignment.
 #[derive(Clone, Debug)]
@@ -37,6 +40,35 @@ pub struct Input<'a, 'w> {
     pub classes: &'a Classes,
     pub limits: &'a Limits,
     pub pool: &'a Pool,
+    /// By leader: first registers with which a copy to or from a given register would do nothing.
+    pub hints: &'a Hints,
+}
+
+/// Registers that classes had better get.
+pub type Hints = FxHashMap<VRegId, SmallVec<[u8; 2]>>;
+
+/// What the copies from and to given registers (arguments and results of calls) wish for.
+pub fn hints(body: &Body<'_>, classes: &Classes) -> Hints {
+    let mut hints = Hints::default();
+    for &block in body.layout() {
+        for &id in &body.block(block).insts {
+            let Some(copy) = as_copy(body.inst(id)) else { continue };
+            let (of, given) = match (copy.to.reg.vreg(), copy.from.reg.vreg()) {
+                (Some(to), None) => ((to, copy.to.cell), copy.from.reg.phys_index()),
+                (None, Some(from)) => ((from, copy.from.cell), copy.to.reg.phys_index()),
+                _ => continue,
+            };
+            let place = classes.place(of.0);
+            let first = given.and_then(|g| g.checked_sub(u32::from(place.offset + of.1)));
+            if let Some(first) = first.and_then(|f| u8::try_from(f).ok()) {
+                let wishes = hints.entry(place.leader).or_default();
+                if !wishes.contains(&first) {
+                    wishes.push(first);
+                }
+            }
+        }
+    }
+    hints
 }
 
 impl Input<'_, '_> {
@@ -116,6 +148,8 @@ struct File<const N: usize> {
     costless: u32,
     /// Registers that a late reader has just read, where that matters.
     late: Option<Occupancy<N>>,
+    /// Registers that the function must save before it may use them, and has not used yet.
+    kept: Mask<N>,
     /// Classes that products of warpgroups name, by leader; nothing where there are none.
     of_groups: Vec<bool>,
 }
@@ -149,6 +183,7 @@ impl<const N: usize> File<N> {
         if file == RegFile::R {
             usable = Mask::below(input.pool.most(input.limits));
             usable = usable.without(Mask::one(STACK_POINTER));
+            usable = usable.without(Mask::one(input.limits.frame));
         }
         if file == RegFile::UR {
             for reserved in 0..FIRST_UNIFORM {
@@ -170,8 +205,16 @@ impl<const N: usize> File<N> {
                 occupancy.take(s.start, s.end, usable.without(Mask::below(*count)));
             }
         }
+        let (mut kept, mut costless) = (Mask::EMPTY, 0);
+        if input.limits.keeps {
+            let all = 0..input.limits.count(file);
+            kept = all.filter(|r| is_kept(file, *r)).fold(kept, |m, r| m.or(Mask::one(r)));
+            if file == RegFile::R {
+                costless = crate::calls::ARGUMENTS.end;
+            }
+        }
         let of_groups = if file == RegFile::R { classes_of_groups(input) } else { Vec::new() };
-        File { occupancy, usable, used: 0, costless: 0, late: None, of_groups }
+        File { occupancy, usable, used: 0, costless, late: None, kept, of_groups }
     }
 
     fn place(&mut self, input: &Input<'_, '_>, leader: VRegId) -> Option<u8> {
@@ -198,7 +241,12 @@ impl<const N: usize> File<N> {
                         late = late.or(taken.down(u32::from(cell)));
                     }
                 }
-                self.choose(free, late, u32::from(class.cells))?
+                let wishes = input.hints.get(&leader).into_iter().flatten();
+                let mut wishes = wishes.map(|w| u32::from(*w));
+                match wishes.find(|w| free.and(Mask::one(*w)) != Mask::EMPTY) {
+                    Some(wish) => wish,
+                    None => self.choose(free, late, u32::from(class.cells))?,
+                }
             }
         };
         for cell in 0..class.cells {
@@ -211,6 +259,9 @@ impl<const N: usize> File<N> {
             }
         }
         self.used = self.used.max(at + u32::from(class.cells));
+        for cell in 0..u32::from(class.cells) {
+            self.kept = self.kept.without(Mask::one(at + cell));
+        }
         u8::try_from(at).ok()
     }
 
@@ -235,7 +286,13 @@ impl<const N: usize> File<N> {
             }
             within.lowest()
         };
-        best(unread).or_else(|| best(within)).or_else(|| free.lowest())
+        // Starts of groups without a register that would have to be saved.
+        let saved = (0..cells).fold(Mask::EMPTY, |m: Mask<N>, c| m.or(self.kept.down(c)));
+        best(unread.without(saved))
+            .or_else(|| best(within.without(saved)))
+            .or_else(|| best(unread))
+            .or_else(|| best(within))
+            .or_else(|| free.lowest())
     }
 }
 
@@ -248,7 +305,7 @@ fn place_all(
 ) -> Assignment {
     let mut general: File<4> = File::new(input, RegFile::R);
     if let Some(costless) = avoid_late_below {
-        general.costless = costless;
+        general.costless = general.costless.max(costless);
         general.late = Some(Occupancy::new(input.ranges.points.max(1)));
     }
     let mut small: Vec<File<1>> =

@@ -163,7 +163,7 @@ impl<'a> Checker<'a, '_> {
     fn run(&mut self) {
         let mut entry_states: FxHashMap<BlockId, Held> = FxHashMap::default();
         let Some(entry) = self.body.layout().first() else { return };
-        entry_states.insert(*entry, Held::new());
+        entry_states.insert(*entry, self.given());
         // To the fixed point without complaints, then once more with them: places only go away at joins.
         let mut work: Vec<usize> = vec![0];
         let index: FxHashMap<BlockId, usize> =
@@ -193,6 +193,24 @@ impl<'a> Checker<'a, '_> {
                 self.walk(at, &mut held, true);
             }
         }
+    }
+
+    /// What the entry finds: given registers that the function names hold their own values.
+    fn given(&self) -> Held {
+        let mut held = Held::new();
+        for (_, insts) in &self.before.blocks {
+            for (_, inst) in insts {
+                inst.for_each_use(|r| {
+                    let Some(first) = r.reg.phys_index() else { return };
+                    for cell in 0..r.count {
+                        let place = Place::Register(r.reg.file(), first + u32::from(cell));
+                        let value = Value { reg: r.reg, cell };
+                        held.entry(value).or_insert_with(|| Places::from_slice(&[place]));
+                    }
+                });
+            }
+        }
+        held
     }
 
     /// Executes a block; notes errors when `report`.
@@ -293,9 +311,12 @@ impl<'a> Checker<'a, '_> {
         if index + u32::from(was.count) > self.limits.count(vreg.file) {
             return Some("beyond the limit");
         }
-        if vreg.file == RegFile::R && (index..index + u32::from(was.count)).contains(&STACK_POINTER)
-        {
+        let taken = index..index + u32::from(was.count);
+        if vreg.file == RegFile::R && taken.contains(&STACK_POINTER) {
             return Some("R1 is the stack pointer");
+        }
+        if vreg.file == RegFile::R && taken.contains(&self.limits.frame) {
+            return Some("it points to the frame");
         }
         None
     }
@@ -343,7 +364,7 @@ impl<'a> Checker<'a, '_> {
         held: &mut Held,
         found: &mut Vec<CheckError>,
     ) {
-        if let Some(moves) = as_moves(is) {
+        if let Some(moves) = as_moves(is, self.limits.frame) {
             let values: Vec<Vec<Value>> =
                 moves.iter().map(|(_, from)| values_in(held, *from, &moves_file(is))).collect();
             for (to, _) in &moves {
@@ -466,7 +487,7 @@ fn same_shape(was: &Inst, is: &Inst) -> bool {
 }
 
 /// An added instruction as moves of 32-bit pieces (to, from), if it is one.
-fn as_moves(inst: &Inst) -> Option<Vec<(Place, Place)>> {
+fn as_moves(inst: &Inst, frame: u32) -> Option<Vec<(Place, Place)>> {
     if !inst.guard.is_always() {
         return None;
     }
@@ -475,7 +496,7 @@ fn as_moves(inst: &Inst) -> Option<Vec<(Place, Place)>> {
     };
     let slot = |operand: &Operand, cell: u8| match operand {
         Operand::Mem(m)
-            if m.base.reg == Reg::phys(RegFile::R, STACK_POINTER)
+            if m.base.reg == Reg::phys(RegFile::R, frame)
                 && m.uniform.reg.is_zero()
                 && m.sel == Mod::NONE =>
         {

@@ -1,5 +1,6 @@
 //! How many registers of each file a function may use, and how they are counted.
 
+use crate::calls::{FRAME_POINTER, is_kept};
 use crate::function::{FunctionInfo, Options};
 use orias_components::RegFile;
 
@@ -31,12 +32,26 @@ pub const FIRST_OF_GROUPS: u32 = 24;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     by_file: [u32; 5],
+    /// The register that slots of the frame are counted from: the stack pointer, or another where that one moves.
+    pub frame: u32,
+    /// The function must leave some registers as they were ([`crate::calls::is_kept`]): others are cheaper.
+    pub keeps: bool,
 }
 
 impl Limits {
     /// The encodable ones, less what the function's attributes take away.
     pub fn of(_options: &Options, info: &FunctionInfo) -> Limits {
-        Limits::new(info.max_registers.map(|n| n.max(LEAST_ASKED)))
+        let mut limits = Limits::new(info.max_registers.map(|n| n.max(LEAST_ASKED)));
+        if info.moves_stack {
+            limits.frame = FRAME_POINTER;
+        }
+        if !info.entry && !info.name.is_empty() {
+            limits.keeps = true;
+            // Nothing saves uniform registers: a function has those that it need not keep.
+            let of_uniform = (FIRST_UNIFORM..).find(|r| is_kept(RegFile::UR, *r));
+            limits.by_file[RegFile::UR as usize] = of_uniform.unwrap_or(FIRST_UNIFORM);
+        }
+        limits
     }
 
     /// For a function counted at `max_registers` at most; the target's limit without that.
@@ -44,7 +59,8 @@ impl Limits {
     /// Encodable: R0..R254, UR0..UR62, P0..P6, UP0..UP6, B0..B15; a thread has 255 registers, counted as above.
     pub fn new(max_registers: Option<u32>) -> Limits {
         let counted = max_registers.unwrap_or(255).min(255);
-        Limits { by_file: [counted.saturating_sub(COUNTED_EXTRA), 63, 7, 7, 16] }
+        let by_file = [counted.saturating_sub(COUNTED_EXTRA), 63, 7, 7, 16];
+        Limits { by_file, frame: STACK_POINTER, keeps: false }
     }
 
     /// The same with this many general registers.

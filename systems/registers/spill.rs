@@ -6,8 +6,8 @@
 
 use super::assign::Input;
 use super::coalesce::{Classes, as_copy};
-use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
+use crate::analysis::liveness::CellMap;
 use orias_components::{
     Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, VRegId,
 };
@@ -22,14 +22,18 @@ pub struct Spills {
     /// Bytes moved by all spill stores and loads, each instruction counted once.
     pub store_bytes: u32,
     pub load_bytes: u32,
+    /// Alignment that the slots need, in bytes.
+    pub align: u32,
+    /// The register that slots are counted from.
+    pointer: u32,
     /// Registers that may not be spilled (again), by id.
     short: Vec<bool>,
 }
 
 impl Spills {
-    /// No spill yet, with this many bytes of the frame taken.
-    pub fn above(local_bytes: u32) -> Spills {
-        Spills { frame: local_bytes, ..Spills::default() }
+    /// No spill yet, with this many bytes of the frame taken, which begins where the register points.
+    pub fn above(local_bytes: u32, pointer: u32) -> Spills {
+        Spills { frame: local_bytes, pointer, ..Spills::default() }
     }
 
     /// Whether a register belongs to spill code: it lives for a moment and may not be spilled (again).
@@ -131,14 +135,33 @@ fn choose_in_file(
             }
         }
     }
+    // What calls take away takes room, but cannot be spilled.
+    let mut given: Vec<(u32, i32)> = Vec::new();
+    for cell in 0..input.liveness.map.first(VRegId(0)) {
+        let phys = CellMap::phys(cell).filter(|(f, r)| {
+            *f == file && *r < input.limits.count(file) && !(file == RegFile::R && *r == 1)
+        });
+        if phys.is_some() {
+            for s in input.ranges.of(cell) {
+                given.extend([(s.start, 1), (s.end, -1)]);
+            }
+        }
+    }
+    given.sort_unstable();
+    let mut given = given.into_iter().peekable();
+    let mut taken = 0i32;
     events.sort_unstable();
     let mut live: Vec<u32> = vec![0; input.body.vreg_count()];
     let mut spilled = vec![false; input.body.vreg_count()];
     let mut candidates: BTreeSet<(u64, VRegId)> = BTreeSet::new();
     let mut pressure = 0u32;
     let mut at = 0;
-    while at < events.len() {
-        let point = events[at].0;
+    while at < events.len() || given.peek().is_some() {
+        let next = events.get(at).map_or(u32::MAX, |e| e.0);
+        let point = given.peek().map_or(next, |g| next.min(g.0));
+        while let Some((_, change)) = given.next_if(|g| g.0 == point) {
+            taken += change;
+        }
         while let Some(&(p, starts, leader)) = events.get(at).filter(|e| e.0 == point) {
             debug_assert_eq!(p, point);
             at += 1;
@@ -158,8 +181,9 @@ fn choose_in_file(
                 }
             }
         }
-        let room = room(point, events.get(at).map_or(point, |e| e.0));
-        while pressure > room {
+        let after = events.get(at).map_or(point, |e| e.0);
+        let room = room(point, given.peek().map_or(after, |g| after.min(g.0)).max(point));
+        while pressure + taken.max(0) as u32 > room {
             let Some((_, leader)) = candidates.pop_first() else { break };
             spilled[leader.0 as usize] = true;
             pressure -= live[leader.0 as usize];
@@ -270,6 +294,7 @@ fn slot(
     }
     let align = 4 * u32::from(cells.next_power_of_two());
     let offset = spills.frame.next_multiple_of(align);
+    spills.align = spills.align.max(align);
     spills.frame = offset + 4 * u32::from(cells);
     slots.push((offset, cells, range.to_vec()));
     offset
@@ -439,7 +464,7 @@ impl Rewrite<'_, '_> {
             Home::Slot(offset) => {
                 for (at, count) in pieces(cell, r.count) {
                     let to = Operand::Reg(RegUse::at(temp, at - cell, count));
-                    let from = stack(offset + 4 * u32::from(at));
+                    let from = stack(self.spills.pointer, offset + 4 * u32::from(at));
                     self.spills.load_bytes += 4 * u32::from(count);
                     self.emit(Inst::new(Opcode::LDL, width(count), 1, &[to, from]), loc);
                 }
@@ -470,7 +495,7 @@ impl Rewrite<'_, '_> {
             Home::Slot(offset) => {
                 for (at, count) in pieces(cell, r.count) {
                     let from = Operand::Reg(RegUse::at(temp, at - cell, count));
-                    let to = stack(offset + 4 * u32::from(at));
+                    let to = stack(self.spills.pointer, offset + 4 * u32::from(at));
                     self.spills.store_bytes += 4 * u32::from(count);
                     self.emit(Inst::new(Opcode::STL, width(count), 0, &[to, from]), loc);
                 }
@@ -507,9 +532,9 @@ fn width(count: u8) -> &'static [Mod] {
 }
 
 /// `[R1 + offset]`
-fn stack(offset: u32) -> Operand {
+pub fn stack(pointer: u32, offset: u32) -> Operand {
     Operand::Mem(MemRef {
-        base: RegUse::new(Reg::phys(RegFile::R, STACK_POINTER)),
+        base: RegUse::new(Reg::phys(RegFile::R, pointer)),
         uniform: RegUse::new(Reg::URZ),
         offset: offset as i32,
         sel: Mod::NONE,

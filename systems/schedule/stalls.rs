@@ -245,5 +245,13 @@ fn ready(times: Times<'_>, inst: &Inst, class: Class, issued: &[Issued]) -> i32 
     };
     cells::for_each_source(inst, class, |c, class| need(Hazard::ReadAfterWrite, c, class));
     cells::for_each_result(inst, class, |c, class| need(Hazard::WriteAfterWrite, c, class));
+    if matches!(inst.op, Opcode::CALL | Opcode::RET) {
+        // The other side may do anything with general registers; of the others it reads none.
+        for (c, producer, when) in issued {
+            let file = c.file();
+            let wait = times.latencies.settled(file, *producer, file == RegFile::R);
+            ready = ready.max(when + i32::from(wait));
+        }
+    }
     ready
 }

@@ -16,7 +16,7 @@ use crate::manager::count_rewrites;
 use crate::sync::regions::{self, Plan, Region};
 use bevy_ecs::world::World;
 use orias_components::{
-    BlockId, Body, Guard, Inst, InstId, Loc, Opcode, Operand, Reg, RegFile, RegFlags,
+    BlockId, Body, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
 };
 use rustc_hash::FxHashMap;
 
@@ -31,8 +31,9 @@ pub fn insert_barriers(body: &mut Body<'_>) -> usize {
     cfg::update(body);
     drop_idle_branches(body);
     let mut divergence = divergence::analyze(body);
+    let parting = parting_calls(body, &divergence);
     if !divergence.branches.any() {
-        return 0;
+        return meet_behind_calls(body, &parting);
     }
     make_preheaders(body, &divergence);
     let mut plan = plan(body, &divergence);
@@ -43,7 +44,56 @@ pub fn insert_barriers(body: &mut Body<'_>) -> usize {
         plan = self::plan(body, &divergence);
     }
     Emitter::new(body, &plan).emit(&plan);
-    plan.regions.len()
+    plan.regions.len() + meet_behind_calls(body, &parting)
+}
+
+/// Calls that may lead the threads of a warp to different functions.
+fn parting_calls(body: &Body<'_>, divergence: &Divergence) -> Vec<InstId> {
+    let parts = |id: &InstId| {
+        let inst = body.inst(*id);
+        let callee = inst.sources().first().and_then(Operand::as_reg);
+        let differs = callee.is_some_and(|r| divergence.is_divergent(r.reg));
+        inst.op == Opcode::PCALL && !inst.mods.has(Mod::ABS) && differs
+    };
+    let insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    insts.copied().filter(parts).collect()
+}
+
+/// Puts BSSY before and BSYNC behind each of these calls: the threads meet where they come back.
+fn meet_behind_calls(body: &mut Body<'_>, calls: &[InstId]) -> usize {
+    if calls.is_empty() {
+        return 0;
+    }
+    let mut layout = Vec::new();
+    for block in body.layout().to_vec() {
+        layout.push(block);
+        let mut at = block;
+        while let Some(place) = body.block(at).insts.iter().position(|i| calls.contains(i)) {
+            let rest = body.block_mut(at).insts.split_off(place + 1);
+            let call = body.block(at).insts[place];
+            let loc = body.loc(call);
+            let next = body.new_detached_block();
+            body.block_mut(next).insts = rest;
+            let barrier = Operand::reg(body.new_vreg(RegFile::B, 1, 1));
+            let bssy = Inst::new(Opcode::BSSY, &[], 1, &[barrier, Operand::Block(next)]);
+            // Behind the last instruction before the call that threads part at; the moves of arguments part none.
+            body.insert(at, place, bssy, loc);
+            body.push(at, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
+            layout.push(next);
+            at = next;
+        }
+    }
+    body.set_layout(layout);
+    cfg::update(body);
+    calls.len()
+}
+
+/// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call, and a call of which
+/// threads come back one by one needs a barrier of its own.
+fn most_regions(body: &Body<'_>) -> usize {
+    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    let calls = insts.any(|id| body.inst(*id).op == Opcode::PCALL);
+    if calls { regions::MAX_DEPTH - 7 } else { regions::MAX_DEPTH }
 }
 
 /// Removes conditional branches to where control goes on anyway: they part threads for nothing, and no barrier would join
@@ -73,7 +123,7 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     let graph = Graph::of(body);
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
-    let mut plan = regions::plan(&graph, &divergence::exits(body), &branches);
+    let mut plan = regions::plan(&graph, &divergence::exits(body), &branches, most_regions(body));
     plan.regions.retain(|r| !only_exits(body, BlockId(r.join)));
     plan
 }

@@ -67,8 +67,8 @@ struct Planner<'a> {
 /// Plans the regions of a graph. `exits` as for [`Dominators::post_by_exit`]; `divergent` are the blocks whose branch may
 /// part threads.
 ///
-/// Each loop that has such a branch needs a preheader: see [`headers_without_preheader`].
-pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec) -> Plan {
+/// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch needs a preheader: see [`headers_without_preheader`].
+pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, most: usize) -> Plan {
     let dom = Dominators::new(graph);
     let loops = Loops::new(graph, &dom);
     let irreducible = irreducible_blocks(graph, &dom);
@@ -104,7 +104,7 @@ pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec) -> Plan {
             None => plan.incomplete = true,
         }
     }
-    planner.order(&mut plan);
+    planner.order(&mut plan, most);
     let mut joins: BitVec = BitVec::repeat(false, graph.len());
     plan.regions.iter().for_each(|r| joins.set(r.join as usize, true));
     for region in &mut plan.regions {
@@ -363,7 +363,7 @@ impl Planner<'_> {
     }
 
     /// Outer regions first; drops the innermost where more nest than there are barriers.
-    fn order(&self, plan: &mut Plan) {
+    fn order(&self, plan: &mut Plan, most: usize) {
         let rank: FxHashMap<u32, usize> =
             self.graph.reverse_postorder().into_iter().enumerate().map(|(i, b)| (b, i)).collect();
         let size = |r: &Region| r.blocks.count_ones();
@@ -372,7 +372,7 @@ impl Planner<'_> {
         let mut depth = vec![0usize; self.graph.len()];
         let before = plan.regions.len();
         plan.regions.retain(|r| {
-            let fits = r.blocks.iter_ones().all(|b| depth[b] < MAX_DEPTH);
+            let fits = r.blocks.iter_ones().all(|b| depth[b] < most);
             if fits {
                 r.blocks.iter_ones().for_each(|b| depth[b] += 1);
             }

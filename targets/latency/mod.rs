@@ -228,6 +228,14 @@ impl Latencies {
         }
     }
 
+    /// Cycles from the issue of `first` until whatever comes may write its result, and read it too if `read`.
+    pub fn settled(&self, file: RegFile, first: Class, read: bool) -> u8 {
+        let after = |hazard| Class::ALL.iter().map(move |c| self.cycles(hazard, file, first, *c));
+        let written = after(Hazard::WriteAfterWrite).max().unwrap_or(0);
+        let read = read.then(|| after(Hazard::ReadAfterWrite).max()).flatten();
+        written.max(read.unwrap_or(0))
+    }
+
     /// No two instructions need be farther apart than this, in cycles.
     pub fn longest(&self) -> u8 {
         self.longest

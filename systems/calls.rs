@@ -1,0 +1,155 @@
+//! The calling convention, and the phase that turns the pseudo instructions of calls into machine instructions.
+//!
+//! Observed (ptxas 13.0.88, sm_90a, recursive and indirect calls, and all with `-c`): arguments and results are in R4 to R15,
+//! what finds no room there is on the stack from R1 on; the return address is in R20 and R21. A function leaves R1, R2, R16 to
+//! R31, of the registers from R32 on those with bit 2 set (R36 to R39, R44 to R47 …), the same of the uniform ones, and B6 and on
+//! as they were; predicates and all other registers it may change.
+//!
+//! Until registers are allocated a call is four kinds of instructions, whose operands say all that it reads and changes:
+//! moves of arguments to their registers, `PRETADR`, `PCALL`, and moves of results. `PARGS` and `PRET` are the callee's side;
+//! the frame ([`crate::registers::frame`]) expands `PARGS` and puts before `PRET` what restores registers.
+
+use crate::analysis::cfg;
+use bevy_ecs::world::World;
+use orias_components::{
+    Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, SymbolKey,
+};
+
+/// Registers of arguments and results.
+pub const ARGUMENTS: std::ops::Range<u32> = 4..16;
+/// The pair with the return address.
+pub const RETURN_ADDRESS: Reg = Reg::phys(RegFile::R, 20);
+/// The bottom of the frame in functions that move the stack pointer (`alloca`). Observed: ptxas 13.0.88.
+pub const FRAME_POINTER: u32 = 2;
+/// Neither argument nor kept: free at a function's entry and before its return.
+pub const SCRATCH: Reg = Reg::phys(RegFile::R, 0);
+
+/// Whether a function leaves the register as it was.
+pub const fn is_kept(file: RegFile, index: u32) -> bool {
+    match file {
+        RegFile::R => matches!(index, 1 | 2 | 16..=31) || (index >= 32 && index & 4 != 0),
+        RegFile::UR => index >= 32 && index & 4 != 0,
+        RegFile::P | RegFile::UP => false,
+        RegFile::B => index >= 6,
+    }
+}
+
+/// Every register that a call may change, in runs.
+pub fn clobbered() -> Vec<Operand> {
+    let mut all = Vec::new();
+    for (file, from, to) in [
+        (RegFile::R, 0, 255),
+        (RegFile::UR, 4, 63),
+        (RegFile::P, 0, 7),
+        (RegFile::UP, 0, 7),
+        (RegFile::B, 0, 16),
+    ] {
+        let mut at = from;
+        while at < to {
+            let length = (at..to).take_while(|r| !is_kept(file, *r)).count() as u32;
+            if length > 0 {
+                all.push(Operand::Reg(RegUse::wide(Reg::phys(file, at), length as u8)));
+            }
+            at += length.max(1);
+        }
+    }
+    all
+}
+
+/// A relocation to this symbol is none: it stands for the address behind the next call.
+pub fn behind_call() -> Operand {
+    Operand::Symbol { key: SymbolKey::default(), addend: 0, part: 0 }
+}
+
+/// Whether the operand is what [`behind_call`] makes.
+pub fn is_behind_call(operand: &Operand) -> bool {
+    matches!(operand, Operand::Symbol { key, .. } if *key == SymbolKey::default())
+}
+
+/// Phase `PostExpansion`: calls and returns as the machine has them. Calls end their blocks.
+pub fn post_expansion(world: &mut World) {
+    let mut body = Body::new(world);
+    let mut layout = Vec::new();
+    let mut split = false;
+    for block in body.layout().to_vec() {
+        layout.push(block);
+        let any = body.block(block).insts.iter().any(|id| body.inst(*id).op.is_of_calls());
+        if !any {
+            continue;
+        }
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut at = block;
+        let mut new: Vec<InstId> = Vec::new();
+        let count = old.len();
+        for (i, id) in old.into_iter().enumerate() {
+            let call = expand(&mut body, id, &mut new);
+            if call && i + 1 < count {
+                body.block_mut(at).insts = std::mem::take(&mut new);
+                at = body.new_detached_block();
+                layout.push(at);
+                split = true;
+            }
+        }
+        body.block_mut(at).insts = new;
+    }
+    if split {
+        body.set_layout(layout);
+        cfg::update(&mut body);
+    }
+}
+
+/// Puts what an instruction becomes into `out`; whether it is a call.
+fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
+    let inst = body.inst(id).clone();
+    let loc = body.loc(id);
+    let absolute = inst.mods.has(Mod::ABS);
+    let pair = Operand::Reg(RegUse::wide(RETURN_ADDRESS, 2));
+    let made = match inst.op {
+        Opcode::PRETADR if absolute => {
+            Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call()])
+        }
+        Opcode::PRETADR => {
+            let high = Reg::phys(RegFile::R, 21);
+            let (low, high) = (Operand::reg(RETURN_ADDRESS), Operand::reg(high));
+            let upper = Inst::new(Opcode::MOV, &[], 1, &[high, Operand::RZ, Operand::Imm(0xf)]);
+            out.push(body.new_inst(upper, loc));
+            Inst::new(Opcode::MOV, &[], 1, &[low, behind_call(), Operand::Imm(0xf)])
+        }
+        Opcode::PCALL => match inst.sources().first().copied() {
+            Some(callee @ Operand::Symbol { .. }) => {
+                Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &[callee])
+            }
+            Some(callee) if absolute => {
+                Inst::new(Opcode::CALL, &[Mod::ABS, Mod::NOINC], 0, &[callee, Operand::Imm(0)])
+            }
+            Some(callee) => {
+                Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &[callee, Operand::Addr(0)])
+            }
+            None => Inst::new(Opcode::NOP, &[], 0, &[]),
+        },
+        Opcode::PRET => {
+            Inst::new(Opcode::RET, &[Mod::REL, Mod::NODEC], 0, &[pair, Operand::Addr(0)])
+        }
+        _ => {
+            out.push(id);
+            return false;
+        }
+    };
+    let is_call = made.op == Opcode::CALL;
+    *body.inst_mut(id) = made;
+    out.push(id);
+    is_call
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_changes_what_no_function_keeps() {
+        let text: Vec<String> = clobbered().iter().map(|o| o.to_string()).collect();
+        assert_eq!(text[..4], ["R0", "R3:13", "R32:4", "R40:4"]);
+        assert!(text.contains(&"UR4:32".to_string()) && text.contains(&"P0:7".to_string()));
+        assert_eq!(text.last().map(String::as_str), Some("B0:6"));
+    }
+}
