@@ -124,7 +124,7 @@ pub enum Operand {
     Block(BlockId),
     /// A branch target as byte offset within the function's text.
     Addr(u64),
-    /// 32 bits (`part` 0 low, 1 high) of a symbol's address + addend: a relocation.
+    /// 32 bits (`part` 0 low, 1 high) of a symbol's address + addend: a relocation. `part` 2 is a function as the target of a call.
     Symbol {
         key: SymbolKey,
         addend: i32,

@@ -1,12 +1,11 @@
 //! From a lowered module and its compiled kernels to what the cubin writer takes.
 
-use orias_systems::Compiled;
-
 use crate::elf::attribute::Attribute;
 use crate::elf::model::{
-    CubinModel, CubinTarget, DataReloc, Kernel, Linkage, Param, Shared, Space, TextRelocation,
-    Tool, Unwind, Variable,
+    CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InnerFunction, Kernel, Linkage,
+    Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
 };
+use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
 use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId};
 use crate::ptx::types;
@@ -14,21 +13,28 @@ use crate::ptx::types;
 /// No register holds the mask of a warp operation: every thread that is there takes part (observed: ptxas 13.0.88).
 const NO_MASK_REGISTER: u32 = u32::MAX;
 
-/// Puts a module together; `kernels` are its compiled functions in source order.
+/// The lower half of the pair with a function's return address.
+const RETURN_REGISTER: u8 = 20;
+
+/// Puts a module together; `kernels` are in source order.
 pub fn cubin(
     program: &Program<'_>,
     module: &Module,
-    kernels: Vec<(FuncId, Compiled)>,
+    kernels: Vec<Linked>,
     tool: Tool,
 ) -> CubinModel {
     let target = module.options.target;
-    let kernel = |(func, compiled): (FuncId, Compiled)| {
-        let function = &program.functions[func.0 as usize];
-        let layout = &module.layouts[func.0 as usize];
+    let kernel = |linked: Linked| {
+        let function = &program.functions[linked.func.0 as usize];
+        let layout = &module.layouts[linked.func.0 as usize];
         Kernel {
             clusters: clusters(&function.directives),
-            ..kernel(program, compiled, layout, linkage(function.linkage))
+            ..kernel(program, module, linked, layout, linkage(function.linkage))
         }
+    };
+    let external = |f: &FuncId| External {
+        key: module.functions[f.0 as usize],
+        name: program.functions[f.0 as usize].name.to_string(),
     };
     CubinModel {
         target: CubinTarget {
@@ -36,6 +42,7 @@ pub fn cubin(
             ..CubinTarget::sm90(target.accelerated)
         },
         tool,
+        externals: module.externs.iter().map(external).collect(),
         variables: variables(program, module),
         kernels: kernels.into_iter().map(kernel).collect(),
     }
@@ -43,10 +50,12 @@ pub fn cubin(
 
 fn kernel(
     program: &Program<'_>,
-    compiled: Compiled,
+    module: &Module,
+    linked: Linked,
     layout: &FunctionLayout,
     linkage: Linkage,
 ) -> Kernel {
+    let Linked { compiled, inner, stack_bytes, own_bytes, .. } = linked;
     let params = layout.params.iter().map(|p| param(program, p));
     let relocations = compiled.relocs.iter().map(|r| TextRelocation {
         offset: r.offset,
@@ -65,7 +74,15 @@ fn kernel(
         code_attributes.push(Attribute::CoopGroupMaskRegs(masks));
         code_attributes.push(Attribute::CoopGroupOffsets(compiled.warp_ops));
     }
-    let last_exit = compiled.exits.last().copied();
+    if !linked.system_calls.is_empty() {
+        code_attributes.push(Attribute::syscall_offsets(&linked.system_calls));
+    }
+    let last_exit = compiled.exits.iter().copied().rfind(|at| *at < own_bytes);
+    let inner = inner.into_iter().map(|one| {
+        let name = program.functions[one.func.0 as usize].name;
+        inner_function(format!("${}${name}", compiled.name), one, stack_bytes)
+    });
+    let inner = inner.collect();
     Kernel {
         name: compiled.name,
         linkage,
@@ -73,8 +90,10 @@ fn kernel(
         params: params.collect(),
         relocations: relocations.collect(),
         registers: compiled.registers,
-        frame_bytes: compiled.frame_bytes,
-        min_stack_bytes: compiled.frame_bytes,
+        // ptxas says the whole stack here, of the kernel and of each function in it (observed: 13.0.88).
+        frame_bytes: stack_bytes,
+        min_stack_bytes: stack_bytes,
+        externals: layout.externs.iter().map(|f| module.functions[f.0 as usize]).collect(),
         param_bytes: layout.param_bytes,
         barriers: compiled.barriers as u8,
         max_registers: layout.max_registers.and_then(|n| u16::try_from(n).ok()),
@@ -82,12 +101,30 @@ fn kernel(
         required_threads: layout.required_threads,
         clusters: Vec::new(),
         shared,
-        constant2: None,
+        constant2: linked.pointers.map(|data| Constant2 { data, function_addresses: true }),
         divergent: compiled.divergent,
         unwind: Unwind::kernel(compiled.prologue_end, compiled.frame_bytes, last_exit),
         exits: compiled.exits,
         code_attributes,
-        inner: Vec::new(),
+        inner,
+    }
+}
+
+/// A device function in the kernel's text, and how to find its caller's registers.
+fn inner_function(name: String, inner: Inner, stack_bytes: u32) -> InnerFunction {
+    let mut program = vec![(inner.prologue_end, CfaOp::DefCfa { offset: inner.frame_bytes })];
+    for (register, offset) in &inner.saved {
+        let register = *register;
+        program.push((inner.prologue_end, CfaOp::SavedAt { register, offset: *offset as i32 }));
+    }
+    let unwind = Unwind { program, return_register: Some(RETURN_REGISTER) };
+    InnerFunction {
+        name,
+        linkage: Linkage::Local,
+        offset: inner.offset,
+        size: inner.size,
+        frame_bytes: stack_bytes,
+        unwind,
     }
 }
 
@@ -128,7 +165,8 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             types::Space::Const => Space::Constant,
             _ => continue,
         };
-        let relocations = var.relocs.iter().filter_map(|r| relocation(module, r)).collect();
+        let (init, relocs) = module.initial_value(var);
+        let relocations = relocs.iter().filter_map(|r| relocation(module, r)).collect();
         all.push(Variable {
             key,
             name: var.name.to_string(),
@@ -137,7 +175,7 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             offset: module.symbols[key].offset,
             size: var.size,
             align: var.align,
-            init: var.init.clone(),
+            init,
             relocations,
         });
     }

@@ -5,11 +5,13 @@ use orias_systems::pipeline::PHASES;
 use orias_systems::{Compiled, Options, PhaseStat, PipelineError, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::{Duration, Instant};
 
 use crate::assemble;
 use crate::elf;
 use crate::elf::model::Tool;
+use crate::link::{self, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{FuncId, Program};
@@ -70,6 +72,8 @@ pub struct FunctionReport {
     /// Bytes of static shared variables.
     pub shared_bytes: u32,
     pub frame_bytes: u32,
+    /// Bytes of stack with what it calls, for a kernel.
+    pub stack_bytes: u32,
     pub spill_store_bytes: u32,
     pub spill_load_bytes: u32,
     /// Bytes of constant bank 0 and of bank 3.
@@ -118,19 +122,18 @@ pub fn compile_program(
             layout.max_registers = options.max_registers;
         }
     }
+    limit_callees(program, &mut module);
     let compiled = compile_functions(program, &module, options)?;
     let mut stats = Vec::new();
     let mut dump = String::new();
-    let mut functions = Vec::new();
     for one in &compiled {
         add_stats(&mut stats, &one.compiled.stats);
         dump.push_str(&one.compiled.dump);
-        functions.push(report(&module, one));
     }
-    let compiled = compiled.into_iter().map(|one| (one.func, one.compiled)).collect();
+    let (functions, kernels) = link_kernels(&module, compiled)?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     let tool = tool(options, target);
-    let model = assemble::cubin(program, &module, compiled, tool);
+    let model = assemble::cubin(program, &module, kernels, tool);
     let cubin =
         elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
     let mut warnings = program.warnings.clone();
@@ -164,26 +167,91 @@ fn find_target(
     })
 }
 
+/// What is compiled at once: a function, for a kernel. Device functions are the same for all kernels, and named with
+/// themselves, unless their code depends on the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Unit {
+    func: FuncId,
+    kernel: FuncId,
+}
+
+impl Unit {
+    fn of(module: &Module, func: FuncId, kernel: FuncId) -> Unit {
+        let varies = func == kernel || module.layouts[func.0 as usize].names_shared;
+        Unit { func, kernel: if varies { kernel } else { func } }
+    }
+}
+
+/// Every kernel of the module, in source order.
+fn kernels<'p>(program: &'p Program<'_>) -> impl Iterator<Item = FuncId> + 'p {
+    let all = program.functions.iter().enumerate();
+    all.filter(|(_, f)| f.entry && f.defined).map(|(i, _)| FuncId(i as u32))
+}
+
+/// A device function may use as many registers as the kernels that come to it.
+fn limit_callees(program: &Program<'_>, module: &mut Module) {
+    for kernel in kernels(program) {
+        let layout = &module.layouts[kernel.0 as usize];
+        let Some(limit) = layout.max_registers else { continue };
+        for callee in layout.callees.clone() {
+            let of_callee = &mut module.layouts[callee.0 as usize].max_registers;
+            *of_callee = Some(of_callee.map_or(limit, |other| other.min(limit)));
+        }
+    }
+}
+
+/// Puts kernels and their callees together; reports of all, each kernel's callees behind it where they come first.
+fn link_kernels(
+    module: &Module,
+    compiled: Vec<Done>,
+) -> Result<(Vec<FunctionReport>, Vec<Linked>), Diagnostics> {
+    let device = |one: &Done| !one.compiled.entry;
+    let callees: FxHashMap<Unit, &Done> =
+        compiled.iter().filter(|one| device(one)).map(|one| (one.unit, one)).collect();
+    let mut reported: FxHashSet<FuncId> = FxHashSet::default();
+    let (mut reports, mut linked) = (Vec::new(), Vec::new());
+    for one in compiled.iter().filter(|one| one.compiled.entry) {
+        let func = one.unit.func;
+        let layout = &module.layouts[func.0 as usize];
+        let units = layout.callees.iter().map(|f| Unit::of(module, *f, func));
+        let parts: Vec<&Done> = units.filter_map(|unit| callees.get(&unit).copied()).collect();
+        let parts_of: Vec<(FuncId, &Compiled)> =
+            parts.iter().map(|p| (p.unit.func, &p.compiled)).collect();
+        let kernel = (func, one.compiled.clone());
+        let kernel = link::kernel(module.options.target, module, kernel, &parts_of)
+            .map_err(Diagnostic::global)?;
+        let mut own = report(module, one);
+        own.registers = kernel.compiled.registers;
+        own.barriers = kernel.compiled.barriers;
+        own.stack_bytes = kernel.stack_bytes;
+        reports.push(own);
+        let news = parts.into_iter().filter(|p| reported.insert(p.unit.func));
+        reports.extend(news.map(|p| report(module, p)));
+        linked.push(kernel);
+    }
+    Ok((reports, linked))
+}
+
 /// One function's way through the pipeline.
 struct Done {
-    func: FuncId,
+    unit: Unit,
     compiled: Compiled,
     time: Duration,
 }
 
-/// Every kernel of the module, in source order.
+/// Every kernel of the module, in source order, and the device functions that they come to.
 fn compile_functions(
     program: &Program<'_>,
     module: &Module,
     options: &CompileOptions,
 ) -> Result<Vec<Done>, Diagnostics> {
-    let kernels: Vec<FuncId> = (0..program.functions.len() as u32)
-        .map(FuncId)
-        .filter(|f| {
-            let function = &program.functions[f.0 as usize];
-            function.entry && function.defined
-        })
-        .collect();
+    let mut units: Vec<Unit> = kernels(program).map(|k| Unit { func: k, kernel: k }).collect();
+    let mut known: FxHashSet<Unit> = FxHashSet::default();
+    for kernel in kernels(program) {
+        let callees = module.layouts[kernel.0 as usize].callees.iter();
+        let callees = callees.map(|f| Unit::of(module, *f, kernel));
+        units.extend(callees.filter(|unit| known.insert(*unit)));
+    }
     let pipeline = Options {
         target: module.options.target,
         opt_level: options.opt_level,
@@ -198,15 +266,15 @@ fn compile_functions(
         Worker::new(pipeline.clone())
             .map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))
     };
-    let one = |worker: &mut Result<Worker, Diagnostics>, func: &FuncId| match worker {
-        Ok(worker) => compile_function(program, module, *func, worker),
+    let one = |worker: &mut Result<Worker, Diagnostics>, unit: &Unit| match worker {
+        Ok(worker) => compile_function(program, module, *unit, worker),
         Err(error) => Err(error.clone()),
     };
-    let parallel = || kernels.par_iter().map_init(worker, one).collect();
+    let parallel = || units.par_iter().map_init(worker, one).collect();
     let done: Vec<Result<Done, Diagnostics>> = match options.threads {
-        threads if threads == 1 || kernels.len() < 2 => {
+        threads if threads == 1 || units.len() < 2 => {
             let mut worker = worker();
-            kernels.iter().map(|func| one(&mut worker, func)).collect()
+            units.iter().map(|unit| one(&mut worker, unit)).collect()
         }
         0 => parallel(),
         threads => {
@@ -227,15 +295,15 @@ fn compile_functions(
 fn compile_function(
     program: &Program<'_>,
     module: &Module,
-    func: FuncId,
+    unit: Unit,
     worker: &mut Worker,
 ) -> Result<Done, Diagnostics> {
     let started = Instant::now();
     worker.reset();
-    lower::function(program, module, func, worker.world())?;
+    lower::function(program, module, unit.func, unit.kernel, worker.world())?;
     match worker.run() {
-        Ok(compiled) => Ok(Done { func, compiled, time: started.elapsed() }),
-        Err(error) => Err(from_pipeline(error, program, func)),
+        Ok(compiled) => Ok(Done { unit, compiled, time: started.elapsed() }),
+        Err(error) => Err(from_pipeline(error, program, unit.func)),
     }
 }
 
@@ -270,7 +338,7 @@ fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
 }
 
 fn report(module: &Module, done: &Done) -> FunctionReport {
-    let layout = &module.layouts[done.func.0 as usize];
+    let layout = &module.layouts[done.unit.func.0 as usize];
     let compiled = &done.compiled;
     FunctionReport {
         name: compiled.name.clone(),
@@ -279,6 +347,7 @@ fn report(module: &Module, done: &Done) -> FunctionReport {
         barriers: compiled.barriers,
         shared_bytes: layout.shared_bytes.saturating_sub(lower::SHARED_RESERVED) as u32,
         frame_bytes: compiled.frame_bytes,
+        stack_bytes: compiled.frame_bytes,
         spill_store_bytes: compiled.spill_store_bytes,
         spill_load_bytes: compiled.spill_load_bytes,
         constant_bytes: [

@@ -56,9 +56,10 @@ pub fn clobbered() -> Vec<Operand> {
     all
 }
 
-/// A relocation to this symbol is none: it stands for the address behind the next call.
-pub fn behind_call() -> Operand {
-    Operand::Symbol { key: SymbolKey::default(), addend: 0, part: 0 }
+/// A relocation to this symbol is none: it stands for the address behind the next call, as an immediate (`part` 0) or as a
+/// place in the code (2).
+pub fn behind_call(part: u8) -> Operand {
+    Operand::Symbol { key: SymbolKey::default(), addend: 0, part }
 }
 
 /// Whether the operand is what [`behind_call`] makes.
@@ -106,21 +107,22 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
     let pair = Operand::Reg(RegUse::wide(RETURN_ADDRESS, 2));
     let made = match inst.op {
         Opcode::PRETADR if absolute => {
-            Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call()])
+            Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call(2)])
         }
         Opcode::PRETADR => {
             let high = Reg::phys(RegFile::R, 21);
             let (low, high) = (Operand::reg(RETURN_ADDRESS), Operand::reg(high));
             let upper = Inst::new(Opcode::MOV, &[], 1, &[high, Operand::RZ, Operand::Imm(0xf)]);
             out.push(body.new_inst(upper, loc));
-            Inst::new(Opcode::MOV, &[], 1, &[low, behind_call(), Operand::Imm(0xf)])
+            Inst::new(Opcode::MOV, &[], 1, &[low, behind_call(0), Operand::Imm(0xf)])
         }
         Opcode::PCALL => match inst.sources().first().copied() {
             Some(callee @ Operand::Symbol { .. }) => {
                 Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &[callee])
             }
             Some(callee) if absolute => {
-                Inst::new(Opcode::CALL, &[Mod::ABS, Mod::NOINC], 0, &[callee, Operand::Imm(0)])
+                // The distance that the word adds is zero: it counts from the next instruction.
+                Inst::new(Opcode::CALL, &[Mod::ABS, Mod::NOINC], 0, &[callee, behind_call(2)])
             }
             Some(callee) => {
                 Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &[callee, Operand::Addr(0)])

@@ -32,6 +32,8 @@ pub fn kind_code(operand: &Operand) -> u64 {
         },
         Operand::Part(r, _) if r.reg.file() == RegFile::UR => 15,
         Operand::Part(..) => 6,
+        // A place in the code, which linking fills in.
+        Operand::Symbol { part: 2, .. } => 11,
         Operand::Imm(_) | Operand::Symbol { .. } => 7,
         Operand::Const(c) if !c.is_bindless() => 8,
         Operand::Const(_) => 12,

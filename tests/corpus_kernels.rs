@@ -9,11 +9,6 @@ use orias_targets::simulator::{Hazards, Limits};
 
 /// Folders that orias does not compile and run yet, and why. A folder that starts to pass must leave this list.
 const NOT_YET: &[(&str, &str)] = &[
-    ("fnptr_table", "calls"),
-    ("fp64", "calls"),
-    ("noinline_call", "calls"),
-    ("ptx_hand", "calls"),
-    ("recursion", "calls"),
     ("tri_attention", "conversions and mma"),
     ("tri_matmul_f16", "wgmma"),
 ];

@@ -32,6 +32,7 @@ fn kernel(name: &str) -> Kernel {
         text: vec![0x18; 256],
         relocations: Vec::new(),
         registers: 12,
+        externals: Vec::new(),
         frame_bytes: 8,
         min_stack_bytes: 8,
         params: vec![Param { offset: 0, size: 8, ..Param::default() }],
@@ -58,7 +59,8 @@ fn model(variables: Vec<Variable>, kernels: Vec<Kernel>) -> CubinModel {
         branch: String::new(),
         arguments: String::new(),
     };
-    CubinModel { target: CubinTarget::sm90(true), tool, variables, kernels }
+    let externals = Vec::new();
+    CubinModel { target: CubinTarget::sm90(true), tool, externals, variables, kernels }
 }
 
 #[test]

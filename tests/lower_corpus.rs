@@ -33,7 +33,8 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
             continue;
         }
         let mut world = World::new();
-        if let Err(errors) = lower::function(&program, &module, FuncId(i as u32), &mut world) {
+        let id = FuncId(i as u32);
+        if let Err(errors) = lower::function(&program, &module, id, id, &mut world) {
             problems.extend(errors.iter().map(|d| format!("{}: {}", function.name, d.message)));
             continue;
         }

@@ -1,9 +1,10 @@
-//! Calls of the system's functions, from ptxas's cubins in the simulator and in the interpreter; and warp operations whose lanes
+//! Calls of the system's functions, from our cubins and ptxas's in the simulator and in the interpreter; and warp operations whose lanes
 //! have different masks, which ptxas runs one mask after the other.
 
+use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Outcome};
 use orias_runner::oracle::tool;
-use orias_targets::simulator::Limits;
+use orias_targets::simulator::{Hazards, Limits};
 use std::process::Command;
 
 const SOURCE: &str = r#"
@@ -139,6 +140,14 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
     let program = orias::ptx::load(SOURCE).unwrap_or_else(|e| panic!("{}", e.render("k", SOURCE)));
     let interpreted = orias::interpret::run(&program, SOURCE, &launch(entry));
     let mut all = vec![("interpreter".into(), interpreted.map_err(|e| e.to_string()))];
+    // Masks that differ from lane to lane are no matter of calls.
+    for opt_level in if entry == "masks" { 0..0 } else { 0..4 } {
+        let options = CompileOptions { opt_level, verify_each: true, ..Default::default() };
+        let output = compile_source(SOURCE, &options).unwrap_or_else(|e| panic!("{e}"));
+        let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
+        let outcome = orias::simulate::simulate(&output.cubin, &launch(entry), limits);
+        all.push((format!("orias -O{opt_level}"), outcome.map_err(|e| e.to_string())));
+    }
     let Some(ptxas) = tool("ptxas") else { return all };
     for level in ["-O0", "-O1", "-O3"] {
         let folder =

@@ -28,8 +28,8 @@ pub fn verbose(output: &Output) -> String {
                 "ptxas info    : Used {} registers, used {} barriers",
                 f.registers, f.barriers
             );
-            if f.frame_bytes > 0 {
-                let _ = write!(text, ", {} bytes cumulative stack size", f.frame_bytes);
+            if f.stack_bytes > 0 {
+                let _ = write!(text, ", {} bytes cumulative stack size", f.stack_bytes);
             }
             if f.shared_bytes > 0 {
                 let _ = write!(text, ", {} bytes smem", f.shared_bytes);

@@ -491,6 +491,17 @@ impl Attribute {
         words.iter().map(|w| u32::from_le_bytes(*w)).collect()
     }
 
+    /// Where functions of the system are called.
+    pub fn syscall_offsets(places: &[u32]) -> Attribute {
+        let value = places.iter().flat_map(|at| at.to_le_bytes()).collect();
+        Attribute::Raw { format: format::SIZED, code: code::SYSCALL_OFFSETS, value }
+    }
+
+    /// Whether it is what [`Attribute::syscall_offsets`] makes.
+    pub fn is_syscall_offsets(&self) -> bool {
+        matches!(self, Attribute::Raw { code: code::SYSCALL_OFFSETS, .. })
+    }
+
     /// The value's size can be said in the entry's two bytes.
     pub fn fits(&self) -> bool {
         let size = match self {

@@ -12,10 +12,19 @@ pub struct CubinModel {
     pub target: CubinTarget,
     /// Who made the file: goes into `.note.nv.tkinfo`.
     pub tool: Tool,
+    /// Functions of the system that code calls, through bank 4.
+    pub externals: Vec<External>,
     /// Module-level variables, in order of declaration.
     pub variables: Vec<Variable>,
     /// Kernels, in order of their definition in the source. Their text stands in the reverse order, as ptxas places it.
     pub kernels: Vec<Kernel>,
+}
+
+/// A function that the driver has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct External {
+    pub key: SymbolKey,
+    pub name: String,
 }
 
 /// The machine that the file is for.
@@ -143,6 +152,8 @@ pub struct Kernel {
     /// Machine words, those of inner functions included, padded to a multiple of 128 bytes.
     pub text: Vec<u8>,
     pub relocations: Vec<TextRelocation>,
+    /// Functions of the system that it, or a function in its text, calls.
+    pub externals: Vec<SymbolKey>,
     /// What `EIATTR_REGCOUNT` counts.
     pub registers: u32,
     /// Bytes of the kernel's own frame.

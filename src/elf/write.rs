@@ -169,7 +169,7 @@ impl<'m> Writer<'m> {
         }
         self.debug_frame(&kernels);
         self.relocation_sections(&kernels);
-        self.call_graph();
+        let call_graph = self.call_graph();
         self.move_relocations();
         for (symbol, name) in std::mem::take(&mut self.global_names) {
             self.symbols[symbol].name = self.names.add(name);
@@ -195,16 +195,19 @@ impl<'m> Writer<'m> {
             .map(|((k, parameter), kernel)| {
                 let number = |s: &usize| symbol_numbers[*s];
                 let inner = k.inner.iter().map(number).collect();
+                let externals = kernel.externals.iter().filter_map(|key| self.by_key.get(key));
                 (
                     *kernel,
                     KernelSymbols {
                         kernel: number(&k.symbol),
                         constant0: number(parameter),
                         inner,
+                        externals: externals.map(number).collect(),
                     },
                 )
             })
             .collect();
+        self.sections[call_graph].data = calls(&numbers);
         self.sections[info].data = encode(write_info::module_attributes(&numbers));
         for (k, (kernel, symbols)) in kernels.iter().zip(&numbers) {
             self.sections[k.info].data =
@@ -304,6 +307,12 @@ impl<'m> Writer<'m> {
         let visible: Vec<bool> =
             model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
         let mut addresses = Vec::new();
+        for external in &model.externals {
+            self.address_bank();
+            let symbol = self.named_symbol(&external.name, Linkage::Visible, STT_FUNC.0);
+            self.by_key.insert(external.key, symbol);
+            addresses.push(symbol);
+        }
         let order = symbol_order(&visible);
         for variable in order.iter().map(|i| &model.variables[*i]) {
             let home = self.home(variable);
@@ -313,14 +322,7 @@ impl<'m> Writer<'m> {
             self.symbols[symbol].size = variable.size;
             self.by_key.insert(variable.key, symbol);
             if variable.space == Space::Global {
-                if self.constant4.is_none() {
-                    let offset = self.section_names.add_over(".nv.constant4", PIC);
-                    self.names.add_over(".nv.constant4", PIC);
-                    let section =
-                        self.push_section(Class::Constants, offset, SHT_PROGBITS.0, SHF_ALLOC.0, 8);
-                    self.section_symbol(section, ".nv.constant4");
-                    self.constant4 = Some(section);
-                }
+                self.address_bank();
                 addresses.push(symbol);
             }
         }
@@ -351,6 +353,18 @@ impl<'m> Writer<'m> {
             }
         }
         Ok(())
+    }
+
+    /// Makes constant bank 4, once.
+    fn address_bank(&mut self) {
+        if self.constant4.is_none() {
+            let offset = self.section_names.add_over(".nv.constant4", PIC);
+            self.names.add_over(".nv.constant4", PIC);
+            let section =
+                self.push_section(Class::Constants, offset, SHT_PROGBITS.0, SHF_ALLOC.0, 8);
+            self.section_symbol(section, ".nv.constant4");
+            self.constant4 = Some(section);
+        }
     }
 
     /// The section that a variable lives in, grown to hold it.
@@ -581,16 +595,14 @@ impl<'m> Writer<'m> {
         }
     }
 
-    fn call_graph(&mut self) {
+    fn call_graph(&mut self) -> usize {
         let kind = (Class::CallGraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH);
         let section = self.section(kind, 0, 4);
         self.sections[section].link = Ref::Section(self.symtab);
         self.sections[section].entry_size = 8;
-        // No calls between functions of their own: only the four ends of its lists.
-        self.sections[section].data =
-            [-1i32, -2, -3, -4].iter().flat_map(|n| [0, *n]).flat_map(i32::to_le_bytes).collect();
         self.name_only(".nv.prototype");
         self.section_symbol(section, ".nv.callgraph");
+        section
     }
 
     /// Gives relocation sections the relocations of their targets.
@@ -627,6 +639,17 @@ fn has_relocations(kernel: &Kernel) -> bool {
     !kernel.relocations.is_empty()
         || !kernel.inner.is_empty()
         || kernel.shared.is_some_and(|s| s.used)
+}
+
+/// `.nv.callgraph`: who calls what; the copies of functions in a kernel's text are no symbols of their own there, so it is the
+/// calls of the system's functions, in the first of four lists.
+fn calls(kernels: &[(&Kernel, KernelSymbols)]) -> Vec<u8> {
+    let mut pairs = vec![(0, -1i32)];
+    for (_, symbols) in kernels {
+        pairs.extend(symbols.externals.iter().map(|e| (symbols.kernel as i32, *e as i32)));
+    }
+    pairs.extend([(0, -2), (0, -3), (0, -4)]);
+    pairs.into_iter().flat_map(|(from, to)| [from, to]).flat_map(i32::to_le_bytes).collect()
 }
 
 fn encode(attributes: Vec<Attribute>) -> Vec<u8> {

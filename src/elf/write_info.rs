@@ -72,6 +72,8 @@ pub struct KernelSymbols {
     pub constant0: u32,
     /// Its inner functions, in their order.
     pub inner: Vec<u32>,
+    /// Functions of the system that it calls.
+    pub externals: Vec<u32>,
 }
 
 /// `.nv.info`; `kernels` in text order.
@@ -136,7 +138,11 @@ pub fn kernel_attributes(
     if kernel.barriers > 0 {
         all.push(Attribute::NumBarriers(kernel.barriers));
     }
+    if !symbols.externals.is_empty() {
+        all.push(Attribute::Externs(symbols.externals.clone()));
+    }
     all.push(unnamed_5f());
+    all.extend(code(Attribute::is_syscall_offsets));
     all.extend(code(|a| matches!(a, Attribute::IntWarpWideOffsets(_))));
     all.extend(code(|a| matches!(a, Attribute::UnusedLoadByteOffsets(_))));
     all.extend(code(|a| matches!(a, Attribute::CoopGroupMaskRegs(_))));

@@ -2,6 +2,7 @@
 
 use super::contract::{Fate, contract};
 use super::layout::{Module, SHARED_RESERVED};
+use super::params::{self, Params};
 use super::select;
 use super::source::{Cx, cells_of, constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
@@ -12,7 +13,8 @@ use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFil
 use orias_systems::FunctionInfo;
 use orias_systems::emit::{Emit, imm, r, wide};
 
-/// Fills `world` with a function's body and its [`FunctionInfo`].
+/// Fills `world` with a function's body and its [`FunctionInfo`]. `kernel` is the kernel that the code is for: the function itself,
+/// or one that calls it, whose shared variables it then names.
 ///
 /// # Errors
 /// One error for each instruction that has no lowering, in source order; the world's content is then of no use.
@@ -20,14 +22,11 @@ pub fn function(
     program: &Program<'_>,
     module: &Module,
     id: FuncId,
+    kernel: FuncId,
     world: &mut World,
 ) -> Result<(), Diagnostics> {
     let function = &program.functions[id.0 as usize];
     let layout = &module.layouts[id.0 as usize];
-    if !function.entry {
-        let message = format!("device function `{}`: calls are not supported yet", function.name);
-        return Err(Diagnostic::error(function.span, message).into());
-    }
     let mut e = Emit::new(Body::new(world));
     let mut regs = Vec::with_capacity(function.regs.len());
     for reg in &function.regs {
@@ -43,12 +42,16 @@ pub fn function(
         regs.push(elements);
     }
     let entry = e.block;
+    let local = (layout.local_bytes, layout.local_align);
+    let found = Params::new(program, id, local, module.frame_align, || e.temp(1));
+    let (params, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
     let labels = function.labels.iter().map(|_| e.label()).collect();
     let mut cx = Cx {
         program,
         module,
         function,
         layout,
+        shared: &module.layouts[kernel.0 as usize].shared,
         e,
         regs,
         read: registers_read(function),
@@ -61,7 +64,11 @@ pub fn function(
         barriers: 0,
         converged: None,
         tuples: Default::default(),
+        params,
+        locals_at,
+        epilogue: None,
     };
+    params::receive(&mut cx, entry);
     // The entry block stays apart: what stands in it runs once, before any divergence.
     cx.e.open_new();
     let mut errors = Diagnostics::default();
@@ -105,8 +112,17 @@ pub fn function(
     cx.e.start(Loc::default(), Guard::ALWAYS);
     // A body that ends without a return ends there.
     let last_branch_is_taken = function.code.last().is_some_and(|i| i.guard.is_none());
-    if !(cx.e.in_empty_tail() && last_branch_is_taken) {
+    let goes_on = !(cx.e.in_empty_tail() && last_branch_is_taken);
+    if function.entry && goes_on {
         cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
+    } else if !function.entry && (goes_on || cx.epilogue.is_some()) {
+        let end = match cx.epilogue {
+            Some(block) => block,
+            None => cx.e.label(),
+        };
+        cx.e.open(end);
+        let given = params::give_back(&mut cx);
+        given.map_err(|message| Diagnostic::error(function.span, message))?;
     }
     prologue(&mut cx, entry);
     let info = FunctionInfo {
@@ -114,8 +130,9 @@ pub fn function(
         entry: function.entry,
         max_registers: layout.max_registers,
         max_threads: layout.cta_threads(),
-        local_bytes: layout.local_bytes,
-        local_align: layout.local_align,
+        local_bytes: cx.params.bytes,
+        local_align: cx.params.align,
+        moves_stack: cx.params.moves_stack,
         barriers: cx.barriers,
     };
     let body = cx.e.finish();

@@ -7,8 +7,9 @@
 //! variables come before the module's own.
 
 use crate::elf::layout::{place, placement_order, symbol_order};
+use super::call_graph::CallGraph;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
-use crate::ptx::program::{AddressBase, FuncId, Function, InitReloc, Operand, Program, VarId};
+use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId, Variable};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
 use orias_targets::Target;
@@ -60,6 +61,16 @@ pub struct FunctionLayout {
     pub dynamic_shared: bool,
     /// Code names a shared variable: a kernel's own ones have their place either way.
     pub shared_used: bool,
+    /// The function's own code, without what it calls, names one: then it is compiled for each kernel.
+    pub names_shared: bool,
+    /// Device functions that it can come to, in the order in which they stand behind a kernel's code.
+    pub callees: Vec<FuncId>,
+    /// It can come to a call through a register, which may go to every function whose address the module has.
+    pub indirect: bool,
+    /// Its own code has such a call.
+    pub calls_pointers: bool,
+    /// Functions of the system that it can come to.
+    pub externs: Vec<FuncId>,
     /// `.local` variables: variable and byte offset in the frame.
     pub local: Vec<(VarId, u32)>,
     pub local_bytes: u32,
@@ -117,13 +128,32 @@ pub struct Module {
     /// `.const` variables in the order of their symbols, and [`Self::globals`] likewise.
     pub constant_vars: Vec<VarId>,
     pub globals: Vec<GlobalData>,
-    /// Bank 4: every variable of [`Self::globals`], in their order.
+    /// Bank 4: functions of the system, then every variable of [`Self::globals`], in their order.
     pub addresses: Vec<AddressSlot>,
+    /// Functions of the system that code calls.
+    pub externs: Vec<FuncId>,
+    /// Device functions whose address something holds: entry i stands at byte 8·(i + 1) of a kernel's bank 2, and that number
+    /// is the function's address (observed: ptxas 13.0.88).
+    pub pointers: Vec<FuncId>,
+    /// Alignment of the frames of functions that call or are called, in bytes.
+    pub frame_align: u32,
 }
 
 impl Module {
     pub fn symbol_of(&self, var: VarId) -> Option<&Symbol> {
         self.vars[var.0 as usize].map(|key| &self.symbols[key])
+    }
+
+    /// A variable's initial value and the addresses in it that a linker fills in; numbers of functions are there already.
+    pub fn initial_value(&self, var: &Variable<'_>) -> (Option<Vec<u8>>, Vec<InitReloc>) {
+        let (mut init, mut relocs) = (var.init.clone(), var.relocs.clone());
+        fill_in_pointers(&mut init, &mut relocs, &self.pointers);
+        (init, relocs)
+    }
+
+    /// The number that stands for a function in pointers.
+    pub fn pointer_slot(&self, function: FuncId) -> Option<u64> {
+        slot_of(&self.pointers, function)
     }
 
     /// Byte offset in constant bank 4 of a symbol's address.
@@ -199,13 +229,16 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
             offset: 0,
         }));
     }
-    let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
+    let calls = CallGraph::new(program);
     let mut errors = Diagnostics::default();
-    let layouts = (0..program.functions.len())
-        .map(|f| function_layout(program, FuncId(f as u32), options.target, &uses, &mut errors))
+    if let Some(unknown) = calls.unresolved(program) {
+        let name = program.functions[unknown.0 as usize].name;
+        return Err(Diagnostic::global(format!("Unresolved extern function '{name}'")).into());
+    }
+    let layouts: Vec<FunctionLayout> = (0..program.functions.len())
+        .map(|f| function_layout(program, FuncId(f as u32), options.target, &calls, &mut errors))
         .collect();
     place_globals(&mut symbols, &globals);
-    let addresses = globals.iter().map(|g| g.key).collect();
     let constants = module_constants.bytes.len();
     if constants > MAX_CONSTANTS {
         // At the first variable that is too much.
@@ -221,6 +254,10 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
             None => Diagnostic::global(text),
         });
     }
+    let externs = calls.externs();
+    let addresses = externs.iter().map(|f| functions[f.0 as usize]);
+    let addresses = addresses.chain(globals.iter().map(|g| g.key)).collect();
+    let frame_align = layouts.iter().map(|l| l.local_align).fold(16, u32::max);
     if errors.has_errors() {
         return Err(errors);
     }
@@ -235,7 +272,33 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         constant_vars,
         globals,
         addresses,
+        externs,
+        pointers: calls.pointers,
+        frame_align,
     })
+}
+
+fn slot_of(pointers: &[FuncId], function: FuncId) -> Option<u64> {
+    pointers.iter().position(|f| *f == function).map(|i| 8 * (i as u64 + 1))
+}
+
+/// Puts the numbers of functions where initial values have their addresses.
+fn fill_in_pointers(
+    init: &mut Option<Vec<u8>>,
+    relocs: &mut Vec<InitReloc>,
+    pointers: &[FuncId],
+) {
+    let Some(bytes) = init else { return };
+    relocs.retain(|reloc| {
+        let SymbolRef::Func(function) = reloc.target else { return true };
+        let Some(slot) = slot_of(pointers, function) else { return true };
+        let value = (slot.wrapping_add(reloc.addend as u64) >> reloc.shift).to_le_bytes();
+        let (at, length) = (reloc.offset as usize, (reloc.bytes as usize).min(8));
+        if let Some(place) = bytes.get_mut(at..at + length) {
+            place.copy_from_slice(&value[..length]);
+        }
+        false
+    });
 }
 
 /// Places global variables in their sections, those with an initial value apart from those without.
@@ -286,65 +349,11 @@ impl Bank {
     }
 }
 
-/// What a function's code names.
-#[derive(Default)]
-struct Uses {
-    vars: BTreeSet<u32>,
-    /// Functions in any position.
-    funcs: BTreeSet<u32>,
-}
-
-impl Uses {
-    fn of(function: &Function<'_>) -> Uses {
-        let mut uses = Uses::default();
-        for inst in &function.code {
-            inst.operands.iter().for_each(|op| uses.operand(op));
-        }
-        for list in &function.call_targets {
-            uses.funcs.extend(list.iter().map(|f| f.0));
-        }
-        uses
-    }
-
-    fn operand(&mut self, op: &Operand) {
-        match op {
-            Operand::Var(v, _) | Operand::Address { base: AddressBase::Var(v), .. } => {
-                self.vars.insert(v.0);
-            }
-            Operand::Func(f) => {
-                self.funcs.insert(f.0);
-            }
-            Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
-                list.iter().for_each(|op| self.operand(op));
-            }
-            Operand::Pair(a, b) => {
-                self.operand(a);
-                self.operand(b);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// `f` and every function that its code can reach, in source order.
-fn reachable(f: FuncId, uses: &[Uses]) -> BTreeSet<u32> {
-    let mut seen = BTreeSet::from([f.0]);
-    let mut work = vec![f.0];
-    while let Some(f) = work.pop() {
-        for callee in &uses[f as usize].funcs {
-            if seen.insert(*callee) {
-                work.push(*callee);
-            }
-        }
-    }
-    seen
-}
-
 fn function_layout(
     program: &Program<'_>,
     id: FuncId,
     target: &Target,
-    uses: &[Uses],
+    calls: &CallGraph,
     errors: &mut Diagnostics,
 ) -> FunctionLayout {
     let function = &program.functions[id.0 as usize];
@@ -362,7 +371,17 @@ fn function_layout(
         });
         layout.param_bytes = layout.param_bytes.max(offset + var.size as u32);
     }
-    let reached = reachable(id, uses);
+    let reached = calls.reachable(id);
+    let uses = &calls.uses;
+    layout.names_shared = uses[id.0 as usize]
+        .vars
+        .iter()
+        .any(|v| program.vars[*v as usize].space == Space::Shared);
+    layout.callees = calls.in_text_order(program, id, &reached);
+    layout.indirect = reached.iter().any(|f| uses[*f as usize].indirect);
+    layout.calls_pointers = uses[id.0 as usize].indirect;
+    layout.externs = calls.externs();
+    layout.externs.retain(|f| reached.contains(&f.0));
     // A kernel's own shared variables have their place even where no code names them.
     let own = |i: &usize| {
         let var = &program.vars[*i];

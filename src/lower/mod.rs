@@ -11,9 +11,12 @@
 //! - An immediate stands in any slot; the legalization phases move to registers what the target's rows do not take.
 //! - Every instruction keeps the `.loc` of its PTX instruction.
 
+mod abi;
+mod call_graph;
 mod contract;
 mod function;
 mod layout;
+mod params;
 mod select;
 mod source;
 mod special;

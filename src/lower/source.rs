@@ -1,6 +1,7 @@
 //! PTX operands as Ori operands: registers, immediates by halves, addresses of variables, special registers.
 
-use super::layout::{FunctionLayout, Module, SHARED_RESERVED};
+use super::layout::{FunctionLayout, Module, SHARED_RESERVED, SharedSlot};
+use super::params::{Home, Params};
 use crate::ptx::program::{
     AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, VarId,
 };
@@ -51,6 +52,8 @@ pub struct Cx<'a, 'w> {
     pub module: &'a Module,
     pub function: &'a Function<'a>,
     pub layout: &'a FunctionLayout,
+    /// Places of shared variables: those of the kernel that the code is for.
+    pub shared: &'a [SharedSlot],
     pub e: Emit<'w>,
     /// By [`RegId`]: the virtual register of each element (one, or two or four of a vector register).
     pub regs: Vec<[Reg; 4]>,
@@ -74,6 +77,12 @@ pub struct Cx<'a, 'w> {
     pub converged: Option<BlockId>,
     /// Words that stand in a tuple of registers: the tuple, its block and the place in it from which on it holds them.
     pub tuples: FxHashMap<SmallVec<[Operand; 16]>, (Reg, BlockId, usize)>,
+    /// Variables of the parameter space, and the frame.
+    pub params: Params,
+    /// Bytes from the frame's bottom to the first `.local` variable.
+    pub locals_at: u32,
+    /// The block where a device function's returns meet, once there is one.
+    pub epilogue: Option<BlockId>,
 }
 
 impl<'a, 'w> Cx<'a, 'w> {
@@ -143,11 +152,7 @@ impl<'a, 'w> Cx<'a, 'w> {
             Ptx::F64(f) => Value::Imm(f.to_bits()),
             Ptx::Var(var, offset) => self.var_address(*var, *offset)?,
             Ptx::Func(f) => {
-                let key = self.module.functions[f.0 as usize];
-                let at = self.module.address_offset(key).ok_or("function has no address slot")?;
-                let d = self.e.temp(2);
-                self.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(4, at as i32));
-                Value::Reg(d, 2)
+                Value::Imm(super::select::pointer(self, *f)?)
             }
             Ptx::Special(s) => {
                 let wide = super::special::is_wide(*s);
@@ -273,13 +278,13 @@ impl<'a, 'w> Cx<'a, 'w> {
     }
 
     pub fn shared_offset(&self, var: VarId) -> Sel<i64> {
-        let slot = self.layout.shared.iter().find(|s| s.var == var);
+        let slot = self.shared.iter().find(|s| s.var == var);
         slot.map(|s| s.offset as i64).ok_or_else(|| "shared variable without a place".into())
     }
 
     fn local_offset(&self, var: VarId) -> Sel<i64> {
         let slot = self.layout.local.iter().find(|(v, _)| *v == var);
-        slot.map(|(_, o)| i64::from(*o)).ok_or_else(|| "local variable without a place".into())
+        slot.map(|(_, o)| i64::from(*o + self.locals_at)).ok_or_else(|| "local variable without a place".into())
     }
 
     /// The address of a variable in its own space.
@@ -319,7 +324,18 @@ impl<'a, 'w> Cx<'a, 'w> {
             Space::Local => {
                 let at = self.local_offset(var)? + offset;
                 let d = self.e.temp(2);
-                self.e.iadd3(cell(d, 0), r(STACK), imm(at as u32), Operand::RZ);
+                let frame = self.params.frame();
+                self.e.iadd3(cell(d, 0), r(frame), imm(at as u32), Operand::RZ);
+                self.e.mov(cell(d, 1), Operand::RZ);
+                Ok(Value::Reg(d, 2))
+            }
+            Space::Param if self.params.home(var).is_some() => {
+                let Some(Home::Memory(base, at)) = self.params.home(var).cloned() else {
+                    return Err("address of a parameter in registers".into());
+                };
+                let d = self.e.temp(2);
+                let at = at + offset as i32;
+                self.e.iadd3(cell(d, 0), r(base), imm(at as u32), Operand::RZ);
                 self.e.mov(cell(d, 1), Operand::RZ);
                 Ok(Value::Reg(d, 2))
             }
@@ -362,7 +378,7 @@ impl<'a, 'w> Cx<'a, 'w> {
                         Address { base: none, uniform, offset: at as i32 }
                     }
                     Space::Local => Address {
-                        base: RegUse::new(STACK),
+                        base: RegUse::new(self.params.frame()),
                         uniform: no_uniform,
                         offset: self.local_offset(*var)? as i32,
                     },

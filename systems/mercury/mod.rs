@@ -5,5 +5,5 @@ pub mod encode;
 pub mod format;
 
 pub use convert::merc_converter;
-pub use encode::merc_encode_and_decode;
+pub use encode::{encode, merc_encode_and_decode, pad};
 pub use format::format_code_list;

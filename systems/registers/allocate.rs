@@ -12,7 +12,7 @@ use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::frame::{self, Frame};
-use super::{demand, rewrite};
+use super::{demand, rewrite, uniform};
 use crate::analysis::liveness::Liveness;
 use crate::function::{Compiled, FunctionInfo, Options, target_of};
 use crate::manager::{count_rewrites, fail};
@@ -42,6 +42,9 @@ pub fn allocate_registers(world: &mut World) {
     let verify = world.get_resource::<Options>().is_some_and(|o| o.verify_each);
     let stack_top = target_of(world).const_stack;
     let mut body = Body::new(world);
+    if limits.keeps || uniform::is_crowded(&body) {
+        uniform::keep_within_blocks(&mut body);
+    }
     let before = verify.then(|| Snapshot::of(&body));
     let most = Pool::of(&body, &limits).most(&limits);
     match allocate(&mut body, &limits, info.local_bytes) {

@@ -15,6 +15,7 @@ pub mod pool;
 pub mod ranges;
 pub mod rewrite;
 pub mod spill;
+pub mod uniform;
 
 pub use allocate::allocate_registers;
 pub use back_copy::ori_back_copy_propagate;

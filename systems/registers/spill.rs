@@ -6,6 +6,7 @@
 
 use super::assign::Input;
 use super::coalesce::{Classes, as_copy};
+use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
 use crate::analysis::liveness::CellMap;
 use orias_components::{
@@ -104,7 +105,8 @@ fn class_length(input: &Input<'_, '_>, leader: VRegId) -> u64 {
 pub fn choose(input: &Input<'_, '_>, weights: &Weights) -> Vec<VRegId> {
     let mut victims = Vec::new();
     for file in RegFile::ALL {
-        let reserved = u32::from(file == RegFile::R);
+        let pointers = if input.limits.frame == STACK_POINTER { 1 } else { 2 };
+        let reserved = if file == RegFile::R { pointers } else { 0 };
         let limit = input.limits.count(file);
         let pool = (file == RegFile::R).then_some(input.pool);
         let room = |start, end| {

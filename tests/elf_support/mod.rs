@@ -153,7 +153,7 @@ pub fn model_of(cubin: &Cubin<'_>) -> CubinModel {
     };
     // Text order is the reverse of the source's.
     let kernels = cubin.functions.iter().rev().map(|f| kernel(cubin, f)).collect();
-    CubinModel { target, tool, variables: variables(cubin), kernels }
+    CubinModel { target, tool, externals: Vec::new(), variables: variables(cubin), kernels }
 }
 
 fn linkage(binding: u8) -> Linkage {
@@ -310,6 +310,7 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         text: function.text.to_vec(),
         relocations: Vec::new(),
         registers: function.registers,
+        externals: Vec::new(),
         frame_bytes: function.frame_bytes,
         min_stack_bytes: function.min_stack_bytes,
         params,

@@ -57,7 +57,7 @@ pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 /// The end of a kernel's thread.
 pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.opcode == "ret" && !cx.function.entry {
-        return Err("return from a device function".into());
+        return super::call::ret(cx);
     }
     cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
     cx.e.open_after_branch();

@@ -1,6 +1,7 @@
 //! Loads and stores of every space, scalars and vectors.
 
 use super::moves::{extract, pack_words};
+use crate::lower::params::{self, Access};
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
@@ -184,14 +185,26 @@ pub fn ld<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     let total = ty.bytes() * dests.len() as u32;
     let space = effective_space(cx, inst, address_op);
-    if matches!(space, Space::Const | Space::Param) {
-        return load_constant(cx, ty, &dests, address_op, space);
-    }
+    let param = match space {
+        Space::Param => params::access(cx, address_op)?,
+        _ => Access::Constant,
+    };
+    let own = match param {
+        Access::Words(words, at) => return params::load_words(cx, ty, &dests, &words, at),
+        Access::Local(address) => Some(address),
+        Access::Constant if matches!(space, Space::Const | Space::Param) => {
+            return load_constant(cx, ty, &dests, address_op, space);
+        }
+        Access::Constant => None,
+    };
     if total > 16 {
         return Err("vectors of more than 16 bytes".into());
     }
     let policy = policy(inst, true);
-    let (space, address) = place(cx, inst, address_op)?;
+    let (space, address) = match own {
+        Some(address) => (Space::Local, address),
+        None => place(cx, inst, address_op)?,
+    };
     if let [one] = dests[..] {
         let d = cx.dst(one)?;
         let cells = cx.dst_cells(one);
@@ -264,7 +277,7 @@ fn each_word(ty: Type, regs: &[(Reg, u8)], mut f: impl FnMut(u8, Reg, u8)) {
 }
 
 /// The upper half of a 64-bit register that took a narrower value.
-fn widen(cx: &mut Cx<'_, '_>, d: Reg, ty: Type) {
+pub fn widen(cx: &mut Cx<'_, '_>, d: Reg, ty: Type) {
     if ty.is_signed() {
         cx.e.shr(cell(d, 1), cell(d, 0), imm(31), true);
     } else {
@@ -357,8 +370,19 @@ pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     for s in &sources {
         values.push(cx.value(s, ty)?);
     }
+    let own = match effective_space(cx, inst, address_op) {
+        Space::Param => match params::access(cx, address_op)? {
+            Access::Constant => return Err("store to a parameter of the kernel".into()),
+            Access::Words(words, at) => return params::store_words(cx, ty, &values, &words, at),
+            Access::Local(address) => Some(address),
+        },
+        _ => None,
+    };
     let value = gather(cx, &values, ty.bytes())?;
-    let (space, address) = place(cx, inst, address_op)?;
+    let (space, address) = match own {
+        Some(address) => (Space::Local, address),
+        None => place(cx, inst, address_op)?,
+    };
     let wide_space = matches!(space, Space::Global | Space::Generic);
     let mut mods = Vec::new();
     if wide_space {

@@ -6,6 +6,7 @@ mod barrier;
 mod bits;
 mod bulk;
 mod cache;
+mod call;
 mod cluster;
 mod compare;
 mod control;
@@ -31,7 +32,10 @@ mod video;
 mod warp;
 mod wide;
 
+pub use call::pointer;
 pub use float::fused;
+pub use memory::widen;
+pub use moves::extract;
 
 use super::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
@@ -170,6 +174,10 @@ const RULES: &[(&str, Rule)] = &[
     ("brx", control::brx),
     ("ret", control::exit),
     ("exit", control::exit),
+    ("call", call::call),
+    ("alloca", call::alloca),
+    ("stacksave", call::stacksave),
+    ("stackrestore", call::stackrestore),
     ("trap", control::trap),
     ("brkpt", control::trap),
     ("pmevent", control::pmevent),

@@ -1,0 +1,210 @@
+//! Puts the device functions that a kernel can come to behind its code, as ptxas does without `-c`: each kernel has copies of its
+//! own, in one section, so that calls are relative and nothing is left for a linker.
+//!
+//! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded, changed and encoded again.
+
+use crate::lower::Module;
+use crate::ptx::program::FuncId;
+use orias_components::{Opcode, Operand, SymbolKey};
+use orias_systems::function::{Link, LinkTo};
+use orias_systems::mercury::{encode, pad};
+use orias_systems::{Compiled, TextReloc};
+use orias_targets::Target;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Bytes of a machine word.
+const WORD: usize = 16;
+
+/// A device function in a kernel's text.
+#[derive(Clone, Debug)]
+pub struct Inner {
+    pub func: FuncId,
+    /// Byte offset in the text, and bytes.
+    pub offset: u32,
+    pub size: u32,
+    pub frame_bytes: u32,
+    pub prologue_end: u32,
+    /// Registers that it saves, and how far above R1, in bytes.
+    pub saved: Vec<(u8, u32)>,
+}
+
+/// A kernel with everything that it calls.
+#[derive(Clone, Debug)]
+pub struct Linked {
+    pub func: FuncId,
+    /// The kernel; text, places and what is needed at most are those of the whole.
+    pub compiled: Compiled,
+    /// Bytes of its own code, before the first function.
+    pub own_bytes: u32,
+    pub inner: Vec<Inner>,
+    /// Constant bank 2: where the functions are that pointers lead to. None where it calls through none.
+    pub pointers: Option<Vec<u8>>,
+    /// Offsets of calls of functions of the system.
+    pub system_calls: Vec<u32>,
+    /// Bytes of stack of the kernel and what it calls, as far as that is known.
+    pub stack_bytes: u32,
+}
+
+/// Links a kernel with its callees, which are in the order of their text.
+///
+/// # Errors
+/// When an instruction cannot be changed: never for what the pipeline makes.
+pub fn kernel(
+    target: &Target,
+    module: &Module,
+    (func, kernel): (FuncId, Compiled),
+    callees: &[(FuncId, &Compiled)],
+) -> Result<Linked, String> {
+    let layout = &module.layouts[func.0 as usize];
+    let system = |c: &Compiled, base: u32| -> Vec<u32> {
+        let calls = c.links.iter().filter(|l| l.to == LinkTo::System);
+        calls.map(|l| base + l.offset).collect()
+    };
+    let own_bytes = if callees.is_empty() { kernel.text.len() as u32 } else { kernel.code_bytes };
+    let system_calls = system(&kernel, 0);
+    let stack_bytes = stack(module, func, &kernel, callees);
+    let mut linked = Linked {
+        func,
+        own_bytes,
+        inner: Vec::new(),
+        pointers: None,
+        system_calls,
+        stack_bytes,
+        compiled: kernel,
+    };
+    if callees.is_empty() {
+        return Ok(linked);
+    }
+    let all = &mut linked.compiled;
+    let mut words = words_of(all);
+    let mut links: Vec<(u32, Link)> = all.links.drain(..).map(|l| (0, l)).collect();
+    let mut places: FxHashMap<SymbolKey, u32> = FxHashMap::default();
+    for (callee, compiled) in callees {
+        let base = (words.len() * WORD) as u32;
+        places.insert(module.functions[callee.0 as usize], base);
+        words.extend(words_of(compiled));
+        links.extend(compiled.links.iter().map(|l| (base, *l)));
+        linked.system_calls.extend(system(compiled, base));
+        let moved = |list: &[u32]| -> Vec<u32> { list.iter().map(|at| base + at).collect() };
+        all.exits.extend(moved(&compiled.exits));
+        all.warp_ops.extend(moved(&compiled.warp_ops));
+        let relocs = compiled.relocs.iter();
+        all.relocs.extend(relocs.map(|r| TextReloc { offset: base + r.offset, ..*r }));
+        all.lines.extend(compiled.lines.iter().map(|(at, loc)| (base + at, *loc)));
+        all.registers = all.registers.max(compiled.registers);
+        all.barriers = all.barriers.max(compiled.barriers);
+        all.divergent |= compiled.divergent;
+        linked.inner.push(Inner {
+            func: *callee,
+            offset: base,
+            size: compiled.code_bytes,
+            frame_bytes: compiled.frame_bytes,
+            prologue_end: compiled.prologue_end,
+            saved: compiled.saved.clone(),
+        });
+    }
+    for (base, link) in links {
+        set(target, &mut words, base, link, &places)?;
+    }
+    pad(target, &mut words)?;
+    if let Some(last) = linked.inner.last_mut() {
+        // The padding is the last function's.
+        last.size = (words.len() * WORD) as u32 - last.offset;
+    }
+    all.text = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    all.code_bytes = all.text.len() as u32;
+    if layout.indirect {
+        // No pointer is null: the first entry is nobody's (observed: ptxas 13.0.88 has 1 there).
+        let mut table = 1u64.to_le_bytes().to_vec();
+        for f in &module.pointers {
+            let place = places.get(&module.functions[f.0 as usize]).copied().unwrap_or(0);
+            table.extend(u64::from(place).to_le_bytes());
+        }
+        linked.pointers = Some(table);
+    }
+    Ok(linked)
+}
+
+/// The code of a function, without padding.
+fn words_of(compiled: &Compiled) -> Vec<u128> {
+    let code = &compiled.text[..compiled.code_bytes as usize];
+    let chunks = code.chunks_exact(WORD).map(|c| <[u8; WORD]>::try_from(c).unwrap_or_default());
+    chunks.map(u128::from_le_bytes).collect()
+}
+
+/// Writes what depends on places into one instruction of the function that begins at `base`.
+fn set(
+    target: &Target,
+    words: &mut [u128],
+    base: u32,
+    link: Link,
+    places: &FxHashMap<SymbolKey, u32>,
+) -> Result<(), String> {
+    let value = match link.to {
+        LinkTo::System => return Ok(()),
+        LinkTo::Here(offset) => Operand::Imm(u64::from(base + offset)),
+        LinkTo::Start => Operand::Addr(0),
+        LinkTo::Function(key) => {
+            let place = places.get(&key).ok_or("a function that is called is not there")?;
+            Operand::Addr(u64::from(*place))
+        }
+    };
+    let at = base + link.offset;
+    let word = words.get_mut(at as usize / WORD).ok_or("a place outside the text")?;
+    let mut inst = target.decode(*word, u64::from(link.offset)).map_err(|e| e.to_string())?;
+    let wanted = |o: &&mut Operand| match inst.op {
+        Opcode::MOV => matches!(o, Operand::Imm(_)),
+        _ => matches!(o, Operand::Addr(_)),
+    };
+    let slot = inst.operands.iter_mut().find(wanted).ok_or("no place for an address")?;
+    *slot = value;
+    *word = encode(target, &inst, u64::from(at))?;
+    Ok(())
+}
+
+/// Bytes of stack from the kernel down the deepest way that comes to no function twice.
+fn stack(
+    module: &Module,
+    func: FuncId,
+    kernel: &Compiled,
+    callees: &[(FuncId, &Compiled)],
+) -> u32 {
+    struct Walk<'a> {
+        module: &'a Module,
+        functions: FxHashMap<FuncId, &'a Compiled>,
+        by_key: FxHashMap<SymbolKey, FuncId>,
+        known: FxHashMap<FuncId, u32>,
+        on_way: FxHashSet<FuncId>,
+    }
+    impl Walk<'_> {
+        fn depth(&mut self, f: FuncId) -> u32 {
+            if let Some(known) = self.known.get(&f) {
+                return *known;
+            }
+            let Some(compiled) = self.functions.get(&f).copied() else { return 0 };
+            if !self.on_way.insert(f) {
+                return 0;
+            }
+            let mut next: Vec<FuncId> = Vec::new();
+            for link in &compiled.links {
+                if let LinkTo::Function(key) = link.to {
+                    next.extend(self.by_key.get(&key));
+                }
+            }
+            if self.module.layouts[f.0 as usize].calls_pointers {
+                next.extend(&self.module.pointers);
+            }
+            let below = next.into_iter().map(|f| self.depth(f)).max().unwrap_or(0);
+            self.on_way.remove(&f);
+            let depth = compiled.frame_bytes.saturating_add(below);
+            self.known.insert(f, depth);
+            depth
+        }
+    }
+    let mut functions: FxHashMap<FuncId, &Compiled> = callees.iter().copied().collect();
+    functions.insert(func, kernel);
+    let by_key = module.functions.iter().enumerate();
+    let by_key = by_key.map(|(i, key)| (*key, FuncId(i as u32))).collect();
+    let (known, on_way) = Default::default();
+    Walk { module, functions, by_key, known, on_way }.depth(func)
+}

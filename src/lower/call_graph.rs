@@ -1,0 +1,137 @@
+//! Which functions call which, and what each names.
+
+use crate::ptx::program::{AddressBase, FuncId, Function, Operand, Program, SymbolRef};
+use std::collections::BTreeSet;
+
+/// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved without complaint).
+const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// What a function's code names.
+#[derive(Default)]
+pub struct Uses {
+    pub vars: BTreeSet<u32>,
+    /// Functions that it calls by name.
+    called: BTreeSet<u32>,
+    /// Functions whose address it takes, or that a list says it may call through a register.
+    taken: BTreeSet<u32>,
+    /// It calls through a register.
+    pub indirect: bool,
+}
+
+impl Uses {
+    fn of(function: &Function<'_>) -> Uses {
+        let mut uses = Uses::default();
+        for inst in &function.code {
+            let mut operands = inst.operands.as_slice();
+            if inst.opcode == "call" {
+                let callee = operands.iter().position(|o| !matches!(o, Operand::List(_)));
+                match callee.and_then(|i| operands.get(i)) {
+                    Some(Operand::Func(f)) => {
+                        uses.called.insert(f.0);
+                    }
+                    _ => uses.indirect = true,
+                }
+                let (before, after) = operands.split_at(callee.unwrap_or(0));
+                before.iter().for_each(|op| uses.operand(op));
+                operands = after.get(1..).unwrap_or(&[]);
+            }
+            operands.iter().for_each(|op| uses.operand(op));
+        }
+        for list in &function.call_targets {
+            uses.taken.extend(list.iter().map(|f| f.0));
+        }
+        uses
+    }
+
+    fn operand(&mut self, op: &Operand) {
+        match op {
+            Operand::Var(v, _) | Operand::Address { base: AddressBase::Var(v), .. } => {
+                self.vars.insert(v.0);
+            }
+            Operand::Func(f) => {
+                self.taken.insert(f.0);
+            }
+            Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
+                list.iter().for_each(|op| self.operand(op));
+            }
+            Operand::Pair(a, b) => {
+                self.operand(a);
+                self.operand(b);
+            }
+            _ => {}
+        }
+    }
+}
+
+pub struct CallGraph {
+    /// By [`FuncId`].
+    pub uses: Vec<Uses>,
+    defined: Vec<bool>,
+    /// Device functions whose address code or an initial value holds, in source order.
+    pub pointers: Vec<FuncId>,
+}
+
+impl CallGraph {
+    pub fn new(program: &Program<'_>) -> CallGraph {
+        let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
+        let mut taken: BTreeSet<u32> = uses.iter().flat_map(|u| u.taken.iter().copied()).collect();
+        for reloc in program.vars.iter().flat_map(|v| &v.relocs) {
+            if let SymbolRef::Func(f) = reloc.target {
+                taken.insert(f.0);
+            }
+        }
+        let is_device = |f: &u32| {
+            let function = &program.functions[*f as usize];
+            function.defined && !function.entry
+        };
+        let pointers = taken.into_iter().filter(is_device).map(FuncId).collect();
+        let defined = program.functions.iter().map(|f| f.defined).collect();
+        CallGraph { uses, defined, pointers }
+    }
+
+    /// `f` and every function that its code can reach.
+    pub fn reachable(&self, f: FuncId) -> BTreeSet<u32> {
+        let mut seen = BTreeSet::from([f.0]);
+        let mut work = vec![f.0];
+        while let Some(f) = work.pop() {
+            let uses = &self.uses[f as usize];
+            let pointed: &[FuncId] = if uses.indirect { &self.pointers } else { &[] };
+            for callee in uses.called.iter().copied().chain(pointed.iter().map(|f| f.0)) {
+                if seen.insert(callee) {
+                    work.push(callee);
+                }
+            }
+        }
+        seen
+    }
+
+    /// The device functions of `reached`: those that are only called by name first, then those that pointers lead to, each by
+    /// name (observed: ptxas 13.0.88).
+    pub fn in_text_order(
+        &self,
+        program: &Program<'_>,
+        kernel: FuncId,
+        reached: &BTreeSet<u32>,
+    ) -> Vec<FuncId> {
+        let mut all: Vec<FuncId> = reached
+            .iter()
+            .map(|f| FuncId(*f))
+            .filter(|f| *f != kernel && self.defined[f.0 as usize])
+            .collect();
+        all.sort_by_key(|f| (self.pointers.contains(f), program.functions[f.0 as usize].name));
+        all
+    }
+
+    /// Functions without a definition that defined ones call.
+    pub fn externs(&self) -> Vec<FuncId> {
+        let callers = self.uses.iter().zip(&self.defined).filter(|(_, defined)| **defined);
+        let called: BTreeSet<u32> = callers.flat_map(|(u, _)| u.called.iter().copied()).collect();
+        called.into_iter().filter(|f| !self.defined[*f as usize]).map(FuncId).collect()
+    }
+
+    /// The first function that nothing defines and the system does not have.
+    pub fn unresolved(&self, program: &Program<'_>) -> Option<FuncId> {
+        let known = |f: &FuncId| SYSTEM.contains(&program.functions[f.0 as usize].name);
+        self.externs().into_iter().find(|f| !known(f))
+    }
+}

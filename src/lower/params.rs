@@ -1,0 +1,487 @@
+//! Variables of the parameter space in functions: the parameters and results of a device function, and those that its calls, or
+//! a kernel's, are given.
+//!
+//! A small one of which code takes no address is kept in registers, a 32-bit word each; any other has a place in the frame. A
+//! parameter that the caller has left on the stack stays there.
+
+use super::abi::{Passing, Shape, Spot};
+use super::source::{Cx, STACK, Sel, Value, cells_of};
+use crate::ptx::program::{
+    AddressBase, FuncId, Function, Instruction, Operand as Ptx, Program, RegId, VarId,
+};
+use crate::ptx::types::{Space, Type};
+use orias_components::{BlockId, Inst, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegUse};
+use orias_systems::calls::FRAME_POINTER;
+use orias_systems::emit::{Address, cell, imm, r};
+use rustc_hash::FxHashMap;
+
+/// Words that registers may hold of one variable: as many as can be passed in them.
+const MOST_WORDS: u32 = 12;
+
+/// Where a variable of the parameter space is while the function runs.
+#[derive(Clone, Debug)]
+pub enum Home {
+    /// In registers, from the lowest byte on.
+    Words(Vec<Reg>),
+    /// In local memory, this far from a register.
+    Memory(Reg, i32),
+}
+
+/// What a function has in its frame, and the homes of its variables.
+#[derive(Default)]
+pub struct Params {
+    homes: FxHashMap<VarId, Home>,
+    /// Bytes of arguments on the stack of the calls that it makes: the bottom of its frame.
+    pub outgoing: u32,
+    /// Bytes of results of calls that are memory, and where they are in the frame.
+    pub results: u32,
+    pub results_at: u32,
+    /// Bytes of the frame so far, and their alignment.
+    pub bytes: u32,
+    pub align: u32,
+    /// The stack pointer moves (`alloca`): the frame has a pointer of its own.
+    pub moves_stack: bool,
+    /// How the function itself is called; None for a kernel.
+    pub own: Option<Passing>,
+    /// The address of the memory for its results.
+    result_pointer: Option<Reg>,
+}
+
+/// A call as it is written.
+pub struct Call<'i> {
+    pub returns: &'i [Ptx],
+    pub callee: &'i Ptx,
+    pub args: &'i [Ptx],
+    /// Formal parameters and results.
+    pub formal: (&'i [VarId], &'i [VarId]),
+}
+
+/// Takes a call apart. Checked programs have calls of this form only.
+pub fn call<'i>(
+    program: &'i Program<'_>,
+    function: &'i Function<'_>,
+    inst: &'i Instruction<'_>,
+) -> Sel<Call<'i>> {
+    let mut operands = inst.operands.iter().peekable();
+    let list = |operands: &mut std::iter::Peekable<std::slice::Iter<'i, Ptx>>| {
+        match operands.next_if(|o| matches!(o, Ptx::List(_))) {
+            Some(Ptx::List(list)) => list.as_slice(),
+            _ => &[],
+        }
+    };
+    let returns = list(&mut operands);
+    let callee = operands.next().ok_or("callee")?;
+    let args = list(&mut operands);
+    let signature = |f: FuncId| {
+        let f = &program.functions[f.0 as usize];
+        (f.params.as_slice(), f.returns.as_slice())
+    };
+    let formal = match (callee, operands.next()) {
+        (Ptx::Func(f), _) => signature(*f),
+        (_, Some(Ptx::Prototype(i))) => {
+            let (returns, params) = function.prototypes.get(*i as usize).ok_or("prototype")?;
+            (params.as_slice(), returns.as_slice())
+        }
+        (_, Some(Ptx::CallTargets(i))) => {
+            let targets = function.call_targets.get(*i as usize);
+            signature(*targets.and_then(|t| t.first()).ok_or("list of callees")?)
+        }
+        _ => return Err("call without a prototype".into()),
+    };
+    Ok(Call { returns, callee, args, formal })
+}
+
+/// How the values of a call are passed. What a formal parameter leaves open is as long as the argument; more arguments than
+/// parameters belong to no program.
+pub fn passing(program: &Program<'_>, call: &Call<'_>) -> (Passing, Vec<Shape>, Vec<Shape>) {
+    let (params, returns) = call.formal;
+    let mut shapes = Vec::new();
+    for (i, formal) in params.iter().enumerate() {
+        let mut shape = Shape::of(program, *formal);
+        if let (true, Some(Ptx::Var(actual, _))) = (shape.open, call.args.get(i)) {
+            shape.size = Shape::of(program, *actual).size;
+        }
+        shapes.push(shape);
+    }
+    let results: Vec<Shape> = returns.iter().map(|v| Shape::of(program, *v)).collect();
+    (Passing::new(&shapes, &results), shapes, results)
+}
+
+/// Variables of the parameter space that must be memory: code takes their address, or reaches into them in a way that words
+/// cannot follow.
+fn in_memory(program: &Program<'_>, function: &Function<'_>) -> Vec<VarId> {
+    let mut found = Vec::new();
+    let mut note = |var: &VarId| {
+        if program.vars[var.0 as usize].space == Space::Param {
+            found.push(*var);
+        }
+    };
+    for inst in &function.code {
+        if inst.opcode == "call" {
+            continue;
+        }
+        let bytes = inst.types.first().map_or(1, |t| i64::from(t.bytes().max(1)));
+        let access = matches!(inst.opcode, "ld" | "st" | "ldu");
+        for operand in &inst.operands {
+            match operand {
+                Ptx::Var(var, _) => note(var),
+                Ptx::Address { base: AddressBase::Var(var), offset } => {
+                    let size = program.vars[var.0 as usize].size as i64;
+                    let parts = inst.operands.iter().find_map(|o| match o {
+                        Ptx::Vector(parts) => Some(parts.len() as i64),
+                        _ => None,
+                    });
+                    let end = offset + bytes * parts.unwrap_or(1);
+                    if !access || offset % bytes.min(4) != 0 || *offset < 0 || end > size {
+                        note(var);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+impl Params {
+    /// Finds a home for every variable, and lays out the frame: outgoing arguments, results of calls, `.local` variables (of
+    /// `local` bytes and alignment), parameter variables. Gives the place of the `.local` ones too.
+    ///
+    /// # Errors
+    /// When a call is of a form that no checked program has.
+    pub fn new(
+        cx_program: &Program<'_>,
+        id: FuncId,
+        local: (u32, u32),
+        frame_align: u32,
+        mut word: impl FnMut() -> Reg,
+    ) -> Sel<(Params, u32)> {
+        let program = cx_program;
+        let function = &program.functions[id.0 as usize];
+        let mut all = Params { align: local.1.max(1), ..Params::default() };
+        for inst in &function.code {
+            all.moves_stack |= matches!(inst.opcode, "alloca" | "stackrestore");
+            if inst.opcode == "call" {
+                all.align = all.align.max(frame_align);
+                let (passing, ..) = passing(program, &call(program, function, inst)?);
+                all.outgoing = all.outgoing.max(passing.stack_bytes);
+                all.results = all.results.max(passing.result_bytes);
+                all.align = all.align.max(passing.align);
+            }
+        }
+        if all.moves_stack || !function.entry {
+            all.align = all.align.max(frame_align);
+        }
+        if all.moves_stack {
+            all.outgoing = all.outgoing.next_multiple_of(all.align);
+        }
+        all.bytes = all.outgoing.next_multiple_of(16.min(all.align));
+        all.results_at = all.place(all.results, 16.min(all.align));
+        let locals_at = all.place(local.0, local.1);
+        let memory = in_memory(program, function);
+        if !function.entry {
+            let shapes = |vars: &[VarId]| -> Vec<Shape> {
+                vars.iter().map(|v| Shape::of(program, *v)).collect()
+            };
+            all.own = Some(Passing::new(&shapes(&function.params), &shapes(&function.returns)));
+        }
+        for (i, var) in program.vars.iter().enumerate() {
+            let var_id = VarId(i as u32);
+            let formal = function.params.contains(&var_id);
+            if var.space != Space::Param || var.owner != Some(id) || (function.entry && formal) {
+                continue;
+            }
+            let words = (var.size as u32).div_ceil(4);
+            let home = if words > MOST_WORDS || words == 0 || memory.contains(&var_id) {
+                let align = (var.align.max(4) as u32).min(16);
+                all.align = all.align.max(align);
+                Home::Memory(all.frame(), all.place(words * 4, align) as i32)
+            } else {
+                Home::Words((0..words).map(|_| word()).collect())
+            };
+            all.homes.insert(var_id, home);
+        }
+        Ok((all, locals_at))
+    }
+
+    /// The register that places in the frame are counted from.
+    pub fn frame(&self) -> Reg {
+        if self.moves_stack { Reg::phys(RegFile::R, FRAME_POINTER) } else { STACK }
+    }
+
+    fn place(&mut self, bytes: u32, align: u32) -> u32 {
+        let at = self.bytes.next_multiple_of(align.max(1));
+        self.bytes = at + bytes;
+        at
+    }
+
+    pub fn home(&self, var: VarId) -> Option<&Home> {
+        self.homes.get(&var)
+    }
+}
+
+/// `[base + offset]` in local memory.
+pub fn local(base: Reg, offset: i32) -> Operand {
+    Operand::Mem(MemRef {
+        base: RegUse::new(base),
+        uniform: RegUse::new(Reg::URZ),
+        offset,
+        sel: Mod::NONE,
+    })
+}
+
+/// Given register `index`.
+pub fn given(index: u32) -> Operand {
+    r(Reg::phys(RegFile::R, index))
+}
+
+/// What a function does first: parameters go from where the caller left them to their homes.
+pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
+    let Some(own) = cx.params.own.clone() else { return };
+    let mut list = Vec::new();
+    let mov = |to: Operand, from: Operand| Inst::new(Opcode::MOV, &[], 1, &[to, from, imm(0xf)]);
+    let load = |to: Operand, from: Operand| Inst::new(Opcode::LDL, &[], 1, &[to, from]);
+    let mut stack = None;
+    if own.result_bytes > 0 {
+        let pointer = cx.e.body.new_vreg(RegFile::R, 1, 1);
+        cx.params.result_pointer = Some(pointer);
+        list.push(mov(r(pointer), given(4)));
+    }
+    if own.params.iter().any(|s| matches!(s, Spot::Memory(_))) {
+        let pointer = cx.e.body.new_vreg(RegFile::R, 1, 1);
+        stack = Some(pointer);
+        list.push(Inst::new(Opcode::PARGS, &[], 1, &[r(pointer)]));
+    }
+    // All registers are read before any of them can be taken for something else: moves first, then what needs more.
+    let mut late = Vec::new();
+    for (var, spot) in cx.function.params.iter().zip(&own.params) {
+        let words = Shape::of(cx.program, *var).words();
+        let home = match cx.program.vars[var.0 as usize].reg {
+            Some(reg) => Home::Words(reg_words(cx, reg)),
+            None => match cx.params.home(*var) {
+                Some(home) => home.clone(),
+                None => continue,
+            },
+        };
+        let is_pred = cx.program.vars[var.0 as usize].ty == Type::Pred;
+        match (spot, home, stack) {
+            (Spot::Registers(first), Home::Words(regs), _) if is_pred => {
+                late.push(to_pred(r(regs[0]), given(*first)));
+            }
+            (Spot::Registers(first), Home::Words(regs), _) => {
+                let reg = cx.program.vars[var.0 as usize].reg;
+                for (i, to) in word_operands(reg.is_some(), &regs, words).into_iter().enumerate() {
+                    list.push(mov(to, given(first + i as u32)));
+                }
+            }
+            (Spot::Registers(first), Home::Memory(base, offset), _) => {
+                for i in 0..words {
+                    let to = local(base, offset + 4 * i as i32);
+                    late.push(Inst::new(Opcode::STL, &[], 0, &[to, given(first + i)]));
+                }
+            }
+            (Spot::Memory(at), Home::Words(regs), Some(stack)) if is_pred => {
+                let word = cx.e.body.new_vreg(RegFile::R, 1, 1);
+                late.push(load(r(word), local(stack, *at as i32)));
+                late.push(to_pred(r(regs[0]), r(word)));
+            }
+            (Spot::Memory(at), Home::Words(regs), Some(stack)) => {
+                let reg = cx.program.vars[var.0 as usize].reg;
+                for (i, to) in word_operands(reg.is_some(), &regs, words).into_iter().enumerate() {
+                    late.push(load(to, local(stack, *at as i32 + 4 * i as i32)));
+                }
+            }
+            (Spot::Memory(at), Home::Memory(..), Some(stack)) => {
+                cx.params.homes.insert(*var, Home::Memory(stack, *at as i32));
+            }
+            (Spot::Memory(_), _, None) => {}
+        }
+    }
+    for inst in list.into_iter().chain(late) {
+        cx.e.body.push(entry, inst, Loc::default());
+    }
+}
+
+/// The words of a home: cells of the one register of a `.reg` parameter, or a register each.
+fn word_operands(one_register: bool, regs: &[Reg], words: u32) -> Vec<Operand> {
+    if one_register {
+        (0..words as u8).map(|i| cell(regs[0], i)).collect()
+    } else {
+        regs.iter().map(|reg| r(*reg)).collect()
+    }
+}
+
+fn reg_words(cx: &Cx<'_, '_>, reg: RegId) -> Vec<Reg> {
+    vec![cx.regs[reg.0 as usize][0]]
+}
+
+/// `p = word != 0`
+pub fn to_pred(p: Operand, word: Operand) -> Inst {
+    let mods = [Mod::NE, Mod::U32, Mod::AND];
+    Inst::new(Opcode::ISETP, &mods, 2, &[p, Operand::PT, word, Operand::RZ, Operand::PT])
+}
+
+/// The end of a function: results go where the caller finds them, and control back.
+pub fn give_back(cx: &mut Cx<'_, '_>) -> Sel {
+    let Some(own) = cx.params.own.clone() else { return Err("return from a kernel".into()) };
+    let mut used = Vec::new();
+    for (var, spot) in cx.function.returns.clone().iter().zip(&own.returns) {
+        let words = value_words(cx, *var)?;
+        match spot {
+            Spot::Registers(first) => {
+                for (i, word) in words.into_iter().enumerate() {
+                    cx.e.mov(given(first + i as u32), word);
+                    used.push(first + i as u32);
+                }
+            }
+            Spot::Memory(at) => {
+                let pointer = cx.params.result_pointer.ok_or("no memory for the result")?;
+                for (i, word) in words.into_iter().enumerate() {
+                    let to = local(pointer, *at as i32 + 4 * i as i32);
+                    let word = cx.in_reg(word);
+                    cx.e.put(Opcode::STL, &[], 0, &[to, word]);
+                }
+            }
+        }
+    }
+    let operands: Vec<Operand> = used.into_iter().map(given).collect();
+    cx.e.put(Opcode::PRET, &[], 0, &operands);
+    Ok(())
+}
+
+/// The words of a variable of the parameter space, or of the register that it is.
+pub fn value_words(cx: &mut Cx<'_, '_>, var: VarId) -> Sel<Vec<Operand>> {
+    let shape = Shape::of(cx.program, var);
+    if let Some(reg) = cx.program.vars[var.0 as usize].reg {
+        return Ok(register_words(cx, reg, shape.words()));
+    }
+    match cx.params.home(var).cloned() {
+        Some(Home::Words(regs)) => Ok(regs.into_iter().map(r).collect()),
+        Some(Home::Memory(base, offset)) => Ok((0..shape.words() as i32)
+            .map(|i| {
+                let word = cx.e.temp(1);
+                cx.e.put(Opcode::LDL, &[], 1, &[r(word), local(base, offset + 4 * i)]);
+                r(word)
+            })
+            .collect()),
+        None => Err("not a parameter of this function".into()),
+    }
+}
+
+/// A register as words; a predicate is 0 or 1.
+pub fn register_words(cx: &mut Cx<'_, '_>, id: RegId, words: u32) -> Vec<Operand> {
+    let reg = cx.regs[id.0 as usize][0];
+    if cx.reg_type(id) == Type::Pred {
+        let word = cx.e.temp(1);
+        cx.e.sel(r(word), imm(1), Operand::RZ, r(reg));
+        return vec![r(word)];
+    }
+    let cells = u32::from(cells_of(cx.reg_type(id)));
+    let at = |i: u32| if i < cells { cell(reg, i as u8) } else { Operand::RZ };
+    (0..words).map(at).collect()
+}
+
+/// Where an access of the parameter space goes.
+pub enum Access {
+    /// To constant memory: a kernel's own parameters.
+    Constant,
+    /// To words, this many bytes from the first one's start.
+    Words(Vec<Reg>, u32),
+    Local(Address),
+}
+
+/// Finds out.
+pub fn access(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<Access> {
+    let Ptx::Address { base, offset } = op else { return Err("address of this form".into()) };
+    match base {
+        AddressBase::Var(var) => match cx.params.home(*var) {
+            Some(Home::Words(regs)) => Ok(Access::Words(regs.clone(), *offset as u32)),
+            Some(Home::Memory(base, at)) => Ok(Access::Local(Address {
+                base: RegUse::new(*base),
+                uniform: RegUse::new(Reg::URZ),
+                offset: at + *offset as i32,
+            })),
+            None => Ok(Access::Constant),
+        },
+        // The address of a parameter of a function is one of local memory.
+        AddressBase::Reg(_) if !cx.function.entry => {
+            Ok(Access::Local(cx.address(op, Space::Local)?))
+        }
+        _ => Ok(Access::Constant),
+    }
+}
+
+/// `ld.param` of elements of `ty` from words: `dests` in order.
+pub fn load_words(
+    cx: &mut Cx<'_, '_>,
+    ty: Type,
+    dests: &[&Ptx],
+    words: &[Reg],
+    mut at: u32,
+) -> Sel {
+    for dest in dests {
+        let (d, cells) = (cx.dst(dest)?, cx.dst_cells(dest));
+        let word = |i: u32| words.get((at / 4 + i) as usize).copied().ok_or("past the parameter");
+        match ty.bytes() {
+            bytes @ (4 | 8 | 16) => {
+                for i in 0..bytes / 4 {
+                    cx.e.mov(cell(d, i as u8), r(word(i)?));
+                }
+            }
+            bytes => {
+                let (from, bit) = (r(word(0)?), at % 4 * 8);
+                if ty.is_signed() {
+                    let part = cx.e.temp(1);
+                    super::select::extract(cx, r(part), from, bit, bytes * 8);
+                    cx.extend_to(cell(d, 0), r(part), ty);
+                } else {
+                    super::select::extract(cx, cell(d, 0), from, bit, bytes * 8);
+                }
+            }
+        }
+        if ty.bytes() < 8 && cells == 2 {
+            super::select::widen(cx, d, ty);
+        }
+        at += ty.bytes();
+    }
+    Ok(())
+}
+
+/// `st.param` of elements of `ty` to words.
+pub fn store_words(
+    cx: &mut Cx<'_, '_>,
+    ty: Type,
+    values: &[Value],
+    words: &[Reg],
+    mut at: u32,
+) -> Sel {
+    for value in values {
+        let word = |i: u32| words.get((at / 4 + i) as usize).copied().ok_or("past the parameter");
+        match ty.bytes() {
+            4 => cx.e.mov(r(word(0)?), value.lo()),
+            8 => {
+                cx.e.mov(r(word(0)?), value.lo());
+                cx.e.mov(r(word(1)?), value.hi());
+            }
+            16 => {
+                let Value::Reg(reg, 4) = value else { return Err("a 128-bit constant".into()) };
+                for i in 0..4 {
+                    cx.e.mov(r(word(i)?), cell(*reg, i as u8));
+                }
+            }
+            bytes => {
+                let to = word(0)?;
+                // Bytes of the value over those of the word; a nibble of the selector from 4 on picks from the value.
+                let mut selector = 0x3210u32;
+                for i in 0..bytes {
+                    let place = 4 * (at % 4 + i);
+                    selector = selector & !(0xf << place) | (4 + i) << place;
+                }
+                let from = cx.in_reg(value.lo());
+                cx.e.prmt(r(to), r(to), imm(selector), from);
+            }
+        }
+        at += ty.bytes();
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! Uniform registers that hold values only within a block.
+//!
+//! A uniform register exists once for a warp. A kernel writes those that live long at its start, where all threads are
+//! together. A function may be called by some of the threads while others are in the midst of another call, or of this one, and
+//! run whenever those wait: between the blocks of a function no uniform register is safe. (Observed: ptxas 13.0.88 keeps such
+//! values in general registers there, and moves them with R2UR in each block.) So each block makes again what needs no register,
+//! and takes the rest from a general register; a call ends a block in this.
+//!
+//! For a kernel the same helps where there are too few uniform registers.
+
+use crate::analysis::liveness::Liveness;
+use orias_components::{
+    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
+};
+use rustc_hash::FxHashMap;
+
+/// Where a block gets a value from.
+#[derive(Clone, Debug)]
+enum Home {
+    /// This instruction makes it again.
+    Again(Inst),
+    /// A general register for each cell.
+    General(Reg),
+}
+
+/// Cells of uniform registers that may live from block to block in a kernel, without calls and with them: each takes one for
+/// the whole of the kernel, and blocks need some for what lives shortly. Calls leave 15 as they were.
+const ROOM: [u32; 2] = [44, 12];
+
+/// Whether more values want to live long than there is room for.
+pub fn is_crowded(body: &Body<'_>) -> bool {
+    let all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
+    let cells: u32 = all.filter(|v| v.file == RegFile::UR).map(|v| u32::from(v.cells)).sum();
+    let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
+    let calls = || body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call));
+    let room = || ROOM[usize::from(calls())];
+    if cells <= ROOM[1] || cells <= room() {
+        return false;
+    }
+    let liveness = Liveness::compute(body);
+    let long = (0..body.vreg_count() as u32).map(VRegId).filter(|id| crosses(body, &liveness, *id));
+    let cells: u32 = long.map(|id| u32::from(body.vreg(id).cells)).sum();
+    cells > room()
+}
+
+/// Whether a uniform register holds a value from one block to another.
+fn crosses(body: &Body<'_>, liveness: &Liveness, id: VRegId) -> bool {
+    let vreg = body.vreg(id);
+    let first = liveness.map.first(id);
+    let mut cells = first..first + u32::from(vreg.cells);
+    vreg.file == RegFile::UR && cells.any(|c| liveness.may_cross_blocks(c))
+}
+
+/// Rewrites the body; returns how many registers were cut up.
+pub fn keep_within_blocks(body: &mut Body<'_>) -> usize {
+    let homes = homes(body);
+    if homes.is_empty() {
+        return 0;
+    }
+    for block in body.layout().to_vec() {
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len());
+        // What stands for each value here.
+        let mut here: FxHashMap<VRegId, Reg> = FxHashMap::default();
+        for id in old {
+            rewrite(body, &homes, &mut here, id, &mut new);
+        }
+        body.block_mut(block).insts = new;
+    }
+    homes.len()
+}
+
+/// The registers that live longer than a block or over a call, with their homes.
+fn homes(body: &mut Body<'_>) -> FxHashMap<VRegId, Home> {
+    let liveness = Liveness::compute(body);
+    let mut long = vec![false; body.vreg_count()];
+    let is_uniform = |body: &Body<'_>, r: RegUse| {
+        r.reg.vreg().filter(|v| body.vreg(*v).file == RegFile::UR)
+    };
+    let mut makers: FxHashMap<VRegId, Vec<InstId>> = FxHashMap::default();
+    for block in body.layout() {
+        // By register: its definition in this block comes after the last call.
+        let mut fresh: FxHashMap<VRegId, bool> = FxHashMap::default();
+        for id in &body.block(*block).insts {
+            let inst = body.inst(*id);
+            inst.for_each_use(|r| {
+                if let Some(v) = is_uniform(body, r)
+                    && fresh.get(&v) != Some(&true)
+                {
+                    long[v.0 as usize] = true;
+                }
+            });
+            if inst.op == Opcode::PCALL {
+                fresh.clear();
+            }
+            inst.for_each_def(|r| {
+                if let Some(v) = is_uniform(body, r) {
+                    fresh.insert(v, true);
+                    makers.entry(v).or_default().push(*id);
+                }
+            });
+        }
+    }
+    let mut homes = FxHashMap::default();
+    for id in (0..body.vreg_count() as u32).map(VRegId) {
+        let vreg = *body.vreg(id);
+        if !crosses(body, &liveness, id) && !long[id.0 as usize] {
+            continue;
+        }
+        let home = match makers.get(&id).map(Vec::as_slice) {
+            Some([one]) if is_free(body.inst(*one)) => Home::Again(body.inst(*one).clone()),
+            _ => Home::General(body.new_vreg(RegFile::R, vreg.cells, vreg.align)),
+        };
+        homes.insert(id, home);
+    }
+    homes
+}
+
+/// Whether an instruction may stand anywhere and gives the same value.
+fn is_free(inst: &Inst) -> bool {
+    let mut reads = false;
+    inst.for_each_use(|_| reads = true);
+    let op = matches!(inst.op, Opcode::ULDC | Opcode::UMOV | Opcode::S2UR);
+    op && !reads && inst.guard.is_always() && inst.defs == 1
+}
+
+fn rewrite(
+    body: &mut Body<'_>,
+    homes: &FxHashMap<VRegId, Home>,
+    here: &mut FxHashMap<VRegId, Reg>,
+    id: InstId,
+    out: &mut Vec<InstId>,
+) {
+    let mut inst = body.inst(id).clone();
+    let loc = body.loc(id);
+    let mut uses: Vec<VRegId> = Vec::new();
+    let mut note = |r: RegUse| uses.extend(r.reg.vreg().filter(|v| homes.contains_key(v)));
+    inst.for_each_use(&mut note);
+    // Under a guard the old value stays: it must be there.
+    if !inst.guard.is_always() {
+        inst.for_each_def(&mut note);
+    }
+    for v in uses {
+        if !here.contains_key(&v) {
+            let reg = fetch(body, &homes[&v], v, loc, out);
+            here.insert(v, reg);
+        }
+    }
+    let mut defined: Vec<VRegId> = Vec::new();
+    inst.for_each_def(|r| defined.extend(r.reg.vreg().filter(|v| homes.contains_key(v))));
+    for v in &defined {
+        // A definition of some cells leaves the others as they are.
+        if !here.contains_key(v) {
+            let vreg = *body.vreg(*v);
+            here.insert(*v, body.new_vreg(RegFile::UR, vreg.cells, vreg.align));
+        }
+    }
+    super::rewrite::map_regs(&mut inst, |r| {
+        let local = r.reg.vreg().and_then(|v| here.get(&v));
+        local.map_or(r, |reg| RegUse { reg: *reg, ..r })
+    });
+    let calls = inst.op == Opcode::PCALL;
+    *body.inst_mut(id) = inst.clone();
+    out.push(id);
+    let mut stored: Vec<(VRegId, RegUse)> = Vec::new();
+    inst.for_each_def(|r| {
+        let of = here.iter().find(|(_, reg)| **reg == r.reg).map(|(v, _)| *v);
+        stored.extend(of.filter(|v| defined.contains(v)).map(|v| (v, r)));
+    });
+    for (v, r) in stored {
+        if let Home::General(general) = &homes[&v] {
+            for cell in r.cell..r.cell + r.count {
+                let operands = [
+                    Operand::Reg(RegUse::at(*general, cell, 1)),
+                    Operand::Reg(RegUse::at(r.reg, cell, 1)),
+                    Operand::Imm(0xf),
+                ];
+                let copy = Inst { guard: inst.guard, ..Inst::new(Opcode::MOV, &[], 1, &operands) };
+                out.push(body.new_inst(copy, loc));
+            }
+        }
+    }
+    if calls {
+        here.clear();
+    }
+}
+
+/// Brings a value into uniform registers of the block's own.
+fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<InstId>) -> Reg {
+    let vreg = *body.vreg(v);
+    let reg = body.new_vreg(RegFile::UR, vreg.cells, vreg.align);
+    match home {
+        Home::Again(inst) => {
+            let mut inst = inst.clone();
+            if let Some(Operand::Reg(def)) = inst.operands.first_mut() {
+                def.reg = reg;
+            }
+            out.push(body.new_inst(inst, loc));
+        }
+        Home::General(general) => {
+            for cell in 0..vreg.cells {
+                let operands = [
+                    Operand::PT,
+                    Operand::Reg(RegUse::at(reg, cell, 1)),
+                    Operand::Reg(RegUse::at(*general, cell, 1)),
+                ];
+                let copy = Inst::new(Opcode::R2UR, &[] as &[Mod], 2, &operands);
+                out.push(body.new_inst(copy, loc));
+            }
+        }
+    }
+    reg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cfg;
+    use bevy_ecs::world::World;
+    use orias_components::text;
+
+    #[test]
+    fn each_block_makes_or_fetches_its_own() {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        let input = "
+            BB0:
+              %UR0:2 = ULDC.64 c[0x0][0x208]
+              %UR2 = S2UR SR136
+              %UR3 = USHF.L.U32 %UR2, 0x18, URZ
+              @P0 BRA PT, BB2
+            BB1:
+              R0 = PCALL
+              R4 = LDG desc[%UR0:2], [R4:2]
+            BB2:
+              STS [%UR3], R4
+              EXIT PT";
+        text::parse(input, &mut body).expect("Ori");
+        cfg::update(&mut body);
+        assert_eq!(keep_within_blocks(&mut body), 2);
+        let printed = text::print(&body, &text::Style::default());
+        assert_eq!(printed.matches("ULDC").count(), 2, "{printed}");
+        assert_eq!(printed.matches("R2UR").count(), 1, "{printed}");
+        assert_eq!(printed.matches("S2UR").count(), 1, "{printed}");
+    }
+}

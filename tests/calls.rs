@@ -1,0 +1,106 @@
+//! Calls in our cubins, at every level: the kernels of `tests/engines/calls*.ptx` give the same in the interpreter and in the
+//! simulator, without a hazard; and what the file says of functions.
+
+use orias::driver::{CompileOptions, Output, compile_source};
+use orias::elf::Cubin;
+use orias_isa::differ::{self, End, Setup};
+
+const CALLS: &str = include_str!("engines/calls.ptx");
+const REGISTERS: &str = include_str!("engines/calls_registers.ptx");
+
+fn compile(source: &str, opt_level: u8) -> Output {
+    let options = CompileOptions { opt_level, verify_each: true, ..Default::default() };
+    compile_source(source, &options).unwrap_or_else(|e| panic!("-O{opt_level}: {e}"))
+}
+
+fn same_in_both_engines(source: &str, opt_level: u8) {
+    let cubin = compile(source, opt_level).cubin;
+    let setup = Setup { steps: 2_000_000, ..Setup::default() };
+    let verdicts = differ::module(source, &cubin, setup, |_| true).expect("PTX and cubin are read");
+    let mut wrong = Vec::new();
+    for verdict in &verdicts {
+        if verdict.end != End::Same {
+            wrong.push(format!("{}: {:?}", verdict.kernel, verdict.end));
+        }
+        wrong.extend(verdict.hazards.iter().map(|h| format!("{}: {h}", verdict.kernel)));
+    }
+    assert!(wrong.is_empty(), "-O{opt_level}\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn calls_give_the_same_at_every_level() {
+    (0..=3).for_each(|level| same_in_both_engines(CALLS, level));
+}
+
+#[test]
+fn parameters_in_registers_give_the_same_at_every_level() {
+    (0..=3).for_each(|level| same_in_both_engines(REGISTERS, level));
+}
+
+/// Functions of the system, and all that a kernel may come to through a pointer, are in its file.
+#[test]
+fn the_file_names_the_functions_of_each_kernel() {
+    let output = compile(CALLS, 3);
+    let cubin = Cubin::read(&output.cubin).expect("our own file");
+    let names: Vec<&str> = cubin.symbols.iter().map(|s| s.name).collect();
+    for name in ["$recursive$fib", "$indirect$sub2", "$shared_two$neighbour"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    assert!(!names.contains(&"$recursive$crowd"), "only what can be reached");
+    let tables: Vec<&str> = cubin
+        .sections
+        .iter()
+        .map(|s| s.name)
+        .filter(|n| n.starts_with(".nv.constant2"))
+        .collect();
+    assert_eq!(tables, [".nv.constant2.indirect"], "only kernels that call through pointers");
+}
+
+#[test]
+fn a_kernel_has_the_registers_and_the_stack_of_what_it_calls() {
+    let source = ".version 9.0\n.target sm_90a\n.address_size 64
+        .func (.param .b32 r) f(.param .b32 a) { .local .align 8 .b8 m[200]; .reg .b32 %a; .reg .b64 %x;
+            ld.param.b32 %a, [a]; mad.wide.u32 %x, %a, 4, 0; st.local.u32 [m+8], %a; mov.u64 %x, m; ld.local.u32 %a, [%x];
+            st.param.b32 [r], %a; ret; }
+        .visible .entry k(.param .u64 p) { .reg .b32 %a; .reg .b64 %p; ld.param.u64 %p, [p];
+            { .param .b32 A; .param .b32 R; st.param.b32 [A], 1; call (R), f, (A); ld.param.b32 %a, [R]; }
+            st.global.u32 [%p], %a; ret; }";
+    let output = compile(source, 3);
+    let [kernel, function] = &output.functions[..] else { panic!("two functions") };
+    assert!(kernel.entry && !function.entry);
+    assert_eq!((kernel.frame_bytes, function.frame_bytes), (0, 208));
+    assert_eq!(kernel.stack_bytes, 208);
+    // R21 is the highest: half of the return address.
+    assert_eq!(kernel.registers, 24);
+}
+
+#[test]
+fn a_function_that_nobody_defines_is_one_error() {
+    let source = ".version 9.0\n.target sm_90a\n.address_size 64
+        .extern .func foo(.param .b64 p); .extern .func bar;
+        .visible .entry k(.param .u64 p) { .reg .b64 %p; ld.param.u64 %p, [p];
+            { .param .b64 A; st.param.b64 [A], %p; call foo, (A); } call bar; ret; }";
+    let error = compile_source(source, &CompileOptions::default()).expect_err("foo is missing");
+    // In ptxas's words.
+    assert!(error.to_string().contains("Unresolved extern function 'foo'"), "{error}");
+    assert!(!error.to_string().contains("bar"), "{error}");
+}
+
+/// Every function of a module takes at most what its kernels may have.
+#[test]
+fn limits_of_a_kernel_hold_for_what_it_calls() {
+    let limited = CALLS.replace(
+        ".visible .entry live_over_calls(.param .u64 out, .param .u64 in)",
+        ".visible .entry live_over_calls(.param .u64 out, .param .u64 in) .maxnreg 40",
+    );
+    assert_ne!(limited, CALLS);
+    let output = compile(&limited, 3);
+    let of = |name: &str| output.functions.iter().find(|f| f.name == name).expect("it is there");
+    assert!(of("live_over_calls").registers <= 40);
+    assert!(of("crowd").registers <= 40 && of("crowd").spill_store_bytes > 0);
+    let setup = Setup { steps: 2_000_000, ..Setup::default() };
+    let verdicts = differ::module(&limited, &output.cubin, setup, |k| k == "live_over_calls");
+    let verdicts = verdicts.expect("PTX and cubin are read");
+    assert_eq!(verdicts[0].end, End::Same);
+    assert!(verdicts[0].hazards.is_empty());
+}
