@@ -205,22 +205,22 @@ fn link_kernels(
     module: &Module,
     compiled: Vec<Done>,
 ) -> Result<(Vec<FunctionReport>, Vec<Linked>), Diagnostics> {
-    let device = |one: &Done| !one.compiled.entry;
-    let callees: FxHashMap<Unit, &Done> =
-        compiled.iter().filter(|one| device(one)).map(|one| (one.unit, one)).collect();
+    let (kernels, functions): (Vec<Done>, Vec<Done>) =
+        compiled.into_iter().partition(|one| one.compiled.entry);
+    let callees: FxHashMap<Unit, &Done> = functions.iter().map(|one| (one.unit, one)).collect();
     let mut reported: FxHashSet<FuncId> = FxHashSet::default();
     let (mut reports, mut linked) = (Vec::new(), Vec::new());
-    for one in compiled.iter().filter(|one| one.compiled.entry) {
+    for one in kernels {
         let func = one.unit.func;
         let layout = &module.layouts[func.0 as usize];
         let units = layout.callees.iter().map(|f| Unit::of(module, *f, func));
         let parts: Vec<&Done> = units.filter_map(|unit| callees.get(&unit).copied()).collect();
         let parts_of: Vec<(FuncId, &Compiled)> =
             parts.iter().map(|p| (p.unit.func, &p.compiled)).collect();
-        let kernel = (func, one.compiled.clone());
+        let mut own = report(module, &one);
+        let kernel = (func, one.compiled);
         let kernel = link::kernel(module.options.target, module, kernel, &parts_of)
             .map_err(Diagnostic::global)?;
-        let mut own = report(module, one);
         own.registers = kernel.compiled.registers;
         own.barriers = kernel.compiled.barriers;
         own.stack_bytes = kernel.stack_bytes;

@@ -163,12 +163,7 @@ fn set(
 }
 
 /// Bytes of stack from the kernel down the deepest way that comes to no function twice.
-fn stack(
-    module: &Module,
-    func: FuncId,
-    kernel: &Compiled,
-    callees: &[(FuncId, &Compiled)],
-) -> u32 {
+fn stack(module: &Module, func: FuncId, kernel: &Compiled, callees: &[(FuncId, &Compiled)]) -> u32 {
     struct Walk<'a> {
         module: &'a Module,
         functions: FxHashMap<FuncId, &'a Compiled>,

@@ -11,9 +11,7 @@
 
 use crate::analysis::cfg;
 use bevy_ecs::world::World;
-use orias_components::{
-    Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, SymbolKey,
-};
+use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, SymbolKey};
 
 /// Registers of arguments and results.
 pub const ARGUMENTS: std::ops::Range<u32> = 4..16;
@@ -106,9 +104,7 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
     let absolute = inst.mods.has(Mod::ABS);
     let pair = Operand::Reg(RegUse::wide(RETURN_ADDRESS, 2));
     let made = match inst.op {
-        Opcode::PRETADR if absolute => {
-            Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call(2)])
-        }
+        Opcode::PRETADR if absolute => Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call(2)]),
         Opcode::PRETADR => {
             let high = Reg::phys(RegFile::R, 21);
             let (low, high) = (Operand::reg(RETURN_ADDRESS), Operand::reg(high));
@@ -121,8 +117,7 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
                 Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &[callee])
             }
             Some(callee) if absolute => {
-                // The distance that the word adds is zero: it counts from the next instruction.
-                Inst::new(Opcode::CALL, &[Mod::ABS, Mod::NOINC], 0, &[callee, behind_call(2)])
+                Inst::new(Opcode::CALL, &[Mod::ABS, Mod::NOINC], 0, &[callee, Operand::Addr(0)])
             }
             Some(callee) => {
                 Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &[callee, Operand::Addr(0)])

@@ -1,7 +1,7 @@
 //! Calls of the system's functions, from our cubins and ptxas's in the simulator and in the interpreter; and warp operations whose lanes
 //! have different masks, which ptxas runs one mask after the other.
 
-use orias::driver::{CompileOptions, compile_source};
+use orias::driver::{CompileOptions, compile_program};
 use orias::launch::{Argument, Buffer, Launch, Outcome};
 use orias_runner::oracle::tool;
 use orias_targets::simulator::{Hazards, Limits};
@@ -143,7 +143,11 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
     // Masks that differ from lane to lane are no matter of calls.
     for opt_level in if entry == "masks" { 0..0 } else { 0..4 } {
         let options = CompileOptions { opt_level, verify_each: true, ..Default::default() };
-        let output = compile_source(SOURCE, &options).unwrap_or_else(|e| panic!("{e}"));
+        let mut program = program.clone();
+        for kernel in program.functions.iter_mut().filter(|f| f.entry && f.name != entry) {
+            (kernel.defined, kernel.code) = (false, Vec::new());
+        }
+        let output = compile_program(&program, &options).unwrap_or_else(|e| panic!("{e}"));
         let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
         let outcome = orias::simulate::simulate(&output.cubin, &launch(entry), limits);
         all.push((format!("orias -O{opt_level}"), outcome.map_err(|e| e.to_string())));

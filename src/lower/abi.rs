@@ -123,7 +123,10 @@ mod tests {
     use super::*;
 
     fn shapes(sizes: &[(u32, u32)]) -> Vec<Shape> {
-        sizes.iter().map(|(size, align)| Shape { size: *size, align: *align, open: false }).collect()
+        sizes
+            .iter()
+            .map(|(size, align)| Shape { size: *size, align: *align, open: false })
+            .collect()
     }
 
     /// What ptxas does with `(b32, b32, b64, b32, b8, b16, b64, b32, b32, b32, b32, b64, b32)`.

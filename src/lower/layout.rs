@@ -6,8 +6,8 @@
 //! variables, named by code or not. The order of both is that of the symbols ([`crate::elf::layout`]): visible and weak
 //! variables come before the module's own.
 
-use crate::elf::layout::{place, placement_order, symbol_order};
 use super::call_graph::CallGraph;
+use crate::elf::layout::{place, placement_order, symbol_order};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId, Variable};
 use crate::ptx::types::{Linkage, Space};
@@ -283,11 +283,7 @@ fn slot_of(pointers: &[FuncId], function: FuncId) -> Option<u64> {
 }
 
 /// Puts the numbers of functions where initial values have their addresses.
-fn fill_in_pointers(
-    init: &mut Option<Vec<u8>>,
-    relocs: &mut Vec<InitReloc>,
-    pointers: &[FuncId],
-) {
+fn fill_in_pointers(init: &mut Option<Vec<u8>>, relocs: &mut Vec<InitReloc>, pointers: &[FuncId]) {
     let Some(bytes) = init else { return };
     relocs.retain(|reloc| {
         let SymbolRef::Func(function) = reloc.target else { return true };
@@ -373,10 +369,8 @@ fn function_layout(
     }
     let reached = calls.reachable(id);
     let uses = &calls.uses;
-    layout.names_shared = uses[id.0 as usize]
-        .vars
-        .iter()
-        .any(|v| program.vars[*v as usize].space == Space::Shared);
+    layout.names_shared =
+        uses[id.0 as usize].vars.iter().any(|v| program.vars[*v as usize].space == Space::Shared);
     layout.callees = calls.in_text_order(program, id, &reached);
     layout.indirect = reached.iter().any(|f| uses[*f as usize].indirect);
     layout.calls_pointers = uses[id.0 as usize].indirect;

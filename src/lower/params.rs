@@ -63,11 +63,11 @@ pub fn call<'i>(
     inst: &'i Instruction<'_>,
 ) -> Sel<Call<'i>> {
     let mut operands = inst.operands.iter().peekable();
-    let list = |operands: &mut std::iter::Peekable<std::slice::Iter<'i, Ptx>>| {
-        match operands.next_if(|o| matches!(o, Ptx::List(_))) {
-            Some(Ptx::List(list)) => list.as_slice(),
-            _ => &[],
-        }
+    let list = |operands: &mut std::iter::Peekable<std::slice::Iter<'i, Ptx>>| match operands
+        .next_if(|o| matches!(o, Ptx::List(_)))
+    {
+        Some(Ptx::List(list)) => list.as_slice(),
+        _ => &[],
     };
     let returns = list(&mut operands);
     let callee = operands.next().ok_or("callee")?;

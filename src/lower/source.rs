@@ -151,9 +151,7 @@ impl<'a, 'w> Cx<'a, 'w> {
             Ptx::F64(f) if ty.bytes() == 4 => Value::Imm(u64::from((*f as f32).to_bits())),
             Ptx::F64(f) => Value::Imm(f.to_bits()),
             Ptx::Var(var, offset) => self.var_address(*var, *offset)?,
-            Ptx::Func(f) => {
-                Value::Imm(super::select::pointer(self, *f)?)
-            }
+            Ptx::Func(f) => Value::Imm(super::select::pointer(self, *f)?),
             Ptx::Special(s) => {
                 let wide = super::special::is_wide(*s);
                 let cells = if wide { 2 } else { 1 };
@@ -284,7 +282,8 @@ impl<'a, 'w> Cx<'a, 'w> {
 
     fn local_offset(&self, var: VarId) -> Sel<i64> {
         let slot = self.layout.local.iter().find(|(v, _)| *v == var);
-        slot.map(|(_, o)| i64::from(*o + self.locals_at)).ok_or_else(|| "local variable without a place".into())
+        slot.map(|(_, o)| i64::from(*o + self.locals_at))
+            .ok_or_else(|| "local variable without a place".into())
     }
 
     /// The address of a variable in its own space.

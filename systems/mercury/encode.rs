@@ -106,13 +106,12 @@ pub(super) fn behind_next_call(body: &Body<'_>, code: &Code, at: usize) -> u64 {
 fn resolved(body: &Body<'_>, code: &Code, at: usize) -> Inst {
     let mut inst = body.inst(code.insts[at]).clone();
     let is_branch = inst.op.is_branch();
-    let lepc = inst.op == Opcode::LEPC;
     for operand in &mut inst.operands {
         match *operand {
             Operand::Block(block) => *operand = Operand::Addr(code.starts[block.0 as usize]),
-            Operand::Symbol { .. } if calls::is_behind_call(operand) => {
+            Operand::Symbol { part, .. } if calls::is_behind_call(operand) => {
                 let place = behind_next_call(body, code, at);
-                *operand = if lepc { Operand::Addr(place) } else { Operand::Imm(place) };
+                *operand = if part == 2 { Operand::Addr(place) } else { Operand::Imm(place) };
             }
             Operand::Symbol { .. } if is_branch => *operand = Operand::Addr(0),
             Operand::Symbol { .. } => *operand = Operand::Imm(0),

@@ -9,11 +9,11 @@
 
 use super::coalesce::{Classes, as_copy};
 use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
-use crate::calls::is_kept;
 use super::occupancy::{Mask, Occupancy};
 use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
+use crate::calls::is_kept;
 use orias_components::{Body, Props, RegFile, VRegId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -71,6 +71,19 @@ struct Value {
     cell: u8,
 }
 
+impl Value {
+    /// One cell of an operand. A physical register has one cell.
+    fn of(r: RegUse, cell: u8) -> Value {
+        match r.reg.phys_index() {
+            Some(index) => {
+                let index = index + u32::from(r.cell + cell);
+                Value { reg: Reg::phys(r.reg.file(), index), cell: 0 }
+            }
+            None => Value { reg: r.reg, cell: r.cell + cell },
+        }
+    }
+}
+
 /// Where a value can be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Place {
@@ -195,16 +208,20 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// What the entry finds: given registers that the function names hold their own values.
+    /// What the entry finds: given registers that the function names hold their own values, but for the stack pointer, which
+    /// the frame sets up.
     fn given(&self) -> Held {
         let mut held = Held::new();
         for (_, insts) in &self.before.blocks {
             for (_, inst) in insts {
                 inst.for_each_use(|r| {
                     let Some(first) = r.reg.phys_index() else { return };
+                    if r.reg == Reg::phys(RegFile::R, STACK_POINTER) {
+                        return;
+                    }
                     for cell in 0..r.count {
                         let place = Place::Register(r.reg.file(), first + u32::from(cell));
-                        let value = Value { reg: r.reg, cell };
+                        let value = Value::of(r, cell);
                         held.entry(value).or_insert_with(|| Places::from_slice(&[place]));
                     }
                 });
@@ -258,7 +275,7 @@ impl<'a> Checker<'a, '_> {
             }
             let Some(first) = is.reg.phys_index() else { continue };
             for cell in 0..was.count {
-                let value = Value { reg: was.reg, cell: was.cell + cell };
+                let value = Value::of(*was, cell);
                 let place = Place::Register(is.reg.file(), first + u32::from(cell));
                 if *def {
                     writes.push((value, place));
@@ -330,8 +347,7 @@ impl<'a> Checker<'a, '_> {
         found: &mut Vec<CheckError>,
     ) {
         if let Some(copy) = as_copy(was) {
-            let to = Value { reg: copy.to.reg, cell: copy.to.cell };
-            let from = Value { reg: copy.from.reg, cell: copy.from.cell };
+            let (to, from) = (Value::of(copy.to, 0), Value::of(copy.from, 0));
             let source = held.get(&from).cloned();
             let old = held.get(&to).cloned();
             let both = match (source, old) {

@@ -74,9 +74,8 @@ pub fn keep_within_blocks(body: &mut Body<'_>) -> usize {
 fn homes(body: &mut Body<'_>) -> FxHashMap<VRegId, Home> {
     let liveness = Liveness::compute(body);
     let mut long = vec![false; body.vreg_count()];
-    let is_uniform = |body: &Body<'_>, r: RegUse| {
-        r.reg.vreg().filter(|v| body.vreg(*v).file == RegFile::UR)
-    };
+    let is_uniform =
+        |body: &Body<'_>, r: RegUse| r.reg.vreg().filter(|v| body.vreg(*v).file == RegFile::UR);
     let mut makers: FxHashMap<VRegId, Vec<InstId>> = FxHashMap::default();
     for block in body.layout() {
         // By register: its definition in this block comes after the last call.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::analysis::cfg;
+use crate::calls::{RETURN_ADDRESS, clobbered};
 use crate::registers::checker::{CheckError, Snapshot, check};
 use crate::registers::rewrite::to_physical;
 use orias_components::{Inst, Opcode, Operand, Reg, RegFile, RegUse, text};
@@ -472,4 +473,89 @@ fn an_eighth_predicate_is_kept_in_a_general_register() {
     assert!(kept == 1 || kept == 2, "{lines:?}");
     assert_eq!(count("ISETP.NE.U32.AND"), kept, "{lines:?}");
     assert_eq!(count("STL"), 0, "{lines:?}");
+}
+
+/// Puts calls of one to three arguments and a result at random places.
+fn add_calls(body: &mut Body<'_>, numbers: &mut Numbers) -> usize {
+    let given = |n: u32| Operand::reg(Reg::phys(RegFile::R, n));
+    let small: Vec<Operand> = (0..body.vreg_count() as u32)
+        .map(|id| *body.vreg(VRegId(id)))
+        .filter(|v| v.file == RegFile::R && v.cells == 1)
+        .map(|v| Operand::reg(Reg::virt(v.file, v.id)))
+        .collect();
+    let mut calls = 0;
+    for block in body.layout().to_vec() {
+        if !numbers.chance(3) {
+            continue;
+        }
+        calls += 1;
+        let mut at = numbers.below(body.block(block).insts.len() + 1);
+        let mut put = |inst: Inst| {
+            body.insert(block, at, inst, Loc::default());
+            at += 1;
+        };
+        let any = |numbers: &mut Numbers| small[numbers.below(small.len())];
+        let args = 1 + numbers.below(3) as u32;
+        for n in 0..args {
+            let operands = [given(4 + n), any(numbers), Operand::Imm(0xf)];
+            put(Inst::new(Opcode::MOV, &[], 1, &operands));
+        }
+        let pair = Operand::Reg(RegUse::wide(RETURN_ADDRESS, 2));
+        put(Inst::new(Opcode::PRETADR, &[], 1, &[pair]));
+        let mut operands = clobbered();
+        let defs = operands.len() as u8;
+        operands.extend([any(numbers), given(1), pair]);
+        operands.extend((0..args).map(|n| given(4 + n)));
+        put(Inst::new(Opcode::PCALL, &[], defs, &operands));
+        put(Inst::new(Opcode::MOV, &[], 1, &[any(numbers), given(4), Operand::Imm(0xf)]));
+    }
+    calls
+}
+
+#[test]
+fn values_live_over_calls_under_any_pressure() {
+    let (mut calls, mut stored) = (0, 0);
+    for seed in 0..300 {
+        let mut numbers = Numbers(seed ^ 0xca11);
+        let shape = shapes(&mut numbers);
+        let mut world = World::new();
+        let mut body = random_function(&mut world, &shape, &mut numbers);
+        calls += add_calls(&mut body, &mut numbers);
+        let before = Snapshot::of(&body);
+        let mut limits = Limits::new(Some([26, 40, 255][seed as usize % 3]));
+        limits.keeps = seed % 2 == 0;
+        let spills = match allocate(&mut body, &limits, 0) {
+            Ok(spills) => spills,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        stored += spills.store_bytes;
+        to_physical(&mut body);
+        if let Err(errors) = check(&before, &body, &limits, 0) {
+            panic!("seed {seed}: {}", errors[0]);
+        }
+    }
+    assert!(calls > 300 && stored > 1000, "hard enough: {calls} calls, {stored} bytes");
+}
+
+#[test]
+fn an_argument_is_computed_where_it_is_passed_and_a_predicate_waits_in_a_general_register() {
+    let lines = allocated(
+        "BB0:
+            %R0 = LDS [RZ]
+            %R1, PT, PT = IADD3 %R0, 0x1, RZ
+            %P2, PT = ISETP.EQ.AND %R0, 0x7, PT
+            R4 = MOV %R1, 0xf
+            R20:2 = PRETADR
+            R0, R3:13, P0:7 = PCALL R1, R20:2, R4
+            %R3 = MOV R4, 0xf
+            @%P2 STS [RZ], %R0
+            STS [RZ+0x4], %R3
+            EXIT PT",
+        255,
+    );
+    assert!(lines.contains(&"R4, PT, PT = IADD3 R2, 0x1, RZ".to_string()), "{lines:#?}");
+    assert!(lines.contains(&"STS [RZ+0x4], R4".to_string()), "{lines:#?}");
+    assert!(!lines.iter().any(|l| l.contains("MOV")), "{lines:#?}");
+    // Over the call the predicate is 0 or 1 in a register that the callee keeps.
+    assert!(lines.iter().any(|l| l.starts_with("R16 = SEL")), "{lines:#?}");
 }
