@@ -171,6 +171,11 @@ fn factors(inst: &Inst) -> Set {
     set
 }
 
+/// Whether the registers that products read must be there at the instruction.
+pub fn is_arrival(inst: &Inst) -> bool {
+    inst.op == Opcode::WARPGROUP && inst.mods.has(Mod::ARRIVE)
+}
+
 /// How many groups a wait leaves, if the instruction is one.
 pub fn leaves(inst: &Inst) -> Option<u64> {
     match inst.operands.as_slice() {

@@ -77,7 +77,7 @@ impl Pending {
     }
 
     /// The scoreboards that must be zero before `inst` issues.
-    fn waits(&self, inst: &Inst) -> u8 {
+    fn waits(&self, inst: &Inst, timings: &Timings) -> u8 {
         if matches!(inst.op, Opcode::CALL | Opcode::RET) {
             // The other side of a call knows nothing of our scoreboards.
             return self.all();
@@ -88,6 +88,9 @@ impl Pending {
         cells::for_each_def(inst, |c| {
             wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
         });
+        for c in timings.arriving(inst) {
+            wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
+        }
         wait
     }
 
@@ -128,10 +131,10 @@ impl Pending {
         }
     }
 
-    fn step(&mut self, inst: &Inst, timing: Timing) -> u8 {
-        let wait = self.waits(inst);
+    fn step(&mut self, inst: &Inst, id: InstId, timings: &Timings) -> u8 {
+        let wait = self.waits(inst, timings);
         self.clear(wait);
-        self.issue(inst, timing);
+        self.issue(inst, timings.get(id));
         wait
     }
 }
@@ -152,7 +155,7 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
         let Some(state) = &entry[block.0 as usize] else { continue };
         let mut state = state.clone();
         for id in body.block(*block).insts.clone() {
-            let wait = state.step(body.inst(id), timings.get(id));
+            let wait = state.step(body.inst(id), id, &timings);
             body.inst_mut(id).control.wait = wait;
         }
     }
@@ -180,7 +183,7 @@ fn pending_at_entry(
             let Some(state) = &entry[block.0 as usize] else { continue };
             let mut state = state.clone();
             for id in &body.block(*block).insts {
-                state.step(body.inst(*id), timings.get(*id));
+                state.step(body.inst(*id), *id, timings);
             }
             for succ in &body.block(*block).succs {
                 if let Some(next) = &mut entry[succ.0 as usize]
@@ -201,7 +204,7 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Box::new(Pending::new());
     for (at, id) in insts.iter().enumerate() {
-        let wait = state.waits(body.inst(*id));
+        let wait = state.waits(body.inst(*id), timings);
         state.clear(wait);
         pool.free(wait);
         let inst = body.inst(*id);

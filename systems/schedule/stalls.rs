@@ -253,5 +253,14 @@ fn ready(times: Times<'_>, inst: &Inst, class: Class, issued: &[Issued]) -> i32 
             ready = ready.max(when + i32::from(wait));
         }
     }
+    for c in times.timings.arriving(inst) {
+        // Sums of products before come in their order.
+        for (_, producer, when) in
+            issued.iter().filter(|(d, by, _)| d == c && *by != Class::Control)
+        {
+            let wait = times.latencies.cycles(Hazard::ReadAfterWrite, c.file(), *producer, class);
+            ready = ready.max(when + i32::from(wait));
+        }
+    }
     ready
 }

@@ -182,3 +182,26 @@ fn at_o0_everything_waits_for_everything() {
     assert_eq!((c[0].write_sb, c[0].read_sb), (0, 1));
     assert_eq!((c[1].write_sb, c[1].read_sb), (7, 7));
 }
+
+#[test]
+fn an_arrival_waits_for_what_the_products_after_it_read() {
+    let c = control(
+        "BB0:
+            PT, R24:4 = LDG.E.128 desc[UR4:2], [R2:2.64], PT
+            R40 = LDS [R5]
+            R28 = MOV RZ, 0xf
+            WARPGROUP.ARRIVE
+            R24:4 = HGMMA.64x8x16.F32 R28:4, desc[UR8:4], R24:4, UPT, 0x0
+            WARPGROUP.DEPBAR.LE 0x0, 0x0
+            STS [R5], R40
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    let (load, other) = (c[0].write_sb, c[1].write_sb);
+    assert_eq!(c[3].wait, 1 << load, "the sums, and nothing else");
+    assert_ne!(load, other);
+    assert!(c[2].stall >= 4, "the factor too: {}", c[2].stall);
+    assert_eq!(c[4].wait, 0);
+    assert_eq!(c[6].wait, 1 << other);
+}

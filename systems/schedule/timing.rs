@@ -1,6 +1,8 @@
 //! What scheduling needs of each instruction's row in the target table, looked up once.
 
-use orias_components::{BlockId, Body, Inst, InstId, RegFile};
+use super::cells::{self, Cell};
+use super::groups;
+use orias_components::{BlockId, Body, Inst, InstId, Props, RegFile};
 use orias_targets::Target;
 use orias_targets::latency::Class;
 
@@ -32,20 +34,39 @@ impl Timing {
 }
 
 /// The timing of every instruction in the layout, by id.
-pub struct Timings(Vec<Timing>);
+pub struct Timings {
+    of: Vec<Timing>,
+    /// What products of warpgroups read and write in general registers, in the whole function.
+    products: Vec<Cell>,
+}
 
 impl Timings {
     pub fn new(body: &Body<'_>, target: &Target, layout: &[BlockId]) -> Timings {
         let mut all = vec![Timing::UNKNOWN; body.inst_count()];
+        let mut products = Vec::new();
         for block in layout {
             for id in &body.block(*block).insts {
-                all[id.0 as usize] = Timing::of(target, body.inst(*id));
+                let inst = body.inst(*id);
+                all[id.0 as usize] = Timing::of(target, inst);
+                if inst.op.has(Props::GROUP) {
+                    cells::for_each_use(inst, |c, _| products.push(c));
+                    cells::for_each_def(inst, |c| products.push(c));
+                }
             }
         }
-        Timings(all)
+        products.retain(|c| c.file() == RegFile::R);
+        products.sort_unstable();
+        products.dedup();
+        Timings { of: all, products }
+    }
+
+    /// What an instruction waits for beside its own operands: an arrival, for the registers of the products that follow it. Observed:
+    /// ptxas 13.0.88 waits there for loads, not at the product.
+    pub fn arriving(&self, inst: &Inst) -> &[Cell] {
+        if groups::is_arrival(inst) { &self.products } else { &[] }
     }
 
     pub fn get(&self, id: InstId) -> Timing {
-        self.0[id.0 as usize]
+        self.of[id.0 as usize]
     }
 }
