@@ -8,8 +8,7 @@ use orias_runner::oracle::workspace;
 use orias_targets::simulator::{Hazards, Limits};
 
 /// Folders that orias does not compile and run yet, and why. A folder that starts to pass must leave this list.
-const NOT_YET: &[(&str, &str)] =
-    &[("tri_attention", "conversions and mma"), ("tri_matmul_f16", "wgmma")];
+const NOT_YET: &[(&str, &str)] = &[];
 
 fn compile(source: &str, opt_level: u8) -> Result<Vec<u8>, String> {
     // One thread: the tests themselves run in parallel. Every phase is verified, the allocation is checked.

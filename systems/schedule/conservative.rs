@@ -4,7 +4,7 @@
 //! latency count on 0, late reads of sources on 1.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Control, Opcode};
+use orias_components::{Body, Control, Opcode, RegFile};
 
 use super::stalls;
 use super::timing::Timing;
@@ -30,7 +30,7 @@ pub fn process_o0_waits_and_sbs(world: &mut World) {
             let counts = inst.defs == 0 || inst.op == Opcode::SYNCS;
             let mut results = false;
             inst.for_each_def(|_| results = true);
-            let needed = latencies.slowest(timing.class);
+            let needed = latencies.settled(RegFile::R, timing.class, true);
             if results && !timing.write_sb && needed > STALL {
                 slow.push((at + 1, needed - STALL));
             }

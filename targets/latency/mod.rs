@@ -241,15 +241,6 @@ impl Latencies {
         self.longest
     }
 
-    /// Cycles after which a result of the class in a general register may be touched by anything.
-    pub fn slowest(&self, first: Class) -> u8 {
-        let after = |second: &Class| {
-            let cycles = |hazard| self.cycles(hazard, RegFile::R, first, *second);
-            cycles(Hazard::ReadAfterWrite).max(cycles(Hazard::WriteAfterWrite))
-        };
-        Class::ALL.iter().map(after).max().unwrap_or(0)
-    }
-
     /// The smallest stall of an instruction, whatever follows it; 1 for most.
     #[inline]
     pub fn least_stall(&self, op: Opcode) -> u8 {

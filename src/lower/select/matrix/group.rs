@@ -155,21 +155,22 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let descriptor = Operand::Desc(RegUse { flags, ..RegUse::wide(descriptor, 4) });
 
-    let adds = match inst.operands.get(3 + more) {
-        None => Operand::UPT,
-        Some(Ptx::Int(value)) => {
-            if *value != 0 {
-                Operand::UPT
-            } else {
-                not(Operand::UPT)
-            }
-        }
-        Some(predicate) => {
+    let scale = inst.operands.get(3 + more);
+    let constant = match scale {
+        None => Some(1),
+        Some(Ptx::Int(value)) => Some(*value),
+        Some(Ptx::Reg(id)) => cx.constants[id.0 as usize],
+        Some(_) => None,
+    };
+    let adds = match (constant, scale) {
+        (Some(0), _) => not(Operand::UPT),
+        (None, Some(predicate)) => {
             let predicate = cx.pred(predicate)?;
             let uniform = r(cx.e.body.new_vreg(RegFile::UP, 1, 1));
             cx.e.put(Opcode::VOTEU, &[Mod::ANY], 2, &[Operand::URZ, uniform, predicate]);
             uniform
         }
+        _ => Operand::UPT,
     };
     let factor = if in_registers {
         let words = words(cx, operand(inst, 1)?, a)?;
