@@ -33,6 +33,8 @@ fn replace<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         _ => 0,
     };
     let map = cx.address(operand(inst, 0)?, space)?;
+    // Room for the fields' own offsets.
+    let map = super::cp_async::in_one_register(cx, map, 20);
     let field = |word, shift, bits: u32, less_one| Field {
         word,
         shift,
