@@ -7,9 +7,6 @@ use orias_runner::folders;
 use orias_runner::oracle::workspace;
 use orias_targets::simulator::{Hazards, Limits};
 
-/// Folders that orias does not compile and run yet, and why. A folder that starts to pass must leave this list.
-const NOT_YET: &[(&str, &str)] = &[];
-
 fn compile(source: &str, opt_level: u8) -> Result<Vec<u8>, String> {
     // One thread: the tests themselves run in parallel. Every phase is verified, the allocation is checked.
     let options = CompileOptions { opt_level, verify_each: true, threads: 1, ..Default::default() };
@@ -46,9 +43,7 @@ fn failures(name: &str, opt_level: u8) -> Vec<String> {
 fn all_pass(opt_level: u8) {
     let names = folders::all();
     assert!(names.len() >= 60, "the corpus has {} folders", names.len());
-    let waits = |name: &String| NOT_YET.iter().any(|(n, _)| n == name);
-    let failures: Vec<String> =
-        names.iter().filter(|n| !waits(n)).flat_map(|n| failures(n, opt_level)).collect();
+    let failures: Vec<String> = names.iter().flat_map(|n| failures(n, opt_level)).collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
@@ -60,11 +55,4 @@ fn every_case_gives_the_expected_buffers_at_o0() {
 #[test]
 fn every_case_gives_the_expected_buffers_at_o3() {
     all_pass(3);
-}
-
-#[test]
-fn the_list_of_folders_that_do_not_run_yet_is_exact() {
-    let runs = |(name, _): &&(&str, &str)| [0, 3].iter().any(|o| failures(name, *o).is_empty());
-    let run: Vec<_> = NOT_YET.iter().filter(runs).collect();
-    assert!(run.is_empty(), "these run now: {run:?}");
 }
