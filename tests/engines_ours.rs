@@ -23,27 +23,7 @@ const NOT_YET: &[(&str, &str)] = &[
     ("tex", "textures"),
     ("tld4", "textures"),
     ("txq", "textures"),
-    ("bar", "barriers"),
-    ("barrier", "barriers"),
-    ("call", "calls"),
-    ("mov", "calls"),
-    ("st", "calls"),
-    ("cp", "cp.async and bulk copies"),
-    ("fence", "fences"),
-    ("membar", "fences"),
-    ("alloca", "frames"),
-    ("stacksave", "frames"),
-    ("griddepcontrol", "griddepcontrol"),
-    ("red", "red.async"),
-    ("mbarrier", "mbarrier"),
-    ("multimem", "multimem"),
-    ("redux", "partial masks"),
-    ("tensormap", "tensor maps"),
 ];
-
-/// What our code may differ in where ptxas's does not: group, a part of the kernel's name, the ends, and why.
-const EXCEPT_OURS: &[(&str, &str, &[&str], &str)] =
-    &[("directive", "cluster", &["interpreter"], "our cubins say nothing of clusters yet")];
 
 /// The kernels of a group: what each ends with, or why it is refused.
 struct Group {
@@ -93,7 +73,7 @@ fn whole_set(opt_level: u8) {
             let fits = |(g, part, ends, _): &(&str, &str, &[&str], &str)| {
                 *g == group.name && name.contains(part) && ends.contains(&kind)
             };
-            let excepted = EXCEPT.iter().chain(EXCEPT_OURS).any(fits);
+            let excepted = EXCEPT.iter().any(fits);
             let held = !matches!(kind, "same" | "both" | "unwritten");
             if text.contains("unsupported")
                 || held && !excepted && !(kind == "near" && has_floats(name))
