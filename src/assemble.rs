@@ -5,6 +5,7 @@ use crate::elf::model::{
     CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InnerFunction, Kernel, Linkage,
     Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
 };
+use crate::elf::relocation::RelocKind;
 use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
 use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId};
@@ -165,8 +166,7 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             types::Space::Const => Space::Constant,
             _ => continue,
         };
-        let (init, relocs) = module.initial_value(var);
-        let relocations = relocs.iter().filter_map(|r| relocation(module, r)).collect();
+        let (init, relocations) = initial(program, module, var);
         all.push(Variable {
             key,
             name: var.name.to_string(),
@@ -187,7 +187,44 @@ fn relocation(module: &Module, reloc: &InitReloc) -> Option<DataReloc> {
         SymbolRef::Var(VarId(var)) => module.vars[var as usize]?,
         SymbolRef::Func(func) => module.functions[func.0 as usize],
     };
-    Some(DataReloc { offset: reloc.offset, target, addend: reloc.addend })
+    let kind = if reloc.bytes == 1 {
+        RelocKind::generic_byte(reloc.shift / 8)
+    } else {
+        RelocKind::GENERIC64
+    };
+    Some(DataReloc { kind, offset: reloc.offset, target, addend: reloc.addend })
+}
+
+/// The number that an address in constant memory is, where the source does not ask for a generic one.
+fn constant_offset(program: &Program<'_>, module: &Module, reloc: &InitReloc) -> Option<u64> {
+    let SymbolRef::Var(var) = reloc.target else { return None };
+    let in_constants = program.vars[var.0 as usize].space == types::Space::Const;
+    let symbol = module.symbol_of(var).filter(|_| in_constants && !reloc.generic)?;
+    Some(symbol.offset.wrapping_add(reloc.addend as u64) >> reloc.shift)
+}
+
+/// A variable's initial value with the numbers in it that are known, and the rest of its addresses.
+fn initial(
+    program: &Program<'_>,
+    module: &Module,
+    var: &crate::ptx::program::Variable<'_>,
+) -> (Option<Vec<u8>>, Vec<DataReloc>) {
+    let (mut init, relocs) = module.initial_value(var);
+    let mut relocations = Vec::new();
+    for reloc in &relocs {
+        match constant_offset(program, module, reloc) {
+            Some(value) => {
+                let from = reloc.offset as usize;
+                let place =
+                    init.as_mut().and_then(|i| i.get_mut(from..from + reloc.bytes as usize));
+                for (byte, value) in place.into_iter().flatten().zip(value.to_le_bytes()) {
+                    *byte = value;
+                }
+            }
+            None => relocations.extend(relocation(module, reloc)),
+        }
+    }
+    (init, relocations)
 }
 
 fn linkage(linkage: types::Linkage) -> Linkage {

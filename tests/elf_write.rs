@@ -94,7 +94,8 @@ fn what_a_loader_needs_is_read_back() {
 fn addresses_in_text_and_data_become_relocations() {
     let keys = keys(2);
     let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));
-    holder.relocations = vec![DataReloc { offset: 8, target: keys[0], addend: 4 }];
+    holder.relocations =
+        vec![DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 }];
     let mut user = kernel("k");
     let at = |offset, high| TextRelocation { offset, target: keys[0], addend: 2, high };
     user.relocations = vec![at(0x10, false), at(0x20, true)];

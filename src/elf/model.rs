@@ -4,6 +4,7 @@
 //! compiles functions; the writer adds what a file needs around that, and decides nothing about code.
 
 use super::attribute::Attribute;
+use super::relocation::RelocKind;
 use orias_components::SymbolKey;
 
 /// A module, ready to be written.
@@ -102,9 +103,10 @@ pub struct Variable {
     pub relocations: Vec<DataReloc>,
 }
 
-/// Eight bytes of an initial value that hold the generic address of a variable + addend.
+/// A part of an initial value that holds the generic address of a variable + addend: eight bytes of it, or one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataReloc {
+    pub kind: RelocKind,
     /// Byte offset in the variable.
     pub offset: u64,
     pub target: SymbolKey,

@@ -32,6 +32,11 @@ impl RelocKind {
     /// The same: the high half.
     pub const FUNCTION_HI: RelocKind = RelocKind(113);
 
+    /// One byte of a generic address, from the lowest, 0, to 7.
+    pub fn generic_byte(byte: u32) -> RelocKind {
+        RelocKind(84 + byte.min(7))
+    }
+
     /// The `R_CUDA_…` name.
     pub fn name(self) -> Option<&'static str> {
         NAMES.binary_search_by_key(&self.0, |row| row.0).ok().map(|i| NAMES[i].1)
@@ -41,8 +46,12 @@ impl RelocKind {
     /// (first bit of the address taken, first bit of the place, bits). None for types that a loader must know by heart.
     pub fn field(self) -> Option<(u32, u32, u32)> {
         match self.0 {
-            1 | 3 => Some((0, 0, 32)),
-            2 | 4 => Some((0, 0, 64)),
+            1 | 3 | 34 => Some((0, 0, 32)),
+            2 | 4 | 35 => Some((0, 0, 64)),
+            70 => Some((0, 0, 32)),
+            71 => Some((32, 0, 32)),
+            // Bytes of addresses, of generic ones and of functions.
+            n @ 76..=99 => Some(((n - 76) % 8 * 8, 0, 8)),
             55 | 56 => Some((0, 32, 32)),
             57 => Some((32, 32, 32)),
             _ => None,

@@ -347,7 +347,7 @@ impl<'m> Writer<'m> {
                 self.sections[home].relocs.push(OutReloc {
                     offset: variable.offset + reloc.offset,
                     symbol: *symbol,
-                    kind: RelocKind::GENERIC64,
+                    kind: reloc.kind,
                     addend: reloc.addend,
                 });
             }

@@ -189,6 +189,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
             .iter()
             .filter(|r| (symbol.value..symbol.value + symbol.size).contains(&r.offset))
             .map(|r| DataReloc {
+                kind: r.kind,
                 offset: r.offset - symbol.value,
                 target: keys[r.symbol],
                 addend: r.addend.unwrap_or(0),

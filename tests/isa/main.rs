@@ -113,9 +113,9 @@ enum Command {
         /// The file to write instead.
         #[arg(long)]
         out: Option<PathBuf>,
-        /// A tenth of the kernels.
-        #[arg(long)]
-        short: bool,
+        /// Kernels of a line, at most.
+        #[arg(long, default_value_t = 3)]
+        most: usize,
     },
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
@@ -159,8 +159,8 @@ fn run(args: Args) -> Result<(), String> {
         };
         return launch_all(&args.arch, paths, maker, setup, only, *all);
     }
-    if let Command::Table { out, short } = &args.command {
-        return write_table(&args.arch, out.as_deref(), *short);
+    if let Command::Table { out, most } = &args.command {
+        return write_table(&args.arch, out.as_deref(), *most);
     }
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
     let target = target(&args)?;
@@ -397,11 +397,11 @@ fn launch_all(
 }
 
 /// Measures the generator's kernels and writes the table of PTX.
-fn write_table(arch: &str, out: Option<&Path>, short: bool) -> Result<(), String> {
+fn write_table(arch: &str, out: Option<&Path>, most: usize) -> Result<(), String> {
     // A panic is reported as the end of its kernel.
     std::panic::set_hook(Box::new(|_| {}));
     let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
-    let lines = ptx_table::measure(&ptxas, arch, short);
+    let lines = ptx_table::measure(&ptxas, arch, most);
     let file = out.map_or_else(|| oracle::workspace().join(ptx_table::FILE), Path::to_path_buf);
     std::fs::write(&file, ptx_table::text(&lines))
         .map_err(|e| format!("{}: {e}", file.display()))?;

@@ -69,7 +69,7 @@ fn attempt(program: &Program<'_>, options: &CompileOptions) -> Result<Vec<u8>, F
 }
 
 /// The kernels in which errors stand, each with its first one.
-fn blame(program: &Program<'_>, found: &Found) -> Vec<(usize, String)> {
+fn blame(program: &Program<'_>, found: &[(Option<usize>, String)]) -> Vec<(usize, String)> {
     let mut blamed: Vec<(usize, String)> = Vec::new();
     for (place, text) in found {
         let Some(place) = place else { continue };

@@ -1,5 +1,5 @@
-//! The committed table of PTX: for each instruction × type × group of modifiers that ptxas accepts for sm_90a, how many of the
-//! generator's kernels our parser reads, our checks accept, our compiler compiles at -O0 and -O3, and what their launches give.
+//! The committed table of PTX: for each instruction × type × group of modifiers that ptxas accepts for sm_90a, how many of some of
+//! the generator's kernels our parser reads, our checks accept, our compiler compiles at -O0 and -O3, and what their launches give.
 //!
 //! Modifiers of which an instruction has one of many that only turn a field of the word are one group: scopes, orders, roundings,
 //! comparisons, cache words, vector sizes.
@@ -90,13 +90,47 @@ pub struct Line {
     pub why: String,
 }
 
-/// Measures all of the generator's kernels, or the short selection.
-pub fn measure(ptxas: &Path, target: &str, short: bool) -> BTreeMap<String, Line> {
-    let mut modules =
-        if short { generate::short_modules(target) } else { generate::modules(target) };
+/// Measures `most` of the generator's kernels of each line, evenly spread over it; where ptxas takes none of them, all of the line's.
+pub fn measure(ptxas: &Path, target: &str, most: usize) -> BTreeMap<String, Line> {
+    let mut modules = generate::modules(target);
     modules.retain(|m| m.options.is_empty());
+    let mut of_line: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+    for (m, module) in modules.iter().enumerate() {
+        for (k, kernel) in module.kernels.iter().enumerate() {
+            let line = kernel_line(kernel.group, &kernel.name, &kernel.instruction);
+            of_line.entry(line).or_default().push((m, k));
+        }
+    }
+    let chosen = |list: &Vec<(usize, usize)>| -> Vec<(usize, usize)> {
+        let step = list.len().div_ceil(most.max(1)).max(1);
+        list.iter().step_by(step).copied().collect()
+    };
+    let first = of_line.values().flat_map(chosen).collect();
+    let mut all = run(ptxas, &modules, &first);
+    let missing = of_line.iter().filter(|(line, _)| !all.contains_key(*line));
+    let rest: BTreeSet<(usize, usize)> = missing
+        .flat_map(|(_, list)| list.iter().copied())
+        .filter(|at| !first.contains(at))
+        .collect();
+    all.extend(run(ptxas, &modules, &rest));
+    all
+}
+
+/// Compiles and launches the chosen kernels (module and number) that ptxas takes.
+fn run(
+    ptxas: &Path,
+    modules: &[generate::Module],
+    chosen: &BTreeSet<(usize, usize)>,
+) -> BTreeMap<String, Line> {
+    let kept = |(m, module): (usize, &generate::Module)| {
+        let kernels = module.kernels.iter().enumerate();
+        let kernels = kernels.filter(|(k, _)| chosen.contains(&(m, *k)));
+        generate::Module { kernels: kernels.map(|(_, k)| k.clone()).collect(), ..module.clone() }
+    };
+    let modules: Vec<generate::Module> = modules.iter().enumerate().map(kept).collect();
     let parts: Vec<BTreeMap<String, Line>> = modules
         .into_par_iter()
+        .filter(|module| !module.kernels.is_empty())
         .flat_map_iter(|module| accept(ptxas, module))
         .filter(|part| !part.module.kernels.is_empty())
         .map(|part| one(&part.module))

@@ -407,14 +407,14 @@ fn multiply_add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, [_, at, bt]: [T
     if let Some((_, by)) = shift {
         let kind = if signed { Mod::S64 } else { Mod::U64 };
         let mut shifted = [Operand::RZ; 3];
-        for i in 0..words {
+        for (i, place) in shifted.iter_mut().enumerate().take(words) {
             let t = cx.e.temp(1);
             if i + 1 < words {
                 cx.e.shf(&[Mod::R, kind], r(t), sum[i], imm(by), sum[i + 1]);
             } else {
                 cx.e.shr(r(t), sum[i], imm(by), signed);
             }
-            shifted[i] = r(t);
+            *place = r(t);
         }
         sum = shifted;
     }
