@@ -22,6 +22,24 @@ impl<'s> Checker<'s> {
             return;
         }
         let function = &self.program.functions[self.function.0 as usize];
+        // Observed: ptxas 13.0.88, in kernels and functions.
+        let formal = |operand: &Operand| match operand {
+            Operand::Var(var, _) if function.params.contains(var) => Some(*var),
+            Operand::Var(var, _) if function.returns.contains(var) => Some(*var),
+            _ => None,
+        };
+        let lists = call.operands.iter().filter_map(|operand| match operand {
+            Operand::List(items) => Some(items),
+            _ => None,
+        });
+        if let Some(var) = lists.flatten().find_map(formal) {
+            let name = self.program.vars[var.0 as usize].name;
+            let message = format!(
+                "Formal parameter '{name}' declared in .param space cannot be used as argument to call"
+            );
+            self.diagnostics.push(Diagnostic::error(source.span, message));
+            return;
+        }
         let signature = match (callee, prototype) {
             (Some(Operand::Func(callee)), _) => {
                 let callee = &self.program.functions[callee.0 as usize];
