@@ -63,6 +63,9 @@ pub fn kernel(
     let own_bytes = if callees.is_empty() { kernel.text.len() as u32 } else { kernel.code_bytes };
     let system_calls = system(&kernel, 0);
     let stack_bytes = stack(module, func, &kernel, callees);
+    let mut kernel = kernel;
+    // A call alone makes ptxas 13.0.88 speak of the stack of calls.
+    kernel.divergent |= !kernel.links.is_empty();
     let mut linked = Linked {
         func,
         own_bytes,

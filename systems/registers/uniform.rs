@@ -140,19 +140,16 @@ fn rewrite(
         inst.for_each_def(&mut note);
     }
     for v in uses {
-        if !here.contains_key(&v) {
-            let reg = fetch(body, &homes[&v], v, loc, out);
-            here.insert(v, reg);
-        }
+        here.entry(v).or_insert_with(|| fetch(body, &homes[&v], v, loc, out));
     }
     let mut defined: Vec<VRegId> = Vec::new();
     inst.for_each_def(|r| defined.extend(r.reg.vreg().filter(|v| homes.contains_key(v))));
     for v in &defined {
         // A definition of some cells leaves the others as they are.
-        if !here.contains_key(v) {
+        here.entry(*v).or_insert_with(|| {
             let vreg = *body.vreg(*v);
-            here.insert(*v, body.new_vreg(RegFile::UR, vreg.cells, vreg.align));
-        }
+            body.new_vreg(RegFile::UR, vreg.cells, vreg.align)
+        });
     }
     super::rewrite::map_regs(&mut inst, |r| {
         let local = r.reg.vreg().and_then(|v| here.get(&v));
