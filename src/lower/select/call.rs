@@ -168,7 +168,7 @@ fn result(cx: &mut Cx<'_, '_>, target: &Ptx, words: &[Operand]) -> Sel {
         },
         Ptx::Reg(id) if cx.reg_type(*id) == Type::Pred => {
             let inst = to_pred(r(cx.regs[id.0 as usize][0]), words[0]);
-            cx.e.put(inst.op, &inst.mods.as_slice().to_vec(), inst.defs, &inst.operands);
+            cx.e.put(inst.op, inst.mods.as_slice(), inst.defs, &inst.operands);
             Ok(())
         }
         Ptx::Reg(_) => {
