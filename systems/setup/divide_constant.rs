@@ -234,7 +234,8 @@ mod tests {
             for d in divisors.iter().copied().filter(|d| *d <= most && !d.is_power_of_two()) {
                 let plan = plan(d, bits);
                 let last = most / d;
-                for q in [0, 1, 2, last / 3, last / 2, last - last.min(1), last] {
+                let some = [0, 1, 2, last / 3, last / 2, last - last.min(1), last];
+                for q in some.into_iter().filter(|q| *q <= last) {
                     assert_eq!(quotient(plan, q * d, bits), q, "{} / {d}: {plan:?}", q * d);
                     let end = (q * d).saturating_add(d - 1).min(most);
                     assert_eq!(quotient(plan, end, bits), q, "{end} / {d}: {plan:?}");
