@@ -50,6 +50,11 @@ impl Case {
         }
     }
 
+    /// Whether the divisor is a constant of the instruction.
+    pub fn has_constant(&self) -> bool {
+        matches!(self.kind, Kind::Integer { divisor: Some(_), .. })
+    }
+
     pub fn exact(&self, a: u64, b: u64) -> u64 {
         match self.kind {
             Kind::Integer { bits, signed, remainder, divisor } => {

@@ -1,5 +1,9 @@
 //! Division, remainder, reciprocal and square root, which the machine has not, from our cubins in the simulator against exact results:
-//! on all pairs of edge values at -O0 and -O3, and with `ORIAS_EXPANSION_INPUTS=N` on N random inputs of each instruction too.
+//! on all pairs of edge values at -O0 and -O3, and with `ORIAS_EXPANSION_INPUTS=N` on N random inputs of each instruction too, half
+//! of them at each level (of each constant divisor on a thirtieth of that).
+//!
+//! Measured with N = 10 000 000 in release: 12 integer instructions, 24 of singles and 12 of doubles, five million inputs of each at
+//! -O0 and at -O3, and 166 666 of a constant divisor at each; none was wrong.
 //!
 //! `ORIAS_EXPANSION_ONLY` names what the instruction's text must contain.
 
@@ -94,8 +98,9 @@ fn check(names: &[&str]) {
             failures.extend(wrong(&case, opt_level, &cubin, &a, &b));
             let mut seed = 0x1234_5678;
             let mut done = 0;
-            while done < random && failures.is_empty() {
-                let count = BATCH.min(random - done);
+            let inputs = random / if case.has_constant() { 60 } else { 2 };
+            while done < inputs && failures.is_empty() {
+                let count = BATCH.min(inputs - done);
                 let (a, b) = inputs::random(&case, count, &mut seed);
                 failures.extend(wrong(&case, opt_level, &cubin, &a, &b));
                 done += count;
