@@ -113,6 +113,10 @@ pub fn compile_program(
     program: &Program<'_>,
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
+    let unresolved = ptx::link::unresolved(program);
+    if unresolved.has_errors() {
+        return Err(unresolved);
+    }
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;

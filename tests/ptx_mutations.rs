@@ -1,6 +1,12 @@
-//! Mutated PTX: whatever is done to a good file, loading it ends, in an error or not, and never panics.
+//! Mutated PTX: whatever is done to a good file, loading it ends, in an error or not, and never panics; and what ptxas accepts
+//! and refuses of it, we accept and refuse.
 //!
 //! Bytes and tokens are deleted, doubled, replaced and swapped; the seed is fixed, so a failure names a case that comes again.
+//! `ORIAS_FUZZ=N` makes N times as many mutants for the comparison with ptxas, `ORIAS_SEED=S` others.
+
+use orias_isa::mutate::ask::{Verdict, ask};
+use orias_isa::mutate::{KINDS, Source, Vocabulary, mutants};
+use orias_isa::sources;
 
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -194,4 +200,124 @@ fn deep_and_long_input_does_not_exhaust_the_stack() {
     ] {
         load("a deep file", 0, &text);
     }
+}
+
+/// The corpus whole, and each one-instruction kernel by itself.
+fn good_sources() -> Vec<Source> {
+    let mut all = Vec::new();
+    for source in sources::corpus("sm_90a") {
+        // Large files take ptxas long.
+        if source.text.len() < 30_000 {
+            all.push(Source::file(&source.name, &source.text));
+        }
+    }
+    for source in sources::one_instruction("sm_90a") {
+        all.extend(Source::kernels(&source.name, &source.text));
+    }
+    all
+}
+
+/// Whether our front end takes a module for sm_90a.
+fn accepted(text: &str) -> Result<(), String> {
+    let program = orias::ptx::load(text).map_err(|errors| errors.to_string())?;
+    let unresolved = orias::ptx::link::unresolved(&program);
+    if unresolved.has_errors() {
+        return Err(unresolved.to_string());
+    }
+    orias::ptx::target::compatible(program.target, "sm_90a")
+}
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Of one kind of mutation: accepted by ptxas and by us, by ptxas alone; refused by ptxas and by us, by ptxas alone.
+#[derive(Default, Clone, Copy)]
+struct Count {
+    accepted: usize,
+    refused_by_us: usize,
+    refused: usize,
+    accepted_by_us: usize,
+}
+
+impl Count {
+    fn wrong(self) -> usize {
+        self.refused_by_us + self.accepted_by_us
+    }
+
+    fn all(self) -> usize {
+        self.accepted + self.refused + self.wrong()
+    }
+}
+
+#[test]
+fn mutants_are_judged_as_ptxas_judges_them() {
+    let Some(ptxas) = orias_runner::oracle::tool("ptxas") else { return };
+    let sources = good_sources();
+    let vocabulary = Vocabulary::new(&sources);
+    let count = 1_500 * setting("ORIAS_FUZZ", 1) as usize;
+    let made = mutants(&sources, &vocabulary, setting("ORIAS_SEED", 1), count);
+    assert!(made.len() * 10 >= count * 9, "{} of {count} mutants", made.len());
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
+    let parses = |text: &str| !orias::ptx::parser::parse(text).1.has_errors();
+    let mut counts = vec![Count::default(); KINDS.len()];
+    let (mut listed, mut nothing) = (String::new(), 0);
+    for chunk in made.chunks(5_000) {
+        let verdicts = ask(&ptxas, &["-arch", "sm_90a", "-O0"], &sources, chunk, threads, parses);
+        for (mutant, verdict) in chunk.iter().zip(verdicts) {
+            let kind = KINDS.iter().position(|(name, _)| *name == mutant.kind).unwrap();
+            let text = mutant.text(&sources);
+            let ours = accepted(&text);
+            let count = &mut counts[kind];
+            let theirs = match (&verdict, &ours) {
+                (Verdict::Accepted, Ok(())) => {
+                    count.accepted += 1;
+                    continue;
+                }
+                (Verdict::Refused(_), Err(_)) => {
+                    count.refused += 1;
+                    continue;
+                }
+                (Verdict::Nothing(_), _) => {
+                    nothing += 1;
+                    continue;
+                }
+                (Verdict::Accepted, Err(_)) => {
+                    count.refused_by_us += 1;
+                    "accepts"
+                }
+                (Verdict::Refused(message), Ok(())) => {
+                    count.accepted_by_us += 1;
+                    message.as_str()
+                }
+            };
+            listed += &format!(
+                "{} of {}: {:?}\n    ptxas: {theirs}\n    orias: {}\n",
+                mutant.kind,
+                sources[mutant.source].name,
+                mutant.edit,
+                ours.err().unwrap_or("accepts".to_string())
+            );
+        }
+    }
+    let mut bad = Vec::new();
+    println!("kind: accepted (of them refused by us), refused (of them accepted by us)");
+    for ((kind, _), count) in KINDS.iter().zip(&counts) {
+        println!(
+            "{kind}: {} ({}), {} ({})",
+            count.accepted + count.refused_by_us,
+            count.refused_by_us,
+            count.refused + count.accepted_by_us,
+            count.accepted_by_us
+        );
+        // A handful of mutants is no percentage.
+        if count.wrong() > (count.all() / 100).max(4) {
+            bad.push(*kind);
+        }
+    }
+    let wrong: usize = counts.iter().map(|c| c.wrong()).sum();
+    let all: usize = counts.iter().map(|c| c.all()).sum();
+    println!("{wrong} of {all} are judged otherwise; ptxas said nothing of {nothing}\n{listed}");
+    assert!(bad.is_empty(), "more than one of a hundred in {bad:?}");
+    assert!(wrong <= all / 200 + 4, "{wrong} of {all}");
 }

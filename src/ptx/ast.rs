@@ -101,7 +101,6 @@ pub enum Expr<'s> {
     Mask(Const, Box<Expr<'s>>, Span),
     Unary(Unary, Box<Expr<'s>>),
     Binary(Binary, Box<Expr<'s>>, Box<Expr<'s>>),
-    Ternary(Box<Expr<'s>>, Box<Expr<'s>>, Box<Expr<'s>>),
     Cast(Type, Box<Expr<'s>>),
 }
 
@@ -113,7 +112,6 @@ impl Expr<'_> {
             Expr::Name(name) | Expr::Call(name, _) => name.span,
             Expr::Unary(_, a) | Expr::Cast(_, a) => a.span(),
             Expr::Binary(_, a, b) => a.span().to(b.span()),
-            Expr::Ternary(a, _, c) => a.span().to(c.span()),
         }
     }
 }

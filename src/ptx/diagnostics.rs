@@ -89,6 +89,11 @@ impl Diagnostics {
         self.push(Diagnostic::warning(span, message));
     }
 
+    /// How many errors there were.
+    pub fn errors(&self) -> usize {
+        self.errors
+    }
+
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }

@@ -5,6 +5,7 @@ pub mod check;
 pub mod constant;
 pub mod diagnostics;
 pub mod lexer;
+pub mod link;
 pub mod parser;
 pub mod program;
 pub mod target;

@@ -20,6 +20,13 @@ const KNOWN: [(u32, (u32, u32)); 31] = [
     (90, (7, 8)), (100, (8, 6)), (101, (8, 6)), (103, (8, 8)), (110, (9, 0)), (120, (8, 7)), (121, (8, 8)),
 ];
 
+/// Whether there is such a PTX version, up to [`super::check::NEWEST_VERSION`].
+pub fn is_version(major: u32, minor: u32) -> bool {
+    /// Highest minor version of each major one, from 1 on.
+    const LAST: [u32; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 0];
+    major.checked_sub(1).and_then(|i| LAST.get(i as usize)).is_some_and(|last| minor <= *last)
+}
+
 /// `.target` words that are no SM.
 pub const OPTIONS: [&str; 4] =
     ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];

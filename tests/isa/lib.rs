@@ -5,6 +5,7 @@ pub mod coverage;
 pub mod differ;
 pub mod generate;
 pub mod latency;
+pub mod mutate;
 pub mod ours;
 pub mod probe;
 pub mod proof;

@@ -1,10 +1,11 @@
 //! Function bodies: scopes, labels, and the flat list of instructions.
 
 use super::Checker;
+use super::declaration::Place;
 use super::scope::{Entity, RegShape};
 use crate::ptx::ast::{Ident, Statement};
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
-use crate::ptx::types::{Linkage, Space, Span, Type};
+use crate::ptx::types::{Space, Span, Type};
 
 /// What a body's walk carries from statement to statement.
 struct Walk {
@@ -66,8 +67,20 @@ impl<'s> Checker<'s> {
                     // Its parameters' names are no one's: they live in a scope of their own.
                     self.scopes.enter();
                     let mut regs = Vec::new();
-                    let returns = self.parameters(&prototype.returns, owner, &mut regs);
-                    let params = self.parameters(&prototype.params, owner, &mut regs);
+                    let returns = self.parameters(
+                        &prototype.returns,
+                        owner,
+                        &mut regs,
+                        Place::Prototype,
+                        false,
+                    );
+                    let params = self.parameters(
+                        &prototype.params,
+                        owner,
+                        &mut regs,
+                        Place::Prototype,
+                        false,
+                    );
                     self.scopes.leave();
                     if let Some(Entity::Prototype(list)) = self.list_entity(statements, i) {
                         self.current().prototypes[list as usize] = (returns, params);
@@ -163,6 +176,10 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(variable.span, message);
             return;
         }
+        if let Some(message) = self.misplaced(variable, Place::Body) {
+            self.diagnostics.error(variable.span, message);
+            return;
+        }
         let shape = RegShape { ty: variable.ty, vector: variable.vector };
         let shown;
         let new = match variable.count {
@@ -183,13 +200,7 @@ impl<'s> Checker<'s> {
     /// A `.param`, `.local`, `.shared`, `.global` or `.const` variable inside a body.
     fn local_variable(&mut self, variable: &crate::ptx::ast::Variable<'s>) {
         let owner = self.function;
-        let Some(mut new) = self.variable(variable, Some(owner)) else { return };
-        if variable.linkage == Linkage::Extern && self.scopes.here(variable.name.text).is_some() {
-            return;
-        }
-        if variable.linkage == Linkage::Extern {
-            new.owner = None;
-        }
+        let Some(new) = self.variable(variable, Some(owner), Place::Body) else { return };
         let id = VarId(self.program.vars.len() as u32);
         self.program.vars.push(new);
         if self.scopes.define(variable.name.text, Entity::Var(id)).is_some() {

@@ -6,7 +6,7 @@ use crate::ptx::ast::{Expr, Init};
 use crate::ptx::constant::{Binary, Const, Unary};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{InitReloc, RegId, SymbolRef};
-use crate::ptx::types::{Span, Type, TypeKind};
+use crate::ptx::types::{Space, Span, Type, TypeKind};
 
 /// More initialised bytes than this in one variable are refused: the text would be larger still.
 const MAX_BYTES: u64 = 1 << 30;
@@ -14,7 +14,14 @@ const MAX_BYTES: u64 = 1 << 30;
 /// What an initial value's expression is.
 enum Value {
     Const(Const),
-    Address { target: SymbolRef, addend: i64, generic: bool, shift: u32 },
+    /// `mask`: one byte of it.
+    Address {
+        target: SymbolRef,
+        addend: i64,
+        generic: bool,
+        shift: u32,
+        mask: bool,
+    },
 }
 
 /// The bytes being filled.
@@ -74,14 +81,8 @@ impl<'s> Checker<'s> {
                 }
                 Some(())
             }
-            // `{5}` for a scalar.
-            (Init::List(list), []) if list.len() == 1 => {
-                self.fill(&list[0], ty, shape, at, data, span)
-            }
-            // One value for an array fills its first element.
-            (Init::Value(_), [_, inner @ ..]) => self.fill(init, ty, inner, at, data, span),
-            (Init::List(_), []) => {
-                let message = "Greater number of elements in array initializer";
+            (Init::Value(_), [_, ..]) | (Init::List(_), []) => {
+                let message = "Initial value type mismatch";
                 self.diagnostics.push(Diagnostic::fatal(span, message));
                 None
             }
@@ -98,10 +99,12 @@ impl<'s> Checker<'s> {
                     return None;
                 };
                 let place = data.bytes.get_mut(at as usize..at as usize + bytes as usize)?;
-                place.copy_from_slice(&bits.to_le_bytes()[..bytes as usize]);
+                place.copy_from_slice(&u128::from(bits).to_le_bytes()[..bytes as usize]);
             }
-            Value::Address { target, addend, generic, shift } => {
-                if ty.kind() == TypeKind::Float {
+            Value::Address { target, addend, generic, shift, mask } => {
+                // A byte of an address may stand in a byte. Observed: ptxas 13.0.88.
+                let byte = mask && ty == Type::U8;
+                if !byte && !matches!(ty, Type::U32 | Type::U64) {
                     let message = "Initial value type mismatch";
                     self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
                     return None;
@@ -118,7 +121,15 @@ impl<'s> Checker<'s> {
             Expr::Name(name) => {
                 let entity = self.scopes.lookup(name.text, |_, _| RegId(0));
                 let target = match entity {
-                    Some(Entity::Var(var)) => SymbolRef::Var(var),
+                    Some(Entity::Var(var)) => {
+                        let space = self.program.vars[var.0 as usize].space;
+                        if !matches!(space, Space::Global | Space::Const) {
+                            let message = "Variable used as initial value not in .global or .const state space";
+                            self.diagnostics.push(Diagnostic::fatal(name.span, message));
+                            return None;
+                        }
+                        SymbolRef::Var(var)
+                    }
                     Some(Entity::Func(func)) => SymbolRef::Func(func),
                     _ => {
                         let message = format!("Invalid initial value symbol '{}'", name.text);
@@ -129,14 +140,18 @@ impl<'s> Checker<'s> {
                         return None;
                     }
                 };
-                Some(Value::Address { target, addend: 0, generic: false, shift: 0 })
+                Some(Value::Address { target, addend: 0, generic: false, shift: 0, mask: false })
             }
             Expr::Call(name, arguments) => match (name.text, arguments.first()) {
-                ("generic", Some(inner)) => match self.initial_value(inner)? {
-                    Value::Address { target, addend, shift, .. } => {
-                        Some(Value::Address { target, addend, shift, generic: true })
-                    }
-                    Value::Const(_) => self.bad_initial_value(expr),
+                ("generic", Some(inner @ Expr::Name(_))) => match self.initial_value(inner)? {
+                    Value::Address {
+                        target: target @ SymbolRef::Var(_),
+                        addend,
+                        shift,
+                        mask,
+                        ..
+                    } => Some(Value::Address { target, addend, shift, generic: true, mask }),
+                    _ => self.bad_initial_value(expr),
                 },
                 _ => self.bad_initial_value(expr),
             },
@@ -151,7 +166,7 @@ impl<'s> Checker<'s> {
                 }
                 match self.initial_value(inner)? {
                     Value::Address { target, addend, generic, .. } => {
-                        Some(Value::Address { target, addend, generic, shift })
+                        Some(Value::Address { target, addend, generic, shift, mask: true })
                     }
                     Value::Const(value) => {
                         let shifted = value.binary(Binary::Shr, Const::int(i64::from(shift)))?;
@@ -171,18 +186,17 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// An address may have a constant added and subtracted, nothing else.
+    /// A variable's address may have a constant added behind it, nothing else. Observed: ptxas 13.0.88.
     fn add(&self, op: Binary, a: Value, b: Value) -> Option<Value> {
         let offset = |c: Const| c.as_i128().map(|v| v as i64);
         match (op, a, b) {
-            (Binary::Add, Value::Address { target, addend, generic, shift }, Value::Const(c))
-            | (Binary::Add, Value::Const(c), Value::Address { target, addend, generic, shift }) => {
+            (
+                Binary::Add,
+                Value::Address { target: target @ SymbolRef::Var(_), addend, generic, shift, mask },
+                Value::Const(c),
+            ) => {
                 let addend = addend.wrapping_add(offset(c)?);
-                Some(Value::Address { target, addend, generic, shift })
-            }
-            (Binary::Sub, Value::Address { target, addend, generic, shift }, Value::Const(c)) => {
-                let addend = addend.wrapping_sub(offset(c)?);
-                Some(Value::Address { target, addend, generic, shift })
+                Some(Value::Address { target, addend, generic, shift, mask })
             }
             (op, Value::Const(a), Value::Const(b)) => a.binary(op, b).map(Value::Const),
             _ => None,
@@ -196,18 +210,19 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The value's bits in a variable of this type; None when an integer and a float meet.
+/// The value's bits in a variable of this type; None where the type takes no such value. Observed: ptxas 13.0.88.
 fn bits(value: Const, ty: Type) -> Option<u64> {
-    match (ty, value) {
-        (Type::F64, Const::F32(_) | Const::F64(_)) => Some(value.as_f64().to_bits()),
-        (Type::F32, Const::F32(value)) => Some(u64::from(value.to_bits())),
-        (Type::F32, Const::F64(value)) => Some(u64::from((value as f32).to_bits())),
-        (_, Const::Int { bits, .. }) if ty.kind() != TypeKind::Float => Some(bits),
-        // Alternate float types have no literals of their own: their variables take bits.
-        (_, Const::Int { bits, .. }) if !matches!(ty, Type::F32 | Type::F64) => Some(bits),
-        (Type::B32, Const::F32(value)) => Some(u64::from(value.to_bits())),
-        (Type::B32, Const::F64(value)) => Some(u64::from((value as f32).to_bits())),
-        (Type::B64, Const::F32(_) | Const::F64(_)) => Some(value.as_f64().to_bits()),
+    let single = |value: f64| u64::from((value as f32).to_bits());
+    match (value, ty.kind()) {
+        (Const::Int { bits, .. }, TypeKind::Bits | TypeKind::Signed | TypeKind::Unsigned) => {
+            Some(bits)
+        }
+        (Const::F32(value), _) if matches!(ty, Type::F32 | Type::B32) => {
+            Some(u64::from(value.to_bits()))
+        }
+        (Const::F64(value), _) if matches!(ty, Type::F32 | Type::B32) => Some(single(value)),
+        (Const::F32(_) | Const::F64(_), TypeKind::Bits) => Some(value.as_f64().to_bits()),
+        (Const::F32(_) | Const::F64(_), _) if ty == Type::F64 => Some(value.as_f64().to_bits()),
         _ => None,
     }
 }

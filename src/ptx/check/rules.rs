@@ -55,17 +55,23 @@ impl<'s> Checker<'s> {
                 known = false;
             }
         }
-        if opcode.text == "call" && known {
-            self.check_call(instruction, source);
-        }
-        if !known || rows.is_empty() {
+        if !known {
             return;
         }
+        if opcode.text == "call" {
+            self.check_call(instruction, source);
+            return;
+        }
+        let before = self.diagnostics.errors();
         let mut case = Case { instruction, source };
-        if let Some(row) = self.choose(rows, &case)
+        if !rows.is_empty()
+            && let Some(row) = self.choose(rows, &case)
             && self.modifiers(row, &case)
         {
             self.slots(row, &mut case);
+        }
+        if self.diagnostics.errors() == before {
+            self.form(&case);
         }
     }
 
@@ -192,7 +198,7 @@ impl<'s> Checker<'s> {
         }
         let first = usize::from(case.instruction.has("red"));
         if let Some(Operand::Int(number)) = case.instruction.operands.get(first)
-            && !(0..16).contains(number)
+            && !(0..16).contains(&(number & 0xffff_ffff))
         {
             let message =
                 format!("Barrier number '{number}' out of range, expected to be in range [0..15]");

@@ -29,6 +29,8 @@ struct Scope<'s> {
     names: FxHashMap<&'s str, Entity>,
     /// `%r<8>`: the name before the number, and how many.
     ranges: FxHashMap<&'s str, (RegShape, u32)>,
+    /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
+    odd: FxHashMap<(&'s str, u32), Entity>,
 }
 
 /// The scopes that are open, innermost last; the first is the module's.
@@ -89,7 +91,21 @@ impl<'s> Scopes<'s> {
                     _ => continue,
                 },
             };
-            let entity = Entity::Reg(new_register(name, shape));
+            let number = number.unwrap_or(0);
+            let plain = name.len() == prefix.len() + 1 || !name[prefix.len()..].starts_with('0');
+            let known = match plain {
+                true if scope.odd.is_empty() => None,
+                true => scope.odd.get(&(prefix, number)).copied(),
+                false => scope
+                    .odd
+                    .get(&(prefix, number))
+                    .or_else(|| scope.names.get(format!("{prefix}{number}").as_str()))
+                    .copied(),
+            };
+            let entity = known.unwrap_or_else(|| Entity::Reg(new_register(name, shape)));
+            if !plain {
+                scope.odd.insert((prefix, number), entity);
+            }
             scope.names.insert(name, entity);
             return Some(entity);
         }
@@ -114,12 +130,10 @@ impl<'s> Scopes<'s> {
     }
 }
 
-/// `%r12` is `%r` and 12; a number with a leading zero belongs to no range.
+/// `%r12` is `%r` and 12.
 fn split_number(name: &str) -> (&str, Option<u32>) {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let digits = &name[prefix.len()..];
-    let plain = digits.len() == 1 || !digits.starts_with('0');
-    (prefix, digits.parse().ok().filter(|_| plain))
+    (prefix, name[prefix.len()..].parse().ok())
 }
 
 /// Whether one replaced, added or removed letter makes one name the other.
@@ -153,7 +167,9 @@ mod tests {
         assert_eq!(find("%r2"), Some(Entity::Reg(RegId(1))));
         assert_eq!(find("%r0"), Some(Entity::Reg(RegId(2))));
         assert_eq!(find("%r3"), None);
-        assert_eq!(find("%r02"), None);
+        assert_eq!(find("%r02"), Some(Entity::Reg(RegId(1))));
+        assert_eq!(find("%r01"), Some(Entity::Reg(RegId(3))));
+        assert_eq!(find("%r1"), Some(Entity::Reg(RegId(3))));
         assert_eq!(find("%r"), None);
     }
 

@@ -265,7 +265,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Whether a variable declared here is one of the current function's parameters.
-    fn is_parameter(&self, span: Span) -> bool {
+    pub(super) fn is_parameter(&self, span: Span) -> bool {
         let function = &self.program.functions[self.function.0 as usize];
         function.params.iter().any(|param| self.program.vars[param.0 as usize].span == span)
     }
@@ -330,12 +330,29 @@ impl<'s> Checker<'s> {
         }
         // Observed: ptxas 13.0.88 checks the sizes of a vector's registers, not their kinds.
         let bits = same_size(ty);
+        let mut first: Option<Type> = None;
+        if items.iter().all(|item| *item == Operand::Sink) {
+            return Err(Misfit {
+                message: "Unable to infer type of vector elements (assuming .b8)".to_string(),
+                note: "at least one register is expected".to_string(),
+            });
+        }
         for item in items {
             match item {
                 Operand::Sink if load => {}
                 Operand::Int(_) | Operand::F32(_) | Operand::F64(_) if !load => {}
                 Operand::Reg(reg) | Operand::Element(reg, _) => {
                     self.register_fits(*reg, bits, true, case)?;
+                    let register = self.register(*reg);
+                    if !fits(*first.get_or_insert(register.ty), register.ty, false) {
+                        return Err(Misfit {
+                            message: format!(
+                                "Vector with elements of different types are not allowed in {} instruction",
+                                case.name()
+                            ),
+                            note: format!("'{}' is {}", register.name, register.ty),
+                        });
+                    }
                 }
                 _ => return Err(case.misfit("a vector of registers is expected")),
             }

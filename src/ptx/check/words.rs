@@ -2,6 +2,8 @@
 //!
 //! Source: PTX ISA 9.0, "Instruction Set"; which words ptxas 13.0.88 knows was observed from what it answers to each.
 
+use crate::ptx::types::Type;
+
 /// Opcodes that [`super::table`] has no rows for: their operands are checked by what compiles them.
 #[rustfmt::skip]
 pub(super) const OPCODES: &[&str] = &[
@@ -43,6 +45,18 @@ const MODIFIERS: &[&str] = &[
     "xor", "xorsign", "zero", "zfill",
 ];
 
+/// Types of instructions that no variable has: narrow integers, bits, packed and narrow floats, scales.
+#[rustfmt::skip]
+const NARROW: &[&str] = &[
+    "b1", "b4x16", "b4x16_p64", "b6x16_p32", "e2m1", "e2m1x2", "e2m1x4", "e2m3", "e2m3x2", "e2m3x4", "e3m2", "e3m2x2",
+    "e3m2x4", "e4m3x4", "e5m2x4", "s2", "s4", "u2", "u4", "ue4m3", "ue8m0", "ue8m0x2",
+];
+
+/// Whether a word is a type, of variables or of instructions alone.
+pub(super) fn is_type(word: &str) -> bool {
+    Type::parse(word).is_some() || NARROW.binary_search(&word).is_ok()
+}
+
 /// Whether some instruction has this modifier (types are known elsewhere).
 pub(super) fn is_modifier(word: &str) -> bool {
     MODIFIERS.binary_search(&word).is_ok() || has_pattern(word)
@@ -73,8 +87,10 @@ mod tests {
 
     #[test]
     fn the_list_is_sorted() {
-        let wrong = MODIFIERS.windows(2).find(|pair| pair[0] >= pair[1]);
-        assert_eq!(wrong, None);
+        for list in [MODIFIERS, NARROW] {
+            let wrong = list.windows(2).find(|pair| pair[0] >= pair[1]);
+            assert_eq!(wrong, None);
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ use crate::ptx::types::{Linkage, Space, Span, Type};
 pub(super) fn space(word: &str) -> Option<Space> {
     Some(match word {
         ".reg" => Space::Reg,
-        ".sreg" => Space::Sreg,
         ".const" => Space::Const,
         ".global" => Space::Global,
         ".local" => Space::Local,
@@ -21,24 +20,24 @@ pub(super) fn space(word: &str) -> Option<Space> {
 }
 
 impl<'s> Parser<'s> {
-    /// `.space … type a, b[4] = {…}, c;`
+    /// `.space … type a, b[4] = {…}, c;`, or no name at all
     pub(super) fn variables(
         &mut self,
         linkage: Linkage,
         variables: &mut Vec<Variable<'s>>,
     ) -> Parsed<()> {
         let template = self.declaration_head(linkage)?;
-        loop {
+        // `.global .u32;` declares nothing. Observed: ptxas 13.0.88.
+        let mut more = !self.at(Kind::Semi);
+        while more {
             let mut variable = template.clone();
-            self.declarator(&mut variable)?;
+            self.declarator(&mut variable, false)?;
             if self.eat(Kind::Assign) {
                 variable.init = Some(self.init()?);
             }
             variable.span = template.span.to(self.last());
             variables.push(variable);
-            if !self.eat(Kind::Comma) {
-                break;
-            }
+            more = self.eat(Kind::Comma);
         }
         self.expect(Kind::Semi, "';'")?;
         Ok(())
@@ -53,7 +52,7 @@ impl<'s> Parser<'s> {
         }
         loop {
             let mut variable = self.declaration_head(Linkage::Internal)?;
-            self.declarator(&mut variable)?;
+            self.declarator(&mut variable, true)?;
             variable.span = variable.span.to(self.last());
             all.push(variable);
             if !self.eat(Kind::Comma) {
@@ -64,14 +63,13 @@ impl<'s> Parser<'s> {
         Ok(all)
     }
 
-    /// Everything before the name: space, alignment, vector, type and attributes, in any order after the space.
+    /// Everything before the name: space, alignment and attributes, then vector and type, then `.ptr` and what belongs to it.
     fn declaration_head(&mut self, linkage: Linkage) -> Parsed<Variable<'s>> {
         let start = self.token.span;
         let Some(space) = space(self.text(start)).filter(|_| self.at(Kind::Word)) else {
             return Err(self.unexpected("a state space such as .reg, .global or .param"));
         };
         self.bump();
-        let mut ty = None;
         let mut variable = Variable {
             linkage,
             space,
@@ -86,60 +84,65 @@ impl<'s> Parser<'s> {
             count: None,
             span: start,
         };
-        // After `.ptr` a space and an alignment are those of what is pointed to.
-        let mut pointee = false;
-        // `.const[2]`: a bank, of PTX before 2.2.
         if space == Space::Const && self.at(Kind::LBracket) {
-            self.bump();
-            self.number("the bank")?;
-            self.expect(Kind::RBracket, "']'")?;
+            let message =
+                "Deprecated feature: 'explicit constant banks' not supported as of PTX version 2.2";
+            return Err(self.error(self.token.span, message));
         }
-        while self.at(Kind::Word) {
-            let word = self.word("a type")?;
-            match word.text {
-                "align" => {
-                    let span = self.token.span;
-                    let align = self.number32("the alignment in bytes")?;
-                    if pointee && !align.is_power_of_two() {
-                        self.error(span, "Alignment must be a power of two");
-                    } else if pointee {
-                        variable.pointee_align = Some(align);
-                    } else {
-                        variable.align = Some(align);
-                    }
-                }
-                "v2" => variable.vector = 2,
-                "v4" => variable.vector = 4,
-                "v8" => variable.vector = 8,
-                "ptr" => {
-                    pointee = true;
-                    variable.attributes.push(word);
-                }
-                "attribute" => self.attribute(&mut variable)?,
-                "global" | "const" | "local" | "shared" | "generic" if pointee => {
-                    variable.attributes.push(word);
-                }
-                text => match Type::parse(text) {
-                    Some(parsed) if ty.is_none() => ty = Some(parsed),
-                    Some(_) => return Err(self.error(word.span, "A declaration has one type")),
-                    None => {
-                        let message = format!("Unknown modifier '.{text}'");
-                        return Err(self.error(word.span, message));
-                    }
-                },
+        loop {
+            if self.at_word(".align") {
+                variable.align = Some(self.align()?);
+            } else if self.at_word(".attribute") {
+                self.bump();
+                self.attribute(&mut variable)?;
+            } else {
+                break;
             }
         }
-        match ty {
+        variable.vector = match self.text(self.token.span) {
+            ".v2" => 2,
+            ".v4" => 4,
+            _ => 1,
+        };
+        if variable.vector > 1 {
+            self.bump();
+        }
+        let ty = self.text(self.token.span).strip_prefix('.').and_then(Type::parse);
+        match ty.filter(|ty| !matches!(ty, Type::Bf16 | Type::Bf16x2 | Type::Tf32)) {
             Some(ty) => variable.ty = ty,
             None => return Err(self.unexpected("a type such as .b32")),
         }
+        self.bump();
+        if self.at_word(".ptr") {
+            variable.attributes.push(self.word("'.ptr'")?);
+            if matches!(self.text(self.token.span), ".global" | ".const" | ".local" | ".shared") {
+                variable.attributes.push(self.word("a state space")?);
+            }
+            if self.at_word(".align") {
+                let span = self.token.span;
+                let align = self.align()?;
+                if !align.is_power_of_two() {
+                    self.error(span, "Alignment must be a power of two");
+                }
+                variable.pointee_align = Some(align);
+            }
+        }
         Ok(variable)
+    }
+
+    /// `.align 16`
+    fn align(&mut self) -> Parsed<u32> {
+        self.bump();
+        self.number32("the alignment in bytes")
     }
 
     /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`
     fn attribute(&mut self, variable: &mut Variable<'s>) -> Parsed<()> {
         self.expect(Kind::LParen, "'('")?;
         loop {
+            if !self.at_word(".managed") && !self.at_word(".unified") {
+                return Err(self.unexpected("an attribute such as .managed"));
+            }
             variable.attributes.push(self.word("an attribute such as .managed")?);
             if self.eat(Kind::LParen) {
                 self.number("a number")?;
@@ -156,25 +159,19 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The name with its `<count>` or dimensions.
-    fn declarator(&mut self, variable: &mut Variable<'s>) -> Parsed<()> {
+    /// The name with its `<count>` or dimensions; a parameter has one dimension at most.
+    fn declarator(&mut self, variable: &mut Variable<'s>, parameter: bool) -> Parsed<()> {
         variable.name = self.ident("a name")?;
-        if self.eat(Kind::Lt) {
+        if !parameter && self.eat(Kind::Lt) {
             variable.count = Some(self.number32("how many registers")?);
             self.expect(Kind::Gt, "'>'")?;
         }
-        while self.eat(Kind::LBracket) {
+        while !(parameter && !variable.dims.is_empty()) && self.eat(Kind::LBracket) {
             if self.eat(Kind::RBracket) {
                 variable.dims.push(None);
                 continue;
             }
-            let span = self.token.span;
-            let size = self.constant_expression("a size")?;
-            let size = size.as_i128().and_then(|size| u64::try_from(size).ok());
-            let Some(size) = size else {
-                return Err(self.error(span, "An array's size must be a positive integer"));
-            };
-            variable.dims.push(Some(size));
+            variable.dims.push(Some(self.number("a size")?));
             self.expect(Kind::RBracket, "']'")?;
         }
         Ok(())
@@ -187,10 +184,10 @@ impl<'s> Parser<'s> {
         self.nested(|parser| {
             parser.bump();
             let mut list = Vec::new();
-            while !parser.at(Kind::RBrace) {
+            if !parser.at(Kind::RBrace) {
                 list.push(parser.init()?);
-                if !parser.eat(Kind::Comma) {
-                    break;
+                while parser.eat(Kind::Comma) {
+                    list.push(parser.init()?);
                 }
             }
             parser.expect(Kind::RBrace, "'}' or ','")?;

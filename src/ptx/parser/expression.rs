@@ -31,9 +31,6 @@ fn binary_operator(kind: Kind) -> Option<(Binary, u8)> {
     })
 }
 
-/// Precedence from which `*`, `/` and `%` are read.
-pub(super) const MULTIPLICATIVE: u8 = 10;
-
 impl<'s> Parser<'s> {
     pub(super) fn expression(&mut self) -> Parsed<Expr<'s>> {
         self.nested(|parser| {
@@ -44,29 +41,19 @@ impl<'s> Parser<'s> {
             let yes = parser.expression()?;
             parser.expect(Kind::Colon, "':'")?;
             let no = parser.expression()?;
-            Ok(match (condition, yes, no) {
-                (Expr::Const(c, _), yes, no) => {
-                    if c.is_zero() {
-                        no
-                    } else {
-                        yes
-                    }
+            match (condition, yes, no) {
+                (Expr::Const(c, _), yes @ Expr::Const(a, _), no @ Expr::Const(b, _))
+                    if c.is_int() && a.is_int() && b.is_int() =>
+                {
+                    Ok(if c.is_zero() { no } else { yes })
                 }
-                (c, yes, no) => Expr::Ternary(Box::new(c), Box::new(yes), Box::new(no)),
-            })
+                (c, _, _) => Err(parser.error(c.span(), "Integer constant expression expected")),
+            }
         })
     }
 
-    /// An expression whose value must be known here.
-    pub(super) fn constant_expression(&mut self, what: &str) -> Parsed<Const> {
-        match self.expression()? {
-            Expr::Const(value, _) => Ok(value),
-            other => Err(self.error(other.span(), format!("Expected a constant: {what}"))),
-        }
-    }
-
     /// Operators of at least this precedence, left to right.
-    pub(super) fn binary(&mut self, least: u8) -> Parsed<Expr<'s>> {
+    fn binary(&mut self, least: u8) -> Parsed<Expr<'s>> {
         let mut left = self.unary()?;
         // Operators on names make a tree that leans left: each adds a level.
         let mut levels = 0;
@@ -79,6 +66,10 @@ impl<'s> Parser<'s> {
             left = match (left, right) {
                 (Expr::Const(a, at), Expr::Const(b, to)) => match a.binary(op, b) {
                     Some(value) => Expr::Const(value, at.to(to)),
+                    None if a.is_int() != b.is_int() => {
+                        let message = "Constant expression type mismatch";
+                        return Err(self.error(at.to(to), message));
+                    }
                     None => return Err(self.error(at.to(to), "Invalid constant expression")),
                 },
                 (a, b) => {
@@ -165,7 +156,7 @@ impl<'s> Parser<'s> {
         match self.nested(Self::unary)? {
             Expr::Const(value, span) => match value.cast(ty) {
                 Some(value) => Ok(Expr::Const(value, word.span.to(span))),
-                None => Err(self.error(word.span, "Invalid type of a cast: .s64, .u64 or .f64")),
+                None => Err(self.error(word.span, "Unsupported cast operation")),
             },
             other => Ok(Expr::Cast(ty, Box::new(other))),
         }

@@ -112,7 +112,7 @@ impl<'s> Parser<'s> {
     fn number32(&mut self, what: &str) -> Parsed<u32> {
         let span = self.token.span;
         let value = self.number(what)?;
-        u32::try_from(value).map_err(|_| self.error(span, format!("Number out of range: {value}")))
+        u32::try_from(value).map_err(|_| self.error(span, "Constant overflow"))
     }
 
     fn string(&mut self, what: &str) -> Parsed<String> {

@@ -17,6 +17,7 @@ impl<'s> Parser<'s> {
             };
             self.diagnostics.push(Diagnostic::fatal(self.token.span, message));
         }
+        self.head(&mut module);
         while !self.at(Kind::Eof) {
             let before = self.token;
             if self.item(&mut module).is_err() {
@@ -24,6 +25,45 @@ impl<'s> Parser<'s> {
             }
         }
         module
+    }
+
+    /// `.version`, `.target` and `.address_size`: in this order, before everything else. Without a target nothing more is
+    /// said than that.
+    fn head(&mut self, module: &mut Module<'s>) {
+        if self.head_lines(module).is_err() {
+            // What is left of the line is no item.
+            self.recover_head();
+        }
+    }
+
+    fn head_lines(&mut self, module: &mut Module<'s>) -> Parsed<()> {
+        if self.at_word(".version") {
+            self.bump();
+            self.version(module)?;
+        }
+        while self.at_word(".target") {
+            self.bump();
+            module.target.push(self.ident("a target such as sm_90a")?);
+            while self.eat(Kind::Comma) {
+                module.target.push(self.ident("a target option")?);
+            }
+        }
+        if module.target.is_empty() && !self.diagnostics.has_errors() {
+            let message = "Missing .target directive at start of file";
+            self.diagnostics.push(Diagnostic::fatal(self.token.span, message));
+        }
+        if self.at_word(".address_size") {
+            let start = self.bump().span;
+            let size = self.number32("32 or 64")?;
+            module.address_size = Some((size, start.to(self.last())));
+        }
+        Ok(())
+    }
+
+    fn recover_head(&mut self) {
+        while !matches!(self.token.kind, Kind::Eof | Kind::Word) {
+            self.bump();
+        }
     }
 
     /// Skips to where an item can begin: after a `;`, after the body's `}`, or at a directive of the module level.
@@ -62,10 +102,6 @@ impl<'s> Parser<'s> {
 
     fn item(&mut self, module: &mut Module<'s>) -> Parsed<()> {
         match self.token.kind {
-            Kind::Semi => {
-                self.bump();
-                return Ok(());
-            }
             // `@@DWARF …`: the form of old compilers, a line each.
             Kind::At => {
                 self.lexer.skip_line();
@@ -77,24 +113,6 @@ impl<'s> Parser<'s> {
         }
         let start = self.token.span;
         match self.text(start) {
-            ".version" => {
-                self.bump();
-                self.version(module)
-            }
-            ".target" => {
-                self.bump();
-                module.target.push(self.ident("a target such as sm_90a")?);
-                while self.eat(Kind::Comma) {
-                    module.target.push(self.ident("a target option")?);
-                }
-                Ok(())
-            }
-            ".address_size" => {
-                self.bump();
-                let size = self.number32("32 or 64")?;
-                module.address_size = Some((size, start.to(self.last())));
-                Ok(())
-            }
             ".file" => {
                 let item = self.file()?;
                 module.items.push(item);
@@ -182,25 +200,30 @@ impl<'s> Parser<'s> {
     /// `.pragma "a", "b";`
     pub(super) fn pragma(&mut self) -> Parsed<(Vec<String>, Span)> {
         let start = self.bump().span;
+        let values = self.strings()?;
+        self.expect(Kind::Semi, "';'")?;
+        Ok((values, start.to(self.last())))
+    }
+
+    fn strings(&mut self) -> Parsed<Vec<String>> {
         let mut values = vec![self.string("a string")?];
         while self.eat(Kind::Comma) {
             values.push(self.string("a string")?);
         }
-        self.expect(Kind::Semi, "';'")?;
-        Ok((values, start.to(self.last())))
+        Ok(values)
     }
 
     fn function_or_variables(&mut self, module: &mut Module<'s>) -> Parsed<()> {
         let start = self.token.span;
         let linkage = self.linkage();
         match self.text(self.token.span) {
-            ".entry" => {
+            ".entry" if linkage != Linkage::Common => {
                 self.bump();
                 let function = self.function(true, linkage, start)?;
                 module.items.push(Item::Function(function));
                 Ok(())
             }
-            ".func" => {
+            ".func" if linkage != Linkage::Common => {
                 self.bump();
                 let function = self.function(false, linkage, start)?;
                 module.items.push(Item::Function(function));
@@ -216,18 +239,15 @@ impl<'s> Parser<'s> {
     }
 
     /// `.visible`, `.extern`, `.weak`, `.common`, or none.
-    pub(super) fn linkage(&mut self) -> Linkage {
-        let mut linkage = Linkage::Internal;
-        while self.at(Kind::Word) {
-            linkage = match self.text(self.token.span) {
-                ".visible" => Linkage::Visible,
-                ".extern" => Linkage::Extern,
-                ".weak" => Linkage::Weak,
-                ".common" => Linkage::Common,
-                _ => break,
-            };
-            self.bump();
-        }
+    fn linkage(&mut self) -> Linkage {
+        let linkage = match self.text(self.token.span) {
+            ".visible" => Linkage::Visible,
+            ".extern" => Linkage::Extern,
+            ".weak" => Linkage::Weak,
+            ".common" => Linkage::Common,
+            _ => return Linkage::Internal,
+        };
+        self.bump();
         linkage
     }
 
@@ -261,24 +281,68 @@ impl<'s> Parser<'s> {
         Ok(function)
     }
 
-    /// `.maxntid 256, 1, 1`, `.noreturn`, `.pragma "…";` up to the body.
+    /// `.maxntid 256, 1, 1`, `.pragma "…";` of a kernel, `.noreturn` and `.abi_preserve` of a function, up to the body.
     pub(super) fn function_directives(&mut self, function: &mut Function<'s>) -> Parsed<()> {
         while self.at(Kind::Word) {
             if self.at_word(".pragma") {
-                let (values, _) = self.pragma()?;
-                function.pragmas.extend(values);
+                self.bump();
+                function.pragmas.extend(self.strings()?);
+                // A function's pragma has no `;` of its own. Observed: ptxas 13.0.88.
+                if function.entry {
+                    self.expect(Kind::Semi, "';'")?;
+                }
                 continue;
             }
+            let word = self.text(self.token.span);
+            let Some(directive) = directive(word, function.entry) else {
+                return Err(self.unexpected("a directive of the function, '{' or ';'"));
+            };
             let name = self.word("a directive")?;
             let mut numbers = Vec::new();
-            if self.at(Kind::Int) {
-                numbers.push(self.number("a number")?);
-                while self.eat(Kind::Comma) {
-                    numbers.push(self.number("a number")?);
+            if directive.most > 0 {
+                numbers.push(u64::from(self.number32("a number")?));
+                while numbers.len() < directive.most && self.eat(Kind::Comma) {
+                    numbers.push(u64::from(self.number32("a number")?));
                 }
+            }
+            if directive.positive && numbers.contains(&0) {
+                let message = format!("Positive non-zero value expected for {}", name.text);
+                self.error(name.span, message);
             }
             function.directives.push((name, numbers));
         }
         Ok(())
     }
+}
+
+/// What may stand between parameters and body.
+struct Directive {
+    name: &'static str,
+    /// Of kernels; else of functions.
+    entry: bool,
+    /// How many numbers at most; at least one unless it takes none.
+    most: usize,
+    positive: bool,
+}
+
+/// Source: PTX ISA 9.0, "Performance-Tuning Directives", "Cluster Dimension Directives", "Kernel and Function Directives";
+/// what is refused was observed: ptxas 13.0.88.
+#[rustfmt::skip]
+static DIRECTIVES: [Directive; 12] = [
+    Directive { name: ".maxntid", entry: true, most: 3, positive: true },
+    Directive { name: ".reqntid", entry: true, most: 3, positive: true },
+    Directive { name: ".minnctapersm", entry: true, most: 1, positive: true },
+    Directive { name: ".maxnctapersm", entry: true, most: 1, positive: false },
+    Directive { name: ".maxnreg", entry: true, most: 1, positive: true },
+    Directive { name: ".reqnctapercluster", entry: true, most: 3, positive: false },
+    Directive { name: ".maxclusterrank", entry: true, most: 1, positive: false },
+    Directive { name: ".explicitcluster", entry: true, most: 0, positive: false },
+    Directive { name: ".blocksareclusters", entry: true, most: 0, positive: false },
+    Directive { name: ".noreturn", entry: false, most: 0, positive: false },
+    Directive { name: ".abi_preserve", entry: false, most: 1, positive: false },
+    Directive { name: ".abi_preserve_control", entry: false, most: 1, positive: false },
+];
+
+fn directive(word: &str, entry: bool) -> Option<&'static Directive> {
+    DIRECTIVES.iter().find(|directive| directive.name == word && directive.entry == entry)
 }

@@ -1,9 +1,8 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
-use super::expression::MULTIPLICATIVE;
 use super::{Parsed, Parser};
 use crate::ptx::ast::{Expr, Function, Ident, InlinedAt, Instruction, Operand, Statement};
-use crate::ptx::constant::{Binary, Const, Unary};
+use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
 
@@ -51,10 +50,6 @@ impl<'s> Parser<'s> {
                 out.push(Statement::Block(inner, start.to(self.last())));
                 Ok(())
             }
-            Kind::Semi => {
-                self.bump();
-                Ok(())
-            }
             Kind::Word => self.directive(out),
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
@@ -96,13 +91,6 @@ impl<'s> Parser<'s> {
                 let prototype = self.prototype(span)?;
                 out.push(Statement::CallPrototype(prototype));
                 Ok(())
-            }
-            ".visible" | ".extern" | ".weak" | ".common" => {
-                let linkage = self.linkage();
-                let mut variables = Vec::new();
-                let result = self.variables(linkage, &mut variables);
-                out.extend(variables.into_iter().map(Statement::Variable));
-                result
             }
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
@@ -280,7 +268,7 @@ impl<'s> Parser<'s> {
             return Ok(Operand::Pair(Box::new(first), Box::new(second)));
         }
         match first {
-            Operand::Name(name) if self.at(Kind::Plus) || self.at(Kind::Minus) => self.sum(name),
+            Operand::Name(name) if self.at(Kind::Plus) => self.sum(name),
             Operand::Name(name) if self.at(Kind::LBracket) => self.index(name),
             Operand::Name(name) if self.at(Kind::LParen) => {
                 self.bump();
@@ -316,32 +304,10 @@ impl<'s> Parser<'s> {
         Ok(Operand::Expr(self.expression()?))
     }
 
-    /// `name + a - b …`
+    /// `name + constant`
     fn sum(&mut self, name: Ident<'s>) -> Parsed<Operand<'s>> {
-        let mut offset = Expr::Const(Const::int(0), name.span);
-        let mut levels = 0;
-        while self.at(Kind::Plus) || self.at(Kind::Minus) {
-            let minus = self.bump().kind == Kind::Minus;
-            let term = self.binary(MULTIPLICATIVE)?;
-            offset = match (offset, term) {
-                (Expr::Const(a, _), Expr::Const(b, span)) => {
-                    let op = if minus { Binary::Sub } else { Binary::Add };
-                    match a.binary(op, b) {
-                        Some(value) => Expr::Const(value, span),
-                        None => return Err(self.error(span, "Invalid constant expression")),
-                    }
-                }
-                (a, b) => {
-                    levels += 1;
-                    if levels > super::MAX_DEPTH {
-                        return Err(self.error(b.span(), "The expression is too long"));
-                    }
-                    let b = if minus { Expr::Unary(Unary::Minus, Box::new(b)) } else { b };
-                    Expr::Binary(Binary::Add, Box::new(a), Box::new(b))
-                }
-            };
-        }
-        Ok(Operand::Sum(name, offset))
+        self.bump();
+        Ok(Operand::Sum(name, self.expression()?))
     }
 
     /// `name[3]`
