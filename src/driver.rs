@@ -113,9 +113,9 @@ pub fn compile_program(
     program: &Program<'_>,
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
-    let unresolved = ptx::link::unresolved(program);
-    if unresolved.has_errors() {
-        return Err(unresolved);
+    let missing = ptx::link::unresolved(program);
+    if missing.has_errors() {
+        return Err(missing);
     }
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
