@@ -125,6 +125,13 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     branches.resize(graph.len(), false);
     let mut plan = regions::plan(&graph, &divergence::exits(body), &branches, most_regions(body));
     plan.regions.retain(|r| !only_exits(body, BlockId(r.join)));
+    // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
+    // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
+    let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
+    let calls = |b: usize| body.block(BlockId(b as u32)).insts.iter().any(is_call);
+    let before = plan.regions.len();
+    plan.regions.retain(|r| r.breaks.is_empty() || !r.blocks.iter_ones().any(calls));
+    plan.incomplete |= plan.regions.len() != before;
     plan
 }
 
