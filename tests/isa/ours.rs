@@ -20,15 +20,17 @@ pub fn compile(source: &str, options: &CompileOptions) -> Result<Compiled, Strin
     let mut program = orias::ptx::load(source).map_err(|e| e.render("PTX", source))?;
     let mut refused: Vec<(usize, String)> = Vec::new();
     let cubin = loop {
-        if kernels(&program).is_empty() {
+        let left = kernels(&program, &refused);
+        if left.is_empty() {
             break None;
         }
         match attempt(&program, options) {
             Ok(cubin) => break Some(cubin),
             Err(found) => {
                 let mut blamed = blame(&program, &found);
+                blamed.retain(|(kernel, _)| left.contains(kernel));
                 if blamed.is_empty() {
-                    blamed = alone(&program, options);
+                    blamed = alone(&program, &left, options);
                 }
                 if blamed.is_empty() {
                     return Err(found.into_iter().map(|(_, text)| text).next().unwrap_or_default());
@@ -46,10 +48,11 @@ pub fn compile(source: &str, options: &CompileOptions) -> Result<Compiled, Strin
     Ok(Compiled { cubin, refused: refused.into_iter().map(named).collect() })
 }
 
-/// The kernels with a body, by index.
-fn kernels(program: &Program<'_>) -> Vec<usize> {
+/// The kernels with a body that were not refused, by index.
+fn kernels(program: &Program<'_>, refused: &[(usize, String)]) -> Vec<usize> {
     let functions = program.functions.iter().enumerate();
-    functions.filter(|(_, f)| f.entry && f.defined).map(|(i, _)| i).collect()
+    let all = functions.filter(|(_, f)| f.entry && f.defined).map(|(i, _)| i);
+    all.filter(|i| !refused.iter().any(|(kernel, _)| kernel == i)).collect()
 }
 
 /// An error's place in the source, if it has one, and its text.
@@ -89,10 +92,9 @@ fn blame(program: &Program<'_>, found: &[(Option<usize>, String)]) -> Vec<(usize
 }
 
 /// The kernels that do not compile where they are the only one.
-fn alone(program: &Program<'_>, options: &CompileOptions) -> Vec<(usize, String)> {
-    let all = kernels(program);
+fn alone(program: &Program<'_>, all: &[usize], options: &CompileOptions) -> Vec<(usize, String)> {
     let mut wrong = Vec::new();
-    for kernel in &all {
+    for kernel in all {
         let mut single = program.clone();
         all.iter().filter(|k| *k != kernel).for_each(|k| leave_out(&mut single, *k));
         if let Err(found) = attempt(&single, options) {
@@ -105,11 +107,10 @@ fn alone(program: &Program<'_>, options: &CompileOptions) -> Vec<(usize, String)
     wrong
 }
 
-/// Makes a kernel a declaration that nothing names.
+/// Leaves nothing of a kernel's code.
 fn leave_out(program: &mut Program<'_>, kernel: usize) {
     let function = &mut program.functions[kernel];
-    function.defined = false;
-    function.entry = false;
     function.code.clear();
     function.labels.clear();
+    function.branch_targets.clear();
 }
