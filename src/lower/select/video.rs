@@ -79,9 +79,9 @@ fn selector(at: u8, bits: u32, signed: bool) -> u32 {
     let at = u32::from(at);
     match (bits, signed) {
         (8, false) => 0x4440 | at,
-        (8, true) => at | (at | 8) * 0x1110,
-        (_, false) => 0x4400 | (2 * at) | (2 * at + 1) << 4,
-        (_, true) => 2 * at | (2 * at + 1) << 4 | ((2 * at + 1) | 8) * 0x1100,
+        (8, true) => at | ((at | 8) * 0x1110),
+        (_, false) => 0x4400 | (2 * at) | ((2 * at + 1) << 4),
+        (_, true) => (2 * at) | ((2 * at + 1) << 4) | (((2 * at + 1) | 8) * 0x1100),
     }
 }
 

@@ -81,14 +81,11 @@ impl<'s> Checker<'s> {
                 self.diagnostics.push(Diagnostic::fatal(span, message));
             }
         }
-        match module.target.split_first() {
-            Some((first, rest)) => {
-                self.target(*first, rest);
-                self.program.target = first.text;
-                self.program.target_options = rest.iter().map(|word| word.text).collect();
-            }
-            // The parser has said so.
-            None => {}
+        // Where there is none, the parser has said so.
+        if let Some((first, rest)) = module.target.split_first() {
+            self.target(*first, rest);
+            self.program.target = first.text;
+            self.program.target_options = rest.iter().map(|word| word.text).collect();
         }
         if let Some((size, span)) = module.address_size {
             self.program.address_size = size;

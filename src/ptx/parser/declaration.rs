@@ -166,7 +166,7 @@ impl<'s> Parser<'s> {
             variable.count = Some(self.number32("how many registers")?);
             self.expect(Kind::Gt, "'>'")?;
         }
-        while !(parameter && !variable.dims.is_empty()) && self.eat(Kind::LBracket) {
+        while (!parameter || variable.dims.is_empty()) && self.eat(Kind::LBracket) {
             if self.eat(Kind::RBracket) {
                 variable.dims.push(None);
                 continue;
