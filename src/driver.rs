@@ -102,7 +102,12 @@ pub struct Output {
 /// # Errors
 /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said so.
 pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
-    compile_program(&ptx::load(source)?, options)
+    let program = ptx::load(source)?;
+    let missing = ptx::link::unresolved(&program);
+    if missing.has_errors() {
+        return Err(missing);
+    }
+    compile_program(&program, options)
 }
 
 /// Compiles a module that was read already.
@@ -113,10 +118,6 @@ pub fn compile_program(
     program: &Program<'_>,
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
-    let missing = ptx::link::unresolved(program);
-    if missing.has_errors() {
-        return Err(missing);
-    }
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;

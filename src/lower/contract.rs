@@ -133,7 +133,7 @@ mod tests {
     fn fates(body: &str) -> String {
         let text = format!(
             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {{\n\
-             .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b16 %h<9>; .reg .pred %p<3>;\n{body}\nret;\n}}"
+             .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .pred %p<3>;\n{body}\nret;\n}}"
         );
         let program = crate::ptx::load(&text).unwrap_or_else(|e| panic!("{e}"));
         let letter = |fate| match fate {
@@ -168,8 +168,8 @@ mod tests {
     #[test]
     fn halves_are_contracted_as_singles_are() {
         assert_eq!(fates("mul.f16 %h1,%h2,%h3; add.f16 %h4,%h1,%h5;"), "f1-");
-        assert_eq!(fates("mul.bf16x2 %f1,%f2,%f3; sub.bf16x2 %f4,%f5,%f1;"), "f2-");
-        assert_eq!(fates("mul.f16 %h1,%h2,%h3; add.f16x2 %f4,%f1,%f5;"), "---");
+        assert_eq!(fates("mul.bf16x2 %r1,%r2,%r3; sub.bf16x2 %r4,%r5,%r1;"), "f2-");
+        assert_eq!(fates("mul.f16 %h1,%h2,%h3; add.f16x2 %r4,%r1,%r5;"), "---");
     }
 
     #[test]

@@ -180,6 +180,10 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(variable.span, message);
             return;
         }
+        if variable.count.is_some_and(|count| i32::try_from(count).is_err()) {
+            self.diagnostics.error(variable.span, "Memory allocation failure");
+            return;
+        }
         let shape = RegShape { ty: variable.ty, vector: variable.vector };
         let shown;
         let new = match variable.count {

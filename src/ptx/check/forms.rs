@@ -229,10 +229,6 @@ impl<'s> Checker<'s> {
                 return Some(Form::Right { operands, version, sm });
             }
         }
-        // The table lacks some of their odder types; their rows have them all.
-        if matches!(case.source.opcode.text, "addc" | "subc" | "cvta" | "mov" | "set") {
-            return Some(Form::Unknown);
-        }
         let diagnostic = self.no_form(case, &words, lines);
         self.diagnostics.push(diagnostic);
         None
@@ -387,14 +383,23 @@ impl<'s> Checker<'s> {
         if !WIDE.contains(&case.instruction.opcode) || case.instruction.has("async") {
             return;
         }
+        for (operand, source) in case.instruction.operands.iter().zip(&case.source.operands) {
+            if let Operand::Address { base, .. } = operand
+                && self.base_class(*base) == 11
+            {
+                let message = format!("Illegal operand type to instruction '{}'", case.name());
+                let diagnostic = Diagnostic::error(source.span(), message)
+                    .note("textures and surfaces have no address here");
+                self.diagnostics.push(diagnostic);
+            }
+        }
         let space = case.instruction.modifiers.iter().find(|word| sequence(word, "") == Some(2));
         if space.is_some_and(|space| *space != "global") {
             return;
         }
         for (operand, source) in case.instruction.operands.iter().zip(&case.source.operands) {
-            if let Operand::Address { base, .. } = operand
-                && self.base_class(*base) == 1
-            {
+            let Operand::Address { base, .. } = operand else { continue };
+            if self.base_class(*base) == 1 {
                 let message = "32-Bit ABI (--machine 32 or 32-Bit addressing) is not supported on sm_90 or higher architectures.";
                 let diagnostic = Diagnostic::error(source.span(), message)
                     .note("an address in global or generic memory has 64 bits");

@@ -62,6 +62,10 @@ pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s
     for item in &module.items {
         checker.item(item);
     }
+    if checker.program.target_options.contains(&"debug") && checker.program.sections.is_empty() {
+        let message = "Debug information not found in presence of .target debug";
+        checker.diagnostics.push(Diagnostic::global(message));
+    }
     if checker.diagnostics.has_errors() {
         return Err(checker.diagnostics);
     }

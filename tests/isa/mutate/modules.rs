@@ -257,7 +257,9 @@ pub fn initial_value(place: &mut Place) -> Made {
         let size = *place.random.pick(&["", "", "[4]", "[]", "[2][2]"])?;
         let space = *place.random.pick(&[".global", ".const", ".shared"])?;
         let at = place.span(&place.source.scan.functions.first()?.0).start;
-        return Some(vec![(at..at, format!("{space} {ty} another{size} {new};\n"))]);
+        // Mutants may stand in one module.
+        let name = format!("another_{:x}", place.random.word());
+        return Some(vec![(at..at, format!("{space} {ty} {name}{size} {new};\n"))]);
     };
     let span = place.span(&found.tokens);
     let equals = found.tokens.clone().find(|t| place.text(*t) == "=");
