@@ -22,7 +22,10 @@ pub const INTEGER: Family = Family {
         // Not u16 of s8: ptxas 13.0.88 leaves the sign in the high half.
         row("cvt.<u8/s8/s16>.<u8/u16/s8/s16/u32/s32> =<b32/b64>, !<b32/b64>"),
         row("cvt.u16.<u8/u16/s16/u32/s32> =<b32/b64>, !<b32/b64>"),
-        rare("cvt.sat.<u8/s8/u16/s16>.<u32/s32> =<b32/b64>, !<b32/b64>"),
+        // Not of a cnot: ptxas 13.0.88 takes it for minus one.
+        rare(
+            "{ .reg .b32 %t; brev.b32 %t, !b32; cvt.sat.<u8/s8/u16/s16>.<u32/s32> =<b32/b64>, %t; }",
+        ),
         row("cvt.<rn/rz/rm/rp></.sat>.<f16/f32/f64>.<u8/u16/u32/u64/s8/s16/s32/s64> =$3, !$4"),
         rare("cvt.<rn/rz/rm/rp>.ftz</.sat>.f32.<u8/u16/u32/u64/s8/s16/s32/s64> =f32, !$3"),
         rare("cvt.<rn/rz/rm/rp>.bf16.<u16/u32/u64/s16/s32/s64> =bf16, !$2"),
