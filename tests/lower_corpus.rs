@@ -102,9 +102,9 @@ fn every_kernel_of_the_folders_is_lowered_to_legal_instructions() {
 
 #[test]
 fn what_has_no_lowering_is_an_error_that_names_the_instruction() {
-    let source = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n\
-        .reg .b32 %r<3>;\n.reg .pred %p<2>;\nredux.sync.add.s32 %r1, %r2, 5;\nret;\n}\n";
+    let source = ".version 8.0\n.target sm_90a\n.address_size 64\n.global .texref t;\n.visible .entry k()\n{\n\
+        .reg .b32 %r<3>;\n.reg .f32 %f<5>;\ntex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];\nret;\n}\n";
     let found = problems(source, 0);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("redux.sync.add.s32"), "{found:?}");
+    assert!(found[0].contains("tex.1d.v4.f32.s32"), "{found:?}");
 }
