@@ -27,6 +27,8 @@ struct Table {
     twice: Vec<&'static str>,
     /// Modifiers that count for nothing where an instruction has none of the name.
     ignored: Vec<&'static str>,
+    /// Beginnings of names whose forms are not all known.
+    unfinished: Vec<&'static str>,
     masks: Vec<u64>,
     /// Operands of forms, as text.
     operands: Vec<&'static str>,
@@ -51,6 +53,7 @@ impl Table {
             longest: 1,
             twice: Vec::new(),
             ignored: Vec::new(),
+            unfinished: Vec::new(),
             masks: Vec::new(),
             operands: Vec::new(),
         };
@@ -68,6 +71,7 @@ impl Table {
                 Some(b'o') if name.is_empty() => table.operands.push(&line[1..]),
                 Some(b't') if name.is_empty() => table.twice.push(&line[1..]),
                 Some(b'i') if name.is_empty() => table.ignored.push(&line[1..]),
+                Some(b'u') if name.is_empty() => table.unfinished.push(&line[1..]),
                 Some(b'#') | None => {}
                 Some(_) => {
                     if let Some(lines) = table.names.get_mut(name) {
@@ -198,7 +202,8 @@ impl<'s> Checker<'s> {
         let table = &*TABLE;
         let words = Words::new(case.source.opcode.text, &case.instruction.modifiers, table);
         // The table is of sm_90a: what later SMs have besides is not in it.
-        if Sm::parse(self.program.target).is_some_and(|sm| sm.number > 90) {
+        let unfinished = table.unfinished.iter().any(|name| words.name.starts_with(name));
+        if unfinished || Sm::parse(self.program.target).is_some_and(|sm| sm.number > 90) {
             return Some(Form::Unknown);
         }
         let span = case.source.opcode.span;
