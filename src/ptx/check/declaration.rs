@@ -131,6 +131,10 @@ impl<'s> Checker<'s> {
                 if variable.vector > 1 {
                     shape.push(u64::from(variable.vector));
                 }
+                if shape.first() == Some(&0) {
+                    self.diagnostics.error(span, "Initial value type mismatch");
+                    return None;
+                }
                 let data = self.initial_data(value, variable.ty, &shape, size, span)?;
                 init = Some(data.bytes);
                 relocs = data.relocs;

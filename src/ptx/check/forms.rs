@@ -84,6 +84,11 @@ impl Table {
     }
 }
 
+/// Modifiers that ptxas ignores on instructions that have none of the name.
+pub(super) fn counts_for_nothing(word: &str) -> bool {
+    TABLE.ignored.contains(&word)
+}
+
 /// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`, and operations on bits.
 fn sequence(word: &str, opcode: &str) -> Option<usize> {
     if super::words::is_type(word) {
@@ -285,7 +290,10 @@ impl<'s> Checker<'s> {
             );
             self.diagnostics.error(span, message);
         }
-        let Some(target) = Sm::parse(self.program.target) else { return };
+        // Of several targets the lowest counts.
+        let others = self.program.target_options.iter().filter_map(|word| Sm::parse(word));
+        let all = Sm::parse(self.program.target).into_iter().chain(others);
+        let Some(target) = all.min_by_key(|sm| sm.number) else { return };
         let family = sm % 10 == 1 && sm > 90;
         if family && target.suffix.is_none() {
             let message = format!(

@@ -123,6 +123,7 @@ impl<'s> Checker<'s> {
                 if Type::parse(text).is_none()
                     && !allowed.contains(&text)
                     && !row.when.contains(&text)
+                    && !super::forms::counts_for_nothing(text)
                 {
                     let message =
                         format!("Illegal modifier '.{text}' for instruction '{}'", case.name());
