@@ -17,14 +17,13 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// Runs the programs of these seeds; panics with those that differ.
-fn check(seed: u64, count: u64) -> Summary {
+fn check(seed: u64, count: u64, wishes: &Wishes) -> Summary {
     let levels = Levels { with_ptxas: oracle::tool("ptxas").is_some(), ..Levels::default() };
     let mut summary = Summary::default();
     let mut wrong = Vec::new();
     for from in (0..count).step_by(BATCH as usize) {
         let to = count.min(from + BATCH);
-        let wishes = Wishes::default();
-        let programs: Vec<_> = (from..to).map(|n| program(seed + n, &wishes)).collect();
+        let programs: Vec<_> = (from..to).map(|n| program(seed + n, wishes)).collect();
         let cases: Vec<Case> = programs.iter().map(Case::of).collect();
         let verdicts = batch::run(&cases, levels.of(seed + from), levels.hazards);
         for (program, verdict) in programs.iter().zip(verdicts) {
@@ -45,18 +44,33 @@ fn check(seed: u64, count: u64) -> Summary {
 
 #[test]
 fn programs_of_the_first_seeds_agree() {
-    check(0, 1000);
+    check(0, 1000, &Wishes::default());
 }
 
 #[test]
 fn programs_of_other_seeds_agree() {
-    check(1_000_000, 1000);
+    check(1_000_000, 1000, &Wishes::default());
+}
+
+/// Products of matrices by warps and by warpgroups, and much alive at once, beside what a seed has: what no other program has.
+#[test]
+fn programs_of_the_families_that_are_asked_for_agree() {
+    for (only, also, seed, count) in [
+        (Some("matrix"), None, 0, 64),
+        (Some("warpgroup"), None, 0, 64),
+        (None, Some("pressure"), 0, 64),
+        (None, Some("matrix,pressure"), 0, 64),
+    ] {
+        let [only, also] = [only, also].map(|name: Option<&str>| name.map(str::to_string));
+        check(seed, count, &Wishes { only, also, ..Wishes::default() });
+    }
 }
 
 #[test]
 fn programs_of_a_seed_on_demand_agree() {
     if let Some(seed) = number("ORIAS_FUZZ_SEED") {
-        println!("{}", check(seed, number("ORIAS_FUZZ_COUNT").unwrap_or(1000)).text());
+        let count = number("ORIAS_FUZZ_COUNT").unwrap_or(1000);
+        println!("{}", check(seed, count, &Wishes::default()).text());
     }
 }
 

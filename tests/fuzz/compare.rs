@@ -63,11 +63,11 @@ fn word(bytes: &[u8]) -> u128 {
 fn format(class: Class) -> Option<(u32, u32, u32)> {
     Some(match class {
         Class::F16 => (5, 10, 1),
-        Class::F16x2 => (5, 10, 2),
+        Class::F16x2 | Class::SumF16 => (5, 10, 2),
         Class::Bf16 => (8, 7, 1),
         Class::Bf16x2 => (8, 7, 2),
-        Class::F32 => (8, 23, 1),
-        Class::F64 => (11, 52, 1),
+        Class::F32 | Class::SumF32 => (8, 23, 1),
+        Class::F64 | Class::SumF64 => (11, 52, 1),
         _ => return None,
     })
 }

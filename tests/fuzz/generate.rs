@@ -10,11 +10,28 @@ use crate::program::{
     Switch, Var, VarInfo,
 };
 use crate::random::Random;
-use crate::rows::{ALWAYS, FAMILIES, Family, Needs, first};
+use crate::rows::{ALWAYS, ASKED, FAMILIES, Family, Needs, first};
 use crate::template::{Part, draw};
 
 /// Outputs at the end of a program at most.
 const OUTPUTS: usize = 14;
+
+/// What programs under pressure begin with.
+const HELD: [Class; 10] = [
+    Class::B32,
+    Class::B32,
+    Class::B64,
+    Class::B128,
+    Class::F32,
+    Class::F64,
+    Class::Pred,
+    Class::Pred,
+    Class::B16,
+    Class::F16x2,
+];
+
+/// Fewer variables of a class than this, and a program of matrices makes more.
+const FEW: usize = 8;
 
 /// Lists of statements inside each other at most.
 const DEPTH: u32 = 3;
@@ -24,6 +41,8 @@ const DEPTH: u32 = 3;
 pub struct Wishes {
     /// Only the families whose names begin so, besides those that every program has.
     pub only: Option<String>,
+    /// Besides what a program has by its seed, the families whose names begin so; several with commas between.
+    pub also: Option<String>,
     /// Instructions may have constants alone for operands, loops constant counters, and variables start as a constant zero.
     /// ptxas 13.0.88 folds constants wrongly in so many places that such programs are for our compiler alone.
     pub constants: bool,
@@ -41,9 +60,30 @@ pub fn program(seed: u64, wishes: &Wishes) -> Program {
     };
     let grid = if random.chance(20) { 2 } else { 1 };
     let (families, calls) = choose(&mut random, wishes);
+    let begins = |name: &str| families.iter().any(|f| f.name.starts_with(name));
+    let together = begins("matrix") || begins("warpgroup");
+    let pressure = begins("pressure");
+    let least = if begins("warpgroup") { 128 } else { 32 };
+    let block = match (together, block) {
+        (false, block) => block,
+        (true, [x, ..]) if least == 128 => [if x == 64 { 256 } else { 128 }, 1, 1],
+        (true, [8, 4, 1] | [64, 1, 1]) => block,
+        (true, [4, 3, 5]) => [16, 2, 3],
+        (true, _) => [32, 1, 1],
+    };
+    let mut left = random.range(6, 34) as usize;
+    let mut most_registers = None;
+    if pressure {
+        left += left / 2;
+        // ptxas wants 64 for some products of doubles; one of a warpgroup takes up to 128.
+        let some = if together { [64, 64, 72, 80, 96, 128] } else { [24, 32, 40, 64, 96, 128] };
+        most_registers = (least == 32 && random.chance(60)).then(|| *random.pick(&some));
+    }
     let mut maker = Maker {
         families,
-        left: random.range(6, 34) as usize,
+        pressure,
+        together,
+        left,
         program: Program {
             seed,
             grid,
@@ -52,6 +92,8 @@ pub fn program(seed: u64, wishes: &Wishes) -> Program {
             functions: Vec::new(),
             outputs: Vec::new(),
             shared_words: 0,
+            least_threads: least,
+            most_registers,
             constants: wishes.constants,
         },
         function: Function::default(),
@@ -75,12 +117,21 @@ pub fn program(seed: u64, wishes: &Wishes) -> Program {
 fn choose(random: &mut Random, wishes: &Wishes) -> (Vec<&'static Family>, bool) {
     let always = |family: &&&Family| ALWAYS.contains(&family.name);
     let mut chosen: Vec<&'static Family> = FAMILIES.iter().filter(always).copied().collect();
+    let named = |name: &str| {
+        let all = FAMILIES.iter().chain(ASKED).copied();
+        all.filter(|f| f.name.starts_with(name)).collect::<Vec<_>>()
+    };
     if let Some(only) = &wishes.only {
-        chosen.extend(FAMILIES.iter().filter(|f| f.name.starts_with(only.as_str())));
+        chosen.extend(named(only));
         return (chosen, only == "call");
     }
     for _ in 0..random.range(2, 7) {
         let family = FAMILIES[random.weighted(FAMILIES.iter().map(|f| f.weight))];
+        if !chosen.iter().any(|c| c.name == family.name) {
+            chosen.push(family);
+        }
+    }
+    for family in wishes.also.iter().flat_map(|also| also.split(',')).flat_map(named) {
         if !chosen.iter().any(|c| c.name == family.name) {
             chosen.push(family);
         }
@@ -105,6 +156,10 @@ struct Place {
 struct Maker {
     random: Random,
     families: Vec<&'static Family>,
+    /// Whole warps, or blocks, often go one way: some of the families are for them alone.
+    together: bool,
+    /// Much is alive at once.
+    pressure: bool,
     /// Statements still to come.
     left: usize,
     program: Program,
@@ -136,13 +191,23 @@ impl Maker {
         for class in [Class::B32, Class::B32, Class::Pred] {
             self.first(class, &mut body, true);
         }
+        if self.pressure {
+            for _ in 0..self.random.range(10, 150) {
+                let class = *self.random.pick(&HELD);
+                self.first(class, &mut body, true);
+            }
+        }
         while self.left > 0 {
             self.statement(&place, &mut body);
         }
         let mut outputs: Vec<Var> =
             self.scope.iter().copied().filter(|v| !self.function.info(*v).near).collect();
         outputs.reverse();
-        outputs.truncate(OUTPUTS);
+        outputs.truncate(match (self.pressure, self.together) {
+            (true, _) => usize::MAX,
+            (_, true) => 5 * OUTPUTS,
+            _ => OUTPUTS,
+        });
         for var in outputs {
             body.push(self.store(var));
         }
@@ -204,7 +269,8 @@ impl Maker {
 
     fn statement(&mut self, place: &Place, list: &mut Vec<Stmt>) {
         self.left = self.left.saturating_sub(1);
-        let deeper = self.control && place.level < DEPTH;
+        let most = if self.pressure { 5 } else { DEPTH };
+        let deeper = self.control && place.level < most;
         let calls = !self.program.functions.is_empty() || self.depth.is_some();
         let weights = [
             60,
@@ -282,6 +348,14 @@ impl Maker {
             list.push(Stmt::If(If { cond, masks: None, then, other }));
             return;
         }
+        if self.together && self.whole_warp(place) && self.random.chance(50) {
+            let cond = self.alike(place, list);
+            let inside = Place { block: false, ..inside };
+            let then = self.list(&inside, length);
+            let other = self.list(&inside, other);
+            list.push(Stmt::If(If { cond, masks: None, then, other }));
+            return;
+        }
         let cond = self.cond(list);
         let masks = match self.mask(place) {
             Some(mask) if self.warps && self.random.chance(50) => {
@@ -299,18 +373,66 @@ impl Maker {
         list.push(Stmt::If(If { cond, masks, then, other }));
     }
 
+    /// All threads of the warp come.
+    fn whole_warp(&self, place: &Place) -> bool {
+        self.whole_warps() && matches!(self.mask(place), Some(Operand::Text(_)))
+    }
+
+    /// A predicate that is the same for all threads of the warp.
+    fn alike(&mut self, place: &Place, list: &mut Vec<Stmt>) -> Cond {
+        let row = "vote.sync.<any/all>.pred =pred, ~pred, -1";
+        let op = self.make("if", row, place, list, true);
+        let negated = self.random.chance(30);
+        let Some(Slot::Def(var)) = op.slots.first() else {
+            unreachable!("the row begins with a result");
+        };
+        let cond = Cond { var: *var, negated };
+        self.function.vars[cond.var.0 as usize].fixed = true;
+        list.push(Stmt::Op(op));
+        cond
+    }
+
+    /// A number that is the same for all threads of the block, or of the warp, and which of the two it is.
+    fn number_alike(&mut self, place: &Place, list: &mut Vec<Stmt>) -> (Operand, bool) {
+        let block = self.block(place) && self.random.chance(60);
+        let row = if block {
+            "{ .reg .b32 %t, %u; ld.param.b32 %t, [n]; mov.u32 %u, <%ctaid.x/%ntid.x/%ctaid.y>; mad.lo.u32 =b32, %t, #(0,5), %u; }"
+        } else {
+            "<redux.sync.or.b32 =b32, !b32, -1/shfl.sync.idx.b32 =b32, !b32, #(0,31), 31, -1>"
+        };
+        let op = self.make("loop", row, place, list, true);
+        let Some(Slot::Def(var)) = op.slots.first() else {
+            unreachable!("the row begins with a result");
+        };
+        let var = *var;
+        self.function.vars[var.0 as usize].fixed = true;
+        list.push(Stmt::Op(op));
+        (Operand::Var(var), block)
+    }
+
     fn repeat(&mut self, place: &Place, list: &mut Vec<Stmt>) {
-        let most = self.random.range(1, if place.level == 0 { 7 } else { 4 }) as u32;
+        let most = match place.level {
+            0 => 7,
+            1 | 2 => 4,
+            _ => 2,
+        };
+        let most = self.random.range(1, most) as u32;
         let (test_last, down) = (self.random.chance(40), self.random.chance(30));
         let (counter, bound) = (self.fixed(Class::B32), self.fixed(Class::B32));
-        let alike = self.mask(place).is_some() && self.random.chance(30);
-        let count = if alike {
+        let together = self.together && self.whole_warp(place) && self.random.chance(60);
+        let alike = together || self.mask(place).is_some() && self.random.chance(30);
+        let mut block = place.block;
+        let count = if together {
+            let (count, whole) = self.number_alike(place, list);
+            block &= whole;
+            count
+        } else if alike {
             Operand::Bits(self.random.below(most as usize + 1) as u64)
         } else {
             self.operand(Class::B32, false, list)
         };
         let (mask, inside) = if alike {
-            (None, Place { loops: false, together: true, ..place.clone() })
+            (None, Place { loops: false, together: true, block, ..place.clone() })
         } else {
             match self.mask(place) {
                 Some(mask) if self.warps && self.random.chance(40) => {
@@ -336,23 +458,33 @@ impl Maker {
     }
 
     fn switch(&mut self, place: &Place, list: &mut Vec<Stmt>) {
-        let index = self.operand(Class::B32, false, list);
+        let together = self.together && self.whole_warp(place) && self.random.chance(70);
+        let (index, block) = if together {
+            self.number_alike(place, list)
+        } else {
+            (self.operand(Class::B32, false, list), false)
+        };
         let which = self.fixed(Class::B32);
         let mask = match self.mask(place) {
+            _ if together => None,
             Some(mask) if self.warps && self.random.chance(50) => {
                 Some((mask, self.fixed(Class::B32)))
             }
             _ => None,
         };
         let inside = Place {
-            mask: mask.as_ref().map(|m| Operand::Var(m.1)),
-            block: false,
+            mask: match &mask {
+                Some(mask) => Some(Operand::Var(mask.1)),
+                None => self.mask(place).filter(|_| together),
+            },
+            block,
             level: place.level + 1,
             ..place.clone()
         };
         let scope = self.scope.len();
         self.scope.push(which);
-        let count = self.random.range(2, 5);
+        let many = self.pressure && self.random.chance(30);
+        let count = if many { self.random.range(6, 48) } else { self.random.range(2, 5) };
         let cases = (0..count)
             .map(|_| {
                 let length = self.random.range(0, 3);
@@ -435,9 +567,7 @@ impl Maker {
                 Needs::Nothing => self.in_kernel() || !row.text.contains('?'),
                 Needs::Kernel => self.in_kernel(),
                 Needs::Warp => self.mask(place).is_some(),
-                Needs::WholeWarp => {
-                    self.whole_warps() && matches!(self.mask(place), Some(Operand::Text(_)))
-                }
+                Needs::WholeWarp => self.whole_warp(place),
                 Needs::Block => self.block(place),
             };
             if !fits {
@@ -493,6 +623,16 @@ impl Maker {
         self.function.var(VarInfo { class, near: false, fixed: false })
     }
 
+    /// A variable to read and write: one that is in scope, or a new one.
+    fn changed(&mut self, class: Class, taken: &[Var]) -> Var {
+        let young = self.visible(class).into_iter().rev();
+        let mut old = young.filter(|v| !self.function.info(*v).fixed && !taken.contains(v));
+        match old.next() {
+            Some(var) if !self.random.chance(15) => var,
+            _ => self.function.var(VarInfo { class, near: false, fixed: false }),
+        }
+    }
+
     fn see(&mut self, var: Var) {
         // Written last, so young again.
         self.scope.retain(|v| *v != var || self.function.info(*v).fixed);
@@ -504,7 +644,9 @@ impl Maker {
         if constant && (visible.is_empty() || self.random.chance(18)) {
             return Operand::Bits(self.constant(class));
         }
-        if visible.is_empty() || self.random.chance(4) {
+        // Registers of a fragment that are all the same hide in which order they are.
+        let few = self.together && visible.len() < FEW && self.random.chance(50);
+        if visible.is_empty() || few || self.random.chance(4) {
             let in_kernel = self.in_kernel();
             return Operand::Var(self.first(class, list, in_kernel));
         }
@@ -548,14 +690,20 @@ impl Maker {
                     pieces.push(Piece::Slot(slot));
                     continue;
                 }
-                Part::Def { class, near } => {
-                    let var = if near || fresh {
+                Part::Def { class, near, new } => {
+                    let new = new && !self.program.constants;
+                    let var = if near || fresh || new {
                         self.function.var(VarInfo { class, near, fixed: false })
                     } else {
                         self.result(class, &written)
                     };
                     written.push(var);
                     Slot::Def(var)
+                }
+                Part::Change { class } => {
+                    let var = self.changed(class, &written);
+                    written.push(var);
+                    Slot::Change(var)
                 }
                 Part::Use { class, constant, negatable } => {
                     let operand = if fresh && constant {

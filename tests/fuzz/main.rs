@@ -41,6 +41,10 @@ struct Args {
     /// Only the families of instructions whose names begin so.
     #[arg(long)]
     only: Option<String>,
+    /// Besides a seed's families also those whose names begin so (several with commas between): no other program has `matrix`,
+    /// `warpgroup` and `pressure`.
+    #[arg(long)]
+    also: Option<String>,
     /// Where ptxas does not take part, instructions may have constants alone for operands: ptxas folds many of them wrongly.
     #[arg(long)]
     constants: bool,
@@ -75,7 +79,8 @@ struct Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let wishes = Wishes { only: args.only.clone(), constants: args.constants };
+    let wishes =
+        Wishes { only: args.only.clone(), also: args.also.clone(), constants: args.constants };
     if let Some(seed) = args.show {
         println!("{}", print::module(&program(seed, &wishes)));
         return ExitCode::SUCCESS;

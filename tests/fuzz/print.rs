@@ -13,6 +13,9 @@ pub const ROW: usize = 64;
 /// Bytes of shared and of local memory that a thread has to itself.
 pub const OWN: usize = 32;
 
+/// Bytes of shared memory that a thread fills for its warpgroup's matrices.
+const GROUP_OWN: usize = 128;
+
 /// What stands before all programs of a module.
 pub fn head() -> String {
     let words: Vec<String> = (0..16u32)
@@ -116,9 +119,13 @@ impl Printer<'_> {
         let _ = write!(
             self.text,
             "\n.visible .entry {}(.param .u64 input, .param .u64 output, .param .u64 own, .param .u64 every, .param .u32 n,\n    \
-             .param .u64 wide, .param .f32 single, .param .f64 double, .param .align 16 .b8 block[32])\n{{\n",
+             .param .u64 wide, .param .f32 single, .param .f64 double, .param .align 16 .b8 block[32])\n",
             name(program)
         );
+        if let Some(most) = program.most_registers {
+            let _ = writeln!(self.text, ".maxnreg {most}");
+        }
+        self.text.push_str("{\n");
         self.text.push_str(&declared);
         self.prologue(&body);
         self.text.push_str(&body);
@@ -154,13 +161,14 @@ impl Printer<'_> {
                 ));
             }
         };
-        if shared || local {
+        let warps = uses(&["%mxs", "%mxt", "%mxl"]);
+        if shared || local || warps {
             base(&[""], "%in", "input", ROW);
         } else {
             base(&["%in"], "%in", "input", ROW);
         }
         base(&["%out"], "%out", "output", row);
-        base(&["%rw"], "%rw", "own", ROW);
+        base(&["%rw", "%mxr"], "%rw", "own", ROW);
         base(&["%all"], "%all", "every", 0);
         if uses(&["%wm"]) {
             // The lanes that the thread's warp has.
@@ -177,11 +185,44 @@ impl Printer<'_> {
             );
             self.fill("st.shared", "%sha");
         }
+        if uses(&["%mxr"]) {
+            self.line(".reg .b64 %mxr; { .reg .b32 %t; mov.u32 %t, %laneid; mad.wide.s32 %mxr, %t, -64, %rw; }");
+        }
+        if warps {
+            self.warps();
+        }
+        if uses(&["%wgt", "%wgd"]) {
+            self.warpgroups();
+        }
         if local {
             self.line(&format!(".local .align 16 .b8 lo[{OWN}];"));
             self.line(".reg .b64 %loa, %log; mov.u64 %loa, lo; cvta.local.u64 %log, %loa;");
             self.fill("st.local", "%loa");
         }
+    }
+
+    /// The warp's shared memory, with what is in the lanes' inputs.
+    fn warps(&mut self) {
+        let bytes = self.program.threads() as usize * ROW;
+        self.line(&format!(".shared .align 128 .b8 mx[{bytes}];"));
+        self.line(&format!(
+            ".reg .b32 %mxs, %mxt; mov.u32 %mxs, mx; mad.lo.u32 %mxt, %lin, {ROW}, %mxs; {{ .reg .b32 %t; mov.u32 %t, %laneid; mad.lo.s32 %mxs, %t, -{ROW}, %mxt; }}"
+        ));
+        self.line(
+            ".reg .b64 %mxl; { .reg .b64 %t; cvt.u64.u32 %t, %mxs; cvta.shared.u64 %mxl, %t; }",
+        );
+        for at in (0..ROW).step_by(16) {
+            self.line(&format!("{{ .reg .b64 %t, %u; ld.global.v2.b64 {{%t, %u}}, [%in+{at}]; st.shared.v2.b64 [%mxt+{at}], {{%t, %u}}; }}"));
+        }
+    }
+
+    /// The warpgroup's shared memory.
+    fn warpgroups(&mut self) {
+        let bytes = self.program.threads() as usize * GROUP_OWN;
+        self.line(&format!(".shared .align 1024 .b8 wg[{bytes}];"));
+        self.line(&format!(
+            ".reg .b32 %wgt; .reg .b64 %wgd; {{ .reg .b32 %t; mov.u32 %t, wg; mad.lo.u32 %wgt, %lin, {GROUP_OWN}, %t; {{ .reg .b32 %u; shr.u32 %u, %lin, 7; mad.lo.u32 %t, %u, 16384, %t; }} and.b32 %t, %t, 0x3ffff; shr.u32 %t, %t, 4; cvt.u64.u32 %wgd, %t; }}"
+        ));
     }
 
     /// Own memory starts with the thread's input.
@@ -341,7 +382,7 @@ impl Printer<'_> {
             match piece {
                 Piece::Text(part) => text.push_str(part),
                 Piece::Slot(slot) => match &op.slots[*slot] {
-                    Slot::Def(var) => text.push_str(&self.var(*var)),
+                    Slot::Def(var) | Slot::Change(var) => text.push_str(&self.var(*var)),
                     Slot::Use { operand, class, .. } => {
                         text.push_str(&self.operand(operand, *class));
                     }
@@ -349,7 +390,8 @@ impl Printer<'_> {
                 },
             }
         }
-        if !text.ends_with('}') || !text.starts_with('{') {
+        let block = text.ends_with("; }") || text.starts_with('{') && text.ends_with('}');
+        if !block {
             text.push(';');
         }
         self.line(&text);
@@ -538,9 +580,9 @@ fn function_name(program: &Program, index: usize) -> String {
 
 /// A constant as PTX writes it.
 pub fn constant(bits: u64, class: Class) -> String {
-    match class {
-        Class::F32 => format!("0f{bits:08X}"),
-        Class::F64 => format!("0d{bits:016X}"),
+    match class.register() {
+        "f32" => format!("0f{bits:08X}"),
+        "f64" => format!("0d{bits:016X}"),
         _ if bits < 1000 => bits.to_string(),
         _ => format!("{bits:#x}"),
     }
@@ -647,6 +689,7 @@ impl Assigned {
             let Piece::Slot(slot) = piece else { continue };
             match &op.slots[*slot] {
                 Slot::Use { operand, .. } | Slot::Fixed(operand) => self.operand(operand, known),
+                Slot::Change(var) => self.read(*var, known),
                 Slot::Def(_) => {}
             }
         }

@@ -17,10 +17,21 @@ pub enum Class {
     Bf16x2,
     F32,
     F64,
+    /// Two halves, two halves of the other kind, a tf32, four bytes of each kind, a double: small numbers, so that sums of
+    /// products are exact in every order. What is made of these are accumulators, which stay exact for as long as a program runs.
+    ExactF16,
+    ExactBf16,
+    ExactTf32,
+    ExactE4m3,
+    ExactE5m2,
+    ExactF64,
+    SumF16,
+    SumF32,
+    SumF64,
 }
 
 impl Class {
-    pub const ALL: [Class; 11] = [
+    pub const ALL: [Class; 20] = [
         Class::Pred,
         Class::B16,
         Class::B32,
@@ -32,6 +43,15 @@ impl Class {
         Class::Bf16x2,
         Class::F32,
         Class::F64,
+        Class::ExactF16,
+        Class::ExactBf16,
+        Class::ExactTf32,
+        Class::ExactE4m3,
+        Class::ExactE5m2,
+        Class::ExactF64,
+        Class::SumF16,
+        Class::SumF32,
+        Class::SumF64,
     ];
 
     /// The class of a PTX type's register.
@@ -48,6 +68,15 @@ impl Class {
             "bf16x2" => Class::Bf16x2,
             "f32" => Class::F32,
             "f64" => Class::F64,
+            "xf16" => Class::ExactF16,
+            "xbf16" => Class::ExactBf16,
+            "xtf32" => Class::ExactTf32,
+            "xe4m3" => Class::ExactE4m3,
+            "xe5m2" => Class::ExactE5m2,
+            "xf64" => Class::ExactF64,
+            "sf16" => Class::SumF16,
+            "sf32" => Class::SumF32,
+            "sf64" => Class::SumF64,
             _ => return None,
         })
     }
@@ -57,11 +86,13 @@ impl Class {
         match self {
             Class::Pred => "pred",
             Class::B16 | Class::F16 | Class::Bf16 => "b16",
-            Class::B32 | Class::F16x2 | Class::Bf16x2 => "b32",
+            Class::B32 | Class::F16x2 | Class::Bf16x2 | Class::SumF16 => "b32",
+            Class::ExactF16 | Class::ExactBf16 | Class::ExactTf32 => "b32",
+            Class::ExactE4m3 | Class::ExactE5m2 => "b32",
             Class::B64 => "b64",
             Class::B128 => "b128",
-            Class::F32 => "f32",
-            Class::F64 => "f64",
+            Class::F32 | Class::SumF32 => "f32",
+            Class::F64 | Class::ExactF64 | Class::SumF64 => "f64",
         }
     }
 
@@ -72,6 +103,15 @@ impl Class {
             Class::Bf16 => "bf16",
             Class::F16x2 => "f16x2",
             Class::Bf16x2 => "bf16x2",
+            Class::ExactF16 => "xf16",
+            Class::ExactBf16 => "xbf16",
+            Class::ExactTf32 => "xtf32",
+            Class::ExactE4m3 => "xe4m3",
+            Class::ExactE5m2 => "xe5m2",
+            Class::ExactF64 => "xf64",
+            Class::SumF16 => "sf16",
+            Class::SumF32 => "sf32",
+            Class::SumF64 => "sf64",
             other => other.register(),
         }
     }
@@ -90,6 +130,15 @@ impl Class {
             Class::Bf16x2 => "bx",
             Class::F32 => "f",
             Class::F64 => "fd",
+            Class::ExactF16 => "xh",
+            Class::ExactBf16 => "xb",
+            Class::ExactTf32 => "xt",
+            Class::ExactE4m3 => "xp",
+            Class::ExactE5m2 => "xq",
+            Class::ExactF64 => "xd",
+            Class::SumF16 => "sh",
+            Class::SumF32 => "sf",
+            Class::SumF64 => "sd",
         }
     }
 
@@ -97,9 +146,9 @@ impl Class {
     pub fn bytes(self) -> usize {
         match self {
             Class::B16 | Class::F16 | Class::Bf16 => 2,
-            Class::Pred | Class::B32 | Class::F16x2 | Class::Bf16x2 | Class::F32 => 4,
-            Class::B64 | Class::F64 => 8,
+            Class::B64 | Class::F64 | Class::ExactF64 | Class::SumF64 => 8,
             Class::B128 => 16,
+            _ => 4,
         }
     }
 
@@ -138,6 +187,8 @@ pub enum Operand {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Slot {
     Def(Var),
+    /// What is read and written.
+    Change(Var),
     /// An operand of a class; whether a constant may stand there.
     Use {
         operand: Operand,
@@ -275,6 +326,10 @@ pub struct Program {
     pub outputs: Vec<Output>,
     /// Words of the buffer that all threads add to.
     pub shared_words: u32,
+    /// Threads that a block must have: a warp, or a warpgroup.
+    pub least_threads: u32,
+    /// Registers that a thread may have.
+    pub most_registers: Option<u32>,
     /// Whether instructions may compute with constants alone.
     pub constants: bool,
 }

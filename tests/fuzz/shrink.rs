@@ -41,15 +41,18 @@ fn first(candidates: Vec<Program>, than: &Program, check: Check<'_>) -> Option<P
     None
 }
 
-/// Smaller grids and blocks.
+/// Smaller grids and blocks, and as many registers as there are.
 fn launches(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();
     if program.grid > 1 {
         all.push(Program { grid: 1, ..program.clone() });
     }
+    if program.most_registers.is_some() {
+        all.push(Program { most_registers: None, ..program.clone() });
+    }
     // Masks are made for whole warps or for what there is: a whole warp fits both.
-    if program.threads() > 32 {
-        all.push(Program { block: [32, 1, 1], ..program.clone() });
+    if program.threads() > program.least_threads {
+        all.push(Program { block: [program.least_threads, 1, 1], ..program.clone() });
     }
     all
 }

@@ -1,15 +1,20 @@
 //! The small language of the rows: one text stands for many instructions.
 //!
 //! `<a/b/c>` is a choice, `</.sat>` an optional part, `$1` … `$9` repeat what the first to ninth choice took. A choice `a~b`
-//! takes `a`, and `$1'` then says `b` (`a` where there is no `~`). What stands in angle brackets without a slash is plain text.
+//! takes `a`, and `$1'` then says `b` (`a` where there is no `~`); of `a~b~c~d`, `$1''` and `$1'''` say `c` and `d`. What stands in angle brackets
+//! without a slash is plain text.
 //!
 //! After that an instruction still has slots:
-//! - `=T` a result of the PTX type T; `?T` one that is an approximation
+//! - `=T` a result of the PTX type T; `?T` one that is an approximation; `*T` one that is a new variable,
+//!   where ptxas takes part
+//! - `+T` a variable that is read and written
 //! - `%T` an operand; `!T` one that is never a constant; `~pred` a predicate that may be negated
 //! - `^N` once more the text of slot N, counted from 0 (results, operands and numbers count)
 //! - `#(low,high,step)` a number
 //! - `&M` the mask of the threads that run this together; `&W` the offset of a word that only this instruction touches, in the
 //!   buffer that all threads share; `&T` the number of threads of a block
+//!
+//! A slot with a number behind it, as in `!b32:4`, is so many with commas between; `^2:3` is `^2, ^3, ^4`.
 
 use crate::program::Class;
 use crate::random::Random;
@@ -17,7 +22,8 @@ use crate::random::Random;
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
     Text(String),
-    Def { class: Class, near: bool },
+    Def { class: Class, near: bool, new: bool },
+    Change { class: Class },
     Use { class: Class, constant: bool, negatable: bool },
     Again(usize),
     Number { low: i64, high: i64, step: i64 },
@@ -52,12 +58,12 @@ fn choose(row: &str, random: &mut Random) -> String {
             let choices: Vec<&str> = inner.split('/').collect();
             let one = *random.pick(&choices);
             chosen.push(one);
-            text.push_str(sides(one).0);
+            text.push_str(side(one, 0));
             after
         } else if let Some(one) = repeat {
-            let other = found[2..].starts_with('\'');
-            text.push_str(if other { sides(one).1 } else { sides(one).0 });
-            &found[2 + usize::from(other)..]
+            let number = found[2..].bytes().take(3).take_while(|b| *b == b'\'').count();
+            text.push_str(side(one, number));
+            &found[2 + number..]
         } else {
             text.push_str(&found[..1]);
             &found[1..]
@@ -67,9 +73,9 @@ fn choose(row: &str, random: &mut Random) -> String {
     text
 }
 
-/// The two sides of a choice's text.
-fn sides(text: &str) -> (&str, &str) {
-    text.split_once('~').unwrap_or((text, text))
+/// One of the sides of a choice's text, the first where there is none of that number.
+fn side(text: &str, number: usize) -> &str {
+    text.split('~').nth(number).or(text.split('~').next()).unwrap_or(text)
 }
 
 /// Splits an instruction at its slots. A sign with nothing behind it that fits is plain text.
@@ -82,8 +88,18 @@ fn parts(instruction: &str) -> Vec<Part> {
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
             }
-            parts.push(part);
             rest = &rest[length..];
+            let (count, length) = count(rest);
+            rest = &rest[length..];
+            for number in 0..count {
+                if number > 0 {
+                    parts.push(Part::Text(", ".to_string()));
+                }
+                parts.push(match part {
+                    Part::Again(slot) => Part::Again(slot + number),
+                    ref part => part.clone(),
+                });
+            }
         } else {
             text.push(first);
             rest = &rest[first.len_utf8()..];
@@ -95,6 +111,14 @@ fn parts(instruction: &str) -> Vec<Part> {
     parts
 }
 
+/// How many slots of a kind there are, by what follows the first one, and the length of that in bytes.
+fn count(rest: &str) -> (usize, usize) {
+    let digits = rest
+        .strip_prefix(':')
+        .map_or("", |rest| &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())]);
+    digits.parse().map_or((1, 0), |count| (count, 1 + digits.len()))
+}
+
 /// The slot that `rest` begins with, and its length in bytes.
 fn part(rest: &str) -> Option<(Part, usize)> {
     let sign = rest.chars().next()?;
@@ -102,7 +126,10 @@ fn part(rest: &str) -> Option<(Part, usize)> {
     let word = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
     let (word, end) = (&after[..word], 1 + word);
     let part = match sign {
-        '=' | '?' => Part::Def { class: Class::of(word)?, near: sign == '?' },
+        '=' | '?' | '*' => {
+            Part::Def { class: Class::of(word)?, near: sign == '?', new: sign == '*' }
+        }
+        '+' => Part::Change { class: Class::of(word)? },
         '%' | '!' => {
             let class = Class::of(word)?;
             let constant = sign == '%' && class.has_constants();
@@ -147,7 +174,27 @@ mod tests {
             ["add.s32 =s32", "add.sat.s32 =s32", "add.sat.u32 =u32", "add.u32 =u32"]
         );
         assert_eq!(all("x<1~a/2>, $1, $1'"), ["x1, 1, a", "x2, 2, 2"]);
+        assert_eq!(all("x<1~a~b/2>, $1', $1''"), ["x1, a, b", "x2, 2, 2"]);
         assert_eq!(all(".reg .b32 %r<4>; $1"), [".reg .b32 %r<4>; $1"]);
+    }
+
+    #[test]
+    fn a_number_behind_a_slot_repeats_it() {
+        let comma = || Part::Text(", ".to_string());
+        let change = || Part::Change { class: Class::F32 };
+        assert_eq!(
+            parts("+f32:2^1:3"),
+            [
+                change(),
+                comma(),
+                change(),
+                Part::Again(1),
+                comma(),
+                Part::Again(2),
+                comma(),
+                Part::Again(3)
+            ]
+        );
     }
 
     #[test]
@@ -158,7 +205,7 @@ mod tests {
             parts("{ fma.rn.f32 ?f32, %f32, !b32, ^2; } [%sha+#(0,28,4)], &M, %tid.x"),
             [
                 text("{ fma.rn.f32 "),
-                Part::Def { class: Class::F32, near: true },
+                Part::Def { class: Class::F32, near: true, new: false },
                 text(", "),
                 operand(Class::F32, true),
                 text(", "),

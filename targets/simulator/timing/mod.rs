@@ -178,7 +178,8 @@ impl Timing {
                 let left = count(form, inst).unwrap_or(0);
                 timing.counted = Some(Counted { scoreboard: GROUP, left });
             }
-            (_, Some(group)) if !timing.writes.is_empty() => {
+            // One without results ends a group too.
+            (_, Some(group)) => {
                 timing.variable = true;
                 timing.late = true;
                 timing.group = true;
@@ -218,13 +219,14 @@ impl Timing {
 }
 
 /// The kind of an instruction whose results come in order with others of the kind: what the unit of transcendental functions
-/// does is one, shared memory and the exchange between lanes another, every other opcode one of its own (observed: what ptxas
-/// 13.0.88 waits for).
+/// does is one, shared memory and the exchange between lanes another, products of warpgroups a third, every other opcode one of its
+/// own (observed: what ptxas 13.0.88 waits for; a group of products is one of several opcodes, and its last one alone tells of it).
 fn kind(op: Opcode) -> u16 {
     use Opcode::*;
     match op {
         MUFU | POPC | FLO | BREV | I2F | F2I | F2F | FRND | FCHK => MUFU as u16,
         LDS | LDSM | MOVM | SHFL => LDS as u16,
+        HGMMA | IGMMA | QGMMA | BGMMA => HGMMA as u16,
         op => op as u16,
     }
 }

@@ -7,9 +7,12 @@
 mod convert;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod moves;
+mod pressure;
 mod warp;
+mod warpgroup;
 
 /// What a row asks of the place where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +114,18 @@ pub static FAMILIES: &[&Family] = &[
     &warp::BARRIER,
 ];
 
+/// Families that a program has only where a run asks for them: those of [`FAMILIES`] are the programs of seeds.
+pub static ASKED: &[&Family] = &[
+    &matrix::NUMBERS,
+    &matrix::DENSE,
+    &matrix::SPARSE,
+    &matrix::EIGHTS,
+    &matrix::WMMA,
+    &warpgroup::PRODUCTS,
+    &warpgroup::SPARSE,
+    &pressure::PRESSURE,
+];
+
 /// How a variable of each class can begin where there is none yet.
 pub fn first(class: &str, in_kernel: bool) -> String {
     let row = match (class, in_kernel) {
@@ -127,6 +142,27 @@ pub fn first(class: &str, in_kernel: bool) -> String {
         ("bf16x2", true) => "ld.global.b32 =bf16x2, [%in+#(0,60,4)]",
         ("f32", true) => "ld.global.f32 =f32, [%in+#(0,60,4)]",
         ("f64", true) => "ld.global.f64 =f64, [%in+#(0,56,8)]",
+        ("xf16" | "sf16", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; and.b32 %t, %t, 0x82008200; or.b32 =CLASS, %t, 0x3c003c00; }"
+        }
+        ("xbf16", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; and.b32 %t, %t, 0x80c080c0; or.b32 =CLASS, %t, 0x3f003f00; }"
+        }
+        ("xtf32", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; and.b32 %t, %t, 0x80c00000; or.b32 =CLASS, %t, 0x3f000000; }"
+        }
+        ("xe4m3", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; and.b32 %t, %t, 0x8c8c8c8c; or.b32 =CLASS, %t, 0x30303030; }"
+        }
+        ("xe5m2", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; and.b32 %t, %t, 0x86868686; or.b32 =CLASS, %t, 0x38383838; }"
+        }
+        ("sf32", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; shr.s32 %t, %t, 22; cvt.rn.f32.s32 =CLASS, %t; }"
+        }
+        ("xf64" | "sf64", _) => {
+            "{ .reg .b32 %t; ld.global.b32 %t, [%in+#(0,60,4)]; and.b32 %t, %t, 7; sub.s32 %t, %t, 4; cvt.rn.f64.s32 =CLASS, %t; }"
+        }
         // A function has no input: something that differs by lane.
         ("pred", false) => {
             "{ .reg .b32 %t; mov.u32 %t, %lanemask_lt; mad.lo.u32 %t, %t, 0x9e3779b1, %b32; setp.<ne/lt/gt>.s32 =pred, %t, #(0,1); }"
