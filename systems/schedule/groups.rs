@@ -11,6 +11,7 @@ use orias_components::{
     BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
 };
 
+use super::flow;
 use crate::manager::count_rewrites;
 
 /// Groups that are told apart: as many as a wait can leave, and those that are older.
@@ -193,7 +194,14 @@ pub fn fix_up_tex_dep_bar_and_sync(world: &mut World) {
     if !layout.iter().any(has_products) {
         return;
     }
-    let entry = states_at_entry(&body, &layout);
+    let leave = |block: BlockId, state: &State| {
+        let mut state = state.clone();
+        for id in &body.block(block).insts {
+            state.step(body.inst(*id), |_| {});
+        }
+        state
+    };
+    let entry = flow::at_entry(&body, &layout, State::default(), leave, State::merge);
     let mut made = 0;
     for block in layout {
         let mut state = entry[block.0 as usize].clone();
@@ -211,31 +219,6 @@ pub fn fix_up_tex_dep_bar_and_sync(world: &mut World) {
         }
     }
     count_rewrites(world, made);
-}
-
-fn states_at_entry(body: &Body<'_>, layout: &[BlockId]) -> Vec<State> {
-    let mut entry = vec![State::default(); body.block_count()];
-    let mut dirty = vec![true; body.block_count()];
-    let mut again = true;
-    while again {
-        again = false;
-        for block in layout {
-            if !std::mem::take(&mut dirty[block.0 as usize]) {
-                continue;
-            }
-            let mut state = entry[block.0 as usize].clone();
-            for id in &body.block(*block).insts {
-                state.step(body.inst(*id), |_| {});
-            }
-            for succ in &body.block(*block).succs {
-                if entry[succ.0 as usize].merge(&state) {
-                    dirty[succ.0 as usize] = true;
-                    again = true;
-                }
-            }
-        }
-    }
-    entry
 }
 
 fn instructions(fix: Fix) -> Vec<Inst> {

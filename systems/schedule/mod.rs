@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod conservative;
+mod flow;
 pub mod groups;
 pub mod scoreboards;
 pub mod stalls;

@@ -11,8 +11,8 @@ use bevy_ecs::prelude::*;
 use orias_components::{BlockId, Body, Control, Inst, InstId, Mod, Opcode, Props, RegFile};
 
 use super::cells::{self, Cell};
-use super::stalls;
 use super::timing::{Timing, Timings};
+use super::{flow, stalls};
 use crate::function::Options;
 
 /// Scoreboards of a warp (FACTS: six counters).
@@ -150,52 +150,22 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
     for block in &layout {
         assign(&mut body, &timings, *block, reserved);
     }
-    let entry = pending_at_entry(&body, &timings, &layout);
-    for block in &layout {
-        let Some(state) = &entry[block.0 as usize] else { continue };
+    let leave = |block: BlockId, state: &Pending| {
         let mut state = state.clone();
+        for id in &body.block(block).insts {
+            state.step(body.inst(*id), *id, &timings);
+        }
+        state
+    };
+    let entry = flow::at_entry(&body, &layout, Pending::new(), leave, Pending::merge);
+    for block in &layout {
+        let mut state = entry[block.0 as usize].clone();
         for id in body.block(*block).insts.clone() {
             let wait = state.step(body.inst(id), id, &timings);
             body.inst_mut(id).control.wait = wait;
         }
     }
     stalls::set(&mut body, &timings, target.latencies(), &layout);
-}
-
-/// The state at the start of each block; None for blocks that are not in the layout.
-fn pending_at_entry(
-    body: &Body<'_>,
-    timings: &Timings,
-    layout: &[BlockId],
-) -> Vec<Option<Box<Pending>>> {
-    let mut entry: Vec<Option<Box<Pending>>> = vec![None; body.block_count()];
-    for block in layout {
-        entry[block.0 as usize] = Some(Box::new(Pending::new()));
-    }
-    let mut dirty = vec![true; body.block_count()];
-    let mut again = true;
-    while again {
-        again = false;
-        for block in layout {
-            if !std::mem::take(&mut dirty[block.0 as usize]) {
-                continue;
-            }
-            let Some(state) = &entry[block.0 as usize] else { continue };
-            let mut state = state.clone();
-            for id in &body.block(*block).insts {
-                state.step(body.inst(*id), *id, timings);
-            }
-            for succ in &body.block(*block).succs {
-                if let Some(next) = &mut entry[succ.0 as usize]
-                    && next.merge(&state)
-                {
-                    dirty[succ.0 as usize] = true;
-                    again = true;
-                }
-            }
-        }
-    }
-    entry
 }
 
 /// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.

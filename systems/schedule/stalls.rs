@@ -8,6 +8,7 @@ use orias_components::{BlockId, Body, Inst, InstId, Loc, Opcode, Operand, RegFil
 use orias_targets::latency::{Class, Hazard, Latencies};
 
 use super::cells::{self, Cell};
+use super::flow;
 use super::timing::Timings;
 
 /// The longest stall that the control bits can say, in cycles. What needs more (matrix products) gets a NOP.
@@ -41,7 +42,9 @@ impl Times<'_> {
 /// Sets the stall and the yield bit of every instruction; waits and scoreboards are there already.
 pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout: &[BlockId]) {
     let times = Times { timings, latencies };
-    let entry = issued_at_entry(body, times, layout);
+    // At a block's start times are 0 or less, 0 being the start.
+    let leave = |block: BlockId, entry: &Vec<Issued>| walk(body, times, block, entry).issued;
+    let entry = flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
     let mut delay = vec![0u8; body.block_count()];
     let mut stretched = Vec::new();
     for block in layout {
@@ -109,29 +112,6 @@ fn pass_delays_through_empty_blocks(body: &Body<'_>, layout: &[BlockId], delay: 
 
 fn sets_scoreboard(inst: &Inst) -> bool {
     inst.control.write_sb != 7 || inst.control.read_sb != 7
-}
-
-/// The results on their way at the start of each block: times are 0 or less, 0 being the block's start.
-fn issued_at_entry(body: &Body<'_>, times: Times<'_>, layout: &[BlockId]) -> Vec<Vec<Issued>> {
-    let mut entry: Vec<Vec<Issued>> = vec![Vec::new(); body.block_count()];
-    let mut dirty = vec![true; body.block_count()];
-    let mut again = true;
-    while again {
-        again = false;
-        for block in layout {
-            if !std::mem::take(&mut dirty[block.0 as usize]) {
-                continue;
-            }
-            let out = walk(body, times, *block, &entry[block.0 as usize]).issued;
-            for succ in &body.block(*block).succs {
-                if merge(&mut entry[succ.0 as usize], &out) {
-                    dirty[succ.0 as usize] = true;
-                    again = true;
-                }
-            }
-        }
-    }
-    entry
 }
 
 /// Keeps the later issue of each register and class; true when something changed.

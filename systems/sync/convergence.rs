@@ -18,7 +18,7 @@ use bevy_ecs::world::World;
 use orias_components::{
     BlockId, Body, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(world: &mut World) {
@@ -31,69 +31,132 @@ pub fn insert_barriers(body: &mut Body<'_>) -> usize {
     cfg::update(body);
     drop_idle_branches(body);
     let mut divergence = divergence::analyze(body);
-    let parting = parting_calls(body, &divergence);
-    if !divergence.branches.any() {
-        return meet_behind_calls(body, &parting);
-    }
-    make_preheaders(body, &divergence);
-    let mut plan = plan(body, &divergence);
-    if plan.incomplete {
-        // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
-        divergence = Divergence::everywhere(body);
+    let mut regions = 0;
+    if divergence.branches.any() {
         make_preheaders(body, &divergence);
-        plan = self::plan(body, &divergence);
+        let mut plan = plan(body, &divergence);
+        if plan.incomplete {
+            // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
+            divergence = Divergence::everywhere(body);
+            make_preheaders(body, &divergence);
+            plan = self::plan(body, &divergence);
+        }
+        regions = plan.regions.len();
+        Emitter::new(body, &plan).emit(&plan);
     }
-    Emitter::new(body, &plan).emit(&plan);
-    plan.regions.len() + meet_behind_calls(body, &parting)
+    let parting = parting(body, &divergence);
+    meet_behind(body, &parting);
+    regions + parting.len()
 }
 
-/// Calls that may lead the threads of a warp to different functions.
-fn parting_calls(body: &Body<'_>, divergence: &Divergence) -> Vec<InstId> {
-    let parts = |id: &InstId| {
-        let inst = body.inst(*id);
-        let callee = inst.sources().first().and_then(Operand::as_reg);
-        let differs = callee.is_some_and(|r| divergence.is_divergent(r.reg));
-        inst.op == Opcode::PCALL && !inst.mods.has(Mod::ABS) && differs
+/// What parts threads without a branch, and where they are to meet again: behind the second instruction.
+struct Parting {
+    first: InstId,
+    last: InstId,
+}
+
+/// Calls that may lead the threads of a warp to different functions, and meetings of the threads of masks that may differ, up to
+/// their mark ENDCOLLECTIVE. The other marks are taken out.
+fn parting(body: &mut Body<'_>, divergence: &Divergence) -> Vec<Parting> {
+    let differs = |operand: Option<&Operand>| {
+        operand.and_then(|o| o.as_reg()).is_some_and(|r| divergence.is_divergent(r.reg))
     };
-    let insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    insts.copied().filter(parts).collect()
+    let (mut found, mut marks) = (Vec::new(), Vec::new());
+    for block in body.layout() {
+        for (at, id) in body.block(*block).insts.iter().enumerate() {
+            let inst = body.inst(*id);
+            let parts = differs(inst.sources().first());
+            match inst.op {
+                Opcode::PCALL if parts && !inst.mods.has(Mod::ABS) => {
+                    found.push(Parting { first: *id, last: *id });
+                }
+                Opcode::WARPSYNC if parts => {
+                    let last = mark_behind(body, *block, at);
+                    found.extend(last.map(|last| Parting { first: *id, last }));
+                }
+                Opcode::ENDCOLLECTIVE => marks.push((*block, *id)),
+                _ => {}
+            }
+        }
+    }
+    let met: FxHashSet<InstId> = found.iter().map(|p| p.last).collect();
+    for (block, mark) in marks {
+        if !met.contains(&mark) {
+            body.retain(block, |_, id| id != mark);
+        }
+    }
+    found
 }
 
-/// Puts BSSY before and BSYNC behind each of these calls: the threads meet where they come back.
-fn meet_behind_calls(body: &mut Body<'_>, calls: &[InstId]) -> usize {
-    if calls.is_empty() {
-        return 0;
+/// The first ENDCOLLECTIVE that control comes to from a place in a block; none behind a meeting that ends nothing.
+fn mark_behind(body: &Body<'_>, block: BlockId, at: usize) -> Option<InstId> {
+    let mut seen = FxHashSet::default();
+    let mut work = vec![(block, at + 1)];
+    while let Some((block, from)) = work.pop() {
+        for id in &body.block(block).insts[from..] {
+            match body.inst(*id).op {
+                Opcode::ENDCOLLECTIVE => return Some(*id),
+                Opcode::WARPSYNC => return None,
+                _ => {}
+            }
+        }
+        work.extend(body.block(block).succs.iter().filter(|s| seen.insert(**s)).map(|s| (*s, 0)));
+    }
+    None
+}
+
+/// Puts BSSY before and BSYNC behind each of these.
+fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
+    if parting.is_empty() {
+        return;
+    }
+    let (mut begins, mut ends) = (FxHashMap::default(), FxHashMap::default());
+    for p in parting {
+        let barrier = Operand::reg(body.new_vreg(RegFile::B, 1, 1));
+        let next = body.new_detached_block();
+        begins.insert(p.first, (barrier, next));
+        ends.insert(p.last, (barrier, next));
     }
     let mut layout = Vec::new();
     for block in body.layout().to_vec() {
         layout.push(block);
         let mut at = block;
-        while let Some(place) = body.block(at).insts.iter().position(|i| calls.contains(i)) {
-            let rest = body.block_mut(at).insts.split_off(place + 1);
-            let call = body.block(at).insts[place];
-            let loc = body.loc(call);
-            let next = body.new_detached_block();
-            body.block_mut(next).insts = rest;
-            let barrier = Operand::reg(body.new_vreg(RegFile::B, 1, 1));
-            let bssy = Inst::new(Opcode::BSSY, &[], 1, &[barrier, Operand::Block(next)]);
-            // Behind the last instruction before the call that threads part at; the moves of arguments part none.
-            body.insert(at, place, bssy, loc);
-            body.push(at, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
-            layout.push(next);
-            at = next;
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len());
+        for id in old {
+            let loc = body.loc(id);
+            if let Some((barrier, next)) = begins.get(&id) {
+                let bssy = Inst::new(Opcode::BSSY, &[], 1, &[*barrier, Operand::Block(*next)]);
+                new.push(body.new_inst(bssy, loc));
+            }
+            if body.inst(id).op != Opcode::ENDCOLLECTIVE {
+                new.push(id);
+            }
+            if let Some((barrier, next)) = ends.remove(&id) {
+                new.push(body.new_inst(Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc));
+                body.block_mut(at).insts = std::mem::take(&mut new);
+                layout.push(next);
+                at = next;
+            }
         }
+        body.block_mut(at).insts = new;
     }
     body.set_layout(layout);
     cfg::update(body);
-    calls.len()
 }
 
-/// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call, and a call of which
-/// threads come back one by one needs a barrier of its own.
+/// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
+/// a branch needs a barrier of its own.
 fn most_regions(body: &Body<'_>) -> usize {
-    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    let calls = insts.any(|id| body.inst(*id).op == Opcode::PCALL);
-    if calls { regions::MAX_DEPTH - 7 } else { regions::MAX_DEPTH }
+    let ops =
+        || body.layout().iter().flat_map(|b| &body.block(*b).insts).map(|id| body.inst(*id).op);
+    if ops().any(|op| op == Opcode::PCALL) {
+        regions::MAX_DEPTH - 7
+    } else if ops().any(|op| op == Opcode::ENDCOLLECTIVE) {
+        regions::MAX_DEPTH - 1
+    } else {
+        regions::MAX_DEPTH
+    }
 }
 
 /// Removes conditional branches to where control goes on anyway: they part threads for nothing, and no barrier would join
@@ -107,15 +170,6 @@ fn drop_idle_branches(body: &mut Body<'_>) {
                 !idle || cfg::is_unconditional(inst)
             });
         }
-    }
-}
-
-/// Takes all barriers out again, for a phase that changes the flow of control late. The empty blocks stay.
-pub fn remove_barriers(body: &mut Body<'_>) {
-    for block in body.layout().to_vec() {
-        body.retain(block, |body, inst| {
-            !matches!(body.inst(inst).op, Opcode::BSSY | Opcode::BSYNC | Opcode::BREAK)
-        });
     }
 }
 

@@ -32,7 +32,15 @@ fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
     Ok(Some(mask))
 }
 
-/// `bar.warp.sync`: the threads of the mask meet.
+/// Where what the threads of a mask do together ends. Masks may differ between threads: then `WARPSYNC` has parted those that came
+/// together, and they meet again here (`LateExpandSyncInstructions` makes a convergence barrier of the two, or drops this mark).
+fn done(cx: &mut Cx<'_, '_>, mask: Option<Operand>) {
+    if mask.is_some() {
+        cx.e.put_if(Operand::PT, Opcode::ENDCOLLECTIVE, &[], 0, &[]);
+    }
+}
+
+/// `bar.warp.sync`: the threads of the mask meet, and go on as they are.
 pub fn bar_warp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     converge(cx, operand(inst, 0)?)?;
     Ok(())
@@ -46,7 +54,7 @@ pub fn shfl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
         d => (cx.dst(d)?, Operand::PT),
     };
-    converge(cx, operand(inst, 4)?)?;
+    let mask = converge(cx, operand(inst, 4)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;
     let a = cx.in_reg(a);
     let b = cx.src(operand(inst, 2)?, Type::B32)?;
@@ -67,6 +75,7 @@ pub fn shfl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let c = low(c, 0x1f1f);
     let b = low(b, 0x1f);
     cx.e.put(Opcode::SHFL, &[mode], 2, &[p, r(d), a, b, c]);
+    done(cx, mask);
     Ok(())
 }
 
@@ -86,6 +95,7 @@ pub fn vote<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
                 cx.e.and(r(d), r(t), mask);
             }
         }
+        done(cx, mask);
         return Ok(());
     }
     let d = cx.dst_pred(operand(inst, 0)?)?;
@@ -104,6 +114,7 @@ pub fn vote<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         let (all, mine) = (cx.e.temp(1), cx.e.temp(1));
         cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(all), Operand::PT, p]);
         cx.e.and(r(mine), r(all), mask);
+        done(cx, Some(mask));
         r(mine)
     };
     if inst.has("any") {
@@ -153,9 +164,11 @@ pub fn matching<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             cx.e.put(Opcode::MATCH, &mods, 1, &[r(any), a]);
             if !all {
                 cx.e.and(r(d), r(any), mask);
+                done(cx, Some(mask));
                 return Ok(());
             }
             cx.e.and(r(mine), r(any), mask);
+            done(cx, Some(mask));
             let same = cx.e.temp_pred();
             cx.e.icmp(r(same), Mod::EQ, false, r(mine), mask);
             cx.e.sel(r(d), mask, Operand::RZ, r(same));
@@ -173,8 +186,7 @@ pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, ty)?;
     let a = cx.in_reg(a);
-    let mask = member_mask(cx, operand(inst, 2)?)?;
-    converge(cx, operand(inst, 2)?)?;
+    let mask = converge(cx, operand(inst, 2)?)?;
     let mut mods: Vec<Mod> = Vec::new();
     if inst.has("add") {
         mods.push(Mod::SUM);
@@ -196,11 +208,11 @@ pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         cx.e.mov(r(d), r(result));
         Ok(())
     };
-    if mask == Operand::Imm(u64::from(u32::MAX)) {
-        return reduce(cx);
-    }
+    let Some(members) = mask else { return reduce(cx) };
     // The machine reduces over all threads that run together: those of one mask at a time.
-    by_value(cx, &[mask], |cx, _| region(cx, reduce))
+    by_value(cx, &[members], |cx, _| region(cx, reduce))?;
+    done(cx, mask);
+    Ok(())
 }
 
 /// `elect.sync`: the lowest thread of the mask.
@@ -211,7 +223,8 @@ pub fn elect<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     let mask = cx.src(operand(inst, 1)?, Type::U32)?;
     let mask = cx.in_reg(mask);
-    converge(cx, operand(inst, 1)?)?;
+    let members = converge(cx, operand(inst, 1)?)?;
+    done(cx, members);
     // The lowest one of the mask: the highest of its reverse.
     let (reversed, at, lane) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
     cx.e.put(Opcode::BREV, &[], 1, &[r(reversed), mask]);

@@ -464,3 +464,46 @@ fn lanes_of_tangled_programs_never_wait_for_ever() {
     }
     assert!(complete > 500, "{complete} graphs were reducible");
 }
+
+fn with_barriers(text: &str) -> String {
+    let mut world = World::new();
+    let mut body = Body::new(&mut world);
+    text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e} in\n{text}"));
+    insert_barriers(&mut body);
+    validate(&body).unwrap();
+    cfg::check(&body).unwrap();
+    text::print(&body, &text::Style::default())
+}
+
+#[test]
+fn threads_that_masks_part_meet_behind_what_they_do_together() {
+    let text = with_barriers(
+        "BB0:
+          %R0 = S2R SR33
+          WARPSYNC %R0
+          %R1, PT = VOTE.ANY PT
+          ENDCOLLECTIVE
+          %R2 = POPC %R1
+          EXIT PT",
+    );
+    let names = |line: &str| {
+        line.split_whitespace()
+            .find(|w| w.len() > 2 && w.chars().all(|c| c.is_ascii_uppercase() || c == '.'))
+            .map(str::to_string)
+    };
+    let ops: Vec<String> = text.lines().filter_map(names).collect();
+    assert_eq!(ops, ["BSSY", "WARPSYNC", "VOTE.ANY", "BSYNC", "POPC", "EXIT"], "{text}");
+}
+
+#[test]
+fn one_mask_for_all_threads_parts_none() {
+    let text = with_barriers(
+        "BB0:
+          %R0 = MOV 0xff, 0xf
+          WARPSYNC %R0
+          %R1, PT = VOTE.ANY PT
+          ENDCOLLECTIVE
+          EXIT PT",
+    );
+    assert!(!text.contains("BSSY") && !text.contains("ENDCOLLECTIVE"), "{text}");
+}

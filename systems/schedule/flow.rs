@@ -1,0 +1,33 @@
+//! A forward analysis to its fixed point: what holds where each block begins.
+
+use orias_components::{BlockId, Body};
+
+/// The state at the start of every block, by its number. `leave` makes the state at a block's end of the one at its start;
+/// `merge` adds what comes from a predecessor and says whether that was news.
+pub fn at_entry<S: Clone>(
+    body: &Body<'_>,
+    layout: &[BlockId],
+    start: S,
+    leave: impl Fn(BlockId, &S) -> S,
+    merge: impl Fn(&mut S, &S) -> bool,
+) -> Vec<S> {
+    let mut entry = vec![start; body.block_count()];
+    let mut dirty = vec![true; body.block_count()];
+    let mut again = true;
+    while again {
+        again = false;
+        for block in layout {
+            if !std::mem::take(&mut dirty[block.0 as usize]) {
+                continue;
+            }
+            let out = leave(*block, &entry[block.0 as usize]);
+            for succ in &body.block(*block).succs {
+                if merge(&mut entry[succ.0 as usize], &out) {
+                    dirty[succ.0 as usize] = true;
+                    again = true;
+                }
+            }
+        }
+    }
+    entry
+}
