@@ -4,7 +4,7 @@
 //! constant banks and initialised data is applied.
 
 use crate::elf::read::{Cubin, Function, ReadError, Section, Symbol};
-use crate::elf::relocation::RelocKind;
+use crate::elf::relocation::{Field, RelocKind};
 use crate::launch::{
     Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Outcome, Parameter, parameter_block, place,
 };
@@ -290,21 +290,51 @@ fn relocated(cubin: &Cubin<'_>, layout: &Layout, index: usize) -> Result<Vec<u8>
             offset,
             symbol: symbol.name.to_string(),
         };
-        let (from, to, bits) = relocation.kind.field().ok_or_else(unsupported)?;
-        let at = usize::try_from(offset).map_err(|_| unsupported())? + to as usize / 8;
-        let size = bits as usize / 8;
-        let place = bytes.get_mut(at..at + size).ok_or_else(unsupported)?;
+        let fields = relocation.kind.fields().ok_or_else(unsupported)?;
+        let at = usize::try_from(offset).map_err(|_| unsupported())?;
         let base = match layout.address(relocation.symbol, symbol) {
             Some(base) => base,
             // Shared variables and the place of reserved shared memory: their value is the shared address.
             None => shared_address(cubin, symbol, relocation.kind).ok_or_else(missing)?,
         };
-        let old = place.iter().rev().fold(0, |x, b| x << 8 | u64::from(*b));
+        let read = |bytes: &[u8]| {
+            fields.iter().try_fold(0u64, |old, field| Some(old | read_field(bytes, at, *field)?))
+        };
+        let old = read(&bytes).ok_or_else(unsupported)?;
         let addend = relocation.addend.map_or(old, |a| a as u64);
-        let value = base.wrapping_add(addend) >> from;
-        place.copy_from_slice(&value.to_le_bytes()[..size]);
+        for field in fields {
+            write_field(&mut bytes, at, *field, base.wrapping_add(addend));
+        }
     }
     Ok(bytes)
+}
+
+/// The bytes of a word that a field lies in, and where in them it begins.
+fn place_of((_, to, bits): Field, at: usize) -> (std::ops::Range<usize>, u32) {
+    let start = at + to as usize / 8;
+    (start..start + (to % 8 + bits).div_ceil(8) as usize, to % 8)
+}
+
+fn mask((_, _, bits): Field) -> u128 {
+    (1 << bits) - 1
+}
+
+/// The part of an address that stands in a field of the word at `at`; None outside of the bytes.
+fn read_field(bytes: &[u8], at: usize, field: Field) -> Option<u64> {
+    let (place, shift) = place_of(field, at);
+    let word = bytes.get(place)?.iter().rev().fold(0u128, |x, b| x << 8 | u128::from(*b));
+    Some(((word >> shift & mask(field)) << field.0) as u64)
+}
+
+/// Puts a part of an address into a field that [`read_field`] found.
+fn write_field(bytes: &mut [u8], at: usize, field: Field, address: u64) {
+    let (place, shift) = place_of(field, at);
+    let part = (u128::from(address) >> field.0 & mask(field)) << shift;
+    let place = &mut bytes[place];
+    for (i, byte) in place.iter_mut().enumerate() {
+        let keep = !((mask(field) << shift) >> (8 * i)) as u8;
+        *byte = *byte & keep | (part >> (8 * i)) as u8;
+    }
 }
 
 fn shared_address(cubin: &Cubin<'_>, symbol: &Symbol<'_>, kind: RelocKind) -> Option<u64> {

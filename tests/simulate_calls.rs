@@ -105,6 +105,21 @@ const SOURCE: &str = r#"
     ret;
 }
 
+.weak .func (.param .b32 r) doubled(.param .b32 a)
+{
+    .reg .b32 %x; ld.param.b32 %x, [a]; add.s32 %x, %x, %x; st.param.b32 [r], %x; ret;
+}
+
+// ptxas -g calls weak functions at their absolute place, two fields of the instruction.
+.visible .entry weak(.param .u64 out)
+{
+    .reg .b32 %t, %r; .reg .b64 %o;
+    ld.param.u64 %o, [out]; mov.u32 %t, %tid.x; mad.wide.u32 %o, %t, 8, %o;
+    { .param .b32 p; .param .b32 q; st.param.b32 [p], %t; call (q), doubled, (p); ld.param.b32 %r, [q]; }
+    st.global.u32 [%o], %r;
+    ret;
+}
+
 // Room on the stack that only the launch knows.
 .visible .entry room(.param .u64 out)
 {
@@ -140,8 +155,7 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
     let program = orias::ptx::load(SOURCE).unwrap_or_else(|e| panic!("{}", e.render("k", SOURCE)));
     let interpreted = orias::interpret::run(&program, SOURCE, &launch(entry));
     let mut all = vec![("interpreter".into(), interpreted.map_err(|e| e.to_string()))];
-    // Masks that differ from lane to lane are no matter of calls.
-    for opt_level in if entry == "masks" { 0..0 } else { 0..4 } {
+    for opt_level in 0..4 {
         let options = CompileOptions { opt_level, verify_each: true, ..Default::default() };
         let mut program = program.clone();
         for kernel in program.functions.iter_mut().filter(|f| f.entry && f.name != entry) {
@@ -153,14 +167,16 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
         all.push((format!("orias -O{opt_level}"), outcome.map_err(|e| e.to_string())));
     }
     let Some(ptxas) = tool("ptxas") else { return all };
-    for level in ["-O0", "-O1", "-O3"] {
+    for level in ["-O0", "-O0 -g", "-O1", "-O3"] {
         let folder =
             std::env::temp_dir().join(format!("orias-calls-{}-{entry}{level}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
         std::fs::write(&ptx, SOURCE).unwrap();
         let run = Command::new(&ptxas)
-            .args(["-arch=sm_90a", level, "-o"])
+            .arg("-arch=sm_90a")
+            .args(level.split(' '))
+            .arg("-o")
             .arg(&cubin)
             .arg(&ptx)
             .output()
@@ -231,6 +247,11 @@ fn lanes_with_different_masks_have_their_own_results() {
         all.into_iter().fold(0, u32::wrapping_add)
     };
     results("masks", &(0..32).map(want).collect::<Vec<_>>());
+}
+
+#[test]
+fn functions_are_called_at_their_absolute_place() {
+    results("weak", &(0..32).map(|t| 2 * t).collect::<Vec<_>>());
 }
 
 #[test]

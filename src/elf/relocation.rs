@@ -42,22 +42,38 @@ impl RelocKind {
         NAMES.binary_search_by_key(&self.0, |row| row.0).ok().map(|i| NAMES[i].1)
     }
 
-    /// Bit position and width in the relocated word, for the types that place one contiguous part of the address:
-    /// (first bit of the address taken, first bit of the place, bits). None for types that a loader must know by heart.
-    pub fn field(self) -> Option<(u32, u32, u32)> {
-        match self.0 {
-            1 | 3 | 34 => Some((0, 0, 32)),
-            2 | 4 | 35 => Some((0, 0, 64)),
-            70 => Some((0, 0, 32)),
-            71 => Some((32, 0, 32)),
+    /// Which bits of the address go where in the relocated word: (first bit of the address, first bit of the place, bits), for each
+    /// contiguous part. None for types that a loader must know by heart.
+    pub fn fields(self) -> Option<&'static [Field]> {
+        /// The eight bytes of an address, one a type.
+        static BYTES: [[Field; 1]; 8] = [
+            [(0, 0, 8)],
+            [(8, 0, 8)],
+            [(16, 0, 8)],
+            [(24, 0, 8)],
+            [(32, 0, 8)],
+            [(40, 0, 8)],
+            [(48, 0, 8)],
+            [(56, 0, 8)],
+        ];
+        Some(match self.0 {
+            1 | 3 | 34 | 70 => &[(0, 0, 32)],
+            2 | 4 | 35 => &[(0, 0, 64)],
+            71 => &[(32, 0, 32)],
             // Bytes of addresses, of generic ones and of functions.
-            n @ 76..=99 => Some(((n - 76) % 8 * 8, 0, 8)),
-            55 | 56 => Some((0, 32, 32)),
-            57 => Some((32, 32, 32)),
-            _ => None,
-        }
+            n @ 76..=99 => &BYTES[(n - 76) as usize % 8],
+            55 | 56 => &[(0, 32, 32)],
+            57 => &[(32, 32, 32)],
+            // The target of CALL.ABS: words of four bytes.
+            58 => &[(2, 34, 47)],
+            75 => &[(2, 16, 8), (10, 34, 47)],
+            _ => return None,
+        })
     }
 }
+
+/// First bit of the address, first bit of the place, bits.
+pub type Field = (u32, u32, u32);
 
 /// Type and name, by type.
 const NAMES: &[(u32, &str)] = &[
