@@ -43,7 +43,9 @@ pub fn allocate_registers(world: &mut World) {
     let stack_top = target_of(world).const_stack;
     let mut body = Body::new(world);
     if limits.keeps || uniform::is_crowded(&body) {
-        uniform::keep_within_blocks(&mut body);
+        uniform::keep_within_blocks(&mut body, &[RegFile::UR, RegFile::UP]);
+    } else if uniform::may_lose_predicates(&body) {
+        uniform::keep_within_blocks(&mut body, &[RegFile::UP]);
     }
     let before = verify.then(|| Snapshot::of(&body));
     let most = Pool::of(&body, &limits).most(&limits);

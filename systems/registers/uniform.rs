@@ -6,7 +6,8 @@
 //! values in general registers there, and moves them with R2UR in each block.) So each block makes again what needs no register,
 //! and takes the rest from a general register; a call ends a block in this.
 //!
-//! For a kernel the same helps where there are too few uniform registers.
+//! For a kernel the same helps where there are too few uniform registers, and for uniform predicates, of which no function keeps
+//! any: over a call they are ordinary predicates.
 
 use crate::analysis::liveness::Liveness;
 use orias_components::{
@@ -19,7 +20,7 @@ use rustc_hash::FxHashMap;
 enum Home {
     /// This instruction makes it again.
     Again(Inst),
-    /// A general register for each cell.
+    /// A general register for each cell, or a predicate.
     General(Reg),
 }
 
@@ -39,21 +40,29 @@ pub fn is_crowded(body: &Body<'_>) -> bool {
     }
     let liveness = Liveness::compute(body);
     let long = (0..body.vreg_count() as u32).map(VRegId).filter(|id| crosses(body, &liveness, *id));
+    let long = long.filter(|id| body.vreg(*id).file == RegFile::UR);
     let cells: u32 = long.map(|id| u32::from(body.vreg(id).cells)).sum();
     cells > room()
 }
 
-/// Whether a uniform register holds a value from one block to another.
-fn crosses(body: &Body<'_>, liveness: &Liveness, id: VRegId) -> bool {
-    let vreg = body.vreg(id);
-    let first = liveness.map.first(id);
-    let mut cells = first..first + u32::from(vreg.cells);
-    vreg.file == RegFile::UR && cells.any(|c| liveness.may_cross_blocks(c))
+/// Whether a kernel has uniform predicates and calls, which may change them all.
+pub fn may_lose_predicates(body: &Body<'_>) -> bool {
+    let mut all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
+    let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
+    all.any(|v| v.file == RegFile::UP)
+        && body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call))
 }
 
-/// Rewrites the body; returns how many registers were cut up.
-pub fn keep_within_blocks(body: &mut Body<'_>) -> usize {
-    let homes = homes(body);
+/// Whether a register holds a value from one block to another.
+fn crosses(body: &Body<'_>, liveness: &Liveness, id: VRegId) -> bool {
+    let first = liveness.map.first(id);
+    let mut cells = first..first + u32::from(body.vreg(id).cells);
+    cells.any(|c| liveness.may_cross_blocks(c))
+}
+
+/// Rewrites the body's registers of these uniform files; returns how many were cut up.
+pub fn keep_within_blocks(body: &mut Body<'_>, files: &[RegFile]) -> usize {
+    let homes = homes(body, files);
     if homes.is_empty() {
         return 0;
     }
@@ -71,11 +80,11 @@ pub fn keep_within_blocks(body: &mut Body<'_>) -> usize {
 }
 
 /// The registers that live longer than a block or over a call, with their homes.
-fn homes(body: &mut Body<'_>) -> FxHashMap<VRegId, Home> {
+fn homes(body: &mut Body<'_>, files: &[RegFile]) -> FxHashMap<VRegId, Home> {
     let liveness = Liveness::compute(body);
     let mut long = vec![false; body.vreg_count()];
     let is_uniform =
-        |body: &Body<'_>, r: RegUse| r.reg.vreg().filter(|v| body.vreg(*v).file == RegFile::UR);
+        |body: &Body<'_>, r: RegUse| r.reg.vreg().filter(|v| files.contains(&body.vreg(*v).file));
     let mut makers: FxHashMap<VRegId, Vec<InstId>> = FxHashMap::default();
     for block in body.layout() {
         // By register: its definition in this block comes after the last call.
@@ -103,11 +112,12 @@ fn homes(body: &mut Body<'_>) -> FxHashMap<VRegId, Home> {
     let mut homes = FxHashMap::default();
     for id in (0..body.vreg_count() as u32).map(VRegId) {
         let vreg = *body.vreg(id);
-        if !crosses(body, &liveness, id) && !long[id.0 as usize] {
+        if !files.contains(&vreg.file) || (!crosses(body, &liveness, id) && !long[id.0 as usize]) {
             continue;
         }
         let home = match makers.get(&id).map(Vec::as_slice) {
             Some([one]) if is_free(body.inst(*one)) => Home::Again(body.inst(*one).clone()),
+            _ if vreg.file == RegFile::UP => Home::General(body.new_vreg(RegFile::P, 1, 1)),
             _ => Home::General(body.new_vreg(RegFile::R, vreg.cells, vreg.align)),
         };
         homes.insert(id, home);
@@ -148,7 +158,7 @@ fn rewrite(
         // A definition of some cells leaves the others as they are.
         here.entry(*v).or_insert_with(|| {
             let vreg = *body.vreg(*v);
-            body.new_vreg(RegFile::UR, vreg.cells, vreg.align)
+            body.new_vreg(vreg.file, vreg.cells, vreg.align)
         });
     }
     super::rewrite::map_regs(&mut inst, |r| {
@@ -166,13 +176,16 @@ fn rewrite(
     for (v, r) in stored {
         if let Home::General(general) = &homes[&v] {
             for cell in r.cell..r.cell + r.count {
-                let operands = [
-                    Operand::Reg(RegUse::at(*general, cell, 1)),
-                    Operand::Reg(RegUse::at(r.reg, cell, 1)),
-                    Operand::Imm(0xf),
-                ];
-                let copy = Inst { guard: inst.guard, ..Inst::new(Opcode::MOV, &[], 1, &operands) };
-                out.push(body.new_inst(copy, loc));
+                let to = Operand::Reg(RegUse::at(*general, cell, 1));
+                let from = Operand::Reg(RegUse::at(r.reg, cell, 1));
+                let made = if r.reg.file() == RegFile::UP {
+                    let (pt, table) = (Operand::PT, Operand::Imm(0x80));
+                    let operands = [to, pt, pt, pt, from, table, Operand::Imm(0)];
+                    Inst::new(Opcode::PLOP3, &[Mod::LUT], 2, &operands)
+                } else {
+                    Inst::new(Opcode::MOV, &[], 1, &[to, from, Operand::Imm(0xf)])
+                };
+                out.push(body.new_inst(Inst { guard: inst.guard, ..made }, loc));
             }
         }
     }
@@ -184,8 +197,14 @@ fn rewrite(
 /// Brings a value into uniform registers of the block's own.
 fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<InstId>) -> Reg {
     let vreg = *body.vreg(v);
-    let reg = body.new_vreg(RegFile::UR, vreg.cells, vreg.align);
+    let reg = body.new_vreg(vreg.file, vreg.cells, vreg.align);
     match home {
+        // All lanes have the same.
+        Home::General(predicate) if vreg.file == RegFile::UP => {
+            let operands = [Operand::URZ, Operand::reg(reg), Operand::reg(*predicate)];
+            let copy = Inst::new(Opcode::VOTEU, &[Mod::ANY], 2, &operands);
+            out.push(body.new_inst(copy, loc));
+        }
         Home::Again(inst) => {
             let mut inst = inst.clone();
             if let Some(Operand::Reg(def)) = inst.operands.first_mut() {
@@ -233,10 +252,30 @@ mod tests {
               EXIT PT";
         text::parse(input, &mut body).expect("Ori");
         cfg::update(&mut body);
-        assert_eq!(keep_within_blocks(&mut body), 2);
+        assert_eq!(keep_within_blocks(&mut body, &[RegFile::UR]), 2);
         let printed = text::print(&body, &text::Style::default());
         assert_eq!(printed.matches("ULDC").count(), 2, "{printed}");
         assert_eq!(printed.matches("R2UR").count(), 1, "{printed}");
         assert_eq!(printed.matches("S2UR").count(), 1, "{printed}");
+    }
+
+    #[test]
+    fn a_uniform_predicate_is_an_ordinary_one_over_a_call() {
+        let mut world = World::new();
+        let mut body = Body::new(&mut world);
+        let input = "
+            BB0:
+              URZ, %UP0 = VOTEU.ANY P0
+              R0 = PCALL
+              R24:4 = HGMMA.64x8x16.F32 desc[UR8:4], R24:4, %UP0, 0x7
+              EXIT PT";
+        text::parse(input, &mut body).expect("Ori");
+        cfg::update(&mut body);
+        assert!(may_lose_predicates(&body));
+        assert_eq!(keep_within_blocks(&mut body, &[RegFile::UP]), 1);
+        let printed = text::print(&body, &text::Style::default());
+        let lines: Vec<&str> = printed.lines().map(str::trim).collect();
+        assert!(lines[2].ends_with("PLOP3.LUT PT, PT, %UP2, 0x80, 0x0"), "{printed}");
+        assert!(lines[4].contains("VOTEU.ANY %P1"), "{printed}");
     }
 }

@@ -27,6 +27,7 @@ mod op;
 mod operand;
 mod pack;
 mod prepare;
+mod saved;
 mod system;
 mod tensor;
 #[cfg(test)]

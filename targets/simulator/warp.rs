@@ -4,6 +4,7 @@ use super::cluster::Arrivals;
 use super::groups::Groups;
 use super::matrix::GROUPS;
 use super::operand::*;
+use super::saved::Saved;
 use super::timing::{Clock, Watch};
 use crate::misuse::Written;
 
@@ -23,6 +24,7 @@ pub struct Warp {
     /// Per barrier and lane: the lanes that this lane waits for. A register holds one mask for all lanes that run together;
     /// kept by lane, two groups may use the same barrier at the same time, as ptxas's code does in sibling branches.
     pub barriers: [Lanes; BARRIERS],
+    pub saved: Saved,
     pub groups: Groups,
     /// The warp's number in its CTA.
     pub index: u32,
@@ -70,6 +72,7 @@ impl Warp {
             uregs,
             upreds: preds,
             barriers: [[0; LANES]; BARRIERS],
+            saved: Saved::default(),
             groups: Groups::new(pc, mask),
             index,
             local: vec![0; local_bytes * LANES],

@@ -258,13 +258,16 @@ impl Env<'_> {
                 let values = warp.barriers[b].map(u64::from);
                 warp.write(*dst, false, active, &values);
                 if *clear {
+                    warp.saved.save(*barrier, active, &warp.barriers[b]);
                     each_lane(active, |lane| warp.barriers[b][lane] = 0);
                 }
             }
             Op::SetBarrier { barrier, src } => {
                 let values = warp.read32(src);
                 let b = usize::from(*barrier);
-                each_lane(active, |lane| warp.barriers[b][lane] = values[lane]);
+                each_lane(active, |lane| {
+                    warp.barriers[b][lane] = warp.saved.restore(*barrier, lane, values[lane]);
+                });
             }
             Op::Bssy { barrier, pred } => {
                 // The lanes that are here will wait for each other.
@@ -273,10 +276,7 @@ impl Env<'_> {
             }
             Op::Break { barrier, pred } => {
                 let lanes = active & warp.pred(*pred);
-                let masks = &mut warp.barriers[usize::from(*barrier)];
-                let mut all = 0;
-                each_lane(lanes, |lane| all |= masks[lane]);
-                each_lane(all, |lane| masks[lane] &= !lanes);
+                warp.saved.leave(*barrier, lanes, &mut warp.barriers);
                 warp.groups.settle(&warp.barriers);
                 // What settled may be another group: this one goes on.
                 warp.groups.select(mask);
