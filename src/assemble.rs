@@ -2,8 +2,8 @@
 
 use crate::elf::attribute::Attribute;
 use crate::elf::model::{
-    CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InnerFunction, Kernel, Linkage,
-    Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
+    Alias, CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InnerFunction, Kernel,
+    Linkage, Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
 };
 use crate::elf::relocation::RelocKind;
 use crate::link::{Inner, Linked};
@@ -54,7 +54,7 @@ fn kernel(
     module: &Module,
     linked: Linked,
     layout: &FunctionLayout,
-    linkage: Linkage,
+    of_kernel: Linkage,
 ) -> Kernel {
     let Linked { compiled, inner, stack_bytes, own_bytes, .. } = linked;
     let params = layout.params.iter().map(|p| param(program, p));
@@ -79,14 +79,16 @@ fn kernel(
         code_attributes.push(Attribute::syscall_offsets(&linked.system_calls));
     }
     let last_exit = compiled.exits.iter().copied().rfind(|at| *at < own_bytes);
+    let aliases = aliases(program, &compiled.name, &inner);
     let inner = inner.into_iter().map(|one| {
-        let name = program.functions[one.func.0 as usize].name;
-        inner_function(format!("${}${name}", compiled.name), one, stack_bytes)
+        let function = &program.functions[one.func.0 as usize];
+        let name = format!("${}${}", compiled.name, function.name);
+        inner_function((name, linkage(function.linkage)), one, stack_bytes)
     });
     let inner = inner.collect();
     Kernel {
         name: compiled.name,
-        linkage,
+        linkage: of_kernel,
         text: compiled.text,
         params: params.collect(),
         relocations: relocations.collect(),
@@ -108,11 +110,27 @@ fn kernel(
         exits: compiled.exits,
         code_attributes,
         inner,
+        aliases,
     }
 }
 
+/// The other names of the functions in a kernel's text.
+fn aliases(program: &Program<'_>, kernel: &str, inner: &[Inner]) -> Vec<Alias> {
+    let alias = |(name, of): &(&str, FuncId)| {
+        let place = inner.iter().find(|one| one.func == *of)?;
+        let declared = program.functions.iter().find(|f| f.name == *name && !f.defined);
+        let linkage = declared.map_or(Linkage::Local, |f| linkage(f.linkage));
+        Some(Alias { name: format!("${kernel}${name}"), linkage, offset: place.offset })
+    };
+    program.aliases.iter().filter_map(alias).collect()
+}
+
 /// A device function in the kernel's text, and how to find its caller's registers.
-fn inner_function(name: String, inner: Inner, stack_bytes: u32) -> InnerFunction {
+fn inner_function(
+    (name, linkage): (String, Linkage),
+    inner: Inner,
+    stack_bytes: u32,
+) -> InnerFunction {
     let mut program = vec![(inner.prologue_end, CfaOp::DefCfa { offset: inner.frame_bytes })];
     for (register, offset) in &inner.saved {
         let register = *register;
@@ -121,7 +139,7 @@ fn inner_function(name: String, inner: Inner, stack_bytes: u32) -> InnerFunction
     let unwind = Unwind { program, return_register: Some(RETURN_REGISTER) };
     InnerFunction {
         name,
-        linkage: Linkage::Local,
+        linkage,
         offset: inner.offset,
         size: inner.size,
         frame_bytes: stack_bytes,

@@ -13,6 +13,7 @@ use crate::elf;
 use crate::elf::model::Tool;
 use crate::link::{self, Linked};
 use crate::lower::{self, LowerOptions, Module};
+use crate::overrides::{self, Overrides};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{FuncId, Program};
 use crate::ptx::{
@@ -42,6 +43,8 @@ pub struct CompileOptions {
     pub knobs: Vec<(String, String)>,
     /// Threads to use; 0 is one for each core.
     pub threads: usize,
+    /// What the command line changes of the module, for [`compile_source`].
+    pub overrides: Overrides,
 }
 
 impl Default for CompileOptions {
@@ -58,6 +61,7 @@ impl Default for CompileOptions {
             statistics: false,
             knobs: Vec::new(),
             threads: 0,
+            overrides: Overrides::default(),
         }
     }
 }
@@ -102,7 +106,8 @@ pub struct Output {
 /// # Errors
 /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said so.
 pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
-    let program = ptx::load(source)?;
+    let mut program = ptx::load(source)?;
+    overrides::apply(&mut program, &options.overrides, options.max_registers)?;
     let missing = ptx::link::unresolved(&program);
     if missing.has_errors() {
         return Err(missing);
@@ -127,7 +132,7 @@ pub fn compile_program(
             layout.max_registers = options.max_registers;
         }
     }
-    limit_callees(program, &mut module);
+    limit_callees(program, &mut module, options);
     let compiled = compile_functions(program, &module, options)?;
     let mut stats = Vec::new();
     let mut dump = String::new();
@@ -142,6 +147,7 @@ pub fn compile_program(
     let cubin =
         elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
     let mut warnings = program.warnings.clone();
+    warnings.extend(module.warnings.clone());
     for name in unresolved(program) {
         let message = format!(
             "Unresolved extern variable '{name}' in whole program compilation, ignoring extern qualifier"
@@ -187,15 +193,20 @@ impl Unit {
     }
 }
 
-/// Every kernel of the module, in source order.
-fn kernels<'p>(program: &'p Program<'_>) -> impl Iterator<Item = FuncId> + 'p {
+/// Every kernel of the module that is asked for, in source order.
+fn kernels<'p>(
+    program: &'p Program<'_>,
+    options: &'p CompileOptions,
+) -> impl Iterator<Item = FuncId> + 'p {
+    let entries = &options.overrides.entries;
+    let asked = |name: &str| entries.is_empty() || entries.iter().any(|e| e == name);
     let all = program.functions.iter().enumerate();
-    all.filter(|(_, f)| f.entry && f.defined).map(|(i, _)| FuncId(i as u32))
+    all.filter(move |(_, f)| f.entry && f.defined && asked(f.name)).map(|(i, _)| FuncId(i as u32))
 }
 
 /// A device function may use as many registers as the kernels that come to it.
-fn limit_callees(program: &Program<'_>, module: &mut Module) {
-    for kernel in kernels(program) {
+fn limit_callees(program: &Program<'_>, module: &mut Module, options: &CompileOptions) {
+    for kernel in kernels(program, options) {
         let layout = &module.layouts[kernel.0 as usize];
         let Some(limit) = layout.max_registers else { continue };
         for callee in layout.callees.clone() {
@@ -250,9 +261,10 @@ fn compile_functions(
     module: &Module,
     options: &CompileOptions,
 ) -> Result<Vec<Done>, Diagnostics> {
-    let mut units: Vec<Unit> = kernels(program).map(|k| Unit { func: k, kernel: k }).collect();
+    let mut units: Vec<Unit> =
+        kernels(program, options).map(|k| Unit { func: k, kernel: k }).collect();
     let mut known: FxHashSet<Unit> = FxHashSet::default();
-    for kernel in kernels(program) {
+    for kernel in kernels(program, options) {
         let callees = module.layouts[kernel.0 as usize].callees.iter();
         let callees = callees.map(|f| Unit::of(module, *f, kernel));
         units.extend(callees.filter(|unit| known.insert(*unit)));

@@ -10,5 +10,6 @@ pub mod interpret;
 pub mod launch;
 pub mod link;
 pub mod lower;
+pub mod overrides;
 pub mod ptx;
 pub mod simulate;

@@ -49,6 +49,7 @@ fn kernel(name: &str) -> Kernel {
         code_attributes: Vec::new(),
         unwind: Unwind::kernel(0x20, 8, Some(0xb0)),
         inner: Vec::new(),
+        aliases: Vec::new(),
     }
 }
 

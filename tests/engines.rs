@@ -71,7 +71,11 @@ fn the_coverage_set_gives_the_same_in_both_engines() {
 #[test]
 fn kernels_from_cuda_give_the_same_in_both_engines() {
     let list = sources::below("engines", "sm_90a");
-    assert_eq!(list.len(), 7, "math and language with two sets of options, system, data, calls");
+    assert_eq!(
+        list.len(),
+        8,
+        "math and language with two sets of options, system, data, calls, functions"
+    );
     let mut wrong = Vec::new();
     for level in ["-O0", "-O1", "-O3"] {
         let Some(all) = verdicts(&list, level) else { return };

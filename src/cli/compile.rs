@@ -2,6 +2,7 @@
 
 use super::{FAILED, report};
 use crate::driver::{self, CompileOptions, Output};
+use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use clap::Args;
 use std::io::Read;
@@ -49,6 +50,36 @@ pub struct CompileArgs {
     /// (-warn-lmem-usage) Warn when local memory is used
     #[arg(long, help_heading = "Options of ptxas")]
     warn_on_local_memory_usage: bool,
+    /// (-warn-double-usage) Warn of each instruction in double precision
+    #[arg(long, help_heading = "Options of ptxas")]
+    warn_on_double_precision_use: bool,
+    /// (-e) The only kernels to compile, comma-separated
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Options of ptxas")]
+    entry: Vec<String>,
+    /// (-ias) The PTX itself, in place of a file
+    #[arg(long, value_name = "PTX", help_heading = "Options of ptxas")]
+    input_as_string: Option<String>,
+    /// (-dlcm) Cache operator of global loads without one: ca, cg, cs, lu or cv
+    #[arg(long, value_name = "OPERATOR", help_heading = "Options of ptxas")]
+    def_load_cache: Option<String>,
+    /// (-dscm) Cache operator of global stores without one: wb, cg, cs or wt
+    #[arg(long, value_name = "OPERATOR", help_heading = "Options of ptxas")]
+    def_store_cache: Option<String>,
+    /// (-flcm) Cache operator of all global loads
+    #[arg(long, value_name = "OPERATOR", help_heading = "Options of ptxas")]
+    force_load_cache: Option<String>,
+    /// (-fscm) Cache operator of all global stores
+    #[arg(long, value_name = "OPERATOR", help_heading = "Options of ptxas")]
+    force_store_cache: Option<String>,
+    /// (-maxntid) Threads of a CTA at most, for kernels that do not say so
+    #[arg(long, value_name = "X,Y,Z", help_heading = "Options of ptxas")]
+    maxntid: Option<String>,
+    /// (-minnctapersm) CTAs that an SM is to hold at least, for kernels that do not say so
+    #[arg(long, value_name = "N", help_heading = "Options of ptxas")]
+    minnctapersm: Option<String>,
+    /// (-override-directive-values) maxntid, minnctapersm and maxrregcount come before the PTX's directives
+    #[arg(long, help_heading = "Options of ptxas")]
+    override_directive_values: bool,
     /// (-m) Host address size: 64
     #[arg(long, value_name = "BITS", default_value = "64", help_heading = "Options of ptxas")]
     machine: String,
@@ -143,13 +174,15 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
         warnings.give(warning);
     }
     let options = options(args, &mut warnings)?;
-    let [input] = args.inputs.as_slice() else {
-        return Err(fatal(match args.inputs.len() {
-            0 => "No input file given".to_string(),
-            n => format!("{n} input files: orias compiles one at a time"),
-        }));
+    let (name, source) = match (args.inputs.as_slice(), &args.input_as_string) {
+        ([], Some(text)) => ("application ptx input".to_string(), text.clone()),
+        ([input], None) => read(input)?,
+        ([], None) => return Err(fatal("No input file given")),
+        (all, text) => {
+            let count = all.len() + usize::from(text.is_some());
+            return Err(fatal(format!("{count} input files: orias compiles one at a time")));
+        }
     };
-    let (name, source) = read(input)?;
     let output = driver::compile_source(&source, &options)
         .map_err(|errors| errors.render(&name, &source))?;
     if !output.warnings.is_empty() && (warnings.fatal || !warnings.hidden) {
@@ -235,7 +268,57 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
         statistics,
         knobs,
         threads: number("split-compile", &args.split_compile)? as usize,
+        overrides: Overrides {
+            entries: args.entry.clone(),
+            caches: caches(args)?,
+            bounds: bounds(args, warnings),
+            warn_of_doubles: args.warn_on_double_precision_use,
+        },
     })
+}
+
+fn caches(args: &CompileArgs) -> Result<Caches, String> {
+    let word = |value: &Option<String>, what: &str, all: &[&'static str]| {
+        let Some(value) = value.as_deref() else { return Ok(None) };
+        let known = all.iter().copied().find(|word| *word == value);
+        known
+            .map(Some)
+            .ok_or_else(|| format!("ptxas error   : Invalid {what} specified: {value}\n{ABORTED}"))
+    };
+    Ok(Caches {
+        load: word(&args.def_load_cache, "default cache modifier on load", &LOADS)?,
+        store: word(&args.def_store_cache, "default cache modifier on store", &STORES)?,
+        forced_load: word(&args.force_load_cache, "default cache modifier on load", &LOADS)?,
+        forced_store: word(&args.force_store_cache, "default cache modifier on store", &STORES)?,
+    })
+}
+
+/// As ptxas does it, what is no number or zero is passed over.
+fn bounds(args: &CompileArgs, warnings: &mut Warnings) -> Bounds {
+    let number = |text: &str| text.trim().parse::<u64>().ok().filter(|n| *n > 0);
+    let mut bounds = Bounds { overriding: args.override_directive_values, ..Bounds::default() };
+    if args.maxrregcount.is_some() {
+        for (name, given) in [("minnctapersm", &args.minnctapersm), ("maxntid", &args.maxntid)] {
+            if given.is_some() {
+                warnings.give(&format!(
+                    "Conflicting options -maxrregcount and -{name} specified, ignoring -{name} option"
+                ));
+            }
+        }
+        return bounds;
+    }
+    bounds.min_ctas = args.minnctapersm.as_deref().and_then(number);
+    if let Some(text) = &args.maxntid {
+        let values: Vec<Option<u64>> = text.split(',').map(number).collect();
+        if values.len() > 3 {
+            let message = "Too many values specified for option '-maxntid', option will be ignored";
+            warnings.give(message);
+        } else if values.iter().all(Option::is_some) {
+            let at = |i: usize| values.get(i).copied().flatten().unwrap_or(1);
+            bounds.max_threads = Some([at(0), at(1), at(2)]);
+        }
+    }
+    bounds
 }
 
 /// The name that messages use, and the text; bytes that are not UTF-8 are replaced, and the lexer complains of them.

@@ -51,38 +51,39 @@ static OPTIONS: &[Known] = &[
     flag("compile-as-tools-patch", "astoolspatch", Support::Error),
     flag("compile-only", "c", Support::Error),
     flag("compiler-annotations", "annotate", Support::Warn("is not supported: no annotations are written")),
-    valued("def-load-cache", "dlcm", Support::Error),
-    valued("def-store-cache", "dscm", Support::Error),
+    valued("def-load-cache", "dlcm", Support::Yes),
+    valued("def-store-cache", "dscm", Support::Yes),
     flag("device-debug", "g", Support::Error),
     valued("device-function-maxrregcount", "func-maxrregcount", Support::Moot),
     valued("device-stack-protector", "device-stack-protector", Support::Error),
     flag("disable-optimizer-constants", "disable-optimizer-consts", Support::Moot),
     flag("disable-warnings", "w", Support::Yes),
     flag("dont-merge-basicblocks", "no-bb-merge", Support::Warn("is not supported: blocks are merged")),
-    valued("entry", "e", Support::Error),
+    valued("entry", "e", Support::Yes),
     flag("extensible-whole-program", "ewp", Support::Error),
     valued("fmad", "fmad", Support::Yes),
-    valued("force-load-cache", "flcm", Support::Error),
-    valued("force-store-cache", "fscm", Support::Error),
+    valued("force-load-cache", "flcm", Support::Yes),
+    valued("force-store-cache", "fscm", Support::Yes),
     flag("g-tensor-memory-access-check", "g-tmem-access-check", Support::Error),
     flag("generate-line-info", "lineinfo", Support::Warn("is not supported yet: no line information is written")),
     flag("gno-tensor-memory-access-check", "gno-tmem-access-check", Support::Moot),
     valued("gpu-name", "arch", Support::Yes),
     flag("help", "h", Support::Yes),
-    valued("input-as-string", "ias", Support::Error),
+    valued("input-as-string", "ias", Support::Yes),
     flag("legacy-bar-warp-wide-behavior", "legacy-bar-warp-wide-behavior", Support::Moot),
     flag("list-version", "version-ls", Support::Yes),
     valued("machine", "m", Support::Yes),
     flag("make-errors-visible-at-exit", "make-errors-visible-at-exit", Support::Error),
-    valued("maxntid", "maxntid", Support::Error),
+    valued("maxntid", "maxntid", Support::Yes),
     valued("maxrregcount", "maxrregcount", Support::Yes),
-    valued("minnctapersm", "minnctapersm", Support::Error),
+    valued("minnctapersm", "minnctapersm", Support::Yes),
     valued("opt-level", "O", Support::Yes),
     flag("optimize-float-atomics", "opt-fp-atomics", HINT),
     valued("options-file", "optf", Support::Yes),
     valued("output-file", "o", Support::Yes),
-    flag("override-directive-values", "override-directive-values", Support::Error),
-    valued("position-independent-code", "pic", Support::Error),
+    flag("override-directive-values", "override-directive-values", Support::Yes),
+    // Whole programs always are.
+    valued("position-independent-code", "pic", Support::Moot),
     flag("preserve-relocs", "preserve-relocs", Support::Error),
     valued("register-usage-level", "regUsageLevel", HINT),
     valued("regAllocOptLevel", "regAllocOptLevel", HINT),
@@ -97,7 +98,7 @@ static OPTIONS: &[Known] = &[
     flag("suppress-stack-size-warning", "suppress-stack-size-warning", Support::Moot),
     flag("verbose", "v", Support::Yes),
     flag("version", "V", Support::Yes),
-    flag("warn-on-double-precision-use", "warn-double-usage", Support::Warn("is not supported: no such warning is given")),
+    flag("warn-on-double-precision-use", "warn-double-usage", Support::Yes),
     flag("warn-on-local-memory-usage", "warn-lmem-usage", Support::Yes),
     flag("warn-on-spills", "warn-spills", Support::Yes),
     flag("warning-as-error", "Werror", Support::Yes),
@@ -111,7 +112,7 @@ static OPTIONS: &[Known] = &[
 ];
 
 /// Options that may be given more than once, each adding to the others.
-const REPEATABLE: [&str; 4] = ["dump-ir", "disable-phase", "knob", "options-file"];
+const REPEATABLE: [&str; 5] = ["dump-ir", "disable-phase", "entry", "knob", "options-file"];
 
 /// Options files may name options files, so many deep.
 const MAX_OPTIONS_FILES: u32 = 16;
@@ -231,7 +232,7 @@ impl State {
 
 /// A value that asks for what is the case anyway.
 fn asks_for_default(long: &str, value: Option<&str>) -> bool {
-    matches!((long, value), ("position-independent-code" | "device-stack-protector", Some("false")))
+    matches!((long, value), ("device-stack-protector", Some("false")))
 }
 
 /// The option that an argument is, and the value after its `=`; None is an input.
@@ -357,8 +358,8 @@ mod tests {
         assert!(read("-c k.ptx").unwrap_err().contains("'compile-only' is not supported"));
         assert!(read("-g k.ptx").unwrap_err().contains("'device-debug' is not supported"));
         assert!(read("-lineinfo k.ptx").unwrap().warnings[0].contains("no line information"));
-        assert_eq!(args("--position-independent-code=false"), "--");
-        assert!(read("--position-independent-code=true").is_err());
+        assert_eq!(args("--device-stack-protector=false"), "--");
+        assert!(read("--device-stack-protector=true").is_err());
     }
 
     #[test]
@@ -367,6 +368,7 @@ mod tests {
         assert_eq!(twice.args, ["--opt-level=3", "--"]);
         assert_eq!(twice.warnings.len(), 1);
         assert!(read("-O3 -O3").unwrap().warnings.is_empty());
+        assert_eq!(args("-e a -e b,c"), "--entry=a --entry=b,c --");
         assert_eq!(args("--knob A=1 --knob B=2"), "--knob=A=1 --knob=B=2 --");
     }
 

@@ -190,6 +190,18 @@ pub struct Kernel {
     pub unwind: Unwind,
     /// Device functions and helpers in the kernel's text, in the order of their symbols.
     pub inner: Vec<InnerFunction>,
+    /// Other names of these (`.alias`).
+    pub aliases: Vec<Alias>,
+}
+
+/// Another name of a function inside a kernel's text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alias {
+    /// The symbol's whole name: `$kernel$name`.
+    pub name: String,
+    pub linkage: Linkage,
+    /// Byte offset in the kernel's text.
+    pub offset: u32,
 }
 
 /// An address in the text that the loader fills in.
@@ -248,7 +260,7 @@ pub enum CfaOp {
 pub struct InnerFunction {
     /// The symbol's whole name: `$kernel$callee`, `$__internal_0_$__cuda_sm20_div_s64`.
     pub name: String,
-    /// Weak for the compiler's own helpers, local for functions of the module.
+    /// Weak for the compiler's own helpers, as the source has it for functions of the module (observed: ptxas 13.0.88).
     pub linkage: Linkage,
     /// Byte offset in the kernel's text, and bytes.
     pub offset: u32,

@@ -167,6 +167,13 @@ impl<'m> Writer<'m> {
         for number in 0..self.kernels.len() {
             kernels.push(self.kernel(number)?);
         }
+        for (kernel, of) in self.kernels.clone().into_iter().zip(&kernels) {
+            for alias in &kernel.aliases {
+                let symbol = self.named_symbol(&alias.name, alias.linkage, STT_FUNC.0);
+                self.symbols[symbol].section = Some(of.text);
+                self.symbols[symbol].value = u64::from(alias.offset);
+            }
+        }
         self.debug_frame(&kernels);
         self.relocation_sections(&kernels);
         let call_graph = self.call_graph();

@@ -8,8 +8,8 @@
 
 use super::call_graph::CallGraph;
 use crate::elf::layout::{place, placement_order, symbol_order};
-use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
-use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId, Variable};
+use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::ptx::program::{FuncId, Function, InitReloc, Program, SymbolRef, VarId, Variable};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
 use orias_targets::Target;
@@ -137,6 +137,7 @@ pub struct Module {
     pub pointers: Vec<FuncId>,
     /// Alignment of the frames of functions that call or are called, in bytes.
     pub frame_align: u32,
+    pub warnings: Diagnostics,
 }
 
 impl Module {
@@ -275,6 +276,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         externs,
         pointers: calls.pointers,
         frame_align,
+        warnings: errors,
     })
 }
 
@@ -324,6 +326,28 @@ fn launch_registers(threads: u32, ctas: u32) -> u32 {
     let warps = u64::from(threads.max(1)).div_ceil(32) * u64::from(ctas.max(1));
     let each = 65536 / (32 * warps.next_multiple_of(4));
     (each / 8 * 8).clamp(8, 255) as u32
+}
+
+/// CTAs and threads that an SM holds at most (sm_90).
+const SM_CTAS: u32 = 32;
+const SM_THREADS: u64 = 2048;
+
+/// Passes over a `.minnctapersm` that no SM can keep, with a warning (observed: ptxas 13.0.88).
+fn check_ctas(function: &Function<'_>, layout: &mut FunctionLayout, messages: &mut Diagnostics) {
+    let Some(ctas) = layout.min_ctas else { return };
+    let threads = layout.cta_threads().map(|n| u64::from(n.div_ceil(32)) * 32);
+    let name = function.name;
+    let message = match threads {
+        _ if ctas > SM_CTAS => format!(
+            "Value of minnctapersm for entry {name} is out of range. minnctapersm will be ignored"
+        ),
+        Some(n) if n * u64::from(ctas) > SM_THREADS => format!(
+            "Value of threads per SM for entry {name} is out of range. .minnctapersm will be ignored"
+        ),
+        _ => return,
+    };
+    layout.min_ctas = None;
+    messages.push(Diagnostic { severity: Severity::Warning, ..Diagnostic::global(message) });
 }
 
 /// Bytes of a constant bank as it grows.
@@ -461,6 +485,7 @@ fn function_layout(
             _ => {}
         }
     }
+    check_ctas(function, &mut layout, errors);
     if let Some(threads) = layout.cta_threads() {
         let limit = launch_registers(threads, layout.min_ctas.unwrap_or(1));
         // `.maxnreg` has the last word, even where it forbids the launch.

@@ -336,6 +336,7 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         code_attributes,
         unwind: unwind(0),
         inner,
+        aliases: Vec::new(),
     }
 }
 

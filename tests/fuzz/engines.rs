@@ -107,7 +107,14 @@ pub fn simulate(cubin: &[u8], launch: &Launch, deny: bool) -> Result<Buffers, Fa
 /// Our cubin.
 pub fn orias(source: &str, level: u8) -> Result<Vec<u8>, Failure> {
     guarded(|| {
-        let options = CompileOptions { opt_level: level, threads: 1, ..CompileOptions::default() };
+        // Few registers: values are spilled and arguments crowd.
+        let few = std::env::var("ORIAS_FUZZ_REGISTERS").ok();
+        let options = CompileOptions {
+            opt_level: level,
+            threads: 1,
+            max_registers: few.and_then(|n| n.parse().ok()),
+            ..CompileOptions::default()
+        };
         compile_source(source, &options)
             .map(|output| output.cubin)
             .map_err(|errors| failure(errors.render("program", source), What::Refused))

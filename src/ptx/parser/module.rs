@@ -309,6 +309,14 @@ impl<'s> Parser<'s> {
                 let message = format!("Positive non-zero value expected for {}", name.text);
                 self.error(name.span, message);
             }
+            // A prototype's name is `_`. Observed: ptxas 13.0.88, its spelling too.
+            if name.text == "noreturn" && !function.returns.is_empty() {
+                let of = match function.name.text {
+                    "_" => "protoype with return parameters",
+                    other => other,
+                };
+                self.error(name.span, format!("Invalid directive '.noreturn' for function '{of}'"));
+            }
             function.directives.push((name, numbers));
         }
         Ok(())
