@@ -6,6 +6,7 @@ use crate::elf::model::{
     Linkage, Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
 };
 use crate::elf::relocation::RelocKind;
+use crate::lines::Places;
 use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
 use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId};
@@ -23,14 +24,16 @@ pub fn cubin(
     module: &Module,
     kernels: Vec<Linked>,
     tool: Tool,
+    with_lines: bool,
 ) -> CubinModel {
+    let places = with_lines.then(|| Places::new(program));
     let target = module.options.target;
     let kernel = |linked: Linked| {
         let function = &program.functions[linked.func.0 as usize];
         let layout = &module.layouts[linked.func.0 as usize];
         Kernel {
             clusters: clusters(&function.directives),
-            ..kernel(program, module, linked, layout, linkage(function.linkage))
+            ..kernel(program, module, linked, layout, linkage(function.linkage), places.as_ref())
         }
     };
     let external = |f: &FuncId| External {
@@ -46,6 +49,7 @@ pub fn cubin(
         externals: module.externs.iter().map(external).collect(),
         variables: variables(program, module),
         kernels: kernels.into_iter().map(kernel).collect(),
+        sources: places.as_ref().map(Places::sources),
     }
 }
 
@@ -55,7 +59,9 @@ fn kernel(
     linked: Linked,
     layout: &FunctionLayout,
     of_kernel: Linkage,
+    places: Option<&Places<'_>>,
 ) -> Kernel {
+    let (lines, ptx_lines) = places.map(|p| p.rows(&linked)).unwrap_or_default();
     let Linked { compiled, inner, stack_bytes, own_bytes, .. } = linked;
     let params = layout.params.iter().map(|p| param(program, p));
     let relocations = compiled.relocs.iter().map(|r| TextRelocation {
@@ -111,6 +117,8 @@ fn kernel(
         code_attributes,
         inner,
         aliases,
+        lines,
+        ptx_lines,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod elf;
 pub mod gpu;
 pub mod interpret;
 pub mod launch;
+pub mod lines;
 pub mod link;
 pub mod lower;
 pub mod overrides;

@@ -3,6 +3,7 @@
 mod elf_support;
 
 use elf_support::{compile_output, corpus_ptx, ptxas, scratch};
+use orias::driver::{CompileOptions, compile_source};
 use orias::elf::Cubin;
 use orias_runner::folders::LINE;
 use orias_runner::oracle;
@@ -144,4 +145,52 @@ fn disassemblers_and_elf_readers_take_our_files() {
         }
         std::fs::remove_file(&file).expect("our own file");
     }
+}
+
+/// Lines of source and PTX: where the PTX has them, where they are asked for, and not where they are suppressed.
+#[test]
+fn lines_of_the_source_are_where_nvdisasm_reads_them() {
+    const PLAIN: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"/src/a.cu\", 17, 4\n\
+        .func (.param .b32 r) f(.param .b32 a)\n{ .reg .b32 %x; ld.param.b32 %x, [a];\n.loc 1 30 2\n\
+        mul.lo.u32 %x, %x, 3; st.param.b32 [r], %x; ret; }\n.visible .entry k(.param .u64 p)\n\
+        {\n.reg .b32 %x; .reg .b64 %p; .param .b32 a; .param .b32 r;\n.loc 1 10 2\nld.param.u64 %p, [p];\n\
+        .loc 1 11 2\nld.global.b32 %x, [%p];\nst.param.b32 [a], %x; call (r), f, (a); ld.param.b32 %x, [r];\n\
+        .loc 1 12 2\nst.global.b32 [%p], %x; ret;\n}\n";
+    let without: String =
+        PLAIN.lines().filter(|l| !l.starts_with(".loc")).map(|l| l.to_string() + "\n").collect();
+    let cubin = |source: &str, line_info, suppress_debug_info| {
+        let options = CompileOptions { line_info, suppress_debug_info, ..Default::default() };
+        compile_source(source, &options).unwrap_or_else(|e| panic!("{e}")).cubin
+    };
+    let sections = |bytes: &[u8]| -> Vec<String> {
+        let cubin = Cubin::read(bytes).expect("our own file");
+        let names = cubin.sections.iter().map(|s| s.name.to_string());
+        names.filter(|n| n.ends_with("debug_line") || n.contains("nv_debug")).collect()
+    };
+    let all = [
+        ".debug_line",
+        ".nv_debug_line_sass",
+        ".nv_debug_ptx_txt",
+        ".rela.debug_line",
+        ".rela.nv_debug_line_sass",
+    ];
+    let with = cubin(PLAIN, false, false);
+    assert_eq!(sections(&with), all);
+    assert!(sections(&cubin(&without, false, false)).is_empty());
+    assert!(sections(&cubin(PLAIN, true, true)).is_empty());
+    // Without `.loc` there are lines of the PTX alone.
+    let asked = sections(&cubin(&without, true, false));
+    assert_eq!(asked, [&all[..3], &all[4..]].concat());
+
+    let Some(nvdisasm) = oracle::tool("nvdisasm") else { return };
+    let file = scratch("lines.cubin");
+    std::fs::write(&file, with).expect("the scratch folder is writable");
+    let text = run(&nvdisasm, &["-g", "-c"], &file);
+    std::fs::remove_file(file).expect("our own file");
+    let mut lines: Vec<&str> =
+        text.lines().filter_map(|l| l.split_once("//## File ")).map(|(_, l)| l).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let line = |n: u32| format!("\"/src/a.cu\", line {n}");
+    assert_eq!(lines, [line(10), line(11), line(12), line(30)]);
 }

@@ -50,6 +50,8 @@ fn kernel(name: &str) -> Kernel {
         unwind: Unwind::kernel(0x20, 8, Some(0xb0)),
         inner: Vec::new(),
         aliases: Vec::new(),
+        lines: Vec::new(),
+        ptx_lines: Vec::new(),
     }
 }
 
@@ -61,7 +63,14 @@ fn model(variables: Vec<Variable>, kernels: Vec<Kernel>) -> CubinModel {
         arguments: String::new(),
     };
     let externals = Vec::new();
-    CubinModel { target: CubinTarget::sm90(true), tool, externals, variables, kernels }
+    CubinModel {
+        target: CubinTarget::sm90(true),
+        tool,
+        externals,
+        variables,
+        kernels,
+        sources: None,
+    }
 }
 
 #[test]

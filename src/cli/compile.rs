@@ -53,6 +53,12 @@ pub struct CompileArgs {
     /// (-warn-double-usage) Warn of each instruction in double precision
     #[arg(long, help_heading = "Options of ptxas")]
     warn_on_double_precision_use: bool,
+    /// (-lineinfo) Say which lines of source and PTX each instruction comes from
+    #[arg(long, help_heading = "Options of ptxas")]
+    generate_line_info: bool,
+    /// (-suppress-debug-info) Do not say it, even where the PTX does
+    #[arg(long, help_heading = "Options of ptxas")]
+    suppress_debug_info: bool,
     /// (-e) The only kernels to compile, comma-separated
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Options of ptxas")]
     entry: Vec<String>,
@@ -268,6 +274,8 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
         statistics,
         knobs,
         threads: number("split-compile", &args.split_compile)? as usize,
+        line_info: args.generate_line_info,
+        suppress_debug_info: args.suppress_debug_info,
         overrides: Overrides {
             entries: args.entry.clone(),
             caches: caches(args)?,

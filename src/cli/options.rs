@@ -65,7 +65,7 @@ static OPTIONS: &[Known] = &[
     valued("force-load-cache", "flcm", Support::Yes),
     valued("force-store-cache", "fscm", Support::Yes),
     flag("g-tensor-memory-access-check", "g-tmem-access-check", Support::Error),
-    flag("generate-line-info", "lineinfo", Support::Warn("is not supported yet: no line information is written")),
+    flag("generate-line-info", "lineinfo", Support::Yes),
     flag("gno-tensor-memory-access-check", "gno-tmem-access-check", Support::Moot),
     valued("gpu-name", "arch", Support::Yes),
     flag("help", "h", Support::Yes),
@@ -92,7 +92,7 @@ static OPTIONS: &[Known] = &[
     flag("sp-bounds-check", "sp-bounds-check", Support::Warn("is not supported: the stack pointer is not checked")),
     valued("split-compile", "split-compile", Support::Yes),
     flag("suppress-async-bulk-multicast-advisory-warning", "suppress-async-bulk-multicast-advisory-warning", Support::Moot),
-    flag("suppress-debug-info", "suppress-debug-info", Support::Moot),
+    flag("suppress-debug-info", "suppress-debug-info", Support::Yes),
     flag("suppress-double-demote-warning", "suppress-double-demote-warning", Support::Moot),
     flag("suppress-sparse-mma-advisory-info", "suppress-sparse-mma-advisory-info", Support::Moot),
     flag("suppress-stack-size-warning", "suppress-stack-size-warning", Support::Moot),
@@ -357,7 +357,7 @@ mod tests {
     fn what_is_not_supported_is_said() {
         assert!(read("-c k.ptx").unwrap_err().contains("'compile-only' is not supported"));
         assert!(read("-g k.ptx").unwrap_err().contains("'device-debug' is not supported"));
-        assert!(read("-lineinfo k.ptx").unwrap().warnings[0].contains("no line information"));
+        assert!(read("-annotate k.ptx").unwrap().warnings[0].contains("no annotations"));
         assert_eq!(args("--device-stack-protector=false"), "--");
         assert!(read("--device-stack-protector=true").is_err());
     }

@@ -12,6 +12,7 @@ pub mod write;
 mod write_frame;
 mod write_image;
 mod write_info;
+mod write_lines;
 mod write_parts;
 
 pub use attribute::Attribute;

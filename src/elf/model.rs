@@ -19,6 +19,36 @@ pub struct CubinModel {
     pub variables: Vec<Variable>,
     /// Kernels, in order of their definition in the source. Their text stands in the reverse order, as ptxas places it.
     pub kernels: Vec<Kernel>,
+    /// Where the code comes from, where that is asked for or the PTX says it.
+    pub sources: Option<Sources>,
+}
+
+/// What lines of the source and of the PTX are in.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sources {
+    /// `.file`; rows count them from 1 on.
+    pub files: Vec<SourceFile>,
+    /// The lines of the PTX, each with a zero behind it.
+    pub ptx: Vec<u8>,
+}
+
+/// A file that `.file` names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SourceFile {
+    pub path: String,
+    /// When it was changed, in seconds, and its bytes; 0 where the PTX does not say so.
+    pub time: u64,
+    pub size: u64,
+}
+
+/// From this instruction on the code comes from this line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineRow {
+    /// Bytes in the text.
+    pub offset: u32,
+    /// From 1 on; 0 for the PTX.
+    pub file: u32,
+    pub line: u32,
 }
 
 /// A function that the driver has.
@@ -192,6 +222,9 @@ pub struct Kernel {
     pub inner: Vec<InnerFunction>,
     /// Other names of these (`.alias`).
     pub aliases: Vec<Alias>,
+    /// Lines of the source and of the PTX, ascending by offset.
+    pub lines: Vec<LineRow>,
+    pub ptx_lines: Vec<LineRow>,
 }
 
 /// Another name of a function inside a kernel's text.

@@ -7,7 +7,7 @@
 
 use super::attribute::Attribute;
 use super::layout::symbol_order;
-use super::model::{CubinModel, Kernel, Linkage, Space, Variable};
+use super::model::{CubinModel, Kernel, LineRow, Linkage, Space, Variable};
 use super::read::{
     SHT_CUDA_CALLGRAPH, SHT_CUDA_COMPAT, SHT_CUDA_INFO, STO_CUDA_ENTRY, STO_CUDA_RESERVED_SHARED,
 };
@@ -15,6 +15,7 @@ use super::relocation::RelocKind;
 use super::write_frame::{FrameFunction, debug_frame};
 use super::write_image::{self, Image};
 use super::write_info::{self, KernelSymbols};
+use super::write_lines::{Sequence, line_program};
 use super::write_parts::{Class, Names, OutReloc, OutSection, OutSymbol, Ref};
 use object::elf::{
     SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS,
@@ -524,6 +525,7 @@ impl<'m> Writer<'m> {
             return;
         }
         self.section_symbol(section, ".debug_frame");
+        self.lines(kernels);
         self.frame = Some(section);
         let mut functions = Vec::new();
         for (number, kernel) in self.kernels.iter().enumerate() {
@@ -555,6 +557,39 @@ impl<'m> Writer<'m> {
                 addend: r.addend as i64,
             })
             .collect();
+    }
+
+    /// Where the code comes from: what debuggers and profilers read.
+    fn lines(&mut self, kernels: &[KernelSections]) {
+        let Some(sources) = self.model.sources.as_ref() else { return };
+        let sequences = |rows: fn(&Kernel) -> &Vec<LineRow>| -> Vec<Sequence<'m>> {
+            let of = |k: &&'m Kernel| Sequence { rows: rows(k), end: k.text.len() as u32 };
+            self.kernels.iter().map(of).collect()
+        };
+        let by_source = line_program(&sources.files, &sequences(|k| &k.lines));
+        let by_ptx = line_program(&[], &sequences(|k| &k.ptx_lines));
+        for (name, (data, places)) in [(".debug_line", by_source), (".nv_debug_line_sass", by_ptx)]
+        {
+            let section = self.section((Class::DebugFrame, name, SHT_PROGBITS.0), 0, 1);
+            self.section_symbol(section, name);
+            let relocs = places.into_iter().map(|(kernel, offset)| OutReloc {
+                offset,
+                symbol: kernels[kernel].symbol,
+                kind: RelocKind::ABS64,
+                addend: 0,
+            });
+            self.sections[section].relocs = relocs.collect();
+            self.sections[section].data = data;
+            if !self.sections[section].relocs.is_empty() {
+                self.name_only(&format!(".rel{name}"));
+                self.names.add(&format!(".rela{name}"));
+                self.relocation_section(&format!(".rela{name}"), None, section);
+            }
+        }
+        let kind = (Class::DebugFrame, ".nv_debug_ptx_txt", SHT_PROGBITS.0);
+        let section = self.section(kind, 0, 1);
+        self.section_symbol(section, ".nv_debug_ptx_txt");
+        self.sections[section].data = sources.ptx.clone();
     }
 
     /// Relocation sections of everything but text, as far as there is something to relocate.

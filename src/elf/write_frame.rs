@@ -161,7 +161,7 @@ fn operation(out: &mut Vec<u8>, op: CfaOp) {
     }
 }
 
-fn uleb128(out: &mut Vec<u8>, mut value: u32) {
+pub(super) fn uleb128(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -169,7 +169,7 @@ fn uleb128(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
-fn sleb128(out: &mut Vec<u8>, mut value: i32) {
+pub(super) fn sleb128(out: &mut Vec<u8>, mut value: i32) {
     while !(-64..64).contains(&value) {
         out.push(value as u8 | 0x80);
         value >>= 7;

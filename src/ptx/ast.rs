@@ -32,6 +32,8 @@ pub enum Item<'s> {
     File {
         index: u64,
         path: String,
+        /// Time and size.
+        numbers: [u64; 2],
         span: Span,
     },
     /// `.section NAME { … }`: DWARF data, kept as text.

@@ -22,6 +22,16 @@ pub struct FuncId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct LabelId(pub u32);
 
+/// `.file index "path"[, time, size]`; 0 where the numbers are not given.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SourceFile {
+    pub index: u64,
+    pub path: String,
+    /// Seconds, and bytes.
+    pub time: u64,
+    pub size: u64,
+}
+
 #[derive(Clone, Debug)]
 pub struct Program<'s> {
     pub version: (u32, u32),
@@ -32,7 +42,9 @@ pub struct Program<'s> {
     pub address_size: u32,
     pub functions: Vec<Function<'s>>,
     pub vars: Vec<Variable<'s>>,
-    pub files: Vec<(u64, String)>,
+    /// The whole text.
+    pub source: &'s str,
+    pub files: Vec<SourceFile>,
     /// `.alias name, function;`: calls after it already name the function.
     pub aliases: Vec<(&'s str, FuncId)>,
     /// `.pragma` strings at module scope.

@@ -46,7 +46,7 @@ pub fn format_code_list(world: &mut World) {
             compiled.warp_ops.push(offset);
         }
         let loc = body.loc(*id);
-        if loc.file != 0 && loc != last {
+        if (loc.file != 0 || loc.ptx_inst != 0) && loc != last {
             compiled.lines.push((offset, loc));
             last = loc;
         }

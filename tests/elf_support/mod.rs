@@ -153,7 +153,14 @@ pub fn model_of(cubin: &Cubin<'_>) -> CubinModel {
     };
     // Text order is the reverse of the source's.
     let kernels = cubin.functions.iter().rev().map(|f| kernel(cubin, f)).collect();
-    CubinModel { target, tool, externals: Vec::new(), variables: variables(cubin), kernels }
+    CubinModel {
+        target,
+        tool,
+        externals: Vec::new(),
+        variables: variables(cubin),
+        kernels,
+        sources: None,
+    }
 }
 
 fn linkage(binding: u8) -> Linkage {
@@ -337,6 +344,8 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         unwind: unwind(0),
         inner,
         aliases: Vec::new(),
+        lines: Vec::new(),
+        ptx_lines: Vec::new(),
     }
 }
 

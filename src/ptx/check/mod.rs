@@ -19,7 +19,7 @@ mod words;
 
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
-use super::program::{FuncId, Function, Program, RegId, Register};
+use super::program::{FuncId, Function, Program, RegId, Register, SourceFile};
 use super::target::{self, Sm};
 use scope::{Entity, RegShape, Scopes};
 
@@ -47,6 +47,7 @@ pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s
             address_size: 64,
             functions: Vec::new(),
             vars: Vec::new(),
+            source,
             files: Vec::new(),
             aliases: Vec::new(),
             pragmas: Vec::new(),
@@ -154,7 +155,10 @@ impl<'s> Checker<'s> {
                     _ => self.unknown(*aliasee),
                 }
             }
-            ast::Item::File { index, path, .. } => self.program.files.push((*index, path.clone())),
+            ast::Item::File { index, path, numbers: [time, size], .. } => {
+                let (index, path, time, size) = (*index, path.clone(), *time, *size);
+                self.program.files.push(SourceFile { index, path, time, size });
+            }
             ast::Item::Section { name, body } => {
                 let text = self.source.get(body.start as usize..body.end as usize);
                 self.program.sections.push((name.text, text.unwrap_or("")));

@@ -170,10 +170,16 @@ impl<'s> Parser<'s> {
         let start = self.bump().span;
         let index = self.number("the file's index")?;
         let path = self.string("the file's name")?;
+        let mut numbers = [0; 2];
+        let mut at = 0;
         while self.eat(Kind::Comma) {
-            self.number("a number")?;
+            let number = self.number("a number")?;
+            if let Some(place) = numbers.get_mut(at) {
+                *place = number;
+            }
+            at += 1;
         }
-        Ok(Item::File { index, path, span: start.to(self.last()) })
+        Ok(Item::File { index, path, numbers, span: start.to(self.last()) })
     }
 
     /// `.section .debug_str { … }`: the braces' content is kept as text.
