@@ -12,7 +12,7 @@ use super::limits::Limits;
 use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
-use super::{demand, rewrite, uniform};
+use super::{blockers, demand, rewrite, uniform};
 use crate::analysis::liveness::Liveness;
 use crate::function::{Compiled, FunctionInfo, Options, target_of};
 use crate::manager::{count_rewrites, fail};
@@ -144,7 +144,7 @@ pub fn allocate(
                 store(body, &single, &second);
                 return Ok(spills);
             }
-            victims = spill::choose_for(&input, &weights, &found.failed);
+            victims = blockers::choose(&input, &weights, &found);
         }
         if victims.is_empty() || round + 1 == MAX_ROUNDS {
             break;

@@ -154,6 +154,22 @@ struct File<const N: usize> {
     of_groups: Vec<bool>,
 }
 
+/// The first registers of all places that a class would have if there were no other class, but for those with a place of their own.
+pub fn places_alone(input: &Input<'_, '_>, leader: VRegId) -> Vec<u32> {
+    fn list<const N: usize>(mut free: Mask<N>) -> Vec<u32> {
+        let mut places = Vec::new();
+        while let Some(lowest) = free.lowest() {
+            places.push(lowest);
+            free = free.without(Mask::one(lowest));
+        }
+        places
+    }
+    match input.classes.class(leader).file {
+        RegFile::R => list(File::<4>::new(input, RegFile::R).free(input, leader)),
+        file => list(File::<1>::new(input, file).free(input, leader)),
+    }
+}
+
 /// The classes of general registers that products of warpgroups name, by leader.
 fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
     let mut found = Vec::new();
@@ -217,23 +233,30 @@ impl<const N: usize> File<N> {
         File { occupancy, usable, used: 0, costless, late: None, kept, of_groups }
     }
 
+    /// The first registers of all places that are free over a class's range.
+    fn free(&self, input: &Input<'_, '_>, leader: VRegId) -> Mask<N> {
+        let class = input.classes.class(leader);
+        let mut free = Mask::aligned(u32::from(class.align));
+        if self.of_groups.get(leader.0 as usize).is_some_and(|g| *g) {
+            free = free.without(Mask::below(FIRST_OF_GROUPS));
+        }
+        for cell in 0..class.cells {
+            let mut taken = Mask::EMPTY;
+            for s in input.classes.range(input.map(), input.ranges, leader, cell) {
+                taken = taken.or(self.occupancy.taken(s.start, s.end));
+            }
+            free = free.and(self.usable.without(taken).down(u32::from(cell)));
+        }
+        free
+    }
+
     fn place(&mut self, input: &Input<'_, '_>, leader: VRegId) -> Option<u8> {
         let class = input.classes.class(leader);
         let range = |cell| input.classes.range(input.map(), input.ranges, leader, cell);
         let at = match class.fixed {
             Some(fixed) => u32::from(fixed),
             None => {
-                let mut free = Mask::aligned(u32::from(class.align));
-                if self.of_groups.get(leader.0 as usize).is_some_and(|g| *g) {
-                    free = free.without(Mask::below(FIRST_OF_GROUPS));
-                }
-                for cell in 0..class.cells {
-                    let mut taken = Mask::EMPTY;
-                    for s in range(cell) {
-                        taken = taken.or(self.occupancy.taken(s.start, s.end));
-                    }
-                    free = free.and(self.usable.without(taken).down(u32::from(cell)));
-                }
+                let free = self.free(input, leader);
                 let mut late = Mask::EMPTY;
                 for (cell, occupancy) in (0..class.cells).zip(self.late.iter().cycle()) {
                     for s in range(cell) {

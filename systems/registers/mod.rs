@@ -4,6 +4,7 @@ pub mod allocate;
 pub mod assign;
 pub mod back_copy;
 pub mod barriers;
+mod blockers;
 pub mod checker;
 pub mod coalesce;
 mod demand;

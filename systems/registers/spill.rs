@@ -10,7 +10,8 @@ use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
 use crate::analysis::liveness::CellMap;
 use orias_components::{
-    Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, VRegId,
+    Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
+    VRegId,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -42,13 +43,19 @@ impl Spills {
         self.short.get(id.0 as usize).copied().unwrap_or(false)
     }
 
-    fn new_short(&mut self, body: &mut Body<'_>, file: RegFile, cells: u8) -> Reg {
-        let reg = body.new_vreg(file, cells, cells.next_power_of_two());
+    /// A register for one access to `r`, aligned as instructions want groups of so many cells and not more than `r` is.
+    fn new_short(&mut self, body: &mut Body<'_>, r: RegUse, cells: u8) -> Reg {
+        let align = r.reg.vreg().map_or(1, |id| body.vreg(id).align);
+        let align = cells.next_power_of_two().min(align.max(1));
+        let reg = body.new_vreg(r.reg.file(), cells, align);
         self.short.resize(body.vreg_count(), false);
         self.short[body.vreg_count() - 1] = true;
         reg
     }
 }
+
+/// More cells than one access to the stack moves: such a class is spilled only where nothing else is left.
+const WIDE: u8 = 4;
 
 /// What it costs to spill each class: accesses weighted by loop depth over the length of the range.
 pub struct Weights {
@@ -57,6 +64,11 @@ pub struct Weights {
 }
 
 impl Weights {
+    /// What it costs to spill a class; nothing where that cannot be.
+    pub fn of(&self, leader: VRegId) -> Option<u64> {
+        self.of[leader.0 as usize]
+    }
+
     pub fn new(input: &Input<'_, '_>, spills: &Spills, depth: &[u32]) -> Weights {
         let body = input.body;
         let mut cost = vec![0u64; body.vreg_count()];
@@ -83,12 +95,13 @@ impl Weights {
             let class = input.classes.class(leader);
             let can = matches!(class.file, RegFile::R | RegFile::P)
                 && class.fixed.is_none()
-                && class.cells <= 4
                 && !barred[leader.0 as usize];
             let length = class_length(input, leader);
             // Between a definition and the very next instruction there is nothing to win.
             if can && length > 2 {
-                of[leader.0 as usize] = Some((cost[leader.0 as usize] << 20) / length);
+                let weight = (cost[leader.0 as usize] << 20) / length;
+                let last = if class.cells > WIDE { 1 << 63 } else { 0 };
+                of[leader.0 as usize] = Some(weight.min(u64::MAX >> 1) | last);
             }
         }
         Weights { of }
@@ -192,36 +205,6 @@ fn choose_in_file(
             victims.push(leader);
         }
     }
-}
-
-/// For each class that found no place: the cheapest of the classes that it meets and itself.
-pub fn choose_for(input: &Input<'_, '_>, weights: &Weights, failed: &[VRegId]) -> Vec<VRegId> {
-    let mut victims: Vec<VRegId> = Vec::new();
-    for &leader in failed {
-        let file = input.classes.class(leader).file;
-        let meets = |other: VRegId| {
-            other == leader
-                || (input.classes.class(other).file == file && classes_meet(input, leader, other))
-        };
-        let cheapest = input
-            .classes
-            .leaders()
-            .filter_map(|other| weights.of[other.0 as usize].map(|w| (w, other)))
-            .filter(|(_, other)| !victims.contains(other) && meets(*other))
-            .min();
-        victims.extend(cheapest.map(|(_, v)| v));
-        // Room made for the first ones is often room for the rest.
-        if victims.len() >= 4 + failed.len() / 2 {
-            break;
-        }
-    }
-    victims
-}
-
-fn classes_meet(input: &Input<'_, '_>, a: VRegId, b: VRegId) -> bool {
-    let range = |l, c| input.classes.range(&input.liveness.map, input.ranges, l, c);
-    let cells = |l| 0..input.classes.class(l).cells;
-    cells(a).any(|i| cells(b).any(|j| overlap(range(a, i), range(b, j))))
 }
 
 /// Where a spilled class lives.
@@ -385,10 +368,23 @@ impl Rewrite<'_, '_> {
         }
         // Destinations. Under a guard the old value must stay: it comes into the register first.
         let guarded = !old_guard.is_zero() || inst.guard.negated;
+        // The sums of a warpgroup's product are added to where they are.
+        let in_place = inst.op.has(Props::GROUP);
         let mut stores: Vec<(RegUse, Reg)> = Vec::new();
         for i in 0..defs {
             let mut operand = inst.operands[i];
-            operand.map_regs(|r| self.destination(r, guarded, &mut stores, loc));
+            operand.map_regs(|r| {
+                match loaded
+                    .iter()
+                    .find(|(k, _)| in_place && *k == RegUse::at(r.reg, r.cell, r.count))
+                {
+                    Some((_, temp)) => {
+                        stores.push((RegUse { flags: RegFlags::NONE, ..r }, *temp));
+                        RegUse { reg: *temp, cell: 0, ..r }
+                    }
+                    None => self.destination(r, guarded, &mut stores, loc),
+                }
+            });
             inst.operands[i] = operand;
         }
         *self.body.inst_mut(id) = inst;
@@ -428,7 +424,7 @@ impl Rewrite<'_, '_> {
         let temp = match loaded.iter().find(|(k, _)| *k == key) {
             Some((_, temp)) => *temp,
             None => {
-                let temp = self.spills.new_short(self.body, r.reg.file(), count);
+                let temp = self.spills.new_short(self.body, r, count);
                 self.load(key, temp, loc);
                 loaded.push((key, temp));
                 temp
@@ -447,7 +443,7 @@ impl Rewrite<'_, '_> {
         if self.home(r).is_none() {
             return r;
         }
-        let temp = self.spills.new_short(self.body, r.reg.file(), r.count);
+        let temp = self.spills.new_short(self.body, r, r.count);
         if guarded {
             self.load(r, temp, loc);
         }

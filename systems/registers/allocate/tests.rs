@@ -559,3 +559,25 @@ fn an_argument_is_computed_where_it_is_passed_and_a_predicate_waits_in_a_general
     // Over the call the predicate is 0 or 1 in a register that the callee keeps.
     assert!(lines.iter().any(|l| l.starts_with("R16 = SEL")), "{lines:#?}");
 }
+
+/// Sixteen registers beside each other, of which a call changes every other four: no place is right.
+#[test]
+fn sums_that_no_registers_keep_over_a_call_go_to_the_stack_and_are_added_to_in_place() {
+    let lines = allocated(
+        "BB0:
+            %R0:16 = HGMMA.64x32x16.F32 desc[UR8:4], RZ, !UPT, 0x0
+            WARPGROUP.DEPBAR.LE 0x0, 0x0
+            R20:2 = PRETADR
+            R0, R3:13, R32:4, R40:4, R48:4, R56:4, P0:7 = PCALL R1, R20:2, R4
+            %R0:16 = HGMMA.64x32x16.F32 desc[UR8:4], %R0:16, UPT, 0x0
+            WARPGROUP.DEPBAR.LE 0x0, 0x0
+            STS [RZ], %R0[5]
+            EXIT PT",
+        64,
+    );
+    let count = |name: &str| lines.iter().filter(|l| l.contains(name)).count();
+    assert_eq!((count("STL.128"), count("LDL.128")), (8, 4), "{lines:#?}");
+    let added = lines.iter().find(|l| l.contains(", UPT,")).expect("the second product");
+    let (to, from) = added.split_once(" = ").expect("a result");
+    assert!(from.contains(&format!(" {to},")), "{added}");
+}
