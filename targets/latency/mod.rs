@@ -91,10 +91,14 @@ impl Class {
         if self == Class::Wide && offset > 0 { Class::Fma } else { self }
     }
 
-    /// The class by which it reads the cell `offset` of a source: IMAD.WIDE reads all but the upper half of what it adds as
-    /// other products do.
+    /// The class by which it reads the cell `offset` of a source: IMAD.WIDE, and IMAD.HI, whose result is an ordinary product,
+    /// read the upper half of what they add two cycles later than all else.
     pub fn of_source(self, offset: u8) -> Class {
-        if self == Class::Wide && offset == 0 { Class::Fma } else { self }
+        match self {
+            Class::Wide | Class::Fma if offset > 0 => Class::Wide,
+            Class::Wide => Class::Fma,
+            other => other,
+        }
     }
 }
 
@@ -275,6 +279,16 @@ mod tests {
             l.cycles(Hazard::ReadAfterWrite, RegFile::R, Class::Wide.of_result(cell), Class::Alu)
         };
         assert!(wait(0) < wait(1), "the low half is early on sm_90");
+    }
+
+    /// Seen of ptxas: `IMAD.MOV R11` two cycles before `IMAD.HI.U32 R8, P1, R17, R2, R10`.
+    #[test]
+    fn the_upper_half_of_what_a_high_product_adds_is_read_late() {
+        let l = Latencies::of(90);
+        let wait = |cell| {
+            l.cycles(Hazard::ReadAfterWrite, RegFile::R, Class::Fma, Class::Fma.of_source(cell))
+        };
+        assert_eq!((wait(0), wait(1)), (4, 2));
     }
 
     #[test]

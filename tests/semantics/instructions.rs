@@ -794,6 +794,12 @@ pub const GROUPS: &[Group] = &[
             "{ .reg .b32 %l; add.cc.u32 %l, %a, %b; addc.cc.u32 %l, %l, %a; addc.u32 %d, 0, 0; }",
             "{ .reg .b32 %l; sub.cc.u32 %l, %a, %b; subc.u32 %d, %a, 0; }",
             "{ .reg .b32 %l; sub.cc.u32 %l, %a, %b; subc.cc.u32 %l, %l, %a; subc.u32 %d, 0, 0; }",
+            // The flag behind a difference is one where nothing was borrowed.
+            "{ .reg .b32 %l; sub.cc.u32 %l, %a, %b; addc.u32 %d, %a, 0; }",
+            "{ .reg .b32 %l; sub.cc.u32 %l, %a, %b; subc.cc.u32 %l, %l, %a; addc.u32 %d, 0, 0; }",
+            "{ .reg .b32 %l; add.cc.u32 %l, %a, %b; subc.u32 %d, %a, 0; }",
+            "{ .reg .b32 %l; sub.cc.u32 %l, %a, %b; madc.lo.u32 %d, %a, %b, 0; }",
+            "{ .reg .b32 %l; mad.lo.cc.u32 %l, %a, %b, %a; subc.u32 %d, %b, 0; }",
             "{ .reg .b32 %l; mad.lo.cc.u32 %l, %a, %b, %a; madc.hi.u32 %d, %a, %b, 0; }",
             "{ .reg .b32 %l; mad.lo.cc.u32 %l, %a, %b, %a; madc.hi.cc.u32 %d, %a, %b, %b; addc.u32 %l, 0, 0; xor.b32 %d, %d, %l; }",
         ],
@@ -805,6 +811,8 @@ pub const GROUPS: &[Group] = &[
         &[
             "{ .reg .b64 %l; add.cc.u64 %l, %a, %b; addc.u64 %d, %a, 0; }",
             "{ .reg .b64 %l; sub.cc.u64 %l, %a, %b; subc.u64 %d, %b, 0; }",
+            "{ .reg .b64 %l; sub.cc.u64 %l, %a, %b; addc.u64 %d, %b, 0; }",
+            "{ .reg .b64 %l; add.cc.u64 %l, %a, %b; subc.u64 %d, %b, 0; }",
         ],
     ),
 ];

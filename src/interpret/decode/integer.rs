@@ -217,8 +217,9 @@ impl<'s> Decoder<'_, 's> {
         Ok(Some(Op::Alu2 { f, dst, src }))
     }
 
-    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`: the carry flag is the carry out of an addition and the borrow of a
-    /// subtraction.
+    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`. A difference is a sum, `a + !b + 1`, and the carry flag is that sum's: one
+    /// where nothing was borrowed. The document calls it the borrow, which is the same until `addc` or `madc` follows `sub.cc`, or
+    /// `subc` follows `add.cc`: ptxas 13.0.88 has it thus at every level, and what nvcc makes of a 128-bit division counts on it.
     fn carry(&self, inst: &Instruction<'s>, ty: Type) -> Decoded<Option<Op>> {
         let (bits, signed) = (ty.bits(), ty.is_signed());
         let with_carry = matches!(inst.opcode, "addc" | "subc" | "madc");
@@ -232,12 +233,7 @@ impl<'s> Decoder<'_, 's> {
             }
             "sub" | "subc" => (
                 2,
-                Box::new(move |[a, b, _, c]| {
-                    let borrow = if with_carry { c } else { 0 };
-                    let subtrahend = u128::from(b & mask(bits)) + u128::from(borrow);
-                    let minuend = u128::from(a & mask(bits));
-                    (minuend.wrapping_sub(subtrahend) as u64, u64::from(minuend < subtrahend))
-                }),
+                Box::new(move |[a, b, _, c]| add(a, !b, if with_carry { c } else { 1 })),
             ),
             "mad" | "madc" => {
                 let product = product(inst, half(inst), bits, signed)?;

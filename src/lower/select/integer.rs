@@ -26,8 +26,8 @@ fn wide_operands<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> S
     Ok(Wide { d, a, b, built })
 }
 
-/// The predicate that holds the hardware carry of `add.cc` and its kind: PTX's CC.CF; for differences its complement, no borrow,
-/// is what the adder makes and takes.
+/// The predicate that holds the carry of `add.cc` and its kind, PTX's CC.CF: what the adder makes and takes, of `sub.cc` too (one
+/// where nothing was borrowed).
 fn carry_flag(cx: &mut Cx<'_, '_>) -> Operand {
     let reg = match cx.carry {
         Some(reg) => reg,
@@ -133,20 +133,11 @@ fn carrying<'a>(
     let words = if ty.bytes() == 8 { 2 } else { 1 };
     let flag = carry_flag(cx);
     let built = if words == 2 { cx.building(d, &[a[1], b[1]]) } else { d };
-    if !subtract {
-        let out = if gives { flag } else { Operand::PT };
-        let carry = takes.then_some(flag);
-        add_chain(cx, built, &a[..words], &b[..words], carry, out);
-    } else {
-        // a - b - borrow = a + ~b + (1 - borrow); the flag is the borrow.
-        let out = if gives { r(cx.e.temp_pred()) } else { Operand::PT };
-        let b = [not(b[0]), not(b[1])];
-        let carry = if takes { not(flag) } else { Operand::PT };
-        add_chain(cx, built, &a[..words], &b[..words], Some(carry), out);
-        if gives {
-            cx.e.mov_pred(flag, not(out));
-        }
-    }
+    let out = if gives { flag } else { Operand::PT };
+    // a - b = a + ~b + 1
+    let (b, first) = if subtract { (b.map(not), Some(Operand::PT)) } else { (b, None) };
+    let carry = if takes { Some(flag) } else { first };
+    add_chain(cx, built, &a[..words], &b[..words], carry, out);
     if words == 2 {
         cx.built(d, built);
     }
