@@ -8,7 +8,7 @@ mod except;
 
 use except::{EXCEPT, has_floats, kind};
 use orias::driver::CompileOptions;
-use orias_isa::differ::{self, End, Setup, Verdict};
+use orias_isa::differ::{self, Setup, Verdict};
 use orias_isa::{generate, ours, ptx_table, sources};
 use orias_runner::oracle;
 use rayon::prelude::*;
@@ -134,20 +134,33 @@ fn against_the_table(groups: &[Group], level: usize) -> Vec<String> {
 }
 
 #[test]
-fn data_with_addresses_runs_from_our_cubins() {
-    let list = sources::below("engines", "sm_90a");
-    let source = list.iter().find(|s| s.name == "data").expect("tests/engines/data.ptx");
-    for opt_level in [0, 1, 2, 3] {
-        let options = CompileOptions { opt_level, ..CompileOptions::default() };
-        let made = ours::compile(&source.text, &options).expect("PTX");
-        assert_eq!(made.refused, [], "-O{opt_level}");
-        let cubin = made.cubin.expect("three kernels");
-        let ran = differ::module(&source.text, &cubin, Setup::default(), |_| true);
-        for verdict in ran.expect("a cubin") {
-            assert_eq!(verdict.end, End::Same, "-O{opt_level} {}", verdict.kernel);
-            assert!(verdict.hazards.is_empty(), "-O{opt_level}: {:?}", verdict.hazards);
+fn kernels_from_cuda_run_from_our_cubins() {
+    let mut wrong = Vec::new();
+    for source in sources::below("engines", "sm_90a") {
+        for opt_level in [0, 1, 2, 3] {
+            let options = CompileOptions { opt_level, ..CompileOptions::default() };
+            let made = ours::compile(&source.text, &options).expect("PTX");
+            assert_eq!(made.refused, [], "{} -O{opt_level}", source.name);
+            let cubin = made.cubin.expect("kernels");
+            let ran = differ::module(&source.text, &cubin, Setup::default(), |_| true);
+            for verdict in ran.expect("a cubin") {
+                let (kind, text) = kind(&verdict.end);
+                // The mathematical functions multiply and add: fused here, rounded twice in the interpreter. The sine of a
+                // subnormal number is the machine's zero.
+                let math = source.name.contains("math")
+                    && (kind == "near" || kind == "differ" && verdict.kernel == "fmath");
+                if kind != "same" && !math {
+                    wrong.push(format!(
+                        "{} {} -O{opt_level}: {kind}: {text}",
+                        source.name, verdict.kernel
+                    ));
+                }
+                let at = |h| format!("{} {} -O{opt_level}: {h}", source.name, verdict.kernel);
+                wrong.extend(verdict.hazards.iter().map(at));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{} kernels\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -231,10 +231,9 @@ impl<'s> Decoder<'_, 's> {
             "add" | "addc" => {
                 (2, Box::new(move |[a, b, _, c]| add(a, b, if with_carry { c } else { 0 })))
             }
-            "sub" | "subc" => (
-                2,
-                Box::new(move |[a, b, _, c]| add(a, !b, if with_carry { c } else { 1 })),
-            ),
+            "sub" | "subc" => {
+                (2, Box::new(move |[a, b, _, c]| add(a, !b, if with_carry { c } else { 1 })))
+            }
             "mad" | "madc" => {
                 let product = product(inst, half(inst), bits, signed)?;
                 (
