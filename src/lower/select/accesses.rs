@@ -1,4 +1,4 @@
-//! Cache policies of loads, stores and atomics.
+//! Cache policies of loads, stores, atomics and copies by thread.
 
 use super::Rule;
 use super::bulk::policy;

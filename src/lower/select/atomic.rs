@@ -201,6 +201,40 @@ impl Atomic {
         cx.e.put(opcode, &mods, 2, &[Operand::PT, d, at, self.values[0], self.values[1]]);
     }
 
+    /// Compare-and-swap of 64 bits at a generic address: the machine does it but in local memory, where its predicate is false.
+    fn compare_wide(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
+        let desc = cx.descriptor();
+        let (mods, at) = (self.words(Mod::CAS), plain_address(address));
+        let (d, [expected, value]) = (self.d, [self.values[0], self.values[1]]);
+        cx.e.guarded_region(|e| -> Sel {
+            let (got, done) = (e.temp(2), r(e.temp_pred()));
+            e.put(Opcode::ATOM, &mods, 2, &[done, wide(got, 2), at, expected, value]);
+            let after = e.label();
+            e.branch_if(done, after);
+            e.open_new();
+            e.load(Opcode::LD, &[Mod::E, Mod::_64], wide(got, 2), Some(desc), address);
+            let [same, equal] = [e.temp_pred(), e.temp_pred()];
+            let word = |of: Operand, i: u8| match of {
+                Operand::Reg(of) => cell(of.reg, of.cell + i),
+                zero => zero,
+            };
+            e.icmp(r(same), Mod::EQ, false, cell(got, 0), word(expected, 0));
+            e.icmp(r(equal), Mod::EQ, false, cell(got, 1), word(expected, 1));
+            let both = e.temp_pred();
+            e.plop3(r(both), r(same), r(equal), Operand::PT, 0x80);
+            let new = e.temp(2);
+            for i in 0..2 {
+                e.sel(cell(new, i), word(value, i), cell(got, i), r(both));
+            }
+            e.store(Opcode::ST, &[Mod::E, Mod::_64], Some(desc), address, wide(new, 2));
+            e.open(after);
+            if !d.is_zero() {
+                (0..2).for_each(|i| e.mov(cell(d, i), cell(got, i)));
+            }
+            Ok(())
+        })
+    }
+
     fn global(&self, cx: &mut Cx<'_, '_>, address: Address) {
         if self.op == "cas" {
             return self.compare(cx, false, address, self.result());
@@ -215,11 +249,14 @@ impl Atomic {
         }
     }
 
-    /// Integers of 32 bits, vectors and compare-and-swap are done wherever the address leads; for the others a predicate says whether
-    /// they were. They are not in shared memory, but for exchange, where a loop of swaps follows; nor are they in local memory, where
+    /// Integers of 32 bits, vectors and compare-and-swap of 32 and 128 bits are done wherever the address leads; for the others a
+    /// predicate says whether they were. They are not in shared memory, but for exchange, where a loop of swaps follows; nor are they in local memory, where
     /// no other thread comes between; nor sums of floats in the shared memory of another CTA, where the loop is of generic accesses.
     fn generic(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
         if self.op == "cas" {
+            if self.cells == 2 {
+                return self.compare_wide(cx, address);
+            }
             self.compare(cx, true, address, self.result());
             return Ok(());
         }

@@ -1,21 +1,28 @@
 //! Prefetches of tensor maps, and what grids that depend on each other say.
 
 use super::bulk::{address, at};
+use super::space;
 use super::turns::one_by_one;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
 use orias_components::{Mod, Opcode};
+use orias_systems::emit::halves;
 
 pub fn prefetch<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if !inst.has("tensormap") {
-        return super::space::cache(cx, inst);
+        return space::cache(cx, inst);
     }
-    if inst.has("const") || inst.has("param") {
-        // An advice about a map in a window that the machine reads by generic addresses alone.
-        return Ok(());
+    let mut map = address(cx, operand(inst, 0)?, Space::Generic)?;
+    let window = [("const", space::CONST_WINDOW), ("param", space::PARAM_WINDOW[0])]
+        .into_iter()
+        .find(|(name, _)| inst.has(name));
+    if let Some((_, at)) = window {
+        // The machine has generic addresses alone.
+        let (window, sum) = (space::driver_pair(cx, at), cx.e.temp(2));
+        cx.e.add64(sum, halves(window), map);
+        map = halves(sum);
     }
-    let map = address(cx, operand(inst, 0)?, Space::Generic)?;
     one_by_one(cx, |cx, turn| {
         let map = turn.take_all(cx, &map);
         cx.e.put(Opcode::UTMACCTL, &[Mod::PF], 0, &[at(map, 2)]);

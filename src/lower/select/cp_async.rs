@@ -42,7 +42,7 @@ pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("mbarrier") {
         return arrive(cx, inst);
     }
-    copy(cx, inst)
+    super::accesses::lower(cx, inst, copy)
 }
 
 pub fn groups_to_keep(inst: &Instruction<'_>) -> Sel<u32> {

@@ -5,6 +5,7 @@
 //! instruction of their own.
 
 use super::cp_async::in_one_register;
+use super::memory::space;
 use super::turns::{one_by_one, region};
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
@@ -98,11 +99,11 @@ fn transactions<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, kind: Mod) -> S
 fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, drop: bool) -> Sel {
     let at = inst.operands.iter().position(|o| matches!(o, Ptx::Address { .. }));
     let at = at.ok_or("no address")?;
-    let state = match inst.operands[..at].first() {
-        Some(op) => cx.dst(op)?,
-        None => Reg::RZ,
-    };
-    let remote = inst.has("shared::cluster");
+    let state_op = inst.operands[..at].first();
+    let state = state_op.map_or(Ok(Reg::RZ), |op| cx.dst(op))?;
+    // A generic address may lead to another CTA's barrier where no state is asked for.
+    let sunk = matches!(state_op, Some(Ptx::Sink));
+    let remote = inst.has("shared::cluster") || sunk && space(inst) == Space::Generic;
     let address = place(cx, inst, at)?;
     let count = match inst.operands.get(at + 1) {
         Some(op) => Some(cx.src(op, Type::U32)?),

@@ -87,10 +87,10 @@ fn policy(inst: &Instruction<'_>, load: bool) -> Policy {
         order = strong(Mod::SYS);
     } else if ordered {
         order = strong(scope(inst).unwrap_or(Mod::SYS));
-    } else if inst.has("cg") {
-        order = strong(Mod::GPU);
     } else if load && inst.has("nc") {
         order = vec![Mod::CONSTANT];
+    } else if inst.has("cg") {
+        order = strong(Mod::GPU);
     } else if load && inst.has("ca") || inst.has("wb") {
         order = strong(Mod::SM);
     }

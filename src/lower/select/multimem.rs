@@ -2,7 +2,7 @@
 //! ordinary ones (observed: ptxas 13.0.88, sm_90a).
 
 use super::bulk::{address, operation};
-use super::fence::{after_acquire, before_release};
+use super::fence::before_release;
 use super::memory::{scope, tuple};
 use super::moves::extract;
 use crate::lower::source::{Cx, Sel, operand, type_at};
@@ -101,7 +101,8 @@ fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         }
     }
     if inst.has("acquire") {
-        after_acquire(cx, inst);
+        // In every scope: the reduction is of the system's.
+        cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
     }
     Ok(())
 }
@@ -135,7 +136,8 @@ fn store<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     mods.extend(order(inst));
     let desc = Some(cx.descriptor());
-    cx.e.store(Opcode::ST, &mods, desc, at, value);
+    let op = if inst.has("global") { Opcode::STG } else { Opcode::ST };
+    cx.e.store(op, &mods, desc, at, value);
     Ok(())
 }
 
@@ -160,7 +162,7 @@ fn reduce<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         },
     }
     let order = order(inst);
-    mods.extend(if order.is_empty() { vec![Mod::STRONG, Mod::GPU] } else { order });
+    mods.extend(if order.is_empty() { vec![Mod::STRONG, Mod::SYS] } else { order });
     let desc = Operand::Desc(cx.descriptor());
     cx.e.put(Opcode::REDG, &mods, 0, &[desc, at.operand(), value]);
     Ok(())

@@ -9,10 +9,11 @@ use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, Emit, cell, halves, imm, not, r, wide};
 
 /// Where bank 0 tells of the windows of kernel parameters (its first and last byte) and of constants (its first).
-const PARAM_WINDOW: [i32; 2] = [0x198, 0x1a0];
-const CONST_WINDOW: i32 = 0xd0;
+pub const PARAM_WINDOW: [i32; 2] = [0x198, 0x1a0];
+pub const CONST_WINDOW: i32 = 0xd0;
 
-fn driver_pair(cx: &mut Cx<'_, '_>, offset: i32) -> Reg {
+/// Two words of bank 0 at a byte offset.
+pub fn driver_pair(cx: &mut Cx<'_, '_>, offset: i32) -> Reg {
     let d = cx.e.temp(2);
     cx.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(0, offset));
     d

@@ -24,13 +24,14 @@ impl Env<'_> {
     fn is_native(&self, op: &AtomicOp, place: memory::Place) -> bool {
         let float =
             !matches!(op.ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
+        let swaps = matches!(op.kind, AtomicKind::Exchange | AtomicKind::CompareSwap);
         match place {
             memory::Place::Global(_) => true,
             memory::Place::Local(_) => false,
-            memory::Place::Own(_) => op.kind == AtomicKind::Exchange,
+            memory::Place::Own(_) => swaps,
             memory::Place::Shared(at) => {
                 let own = at >> RANK_SHIFT == u64::from(self.rank);
-                op.kind == AtomicKind::Exchange || !own && !float
+                swaps || !own && !float
             }
         }
     }
@@ -39,7 +40,7 @@ impl Env<'_> {
     ///
     /// An atomic with a predicate is one that the machine does not do everywhere: elsewhere it does nothing and the predicate is
     /// false, and ptxas's code goes on with a loop of compare-and-swaps. What follows shows where (observed: ptxas 13.0.88, sm_90a):
-    /// after an exchange only what local memory needs, after a sum of floats loops for the CTA's shared memory and for another
+    /// after an exchange, or a swap of 64 bits, only what local memory needs, after a sum of floats loops for the CTA's shared memory and for another
     /// CTA's, after the other operations one for the CTA's own.
     pub(super) fn atomic(
         &mut self,
