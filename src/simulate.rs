@@ -46,12 +46,20 @@ pub enum SimulateError {
 
 /// Reads a cubin and runs one launch on it, freshly loaded.
 pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome, SimulateError> {
-    let cubin = Cubin::read(cubin)?;
+    simulate_read(&Cubin::read(cubin)?, launch, limits)
+}
+
+/// Runs one launch on a cubin that was read before, freshly loaded.
+pub fn simulate_read(
+    cubin: &Cubin<'_>,
+    launch: &Launch,
+    limits: Limits,
+) -> Result<Outcome, SimulateError> {
     let function = cubin.kernel(&launch.entry).ok_or_else(|| LaunchError::NoKernel {
         name: launch.entry.clone(),
         kernels: cubin.kernels().map(|k| k.name.to_string()).collect(),
     })?;
-    launch.check_shape(shared_bytes(target(&cubin)?, function))?;
+    launch.check_shape(shared_bytes(target(cubin)?, function))?;
     let clusters = launch.clusters(&function.clusters)?;
     check_threads(function, launch)?;
     let bytes = function.min_stack_bytes.max(function.frame_bytes);
@@ -60,7 +68,7 @@ pub fn simulate(cubin: &[u8], launch: &Launch, limits: Limits) -> Result<Outcome
     }
     let mut memory = Memory::default();
     let placed = place(&launch.args, &mut memory);
-    let image = load(&cubin, &mut memory)?;
+    let image = load(cubin, &mut memory, &launch.entry)?;
     let parameters: Vec<Parameter> = function
         .params
         .iter()
@@ -114,8 +122,9 @@ fn check_threads(function: &Function<'_>, launch: &Launch) -> Result<(), LaunchE
     }
 }
 
-/// Lays out a module: code addresses, variables in device memory, relocated contents.
-pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateError> {
+/// Lays out a module: code addresses, variables in device memory, relocated contents. The code of other kernels than `entry` is
+/// left out: of a file with hundreds that is most of the work.
+fn load(cubin: &Cubin<'_>, memory: &mut Memory, entry: &str) -> Result<Image, SimulateError> {
     let target = target(cubin)?;
     let mut layout = Layout { sections: vec![None; cubin.sections.len()], symbols: Vec::new() };
     let mut next = CODE_BASE;
@@ -140,7 +149,8 @@ pub fn load(cubin: &Cubin<'_>, memory: &mut Memory) -> Result<Image, SimulateErr
     fill_variables(cubin, memory, &layout)?;
     let mut texts = Vec::new();
     let mut kernels = Vec::new();
-    for function in &cubin.functions {
+    let needed = |f: &&Function<'_>| !f.entry || f.name == entry;
+    for function in cubin.functions.iter().filter(needed) {
         if function.entry {
             kernels.push(kernel(cubin, &layout, function, texts.len())?);
         }

@@ -61,6 +61,8 @@ pub fn kind(end: &End) -> (&'static str, String) {
         End::Same => ("same", String::new()),
         End::Near(text) => ("near", text.clone()),
         End::Differ(text) => ("differ", text.clone()),
+        End::AsReference(text) => ("as the reference", text.clone()),
+        End::Order(text) => ("order", text.clone()),
         End::Interpreter(text) => ("interpreter", text.clone()),
         End::Simulator(text) => ("simulator", text.clone()),
         End::Both(a, b) => ("both", format!("{a}; simulator: {b}")),

@@ -2,14 +2,16 @@
 //!
 //! What a kernel gets depends only on its parameters: each `.u64` one points to a buffer of 256 bytes a thread, or is a number, each
 //! other one has bytes of its own. The contents are edge values of integers and floats, made from a seed. Two programs of
-//! different authors give the same results on them, or one of the two is wrong.
+//! different authors give the same results on them, or one of the two is wrong. A kernel that no engine can run on them, because it
+//! takes a number for an address, may get inputs that mean more.
 
+use crate::inputs;
 use orias::elf::read::Cubin;
 use orias::interpret::{self, InterpretError};
 use orias::launch::{Argument, Buffer, Launch, Outcome, Scalar};
 use orias::ptx::program::{Function, Program};
 use orias::ptx::types::Type;
-use orias::simulate::{SimulateError, simulate};
+use orias::simulate::{SimulateError, simulate_read};
 use orias_targets::misuse::Checks;
 use orias_targets::simulator::{self, Hazard};
 use rayon::prelude::*;
@@ -23,16 +25,21 @@ pub struct Setup {
     pub seed: u64,
     /// Warp instructions of a launch at most.
     pub steps: u64,
+    /// Kernels that no engine runs get inputs that mean more ([`crate::inputs`]).
+    pub meaningful: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { threads: 32, seed: 1, steps: 200_000 }
+        Setup { threads: 32, seed: 1, steps: 200_000, meaningful: false }
     }
 }
 
 /// Bytes of a buffer for each thread.
-const BYTES: usize = 256;
+pub const BYTES: usize = 256;
+
+/// After so many launches that do not end no more are tried.
+const MOST_LONG: usize = 1;
 
 /// How the two engines agree on a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +49,10 @@ pub enum End {
     /// They differ, but only as floats do that were rounded differently, or in the bits of a NaN.
     Near(String),
     Differ(String),
+    /// Not as the interpreter, but as the simulator does with the cubin of reference too: PTX leaves it open, or the reference leaves PTX.
+    AsReference(String),
+    /// Threads meet in one place in another order: one thread alone gives the same.
+    Order(String),
     /// Only the interpreter stops with an error.
     Interpreter(String),
     /// Only the simulator does.
@@ -53,15 +64,26 @@ pub enum End {
 }
 
 impl End {
+    /// Both engines gave up waiting for the launch to end.
+    fn runs_on(&self) -> bool {
+        matches!(self, End::Both(a, b) if [a, b].iter().all(|t| t.contains("still running")))
+    }
+
+    /// Neither engine ran to its end, or the kernel reads what is not there.
+    pub fn says_nothing(&self) -> bool {
+        self.rank() == 0
+    }
+
     /// The worse of two has the higher number. A launch that no engine can run says nothing where another one runs.
     fn rank(&self) -> u32 {
         match self {
             End::Both(..) | End::Unwritten(_) => 0,
             End::Same => 1,
             End::Near(_) => 2,
-            End::Simulator(_) => 3,
-            End::Interpreter(_) => 4,
-            End::Differ(_) => 5,
+            End::AsReference(_) | End::Order(_) => 3,
+            End::Simulator(_) => 4,
+            End::Interpreter(_) => 5,
+            End::Differ(_) => 6,
         }
     }
 }
@@ -85,15 +107,31 @@ pub fn module(
     setup: Setup,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Verdict>, String> {
+    module_beside(source, cubin, None, setup, wanted)
+}
+
+/// The same, with a cubin of reference: what it gives in the simulator counts where the interpreter gives something else.
+///
+/// # Errors
+/// When the PTX or a cubin cannot be read.
+pub fn module_beside(
+    source: &str,
+    cubin: &[u8],
+    reference: Option<&[u8]>,
+    setup: Setup,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Verdict>, String> {
     let program = orias::ptx::load(source).map_err(|e| e.render("PTX", source))?;
-    Cubin::read(cubin).map_err(|e| e.to_string())?;
+    let cubin = Cubin::read(cubin).map_err(|e| e.to_string())?;
+    let reference = reference.map(Cubin::read).transpose().map_err(|e| e.to_string())?;
     let kernels: Vec<&Function<'_>> =
         program.functions.iter().filter(|f| f.entry && f.defined && wanted(f.name)).collect();
     let verdict = |kernel: &&Function<'_>| {
         let launches = launches(&program, kernel, setup);
         let mut hazards: Vec<Hazard> = Vec::new();
-        let mut compare = |launch| {
-            let (end, found) = compare(&program, source, cubin, launch, setup);
+        let mut compare = |launch: &Launch| {
+            let cubins = [Some(&cubin), reference.as_ref()];
+            let (end, found) = compare(&program, source, cubins, launch, setup);
             for hazard in found {
                 let same = |h: &Hazard| (&h.first, &h.second) == (&hazard.first, &hazard.second);
                 if !hazards.iter().any(same) {
@@ -102,7 +140,27 @@ pub fn module(
             }
             end
         };
-        let end = launches.iter().map(&mut compare).max_by_key(End::rank).unwrap_or(End::Same);
+        let mut end = launches.iter().map(&mut compare).max_by_key(End::rank).unwrap_or(End::Same);
+        if setup.meaningful && end.says_nothing() {
+            let mut long = 0;
+            for launch in inputs::meaningful(&program, kernel, setup) {
+                let found = compare(&launch);
+                long += usize::from(found.runs_on());
+                if !found.says_nothing() || long > MOST_LONG {
+                    end = if found.says_nothing() { end } else { found };
+                    break;
+                }
+            }
+        }
+        let text = source.get(kernel.span.start as usize..kernel.span.end as usize);
+        let meets = text.is_some_and(|text| text.contains("atom."));
+        if let (true, true, End::Differ(text)) = (setup.meaningful, meets, &end) {
+            let alone = self::launches(&program, kernel, Setup { threads: 1, ..setup });
+            let same = |launch| matches!(compare(launch), End::Same | End::Near(_));
+            if alone.iter().all(same) {
+                end = End::Order(text.clone());
+            }
+        }
         Verdict { kernel: kernel.name.to_string(), end, hazards }
     };
     Ok(kernels.par_iter().map(verdict).collect())
@@ -154,31 +212,43 @@ fn guarded<E: std::fmt::Display>(
 fn compare(
     program: &Program<'_>,
     source: &str,
-    cubin: &[u8],
+    [cubin, reference]: [Option<&Cubin<'_>>; 2],
     launch: &Launch,
     setup: Setup,
 ) -> (End, Vec<Hazard>) {
-    let ours = guarded::<InterpretError>(|| {
+    let interpreted = guarded::<InterpretError>(|| {
         let checks = Checks { uninitialised: true, barriers: false };
         let limits = interpret::Limits { warp_instructions: setup.steps, checks };
         interpret::run_limited(program, source, launch, limits)
     });
-    let theirs = guarded::<SimulateError>(|| {
-        let limits = simulator::Limits {
-            warp_instructions: setup.steps,
-            hazards: simulator::Hazards::Find,
-            ..simulator::Limits::default()
-        };
-        simulate(cubin, launch, limits)
-    });
-    let hazards = theirs.as_ref().map_or(Vec::new(), |outcome| outcome.hazards.clone());
-    let end = match (ours, theirs) {
-        (Ok(a), Ok(b)) => compare_buffers(&a, &b),
-        (Err(a), Err(b)) => End::Both(a, b),
-        (Err(a), Ok(_)) => End::Interpreter(a),
-        (Ok(_), Err(b)) => End::Simulator(b),
+    let simulated = |cubin: &Cubin<'_>| {
+        guarded::<SimulateError>(|| {
+            let limits = simulator::Limits {
+                warp_instructions: setup.steps,
+                hazards: simulator::Hazards::Find,
+                ..simulator::Limits::default()
+            };
+            simulate_read(cubin, launch, limits)
+        })
     };
-    (end, hazards)
+    let run = cubin.map_or(Err("no cubin".to_string()), simulated);
+    let hazards = run.as_ref().map_or(Vec::new(), |outcome| outcome.hazards.clone());
+    let end = match (&interpreted, &run) {
+        (Ok(a), Ok(b)) => compare_buffers(a, b),
+        (Err(a), Err(b)) => End::Both(a.clone(), b.clone()),
+        (Err(a), Ok(_)) => End::Interpreter(a.clone()),
+        (Ok(_), Err(b)) => End::Simulator(b.clone()),
+    };
+    let text = match &end {
+        End::Differ(t) | End::Simulator(t) | End::Interpreter(t) => t.clone(),
+        _ => return (end, hazards),
+    };
+    let same = match (&run, reference.map(simulated)) {
+        (Ok(a), Some(Ok(b))) => matches!(compare_buffers(a, &b), End::Same | End::Near(_)),
+        (Err(_), Some(Err(_))) => true,
+        _ => false,
+    };
+    (if same { End::AsReference(text) } else { end }, hazards)
 }
 
 fn compare_buffers(ours: &Outcome, theirs: &Outcome) -> End {
@@ -252,7 +322,7 @@ impl Random {
     }
 
     /// Eight bytes that mean something to some type.
-    fn value(&mut self) -> u64 {
+    pub fn value(&mut self) -> u64 {
         match self.word() % 6 {
             0 => self.word() % 40,
             1 => self.word(),

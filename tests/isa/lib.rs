@@ -1,9 +1,11 @@
 //! The means by which the instruction table is made complete and shown to be right: PTX that exercises the compiler of
 //! reference, what its cubins hold that the table lacks, and what the reference disassembler says of words that we make.
 
+pub mod accesses;
 pub mod coverage;
 pub mod differ;
 pub mod generate;
+pub mod inputs;
 pub mod latency;
 pub mod mutate;
 pub mod ours;

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use orias_isa::{
-    coverage, differ, generate, latency, ours, probe, proof, ptx_table, report, words,
+    accesses, coverage, differ, generate, latency, ours, probe, proof, ptx_table, report, words,
 };
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -91,7 +91,7 @@ enum Command {
         /// The level that the compiler works at.
         #[arg(long, default_value = "3")]
         opt: String,
-        /// Take FILE.cubin beside FILE.ptx where there is one.
+        /// Take FILE.cubin beside FILE.ptx where there is one; with `--ours` hold what differs against ptxas's cubin in the simulator.
         #[arg(long)]
         beside: bool,
         /// Take the cubin of our compiler.
@@ -105,6 +105,17 @@ enum Command {
         #[arg(long, default_value_t = 32)]
         threads: u32,
         /// Print every kernel that is not the same, not three of each kind.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Holds the accesses to memory of our compiler's kernels beside those of ptxas's: what ptxas says of scope, order and cache that
+    /// we do not.
+    Accesses {
+        paths: Vec<PathBuf>,
+        /// Take FILE.cubin beside FILE.ptx where there is one.
+        #[arg(long)]
+        beside: bool,
+        /// Print every kernel, not one of each kind, and those whose difference has a known reason.
         #[arg(long)]
         all: bool,
     },
@@ -152,15 +163,19 @@ fn run(args: Args) -> Result<(), String> {
         return generate(&args.arch, out, *short, only, (*accepted, *rejected));
     }
     if let Command::Run { paths, opt, beside, ours, only, seed, threads, all } = &args.command {
-        let setup = differ::Setup { seed: *seed, threads: *threads, ..Default::default() };
+        let setup =
+            differ::Setup { seed: *seed, threads: *threads, steps: 20_000, meaningful: true };
         let maker = match (ours, beside) {
             (true, _) => Maker::Ours(opt.parse().map_err(|e| format!("--opt {opt}: {e}"))?),
             (_, beside) => Maker::Ptxas { opt, beside: *beside },
         };
-        return launch_all(&args.arch, paths, maker, setup, only, *all);
+        return launch_all(&args.arch, paths, (maker, *beside), setup, only, *all);
     }
     if let Command::Table { out, most } = &args.command {
         return write_table(&args.arch, out.as_deref(), *most);
+    }
+    if let Command::Accesses { paths, beside, all } = &args.command {
+        return compare_accesses(target(&args)?, paths, *beside, *all);
     }
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
     let target = target(&args)?;
@@ -262,7 +277,8 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{number:03x} {word:032x} {text}");
             }
         }
-        Command::Generate { .. } | Command::Run { .. } | Command::Table { .. } => {}
+        Command::Generate { .. } | Command::Run { .. } => {}
+        Command::Accesses { .. } | Command::Table { .. } => {}
         Command::Latencies { more, write } => {
             latency::run(target, args.rows.as_deref(), &more, write)?
         }
@@ -319,7 +335,7 @@ impl Maker<'_> {
 fn launch_all(
     arch: &str,
     paths: &[PathBuf],
-    maker: Maker<'_>,
+    (maker, beside): (Maker<'_>, bool),
     setup: differ::Setup,
     only: &[String],
     all: bool,
@@ -328,13 +344,21 @@ fn launch_all(
     std::panic::set_hook(Box::new(|_| {}));
     let mut kinds: std::collections::BTreeMap<String, Vec<String>> = Default::default();
     let (mut total, mut same) = (0, 0);
+    let theirs = Maker::Ptxas { opt: "3", beside: true };
     for file in coverage::files(paths, "ptx") {
         let source =
             std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let wanted = |name: &str| only.is_empty() || only.iter().any(|o| name.contains(o));
         let verdicts = maker.cubin(arch, &file, &source).and_then(|made| {
             let there = |name: &str| wanted(name) && !made.refused.iter().any(|(n, _)| n == name);
-            let run = |cubin: &Vec<u8>| differ::module(&source, cubin, setup, there);
+            let reference = match maker {
+                Maker::Ours(_) if beside => Some(theirs.cubin(arch, &file, &source)?.cubin),
+                _ => None,
+            };
+            let reference = reference.flatten();
+            let run = |cubin: &Vec<u8>| {
+                differ::module_beside(&source, cubin, reference.as_deref(), setup, there)
+            };
             Ok((made.cubin.as_ref().map_or(Ok(Vec::new()), run)?, made.refused))
         });
         let verdicts = match verdicts {
@@ -371,6 +395,8 @@ fn launch_all(
                 differ::End::Near(t) => ("near".to_string(), t),
                 differ::End::Unwritten(t) => ("unwritten memory".to_string(), t),
                 differ::End::Differ(t) => ("DIFFER".to_string(), t),
+                differ::End::Order(t) => ("order".to_string(), t),
+                differ::End::AsReference(t) => ("as ptxas".to_string(), t),
                 differ::End::Interpreter(t) => (format!("interpreter: {}", head(&t)), t),
                 differ::End::Simulator(t) => (format!("simulator: {}", head(&t)), t),
                 differ::End::Both(a, b) => {
@@ -396,6 +422,40 @@ fn launch_all(
     Ok(())
 }
 
+/// Prints where the accesses of our kernels lack what those of ptxas say.
+fn compare_accesses(
+    target: &Target,
+    paths: &[PathBuf],
+    beside: bool,
+    all: bool,
+) -> Result<(), String> {
+    let (mut known, mut kinds) = (0, std::collections::BTreeMap::<String, Vec<String>>::new());
+    for file in coverage::files(paths, "ptx") {
+        let source =
+            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let theirs = Maker::Ptxas { opt: "3", beside }.cubin(target.name, &file, &source)?;
+        let ours = Maker::Ours(3).cubin(target.name, &file, &source)?;
+        let (Some(theirs), Some(ours)) = (theirs.cubin, ours.cubin) else { continue };
+        let hinted = accesses::hinted(&source);
+        for d in accesses::differences(target, &theirs, &ours, |k| hinted.contains(k))? {
+            known += usize::from(d.why.is_some());
+            if d.why.is_some() && !all {
+                continue;
+            }
+            let why = d.why.map_or(String::new(), |why| format!(" ({why})"));
+            let kind = format!("{} | {}{why}", d.lacking.join(" "), d.more.join(" "));
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            kinds.entry(kind).or_default().push(format!("{name} {}", d.kernel));
+        }
+    }
+    for (kind, list) in &kinds {
+        println!("{}: {kind}", list.len());
+        list.iter().take(if all { usize::MAX } else { 1 }).for_each(|line| println!("    {line}"));
+    }
+    println!("{known} kernels differ for a known reason");
+    Ok(())
+}
+
 /// Measures the generator's kernels and writes the table of PTX.
 fn write_table(arch: &str, out: Option<&Path>, most: usize) -> Result<(), String> {
     // A panic is reported as the end of its kernel.
@@ -407,17 +467,17 @@ fn write_table(arch: &str, out: Option<&Path>, most: usize) -> Result<(), String
         .map_err(|e| format!("{}: {e}", file.display()))?;
     let sum = |count: fn(&ptx_table::Line) -> usize| lines.values().map(count).sum::<usize>();
     println!(
-        "{} lines, {} kernels: {} parsed, {} checked, {} compiled at -O0, {} at -O3, {} tested, {} idle, {} other",
+        "{} lines, {} kernels: {} parsed, {} checked, {} compiled at -O0, {} at -O3",
         lines.len(),
         sum(|l| l.kernels),
         sum(|l| l.parsed),
         sum(|l| l.checked),
         sum(|l| l.compiled[0]),
         sum(|l| l.compiled[1]),
-        sum(|l| l.tested),
-        sum(|l| l.idle),
-        sum(|l| l.other),
     );
+    for (i, (name, meaning)) in ptx_table::ENDS.iter().enumerate() {
+        println!("{:6} {name}: {meaning}", lines.values().map(|l| l.ends[i]).sum::<usize>());
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 //! Modifiers of which an instruction has one of many that only turn a field of the word are one group: scopes, orders, roundings,
 //! comparisons, cache words, vector sizes.
 
-use crate::differ::{self, End, Setup};
+use crate::differ::{self, End, Setup, Verdict};
 use crate::generate::{self, accept::accept};
 use crate::ours;
 use orias::driver::CompileOptions;
@@ -18,6 +18,47 @@ pub const FILE: &str = "tests/isa/PTX.tsv";
 
 /// The levels that are compiled.
 pub const LEVELS: [u8; 2] = [0, 3];
+
+/// How kernels end that compile, and the columns' names: the worse of both levels, which is the later one here.
+///
+/// Neither engine can finish what stands from `address` to `refused`: the generator makes kernels to be compiled, and inputs for most
+/// of them ([`crate::inputs`]), not for all.
+pub const ENDS: [(&str, &str); 11] = [
+    ("tested", "both levels give the interpreter's buffers in the simulator"),
+    ("address", "not run: it reaches memory that is not there"),
+    ("endless", "not run: it waits for what nobody does, or runs on"),
+    ("stops", "run until it stops itself, by a trap or an assertion"),
+    ("refused", "not run: the launch or an operand is not what the kernel asks for"),
+    ("chance", "its result is memory that nobody wrote"),
+    ("order", "threads meet in one place in another order; one alone gives the same"),
+    ("as_ptxas", "not as the interpreter, but as ptxas's cubin in the simulator"),
+    ("hazard", "the simulator finds a hazard"),
+    ("one_stops", "one engine stops where the other goes on"),
+    ("differs", "the buffers differ"),
+];
+
+/// The column of a kernel's end.
+fn column(verdict: &Verdict) -> usize {
+    let has = |text: &str, list: &[&str]| list.iter().any(|part| text.contains(part));
+    let name = match &verdict.end {
+        _ if !verdict.hazards.is_empty() => "hazard",
+        End::Same | End::Near(_) => "tested",
+        End::AsReference(_) => "as_ptxas",
+        End::Order(_) => "order",
+        End::Differ(_) => "differs",
+        End::Interpreter(_) | End::Simulator(_) => "one_stops",
+        End::Unwritten(_) => "chance",
+        End::Both(text, _) if has(text, &["still running", "deadlock"]) => "endless",
+        End::Both(text, _) if has(text, &["trap", "assert"]) => "stops",
+        End::Both(text, _) if has(text, ADDRESSES) => "address",
+        End::Both(..) => "refused",
+    };
+    ENDS.iter().position(|(n, _)| *n == name).unwrap_or(ENDS.len() - 1)
+}
+
+/// Parts of the interpreter's messages on addresses.
+const ADDRESSES: &[&str] =
+    &["out-of-bounds", "misaligned", "read-only", "no such block", "no function"];
 
 /// The words of a group, and what stands for them.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -80,12 +121,8 @@ pub struct Line {
     pub checked: usize,
     /// By level, as [`LEVELS`].
     pub compiled: [usize; 2],
-    /// Launches at both levels whose buffers are those of the interpreter.
-    pub tested: usize,
-    /// Launches that neither engine can finish: the inputs, which are the same for all kernels, mean nothing to it.
-    pub idle: usize,
-    /// Launches with other results in the simulator.
-    pub other: usize,
+    /// Kernels that compile at both levels, by how they end: as [`ENDS`].
+    pub ends: [usize; ENDS.len()],
     /// Why the first kernel that does not compile does not.
     pub why: String,
 }
@@ -133,7 +170,7 @@ fn run(
         .filter(|module| !module.kernels.is_empty())
         .flat_map_iter(|module| accept(ptxas, module))
         .filter(|part| !part.module.kernels.is_empty())
-        .map(|part| one(&part.module))
+        .map(|part| one(&part.module, &part.cubin))
         .collect();
     let mut all: BTreeMap<String, Line> = BTreeMap::new();
     for (name, line) in parts.into_iter().flatten() {
@@ -143,9 +180,7 @@ fn run(
         sum.parsed += line.parsed;
         sum.checked += line.checked;
         (0..2).for_each(|level| sum.compiled[level] += line.compiled[level]);
-        sum.tested += line.tested;
-        sum.idle += line.idle;
-        sum.other += line.other;
+        sum.ends.iter_mut().zip(line.ends).for_each(|(sum, n)| *sum += n);
         if sum.why.is_empty() {
             sum.why = line.why;
         }
@@ -156,10 +191,10 @@ fn run(
 /// How a kernel fared at one level.
 enum Fate {
     Refused(String),
-    Ran(End),
+    Ran(usize),
 }
 
-fn one(module: &generate::Module) -> BTreeMap<String, Line> {
+fn one(module: &generate::Module, reference: &[u8]) -> BTreeMap<String, Line> {
     let (text, _) = module.text();
     let read = orias::ptx::load(&text).is_ok();
     // Where one kernel is refused each is asked alone.
@@ -185,7 +220,7 @@ fn one(module: &generate::Module) -> BTreeMap<String, Line> {
         .map(|(kernel, _)| kernel.clone())
         .collect();
     let (text, _) = generate::Module { kernels: kept, ..module.clone() }.text();
-    let fates = LEVELS.map(|level| fates(&text, level));
+    let fates = LEVELS.map(|level| fates(&text, reference, level));
     let mut lines: BTreeMap<String, Line> = BTreeMap::new();
     for (i, kernel) in module.kernels.iter().enumerate() {
         let name = kernel_line(kernel.group, &kernel.name, &kernel.instruction);
@@ -199,34 +234,31 @@ fn one(module: &generate::Module) -> BTreeMap<String, Line> {
             match fates.get(&kernel.name) {
                 Some(Fate::Ran(end)) => {
                     line.compiled[level] += 1;
-                    ends.push(end);
+                    ends.push(*end);
                 }
                 Some(Fate::Refused(why)) if line.why.is_empty() => line.why = why.clone(),
                 _ => {}
             }
         }
-        let same = |end: &&End| matches!(end, End::Same | End::Near(_));
-        let idle = |end: &&End| matches!(end, End::Both(..) | End::Unwritten(_));
-        match ends.len() {
-            2 if ends.iter().all(same) => line.tested += 1,
-            2 if ends.iter().all(|e| same(e) || idle(e)) => line.idle += 1,
-            2 => line.other += 1,
-            _ => {}
+        if let (2, Some(worst)) = (ends.len(), ends.into_iter().max()) {
+            line.ends[worst] += 1;
         }
     }
     lines
 }
 
 /// What becomes of each kernel at a level.
-fn fates(text: &str, opt_level: u8) -> BTreeMap<String, Fate> {
+fn fates(text: &str, reference: &[u8], opt_level: u8) -> BTreeMap<String, Fate> {
     let options = CompileOptions { opt_level, threads: 1, ..Default::default() };
     let mut fates = BTreeMap::new();
     let Ok(made) = ours::compile(text, &options) else { return fates };
-    let setup = Setup { steps: 20_000, ..Setup::default() };
+    let setup = Setup { steps: 20_000, meaningful: true, ..Setup::default() };
     if let Some(cubin) = &made.cubin {
         let there = |name: &str| !made.refused.iter().any(|(n, _)| n == name);
-        for verdict in differ::module(text, cubin, setup, there).unwrap_or_default() {
-            fates.insert(verdict.kernel, Fate::Ran(verdict.end));
+        let verdicts = differ::module_beside(text, cubin, Some(reference), setup, there);
+        for verdict in verdicts.unwrap_or_default() {
+            let end = column(&verdict);
+            fates.insert(verdict.kernel, Fate::Ran(end));
         }
     }
     for (kernel, why) in made.refused {
@@ -237,14 +269,13 @@ fn fates(text: &str, opt_level: u8) -> BTreeMap<String, Fate> {
 
 /// The file's text.
 pub fn text(lines: &BTreeMap<String, Line>) -> String {
-    let mut text = String::from(
-        "instruction\tforms\tkernels\tparsed\tchecked\tO0\tO3\ttested\tidle\tother\twhy\n",
-    );
+    let ends: Vec<&str> = ENDS.iter().map(|(name, _)| *name).collect();
+    let mut text =
+        format!("instruction\tforms\tkernels\tparsed\tchecked\tO0\tO3\t{}\twhy\n", ends.join("\t"));
     for (name, l) in lines {
         let [o0, o3] = l.compiled;
-        let numbers =
-            [l.forms.len(), l.kernels, l.parsed, l.checked, o0, o3, l.tested, l.idle, l.other];
-        let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        let first = [l.forms.len(), l.kernels, l.parsed, l.checked, o0, o3];
+        let numbers: Vec<String> = first.iter().chain(&l.ends).map(usize::to_string).collect();
         let _ = writeln!(text, "{name}\t{}\t{}", numbers.join("\t"), l.why);
     }
     text
