@@ -3,7 +3,7 @@
 use super::moves::select_word;
 use super::swap::{lies_in, plain};
 use crate::lower::source::{Cx, Sel, operand, type_at};
-use crate::ptx::program::Instruction;
+use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, Emit, cell, halves, imm, not, r, wide};
@@ -131,7 +131,13 @@ pub fn createpolicy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 /// The primary priority holds for so many sixteenths, rounded down, of the accesses: one less in the low four bits.
 fn fraction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Operand> {
     let Some(fraction) = inst.operands.get(1) else { return Ok(imm((code | 15) << 20)) };
-    let share = cx.src(fraction, Type::F32)?;
+    let share = match fraction {
+        // The instruction's type is `.b64`: a literal without a width of its own comes as the bits of a double.
+        Ptx::Int(bits) if bits >> 32 != 0 => {
+            orias_systems::emit::fimm(f64::from_bits(*bits as u64) as f32)
+        }
+        other => cx.src(other, Type::F32)?,
+    };
     let share = cx.in_reg(share);
     let (scaled, whole, field) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
     cx.e.fmul(&[], r(scaled), share, orias_systems::emit::fimm(15.99));
