@@ -69,8 +69,12 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout
             let mut inst = body.inst_mut(*id);
             let last = at + 1 == insts.len();
             if last || inst.op.is_branch() {
-                let stall = inst.control.stall + wanted.unwrap_or(0);
-                inst.control.stall = stall.min(LONGEST as u8);
+                let stall = i32::from(inst.control.stall + wanted.unwrap_or(0));
+                inst.control.stall = stall.min(LONGEST) as u8;
+                if stall > LONGEST {
+                    let before = if inst.op.is_branch() { at } else { at + 1 };
+                    stretched.push((*block, before, stall - LONGEST));
+                }
             }
             if last && sets_scoreboard(&inst) {
                 // Whatever follows may wait for it.
@@ -80,6 +84,7 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout
             inst.control.yield_ = inst.control.stall <= 2;
         }
     }
+    stretched.sort_by_key(|(block, at, _)| (block.0, *at));
     // From the end, so that the places before stay what they are.
     for (block, at, cycles) in stretched.into_iter().rev() {
         insert_nop(body, block, at, cycles);
