@@ -14,6 +14,7 @@ use orias_targets::memory::{Memory, MemorySpace, SHARED_WINDOW};
 use orias_targets::simulator::{
     self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
 };
+use rustc_hash::FxHashMap;
 
 /// Stack of a thread whose kernel calls functions or takes stack at run time: the file does not say how deep they go.
 const OPEN_STACK: u32 = 16 << 10;
@@ -126,7 +127,7 @@ fn check_threads(function: &Function<'_>, launch: &Launch) -> Result<(), LaunchE
 /// left out: of a file with hundreds that is most of the work.
 fn load(cubin: &Cubin<'_>, memory: &mut Memory, entry: &str) -> Result<Image, SimulateError> {
     let target = target(cubin)?;
-    let mut layout = Layout { sections: vec![None; cubin.sections.len()], symbols: Vec::new() };
+    let mut layout = Layout { sections: vec![None; cubin.sections.len()], ..Layout::default() };
     let mut next = CODE_BASE;
     for function in &cubin.functions {
         layout.sections[function.section] = Some(next);
@@ -134,6 +135,16 @@ fn load(cubin: &Cubin<'_>, memory: &mut Memory, entry: &str) -> Result<Image, Si
     }
     layout.symbols = vec![None; cubin.symbols.len()];
     place_variables(cubin, memory, &mut layout)?;
+    place_shared(cubin, &mut layout);
+    if cubin.file_type == ET_REL {
+        let all = cubin.functions.iter().flat_map(|f| &f.constants);
+        for (_, section) in all.filter(|c| u64::from(c.0) == TABLES) {
+            layout.tables.insert(*section, layout.table_bytes.len() as u64);
+            layout.table_bytes.extend(cubin.sections[*section].data);
+            let length = layout.table_bytes.len().next_multiple_of(8);
+            layout.table_bytes.resize(length, 0);
+        }
+    }
     let mut const_window = 0;
     if let Some(index) = cubin.section_index(".nv.constant3") {
         // Mapped before it is relocated: constants may hold addresses of constants.
@@ -179,6 +190,13 @@ fn kernel(
     for (bank, section) in function.constants.iter().filter(|c| c.0 != 0) {
         constants.push((*bank, relocated(cubin, layout, *section)?));
     }
+    if !layout.table_bytes.is_empty() {
+        constants.retain(|c| u64::from(c.0) != TABLES);
+        constants.push((TABLES as u8, layout.table_bytes.clone()));
+    }
+    // Functions of an object say on their own what they need.
+    let others = cubin.functions.iter().filter(|f| !f.entry).map(|f| f.registers);
+    let registers = others.fold(function.registers, u32::max);
     // Without calls and `alloca` the frame is all that a thread may use.
     let open = has_open_stack(target(cubin)?, function.text);
     let stack = if open { OPEN_STACK } else { 0 };
@@ -187,8 +205,9 @@ fn kernel(
         name: function.name.to_string(),
         text,
         // More than can be encoded is more than enough.
-        registers: function.registers.min(255),
-        shared_bytes: shared_bytes(target(cubin)?, function) as u32,
+        registers: registers.min(255),
+        shared_bytes: (shared_bytes(target(cubin)?, function) as u32)
+            .max(layout.shared_bytes as u32),
         local_bytes: frame.saturating_add(stack),
         param_base: u32::from(function.param_base).max(layout_param_base(cubin)),
         constants,
@@ -216,20 +235,84 @@ fn layout_param_base(cubin: &Cubin<'_>) -> u32 {
 }
 
 /// The addresses that a load gave.
+#[derive(Default)]
 struct Layout {
     /// By section index.
     sections: Vec<Option<u64>>,
     /// By symbol index: variables, each in a region of its own.
     symbols: Vec<Option<u64>>,
+    /// By symbol index, for objects: shared variables, from the end of what the system keeps.
+    shared: Vec<Option<u64>>,
+    /// Bytes of all of them.
+    shared_bytes: u64,
+    /// By section, for objects: where tables of jumps begin in bank 2, which all functions of an object share.
+    tables: FxHashMap<usize, u64>,
+    table_bytes: Vec<u8>,
+}
+
+/// `ET_REL`, `STB_WEAK`, and the type of variables in objects (`STT_CUDA_OBJECT`).
+const ET_REL: u16 = 1;
+const WEAK: u8 = 2;
+const CUDA_OBJECT: u8 = 13;
+/// What says in a symbol's `other` that it is in shared memory.
+const IN_SHARED: u8 = 0x40;
+/// The banks of tables of jumps, and of constant variables.
+const TABLES: u64 = 2;
+const USER_CONSTANTS: u64 = 3;
+/// Where dynamic shared memory may begin, in bytes.
+const DYNAMIC_ALIGN: u64 = 16;
+
+/// Places the shared variables of an object, whose symbols say alignments where executables have places: each kernel's own, then
+/// the module's, then what is as long as the launch says.
+fn place_shared(cubin: &Cubin<'_>, layout: &mut Layout) {
+    layout.shared = vec![None; cubin.symbols.len()];
+    if cubin.file_type != ET_REL {
+        return;
+    }
+    let is_shared = |s: &Symbol<'_>| s.kind == CUDA_OBJECT && s.other & IN_SHARED != 0;
+    let own = |s: &Symbol<'_>| {
+        let section = cubin.sections.get(usize::from(s.section))?;
+        section.name.starts_with(".nv.shared.").then_some(usize::from(s.section))
+    };
+    let mut kernels: FxHashMap<usize, u64> = FxHashMap::default();
+    let all = || cubin.symbols.iter().enumerate().filter(|(_, s)| is_shared(s));
+    let mut put = |index: usize, symbol: &Symbol<'_>, end: &mut u64| {
+        // A wild alignment or size is as wrong as any: no place.
+        let place = end.checked_next_multiple_of(symbol.value.max(1));
+        let Some(place) = place.filter(|p| p.saturating_add(symbol.size) < MAX_MEMORY) else {
+            return;
+        };
+        layout.shared[index] = Some(place);
+        *end = place + symbol.size;
+    };
+    for (index, symbol) in all() {
+        if let Some(kernel) = own(symbol) {
+            put(index, symbol, kernels.entry(kernel).or_default());
+        }
+    }
+    let mut end = kernels.into_values().max().unwrap_or(0);
+    for (index, symbol) in all().filter(|(_, s)| own(s).is_none() && s.section != 0) {
+        put(index, symbol, &mut end);
+    }
+    let end = end.next_multiple_of(DYNAMIC_ALIGN);
+    for (index, _) in all().filter(|(_, s)| s.section == 0) {
+        layout.shared[index] = Some(end);
+    }
+    layout.shared_bytes = end;
 }
 
 impl Layout {
     fn address(&self, index: usize, symbol: &Symbol<'_>) -> Option<u64> {
         let variable = self.symbols.get(index).copied().flatten();
+        let shared = || self.shared.get(index).copied().flatten();
+        // What a linker would make of the tables of functions that all objects share: there is one object.
+        let nowhere = || (symbol.binding == WEAK && symbol.section == 0).then_some(0);
         let section = || self.sections.get(usize::from(symbol.section)).copied().flatten();
         // What the module does not define is the driver's.
         let system = || simulator::SystemCall::named(symbol.name).map(|call| call.address());
-        variable.or_else(|| Some(section()?.wrapping_add(symbol.value))).or_else(system)
+        let variable = variable.or_else(shared);
+        let placed = variable.or_else(|| Some(section()?.wrapping_add(symbol.value)));
+        placed.or_else(system).or_else(nowhere)
     }
 }
 
@@ -239,7 +322,8 @@ fn variables<'c>(
     cubin.symbols.iter().enumerate().filter_map(|(index, symbol)| {
         let section = cubin.sections.get(usize::from(symbol.section))?;
         let global = matches!(section.name, ".nv.global" | ".nv.global.init");
-        (global && symbol.kind == STT_OBJECT).then_some((index, symbol, section))
+        let object = matches!(symbol.kind, STT_OBJECT | CUDA_OBJECT);
+        (global && object).then_some((index, symbol, section))
     })
 }
 
@@ -303,6 +387,17 @@ fn relocated(cubin: &Cubin<'_>, layout: &Layout, index: usize) -> Result<Vec<u8>
         let fields = relocation.kind.fields().ok_or_else(unsupported)?;
         let at = usize::try_from(offset).map_err(|_| unsupported())?;
         let base = match layout.address(relocation.symbol, symbol) {
+            _ if relocation.kind == RelocKind::CONST_OFFSET => {
+                // Distances of the operand may be negative, and stay below the bank.
+                let table = layout.tables.get(&usize::from(symbol.section));
+                let bank = if table.is_some() { TABLES } else { USER_CONSTANTS };
+                let offset = table.copied().unwrap_or(0).wrapping_add(symbol.value);
+                let addend = relocation.addend.unwrap_or(0) as u64;
+                let value = bank << 16 | offset.wrapping_add(addend) & 0xffff;
+                fields.iter().for_each(|field| write_field(&mut bytes, at, *field, value));
+                continue;
+            }
+            Some(_) if relocation.kind == RelocKind::CONST_IMMEDIATE => symbol.value,
             Some(base) => base,
             // Shared variables and the place of reserved shared memory: their value is the shared address.
             None => shared_address(cubin, symbol, relocation.kind).ok_or_else(missing)?,

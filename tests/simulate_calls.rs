@@ -167,7 +167,7 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
         all.push((format!("orias -O{opt_level}"), outcome.map_err(|e| e.to_string())));
     }
     let Some(ptxas) = tool("ptxas") else { return all };
-    for level in ["-O0", "-O0 -g", "-O1", "-O3"] {
+    for level in ["-O0", "-O0 -g", "-O1", "-O3", "-O0 -c", "-O3 -c"] {
         let folder =
             std::env::temp_dir().join(format!("orias-calls-{}-{entry}{level}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

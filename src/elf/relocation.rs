@@ -25,6 +25,8 @@ impl RelocKind {
 
     /// The offset of a constant in an instruction's constant operand (bank 3 variables in objects).
     pub const CONST_OFFSET: RelocKind = RelocKind(66);
+    /// The offset of a constant as an immediate of 16 bits.
+    pub const CONST_IMMEDIATE: RelocKind = RelocKind(59);
     /// The target of a call to a function with a text section of its own (objects).
     pub const CALL: RelocKind = RelocKind(75);
     /// The 32-bit immediate: the low half of a function's address (objects).
@@ -57,16 +59,20 @@ impl RelocKind {
             [(56, 0, 8)],
         ];
         Some(match self.0 {
-            1 | 3 | 34 | 70 => &[(0, 0, 32)],
-            2 | 4 | 35 => &[(0, 0, 64)],
+            1 | 3 | 34 | 70 | 103 => &[(0, 0, 32)],
+            2 | 4 | 35 | 102 => &[(0, 0, 64)],
             71 => &[(32, 0, 32)],
             // Bytes of addresses, of generic ones and of functions.
-            n @ 76..=99 => &BYTES[(n - 76) as usize % 8],
-            55 | 56 => &[(0, 32, 32)],
-            57 => &[(32, 32, 32)],
+            n @ (76..=99 | 104..=111) => &BYTES[(n - 76) as usize % 8],
+            55 | 56 | 112 => &[(0, 32, 32)],
+            59 => &[(0, 32, 16)],
+            57 | 113 => &[(32, 32, 32)],
+            // Byte offset and bank.
+            66 => &[(0, 38, 21)],
             // The target of CALL.ABS: words of four bytes.
             58 => &[(2, 34, 47)],
             75 => &[(2, 16, 8), (10, 34, 47)],
+            114 => &[(2, 16, 8), (10, 34, 48)],
             _ => return None,
         })
     }
