@@ -135,3 +135,16 @@ fn thousand_orias_process(bencher: Bencher<'_, '_>) {
 fn thousand_ptxas_process(bencher: Bencher<'_, '_>) {
     ptxas(bencher, &FILES.thousand);
 }
+
+/// A corpus kernel of ordinary size, through the lexer and parser alone, and through the checks too.
+const FRONT_END: &str = include_str!("../tests/corpus/tri_softmax/tri_softmax.ptx");
+
+#[divan::bench(sample_count = 200)]
+fn front_end_parse(bencher: Bencher<'_, '_>) {
+    bencher.bench(|| orias::ptx::parser::parse(divan::black_box(FRONT_END)));
+}
+
+#[divan::bench(sample_count = 200)]
+fn front_end_parse_and_check(bencher: Bencher<'_, '_>) {
+    bencher.bench(|| orias::ptx::load(divan::black_box(FRONT_END)).is_ok());
+}

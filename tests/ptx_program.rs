@@ -173,8 +173,9 @@ fn vectors_pairs_and_sinks() {
 
 #[test]
 fn parts_of_registers_in_video_instructions() {
-    let source =
-        body("vadd4.u32.u32.u32 %r1, %r2.b7610, -%r3, %r1;\nvadd.u32.u32.u32 %r1, %r2.h1, %r3.b0;");
+    let source = body(
+        "vadd4.u32.u32.u32 %r1, %r2.b7610, %r3, %r1;\nvadd.u32.u32.u32 %r1, %r2.h1, %r3.b0;\nvmad.s32.s32.s32 %r1, %r2, %r3, -%r1;",
+    );
     let program = program(&source);
     let code = &function(&program, "k").code;
     let part = |operand: &Operand| match operand {
@@ -182,7 +183,7 @@ fn parts_of_registers_in_video_instructions() {
         other => panic!("{other:?}"),
     };
     assert_eq!(part(&code[0].operands[1]), Part { halves: false, count: 4, lanes: [7, 6, 1, 0] });
-    assert!(matches!(&code[0].operands[2], Operand::Neg(_)));
+    assert!(matches!(&code[2].operands[3], Operand::Neg(_)));
     assert_eq!(part(&code[1].operands[1]), Part { halves: true, count: 1, lanes: [1, 0, 0, 0] });
 }
 

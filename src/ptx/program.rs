@@ -99,6 +99,8 @@ pub struct Variable<'s> {
     pub ty: Type,
     /// Size in bytes of the whole variable; 0 for `.extern .shared name[]`.
     pub size: u64,
+    /// Declared with dimensions.
+    pub array: bool,
     /// Alignment in bytes, always a power of two.
     pub align: u64,
     /// Byte offset in the parameter list, for parameters; otherwise 0.

@@ -4,6 +4,7 @@
 pub mod accesses;
 pub mod coverage;
 pub mod differ;
+pub mod forms;
 pub mod generate;
 pub mod inputs;
 pub mod latency;

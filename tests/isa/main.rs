@@ -2,7 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use orias_isa::{
-    accesses, coverage, differ, generate, latency, ours, probe, proof, ptx_table, report, words,
+    accesses, coverage, differ, forms, generate, latency, ours, probe, proof, ptx_table, report,
+    words,
 };
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -51,6 +52,24 @@ enum Command {
         /// Show only those of rows whose place begins so (`half.isa`).
         #[arg(long, default_value = "")]
         only: String,
+    },
+    /// Learns from ptxas which forms of instructions there are, and writes them to the table that the front end checks by.
+    ///
+    /// Takes seconds for most names and half an hour for all (`'*'`). The table is written after each name: interrupted, give
+    /// the names that are left.
+    Forms {
+        /// Names as the table has them (`add`, `wgmma.mma_async`), new ones, or beginnings: `'mbarrier*'`.
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Candidates in one round.
+        #[arg(long, default_value_t = 40_000)]
+        limit: usize,
+        /// Rounds of looking for neighbours; 0 asks only for what is known and what PTX of the project has.
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+        /// The table; the project's own without.
+        #[arg(long)]
+        table: Option<PathBuf>,
     },
     /// Writes the report on all SMs (or one): `tests/isa/REPORT.md`.
     Report {
@@ -171,6 +190,9 @@ fn run(args: Args) -> Result<(), String> {
         };
         return launch_all(&args.arch, paths, (maker, *beside), setup, only, *all);
     }
+    if let Command::Forms { names, limit, rounds, table } = &args.command {
+        return learn_forms(names, *limit, *rounds, table.as_deref());
+    }
     if let Command::Table { out, most } = &args.command {
         return write_table(&args.arch, out.as_deref(), *most);
     }
@@ -278,12 +300,29 @@ fn run(args: Args) -> Result<(), String> {
             }
         }
         Command::Generate { .. } | Command::Run { .. } => {}
-        Command::Accesses { .. } | Command::Table { .. } => {}
+        Command::Accesses { .. } | Command::Table { .. } | Command::Forms { .. } => {}
         Command::Latencies { more, write } => {
             latency::run(target, args.rows.as_deref(), &more, write)?
         }
     }
     Ok(())
+}
+
+/// Learns the forms of instructions from the generator's kernels, the coverage set and the corpus.
+fn learn_forms(
+    names: &[String],
+    limit: usize,
+    rounds: usize,
+    table: Option<&Path>,
+) -> Result<(), String> {
+    let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+    let own = oracle::workspace().join(forms::TABLE);
+    let mut sources: Vec<String> = generate::kernels().into_iter().map(|k| k.ptx).collect();
+    sources.extend(orias_isa::sources::one_instruction("sm_90a").into_iter().map(|s| s.text));
+    sources.extend(orias_isa::sources::corpus("sm_90a").into_iter().map(|s| s.text));
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
+    let table = table.unwrap_or(&own);
+    forms::learn(&forms::Task { ptxas: &ptxas, table, names, limit, rounds, threads }, &sources)
 }
 
 /// Where the cubins come from.

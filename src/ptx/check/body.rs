@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::declaration::Place;
-use super::scope::{Entity, RegShape};
+use super::scope::{Entity, Range, RegShape};
 use crate::ptx::ast::{Ident, Statement};
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
 use crate::ptx::types::{Space, Span, Type};
@@ -41,8 +41,14 @@ impl<'s> Checker<'s> {
                     self.statements(inner, walk);
                     self.scopes.leave();
                 }
-                Statement::Loc { file, line, column, .. } => walk.loc = (*file, *line, *column),
-                Statement::Pragma { values, .. } => {
+                Statement::Loc { file, line, column, inlined } => {
+                    walk.loc = (*file, *line, *column);
+                    if let Some(inlined) = inlined {
+                        self.inline_gate(inlined.function_name.span);
+                    }
+                }
+                Statement::Pragma { values, span } => {
+                    self.pragma_gates(values, *span);
                     self.current().pragmas.extend(values.iter().cloned());
                 }
                 Statement::BranchTargets(names, span) => {
@@ -63,6 +69,7 @@ impl<'s> Checker<'s> {
                 }
                 Statement::CallPrototype(prototype) => {
                     self.needs_label(statements, i, prototype.span, ".callprototype");
+                    self.directive_gates(prototype);
                     let owner = self.function;
                     // Its parameters' names are no one's: they live in a scope of their own.
                     self.scopes.enter();
@@ -184,12 +191,13 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(variable.span, "Memory allocation failure");
             return;
         }
+        self.type_gate(variable.ty, variable.span);
         let shape = RegShape { ty: variable.ty, vector: variable.vector };
         let shown;
         let new = match variable.count {
             Some(count) => {
                 shown = format!("{}<", name.text);
-                self.scopes.define_range(name.text, shape, count)
+                self.scopes.define_range(name.text, Range::Reg(shape), count)
             }
             None => {
                 shown = name.text.to_string();
@@ -205,6 +213,10 @@ impl<'s> Checker<'s> {
     fn local_variable(&mut self, variable: &crate::ptx::ast::Variable<'s>) {
         let owner = self.function;
         let Some(new) = self.variable(variable, Some(owner), Place::Body) else { return };
+        if let Some(count) = variable.count {
+            self.variable_range(new, count);
+            return;
+        }
         let id = VarId(self.program.vars.len() as u32);
         self.program.vars.push(new);
         if self.scopes.define(variable.name.text, Entity::Var(id)).is_some() {

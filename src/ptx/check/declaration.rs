@@ -1,7 +1,7 @@
 //! Variables, parameters and functions: what may be declared where, sizes, alignments, and what two declarations of one name
 //! must have in common. What is refused was observed: ptxas 13.0.88, sm_90a.
 
-use super::scope::Entity;
+use super::scope::{Entity, Range};
 use super::{Checker, initialiser};
 use crate::ptx::ast;
 use crate::ptx::diagnostics::Diagnostic;
@@ -47,6 +47,10 @@ impl<'s> Checker<'s> {
     /// A module-scope variable; an `.extern` declaration and its definition are one variable.
     pub(super) fn module_variable(&mut self, variable: &ast::Variable<'s>) {
         let Some(new) = self.variable(variable, None, Place::Module) else { return };
+        if let Some(count) = variable.count {
+            self.variable_range(new, count);
+            return;
+        }
         match self.scopes.here(variable.name.text) {
             Some(Entity::Var(old)) => {
                 let known = &mut self.program.vars[old.0 as usize];
@@ -73,6 +77,16 @@ impl<'s> Checker<'s> {
         }
     }
 
+    /// `name<4>` declares four variables like this one; those that nothing names are not made.
+    pub(super) fn variable_range(&mut self, variable: Variable<'s>, count: u32) {
+        let (name, span) = (variable.name, variable.span);
+        let number = self.variable_ranges.len() as u32;
+        self.variable_ranges.push(variable);
+        if !self.scopes.define_range(name, Range::Var(number), count) {
+            self.duplicate_variable(&format!("{name}<"), span);
+        }
+    }
+
     pub(super) fn duplicate_variable(&mut self, name: &str, span: Span) {
         self.diagnostics.error(span, format!("Duplicate definition of variable '{name}'"));
     }
@@ -90,6 +104,7 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(span, message);
             return None;
         }
+        self.type_gate(variable.ty, span);
         let element = u64::from(variable.ty.bytes()) * u64::from(variable.vector);
         let mut shape = Vec::with_capacity(variable.dims.len() + 1);
         let mut open = false;
@@ -147,6 +162,7 @@ impl<'s> Checker<'s> {
             linkage: variable.linkage,
             ty: variable.ty,
             size,
+            array: !variable.dims.is_empty(),
             align: variable.align.map_or(natural.next_power_of_two(), u64::from),
             offset: 0,
             init,
@@ -268,6 +284,9 @@ impl<'s> Checker<'s> {
                 return Some(text.to_string());
             }
         }
+        if space == Space::Reg && place.is_parameter() && !variable.dims.is_empty() {
+            return Some(format!("Variable '{name}' cannot be allocated into a register"));
+        }
         if space == Space::Param {
             // Arrays of them are let through. Observed: ptxas 13.0.88.
             if variable.dims.is_empty() && (variable.vector > 1 || ty == Type::F16x2) {
@@ -296,6 +315,7 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(name.span, message);
         }
         self.conflicting_directives(function);
+        self.directive_gates(function);
         let mut known = None;
         let id = match self.scopes.here(name.text) {
             Some(Entity::Func(id)) => {
@@ -434,6 +454,9 @@ impl<'s> Checker<'s> {
             if name.text != "_" && named && self.scopes.define(name.text, entity).is_some() {
                 self.duplicate_variable(name.text, name.span);
             }
+        }
+        if place == Place::Entry {
+            self.parameter_gate(offset, list.first().map_or(Span::default(), |p| p.span));
         }
         let limit = PARAMETERS[usize::from(self.program.version >= (8, 1))];
         if place == Place::Entry && offset > limit {

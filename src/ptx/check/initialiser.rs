@@ -5,7 +5,7 @@ use super::scope::Entity;
 use crate::ptx::ast::{Expr, Init};
 use crate::ptx::constant::{Binary, Const, Unary};
 use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{InitReloc, RegId, SymbolRef};
+use crate::ptx::program::{InitReloc, SymbolRef};
 use crate::ptx::types::{Space, Span, Type, TypeKind};
 
 /// More initialised bytes than this in one variable are refused: the text would be larger still.
@@ -119,7 +119,7 @@ impl<'s> Checker<'s> {
         match expr {
             Expr::Const(value, _) => Some(Value::Const(*value)),
             Expr::Name(name) => {
-                let entity = self.scopes.lookup(name.text, |_, _| RegId(0));
+                let entity = self.lookup(name.text);
                 let target = match entity {
                     Some(Entity::Var(var)) => {
                         let space = self.program.vars[var.0 as usize].space;
@@ -155,7 +155,8 @@ impl<'s> Checker<'s> {
                 },
                 _ => self.bad_initial_value(expr),
             },
-            Expr::Mask(mask, inner, _) => {
+            Expr::Mask(mask, inner, span) => {
+                self.mask_gate(*span);
                 let shift = match *mask {
                     Const::Int { bits, .. } if bits != 0 => bits.trailing_zeros(),
                     _ => return self.bad_initial_value(expr),

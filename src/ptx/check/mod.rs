@@ -10,8 +10,10 @@ mod declaration;
 mod forms;
 mod initialiser;
 mod operand;
+mod parameter;
 mod rules;
 mod scope;
+mod since;
 mod slots;
 mod special;
 mod table;
@@ -19,9 +21,10 @@ mod words;
 
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
-use super::program::{FuncId, Function, Program, RegId, Register, SourceFile};
+use super::program::{FuncId, Function, Program, RegId, Register, SourceFile, VarId, Variable};
 use super::target::{self, Sm};
-use scope::{Entity, RegShape, Scopes};
+use super::types::Span;
+use scope::{Entity, Range, RegShape, Scopes};
 
 /// The newest PTX version that is understood (that of ptxas 13.0).
 pub const NEWEST_VERSION: (u32, u32) = (9, 0);
@@ -32,6 +35,10 @@ pub(super) struct Checker<'s> {
     scopes: Scopes<'s>,
     diagnostics: Diagnostics,
     function: FuncId,
+    /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
+    variable_ranges: Vec<Variable<'s>>,
+    /// Calls that pass what the ABI does not: wrong unless a function with several results turns it off.
+    narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
     forms: forms::Known<'s>,
 }
@@ -57,11 +64,17 @@ pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s
         scopes: Scopes::new(),
         diagnostics: Diagnostics::default(),
         function: FuncId(0),
+        variable_ranges: Vec::new(),
+        narrow_calls: Vec::new(),
         forms: forms::Known::default(),
     };
     checker.header(module);
     for item in &module.items {
         checker.item(item);
+    }
+    if checker.program.functions.iter().all(|function| function.returns.len() < 2) {
+        let narrow = std::mem::take(&mut checker.narrow_calls);
+        narrow.into_iter().for_each(|diagnostic| checker.diagnostics.push(diagnostic));
     }
     if checker.program.target_options.contains(&"debug") && checker.program.sections.is_empty() {
         let message = "Debug information not found in presence of .target debug";
@@ -147,7 +160,8 @@ impl<'s> Checker<'s> {
             }
             ast::Item::Function(function) => self.declare_function(function),
             ast::Item::Alias { alias, aliasee } => {
-                match self.scopes.lookup(aliasee.text, |_, _| RegId(0)) {
+                self.alias_gate(alias.span);
+                match self.lookup(aliasee.text) {
                     Some(Entity::Func(target)) => {
                         self.program.aliases.push((alias.text, target));
                         self.scopes.define(alias.text, Entity::Func(target));
@@ -163,7 +177,10 @@ impl<'s> Checker<'s> {
                 let text = self.source.get(body.start as usize..body.end as usize);
                 self.program.sections.push((name.text, text.unwrap_or("")));
             }
-            ast::Item::Pragma { values, .. } => self.program.pragmas.extend(values.iter().cloned()),
+            ast::Item::Pragma { values, span } => {
+                self.pragma_gates(values, *span);
+                self.program.pragmas.extend(values.iter().cloned());
+            }
         }
     }
 
@@ -173,11 +190,40 @@ impl<'s> Checker<'s> {
 
     /// What a name means here; its register is made at the first use.
     fn lookup(&mut self, name: &'s str) -> Option<Entity> {
-        let regs = &mut self.program.functions[self.function.0 as usize].regs;
-        self.scopes.lookup(name, |name, RegShape { ty, vector }| {
-            regs.push(Register { name, ty, vector });
-            RegId(regs.len() as u32 - 1)
+        let Checker { program, variable_ranges, function, scopes, .. } = self;
+        scopes.lookup(name, |name, range| match range {
+            Range::Reg(RegShape { ty, vector }) => {
+                let regs = &mut program.functions.get_mut(function.0 as usize)?.regs;
+                regs.push(Register { name, ty, vector });
+                Some(Entity::Reg(RegId(regs.len() as u32 - 1)))
+            }
+            Range::Var(number) => {
+                let like = variable_ranges.get(number as usize)?;
+                program.vars.push(Variable { name, ..like.clone() });
+                Some(Entity::Var(VarId(program.vars.len() as u32 - 1)))
+            }
         })
+    }
+
+    /// Of several targets the lowest counts.
+    fn lowest_target(&self) -> Option<Sm> {
+        let others = self.program.target_options.iter().filter_map(|word| Sm::parse(word));
+        let all = Sm::parse(self.program.target).into_iter().chain(others);
+        all.min_by_key(|sm| sm.number)
+    }
+
+    /// Refuses what is younger than the module's PTX version or SM.
+    fn gate(&mut self, feature: &str, version: (u32, u32), sm: u32, span: Span) {
+        if self.program.version < version {
+            let (major, minor) = version;
+            let message =
+                format!("Feature '{feature}' requires PTX ISA .version {major}.{minor} or later");
+            self.diagnostics.error(span, message);
+        }
+        if self.lowest_target().is_some_and(|target| target.number < sm) {
+            let message = format!("Feature '{feature}' requires .target sm_{sm} or higher");
+            self.diagnostics.error(span, message);
+        }
     }
 
     fn unknown(&mut self, name: ast::Ident<'s>) {

@@ -5,7 +5,7 @@ use super::scope::Entity;
 use super::special;
 use crate::ptx::ast::{self, Expr, Ident};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Operand};
+use crate::ptx::program::{AddressBase, Operand, Special};
 use crate::ptx::types::{Span, Type, TypeKind};
 
 impl<'s> Checker<'s> {
@@ -71,9 +71,11 @@ impl<'s> Checker<'s> {
     fn named(&mut self, name: Ident<'s>) -> Option<Operand> {
         let Some(entity) = self.lookup(name.text) else {
             if let Some(register) = special::scalar(name.text) {
+                self.special_gate(name, register);
                 return Some(Operand::Special(register));
             }
             if let Some(register) = special::vector(name.text) {
+                self.special_gate(name, register(0));
                 return Some(Operand::Vector(
                     (0..4).map(|element| Operand::Special(register(element))).collect(),
                 ));
@@ -119,7 +121,10 @@ impl<'s> Checker<'s> {
                 None
             }
             None => match (special::vector(name.text), selector) {
-                (Some(register), Some(place)) => Some(Operand::Special(register(place))),
+                (Some(register), Some(place)) => {
+                    self.special_gate(name, register(place));
+                    Some(Operand::Special(register(place)))
+                }
                 (Some(_), None) => {
                     self.unknown_selector(element);
                     None
@@ -130,6 +135,11 @@ impl<'s> Checker<'s> {
                 }
             },
         }
+    }
+
+    fn special_gate(&mut self, name: Ident<'s>, register: Special) {
+        let (version, sm) = special::since(register);
+        self.gate(name.text, version, sm, name.span);
     }
 
     fn unknown_selector(&mut self, element: Ident<'s>) {
@@ -226,6 +236,16 @@ impl<'s> Checker<'s> {
                     ast::Operand::Name(name) => self.named(*name),
                     other => self.base(other),
                 };
+                // Observed: ptxas 13.0.88 reads names and vectors there, without offsets.
+                let plain = |part: &&ast::Operand<'_>| {
+                    !matches!(part, ast::Operand::Expr(_) | ast::Operand::Sum(..))
+                };
+                if let Some(part) = parts.iter().find(|part| !plain(part)) {
+                    let message =
+                        "A register or a vector is expected in an address of several parts";
+                    self.diagnostics.error(part.span(), message);
+                    return None;
+                }
                 let rest = self.operands(rest, opcode, types);
                 let mut all = vec![first?];
                 all.extend(rest?);

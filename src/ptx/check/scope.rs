@@ -24,11 +24,19 @@ pub(super) struct RegShape {
     pub vector: u32,
 }
 
+/// What `name<8>` declares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Range {
+    Reg(RegShape),
+    /// Variables like one of those that the checker keeps for it, by its number.
+    Var(u32),
+}
+
 #[derive(Default, Debug)]
 struct Scope<'s> {
     names: FxHashMap<&'s str, Entity>,
     /// `%r<8>`: the name before the number, and how many.
-    ranges: FxHashMap<&'s str, (RegShape, u32)>,
+    ranges: FxHashMap<&'s str, (Range, u32)>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
 }
@@ -71,20 +79,20 @@ impl<'s> Scopes<'s> {
     }
 
     /// `%r<count>`; false when the innermost scope already has such a range of that name.
-    pub fn define_range(&mut self, prefix: &'s str, shape: RegShape, count: u32) -> bool {
-        self.innermost().ranges.insert(prefix, (shape, count)).is_none()
+    pub fn define_range(&mut self, prefix: &'s str, range: Range, count: u32) -> bool {
+        self.innermost().ranges.insert(prefix, (range, count)).is_none()
     }
 
-    /// Looks from the innermost scope outwards. `new_register` makes the register at its first use.
+    /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at their first use.
     pub fn lookup(
         &mut self,
         name: &'s str,
-        mut new_register: impl FnMut(&'s str, RegShape) -> RegId,
+        mut new: impl FnMut(&'s str, Range) -> Option<Entity>,
     ) -> Option<Entity> {
         let (prefix, number) = split_number(name);
         for scope in self.open.iter_mut().rev() {
             let shape = match scope.names.get(name) {
-                Some(Entity::Unused(shape)) => *shape,
+                Some(Entity::Unused(shape)) => Range::Reg(*shape),
                 Some(entity) => return Some(*entity),
                 None => match (number, scope.ranges.get(prefix)) {
                     (Some(number), Some((shape, count))) if number < *count => *shape,
@@ -102,7 +110,7 @@ impl<'s> Scopes<'s> {
                     .or_else(|| scope.names.get(format!("{prefix}{number}").as_str()))
                     .copied(),
             };
-            let entity = known.unwrap_or_else(|| Entity::Reg(new_register(name, shape)));
+            let entity = known.or_else(|| new(name, shape))?;
             if !plain {
                 scope.odd.insert((prefix, number), entity);
             }
@@ -155,12 +163,12 @@ mod tests {
     fn a_range_has_its_numbers_and_no_others() {
         let mut scopes = Scopes::new();
         let shape = RegShape { ty: Type::B32, vector: 1 };
-        scopes.define_range("%r", shape, 3);
+        scopes.define_range("%r", Range::Reg(shape), 3);
         let mut next = 0;
         let mut find = |name| {
             scopes.lookup(name, |_, _| {
                 next += 1;
-                RegId(next)
+                Some(Entity::Reg(RegId(next)))
             })
         };
         assert_eq!(find("%r2"), Some(Entity::Reg(RegId(1))));
@@ -179,9 +187,9 @@ mod tests {
         scopes.define("a", Entity::Var(VarId(1)));
         scopes.enter();
         scopes.define("a", Entity::Var(VarId(2)));
-        assert_eq!(scopes.lookup("a", |_, _| RegId(0)), Some(Entity::Var(VarId(2))));
+        assert_eq!(scopes.lookup("a", |_, _| None), Some(Entity::Var(VarId(2))));
         scopes.leave();
-        assert_eq!(scopes.lookup("a", |_, _| RegId(0)), Some(Entity::Var(VarId(1))));
+        assert_eq!(scopes.lookup("a", |_, _| None), Some(Entity::Var(VarId(1))));
     }
 
     #[test]

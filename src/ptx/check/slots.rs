@@ -9,7 +9,7 @@ use super::table::{Slot, Ty};
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Special, Variable};
-use crate::ptx::types::{Space, Span, Type, TypeKind};
+use crate::ptx::types::{Space, Type, TypeKind};
 
 impl<'s> Checker<'s> {
     /// Whether operand `i` fits; a constant becomes what the slot's type wants.
@@ -59,11 +59,11 @@ impl<'s> Checker<'s> {
             },
             Slot::Location => match &case.instruction.operands[i] {
                 Operand::Reg(reg) => self.register_fits(*reg, Ty::At(0).of(case), false, case),
-                Operand::Var(var, _) => self.same_space(
-                    &self.program.vars[var.0 as usize],
-                    self.space_word(case)?,
-                    case,
-                ),
+                Operand::Var(var, _) => {
+                    let var = &self.program.vars[var.0 as usize];
+                    self.has_address(var)?;
+                    self.same_space(var, self.space_word(case)?, case)
+                }
                 _ => Err(case.misfit("a register or a variable is expected")),
             },
             Slot::Address => self.address_slot(i, case),
@@ -218,18 +218,7 @@ impl<'s> Checker<'s> {
             AddressBase::Var(var) => {
                 let var = &self.program.vars[var.0 as usize];
                 self.same_space(var, space, case)?;
-                let entry = self.program.functions[self.function.0 as usize].entry;
-                let stores = matches!(case.instruction.opcode, "st" | "atom" | "red");
-                if stores && entry && var.space == Space::Param && self.is_parameter(var.span) {
-                    return Err(Misfit {
-                        message: format!(
-                            "Illegal to write to function input parameter '{}'",
-                            var.name
-                        ),
-                        note: "a kernel's parameters are constant".to_string(),
-                    });
-                }
-                Ok(())
+                self.parameter_access(var, case)
             }
             AddressBase::Absolute => match space {
                 Some(Space::Local) => Ok(()),
@@ -262,12 +251,6 @@ impl<'s> Checker<'s> {
             ),
             note: format!("'{}' is in {}", var.name, space_name(var.space)),
         })
-    }
-
-    /// Whether a variable declared here is one of the current function's parameters.
-    pub(super) fn is_parameter(&self, span: Span) -> bool {
-        let function = &self.program.functions[self.function.0 as usize];
-        function.params.iter().any(|param| self.program.vars[param.0 as usize].span == span)
     }
 
     /// The state space that the instruction's words name; `None` is generic.
@@ -432,7 +415,14 @@ impl<'s> Checker<'s> {
                 Ok(())
             }
             Operand::Var(..) | Operand::Func(_) => match ty.kind() {
-                TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits => Ok(()),
+                TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits => {
+                    match case.instruction.operands[i] {
+                        Operand::Var(var, _) => {
+                            self.has_address(&self.program.vars[var.0 as usize])
+                        }
+                        _ => Ok(()),
+                    }
+                }
                 _ => Err(case.misfit("an address is an integer")),
             },
             _ => self.source_slot(i, ty, false, case),
@@ -465,7 +455,7 @@ fn same_size(ty: Type) -> Type {
 }
 
 /// Whether a register may stand where the instruction has this type. Observed: ptxas 13.0.88.
-fn fits(ty: Type, register: Type, wide: bool) -> bool {
+pub(super) fn fits(ty: Type, register: Type, wide: bool) -> bool {
     if ty == Type::Pred || register == Type::Pred {
         return ty == register;
     }

@@ -110,3 +110,22 @@ pub(super) fn bits(special: Special) -> u32 {
         _ => 32,
     }
 }
+
+/// The first PTX version (major, minor) and SM of special registers that are younger than PTX 6.0 or Maxwell. Observed: ptxas
+/// 13.0.88.
+pub(super) fn since(special: Special) -> ((u32, u32), u32) {
+    match special {
+        Special::ClusterId(_)
+        | Special::NClusterId(_)
+        | Special::ClusterCtaId(_)
+        | Special::ClusterNCtaId(_)
+        | Special::ClusterCtaRank
+        | Special::ClusterNCtaRank
+        | Special::IsExplicitCluster => ((7, 8), 90),
+        Special::AggrSmemSize => ((8, 1), 90),
+        Special::CurrentGraphExec => ((8, 0), 50),
+        Special::ReservedSmemOffset(_) => ((7, 6), 80),
+        Special::Pm64(_) => ((6, 0), 50),
+        _ => ((6, 0), 0),
+    }
+}

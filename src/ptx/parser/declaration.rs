@@ -32,7 +32,7 @@ impl<'s> Parser<'s> {
         while more {
             let mut variable = template.clone();
             self.declarator(&mut variable, false)?;
-            if self.eat(Kind::Assign) {
+            if variable.count.is_none() && self.eat(Kind::Assign) {
                 variable.init = Some(self.init()?);
             }
             variable.span = template.span.to(self.last());
@@ -165,6 +165,7 @@ impl<'s> Parser<'s> {
         if !parameter && self.eat(Kind::Lt) {
             variable.count = Some(self.number32("how many registers")?);
             self.expect(Kind::Gt, "'>'")?;
+            return Ok(());
         }
         while (!parameter || variable.dims.is_empty()) && self.eat(Kind::LBracket) {
             if self.eat(Kind::RBracket) {

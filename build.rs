@@ -1,0 +1,173 @@
+//! Turns the table of instruction forms (`src/ptx/check/forms.tbl`, whose header says how it reads) into Rust data that needs no
+//! reading at run time: `$OUT_DIR/forms.rs`, included by `src/ptx/check/forms/table.rs`, which has the types.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::{env, fs, path::Path};
+
+const TABLE: &str = "src/ptx/check/forms.tbl";
+
+/// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists of words.
+const SEQUENCES: usize = 5;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={TABLE}");
+    let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let made = fs::read_to_string(TABLE).map_err(|e| e.to_string()).and_then(|text| rust(&text));
+    match made {
+        Ok(text) => fs::write(Path::new(&out).join("forms.rs"), text).expect("OUT_DIR is writable"),
+        Err(message) => println!("cargo::error={TABLE}: {message}"),
+    }
+}
+
+struct Line<'a> {
+    version: u8,
+    sm: u8,
+    operands: u16,
+    fields: Vec<Vec<&'a str>>,
+}
+
+fn rust(table: &str) -> Result<String, String> {
+    let (mut sets, mut rules, mut lists) = (Vec::new(), Vec::new(), Vec::new());
+    let mut lone: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
+    let mut name = None;
+    for line in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let wrong = || format!("what is this? {line}");
+        let (kind, rest) = line.split_at_checked(1).ok_or_else(wrong)?;
+        match (kind, name) {
+            ("=", _) => {
+                name = Some(rest);
+                names.insert(rest, Vec::new());
+            }
+            ("m", None) => sets.push(u64::from_str_radix(rest, 16).map_err(|_| wrong())?),
+            ("r", None) => rules.push(rest),
+            ("o", None) => lists.push(rest),
+            ("t" | "i", None) => lone.entry(kind).or_default().push(rest),
+            (_, Some(name)) => {
+                let parts: Vec<&str> = line.splitn(4, ' ').collect();
+                let [version, sm, operands, fields] = parts[..] else { return Err(wrong()) };
+                names.entry(name).or_default().push(Line {
+                    version: version.parse().map_err(|_| wrong())?,
+                    sm: sm.parse().map_err(|_| wrong())?,
+                    operands: operands.parse().map_err(|_| wrong())?,
+                    fields: fields.split(' ').map(|field| field.split('|').collect()).collect(),
+                });
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    let choices = || names.values().flatten().flat_map(|line| &line.fields).flatten();
+    let words: BTreeSet<&str> = choices().flat_map(|choice| choice.split('.')).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| *word != "-").collect();
+    let mut text = String::new();
+    array(&mut text, "WORDS", "&str", words.iter().map(|word| format!("{word:?}")));
+    let longest = names.keys().map(|name| name.split('.').count()).max().unwrap_or(1);
+    let _ = writeln!(text, "/// Words in the longest name.\nconst LONGEST: usize = {longest};");
+    for (kind, name) in [("t", "TWICE"), ("i", "IGNORED")] {
+        let list = lone.get(kind).into_iter().flatten();
+        array(&mut text, name, "&str", list.map(|word| format!("{word:?}")));
+    }
+    let rules: Vec<String> = rules.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
+    array(&mut text, "RULES", "Rule", rules.into_iter());
+    let lists: Vec<String> =
+        lists.iter().map(|list| operands(list, &sets)).collect::<Result<_, _>>()?;
+    array(&mut text, "LISTS", "&[&[Slot]]", lists.into_iter());
+
+    let (mut index, mut lines, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, list) in &names {
+        index.push(format!("({name:?}, {}, {})", lines.len(), lines.len() + list.len()));
+        for line in list {
+            let start = fields.len();
+            let mut bits = 0u64;
+            for (number, field) in line.fields.iter().enumerate() {
+                fields.push(field.len());
+                for choice in field {
+                    let some: Vec<usize> = match *choice {
+                        "-" => Vec::new(),
+                        list => {
+                            list.split('.').filter_map(|w| words.binary_search(&w).ok()).collect()
+                        }
+                    };
+                    bits |= some.iter().fold(0, |bits, word| bits | 1 << (word % 64));
+                    match some[..] {
+                        [] if number >= SEQUENCES => fields.push(usize::from(u16::MAX)),
+                        [word] if number >= SEQUENCES => fields.push(word),
+                        _ => {
+                            fields.push(some.len());
+                            fields.extend(some);
+                        }
+                    }
+                }
+            }
+            let Line { version, sm, operands, .. } = line;
+            lines.push(format!(
+                "Line {{ words: {bits:#x}, version: {version}, sm: {sm}, operands: {operands}, start: {start}, end: {} }}",
+                fields.len()
+            ));
+        }
+    }
+    array(&mut text, "NAMES", "(&str, u16, u16)", index.into_iter());
+    array(&mut text, "LINES", "Line", lines.into_iter());
+    array(&mut text, "FIELDS", "u16", fields.into_iter().map(|n| n.to_string()));
+    Ok(text)
+}
+
+fn array(text: &mut String, name: &str, ty: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.collect();
+    let _ = writeln!(text, "static {name}: [{ty}; {}] = [{}];", items.len(), items.join(", "));
+}
+
+/// `24..256%8`, `4|8|16`.
+fn rule(text: &str) -> Result<String, String> {
+    let wrong = || format!("no rule: {text}");
+    let number = |n: &str| n.parse::<i64>().map_err(|_| wrong());
+    let (values, multiple) = text.split_once('%').unwrap_or((text, "1"));
+    let multiple = number(multiple)?;
+    let (range, list) = match values.split_once("..") {
+        Some((low, high)) => (format!("({}, {})", number(low)?, number(high)?), String::new()),
+        None if values.is_empty() => ("(i64::MIN, i64::MAX)".to_string(), String::new()),
+        None => {
+            let list = values.split('|').map(number).collect::<Result<Vec<_>, _>>()?;
+            ("(i64::MIN, i64::MAX)".to_string(), list.iter().map(|n| format!("{n}, ")).collect())
+        }
+    };
+    Ok(format!("Rule {{ range: {range}, multiple: {multiple}, list: &[{list}] }}"))
+}
+
+/// `S3@1 A1/V4:5`.
+fn operands(lists: &str, sets: &[u64]) -> Result<String, String> {
+    let wrong = |slot: &str| format!("no slot: {slot}");
+    let slot = |slot: &str| -> Result<String, String> {
+        let (kind, rest) = slot.split_at(1);
+        let set = |number: &str| {
+            let number = number.parse::<usize>().ok();
+            number.and_then(|n| sets.get(n)).map(|set| format!("{set:#x}")).ok_or(wrong(slot))
+        };
+        Ok(match kind {
+            "S" => match rest.split_once('@') {
+                Some((rest, rule)) => format!("Slot::Value({}, Some({rule}))", set(rest)?),
+                None => format!("Slot::Value({}, None)", set(rest)?),
+            },
+            "A" => format!("Slot::Address({})", set(rest)?),
+            "P" => format!("Slot::Pair({})", set(rest)?),
+            "V" => {
+                let (count, elements) = rest.split_once(':').ok_or_else(|| wrong(slot))?;
+                format!("Slot::Vector({count}, {})", set(elements)?)
+            }
+            "L" => {
+                let part = |part: &str| part.strip_prefix('V').unwrap_or("0").to_string();
+                let parts: Vec<String> = rest.split(',').map(part).collect();
+                format!("Slot::Parts(&[{}])", parts.join(", "))
+            }
+            _ => "Slot::Any".to_string(),
+        })
+    };
+    let list = |list: &str| -> Result<String, String> {
+        let slots = list.split(' ').filter(|text| !text.is_empty()).map(slot);
+        Ok(format!("&[{}]", slots.collect::<Result<Vec<_>, _>>()?.join(", ")))
+    };
+    let lists = lists.split('/').map(list).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("&[{}]", lists.join(", ")))
+}

@@ -1,0 +1,299 @@
+//! The table as data (`build.rs` makes it of `forms.tbl`) and how an instruction's words are found in it.
+
+use super::super::words::is_type;
+use smallvec::SmallVec;
+
+include!(concat!(env!("OUT_DIR"), "/forms.rs"));
+
+/// A line of the table: several spellings that share gate and operands.
+struct Line {
+    /// Bit `n % 64` of each word `n` in it: what has others is not there.
+    words: u64,
+    version: u8,
+    sm: u8,
+    operands: u16,
+    /// Where its choices stand in `FIELDS`: for each field how many, then of a sequence length and words of each, of a modifier the
+    /// word, `NONE` for none.
+    start: u32,
+    end: u32,
+}
+
+/// What may stand as an operand; sets as the header of `forms.tbl` has them.
+#[derive(Debug)]
+pub(in super::super) enum Slot {
+    /// A set, and the rule for constants.
+    Value(u64, Option<u16>),
+    Address(u64),
+    /// How many elements, and their set.
+    Vector(u8, u64),
+    /// The second's set from bit 32 on.
+    Pair(u64),
+    /// An address of several parts: elements of a vector, or 0 for one value.
+    Parts(&'static [u8]),
+    Any,
+}
+
+/// Which constants there may be: a range, or a list where it is not empty.
+#[derive(Debug)]
+pub(in super::super) struct Rule {
+    range: (i64, i64),
+    multiple: i64,
+    list: &'static [i64],
+}
+
+impl Rule {
+    /// What a constant should have been; None where it is right.
+    pub fn broken(&self, value: i128) -> Option<String> {
+        let Rule { range: (low, high), multiple, list } = self;
+        if !list.is_empty() && !list.iter().any(|n| i128::from(*n) == value) {
+            let list: Vec<String> = list.iter().map(i64::to_string).collect();
+            return Some(format!("expected to be {}", list.join(" or ")));
+        }
+        if value < i128::from(*low) || value > i128::from(*high) {
+            return Some(format!("out of range, expected to be in range [{low}..{high}]"));
+        }
+        (value % i128::from(*multiple) != 0)
+            .then(|| format!("expected to be multiple of {multiple}"))
+    }
+}
+
+const NONE: u16 = u16::MAX;
+
+/// Types, layouts, state spaces, L2 priorities, operations on bits.
+pub(super) const SEQUENCES: usize = 5;
+
+/// What the table says of a spelling.
+pub(super) struct Found {
+    pub version: u32,
+    pub sm: u32,
+    pub operands: u16,
+}
+
+/// Choices of operands by their number.
+pub(super) fn operands(number: u16) -> &'static [&'static [Slot]] {
+    LISTS.get(usize::from(number)).copied().unwrap_or(&[])
+}
+
+pub(super) fn rule(number: u16) -> Option<&'static Rule> {
+    RULES.get(usize::from(number))
+}
+
+/// Modifiers that count for nothing where an instruction has none of the name.
+pub(super) fn ignored(word: &str) -> bool {
+    IGNORED.contains(&word)
+}
+
+fn name(text: &str) -> Option<&'static [Line]> {
+    let at = NAMES.binary_search_by_key(&text, |(name, _, _)| name).ok()?;
+    let (_, start, end) = NAMES[at];
+    LINES.get(usize::from(start)..usize::from(end))
+}
+
+/// The number of a word; a word that stands in no line has none.
+fn number(word: &str) -> u16 {
+    WORDS.binary_search(&word).map_or(NONE - 1, |at| at as u16)
+}
+
+/// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`, and operations on bits.
+/// `tests/isa/forms/words.rs` says the same.
+pub(super) fn sequence(word: &str, opcode: &str) -> Option<usize> {
+    if is_type(word) {
+        return Some(0);
+    }
+    match word.split("::").next().unwrap_or(word) {
+        "row" | "col" if matches!(opcode, "mma" | "wmma") => Some(1),
+        "global" | "shared" | "local" | "const" | "param" => Some(2),
+        "L2" if opcode == "createpolicy" && word.starts_with("L2::evict") => Some(3),
+        "and" | "xor" | "popc" if matches!(opcode, "mma" | "wmma" | "wgmma") => Some(4),
+        _ => None,
+    }
+}
+
+/// An instruction's words in the table's order.
+pub(super) struct Words<'a> {
+    /// The longest name of the table that the mnemonic begins with.
+    pub name: String,
+    lines: &'static [Line],
+    sequences: [SmallVec<[u16; 4]>; SEQUENCES],
+    flags: SmallVec<[(u16, &'a str); 8]>,
+    /// A modifier that stands twice and may not.
+    pub doubled: Option<&'a str>,
+    bits: u64,
+}
+
+impl<'a> Words<'a> {
+    /// None where no name of the table fits; the opcode is then unknown.
+    pub fn new(opcode: &'a str, modifiers: &[&'a str]) -> Option<Words<'a>> {
+        let mut longer = opcode.to_string();
+        let mut best = name(opcode).map(|lines| (longer.len(), 0, lines));
+        // Names have three words at most.
+        for (i, word) in modifiers.iter().take(LONGEST - 1).enumerate() {
+            longer.push('.');
+            longer.push_str(word);
+            if let Some(lines) = name(&longer) {
+                best = Some((longer.len(), i + 1, lines));
+            }
+        }
+        let (length, first, lines) = best?;
+        longer.truncate(length);
+        let mut words = Words {
+            name: longer,
+            lines,
+            sequences: Default::default(),
+            flags: SmallVec::new(),
+            doubled: None,
+            bits: 0,
+        };
+        for word in &modifiers[first..] {
+            let number = number(word);
+            match sequence(word, opcode) {
+                Some(which) => words.sequences[which].push(number),
+                None if !words.flags.iter().any(|(_, other)| other == word) => {
+                    words.flags.push((number, word));
+                }
+                None if TWICE.contains(word) => {}
+                None => words.doubled = Some(word),
+            }
+        }
+        let has = |word: &str| words.stands(word);
+        let unused = |(_, word): &(u16, &str)| ignored(word) && !has(word);
+        let unused: SmallVec<[u16; 8]> =
+            words.flags.iter().filter(|f| unused(f)).map(|(n, _)| *n).collect();
+        words.flags.retain(|(number, _)| !unused.contains(number));
+        let flags = words.flags.iter().map(|(number, _)| *number);
+        let all = words.sequences.iter().flatten().copied().chain(flags);
+        words.bits = all.fold(0, |bits, word| bits | 1 << (word % 64));
+        Some(words)
+    }
+
+    pub fn find(&self) -> Option<Found> {
+        let line = self.lines.iter().find(|line| self.bits & !line.words == 0 && self.is(line))?;
+        let Line { version, sm, operands, .. } = line;
+        Some(Found { version: u32::from(*version), sm: u32::from(*sm), operands: *operands })
+    }
+
+    /// Whether a line's fields say this instruction.
+    fn is(&self, line: &Line) -> bool {
+        let mut found = 0;
+        for (which, field) in Fields::new(line).enumerate() {
+            match self.sequences.get(which) {
+                Some(sequence) => {
+                    if !field.sequences().any(|choice| choice == sequence.as_slice()) {
+                        return false;
+                    }
+                }
+                None => {
+                    let there = self.flags.iter().any(|(flag, _)| field.choices.contains(flag));
+                    found += usize::from(there);
+                    if !there && !field.choices.contains(&NONE) {
+                        return false;
+                    }
+                }
+            }
+        }
+        found == self.flags.len()
+    }
+
+    /// Whether a modifier stands in some line of the name.
+    fn stands(&self, word: &str) -> bool {
+        let number = number(word);
+        self.lines.iter().any(|line| {
+            line.words >> (number % 64) & 1 != 0
+                && Fields::new(line).enumerate().any(|(which, field)| match which {
+                    0..SEQUENCES => field.sequences().any(|choice| choice.contains(&number)),
+                    _ => field.choices.contains(&number),
+                })
+        })
+    }
+
+    /// A modifier that no form of the name has.
+    pub fn stranger(&self) -> Option<&'a str> {
+        self.flags.iter().map(|(_, word)| *word).find(|word| !self.stands(word))
+    }
+
+    /// Whether some form of the name has these types.
+    pub fn types_stand(&self) -> bool {
+        let types = self.sequences[0].as_slice();
+        let first = |line| Fields::new(line).next();
+        self.lines.iter().filter_map(first).any(|f| f.sequences().any(|choice| choice == types))
+    }
+}
+
+/// One field's choices, as `FIELDS` has them.
+struct Field {
+    count: u16,
+    choices: &'static [u16],
+}
+
+impl Field {
+    fn sequences(&self) -> impl Iterator<Item = &'static [u16]> {
+        let mut rest = self.choices;
+        (0..self.count).map(move |_| {
+            let (length, more) = rest.split_first().unwrap_or((&0, &[]));
+            let (choice, after) = more.split_at_checked(usize::from(*length)).unwrap_or((&[], &[]));
+            rest = after;
+            choice
+        })
+    }
+}
+
+struct Fields {
+    number: usize,
+    rest: &'static [u16],
+}
+
+impl Fields {
+    fn new(line: &Line) -> Fields {
+        Fields {
+            number: 0,
+            rest: FIELDS.get(line.start as usize..line.end as usize).unwrap_or(&[]),
+        }
+    }
+}
+
+impl Iterator for Fields {
+    type Item = Field;
+
+    fn next(&mut self) -> Option<Field> {
+        let (count, rest) = self.rest.split_first()?;
+        let sequence = self.number < SEQUENCES;
+        let mut length = usize::from(*count);
+        if sequence {
+            length = (0..*count).fold(0, |at, _| at + 1 + usize::from(*rest.get(at).unwrap_or(&0)));
+        }
+        let (choices, after) = rest.split_at_checked(length)?;
+        self.rest = after;
+        self.number += 1;
+        Some(Field { count: *count, choices })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(mnemonic: &str) -> bool {
+        let mut words = mnemonic.split('.');
+        let opcode = words.next().unwrap();
+        let modifiers: Vec<&str> = words.collect();
+        Words::new(opcode, &modifiers).is_some_and(|words| words.find().is_some())
+    }
+
+    #[test]
+    fn modifiers_have_no_order_and_types_have() {
+        assert!(found("cvt.rn.ftz.f32.f16") || found("cvt.ftz.f32.f16"));
+        assert!(found("fma.rn.sat.f32") && found("fma.sat.rn.f32"));
+        assert!(found("set.lt.u32.f64") && !found("set.lt.f64.u32"));
+        assert!(!found("fma.rn.sat.f64") && !found("fma.f32"));
+    }
+
+    #[test]
+    fn constants_obey_rules() {
+        let rule = Rule { range: (24, 256), multiple: 8, list: &[] };
+        assert_eq!(rule.broken(32), None);
+        assert!(rule.broken(25).is_some() && rule.broken(16).is_some());
+        let rule = Rule { range: (i64::MIN, i64::MAX), multiple: 1, list: &[-1, 1] };
+        assert_eq!(rule.broken(-1), None);
+        assert_eq!(rule.broken(0).unwrap(), "expected to be -1 or 1");
+    }
+}
