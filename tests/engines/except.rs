@@ -32,6 +32,12 @@ pub const EXCEPT: &[(&str, &str, &[&str], &str)] = &[
     ("cvt", "cvt_rp_ftz_sat_f16_f32", &["differ"], "ptxas leaves out .ftz"),
     ("cachectl", "createpolicy", &["differ"], "a policy's bits are no matter of PTX"),
     ("cp_async", "_src", &["differ"], "a source larger than the copy is undefined"),
+    (
+        "texture",
+        "istypep",
+        &["interpreter"],
+        "no engine has textures; ptxas folds the question away",
+    ),
     ("sreg", "clock", &["differ"], "time"),
     ("sreg", "globaltimer", &["differ"], "time"),
     ("int", "bfe_s64", &["differ"], "ptxas reads the whole register as position, PTX its low byte"),
