@@ -25,6 +25,13 @@ pub(super) enum Form {
     Unknown,
 }
 
+/// A constant that breaks a rule.
+struct Broken {
+    argument: usize,
+    value: i128,
+    why: String,
+}
+
 /// Spellings met in a module, by the text of opcode and modifiers.
 pub(super) type Known<'s> = FxHashMap<&'s str, Form>;
 
@@ -56,31 +63,35 @@ impl<'s> Checker<'s> {
             self.address_width(case);
             return;
         }
-        let mut lists = table::operands(operands).iter();
-        let Some(list) = lists.find(|list| self.operands_fit(list, case)) else {
+        let lists = table::operands(operands).iter();
+        let mut fit = lists.filter(|list| self.operands_fit(list, case)).peekable();
+        if fit.peek().is_none() {
             let message = super::rules::mismatch(&case.name());
             self.diagnostics.error(case.source.span, message);
             return;
-        };
-        self.constants(list, case);
+        }
+        // A rule may depend on a constant before: the list that says so is the one that fits the longest.
+        let broken: Option<Vec<Broken>> =
+            fit.map(|list| self.broken_constant(list, case)).collect();
+        if let Some(worst) = broken.and_then(|all| all.into_iter().max_by_key(|b| b.argument)) {
+            let Broken { argument, value, why } = worst;
+            let name = case.name();
+            let message = format!(
+                "Argument {argument} of instruction '{name}': unexpected value '{value}', {why}"
+            );
+            let span = case.source.operands.get(argument).map_or(case.source.span, |o| o.span());
+            self.diagnostics.error(span, message);
+        }
         self.address_width(case);
     }
 
-    /// Constants that ptxas wants in a range or from a list.
-    fn constants(&mut self, list: &[Slot], case: &Case<'_, 's>) {
-        let operands = case.instruction.operands.iter().zip(&case.source.operands);
-        for (i, (slot, (operand, source))) in list.iter().zip(operands).enumerate() {
-            let (Slot::Value(_, Some(rule)), Operand::Int(value)) = (slot, operand) else {
-                continue;
-            };
-            if let Some(why) = table::rule(*rule).and_then(|rule| rule.broken(*value)) {
-                let message = format!(
-                    "Argument {i} of instruction '{}': unexpected value '{value}', {why}",
-                    case.name()
-                );
-                self.diagnostics.error(source.span(), message);
-            }
-        }
+    /// The first constant that is not in the range or list that ptxas wants.
+    fn broken_constant(&self, list: &[Slot], case: &Case<'_, 's>) -> Option<Broken> {
+        list.iter().zip(&case.instruction.operands).enumerate().find_map(|(argument, pair)| {
+            let (Slot::Value(_, Some(rule)), Operand::Int(value)) = pair else { return None };
+            let why = table::rule(*rule)?.broken(*value)?;
+            Some(Broken { argument, value: *value, why })
+        })
     }
 
     /// Looks the instruction up; None after an error.
