@@ -10,8 +10,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Warp instructions of a launch at most: programs of the generator need some thousands.
+/// Warp instructions of a launch at most: programs of the generator need some thousands, deep recursion more.
 const MOST: u64 = 3_000_000;
+
+/// Machine instructions for one of PTX, at most: at -O0, with calls and threads that run apart.
+const SLOWER: u64 = 20;
 
 /// How long ptxas may take for a module: a hundred times what it needs. Some programs keep it at work for ever
 /// (`tests/fuzz/README.md`).
@@ -94,7 +97,8 @@ pub fn simulate(cubin: &[u8], launch: &Launch, deny: bool) -> Result<Buffers, Fa
     let group_slice = slices[launch.block.iter().sum::<u32>() as usize % slices.len()];
     guarded(|| {
         let hazards = if deny { Hazards::Find } else { Hazards::Ignore };
-        let limits = Limits { warp_instructions: MOST, group_slice, hazards, ..Limits::default() };
+        let limits =
+            Limits { warp_instructions: MOST * SLOWER, group_slice, hazards, ..Limits::default() };
         let outcome = orias::simulate::simulate(cubin, launch, limits)
             .map_err(|error| failure(error.to_string(), What::Stopped))?;
         match outcome.hazards.first() {
