@@ -5,7 +5,7 @@ use std::fmt;
 /// Stall, yield, scoreboards and wait mask (reuse hints are flags of the operands).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Control {
-    /// Cycles before the next instruction of the warp issues: 0..=15.
+    /// Cycles before the next instruction of the warp issues: 1..=15, or 0 for [`Control::LONGEST_STALL`].
     pub stall: u8,
     /// The bit as encoded (bit 109 of the word).
     pub yield_: bool,
@@ -19,6 +19,9 @@ pub struct Control {
 
 impl Control {
     pub const NO_SB: u8 = 7;
+
+    /// The longest stall in cycles, which the field says by 0.
+    pub const LONGEST_STALL: u8 = 16;
 }
 
 impl Default for Control {

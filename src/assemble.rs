@@ -1,5 +1,6 @@
 //! From a lowered module and its compiled kernels to what the cubin writer takes.
 
+use crate::attributes::tensor_maps;
 use crate::elf::attribute::Attribute;
 use crate::elf::model::{
     Alias, CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InnerFunction, Kernel,
@@ -9,11 +10,10 @@ use crate::elf::relocation::RelocKind;
 use crate::lines::Places;
 use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
-use crate::ptx::program::{FuncId, InitReloc, Program, SymbolRef, VarId};
+use crate::ptx::program::{FuncId, InitReloc, Instruction, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types;
-
-/// No register holds the mask of a warp operation: every thread that is there takes part (observed: ptxas 13.0.88).
-const NO_MASK_REGISTER: u32 = u32::MAX;
+use orias_components::SymbolKey;
+use rustc_hash::FxHashSet;
 
 /// The lower half of the pair with a function's return address.
 const RETURN_REGISTER: u8 = 20;
@@ -40,9 +40,12 @@ pub fn cubin(
         key: module.functions[f.0 as usize],
         name: program.functions[f.0 as usize].name.to_string(),
     };
+    let isa_class = kernels.iter().map(|k| k.facts.needs.isa_class).max().unwrap_or(1);
     CubinModel {
         target: CubinTarget {
             param_base: target.const_params as u16,
+            isa_class,
+            tensor_maps: tensor_maps(&program.functions),
             ..CubinTarget::sm90(target.accelerated)
         },
         tool,
@@ -62,7 +65,7 @@ fn kernel(
     places: Option<&Places<'_>>,
 ) -> Kernel {
     let (lines, ptx_lines) = places.map(|p| p.rows(&linked)).unwrap_or_default();
-    let Linked { compiled, inner, stack_bytes, own_bytes, .. } = linked;
+    let Linked { func, compiled, inner, stack_bytes, own_bytes, .. } = linked;
     let params = layout.params.iter().map(|p| param(program, p));
     let relocations = compiled.relocs.iter().map(|r| TextRelocation {
         offset: r.offset,
@@ -75,12 +78,9 @@ fn kernel(
         align: layout.shared_align as u32,
         used: layout.shared_used,
     });
-    let mut code_attributes = Vec::new();
-    if !compiled.warp_ops.is_empty() {
-        let masks = vec![NO_MASK_REGISTER; compiled.warp_ops.len()];
-        code_attributes.push(Attribute::CoopGroupMaskRegs(masks));
-        code_attributes.push(Attribute::CoopGroupOffsets(compiled.warp_ops));
-    }
+
+    let names_reserved = linked.facts.reserved_names;
+    let mut code_attributes = linked.facts.attributes();
     if !linked.system_calls.is_empty() {
         code_attributes.push(Attribute::syscall_offsets(&linked.system_calls));
     }
@@ -103,6 +103,7 @@ fn kernel(
         frame_bytes: stack_bytes,
         min_stack_bytes: stack_bytes,
         externals: layout.externs.iter().map(|f| module.functions[f.0 as usize]).collect(),
+        external_calls: external_calls(program, module, func, &layout.externs),
         param_bytes: layout.param_bytes,
         barriers: compiled.barriers as u8,
         max_registers: layout.max_registers.and_then(|n| u16::try_from(n).ok()),
@@ -110,6 +111,7 @@ fn kernel(
         required_threads: layout.required_threads,
         clusters: Vec::new(),
         shared,
+        names_reserved,
         constant2: linked.pointers.map(|data| Constant2 { data, function_addresses: true }),
         divergent: compiled.divergent,
         unwind: Unwind::kernel(compiled.prologue_end, compiled.frame_bytes, last_exit),
@@ -120,6 +122,44 @@ fn kernel(
         lines,
         ptx_lines,
     }
+}
+
+/// Functions of the system in the order in which a kernel's code comes to calls of them, in functions that it calls where it
+/// calls them; those that it calls through pointers are last.
+fn external_calls(
+    program: &Program<'_>,
+    module: &Module,
+    kernel: FuncId,
+    externs: &[FuncId],
+) -> Vec<SymbolKey> {
+    if externs.is_empty() {
+        return Vec::new();
+    }
+    // Functions whose calls are still to be gone through, with how far that is.
+    let mut way = vec![(kernel, 0)];
+    let mut seen = FxHashSet::from_iter([kernel]);
+    let mut found: Vec<FuncId> = Vec::new();
+    while let Some((function, from)) = way.pop() {
+        let code = &program.functions[function.0 as usize].code;
+        let called = |inst: &Instruction<'_>| match inst.opcode {
+            "call" => inst.operands.iter().find_map(|operand| match operand {
+                Operand::Func(f) => Some(*f),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let next = code.iter().enumerate().skip(from).find_map(|(at, i)| Some((at, called(i)?)));
+        let Some((at, callee)) = next else { continue };
+        way.push((function, at + 1));
+        if externs.contains(&callee) {
+            found.extend((!found.contains(&callee)).then_some(callee));
+        } else if seen.insert(callee) {
+            way.push((callee, 0));
+        }
+    }
+    let by_pointer: Vec<FuncId> = externs.iter().filter(|f| !found.contains(f)).copied().collect();
+    found.extend(by_pointer);
+    found.iter().map(|f| module.functions[f.0 as usize]).collect()
 }
 
 /// The other names of the functions in a kernel's text.
@@ -198,6 +238,7 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             name: var.name.to_string(),
             space,
             linkage: linkage(var.linkage),
+            managed: var.managed,
             offset: module.symbols[key].offset,
             size: var.size,
             align: var.align,

@@ -21,6 +21,9 @@ use crate::ptx::{
     types::{Linkage, Space, Span},
 };
 
+/// The knob that lets code use instructions that ptxas was never seen to emit: for a machine that proves them.
+pub const UNSEEN_FORMS: &str = "UnseenForms";
+
 /// How to compile; the default is what ptxas does without options, for the PTX's own target.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
@@ -154,7 +157,7 @@ pub fn compile_program(
         add_stats(&mut stats, &one.compiled.stats);
         dump.push_str(&one.compiled.dump);
     }
-    let (functions, kernels) = link_kernels(&module, compiled)?;
+    let (functions, kernels) = link_kernels(program, &module, compiled)?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     let tool = tool(options, target);
     let model = assemble::cubin(program, &module, kernels, tool, options.with_lines(program));
@@ -186,7 +189,10 @@ fn find_target(
 ) -> Result<&'static Target, Diagnostics> {
     let name = options.target.as_deref().unwrap_or(program.target);
     ptx::target::compatible(program.target, name).map_err(Diagnostic::global)?;
-    orias_targets::target(name).filter(|t| t.codegen).ok_or_else(|| {
+    // `--knob UnseenForms=1`: code may use all that the instruction table has.
+    let widen = options.knobs.iter().any(|(name, value)| name == UNSEEN_FORMS && value != "0");
+    let target = orias_targets::target(name).filter(|t| t.codegen);
+    target.map(|t| if widen { t.widened() } else { t }).ok_or_else(|| {
         // The words that clients look for (FACTS: XLA).
         Diagnostic::global(format!("Value '{name}' is not defined for option 'gpu-name'")).into()
     })
@@ -232,6 +238,7 @@ fn limit_callees(program: &Program<'_>, module: &mut Module, options: &CompileOp
 
 /// Puts kernels and their callees together; reports of all, each kernel's callees behind it where they come first.
 fn link_kernels(
+    program: &Program<'_>,
     module: &Module,
     compiled: Vec<Done>,
 ) -> Result<(Vec<FunctionReport>, Vec<Linked>), Diagnostics> {
@@ -249,7 +256,7 @@ fn link_kernels(
             parts.iter().map(|p| (p.unit.func, &p.compiled)).collect();
         let mut own = report(module, &one);
         let kernel = (func, one.compiled);
-        let kernel = link::kernel(module.options.target, module, kernel, &parts_of)
+        let kernel = link::kernel(module.options.target, program, module, kernel, &parts_of)
             .map_err(Diagnostic::global)?;
         own.registers = kernel.compiled.registers;
         own.barriers = kernel.compiled.barriers;

@@ -1,6 +1,8 @@
 //! orias: PTX in, cubin out; and the means to see and check everything on the way.
 
 pub mod assemble;
+pub mod attributes;
+pub mod check;
 pub mod cli;
 pub mod dis;
 pub mod driver;

@@ -3,8 +3,9 @@
 //!
 //! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded, changed and encoded again.
 
+use crate::attributes::CodeFacts;
 use crate::lower::Module;
-use crate::ptx::program::FuncId;
+use crate::ptx::program::{FuncId, Program};
 use orias_components::{Opcode, Operand, SymbolKey};
 use orias_systems::function::{Link, LinkTo};
 use orias_systems::mercury::{encode, pad};
@@ -43,6 +44,8 @@ pub struct Linked {
     pub system_calls: Vec<u32>,
     /// Bytes of stack of the kernel and what it calls, as far as that is known.
     pub stack_bytes: u32,
+    /// What the file says of the code.
+    pub facts: CodeFacts,
 }
 
 /// Links a kernel with its callees, which are in the order of their text.
@@ -51,6 +54,7 @@ pub struct Linked {
 /// When an instruction cannot be changed: never for what the pipeline makes.
 pub fn kernel(
     target: &Target,
+    program: &Program<'_>,
     module: &Module,
     (func, kernel): (FuncId, Compiled),
     callees: &[(FuncId, &Compiled)],
@@ -64,8 +68,9 @@ pub fn kernel(
     let system_calls = system(&kernel, 0);
     let stack_bytes = stack(module, func, &kernel, callees);
     let mut kernel = kernel;
-    // A call alone makes ptxas 13.0.88 speak of the stack of calls.
-    kernel.divergent |= !kernel.links.is_empty();
+    // A call alone makes ptxas 13.0.88 speak of the stack of calls, unless the function is the system's.
+    kernel.divergent |= kernel.links.iter().any(|l| l.to != LinkTo::System);
+    let facts = CodeFacts::of(&program.functions[func.0 as usize], &kernel);
     let mut linked = Linked {
         func,
         own_bytes,
@@ -73,6 +78,7 @@ pub fn kernel(
         pointers: None,
         system_calls,
         stack_bytes,
+        facts,
         compiled: kernel,
     };
     if callees.is_empty() {
@@ -90,7 +96,8 @@ pub fn kernel(
         linked.system_calls.extend(system(compiled, base));
         let moved = |list: &[u32]| -> Vec<u32> { list.iter().map(|at| base + at).collect() };
         all.exits.extend(moved(&compiled.exits));
-        all.warp_ops.extend(moved(&compiled.warp_ops));
+        let facts = CodeFacts::of(&program.functions[callee.0 as usize], compiled);
+        linked.facts.append(&facts, base);
         let relocs = compiled.relocs.iter();
         all.relocs.extend(relocs.map(|r| TextReloc { offset: base + r.offset, ..*r }));
         all.lines.extend(compiled.lines.iter().map(|(at, loc)| (base + at, *loc)));

@@ -90,6 +90,7 @@ pub fn simulate_read(
         cycles: Some(finished.counts.cycles),
         hazards: finished.hazards,
         ran: finished.ran,
+        unseen: finished.unseen,
         misuse: finished.misuse,
         printed: finished.printed,
     })

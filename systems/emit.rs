@@ -109,6 +109,25 @@ pub fn part(op: Operand, part: Mod) -> Operand {
     }
 }
 
+/// Any function of three predicates: bit `4a + 2b + c` of `lut` is the result. A negation becomes part of the table: ptxas
+/// never negates an operand of PLOP3.
+pub fn plop3(d: Operand, sources: [Operand; 3], lut: u8) -> Inst {
+    let mut table = lut;
+    let mut plain = sources;
+    for (operand, bit) in plain.iter_mut().zip([4, 2, 1]) {
+        if let Operand::Reg(r) = operand
+            && r.flags.has(RegFlags::NOT)
+        {
+            r.flags = r.flags.without(RegFlags::NOT);
+            let old = table;
+            table = (0..8).map(|i| (old >> (i ^ bit) & 1) << i).sum();
+        }
+    }
+    let [a, b, c] = plain;
+    let operands = [d, Operand::PT, a, b, c, imm(u32::from(table)), imm(0)];
+    Inst::new(Opcode::PLOP3, &[Mod::LUT], 2, &operands)
+}
+
 /// Appends instructions to a body, block after block.
 pub struct Emit<'w> {
     pub body: Body<'w>,
@@ -504,12 +523,8 @@ impl<'w> Emit<'w> {
 
     /// Any function of three predicates: bit `4a + 2b + c` of `lut` is the result.
     pub fn plop3(&mut self, d: Operand, a: Operand, b: Operand, c: Operand, lut: u8) {
-        self.put(
-            Opcode::PLOP3,
-            &[Mod::LUT],
-            2,
-            &[d, Operand::PT, a, b, c, imm(u32::from(lut)), imm(0)],
-        );
+        let inst = plop3(d, [a, b, c], lut);
+        self.put(inst.op, &[Mod::LUT], 2, &inst.operands);
     }
 
     pub fn mov_pred(&mut self, d: Operand, a: Operand) {

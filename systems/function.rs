@@ -1,8 +1,9 @@
 //! What a phase knows of its function besides the body, and what comes out of the pipeline.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Loc, SymbolKey};
+use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey};
 use orias_targets::Target;
+use rustc_hash::FxHashSet;
 
 /// What lowering says of a function: a resource of the world that holds its body.
 #[derive(Resource, Clone, Debug, Default)]
@@ -94,6 +95,67 @@ pub enum LinkTo {
     System,
 }
 
+/// An instruction whose place the file tells tools of, as far as its opcode shows; what it is for is known from the PTX.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// Byte offset in the function's text.
+    pub offset: u32,
+    /// 1 + the index of the PTX instruction that it is from; 0 is none.
+    pub ptx_inst: u32,
+    pub op: Opcode,
+    pub mods: Mods,
+    /// Base register of its address, 255 (RZ) without one.
+    pub base: u8,
+    /// Uniform register of its address, 63 (URZ) without one.
+    pub uniform: u8,
+    /// Bytes added to its address.
+    pub displacement: i32,
+    /// Its last operand, where that is a general register.
+    pub data: Option<u8>,
+    /// The general register that holds the member mask when it runs, if one is known to.
+    pub mask: Option<u8>,
+    /// A store or load of spill code.
+    pub spill: bool,
+}
+
+/// What the code asks of the machine, as `.nv.compat` and `.nv.info.K` say it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Needs {
+    /// `ISA_CLASS`: 1 nothing, 2 bulk copies to shared memory, tensor maps, 8-bit floats, textures or another number of
+    /// registers, 3 waits of warpgroups, 4 their products and those that sm_90 brought (observed: ptxas 13.0.88, sm_90a).
+    pub isa_class: u8,
+    /// `EIATTR_SPARSE_MMA_MASK`: a bit for each kind of product with a sparse operand.
+    pub sparse_mask: u16,
+    /// The number of registers changes while it runs: `EIATTR_REG_RECONFIG`.
+    pub reconfigures: bool,
+}
+
+impl Default for Needs {
+    fn default() -> Needs {
+        Needs { isa_class: 1, sparse_mask: 0, reconfigures: false }
+    }
+}
+
+impl Needs {
+    /// What both need.
+    pub fn and(self, other: Needs) -> Needs {
+        Needs {
+            isa_class: self.isa_class.max(other.isa_class),
+            sparse_mask: self.sparse_mask | other.sparse_mask,
+            reconfigures: self.reconfigures | other.reconfigures,
+        }
+    }
+}
+
+/// Instructions of which a phase knows what their words do not show.
+#[derive(Resource, Clone, Default, Debug)]
+pub struct Marked {
+    /// Branches at which the threads of a warp may diverge.
+    pub divergent: FxHashSet<InstId>,
+    /// Stores and loads of spill code.
+    pub spills: FxHashSet<InstId>,
+}
+
 /// What the pipeline makes of one function: everything that the ELF writer needs. Offsets are bytes in `text`.
 #[derive(Resource, Clone, Default, Debug)]
 pub struct Compiled {
@@ -117,10 +179,12 @@ pub struct Compiled {
     pub spill_load_bytes: u32,
     /// Offsets of EXIT instructions, in order (`EIATTR_EXIT_INSTR_OFFSETS`).
     pub exits: Vec<u32>,
-    /// Offsets of SHFL, VOTE, … (`EIATTR_COOP_GROUP_INSTR_OFFSETS`), in order.
-    pub warp_ops: Vec<u32>,
-    /// Threads of a warp may part ways: there are convergence barriers or conditional branches.
+    /// Instructions that the file tells tools of, in order.
+    pub sites: Vec<Site>,
+    /// Threads of a warp may diverge: there are convergence barriers or divergent branches.
     pub divergent: bool,
+    /// What loaders ask of the code as a whole.
+    pub needs: Needs,
     /// Offset behind the instruction that makes the frame, or the end of the entry block where there is none.
     pub prologue_end: u32,
     /// (offset, source place) where it changes, in order.

@@ -16,6 +16,7 @@ pub mod scalar;
 pub mod schedule;
 pub mod setup;
 pub mod sync;
+pub mod uniform;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};

@@ -14,11 +14,12 @@
 use crate::analysis::cfg;
 use crate::calls;
 use crate::control_flow::{branches, layout};
-use crate::legalize::operands;
+use crate::legalize::{guards, operands};
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
 use crate::setup::macros;
 use crate::sync::{convergence, progress, workarounds};
+use crate::uniform::constants;
 use crate::{mercury, registers, schedule};
 use bevy_ecs::world::World;
 use std::fmt;
@@ -256,7 +257,7 @@ pub static PHASES: [Phase; 159] = [
     phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
     phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(cfg::analyze_control_flow)),
     phase(4, "AdvancedPhaseBeforeConvUnSup", Setup, Gate, Unstated, marker("marks the start of legalization: no phase asks for it")),
-    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, PLANNED),
+    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, needed(guards::convert_unsupported_ops)),
     phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, needed(branches::set_control_flow_op_last)),
     phase(7, "AdvancedPhaseAfterConvUnSup", Setup, Gate, Unstated, marker("marks the end of the first legalization: no phase asks for it")),
     phase(8, "UpdateAfterConvertUnsupportedOps", Setup, Update, Unstated, marker(EDITS_ARE_WHOLE)),
@@ -340,7 +341,7 @@ pub static PHASES: [Phase; 159] = [
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
     phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(convergence::late_expand_sync_instructions)),
     phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, PLANNED),
-    phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, PLANNED),
+    phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, optional(constants::convert_to_uniform_reg)),
     phase(87, "LateArchOptimizeFirst", Late, Optimization, Unstated, PLANNED),
     phase(88, "UpdateAfterOptimize", Late, Update, Unstated, marker(EDITS_ARE_WHOLE)),
     phase(89, "AdvancedPhaseLateConvUnSup", Late, Gate, Unstated, marker("marks the place: its worker is phase 90")),

@@ -1,13 +1,24 @@
-//! Turns `tables/*.isa` into one file of bytes for each SM, `$OUT_DIR/smNN.table`; `load.rs` reads them.
+//! Turns `tables/*.isa` into a file of bytes for each SM, `$OUT_DIR/smNN.table`, which `load.rs` reads, `tables/latency` into
+//! another, `smNN.latency`, for `latency/mod.rs`, the rows of `tables/habits` into `smNN.habits`, for `habits.rs`, and
+//! `tables/seen/*.seen` into constants, `seen.rs`.
 
 #[path = "table/field.rs"]
 mod field;
 #[path = "table/generations.rs"]
 mod generations;
+#[allow(dead_code)] // What `orias-isa habits` needs beside.
+#[path = "table/habits.rs"]
+mod habits;
+#[path = "table/latency.rs"]
+mod latency;
 #[path = "table/model.rs"]
 mod model;
 #[path = "table/parse.rs"]
 mod parse;
+#[path = "table/ports.rs"]
+mod ports;
+#[path = "table/seen.rs"]
+mod seen;
 #[path = "table/slot.rs"]
 mod slot;
 #[path = "table/write.rs"]
@@ -23,12 +34,30 @@ fn main() {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     for generation in generations::GENERATIONS {
         let table = model::Table::read_folder(Path::new("tables"), *generation);
-        match table.and_then(|table| write::write(&table)) {
-            Ok(bytes) => {
-                let file = Path::new(&out).join(format!("sm{}.table", generation.sm));
-                fs::write(file, bytes).expect("OUT_DIR is writable");
+        let made = table.and_then(|table| {
+            let (ports, of) = ports::Ports::of(&table);
+            let latencies = latency::write(Path::new("tables"), generation.sm, &ports)?;
+            Ok((write::write(&table, &of)?, latencies))
+        });
+        match made {
+            Ok((table, latencies)) => {
+                for (bytes, extension) in [(table, "table"), (latencies, "latency")] {
+                    let name = format!("sm{}.{extension}", generation.sm);
+                    fs::write(Path::new(&out).join(name), bytes).expect("OUT_DIR is writable");
+                }
             }
             Err(message) => println!("cargo::error=sm_{}: {message}", generation.sm),
         }
+    }
+    match seen::constants(Path::new("tables/seen")) {
+        Ok(text) => fs::write(Path::new(&out).join("seen.rs"), text).expect("OUT_DIR is writable"),
+        Err(message) => println!("cargo::error={message}"),
+    }
+    let text = fs::read_to_string("tables/habits/sm90.tsv").map_err(|e| e.to_string());
+    match text.and_then(|text| habits::Rows::parse(&text)).and_then(|rows| rows.bytes()) {
+        Ok(bytes) => {
+            fs::write(Path::new(&out).join("sm90.habits"), bytes).expect("OUT_DIR is writable");
+        }
+        Err(message) => println!("cargo::error=tables/habits/sm90.tsv: {message}"),
     }
 }

@@ -53,7 +53,7 @@ fn kinds(inst: &Inst) -> u64 {
 }
 
 /// Matches the instruction's words with the fields, in text order. False when a word is left over or misplaced.
-fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
+pub(crate) fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
     let mut at = 0;
     for (i, field) in fields.iter().enumerate() {
         let mut best: Option<(usize, usize)> = None;

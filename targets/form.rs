@@ -2,7 +2,7 @@
 //!
 //! The forms of an SM are read once, when it is first asked for (`load.rs`).
 
-use crate::latency::Class;
+use crate::latency::{Class, In, NO_PORT, Out};
 use orias_components::{Mod, Opcode, RegFile};
 
 /// A field of the 128-bit word: up to four pieces, least significant first.
@@ -316,6 +316,46 @@ pub struct Alias {
     pub tests: &'static [AliasTest],
 }
 
+/// The timing ports of a slot: first cell and other cells of its register, then of the uniform register beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotPorts(pub(crate) [u16; 4]);
+
+/// The parts of a form that facts about timing speak of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ports {
+    pub(crate) slots: &'static [SlotPorts],
+    pub guard: In,
+    /// Predicates that a mask names: results of R2P and UR2UP, sources of P2R and UP2UR.
+    pub(crate) masked: u16,
+}
+
+impl Ports {
+    /// Of an instruction without a row.
+    pub const NONE: Ports = Ports { slots: &[], guard: In(NO_PORT), masked: NO_PORT };
+
+    fn port(&self, slot: usize, cell: u8, uniform: bool) -> u16 {
+        let at = usize::from(cell > 0) + 2 * usize::from(uniform);
+        self.slots.get(slot).map_or(NO_PORT, |ports| ports.0[at])
+    }
+
+    /// The result in a cell of the destination slot.
+    #[inline]
+    pub fn result(&self, slot: usize, cell: u8) -> Out {
+        Out(self.port(slot, cell, false))
+    }
+
+    /// The source in a cell of the slot; `uniform`: of the uniform register of an address or a constant.
+    #[inline]
+    pub fn source(&self, slot: usize, cell: u8, uniform: bool) -> In {
+        In(self.port(slot, cell, uniform))
+    }
+
+    /// The cells of the slot's register have times of their own.
+    pub(crate) fn tells_cells_apart(&self, slot: usize, uniform: bool) -> bool {
+        self.port(slot, 0, uniform) != self.port(slot, 1, uniform)
+    }
+}
+
 /// One encodable form of an instruction.
 #[derive(Debug)]
 pub struct Form {
@@ -339,6 +379,7 @@ pub struct Form {
     pub mods: &'static [ModField],
     pub slots: &'static [Slot],
     pub aliases: &'static [Alias],
+    pub ports: Ports,
     /// Kinds of the operands, four bits each: see [`crate::encode::kind_code`].
     pub kinds: u64,
     pub kinds_mask: u64,

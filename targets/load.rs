@@ -3,7 +3,7 @@
 //! A table lives as long as the program: its arrays are leaked, once a table.
 
 use crate::form::*;
-use crate::latency::Class;
+use crate::latency::{Class, In};
 use crate::target::Table;
 use orias_components::{Mod, Opcode, RegFile};
 use rustc_hash::FxHashMap;
@@ -120,6 +120,7 @@ pub(crate) fn load(bytes: &'static [u8]) -> Result<Table> {
         Ok(ModField { name, bits, options: part(options, at, count as usize)? })
     })?;
     let slots = r.array(|r| slot(r, &text, fields))?;
+    let ports = r.array(|r| Ok(SlotPorts([r.short()?, r.short()?, r.short()?, r.short()?])))?;
     let tests = r.array(|r| {
         let [kind, at] = r.take()?;
         let value = u32::from_le_bytes(r.take()?);
@@ -155,6 +156,8 @@ pub(crate) fn load(bytes: &'static [u8]) -> Result<Table> {
         let slots = part(slots, at, count)?;
         let (at, count) = (r.short()?, r.byte()? as usize);
         let aliases = part(aliases, at, count)?;
+        let ports = part(ports, r.short()?, slots.len())?;
+        let ports = Ports { slots: ports, guard: In(r.short()?), masked: r.short()? };
         index += 1;
         Ok(Form {
             op,
@@ -172,6 +175,7 @@ pub(crate) fn load(bytes: &'static [u8]) -> Result<Table> {
             mods,
             slots,
             aliases,
+            ports,
             kinds,
             kinds_mask,
         })

@@ -4,10 +4,14 @@
 mod field;
 #[path = "table/generations.rs"]
 mod generations;
+#[path = "table/latency.rs"]
+pub(crate) mod latency;
 #[path = "table/model.rs"]
 mod model;
 #[path = "table/parse.rs"]
 mod parse;
+#[path = "table/ports.rs"]
+mod ports;
 #[path = "table/slot.rs"]
 mod slot;
 #[path = "table/write.rs"]
@@ -15,9 +19,12 @@ mod write;
 
 use std::path::Path;
 
-/// The bytes of the table that a folder of rows makes for an SM.
-pub(crate) fn compile(folder: &Path, sm: u16) -> Result<Vec<u8>, String> {
+/// The bytes of the table that a folder of rows makes for an SM, and those of its latencies.
+pub(crate) fn compile(folder: &Path, sm: u16) -> Result<(Vec<u8>, Vec<u8>), String> {
     let generation = generations::GENERATIONS.iter().find(|g| g.sm == sm);
     let generation = generation.ok_or_else(|| format!("sm_{sm} has no table"))?;
-    write::write(&model::Table::read_folder(folder, *generation)?)
+    let table = model::Table::read_folder(folder, *generation)?;
+    let (ports, of) = ports::Ports::of(&table);
+    let latencies = latency::write(folder, sm, &ports)?;
+    Ok((write::write(&table, &of)?, latencies))
 }

@@ -1,10 +1,12 @@
 //! The targets: name, limits, and the doors to encoder, decoder and table.
 
 use crate::form::{Form, Slot, SlotKind};
+use crate::habits::Habits;
 use crate::latency::Latencies;
 use crate::load;
+use crate::seen::{Seen, Unseen};
 use orias_components::{Inst, Opcode, Operand, RegFile};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The instruction table of an SM.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct Table {
     /// The same of each value of a word's low twelve bits, in `by_number_list`.
     by_number: Vec<(u16, u16)>,
     by_number_list: Vec<u16>,
+    /// Made when it is first asked for: what only reads code does not need it.
+    seen: OnceLock<Option<Seen>>,
 }
 
 impl Table {
@@ -41,7 +45,7 @@ impl Table {
             }
             range.1 = at as u16 + 1;
         }
-        Table { forms, specials, by_opcode, by_number, by_number_list }
+        Table { forms, specials, by_opcode, by_number, by_number_list, seen: OnceLock::new() }
     }
 
     /// The forms of an opcode.
@@ -77,7 +81,7 @@ tables! {
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Built(&'static LazyLock<Table>),
-    Read(&'static Table),
+    Read(&'static Table, &'static Latencies),
 }
 
 /// One SM: its table and limits.
@@ -92,6 +96,8 @@ pub struct Target {
     table: Source,
     /// The pipeline makes code for it; otherwise there is the table alone: for the disassembler.
     pub codegen: bool,
+    /// Code is made only of instructions that ptxas was seen to emit: see [`crate::seen`].
+    pub bound: bool,
     /// Text names RZ with its width in a global address that has a uniform register (`[RZ.U32+UR4]`).
     pub shows_zero_base: bool,
     /// General registers that code may name: R0..R254.
@@ -131,6 +137,7 @@ const SM_90: Target = Target {
     accelerated: false,
     table: Source::Built(&SM90),
     codegen: true,
+    bound: true,
     shows_zero_base: true,
     registers: 255,
     uniform_registers: 63,
@@ -219,14 +226,22 @@ impl Target {
 
     /// How long its results take.
     pub fn latencies(&self) -> &'static Latencies {
-        Latencies::of(self.sm)
+        match self.table {
+            Source::Built(_) => Latencies::of(self.sm),
+            Source::Read(_, latencies) => latencies,
+        }
+    }
+
+    /// How ptxas sets the control fields of its instructions.
+    pub fn habits(&self) -> &'static Habits {
+        Habits::of(self.sm)
     }
 
     /// The instructions that it has.
     pub fn table(&self) -> &'static Table {
         match self.table {
             Source::Built(table) => table,
-            Source::Read(table) => table,
+            Source::Read(table, _) => table,
         }
     }
 
@@ -236,9 +251,11 @@ impl Target {
     /// # Errors
     /// What is wrong with a row, with its place.
     pub fn with_rows(&self, folder: &std::path::Path) -> Result<&'static Target, String> {
-        let bytes = crate::rows::compile(folder, self.sm as u16)?;
-        let table = load::load(bytes.leak())?;
-        Ok(Box::leak(Box::new(Target { table: Source::Read(Box::leak(Box::new(table))), ..*self })))
+        let (table, latencies) = crate::rows::compile(folder, self.sm as u16)?;
+        let table = load::load(table.leak())?;
+        let latencies = Latencies::read(self.sm, latencies.leak());
+        let table = Source::Read(Box::leak(Box::new(table)), Box::leak(Box::new(latencies)));
+        Ok(Box::leak(Box::new(Target { table, ..*self })))
     }
 
     /// Registers of a file that code may name, without the constant one.
@@ -249,6 +266,44 @@ impl Target {
             RegFile::P => self.predicates,
             RegFile::UP => self.uniform_predicates,
             RegFile::B => self.convergence_barriers,
+        }
+    }
+
+    /// What ptxas was seen to emit on this SM; None where nobody has looked.
+    pub fn seen(&self) -> Option<&'static Seen> {
+        let table = self.table();
+        table.seen.get_or_init(|| Seen::of(self.sm, table)).as_ref()
+    }
+
+    /// The same target, whose code may use all that the instruction table has: for a machine that proves more than ptxas
+    /// shows. It lives as long as the program.
+    pub fn widened(&self) -> &'static Target {
+        Box::leak(Box::new(Target { bound: false, ..*self }))
+    }
+
+    /// The row of an instruction that code may use as it stands (virtual registers are fine): where the target is `bound`,
+    /// one that was seen. Guards are not looked at.
+    pub fn takes(&self, inst: &Inst) -> Option<&'static Form> {
+        let form = self.form(inst)?;
+        let seen = self.seen().filter(|_| self.bound);
+        seen.is_none_or(|seen| seen.takes(form, inst)).then_some(form)
+    }
+
+    /// Whether code may guard an instruction: where the target is `bound`, one of a group that was seen with a guard.
+    pub fn takes_guard(&self, inst: &Inst) -> bool {
+        let seen = self.seen().filter(|_| self.bound);
+        match (seen, self.form(inst)) {
+            (Some(seen), Some(form)) => seen.takes_guard(form, inst),
+            _ => true,
+        }
+    }
+
+    /// What of an instruction ptxas was never seen to emit, its guard included; None where all was, or nobody has looked.
+    pub fn unseen(&self, inst: &Inst) -> Option<Unseen> {
+        let seen = self.seen()?;
+        match self.form(inst) {
+            Some(form) => seen.unseen(form, inst),
+            None => Some(Unseen::Form(format!("{}{}", inst.op, inst.mods))),
         }
     }
 
@@ -276,15 +331,15 @@ impl Target {
         crate::decode::decode(self, word, pc)
     }
 
-    /// Whether there is a row for `inst` with operand `index` replaced by `operand`: what legalization asks ("may this be
-    /// an immediate?").
+    /// Whether code may use `inst` with operand `index` replaced by `operand`: what propagation asks ("may this be an
+    /// immediate?").
     pub fn accepts(&self, inst: &Inst, index: usize, operand: Operand) -> bool {
         let mut changed = inst.clone();
         match changed.operands.get_mut(index) {
             Some(slot) => *slot = operand,
             None => return false,
         }
-        self.form(&changed).is_some()
+        self.takes(&changed).is_some()
     }
 
     /// The slot of the instruction's row that operand `index` fills.

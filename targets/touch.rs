@@ -38,6 +38,45 @@ impl Part {
     }
 }
 
+/// The kind of instruction that facts about timing speak of: the opcode with the words that every use of the row has
+/// (`IMAD.WIDE`, `HFMA2.MMA`); of matrix products the class too (`HMMA:mma2`), which tells their shapes apart.
+pub fn unit(form: &Form) -> String {
+    let mut name = form.op.name().to_string();
+    for field in form.mods.iter().filter(|m| m.bits.width() == 0) {
+        for word in field.options.iter().flat_map(|o| o.words) {
+            name = name + "." + word.name();
+        }
+    }
+    if matches!(form.class, Class::MmaSmall | Class::Mma | Class::MmaLong) {
+        name = name + ":" + form.class.name();
+    }
+    name
+}
+
+/// The port that the cell `offset` of a part is, by number: a result where the instruction writes it, a source otherwise.
+pub fn port(form: &Form, part: Part, offset: u8, writes: bool) -> u16 {
+    let source = |slot: u8, uniform| form.ports.source(slot as usize, offset, uniform).0;
+    match part {
+        Part::Guard => form.ports.guard.0,
+        Part::Masked(_) => form.ports.masked,
+        Part::Operand(slot) if writes => form.ports.result(slot as usize, offset).0,
+        Part::Operand(slot) | Part::Base(slot) | Part::Descriptor(slot) => source(slot, false),
+        Part::Uniform(slot) => source(slot, true),
+    }
+}
+
+/// What facts about timing call it: `IMAD.WIDE d+1`, where `+1` is any cell but the first; `* guard` is any guard.
+pub fn port_name(form: &Form, part: Part, offset: u8) -> (String, String) {
+    let apart = |slot: u8, uniform| form.ports.tells_cells_apart(slot as usize, uniform);
+    let apart = match part {
+        Part::Guard => return ("*".into(), "guard".into()),
+        Part::Masked(_) => return (unit(form), "masked".into()),
+        Part::Uniform(slot) => apart(slot, true),
+        Part::Operand(slot) | Part::Base(slot) | Part::Descriptor(slot) => apart(slot, false),
+    };
+    (unit(form), part.name(form) + if offset > 0 && apart { "+1" } else { "" })
+}
+
 /// One cell that an instruction touches: `offset` counts the cells of a wide operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch {
@@ -51,6 +90,11 @@ impl Touch {
     /// register that names a constant bank as by ULDC, descriptors as by memory instructions.
     pub fn class(&self, form: &Form, writes: bool) -> Class {
         class(form, self.part, self.offset, writes)
+    }
+
+    /// See [`port`].
+    pub fn port(&self, form: &Form, writes: bool) -> u16 {
+        port(form, self.part, self.offset, writes)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Our latencies beside what ptxas relies on in the cubins that it makes of the corpus: the short form of
 //! `orias-isa latencies`.
 
+use orias_isa::latency::distances::{self, What};
 use orias_isa::latency::mined::{ByClass, Mined};
-use orias_isa::latency::{observed, source};
+use orias_isa::latency::{facts, observed, source};
 use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
 use orias_targets::Target;
 use orias_targets::latency::{Hazard, Provenance};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Pairs of classes met so often in the corpus stand as close there as anywhere.
@@ -80,4 +82,47 @@ fn one_half_of_the_kernels_tells_the_latencies_of_the_other() {
     }
     assert!(agree > 10, "{agree} agree");
     assert!(differ.is_empty(), "{agree} agree, these do not:\n{}", differ.join("\n"));
+}
+
+/// The facts were mined from these kernels too, so nothing stands nearer here than they say.
+#[test]
+fn facts_are_no_longer_than_what_the_corpus_shows() {
+    let Some(halves) = halves() else { return };
+    let target = halves[0].0.target;
+    let known: HashMap<_, _> = target
+        .latencies()
+        .facts()
+        .filter(|f| f.hazard == Hazard::ReadAfterWrite)
+        .map(|f| ((f.first.0, f.second), f))
+        .collect();
+    assert!(known.len() > 3000, "only {} facts", known.len());
+    let (mut met, mut wrong) = (0, Vec::new());
+    for (mined, _) in halves {
+        for ((first, second), seen) in facts::reads(mined) {
+            let Some(closest) = seen.closest(1) else { continue };
+            match known.get(&(first.0, second.0)) {
+                Some(fact) if usize::from(fact.least) > closest => wrong.push(format!(
+                    "{first:?} -> {second:?}: {} and {closest} in {}",
+                    fact.least, mined.kernels[seen.example.0 as usize]
+                )),
+                Some(_) => met += 1,
+                None => {}
+            }
+        }
+    }
+    assert!(met > 1000, "only {met} of them are met");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Our code of the corpus and of the coverage set: no result is read, or overwritten, sooner than ptxas ever does it.
+#[test]
+fn no_pair_of_ours_is_nearer_than_ptxas_ever_leaves_it() {
+    let target: &'static Target = orias_targets::target("sm_90a").expect("a target");
+    let files = source::files(target, &[]);
+    assert!(files.len() > 100, "{} files", files.len());
+    let found = distances::check(target, &files, &[1, 3]);
+    let nearer = found.iter().filter(|((what, _), _)| matches!(what, What::Nearer { .. }));
+    let nearer: Vec<String> =
+        nearer.map(|((what, ends), one)| format!("{ends}: {what:?}, {one:?}")).collect();
+    assert!(nearer.is_empty(), "{}", nearer.join("\n"));
 }

@@ -77,6 +77,7 @@ impl LaunchArgs {
                 "thread_instructions": outcome.thread_instructions,
                 "cycles": outcome.cycles,
                 "misuse": outcome.misuse,
+                "unseen": outcome.unseen,
                 "hazards": outcome.hazards.iter().map(hazard).collect::<Vec<_>>(),
             });
             println!("{object}");

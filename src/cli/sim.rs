@@ -52,6 +52,14 @@ pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
     if args.launch.hazards == "deny" && !outcome.hazards.is_empty() {
         return Err(format!("--hazards=deny: {} hazards", outcome.hazards.len()).into());
     }
+    for line in &outcome.unseen {
+        eprintln!("unseen: {line}");
+    }
+    if args.launch.hazards == "deny" && !outcome.unseen.is_empty() {
+        let count = outcome.unseen.len();
+        let what = "instructions that ptxas was never seen to emit on this SM";
+        return Err(format!("--hazards=deny: {count} {what}").into());
+    }
     std::io::stdout().write_all(&outcome.printed)?;
     for line in &outcome.misuse {
         eprintln!("{line}");

@@ -48,7 +48,10 @@ pub mod code {
     pub const SYSCALL_OFFSETS: u8 = 0x46;
     pub const UNUSED_LOAD_BYTE_OFFSET: u8 = 0x44;
     pub const KPARAM_INFO_V2: u8 = 0x45;
+    pub const RESERVED_SMEM_USED: u8 = 0x41;
     pub const NUM_BARRIERS: u8 = 0x4c;
+    pub const REG_RECONFIG: u8 = 0x54;
+    pub const ANNOTATIONS: u8 = 0x55;
     pub const SPARSE_MMA_MASK: u8 = 0x50;
     /// cuobjdump 13.0 has no name for it; ptxas 13.0.88 writes 0x0101 into every kernel's section.
     pub const UNNAMED_5F: u8 = 0x5f;

@@ -65,9 +65,11 @@ pub struct CubinTarget {
     pub sm: u8,
     /// The `a` of `sm_90a`: the file runs on this SM only.
     pub accelerated: bool,
-    /// What the code needs beyond the base ISA, as `.nv.compat` says it (observed: ptxas 13.0.88, sm_90a): 1 nothing, 2 bulk
-    /// copies, 4 warpgroup matrix multiplication.
+    /// What the code needs beyond the base ISA, as `.nv.compat` says it: 1 nothing, 2 to 4 more
+    /// (`orias_systems::function::Needs`).
     pub isa_class: u8,
+    /// Which instructions on tensor maps the PTX has: 1 copies by them, 2 changes of them.
+    pub tensor_maps: u8,
     /// Byte offset of the parameters in constant bank 0: 0x210 on sm_90.
     pub param_base: u16,
     /// Bytes at the start of shared memory that are the system's: 0x400 on sm_90.
@@ -77,7 +79,14 @@ pub struct CubinTarget {
 impl CubinTarget {
     /// sm_90 (`accelerated`: sm_90a), code without bulk copies and warpgroup instructions.
     pub const fn sm90(accelerated: bool) -> CubinTarget {
-        CubinTarget { sm: 90, accelerated, isa_class: 1, param_base: 0x210, reserved_shared: 0x400 }
+        CubinTarget {
+            sm: 90,
+            accelerated,
+            isa_class: 1,
+            tensor_maps: 0,
+            param_base: 0x210,
+            reserved_shared: 0x400,
+        }
     }
 }
 
@@ -121,6 +130,8 @@ pub struct Variable {
     pub name: String,
     pub space: Space,
     pub linkage: Linkage,
+    /// `.attribute(.managed)`
+    pub managed: bool,
     /// Byte offset in its section.
     pub offset: u64,
     /// Bytes.
@@ -184,8 +195,10 @@ pub struct Kernel {
     /// Machine words, those of inner functions included, padded to a multiple of 128 bytes.
     pub text: Vec<u8>,
     pub relocations: Vec<TextRelocation>,
-    /// Functions of the system that it, or a function in its text, calls.
+    /// Functions of the system that it, or a function in its text, calls, in order of declaration.
     pub externals: Vec<SymbolKey>,
+    /// The same in the order in which the code comes to calls of them.
+    pub external_calls: Vec<SymbolKey>,
     /// What `EIATTR_REGCOUNT` counts.
     pub registers: u32,
     /// Bytes of the kernel's own frame.
@@ -207,14 +220,16 @@ pub struct Kernel {
     pub clusters: Vec<Attribute>,
     /// None: the kernel has no shared variables at all.
     pub shared: Option<Shared>,
+    /// Its code names places in reserved shared memory, which leave what names of its own memory leave.
+    pub names_reserved: bool,
     /// The kernel's constant bank 2.
     pub constant2: Option<Constant2>,
     /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of: `EIATTR_CRS_STACK_SIZE`.
     pub divergent: bool,
     /// Byte offsets of EXIT instructions, in order.
     pub exits: Vec<u32>,
-    /// What else `.nv.info.K` says of instructions, each kind at most once: `CoopGroupOffsets`, `CoopGroupMaskRegs`,
-    /// `IntWarpWideOffsets`, `MbarrierOffsets`, … The writer puts them in ptxas's order.
+    /// What else `.nv.info.K` says of the code, each kind at most once: `CoopGroupOffsets`, `CoopGroupMaskRegs`,
+    /// `SparseMmaMask`, `MbarrierOffsets`, … The writer puts them in ptxas's order.
     pub code_attributes: Vec<Attribute>,
     /// Unwinding of the kernel's own code.
     pub unwind: Unwind,

@@ -63,6 +63,8 @@ struct Writer<'m> {
     by_key: FxHashMap<SymbolKey, usize>,
     symtab: usize,
     constant4: Option<usize>,
+    /// What its slots hold the addresses of.
+    addresses: Vec<usize>,
     /// Sections that variables live in, by name.
     homes: FxHashMap<&'static str, usize>,
     frame: Option<usize>,
@@ -92,6 +94,7 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
         by_key: FxHashMap::default(),
         symtab: 0,
         constant4: None,
+        addresses: Vec::new(),
         homes: FxHashMap::default(),
         frame: None,
         shared_symbol: false,
@@ -168,6 +171,9 @@ impl<'m> Writer<'m> {
         for number in 0..self.kernels.len() {
             kernels.push(self.kernel(number)?);
         }
+        let rest: Vec<SymbolKey> = self.model.externals.iter().map(|e| e.key).collect();
+        self.externals(&rest);
+        self.fill_addresses();
         for (kernel, of) in self.kernels.clone().into_iter().zip(&kernels) {
             for alias in &kernel.aliases {
                 let symbol = self.named_symbol(&alias.name, alias.linkage, STT_FUNC.0);
@@ -203,14 +209,17 @@ impl<'m> Writer<'m> {
             .map(|((k, parameter), kernel)| {
                 let number = |s: &usize| symbol_numbers[*s];
                 let inner = k.inner.iter().map(number).collect();
-                let externals = kernel.externals.iter().filter_map(|key| self.by_key.get(key));
+                let all = |keys: &[SymbolKey]| -> Vec<u32> {
+                    keys.iter().filter_map(|key| self.by_key.get(key)).map(number).collect()
+                };
                 (
                     *kernel,
                     KernelSymbols {
                         kernel: number(&k.symbol),
                         constant0: number(parameter),
                         inner,
-                        externals: externals.map(number).collect(),
+                        externals: all(&kernel.externals),
+                        external_calls: all(&kernel.external_calls),
                     },
                 )
             })
@@ -314,12 +323,8 @@ impl<'m> Writer<'m> {
         let model = self.model;
         let visible: Vec<bool> =
             model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
-        let mut addresses = Vec::new();
-        for external in &model.externals {
-            self.address_bank();
-            let symbol = self.named_symbol(&external.name, Linkage::Visible, STT_FUNC.0);
-            self.by_key.insert(external.key, symbol);
-            addresses.push(symbol);
+        if let Some(first) = self.kernels.first().copied() {
+            self.externals(&first.externals);
         }
         let order = symbol_order(&visible);
         for variable in order.iter().map(|i| &model.variables[*i]) {
@@ -328,21 +333,11 @@ impl<'m> Writer<'m> {
             self.symbols[symbol].section = Some(home);
             self.symbols[symbol].value = variable.offset;
             self.symbols[symbol].size = variable.size;
+            self.symbols[symbol].other = if variable.managed { STO_CUDA_MANAGED } else { 0 };
             self.by_key.insert(variable.key, symbol);
             if variable.space == Space::Global {
                 self.address_bank();
-                addresses.push(symbol);
-            }
-        }
-        if let Some(section) = self.constant4 {
-            self.sections[section].data = vec![0; addresses.len() * 8];
-            for (slot, symbol) in addresses.into_iter().enumerate().rev() {
-                self.sections[section].relocs.push(OutReloc {
-                    offset: slot as u64 * 8,
-                    symbol,
-                    kind: RelocKind::ABS64,
-                    addend: 0,
-                });
+                self.addresses.push(symbol);
             }
         }
         for variable in order.iter().map(|i| &model.variables[*i]) {
@@ -361,6 +356,34 @@ impl<'m> Writer<'m> {
             }
         }
         Ok(())
+    }
+
+    /// Symbols of functions of the system, with a slot in constant bank 4 for each that has none yet.
+    fn externals(&mut self, keys: &[SymbolKey]) {
+        let model = self.model;
+        for external in &model.externals {
+            if keys.contains(&external.key) && !self.by_key.contains_key(&external.key) {
+                self.address_bank();
+                let symbol = self.named_symbol(&external.name, Linkage::Visible, STT_FUNC.0);
+                self.by_key.insert(external.key, symbol);
+                self.addresses.push(symbol);
+            }
+        }
+    }
+
+    /// Fills constant bank 4.
+    fn fill_addresses(&mut self) {
+        let Some(section) = self.constant4 else { return };
+        let addresses = std::mem::take(&mut self.addresses);
+        self.sections[section].data = vec![0; addresses.len() * 8];
+        for (slot, symbol) in addresses.into_iter().enumerate().rev() {
+            self.sections[section].relocs.push(OutReloc {
+                offset: slot as u64 * 8,
+                symbol,
+                kind: RelocKind::ABS64,
+                addend: 0,
+            });
+        }
     }
 
     /// Makes constant bank 4, once.
@@ -447,8 +470,10 @@ impl<'m> Writer<'m> {
         }
         if number == 0 {
             self.first_things()?;
+        } else {
+            self.externals(&kernel.externals);
         }
-        if kernel.shared.is_some_and(|s| s.used) && !self.shared_symbol {
+        if names_shared(kernel) && !self.shared_symbol {
             self.shared_symbol = true;
             let symbol = self.symbol("", STB_LOCAL.0, STT_NOTYPE.0, None);
             // STV_INTERNAL: what a linker leaves of a symbol that it has resolved.
@@ -599,10 +624,20 @@ impl<'m> Writer<'m> {
             self.names.add(".rela.nv.constant.pic");
             self.relocation_section(".rela.nv.constant4", Some(PIC + 5), section);
         }
-        for (home, first, renamed) in [
+        let mut homes = [
             (".nv.constant3", ".nv.constant.user", ".nv.constant3"),
             (".nv.global.init", ".nv.global.init", ".nv.global.init"),
-        ] {
+        ];
+        // That of the last variable with addresses is made first (observed).
+        let visible: Vec<bool> =
+            self.model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
+        let order = symbol_order(&visible);
+        let last = order.iter().map(|i| &self.model.variables[*i]);
+        if last.rev().find(|v| !v.relocations.is_empty()).is_some_and(|v| v.space == Space::Global)
+        {
+            homes.reverse();
+        }
+        for (home, first, renamed) in homes {
             let Some(section) = self.homes.get(home).copied() else { continue };
             // An address without addend is tried without addends first; the last one in the file is made first.
             let addends: Vec<i64> =
@@ -671,6 +706,9 @@ impl<'m> Writer<'m> {
     }
 }
 
+/// `st_other` of a managed variable (observed).
+const STO_CUDA_MANAGED: u8 = 4;
+
 /// Flags of the notes (observed).
 const TOOLKIT_NOTE: u64 = 0x0200_0000;
 const CUDA_NOTE: u64 = 0x0100_0000;
@@ -678,17 +716,21 @@ const CUDA_NOTE: u64 = 0x0100_0000;
 /// The kernel has a relocation section, even if all in it was resolved: addresses of shared memory and calls leave an empty
 /// one behind.
 fn has_relocations(kernel: &Kernel) -> bool {
-    !kernel.relocations.is_empty()
-        || !kernel.inner.is_empty()
-        || kernel.shared.is_some_and(|s| s.used)
+    !kernel.relocations.is_empty() || !kernel.inner.is_empty() || names_shared(kernel)
+}
+
+/// Code has addresses in shared memory that a linker would have set.
+fn names_shared(kernel: &Kernel) -> bool {
+    kernel.names_reserved || kernel.shared.is_some_and(|s| s.used)
 }
 
 /// `.nv.callgraph`: who calls what; the copies of functions in a kernel's text are no symbols of their own there, so it is the
-/// calls of the system's functions, in the first of four lists.
+/// calls of the system's functions, the last first, in the first of four lists.
 fn calls(kernels: &[(&Kernel, KernelSymbols)]) -> Vec<u8> {
     let mut pairs = vec![(0, -1i32)];
     for (_, symbols) in kernels {
-        pairs.extend(symbols.externals.iter().map(|e| (symbols.kernel as i32, *e as i32)));
+        let calls = symbols.external_calls.iter().rev();
+        pairs.extend(calls.map(|e| (symbols.kernel as i32, *e as i32)));
     }
     pairs.extend([(0, -2), (0, -3), (0, -4)]);
     pairs.into_iter().flat_map(|(from, to)| [from, to]).flat_map(i32::to_le_bytes).collect()

@@ -1,6 +1,6 @@
 //! What the notes, `.nv.compat`, `.nv.info` and `.nv.info.K` say.
 
-use super::attribute::{Attribute, KernelParam, format};
+use super::attribute::{Attribute, KernelParam, code, format};
 use super::model::{CubinModel, CubinTarget, Kernel, Tool};
 
 /// CUDA 13.0 in `EIATTR_CUDA_API_VERSION` and `.note.nv.cuinfo`.
@@ -15,6 +15,20 @@ const PARAM_BANK: u8 = 0x1f;
 const LARGEST_OLD_PARAMS: u32 = 4352;
 /// Erratum bits in `EIATTR_SW_WAR` (observed: always 8 on sm_90).
 const SW_WAR: u32 = 8;
+
+/// What is said of places in the code, in order (observed: one kernel that has them all).
+const BEHIND_5F: [u8; 10] = [
+    code::UNUSED_LOAD_BYTE_OFFSET,
+    code::INT_WARP_WIDE_INSTR_OFFSETS,
+    code::COOP_GROUP_MASK_REGIDS,
+    code::COOP_GROUP_INSTR_OFFSETS,
+    code::REG_RECONFIG,
+    code::SYSCALL_OFFSETS,
+    code::INSTR_REG_MAP,
+    code::MBARRIER_INSTR_OFFSETS,
+    code::NUM_MBARRIERS,
+    code::ATOM16_EMUL_INSTR_REG_MAP,
+];
 
 fn note(kind: u32, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -55,7 +69,7 @@ pub fn compat(target: &CubinTarget) -> Vec<u8> {
         out.extend([format::BYTE, code, value, 0]);
     }
     out.extend([format::HALF, 7, 1, 1]);
-    for (code, value) in [(3, 0), (6, 1)] {
+    for (code, value) in [(3, target.tensor_maps), (6, 1)] {
         out.extend([format::BYTE, code, value, 0]);
     }
     out.extend([format::SIZED, 0xb, 8, 0]);
@@ -74,6 +88,8 @@ pub struct KernelSymbols {
     pub inner: Vec<u32>,
     /// Functions of the system that it calls.
     pub externals: Vec<u32>,
+    /// The same, in the order of their calls.
+    pub external_calls: Vec<u32>,
 }
 
 /// `.nv.info`; `kernels` in text order.
@@ -107,7 +123,9 @@ pub fn kernel_attributes(
     kernel: &Kernel,
     symbols: &KernelSymbols,
 ) -> Vec<Attribute> {
-    let mut all = vec![Attribute::CudaApiVersion(u32::from(TOOLKIT))];
+    let mut all = Vec::new();
+    all.extend(kernel.clusters.iter().find(|a| matches!(a, Attribute::BlocksAreClusters)).cloned());
+    all.push(Attribute::CudaApiVersion(u32::from(TOOLKIT)));
     for (ordinal, param) in kernel.params.iter().enumerate().rev() {
         all.push(if kernel.param_bytes > LARGEST_OLD_PARAMS {
             Attribute::LargeParam {
@@ -129,11 +147,13 @@ pub fn kernel_attributes(
             })
         });
     }
-    all.extend(kernel.clusters.iter().cloned());
-    all.push(Attribute::SparseMmaMask(0));
+    let late = |a: &&Attribute| !matches!(a, Attribute::BlocksAreClusters);
+    all.extend(kernel.clusters.iter().filter(late).cloned());
     let code =
-        |wanted: fn(&Attribute) -> bool| kernel.code_attributes.iter().find(|a| wanted(a)).cloned();
-    all.extend(code(|a| matches!(a, Attribute::WmmaUsed)));
+        |wanted: u8| kernel.code_attributes.iter().find(move |a| a.code() == wanted).cloned();
+    all.extend(code(code::RESERVED_SMEM_USED));
+    all.push(code(code::SPARSE_MMA_MASK).unwrap_or(Attribute::SparseMmaMask(0)));
+    all.extend(code(code::WMMA_USED));
     all.push(Attribute::MaxRegCount(kernel.max_registers.unwrap_or(ALL_REGISTERS)));
     if kernel.barriers > 0 {
         all.push(Attribute::NumBarriers(kernel.barriers));
@@ -141,20 +161,15 @@ pub fn kernel_attributes(
     if !symbols.externals.is_empty() {
         all.push(Attribute::Externs(symbols.externals.clone()));
     }
+    all.extend(code(code::ANNOTATIONS));
     all.push(unnamed_5f());
-    all.extend(code(Attribute::is_syscall_offsets));
-    all.extend(code(|a| matches!(a, Attribute::IntWarpWideOffsets(_))));
-    all.extend(code(|a| matches!(a, Attribute::UnusedLoadByteOffsets(_))));
-    all.extend(code(|a| matches!(a, Attribute::CoopGroupMaskRegs(_))));
-    all.extend(code(|a| matches!(a, Attribute::CoopGroupOffsets(_))));
-    all.extend(code(|a| matches!(a, Attribute::MbarrierOffsets(_))));
-    all.extend(code(|a| matches!(a, Attribute::NumMbarriers(_))));
+    all.extend(BEHIND_5F.iter().filter_map(|wanted| code(*wanted)));
     if !kernel.exits.is_empty() {
         all.push(Attribute::ExitOffsets(kernel.exits.clone()));
     }
     all.extend(kernel.max_threads.map(Attribute::MaxThreads));
     all.extend(kernel.required_threads.map(Attribute::ReqNtid));
-    all.extend(code(|a| matches!(a, Attribute::IndirectBranchTargets(_))));
+    all.extend(code(code::INDIRECT_BRANCH_TARGETS));
     if kernel.divergent {
         all.push(Attribute::CrsStackSize(0));
     }

@@ -97,6 +97,8 @@ pub struct Outcome {
     pub hazards: Vec<Hazard>,
     /// The instructions that ran, where hazards were looked for.
     pub ran: Vec<Ran>,
+    /// Of what ran, what ptxas was never seen to emit on the SM, where hazards were looked for: a line for each instruction.
+    pub unseen: Vec<String>,
     /// What the threads printed (`vprintf`), in the order of their calls.
     pub printed: Vec<u8>,
 }

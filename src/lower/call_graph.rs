@@ -1,6 +1,8 @@
 //! Which functions call which, and what each names.
 
-use crate::ptx::program::{AddressBase, FuncId, Function, Operand, Program, SymbolRef};
+use crate::ptx::program::{
+    AddressBase, FuncId, Function, Instruction, Operand, Program, SymbolRef,
+};
 use std::collections::BTreeSet;
 
 /// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved without complaint).
@@ -10,6 +12,8 @@ const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 #[derive(Default)]
 pub struct Uses {
     pub vars: BTreeSet<u32>,
+    /// Those of them that an instruction names whose result matters.
+    pub needed: BTreeSet<u32>,
     /// Functions that it calls by name.
     called: BTreeSet<u32>,
     /// Functions whose address it takes, or that a list says it may call through a register.
@@ -37,6 +41,15 @@ impl Uses {
             }
             operands.iter().for_each(|op| uses.operand(op));
         }
+        uses.needed = match useless(function) {
+            None => uses.vars.clone(),
+            Some(useless) => {
+                let mut needed = Uses::default();
+                let live = function.code.iter().zip(&useless).filter(|(_, useless)| !**useless);
+                live.flat_map(|(inst, _)| &inst.operands).for_each(|op| needed.operand(op));
+                needed.vars
+            }
+        };
         for list in &function.call_targets {
             uses.taken.extend(list.iter().map(|f| f.0));
         }
@@ -60,6 +73,70 @@ impl Uses {
             }
             _ => {}
         }
+    }
+}
+
+/// Instructions that only compute, each with its result in the first operand.
+const PURE: [&str; 12] =
+    ["mov", "cvta", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor"];
+
+/// Which of a function's instructions compute what nothing needs; None where none of them names a variable. ptxas drops them at
+/// every level, and with them what the file says of shared memory (observed: 13.0.88).
+fn useless(function: &Function<'_>) -> Option<Vec<bool>> {
+    let strong = ["volatile", "relaxed", "acquire", "mmio"];
+    let pure = |inst: &Instruction<'_>| match inst.opcode {
+        "ld" => !strong.iter().any(|word| inst.has(word)),
+        opcode => PURE.contains(&opcode),
+    };
+    let names =
+        |inst: &Instruction<'_>| inst.operands.iter().any(|op| matches!(op, Operand::Var(..)));
+    if !function.code.iter().any(|inst| pure(inst) && names(inst)) {
+        return None;
+    }
+    let mut useless: Vec<bool> = function.code.iter().map(pure).collect();
+    let mut read = vec![false; function.regs.len()];
+    loop {
+        let mut changed = false;
+        for (inst, useless) in function.code.iter().zip(&mut useless).rev() {
+            let mut results = false;
+            if *useless {
+                inst.operands
+                    .iter()
+                    .take(1)
+                    .for_each(|op| registers(op, &mut |r| results |= read[r]));
+            }
+            if *useless && !results {
+                continue;
+            }
+            changed |= std::mem::take(useless);
+            let sources = inst.operands.iter().skip(usize::from(pure(inst)));
+            let mut read = |r: usize| changed |= !std::mem::replace(&mut read[r], true);
+            sources.for_each(|op| registers(op, &mut read));
+            inst.guard.iter().for_each(|(r, _)| read(r.0 as usize));
+        }
+        if !changed {
+            return Some(useless);
+        }
+    }
+}
+
+/// Every register that an operand names.
+fn registers(op: &Operand, f: &mut impl FnMut(usize)) {
+    match op {
+        Operand::Reg(r)
+        | Operand::NotReg(r)
+        | Operand::Element(r, _)
+        | Operand::Part(r, _)
+        | Operand::Address { base: AddressBase::Reg(r), .. } => f(r.0 as usize),
+        Operand::Neg(op) => registers(op, f),
+        Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
+            list.iter().for_each(|op| registers(op, f));
+        }
+        Operand::Pair(a, b) => {
+            registers(a, f);
+            registers(b, f);
+        }
+        _ => {}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ptx::types::Type;
 use bevy_ecs::world::World;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
-use orias_systems::emit::{Emit, imm, r, wide};
+use orias_systems::emit::{Emit, imm, plop3, r, wide};
 
 /// Fills `world` with a function's body and its [`FunctionInfo`]. `kernel` is the kernel that the code is for: the function itself,
 /// or one that calls it, whose shared variables it then names.
@@ -156,9 +156,7 @@ fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
     let mut list = Vec::new();
     if let Some(carry) = cx.carry {
         // A carry that no instruction before has made is zero.
-        let operands =
-            [r(carry), Operand::PT, Operand::NOT_PT, Operand::PT, Operand::PT, imm(0x80), imm(0)];
-        list.push(Inst::new(Opcode::PLOP3, &[Mod::LUT], 2, &operands));
+        list.push(plop3(r(carry), [Operand::NOT_PT, Operand::PT, Operand::PT], 0x80));
     }
     if let Some(desc) = cx.desc {
         let descriptor = cx.module.options.target.const_descriptor as i32;

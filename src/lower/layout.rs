@@ -255,9 +255,11 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
             None => Diagnostic::global(text),
         });
     }
-    let externs = calls.externs();
-    let addresses = externs.iter().map(|f| functions[f.0 as usize]);
-    let addresses = addresses.chain(globals.iter().map(|g| g.key)).collect();
+    let (externs, before_globals) = externs_in_order(program, &calls, &layouts);
+    let (early, late) = externs.split_at(before_globals);
+    let key = |f: &FuncId| functions[f.0 as usize];
+    let addresses = early.iter().map(key).chain(globals.iter().map(|g| g.key));
+    let addresses = addresses.chain(late.iter().map(key)).collect();
     let frame_align = layouts.iter().map(|l| l.local_align).fold(16, u32::max);
     if errors.has_errors() {
         return Err(errors);
@@ -278,6 +280,28 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         frame_align,
         warnings: errors,
     })
+}
+
+/// Functions of the system as they come up in the kernels in the order of their text, which is the reverse of the source's, and
+/// how many of them are the first kernel's: their slots in constant bank 4 come before those of variables (observed: ptxas
+/// 13.0.88).
+fn externs_in_order(
+    program: &Program<'_>,
+    calls: &CallGraph,
+    layouts: &[FunctionLayout],
+) -> (Vec<FuncId>, usize) {
+    let kernels = program.functions.iter().zip(layouts).rev();
+    let mut kernels = kernels.filter(|(f, _)| f.entry && f.defined).map(|(_, layout)| layout);
+    let mut externs = kernels.next().map(|first| first.externs.clone()).unwrap_or_default();
+    let early = externs.len();
+    // Those that no kernel comes to are last.
+    let all = kernels.flat_map(|layout| layout.externs.clone()).chain(calls.externs());
+    for f in all {
+        if !externs.contains(&f) {
+            externs.push(f);
+        }
+    }
+    (externs, early)
 }
 
 fn slot_of(pointers: &[FuncId], function: FuncId) -> Option<u64> {
@@ -438,12 +462,18 @@ fn function_layout(
     }
     layout.shared_used = reached
         .iter()
-        .flat_map(|f| &uses[*f as usize].vars)
+        .flat_map(|f| &uses[*f as usize].needed)
         .any(|v| program.vars[*v as usize].space == Space::Shared);
-    for v in &shared {
-        layout.shared_align = layout.shared_align.max(program.vars[*v as usize].align);
-    }
-    if !shared.is_empty() {
+    // Every kernel can be given dynamic memory where the module has such a variable, whoever names it (observed: ptxas 13.0.88).
+    let declared =
+        program.vars.iter().enumerate().filter(|(i, var)| {
+            var.space == Space::Shared && function.entry && is_dynamic(*i as u32)
+        });
+    for v in shared.iter().copied().chain(declared.map(|(i, _)| i as u32)) {
+        layout.shared_align = layout.shared_align.max(program.vars[v as usize].align);
+        if is_dynamic(v) {
+            end = end.next_multiple_of(program.vars[v as usize].align.max(1));
+        }
         layout.shared_bytes = end;
     }
     let name = function.name;

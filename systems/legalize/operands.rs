@@ -1,14 +1,17 @@
 //! Phases 55 and 103, EnforceArgumentRestrictions and LateEnforceArgumentRestrictions; phase 110, FinalInspectionPass.
 //!
-//! What holds afterwards: every instruction that is not a pseudo instruction has a row in the target's table, and each operand fits
-//! its slot. An operand that no row takes where it stands (a second constant, an immediate in the first source, a uniform register
-//! beside an immediate) is moved to a register by an instruction before; nothing here knows opcodes: the rows decide.
+//! What holds afterwards: every instruction that is not a pseudo instruction has a row in the target's table, ptxas was seen to
+//! emit it with operands of these kinds (where the target is bound to that), and each operand fits its slot. An operand that is
+//! not taken where it stands (a constant bank, a second constant, an immediate in the first source, a uniform register beside an
+//! immediate) is moved to a register by an instruction before; nothing here knows opcodes: rows and what was seen decide.
 //! Immediates are canonical: sign-extended where the slot is signed, 32 bits otherwise. Running it twice changes nothing.
 
 use crate::function::target_of;
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::world::World;
-use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegFlags, RegUse};
+use orias_components::{
+    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse,
+};
 use orias_targets::Target;
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
 
@@ -65,12 +68,12 @@ fn report(world: &mut World, errors: Vec<(String, Loc)>) {
 
 /// What is wrong with an instruction, if anything.
 fn check(target: &Target, inst: &Inst) -> Result<(), String> {
-    let Some(form) = target.form(inst) else {
-        return Err(format!(
-            "{}: no instruction of {} takes these operands",
-            describe(inst),
-            target.name
-        ));
+    let Some(form) = target.takes(inst) else {
+        let why = match target.unseen(inst) {
+            Some(unseen) if target.bound => unseen.to_string(),
+            _ => format!("no instruction of {} takes these operands", target.name),
+        };
+        return Err(format!("{}: {why}", describe(inst)));
     };
     match misfit(form, inst) {
         Some(i) => Err(format!("{}: operand {} does not fit", describe(inst), form.slots[i].name)),
@@ -90,7 +93,7 @@ fn fix(
     before: &mut Vec<InstId>,
 ) -> Result<usize, String> {
     let inst = body.inst(id);
-    if let Some(form) = target.form(inst)
+    if let Some(form) = target.takes(inst)
         && misfit(form, inst).is_none()
     {
         return Ok(canonical_immediates(body, id, form));
@@ -113,9 +116,9 @@ fn fix(
             let inst = body.inst(id);
             let mut trial = inst.clone();
             for i in &chosen {
-                trial.operands[*i] = Operand::RZ;
+                trial.operands[*i] = in_register(trial.operands[*i], Reg::RZ);
             }
-            let fits = target.form(&trial).filter(|form| misfit(form, &trial).is_none());
+            let fits = target.takes(&trial).filter(|form| misfit(form, &trial).is_none());
             if let Some(form) = fits {
                 for i in chosen {
                     move_out(body, id, i, before);
@@ -124,24 +127,31 @@ fn fix(
             }
         }
     }
-    Err(format!(
-        "{}: no instruction of {} takes these operands",
-        describe(body.inst(id)),
-        target.name
-    ))
+    check(target, body.inst(id)).map(|()| 0)
 }
 
 /// Whether an operand is a 32-bit value that a MOV can bring to a general register.
 fn is_movable(operand: &Operand) -> bool {
     match operand {
         Operand::Imm(_) | Operand::Symbol { .. } => true,
-        Operand::Const(c) => c.flags == RegFlags::NONE && c.part == Mod::NONE && c.base.is_zero(),
+        Operand::Const(c) => !c.is_bindless() && c.base.is_zero(),
         Operand::Reg(u) => u.reg.file() == RegFile::UR && u.count == 1 && u.flags == RegFlags::NONE,
         _ => false,
     }
 }
 
-/// Replaces an operand by a register with its value.
+/// The operand with its value in a register: what is done to it as it is read stays.
+fn in_register(operand: Operand, reg: Reg) -> Operand {
+    match operand {
+        Operand::Const(c) => {
+            let read = RegUse { flags: c.flags, ..RegUse::new(reg) };
+            if c.part == Mod::NONE { Operand::Reg(read) } else { Operand::Part(read, c.part) }
+        }
+        _ => Operand::reg(reg),
+    }
+}
+
+/// Replaces an operand by a register with its value: a constant comes by LDC, which every SM has.
 fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>) {
     let operand = body.inst(id).operands[i];
     if operand == Operand::Imm(0) {
@@ -150,10 +160,16 @@ fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>)
     }
     let loc = body.loc(id);
     let reg = body.new_vreg(RegFile::R, 1, 1);
-    let d = Operand::Reg(RegUse::new(reg));
-    before
-        .push(body.new_inst(Inst::new(Opcode::MOV, &[], 1, &[d, operand, Operand::Imm(0xf)]), loc));
-    body.inst_mut(id).operands[i] = d;
+    let d = Operand::reg(reg);
+    let load = match operand {
+        Operand::Const(c) => {
+            let from = Operand::constant(c.bank, c.offset);
+            Inst::new(Opcode::LDC, &[], 1, &[d, from])
+        }
+        _ => Inst::new(Opcode::MOV, &[], 1, &[d, operand, Operand::Imm(0xf)]),
+    };
+    before.push(body.new_inst(load, loc));
+    body.inst_mut(id).operands[i] = in_register(operand, reg);
 }
 
 /// The first operand whose flags, value or offset its slot cannot hold.

@@ -1,7 +1,7 @@
 //! `MercEncodeAndDecode`: machine words, and the proof that they say what was meant.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Control, Inst, InstId, Loc, Opcode, Operand, Reg, RegUse};
+use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, Reg, RegUse};
 use orias_targets::Target;
 
 use super::convert::{Code, WORD};
@@ -80,8 +80,8 @@ pub fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
     Ok(())
 }
 
-/// A constant register has no cells to count: RZ is RZ, whoever reads how much of it. And a negative immediate is the same
-/// 32 bits with and without its sign extended.
+/// A constant register has no cells to count: RZ is RZ, whoever reads how much of it. And a
+/// negative immediate is the same 32 bits with and without its sign extended.
 fn canonical(mut inst: Inst) -> Inst {
     for operand in &mut inst.operands {
         if let Operand::Imm(bits) = operand
@@ -101,13 +101,39 @@ pub(super) fn behind_next_call(body: &Body<'_>, code: &Code, at: usize) -> u64 {
     (at + distance + 1) as u64 * WORD
 }
 
-/// The instruction at a place in the text with addresses in place of blocks, and zero for every symbol: a relocation or the
-/// linking of functions fills it in.
+/// What BSSY names: the instruction behind its BSYNC (observed: ptxas 13.0.88, always). That is the
+/// join's first, unless BSYNC's block stands elsewhere and ends with a branch to the join.
+fn meeting_place(body: &Body<'_>, code: &Code, join: BlockId, barrier: Option<Operand>) -> u64 {
+    let start = |block: BlockId| code.starts[block.0 as usize];
+    let behind = |block: &BlockId| {
+        let insts = body.block(*block).insts.iter();
+        let ours = |id: &InstId| {
+            let inst = body.inst(*id);
+            inst.op == Opcode::BSYNC && inst.operands.first().copied() == barrier
+        };
+        let behind = insts.clone().rev().take_while(|id| body.inst(**id).op == Opcode::BRA).count();
+        let at = insts.len() - behind;
+        let ends = at.checked_sub(1).is_some_and(|last| ours(&body.block(*block).insts[last]));
+        ends.then(|| start(*block) + at as u64 * WORD)
+    };
+    let ends: Vec<u64> = body.block(join).preds.iter().filter_map(behind).collect();
+    match ends[..] {
+        [one] => one,
+        _ => start(join),
+    }
+}
+
+/// The instruction at a place in the text with addresses in place of blocks, and zero for every
+/// symbol: a relocation or the linking of functions fills it in.
 fn resolved(body: &Body<'_>, code: &Code, at: usize) -> Inst {
     let mut inst = body.inst(code.insts[at]).clone();
     let is_branch = inst.op.is_branch();
+    let barrier = inst.operands.first().copied().filter(|_| inst.op == Opcode::BSSY);
     for operand in &mut inst.operands {
         match *operand {
+            Operand::Block(join) if barrier.is_some() => {
+                *operand = Operand::Addr(meeting_place(body, code, join, barrier));
+            }
             Operand::Block(block) => *operand = Operand::Addr(code.starts[block.0 as usize]),
             Operand::Symbol { part, .. } if calls::is_behind_call(operand) => {
                 let place = behind_next_call(body, code, at);

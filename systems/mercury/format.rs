@@ -1,12 +1,13 @@
 //! `FormatCodeList`: the function's bytes, and what the object file says about places in them.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile};
+use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile};
 
 use super::convert::{Code, WORD};
 use super::encode::{Words, behind_next_call};
+use super::sites;
 use crate::calls;
-use crate::function::{Compiled, FunctionInfo, Link, LinkTo, TextReloc};
+use crate::function::{Compiled, FunctionInfo, Link, LinkTo, Marked, TextReloc};
 
 /// The stack pointer.
 const STACK: Reg = Reg::phys(RegFile::R, 1);
@@ -15,12 +16,14 @@ pub fn format_code_list(world: &mut World) {
     let Some(code) = world.remove_resource::<Code>() else { return };
     let words = world.remove_resource::<Words>().unwrap_or_default();
     let mut compiled = world.remove_resource::<Compiled>().unwrap_or_default();
+    let marked = world.remove_resource::<Marked>().unwrap_or_default();
     compiled.barriers = world.resource::<FunctionInfo>().barriers;
     compiled.code_bytes = (words.code as u64 * WORD) as u32;
     compiled.text = words.all.iter().flat_map(|word| word.to_le_bytes()).collect();
     let body = Body::new(world);
     compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
+    let mut finder = sites::Finder::default();
     for (at, id) in code.insts.iter().enumerate() {
         let offset = (at as u64 * WORD) as u32;
         let inst = body.inst(*id);
@@ -39,13 +42,12 @@ pub fn format_code_list(world: &mut World) {
         if inst.op == Opcode::EXIT {
             compiled.exits.push(offset);
         }
-        // ptxas says it of every branch that it has not proved uniform, with a convergence barrier or without.
-        compiled.divergent |=
-            inst.op == Opcode::BSSY || inst.op == Opcode::BRA && !inst.guard.is_always();
-        if is_warp_operation(inst) {
-            compiled.warp_ops.push(offset);
-        }
+        // Said of every branch that is not known to be uniform, with a convergence barrier or without.
+        compiled.divergent |= inst.op == Opcode::BSSY || marked.divergent.contains(id);
+        compiled.needs = compiled.needs.and(sites::needs(inst));
         let loc = body.loc(*id);
+        let spill = marked.spills.contains(id);
+        compiled.sites.extend(finder.site(inst, offset, loc.ptx_inst, spill));
         if (loc.file != 0 || loc.ptx_inst != 0) && loc != last {
             compiled.lines.push((offset, loc));
             last = loc;
@@ -83,13 +85,4 @@ fn prologue_end(body: &Body<'_>) -> u32 {
     };
     let length = insts.iter().position(makes_frame).map_or(insts.len(), |at| at + 1);
     (length as u64 * WORD) as u32
-}
-
-/// What `EIATTR_COOP_GROUP_INSTR_OFFSETS` lists (observed: ptxas 13.0.88).
-fn is_warp_operation(inst: &Inst) -> bool {
-    match inst.op {
-        Opcode::SHFL | Opcode::VOTE | Opcode::MATCH | Opcode::REDUX | Opcode::ELECT => true,
-        Opcode::WARPSYNC => inst.mods.has(Mod::ALL),
-        _ => false,
-    }
 }

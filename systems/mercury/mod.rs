@@ -3,6 +3,7 @@
 pub mod convert;
 pub mod encode;
 pub mod format;
+pub mod sites;
 
 pub use convert::merc_converter;
 pub use encode::{encode, merc_encode_and_decode, pad};

@@ -14,7 +14,7 @@ use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::{blockers, demand, rewrite, uniform};
 use crate::analysis::liveness::Liveness;
-use crate::function::{Compiled, FunctionInfo, Options, target_of};
+use crate::function::{Compiled, FunctionInfo, Marked, Options, target_of};
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::prelude::*;
 use orias_components::{BlockId, Body, Loc, RegFile, VRegId};
@@ -72,6 +72,7 @@ pub fn allocate_registers(world: &mut World) {
             compiled.spill_store_bytes = spills.store_bytes + made.saved_bytes;
             compiled.spill_load_bytes = spills.load_bytes + made.saved_bytes;
             compiled.saved = made.saved;
+            world.get_resource_or_init::<Marked>().spills.extend(spills.accesses);
         }
         Err(error) => {
             let (needed, loc) = demand::greatest(&body);

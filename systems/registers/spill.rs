@@ -30,6 +30,8 @@ pub struct Spills {
     pointer: u32,
     /// Registers that may not be spilled (again), by id.
     short: Vec<bool>,
+    /// The stores and loads.
+    pub accesses: Vec<InstId>,
 }
 
 impl Spills {
@@ -452,7 +454,11 @@ impl Rewrite<'_, '_> {
     }
 
     fn emit(&mut self, inst: Inst, loc: Loc) {
+        let access = matches!(inst.op, Opcode::STL | Opcode::LDL);
         let id = self.body.new_inst(inst, loc);
+        if access {
+            self.spills.accesses.push(id);
+        }
         self.out.push(id);
     }
 

@@ -293,7 +293,7 @@ fn rewrite_uses(
 }
 
 /// The second source, when operand `at` may change places with it.
-fn exchangeable(inst: &Inst, at: usize) -> Option<usize> {
+pub fn exchangeable(inst: &Inst, at: usize) -> Option<usize> {
     let first = inst.defs as usize;
     let second = first + 1;
     let any_of = match inst.op {

@@ -81,7 +81,7 @@ fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
 }
 
 /// Whether the instruction does nothing but write virtual registers (or nothing at all, into RZ and PT).
-fn is_removable(inst: &Inst) -> bool {
+pub(crate) fn is_removable(inst: &Inst) -> bool {
     let has_effect = inst.op.has(Props::EFFECT) || inst.op.has(Props::STORE) || inst.op.is_branch();
     // A strong or volatile load orders what is around it, and a warp's operation waits for the other threads.
     let is_seen = [Mod::STRONG, Mod::MMIO, Mod::SYS, Mod::GPU].iter().any(|m| inst.mods.has(*m));

@@ -1,7 +1,8 @@
 //! Physical register cells with one dense number across the files, for tables by cell.
 
 use orias_components::{Inst, Operand, RegFile, RegUse};
-use orias_targets::latency::Class;
+use orias_targets::form::Ports;
+use orias_targets::latency::{In, Out};
 
 /// One more than the largest cell number.
 pub const COUNT: usize = 256 + 256 + 8 + 8 + 16;
@@ -49,25 +50,27 @@ pub fn for_each_use(inst: &Inst, mut f: impl FnMut(Cell, bool)) {
     }
 }
 
-/// Calls `f` for each cell that an instruction of `class` writes, with the class by which that result comes.
-pub fn for_each_result(inst: &Inst, class: Class, mut f: impl FnMut(Cell, Class)) {
-    inst.for_each_def(|r| {
-        for (offset, cell) in of(r).enumerate() {
-            f(cell, class.of_result(offset as u8));
-        }
-    });
-}
-
-/// Calls `f` for each cell that an instruction of `class` reads, with the class by which it is read: a guard as by control
-/// flow, the register that names a constant bank as by ULDC.
-pub fn for_each_source(inst: &Inst, class: Class, mut f: impl FnMut(Cell, Class)) {
-    of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, Class::Control));
-    for op in inst.sources() {
-        let bank = matches!(op, Operand::Const(_)).then_some(Class::UniformConst);
+/// Calls `f` for each cell that an instruction with these ports writes, with the result that is written there.
+pub fn for_each_result(inst: &Inst, ports: Ports, mut f: impl FnMut(Cell, Out)) {
+    for (slot, op) in inst.dests().iter().enumerate() {
         op.for_each_reg(|r| {
             for (offset, cell) in of(r).enumerate() {
-                let by = bank.filter(|_| cell.file() == RegFile::UR);
-                f(cell, by.unwrap_or(class.of_source(offset as u8)));
+                f(cell, ports.result(slot, offset as u8));
+            }
+        });
+    }
+}
+
+/// Calls `f` for each cell that an instruction with these ports reads, with the source that reads it.
+pub fn for_each_source(inst: &Inst, ports: Ports, mut f: impl FnMut(Cell, In)) {
+    of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, ports.guard));
+    for (at, op) in inst.sources().iter().enumerate() {
+        let slot = inst.defs as usize + at;
+        let address = matches!(op, Operand::Const(_) | Operand::Mem(_));
+        op.for_each_reg(|r| {
+            let uniform = address && r.reg.file() == RegFile::UR;
+            for (offset, cell) in of(r).enumerate() {
+                f(cell, ports.source(slot, offset as u8, uniform));
             }
         });
     }

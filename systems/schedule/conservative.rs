@@ -1,14 +1,17 @@
 //! `ProcessO0WaitsAndSBs`: at -O0 every instruction waits for everything before it.
 //!
-//! Observed (ptxas 13.0.88, -O0): every instruction has stall 15 and waits for scoreboards 0 and 1; results of unknown
-//! latency count on 0, late reads of sources on 1.
+//! Observed (ptxas 13.0.88, -O0): nearly every instruction has stall 15 and waits for scoreboards 0 and 1; results of unknown
+//! latency count on 0, late reads of sources on 1. Which opcodes have which, and the few with another stall, the rows in
+//! `targets/tables/habits` say; of what was never seen the row of the instruction decides.
 
 use bevy_ecs::prelude::*;
 use orias_components::{Body, Control, Opcode, RegFile};
 
-use super::stalls;
+use super::cells;
 use super::timing::Timing;
+use super::{companions, stalls};
 use crate::function::Options;
+use orias_targets::habits::Seen;
 
 /// The stall of every instruction, in cycles.
 const STALL: u8 = 15;
@@ -20,31 +23,53 @@ pub fn process_o0_waits_and_sbs(world: &mut World) {
     let target = world.resource::<Options>().target;
     let mut body = Body::new(world);
     let latencies = target.latencies();
-    for block in body.layout().to_vec() {
+    let layout = body.layout().to_vec();
+    companions::add(&mut body, &layout, false);
+    for block in layout {
         let mut slow: Vec<(usize, u8)> = Vec::new();
         for (at, id) in body.block(block).insts.clone().into_iter().enumerate() {
             let mut inst = body.inst_mut(id);
-            let timing = Timing::of(target, &inst);
-            let waits = target.form(&inst).is_none_or(|form| form.waits);
+            let timing = Timing::of(target, &inst, false);
+            let habit = timing.habit;
+            let waits = target.form(&inst).is_none_or(|form| form.waits)
+                && habit.is_none_or(|h| h.waits != Seen::Never);
             // What has no result at all counts what it began: copies, a change of a barrier.
             let counts = inst.defs == 0 || inst.op == Opcode::SYNCS;
-            let mut results = false;
-            inst.for_each_def(|_| results = true);
-            let needed = latencies.settled(RegFile::R, timing.class, true);
-            if results && !timing.write_sb && needed > STALL {
-                slow.push((at + 1, needed - STALL));
+            let stall = habit.map_or(STALL, |h| h.stalls.1.max(STALL));
+            let (mut results, mut needed) = (false, 0);
+            cells::for_each_result(&inst, timing.ports, |cell, result| {
+                results = true;
+                if cell.file() == RegFile::R {
+                    needed = needed.max(latencies.settled(result, true));
+                }
+            });
+            if results && !timing.write_sb && needed > stall {
+                slow.push((at + 1, needed - stall));
             }
+            let writes = match habit.map(|h| h.write_sb) {
+                Some(Seen::Always) => true,
+                Some(Seen::Never) => results && timing.write_sb,
+                _ => timing.write_sb && (results || counts),
+            };
+            let reads = match habit.map(|h| h.read_sb) {
+                Some(Seen::Always) => true,
+                Some(Seen::Never) => false,
+                _ => timing.read_sb,
+            };
             inst.control = Control {
-                stall: STALL,
+                stall: stall % Control::LONGEST_STALL,
                 yield_: false,
-                write_sb: if timing.write_sb && (results || counts) { 0 } else { Control::NO_SB },
-                read_sb: if timing.read_sb { 1 } else { Control::NO_SB },
+                write_sb: if writes { 0 } else { Control::NO_SB },
+                read_sb: if reads { 1 } else { Control::NO_SB },
                 wait: if waits { BOTH } else { 0 },
             };
         }
         // Results that take longer than a stall can say: matrix products.
         for (at, cycles) in slow.into_iter().rev() {
             stalls::insert_nop(&mut body, block, at, i32::from(cycles));
+            let nop = body.block(block).insts[at];
+            let control = Control { stall: STALL, yield_: false, wait: BOTH, ..Control::default() };
+            body.inst_mut(nop).control = control;
         }
     }
 }

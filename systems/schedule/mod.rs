@@ -1,6 +1,7 @@
 //! Scheduling control: when each instruction may issue, and which scoreboards it sets and waits for.
 
 pub mod cells;
+pub mod companions;
 pub mod conservative;
 mod flow;
 pub mod groups;

@@ -8,11 +8,13 @@
 //! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
 
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Control, Inst, InstId, Mod, Opcode, Props, RegFile};
+use orias_components::{
+    BlockId, Body, Control, Inst, InstId, Loc, Mod, Opcode, Operand, Props, RegFile,
+};
 
 use super::cells::{self, Cell};
 use super::timing::{Timing, Timings};
-use super::{flow, stalls};
+use super::{companions, flow, stalls};
 use crate::function::Options;
 
 /// Scoreboards of a warp (FACTS: six counters).
@@ -42,6 +44,11 @@ fn is_awaited(inst: &Inst) -> bool {
         Opcode::MEMBAR => has(&Mod::CTA),
         _ => false,
     }
+}
+
+/// Whether registers may be another warp's after the instruction: nothing may be on its way to them.
+pub(super) fn gives_registers_back(inst: &Inst) -> bool {
+    inst.op == Opcode::USETMAXREG && inst.mods.has(Mod::DEALLOC)
 }
 
 /// Whether the instruction ends a group of asynchronous copies.
@@ -77,13 +84,20 @@ impl Pending {
     }
 
     /// The scoreboards that must be zero before `inst` issues.
-    fn waits(&self, inst: &Inst, timings: &Timings) -> u8 {
-        if matches!(inst.op, Opcode::CALL | Opcode::RET) {
+    fn waits(&self, inst: &Inst, timing: Timing, timings: &Timings) -> u8 {
+        if matches!(inst.op, Opcode::CALL | Opcode::RET) || gives_registers_back(inst) {
             // The other side of a call knows nothing of our scoreboards.
             return self.all();
         }
         let memory = Props::LOAD.with(Props::STORE).with(Props::CONVERGENT);
-        let mut wait = if inst.op.has(memory) { self.order } else { 0 };
+        let orders = inst.op.has(memory) && !timing.never_waits();
+        let mut wait = if orders { self.order } else { 0 };
+        if inst.op == Opcode::EXIT {
+            // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.
+            let uniform = self.reads.iter().enumerate();
+            let uniform = uniform.filter(|(i, _)| Cell(*i as u16).file() == RegFile::UR);
+            wait |= uniform.fold(0, |all, (_, one)| all | one);
+        }
         cells::for_each_use(inst, |c, _| wait |= self.results[c.0 as usize]);
         cells::for_each_def(inst, |c| {
             wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
@@ -132,9 +146,10 @@ impl Pending {
     }
 
     fn step(&mut self, inst: &Inst, id: InstId, timings: &Timings) -> u8 {
-        let wait = self.waits(inst, timings);
+        let timing = timings.get(id);
+        let wait = self.waits(inst, timing, timings);
         self.clear(wait);
-        self.issue(inst, timings.get(id));
+        self.issue(inst, timing);
         wait
     }
 }
@@ -143,6 +158,7 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
     let target = world.resource::<Options>().target;
     let mut body = Body::new(world);
     let layout = body.layout().to_vec();
+    companions::add(&mut body, &layout, true);
     let timings = Timings::new(&body, target, &layout);
     let insts = layout.iter().flat_map(|b| &body.block(*b).insts);
     let groups = insts.into_iter().any(|id| ends_group(body.inst(*id)));
@@ -158,14 +174,50 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
         state
     };
     let entry = flow::at_entry(&body, &layout, Pending::new(), leave, Pending::merge);
+    let mut moved = false;
     for block in &layout {
         let mut state = entry[block.0 as usize].clone();
         for id in body.block(*block).insts.clone() {
             let wait = state.step(body.inst(id), id, &timings);
             body.inst_mut(id).control.wait = wait;
         }
+        moved |= wait_before(&mut body, &timings, *block);
     }
-    stalls::set(&mut body, &timings, target.latencies(), &layout);
+    // What was put in has timings too.
+    let timings = if moved { Timings::new(&body, target, &layout) } else { timings };
+    stalls::set(&mut body, &timings, target, &layout);
+}
+
+/// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP. True when it made any.
+fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
+    let insts = body.block(block).insts.clone();
+    let mut nops = Vec::new();
+    for (at, id) in insts.iter().enumerate() {
+        let wait = body.inst(*id).control.wait;
+        if wait == 0 || !timings.get(*id).never_waits() {
+            continue;
+        }
+        body.inst_mut(*id).control.wait = 0;
+        let before = at.checked_sub(1).map(|at| insts[at]).filter(|before| {
+            let control = body.inst(*before).control;
+            let sets = |sb: u8| sb != Control::NO_SB && wait >> sb & 1 != 0;
+            let leaves = body.inst(*before).op.is_branch();
+            let waits = !timings.get(*before).never_waits() && !leaves;
+            waits && !sets(control.write_sb) && !sets(control.read_sb)
+        });
+        match before {
+            Some(before) => body.inst_mut(before).control.wait |= wait,
+            None => nops.push((at, wait)),
+        }
+    }
+    let made = !nops.is_empty();
+    // From the end, so that the places before stay what they are.
+    for (at, wait) in nops.into_iter().rev() {
+        let mut nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
+        nop.control = Control { wait, ..Control::default() };
+        body.insert(block, at, nop, Loc::default());
+    }
+    made
 }
 
 /// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.
@@ -174,12 +226,12 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Box::new(Pending::new());
     for (at, id) in insts.iter().enumerate() {
-        let wait = state.waits(body.inst(*id), timings);
+        let timing = timings.get(*id);
+        let wait = state.waits(body.inst(*id), timing, timings);
         state.clear(wait);
         pool.free(wait);
         let inst = body.inst(*id);
         let mut control = Control { wait: 0, ..Control::default() };
-        let timing = timings.get(*id);
         if ends_group(inst) {
             // What ptxas writes: the first counts like a result, the second like a late read.
             match inst.op {
@@ -190,17 +242,18 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
             let (mut results, mut sources) = (false, false);
             cells::for_each_def(inst, |_| results = true);
             cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c, timing));
-            if (results || is_awaited(inst)) && timing.write_sb {
+            if (results || is_awaited(inst) || timing.always_writes()) && timing.write_sb {
                 control.write_sb = pool.take();
             }
             let waits_for_reads = is_awaited(inst) && !timing.write_sb;
             if waits_for_reads && timing.read_sb {
                 control.read_sb = pool.take();
             }
-            if sources
+            let free = control.read_sb == Control::NO_SB;
+            let needed = sources
                 && timing.read_sb
-                && (!results || overwritten_first(body, &insts[at..], timing))
-            {
+                && (!results || overwritten_first(body, &insts[at..], timing));
+            if free && (needed || timing.always_reads()) {
                 control.read_sb = pool.take();
             }
         }

@@ -1,15 +1,19 @@
 //! Stall counts: enough cycles between fixed-latency producers and whoever touches their results, across blocks too.
 //!
 //! Time is counted in issue cycles within a block. What may still be on its way where control enters a block comes from a
-//! dataflow over the CFG: (register, class of its producer) with the fewest cycles that may have gone by since its issue.
+//! dataflow over the CFG: (register, what of which producer it is) with the fewest cycles that may have gone by since its issue.
 //! When a block's own start would come too early for such a result, the branches into it stall longer.
 
-use orias_components::{BlockId, Body, Inst, InstId, Loc, Opcode, Operand, RegFile};
-use orias_targets::latency::{Class, Hazard, Latencies};
+use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile};
+use orias_targets::Target;
+use orias_targets::form::Ports;
+use orias_targets::habits::Habits;
+use orias_targets::latency::{Class, Hazard, Latencies, Out};
 
 use super::cells::{self, Cell};
 use super::flow;
-use super::timing::Timings;
+use super::scoreboards::gives_registers_back;
+use super::timing::{Timing, Timings};
 
 /// The longest stall that the control bits can say, in cycles. What needs more (matrix products) gets a NOP.
 const LONGEST: i32 = 15;
@@ -18,30 +22,42 @@ const LONGEST: i32 = 15;
 /// waits for must stall two cycles.
 const SCOREBOARD_VISIBLE: u8 = 2;
 
-/// A result on its way: its register, the class by which it comes, the time of its issue.
-type Issued = (Cell, Class, i32);
+/// A result on its way: its register, which result of which kind of instruction it is, the time of its issue.
+type Issued = (Cell, Out, i32);
 
 /// What walking a block needs to know of the target.
 #[derive(Clone, Copy)]
 struct Times<'t> {
     timings: &'t Timings,
     latencies: &'t Latencies,
+    habits: &'t Habits,
 }
 
 impl Times<'_> {
+    /// The longest stall that an instruction may have: the field's own longest only where ptxas has it, too.
+    fn longest_stall(&self, inst: &Inst) -> i32 {
+        if self.least_stall(inst) == Control::LONGEST_STALL {
+            i32::from(Control::LONGEST_STALL)
+        } else {
+            LONGEST
+        }
+    }
+
     /// Nothing older matters.
     fn longest(&self) -> i32 {
         i32::from(self.latencies.longest())
     }
 
-    fn least_stall(&self, op: Opcode) -> u8 {
-        self.latencies.least_stall(op)
+    /// What an opcode was never seen with less of is no latency of a register: it has the least stall of its habits.
+    fn least_stall(&self, inst: &Inst) -> u8 {
+        let habit = self.habits.get(inst, true).filter(|h| h.often).map_or(1, |h| h.stalls.0);
+        habit.max(self.latencies.least_stall(inst.op))
     }
 }
 
 /// Sets the stall and the yield bit of every instruction; waits and scoreboards are there already.
-pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout: &[BlockId]) {
-    let times = Times { timings, latencies };
+pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[BlockId]) {
+    let times = Times { timings, latencies: target.latencies(), habits: target.habits() };
     // At a block's start times are 0 or less, 0 being the start.
     let leave = |block: BlockId, entry: &Vec<Issued>| walk(body, times, block, entry).issued;
     let entry = flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
@@ -55,9 +71,10 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout
         }
         let insts = body.block(*block).insts.clone();
         for (at, (id, stall)) in insts.into_iter().zip(walked.stalls).enumerate() {
-            body.inst_mut(id).control.stall = stall.min(LONGEST) as u8;
-            if stall > LONGEST {
-                stretched.push((*block, at + 1, stall - LONGEST));
+            let longest = times.longest_stall(body.inst(id));
+            body.inst_mut(id).control.stall = stall.min(longest) as u8;
+            if stall > longest {
+                stretched.push((*block, at + 1, stall - longest));
             }
         }
     }
@@ -70,18 +87,19 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout
             let last = at + 1 == insts.len();
             if last || inst.op.is_branch() {
                 let stall = i32::from(inst.control.stall + wanted.unwrap_or(0));
-                inst.control.stall = stall.min(LONGEST) as u8;
-                if stall > LONGEST {
+                let longest = times.longest_stall(&inst);
+                inst.control.stall = stall.min(longest) as u8;
+                if stall > longest {
                     let before = if inst.op.is_branch() { at } else { at + 1 };
-                    stretched.push((*block, before, stall - LONGEST));
+                    stretched.push((*block, before, stall - longest));
                 }
             }
             if last && sets_scoreboard(&inst) {
                 // Whatever follows may wait for it.
                 inst.control.stall = inst.control.stall.max(SCOREBOARD_VISIBLE);
             }
-            // Observed: ptxas sets the bit with short stalls and clears it with long ones.
-            inst.control.yield_ = inst.control.stall <= 2;
+            inst.control.stall %= Control::LONGEST_STALL;
+            inst.control.yield_ = yields(timings.get(*id), inst.control.stall);
         }
     }
     stretched.sort_by_key(|(block, at, _)| (block.0, *at));
@@ -89,6 +107,14 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, latencies: &Latencies, layout
     for (block, at, cycles) in stretched.into_iter().rev() {
         insert_nop(body, block, at, cycles);
     }
+}
+
+/// The yield bit with a stall, as the opcode was seen with it. Observed: ptxas sets it with every stall up to 11 where the
+/// instruction has scoreboards or is control flow, and with short ones in the fixed pipes.
+fn yields(timing: Timing, stall: u8) -> bool {
+    let pipe = timing.class.is_variable() || timing.class == Class::Control;
+    let usual = matches!(stall, 1 | 2) || pipe && matches!(stall, 3..=11);
+    timing.habit.and_then(|h| h.yields(stall)).unwrap_or(usual)
 }
 
 /// Puts a NOP of so many cycles before the instruction at `at`: as ptxas spends times that no stall can say.
@@ -119,18 +145,18 @@ fn sets_scoreboard(inst: &Inst) -> bool {
     inst.control.write_sb != 7 || inst.control.read_sb != 7
 }
 
-/// Keeps the later issue of each register and class; true when something changed.
+/// Keeps the later issue of each register and kind of result; true when something changed.
 fn merge(entry: &mut Vec<Issued>, out: &[Issued]) -> bool {
     let mut changed = false;
-    for (cell, class, when) in out {
-        match entry.iter_mut().find(|(c, k, _)| c == cell && k == class) {
+    for (cell, result, when) in out {
+        match entry.iter_mut().find(|(c, k, _)| c == cell && k == result) {
             Some(known) if known.2 >= *when => {}
             Some(known) => {
                 known.2 = *when;
                 changed = true;
             }
             None => {
-                entry.push((*cell, *class, *when));
+                entry.push((*cell, *result, *when));
                 changed = true;
             }
         }
@@ -153,40 +179,39 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
     let mut stalls: Vec<i32> = Vec::with_capacity(insts.len());
     let mut delay = 0;
     let mut now = 0;
-    let mut before: Option<(&Inst, Class)> = None;
+    let mut before: Option<(&Inst, Ports)> = None;
     // Time at which control may first leave; what is issued after it is younger still.
     let mut left_at = None;
     for id in insts {
         let inst = body.inst(*id);
         let timing = times.timings.get(*id);
-        let class = timing.class;
-        let ready = ready(times, inst, class, &issued);
+        let ready = ready(times, inst, timing, &issued);
         match before {
             None => {
                 delay = ready.max(0);
                 now = delay;
             }
             Some(before) => {
-                let stall = (ready - now).max(least_stall(times, before, (inst, class)));
+                let stall = (ready - now).max(least_stall(times, before, (inst, timing.ports)));
                 stalls.push(stall);
                 now += stall;
             }
         }
         if left_at.is_none() && inst.op.is_branch() {
-            left_at = Some(now + i32::from(times.least_stall(inst.op)));
+            left_at = Some(now + i32::from(times.least_stall(inst)));
         }
         issued.retain(|(_, _, when)| now - when < times.longest());
-        cells::for_each_result(inst, class, |c, class| {
+        cells::for_each_result(inst, timing.ports, |c, result| {
             // Where a guard is false, what was there before is still to come.
-            issued.retain(|(cell, by, _)| *cell != c || (!inst.guard.is_always() && *by != class));
-            if !timing.write_sb && !class.is_variable() && c.file() != RegFile::B {
-                issued.push((c, class, now));
+            issued.retain(|(cell, by, _)| *cell != c || (!inst.guard.is_always() && *by != result));
+            if !timing.write_sb && !timing.class.is_variable() && c.file() != RegFile::B {
+                issued.push((c, result, now));
             }
         });
-        before = Some((inst, class));
+        before = Some((inst, timing.ports));
     }
     if let Some((last, _)) = before {
-        let stall = i32::from(times.least_stall(last.op));
+        let stall = i32::from(times.least_stall(last));
         stalls.push(stall);
         now += stall;
     }
@@ -200,16 +225,15 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and a source that it reads
 /// not overwritten too soon. (No source is read more than a stall or two after the issue, so only neighbours matter.)
-fn least_stall(times: Times<'_>, before: (&Inst, Class), next: (&Inst, Class)) -> i32 {
-    let mut least = times.least_stall(before.0.op);
+fn least_stall(times: Times<'_>, before: (&Inst, Ports), next: (&Inst, Ports)) -> i32 {
+    let mut least = times.least_stall(before.0);
     if sets_scoreboard(before.0) && next.0.control.wait != 0 {
         least = least.max(SCOREBOARD_VISIBLE);
     }
     cells::for_each_result(next.0, next.1, |written, by| {
-        cells::for_each_source(before.0, before.1, |read, class| {
-            if read == written {
-                let file = written.file();
-                let wait = times.latencies.cycles(Hazard::WriteAfterRead, file, class, by);
+        cells::for_each_source(before.0, before.1, |read, source| {
+            if read == written && written.file() != RegFile::B {
+                let wait = times.latencies.write_after_read(written.file(), source, by);
                 least = least.max(wait);
             }
         });
@@ -218,32 +242,31 @@ fn least_stall(times: Times<'_>, before: (&Inst, Class), next: (&Inst, Class)) -
 }
 
 /// The time at which everything that `inst` touches is ready.
-fn ready(times: Times<'_>, inst: &Inst, class: Class, issued: &[Issued]) -> i32 {
+fn ready(times: Times<'_>, inst: &Inst, timing: Timing, issued: &[Issued]) -> i32 {
+    let latencies = times.latencies;
     let mut ready = -times.longest();
-    let mut need = |hazard: Hazard, cell: Cell, class: Class| {
-        for (c, producer, when) in issued {
-            if *c == cell {
-                let wait = times.latencies.cycles(hazard, cell.file(), *producer, class);
-                ready = ready.max(when + i32::from(wait));
-            }
+    let mut need = |cell: Cell, wait: &dyn Fn(Out) -> u8| {
+        for (_, result, when) in issued.iter().filter(|(c, _, _)| *c == cell) {
+            ready = ready.max(when + i32::from(wait(*result)));
         }
     };
-    cells::for_each_source(inst, class, |c, class| need(Hazard::ReadAfterWrite, c, class));
-    cells::for_each_result(inst, class, |c, class| need(Hazard::WriteAfterWrite, c, class));
-    if matches!(inst.op, Opcode::CALL | Opcode::RET) {
-        // The other side may do anything with general registers; of the others it reads none.
-        for (c, producer, when) in issued {
-            let file = c.file();
-            let wait = times.latencies.settled(file, *producer, file == RegFile::R);
-            ready = ready.max(when + i32::from(wait));
-        }
-    }
-    for c in times.timings.arriving(inst) {
+    cells::for_each_source(inst, timing.ports, |cell, source| {
+        need(cell, &|result| latencies.read_after_write(result, source));
+    });
+    cells::for_each_result(inst, timing.ports, |cell, next| {
+        need(cell, &|result| latencies.write_after_write(result, next));
+    });
+    for cell in times.timings.arriving(inst) {
         // Sums of products before come in their order.
-        for (_, producer, when) in
-            issued.iter().filter(|(d, by, _)| d == c && *by != Class::Control)
-        {
-            let wait = times.latencies.cycles(Hazard::ReadAfterWrite, c.file(), *producer, class);
+        need(*cell, &|result| match latencies.class_of(result) {
+            Class::Control => 0,
+            class => latencies.cycles(Hazard::ReadAfterWrite, cell.file(), class, timing.class),
+        });
+    }
+    if matches!(inst.op, Opcode::CALL | Opcode::RET) || gives_registers_back(inst) {
+        // The other side may do anything with general registers; of the others it reads none.
+        for (cell, result, when) in issued {
+            let wait = latencies.settled(*result, cell.file() == RegFile::R);
             ready = ready.max(when + i32::from(wait));
         }
     }

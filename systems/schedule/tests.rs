@@ -205,3 +205,98 @@ fn an_arrival_waits_for_what_the_products_after_it_read() {
     assert_eq!(c[4].wait, 0);
     assert_eq!(c[6].wait, 1 << other);
 }
+
+#[test]
+fn the_warp_does_not_end_before_a_copy_has_read_its_uniform_registers() {
+    let c = control(
+        "BB0:
+            UBLKCP.G.S [UR4:2], [UR6], UR7
+            STS [R2], R3
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert!(c[0].read_sb < 6 && c[1].read_sb < 6);
+    assert_eq!(c[2].wait, 1 << c[0].read_sb, "and not for general registers");
+}
+
+#[test]
+fn what_never_waits_does_not_wait_for_a_fence() {
+    let c = control(
+        "BB0:
+            FENCE.VIEW.ASYNC.S
+            WARPGROUP.DEPBAR.LE 0x0, 0x0
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c.len(), 3);
+    assert_eq!(c[1].wait, 0, "no WARPGROUP has a wait");
+}
+
+#[test]
+fn control_flow_yields_with_its_least_stall() {
+    let c = control(
+        "BB0:
+            B0 = BSSY BB1
+            BSYNC B0
+        BB1:
+            R6 = FADD R2, R3
+            R7 = FADD R6, R3
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!((c[1].stall, c[1].yield_), (5, true));
+    assert_eq!((c[2].stall, c[2].yield_), (4, false), "the fixed pipes do not");
+    assert_eq!((c[4].stall, c[4].yield_), (5, true));
+}
+
+#[test]
+fn an_error_barrier_takes_the_longest_stall() {
+    let c = control(
+        "BB0:
+            MEMBAR.SC.GPU
+            ERRBAR
+            CGAERRBAR
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!((c[1].stall, c[1].yield_), (0, false));
+    assert_eq!((c[0].write_sb, c[0].read_sb), (7, 7));
+    assert_eq!(c.len(), 4, "and no NOP behind it");
+}
+
+#[test]
+fn a_move_to_a_barrier_has_a_read_scoreboard_whatever_follows() {
+    let c = control(
+        "BB0:
+            B0 = BMOV.32 R2
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert!(c[0].read_sb < 6);
+}
+
+#[test]
+fn at_o0_each_opcode_has_the_scoreboards_that_ptxas_gives_it() {
+    let c = control(
+        "BB0:
+            R2 = S2R SR33
+            PT, RZ = ATOMG.E.ADD.STRONG.GPU desc[UR4:2], [R2:2.64], R3
+            LDGDEPBAR
+            CCTL.IVALL
+            ERRBAR
+            NANOSLEEP 0x28
+            EXIT PT
+        ",
+        process_o0_waits_and_sbs,
+    );
+    let sbs: Vec<_> = c[..4].iter().map(|c| (c.write_sb, c.read_sb)).collect();
+    assert_eq!(sbs, [(0, 1), (0, 1), (0, 1), (7, 7)]);
+    assert_eq!(c[4].stall, 0);
+    assert_eq!(c.len(), 8, "a NOP stands behind NANOSLEEP");
+    assert!(c.iter().all(|c| c.wait == 0b11 && !c.yield_));
+}

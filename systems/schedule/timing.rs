@@ -4,32 +4,62 @@ use super::cells::{self, Cell};
 use super::groups;
 use orias_components::{BlockId, Body, Inst, InstId, Props, RegFile};
 use orias_targets::Target;
+use orias_targets::form::Ports;
+use orias_targets::habits::{Habit, Seen};
 use orias_targets::latency::Class;
 
 /// Timing of one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
     pub class: Class,
+    /// What it reads and writes, as facts about timing tell it apart.
+    pub ports: Ports,
     /// Its results are ready at a time that only a scoreboard tells.
     pub write_sb: bool,
     /// It reads sources at a time that only a scoreboard tells.
     pub read_sb: bool,
     /// That holds for its uniform registers too.
     pub late_uniform: bool,
+    /// What ptxas does with its control fields, where that was seen.
+    pub habit: Option<&'static Habit>,
 }
 
 impl Timing {
     /// Before the first look-up, and for an instruction without a row (which no encoder takes): assumes the worst.
-    const UNKNOWN: Timing =
-        Timing { class: Class::Variable, write_sb: true, read_sb: true, late_uniform: true };
+    const UNKNOWN: Timing = Timing {
+        class: Class::Variable,
+        ports: Ports::NONE,
+        write_sb: true,
+        read_sb: true,
+        late_uniform: true,
+        habit: None,
+    };
 
-    pub fn of(target: &Target, inst: &Inst) -> Timing {
+    /// With the habits of -O0, or of the levels from -O1 on.
+    pub fn of(target: &Target, inst: &Inst, optimized: bool) -> Timing {
         target.form(inst).map_or(Timing::UNKNOWN, |form| Timing {
             class: form.class,
+            ports: form.ports,
             write_sb: form.write_sb,
             read_sb: form.read_sb,
             late_uniform: form.read_sb && form.guard == RegFile::UP,
+            habit: target.habits().get(inst, optimized),
         })
+    }
+
+    /// Seen often enough to count, and always with a scoreboard for results, whether there are any or not.
+    pub fn always_writes(self) -> bool {
+        self.write_sb && self.habit.is_some_and(|h| h.often && h.write_sb == Seen::Always)
+    }
+
+    /// Seen often enough to count, and always with a scoreboard for late reads.
+    pub fn always_reads(self) -> bool {
+        self.read_sb && self.habit.is_some_and(|h| h.often && h.read_sb == Seen::Always)
+    }
+
+    /// Seen often enough to count, and never with a wait.
+    pub fn never_waits(self) -> bool {
+        self.habit.is_some_and(Habit::never_waits)
     }
 }
 
@@ -47,7 +77,7 @@ impl Timings {
         for block in layout {
             for id in &body.block(*block).insts {
                 let inst = body.inst(*id);
-                all[id.0 as usize] = Timing::of(target, inst);
+                all[id.0 as usize] = Timing::of(target, inst, true);
                 if inst.op.has(Props::GROUP) {
                     cells::for_each_use(inst, |c, _| products.push(c));
                     cells::for_each_def(inst, |c| products.push(c));

@@ -7,13 +7,16 @@
 //!
 //! Observed (ptxas 13.0.88, sm_90a, -O0 and -O3), and done here too: BSSY stands before the branch, before the loop when
 //! threads leave a loop one by one; BSYNC ends a block and BSSY's target is what follows it; branches with the same join
-//! share a barrier; no barrier where the join only exits; `@P BREAK` right before `@P BRA` out of a region; no BREAK before
-//! a way that exits; sibling regions use the same barrier again.
+//! share a barrier; no barrier where the join only exits, nor for a branch around what the whole warp does together
+//! ([`together`]); `@P BREAK` right before `@P BRA` out of a region; no BREAK before a way that exits; sibling regions use
+//! the same barrier again.
 
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::divergence::{self, Divergence};
+use crate::function::Marked;
 use crate::manager::count_rewrites;
 use crate::sync::regions::{self, Plan, Region};
+use crate::sync::together;
 use bevy_ecs::world::World;
 use orias_components::{
     BlockId, Body, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
@@ -22,16 +25,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(world: &mut World) {
-    let made = insert_barriers(&mut Body::new(world));
+    let (made, divergent) = insert(&mut Body::new(world));
+    world.get_resource_or_init::<Marked>().divergent = divergent;
     count_rewrites(world, made);
 }
 
 /// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how many.
 pub fn insert_barriers(body: &mut Body<'_>) -> usize {
+    insert(body).0
+}
+
+/// How many barriers there are now, and the branches at which threads may diverge.
+fn insert(body: &mut Body<'_>) -> (usize, FxHashSet<InstId>) {
     cfg::update(body);
     drop_idle_branches(body);
     let mut divergence = divergence::analyze(body);
     let mut regions = 0;
+    let mut divergent = FxHashSet::default();
     if divergence.branches.any() {
         make_preheaders(body, &divergence);
         let mut plan = plan(body, &divergence);
@@ -42,11 +52,23 @@ pub fn insert_barriers(body: &mut Body<'_>) -> usize {
             plan = self::plan(body, &divergence);
         }
         regions = plan.regions.len();
+        divergent = divergent_branches(body, &divergence);
+        together::gather(body, &divergence.branches);
         Emitter::new(body, &plan).emit(&plan);
     }
     let parting = parting(body, &divergence);
     meet_behind(body, &parting);
-    regions + parting.len()
+    (regions + parting.len(), divergent)
+}
+
+/// The guarded branches of blocks whose branch is divergent.
+fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<InstId> {
+    let of_block = |block: usize| body.block(BlockId(block as u32)).insts.iter().copied();
+    let guarded = |id: &InstId| {
+        let inst = body.inst(*id);
+        inst.op == Opcode::BRA && !inst.guard.is_always()
+    };
+    divergence.branches.iter_ones().flat_map(of_block).filter(guarded).collect()
 }
 
 /// What parts threads without a branch, and where they are to meet again: behind the second instruction.
@@ -177,8 +199,11 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     let graph = Graph::of(body);
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
+    for branch in together::branches(body, &graph, &branches) {
+        branches.set(branch as usize, false);
+    }
     let mut plan = regions::plan(&graph, &divergence::exits(body), &branches, most_regions(body));
-    plan.regions.retain(|r| !only_exits(body, BlockId(r.join)));
+    plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
     let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
@@ -187,12 +212,6 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     plan.regions.retain(|r| r.breaks.is_empty() || !r.blocks.iter_ones().any(calls));
     plan.incomplete |= plan.regions.len() != before;
     plan
-}
-
-/// Whether nothing happens in the block but the exit: threads need not meet for that.
-fn only_exits(body: &Body<'_>, block: BlockId) -> bool {
-    let insts = &body.block(block).insts;
-    matches!(insts[..], [one] if body.inst(one).op == Opcode::EXIT && cfg::ends_flow(body.inst(one)))
 }
 
 /// Gives each loop with a divergent branch one block before its header that leads only there.

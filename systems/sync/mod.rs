@@ -3,4 +3,5 @@
 pub mod convergence;
 pub mod progress;
 pub mod regions;
+pub mod together;
 pub mod workarounds;

@@ -1,144 +1,139 @@
-//! How long a result takes: the timing classes of instructions, and the cycles that must lie between two instructions that
-//! share a register.
+//! How long a result takes: the cycles that must lie between two instructions that share a register.
 //!
-//! The numbers are rows in `tables/latency`: what ptxas 13.0.88 relies on in its own output (`observed.lat`, written by
-//! `orias-isa latencies`), and under it what is published or assumed (`base.lat`). Each says where it comes from.
+//! Facts are by instruction, part of the result and operand slot ([`Out`], [`In`]): the fewest cycles that ptxas 13.0.88 was seen
+//! to leave (`facts90.lat`, written by `orias-isa latencies --write`). Under them lie rows by timing class: seen
+//! (`observed.lat`), published or assumed (`base.lat`). The build script lays all over each other (`table/latency.rs`), so that
+//! a look-up is two indices and a byte.
 
+mod class;
 mod estimates;
 mod needed;
 mod rows;
 
+pub use class::{Class, FILES, Hazard};
 pub use estimates::Estimates;
 pub use rows::{Provenance, Row};
 
 use orias_components::{Opcode, RegFile};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The list of classes, each with its name in the rows.
-macro_rules! classes {
-    ($($(#[$doc:meta])* $class:ident $name:literal)*) => {
-        /// When an instruction reads its sources and when its results are there, as far as scheduling needs to know.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum Class { $($(#[$doc])* $class,)* }
-
-        impl Class {
-            pub const ALL: &[Class] = &[$(Class::$class,)*];
-
-            /// As the rows of the instruction table call it.
-            pub fn name(self) -> &'static str {
-                match self { $(Class::$class => $name,)* }
-            }
-        }
-    };
-}
-
-classes! {
-    /// Integer and logic, selects, comparisons, simple conversions.
-    Alu "alu"
-    /// Multiply-add pipe: IMAD, FFMA, FMUL, FADD, VIADD, IDP.
-    Fma "fma"
-    /// IMAD.WIDE: the multiply-add pipe with an early low result and a late read of the upper half that it adds.
-    Wide "wide"
-    /// Packed half precision.
-    Half "half"
-    /// HFMA2.MMA: half precision in the pipe of the matrix instructions.
-    HalfMma "halfmma"
-    /// Double precision.
-    Fp64 "fp64"
-    /// Matrix products of 8 rows.
-    MmaSmall "mma8"
-    /// Matrix products that pass once through the pipe.
-    Mma "mma"
-    /// Matrix products that pass twice.
-    MmaLong "mma2"
-    /// VOTE, ELECT: an ALU result from a predicate that is read as late as a guard.
-    Vote "vote"
-    /// Predicate logic (PLOP3) and moves out of the predicate file.
-    PredicateLogic "plogic"
-    /// Uniform datapath.
-    Uniform "uniform"
-    /// Copies and votes into the uniform file: there at once.
-    UniformMove "umove"
-    /// Constants into the uniform file: there at once. Constant banks that a uniform register names are read so, too.
-    UniformConst "uldc"
-    /// Into the uniform file from a general register.
-    ToUniform "touniform"
-    /// Reads of clocks and lane masks without scoreboard (CS2R).
-    Special "special"
-    /// Result after an unknown time, told by a scoreboard; sources are read as early as the ALU does: MUFU, conversions, bit
-    /// counts, constants.
-    Xu "xu"
-    /// Result after an unknown time, told by a scoreboard; sources too may be read late: memory, and all that is no other.
-    Variable "variable"
-    /// Branches and barriers of control flow: read their predicate at issue, as guards are read.
-    Control "control"
-}
-
-impl Class {
-    /// The class that the rows of the instruction table call so.
-    pub fn named(name: &str) -> Option<Class> {
-        Class::ALL.iter().copied().find(|c| c.name() == name)
-    }
-
-    /// The result, if it has one, is there after a time that only a scoreboard tells.
-    pub fn is_variable(self) -> bool {
-        matches!(self, Class::Xu | Class::Variable)
-    }
-
-    /// The class by which the cell `offset` of its result comes: the upper half of IMAD.WIDE is an ordinary product.
-    pub fn of_result(self, offset: u8) -> Class {
-        if self == Class::Wide && offset > 0 { Class::Fma } else { self }
-    }
-
-    /// The class by which it reads the cell `offset` of a source: IMAD.WIDE, and IMAD.HI, whose result is an ordinary product,
-    /// read the upper half of what they add two cycles later than all else.
-    pub fn of_source(self, offset: u8) -> Class {
-        match self {
-            Class::Wide | Class::Fma if offset > 0 => Class::Wide,
-            Class::Wide => Class::Fma,
-            other => other,
-        }
-    }
-}
-
-/// What makes the second of two instructions wait for the first.
+/// A result of one kind of instruction: a destination slot, its first cell or the others (`IMAD.WIDE d+1`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Hazard {
-    ReadAfterWrite,
-    WriteAfterWrite,
-    WriteAfterRead,
+pub struct Out(pub u16);
+
+/// A source of one kind of instruction: an operand slot, its first cell or the others; all guards are one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct In(pub u16);
+
+/// No port: of what no row of the instruction table describes.
+pub const NO_PORT: u16 = u16::MAX;
+
+/// What was seen of a result and what touches it next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// [`Hazard::ReadAfterWrite`] or [`Hazard::WriteAfterWrite`].
+    pub hazard: Hazard,
+    pub first: Out,
+    /// [`In`] or [`Out`].
+    pub second: u16,
+    /// The fewest cycles that ptxas was seen to leave, but for a pair or two.
+    pub cycles: u8,
+    /// The fewest of all.
+    pub least: u8,
+    /// How often the two were met, up to 255; 0 where fewer than one in ten of them stood at `cycles`: then it may be so far for
+    /// want of occasion.
+    pub times: u8,
 }
 
-impl Hazard {
-    pub const ALL: [Hazard; 3] =
-        [Hazard::ReadAfterWrite, Hazard::WriteAfterWrite, Hazard::WriteAfterRead];
+/// In a number of cycles: nobody has seen the pair.
+const ASSUMED: u8 = 0x80;
 
-    /// As the rows call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Hazard::ReadAfterWrite => "raw",
-            Hazard::WriteAfterWrite => "waw",
-            Hazard::WriteAfterRead => "war",
-        }
+/// A fact is something to judge by when its pair was met so often: of less, kernels that were not mined have shown less (UIADD3.X
+/// after UMOV: 8 in all of nine pairs, 2 elsewhere).
+const OFTEN: u8 = 20;
+
+/// Cycles by ports. Those that no cycle tells apart share a row or a column.
+#[derive(Debug, Default)]
+struct Matrix {
+    row_of: Vec<u16>,
+    column_of: Vec<u16>,
+    columns: usize,
+    cells: Cow<'static, [u8]>,
+    /// The largest of each row.
+    most: Vec<u8>,
+}
+
+impl Matrix {
+    #[inline]
+    fn get(&self, row: u16, column: u16) -> Option<u8> {
+        let row = *self.row_of.get(row as usize)? as usize;
+        let column = *self.column_of.get(column as usize)? as usize;
+        self.cells.get(row * self.columns + column).copied()
+    }
+
+    fn most(&self, row: u16) -> u8 {
+        self.row_of.get(row as usize).map_or(0, |row| self.most[*row as usize])
+    }
+
+    fn read(bytes: &mut Bytes, rows: usize, columns: usize) -> Matrix {
+        let (own_rows, own_columns) = (bytes.short() as usize, bytes.short() as usize);
+        let mut ids = |n: usize| (0..n).map(|_| bytes.short()).collect();
+        let (row_of, column_of) = (ids(rows), ids(columns));
+        let cells = bytes.take(own_rows * own_columns);
+        let cycles = |line: &[u8]| line.iter().map(|c| c & !ASSUMED).max().unwrap_or(0);
+        let most = cells.chunks(own_columns.max(1)).map(cycles).collect();
+        Matrix { row_of, column_of, columns: own_columns, cells: Cow::Borrowed(cells), most }
     }
 }
 
-/// The files that take part; barriers do not.
-pub const FILES: [RegFile; 4] = [RegFile::R, RegFile::UR, RegFile::P, RegFile::UP];
+/// What the build script wrote, front to back. What is missing reads as nothing: a test looks at every SM.
+struct Bytes(&'static [u8]);
+
+impl Bytes {
+    fn take(&mut self, n: usize) -> &'static [u8] {
+        let (head, tail) = self.0.split_at(n.min(self.0.len()));
+        self.0 = tail;
+        head
+    }
+
+    fn short(&mut self) -> u16 {
+        let bytes = self.take(2);
+        u16::from_le_bytes([bytes[0], bytes[1]])
+    }
+}
 
 /// Cycles between the issues of two instructions, for one SM: a number for every pair, whatever has been seen.
 #[derive(Debug)]
 pub struct Latencies {
+    /// By result and source, by result and result.
+    raw: Matrix,
+    waw: Matrix,
+    /// Classes of results, then of sources.
+    classes: Vec<Class>,
+    results: usize,
     /// By hazard, file, first, second class: see [`index`].
-    cycles: Vec<u8>,
-    /// Fewer than these are a mistake: see [`Latencies::needed`].
-    needed: Vec<u8>,
-    /// The row that said so.
-    rows: Vec<u16>,
-    all: Vec<Row>,
+    cycles: Cow<'static, [u8]>,
     stalls: Vec<u8>,
     longest: u8,
+    /// Facts as the build script wrote them; read when they are first asked for.
+    facts: &'static [u8],
+    seen: OnceLock<FxHashMap<(Out, In), u8>>,
+    /// 0: of no SM, but of rows that were mined.
+    sm: u32,
+    rows: OnceLock<Rows>,
+}
+
+/// Rows of classes, and what follows from them.
+#[derive(Debug)]
+struct Rows {
+    all: Vec<Row>,
+    /// The row that says so, by [`index`].
+    of: Vec<u16>,
+    /// By [`index`]: see [`Latencies::needed`].
+    needed: Vec<u8>,
 }
 
 fn index(hazard: Hazard, file: RegFile, first: Class, second: Class) -> usize {
@@ -152,60 +147,135 @@ fn pairs() -> usize {
     Hazard::ALL.len() * FILES.len() * Class::ALL.len() * Class::ALL.len()
 }
 
-impl Latencies {
-    /// Lays the rows over each other: a later one goes before an earlier one.
-    fn new(sm: u32) -> Result<Latencies, String> {
-        let (all, stall_rows) = rows::read(sm)?;
-        let (mut cycles, mut rows) = (vec![0; pairs()], vec![u16::MAX; pairs()]);
-        for (number, row) in all.iter().enumerate() {
-            for (file, first, second) in row.pairs() {
-                let at = index(row.hazard, file, first, second);
-                (cycles[at], rows[at]) = (row.cycles, number as u16);
+/// Lays rows over each other: a later one goes before an earlier one.
+fn lay(all: &[Row]) -> (Vec<u8>, Vec<u16>) {
+    let (mut cycles, mut rows) = (vec![0; pairs()], vec![u16::MAX; pairs()]);
+    for (number, row) in all.iter().enumerate() {
+        for (file, first, second) in row.pairs() {
+            let at = index(row.hazard, file, first, second);
+            (cycles[at], rows[at]) = (row.cycles, number as u16);
+        }
+    }
+    (cycles, rows)
+}
+
+macro_rules! built {
+    ($($sm:literal)*) => {
+        fn built(sm: u32) -> Option<&'static [u8]> {
+            match sm {
+                $($sm => Some(include_bytes!(concat!(env!("OUT_DIR"), "/sm", $sm, ".latency"))),)*
+                _ => None,
             }
         }
-        if rows.contains(&u16::MAX) {
-            return Err(format!("sm_{sm}: a pair of classes has no row"));
-        }
+    };
+}
+
+built! { 75 80 86 87 88 89 90 100 120 }
+
+impl Latencies {
+    /// Of the bytes that the build script, or `rows.rs` at run time, made of `tables/latency`.
+    pub(crate) fn read(sm: u32, bytes: &'static [u8]) -> Latencies {
+        let mut bytes = Bytes(bytes);
+        let (results, sources) = (bytes.short() as usize, bytes.short() as usize);
+        let class = |n: &u8| Class::ALL.get(*n as usize).copied().unwrap_or(Class::Variable);
+        let classes = bytes.take(results + sources).iter().map(class).collect();
+        let cycles = bytes.take(pairs());
+        let raw = Matrix::read(&mut bytes, results, sources);
+        let waw = Matrix::read(&mut bytes, results, results);
         let mut stalls = vec![1; Opcode::LIST.len()];
-        for (op, cycles) in stall_rows {
-            stalls[op as usize] = cycles;
+        for _ in 0..bytes.short() {
+            let head = bytes.take(2);
+            let name = std::str::from_utf8(bytes.take(head[0] as usize)).unwrap_or("");
+            if let Some(op) = Opcode::parse(name) {
+                stalls[op as usize] = head[1];
+            }
         }
-        let longest = cycles.iter().copied().max().unwrap_or(0);
-        let needed = needed::of(sm, &all);
-        Ok(Latencies { cycles, needed, rows, all, stalls, longest })
+        let longest = cycles.iter().chain(&raw.most).chain(&waw.most).copied().max().unwrap_or(0);
+        Latencies {
+            raw,
+            waw,
+            classes,
+            results,
+            cycles: Cow::Borrowed(cycles),
+            stalls,
+            longest,
+            facts: bytes.0,
+            seen: OnceLock::new(),
+            sm,
+            rows: OnceLock::new(),
+        }
     }
 
-    /// Latencies that are known by nothing but these rows: what no row speaks of needs no time.
-    pub fn of_rows(all: Vec<Row>) -> Latencies {
-        let (mut cycles, mut rows) = (vec![0; pairs()], vec![u16::MAX; pairs()]);
-        for (number, row) in all.iter().enumerate() {
-            for (file, first, second) in row.pairs() {
-                let at = index(row.hazard, file, first, second);
-                (cycles[at], rows[at]) = (row.cycles, number as u16);
-            }
+    /// Latencies that are known by nothing but these rows and facts (the fewest cycles that were seen of pairs that were met
+    /// often): what none speaks of needs no time.
+    pub fn of_rows(all: Vec<Row>, seen: impl IntoIterator<Item = ((Out, In), u8)>) -> Latencies {
+        let (cycles, of) = lay(&all);
+        let seen: FxHashMap<(Out, In), u8> = seen.into_iter().collect();
+        let longest = cycles.iter().chain(seen.values()).copied().max().unwrap_or(0);
+        Latencies {
+            raw: Matrix::default(),
+            waw: Matrix::default(),
+            classes: Vec::new(),
+            results: 0,
+            stalls: vec![1; Opcode::LIST.len()],
+            longest,
+            facts: &[],
+            seen: OnceLock::from(seen),
+            sm: 0,
+            rows: OnceLock::from(Rows { needed: cycles.clone(), of, all }),
+            cycles: Cow::Owned(cycles),
         }
-        let longest = cycles.iter().copied().max().unwrap_or(0);
-        let stalls = vec![1; Opcode::LIST.len()];
-        Latencies { needed: cycles.clone(), cycles, rows, all, stalls, longest }
     }
 
     /// The latencies of an SM.
     ///
     /// # Panics
-    /// When the rows cannot be read: they are part of the program, and a test reads them for every SM.
+    /// When there are none: every SM that has a table has some.
     pub fn of(sm: u32) -> &'static Latencies {
         static KNOWN: Mutex<BTreeMap<u32, &'static Latencies>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(sm).or_insert_with(|| {
-            Box::leak(Box::new(Latencies::new(sm).expect("a test reads the latencies of every SM")))
+            let bytes = built(sm).expect("every SM that has a table has latencies");
+            Box::leak(Box::new(Latencies::read(sm, bytes)))
         })
     }
 
-    /// Cycles from the issue of `first` to that of `second`, whose hazard is in a register of `file`; 0 for barriers. Guards
-    /// are read as by [`Class::Control`], cells of wide operands as [`Class::of_result`] and [`Class::of_source`] say.
-    ///
-    /// It holds where no scoreboard tells the time: of a `first` that [`Class::is_variable`] the result, and the general
-    /// registers that it reads, have one.
+    /// Cycles from the issue of an instruction with this result to that of one with this source, where both are the same
+    /// register. It holds where no scoreboard tells the time.
+    #[inline]
+    pub fn read_after_write(&self, first: Out, second: In) -> u8 {
+        self.raw.get(first.0, second.0).map_or(self.longest, |cycles| cycles & !ASSUMED)
+    }
+
+    /// The same, to that of one which writes the register too.
+    #[inline]
+    pub fn write_after_write(&self, first: Out, second: Out) -> u8 {
+        self.waw.get(first.0, second.0).unwrap_or(self.longest)
+    }
+
+    /// The same, from one that reads it at a fixed time to one that writes it: by classes alone.
+    #[inline]
+    pub fn write_after_read(&self, file: RegFile, first: In, second: Out) -> u8 {
+        let source = self.classes.get(self.results + first.0 as usize);
+        let classes = source.zip(self.classes.get(second.0 as usize));
+        classes.map_or(self.longest, |(first, second)| {
+            self.cycles(Hazard::WriteAfterRead, file, *first, *second)
+        })
+    }
+
+    /// Nobody has seen ptxas leave a number of cycles between these: what [`Latencies::read_after_write`] says is the most
+    /// that any reader of the result was seen to wait, or more.
+    pub fn is_assumed(&self, first: Out, second: In) -> bool {
+        self.raw.get(first.0, second.0).is_none_or(|cycles| cycles & ASSUMED != 0)
+    }
+
+    /// The timing class of a result.
+    pub fn class_of(&self, result: Out) -> Class {
+        self.classes.get(result.0 as usize).copied().unwrap_or(Class::Variable)
+    }
+
+    /// Cycles by classes, 0 for barriers: what holds where there are no facts. Guards are read as by [`Class::Control`], cells
+    /// of wide operands as [`Class::of_result`] and [`Class::of_source`] say.
     #[inline]
     pub fn cycles(&self, hazard: Hazard, file: RegFile, first: Class, second: Class) -> u8 {
         match file {
@@ -214,30 +284,68 @@ impl Latencies {
         }
     }
 
-    /// The cycles below which code is wrong, as far as is known: never more than [`Latencies::cycles`], which is what code
-    /// had better leave. They differ where so few pairs were seen that the closest may be far from what the machine needs.
-    #[inline]
-    pub fn needed(&self, hazard: Hazard, file: RegFile, first: Class, second: Class) -> u8 {
-        match file {
-            RegFile::B => 0,
-            _ => self.needed[index(hazard, file, first, second)],
+    fn rows(&self) -> &Rows {
+        self.rows.get_or_init(|| {
+            let all = rows::read(self.sm).expect("a test reads the rows of every SM");
+            let (_, of) = lay(&all);
+            Rows { needed: needed::of(self.sm, &all), of, all }
+        })
+    }
+
+    /// The cycles below which code is wrong, as far as is known: never more than what our code leaves. Of a pair of ports that
+    /// was met often they are the fewest that were ever seen; of others, what rows of classes say that are sure
+    /// (`latency/needed.rs`).
+    pub fn needed(
+        &self,
+        hazard: Hazard,
+        file: RegFile,
+        first: (Class, u16),
+        second: (Class, u16),
+    ) -> u8 {
+        if file == RegFile::B {
+            return 0;
         }
+        let fact = match hazard {
+            Hazard::ReadAfterWrite => self.seen().get(&(Out(first.1), In(second.1))).copied(),
+            _ => None,
+        };
+        fact.unwrap_or_else(|| self.rows().needed[index(hazard, file, first.0, second.0)])
+    }
+
+    fn seen(&self) -> &FxHashMap<(Out, In), u8> {
+        self.seen.get_or_init(|| {
+            let often = self.facts().filter(|f| f.times >= OFTEN);
+            let reads = often.filter(|f| f.hazard == Hazard::ReadAfterWrite);
+            reads.map(|f| ((f.first, In(f.second)), f.least)).collect()
+        })
+    }
+
+    /// All facts of the SM.
+    pub fn facts(&self) -> impl Iterator<Item = Fact> {
+        let number = |low: u8, high: u8| u16::from_le_bytes([low, high]);
+        self.facts.as_chunks::<8>().0.iter().map(move |f| Fact {
+            hazard: if f[4] == 0 { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite },
+            first: Out(number(f[0], f[1])),
+            second: number(f[2], f[3]),
+            cycles: f[5],
+            least: f[6],
+            times: f[7],
+        })
     }
 
     /// The row behind [`Latencies::cycles`]; `None` for barriers.
     pub fn row(&self, hazard: Hazard, file: RegFile, first: Class, second: Class) -> Option<&Row> {
+        let rows = self.rows();
         match file {
             RegFile::B => None,
-            _ => self.all.get(*self.rows.get(index(hazard, file, first, second))? as usize),
+            _ => rows.all.get(*rows.of.get(index(hazard, file, first, second))? as usize),
         }
     }
 
-    /// Cycles from the issue of `first` until whatever comes may write its result, and read it too if `read`.
-    pub fn settled(&self, file: RegFile, first: Class, read: bool) -> u8 {
-        let after = |hazard| Class::ALL.iter().map(move |c| self.cycles(hazard, file, first, *c));
-        let written = after(Hazard::WriteAfterWrite).max().unwrap_or(0);
-        let read = read.then(|| after(Hazard::ReadAfterWrite).max()).flatten();
-        written.max(read.unwrap_or(0))
+    /// Cycles from the issue of an instruction with this result until whatever comes may write it, and read it too if `read`.
+    pub fn settled(&self, result: Out, read: bool) -> u8 {
+        let written = self.waw.most(result.0);
+        if read { written.max(self.raw.most(result.0)) } else { written }
     }
 
     /// No two instructions need be farther apart than this, in cycles.
@@ -257,10 +365,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_build_script_knows_the_same_classes() {
+        use crate::rows::latency as built;
+        assert_eq!(Class::ALL.iter().map(|c| c.name()).collect::<Vec<_>>(), built::CLASSES);
+        assert_eq!(Hazard::ALL.map(|h| h.name()), built::HAZARDS);
+        assert_eq!(FILES.map(|f| f.prefix()), built::FILES);
+        assert_eq!(ASSUMED, built::ASSUMED);
+    }
+
+    #[test]
     fn every_sm_has_a_number_for_every_pair() {
         for target in crate::Target::all() {
-            let latencies = Latencies::new(target.sm).unwrap_or_else(|e| panic!("{e}"));
+            let latencies = Latencies::of(target.sm);
             assert!(latencies.longest() >= 13);
+            assert!(!latencies.rows().of.contains(&u16::MAX), "a pair of classes has no row");
+            let (cycles, _) = lay(&latencies.rows().all);
+            assert_eq!(cycles, latencies.cycles.to_vec(), "the build script reads the rows alike");
         }
     }
 

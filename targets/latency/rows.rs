@@ -44,7 +44,8 @@ impl Row {
 #[derive(Clone)]
 enum Said {
     Pair(Row),
-    Stall(Opcode, u8),
+    /// A least stall: `table/latency.rs` reads those.
+    Stall,
 }
 
 #[derive(Clone)]
@@ -54,22 +55,18 @@ struct Line {
     on: Vec<(u32, u32)>,
 }
 
-/// The smallest stall of each opcode that has one of its own.
-pub type LeastStalls = Vec<(Opcode, u8)>;
-
-/// The rows that hold for an SM, and the least stalls of its opcodes.
-pub fn read(sm: u32) -> Result<(Vec<Row>, LeastStalls), String> {
+/// The rows that hold for an SM.
+pub fn read(sm: u32) -> Result<Vec<Row>, String> {
     static LINES: OnceLock<Result<Vec<Line>, String>> = OnceLock::new();
-    let (mut rows, mut stalls) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for line in LINES.get_or_init(read_all).clone()? {
-        if line.on.iter().any(|(first, last)| (*first..=*last).contains(&sm)) {
-            match line.said {
-                Said::Pair(row) => rows.push(row),
-                Said::Stall(op, cycles) => stalls.push((op, cycles)),
-            }
+        if line.on.iter().any(|(first, last)| (*first..=*last).contains(&sm))
+            && let Said::Pair(row) = line.said
+        {
+            rows.push(row);
         }
     }
-    Ok((rows, stalls))
+    Ok(rows)
 }
 
 fn read_all() -> Result<Vec<Line>, String> {
@@ -110,8 +107,8 @@ fn range(text: &str) -> Result<(u32, u32), String> {
 fn read_what(what: &str, provenance: Provenance) -> Result<Said, String> {
     let words: Vec<&str> = what.split_whitespace().collect();
     if let ["stall", op, cycles] = words[..] {
-        let op = Opcode::parse(op).ok_or_else(|| format!("no opcode {op}"))?;
-        return Ok(Said::Stall(op, number(cycles)?));
+        Opcode::parse(op).ok_or_else(|| format!("no opcode {op}"))?;
+        return number::<u8>(cycles).map(|_| Said::Stall);
     }
     let [hazard, files, first, "->", second, cycles] = words[..] else {
         return Err("HAZARD FILE CLASS -> CLASS CYCLES".into());

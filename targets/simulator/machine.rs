@@ -79,6 +79,8 @@ pub struct Finished {
     pub hazards: Vec<Hazard>,
     /// What ran, where hazards were looked for.
     pub ran: Vec<Ran>,
+    /// Of what ran, what ptxas was never seen to emit on this SM: one line for each instruction.
+    pub unseen: Vec<String>,
     /// What threads printed, in the order of their calls.
     pub printed: Vec<u8>,
 }
@@ -126,7 +128,8 @@ pub fn run(
         .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
     let (hazards, ran) =
         (machine.findings.report(&program), machine.findings.all_that_ran(&program));
-    Ok(Finished { counts, misuse, hazards, ran, printed: machine.system.printed })
+    let unseen = ran.iter().filter_map(|r| program.unseen(r)).collect();
+    Ok(Finished { counts, misuse, hazards, ran, unseen, printed: machine.system.printed })
 }
 
 struct Machine<'a> {

@@ -2,9 +2,10 @@
 //! tables of many SMs pays only for the one that it uses.
 //!
 //! All numbers are little-endian. A table is its strings, then arrays in the order in which they refer to each other:
-//! words (modifiers), options, fields, slots, tests, aliases, forms, special registers. What repeats stands once.
+//! words (modifiers), options, fields, slots, ports, tests, aliases, forms, special registers. What repeats stands once.
 
 use super::model::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
+use super::ports::OfForm;
 use std::collections::BTreeMap;
 
 /// Bits that every instruction has in common: guard, control.
@@ -44,12 +45,13 @@ struct Writer {
     options: Pool,
     fields: Pool,
     slots: Pool,
+    ports: Pool,
     tests: Pool,
     aliases: Pool,
 }
 
-/// The bytes of a table.
-pub fn write(table: &Table) -> Result<Vec<u8>, String> {
+/// The bytes of a table; `ports` are those of its forms, in their order.
+pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
     // Forms of one opcode stand together, in the table's order.
     let mut opcodes: Vec<&str> = Vec::new();
     for form in &table.forms {
@@ -57,12 +59,12 @@ pub fn write(table: &Table) -> Result<Vec<u8>, String> {
             opcodes.push(&form.opcode);
         }
     }
-    let mut forms: Vec<&Form> = table.forms.iter().collect();
-    forms.sort_by_key(|f| opcodes.iter().position(|o| *o == f.opcode));
+    let mut forms: Vec<(&Form, &OfForm)> = table.forms.iter().zip(ports).collect();
+    forms.sort_by_key(|(f, _)| opcodes.iter().position(|o| *o == f.opcode));
     let mut w = Writer::default();
     let mut body = Vec::new();
-    for form in &forms {
-        w.form(&mut body, form).map_err(|e| format!("{}: {e}", form.row))?;
+    for (form, ports) in &forms {
+        w.form(&mut body, form, ports).map_err(|e| format!("{}: {e}", form.row))?;
     }
     let mut specials = Vec::new();
     for (number, name) in &table.specials {
@@ -75,7 +77,7 @@ pub fn write(table: &Table) -> Result<Vec<u8>, String> {
         put16(&mut out, text.len() as u16);
         out.extend_from_slice(text.as_bytes());
     }
-    for pool in [&w.words, &w.options, &w.fields, &w.slots, &w.tests, &w.aliases] {
+    for pool in [&w.words, &w.options, &w.fields, &w.slots, &w.ports, &w.tests, &w.aliases] {
         put16(&mut out, pool.count);
         out.extend_from_slice(&pool.bytes);
     }
@@ -294,7 +296,7 @@ impl Writer {
         Ok(out)
     }
 
-    fn form(&mut self, out: &mut Vec<u8>, form: &Form) -> Result<(), String> {
+    fn form(&mut self, out: &mut Vec<u8>, form: &Form, ports: &OfForm) -> Result<(), String> {
         let fixed_mask = fixed_mask(form)?;
         let (kinds, kinds_mask) = kinds(form)?;
         let (mut mods, mut slots, mut aliases) = (Vec::new(), Vec::new(), Vec::new());
@@ -326,6 +328,11 @@ impl Writer {
             put16(out, at);
             out.push(count as u8);
         }
+        let mut bytes = Vec::new();
+        ports.slots.iter().flatten().for_each(|port| put16(&mut bytes, *port));
+        put16(out, self.ports.run(ports.slots.len(), bytes));
+        put16(out, ports.guard);
+        put16(out, ports.masked);
         Ok(())
     }
 }

@@ -63,6 +63,18 @@ pub const MODULES: &[(&str, &str)] = &[
     ),
 ];
 
+/// Attributes of code that the reader leaves raw.
+const CODE_ATTRIBUTES: [u8; 8] = [
+    code::MBARRIER_INSTR_OFFSETS,
+    code::INDIRECT_BRANCH_TARGETS,
+    code::RESERVED_SMEM_USED,
+    code::ANNOTATIONS,
+    code::REG_RECONFIG,
+    code::SYSCALL_OFFSETS,
+    code::INSTR_REG_MAP,
+    code::ATOM16_EMUL_INSTR_REG_MAP,
+];
+
 /// A corpus folder's PTX file.
 pub fn corpus_ptx(folder: &str) -> PathBuf {
     oracle::workspace().join("tests/corpus").join(folder).join(format!("{folder}.ptx"))
@@ -148,6 +160,7 @@ pub fn model_of(cubin: &Cubin<'_>) -> CubinModel {
         sm: cubin.sm() as u8,
         accelerated: compat[2] == 1,
         isa_class: compat[6],
+        tensor_maps: compat[18],
         param_base: 0x210,
         reserved_shared: 0x400,
     };
@@ -214,6 +227,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
             name: symbol.name.to_owned(),
             space,
             linkage: linkage(symbol.binding),
+            managed: symbol.other == 4,
             offset: symbol.value,
             size: symbol.size,
             align,
@@ -259,11 +273,9 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
             | Attribute::UnusedLoadByteOffsets(_)
             | Attribute::IndirectBranchTargets(_)
             | Attribute::NumMbarriers(_)
+            | Attribute::SparseMmaMask(_)
             | Attribute::WmmaUsed => code_attributes.push(attribute.clone()),
-            Attribute::Raw {
-                code: code::MBARRIER_INSTR_OFFSETS | code::INDIRECT_BRANCH_TARGETS,
-                ..
-            } => {
+            Attribute::Raw { code: raw, .. } if CODE_ATTRIBUTES.contains(raw) => {
                 code_attributes.push(attribute.clone());
             }
             _ => {}
@@ -319,6 +331,7 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         relocations: Vec::new(),
         registers: function.registers,
         externals: Vec::new(),
+        external_calls: Vec::new(),
         frame_bytes: function.frame_bytes,
         min_stack_bytes: function.min_stack_bytes,
         params,
@@ -329,6 +342,7 @@ fn kernel(cubin: &Cubin<'_>, function: &Function<'_>) -> Kernel {
         required_threads: function.required_threads,
         clusters: clusters(&function.clusters),
         shared,
+        names_reserved: false,
         constant2: find(".nv.constant2").map(|s| Constant2 {
             data: s.data.to_vec(),
             // The late kind leaves a name behind that the early one does not.

@@ -2,18 +2,24 @@
 //! reference, what its cubins hold that the table lacks, and what the reference disassembler says of words that we make.
 
 pub mod accesses;
+pub mod attributes;
+pub mod compare;
 pub mod coverage;
 pub mod differ;
+pub mod flow;
 pub mod forms;
 pub mod generate;
+pub mod habits;
 pub mod inputs;
 pub mod latency;
 pub mod mutate;
+pub mod order;
 pub mod ours;
 pub mod probe;
 pub mod proof;
 pub mod ptx_table;
 pub mod random;
 pub mod report;
+pub mod seen;
 pub mod sources;
 pub mod words;

@@ -2,8 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use orias_isa::{
-    accesses, coverage, differ, forms, generate, latency, ours, probe, proof, ptx_table, report,
-    words,
+    accesses, attributes, compare, coverage, differ, flow, forms, generate, habits, latency, order,
+    ours, probe, proof, ptx_table, report, seen, words,
 };
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -27,7 +27,9 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// What nvdisasm and we say of words given in hex (32 digits, high word first).
-    Text { words: Vec<String> },
+    Text {
+        words: Vec<String>,
+    },
     /// How much of the words of cubins (files, or all below folders) the table explains.
     Coverage {
         paths: Vec<PathBuf>,
@@ -138,6 +140,8 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Holds our cubins beside ptxas's by all that a loader, a debugger or a sanitizer reads: header, sections, symbols, attributes.
+    Attributes(attributes::run::Attributes),
     /// Writes the table of PTX, `tests/isa/PTX.tsv`: what of the generator's kernels is read, compiled and runs.
     Table {
         /// The file to write instead.
@@ -147,6 +151,16 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         most: usize,
     },
+    /// Our compiler beside ptxas: what each takes, code, registers, spills, and instructions and cycles of runs.
+    Compare(compare::Args),
+    Seen(seen::MineArgs),
+    Unseen(seen::CheckArgs),
+    /// Checks that threads meet where they are meant to: our cubins, and ptxas's.
+    Flow(flow::Args),
+    /// Checks that accesses to memory stand in the order that the PTX's memory model asks for.
+    Order(order::Args),
+    /// What ptxas does with the control fields of each opcode, or what our code does with them that ptxas never does.
+    Habits(habits::Args),
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
     /// The fewest cycles that ptxas leaves between instructions that share a register.
@@ -156,7 +170,12 @@ enum Command {
         /// Mine every SM, and write `targets/tables/latency/observed.lat` and `tests/isa/reports/latencies.md`.
         #[arg(long)]
         write: bool,
+        /// Mine by instruction and operand slot, serial pairs too, and write `targets/tables/latency/factsNN.lat`.
+        #[arg(long)]
+        facts: bool,
     },
+    /// Pairs of instructions of our compiler's code that stand nearer than ptxas ever leaves them.
+    Distances(latency::distances::Args),
 }
 
 fn main() -> ExitCode {
@@ -193,11 +212,32 @@ fn run(args: Args) -> Result<(), String> {
     if let Command::Forms { names, limit, rounds, table } = &args.command {
         return learn_forms(names, *limit, *rounds, table.as_deref());
     }
+    if let Command::Habits(habits) = &args.command {
+        return habits::run(target(&args)?, habits);
+    }
     if let Command::Table { out, most } = &args.command {
         return write_table(&args.arch, out.as_deref(), *most);
     }
+    if let Command::Compare(what) = &args.command {
+        return compare::run(target(&args)?, what);
+    }
+    if let Command::Seen(mine) = &args.command {
+        return seen::mine(target(&args)?, mine);
+    }
+    if let Command::Unseen(check) = &args.command {
+        return seen::run_check(target(&args)?, check);
+    }
+    if let Command::Attributes(attributes) = &args.command {
+        return attributes::run::run(target(&args)?, attributes);
+    }
     if let Command::Accesses { paths, beside, all } = &args.command {
         return compare_accesses(target(&args)?, paths, *beside, *all);
+    }
+    if let Command::Flow(flow) = &args.command {
+        return flow::run(target(&args)?, flow);
+    }
+    if let Command::Order(order) = &args.command {
+        return order::run(target(&args)?, order);
     }
     let nvdisasm = oracle::tool("nvdisasm").ok_or("the oracle tools are missing")?;
     let target = target(&args)?;
@@ -299,11 +339,16 @@ fn run(args: Args) -> Result<(), String> {
                 println!("{number:03x} {word:032x} {text}");
             }
         }
-        Command::Generate { .. } | Command::Run { .. } => {}
+        Command::Generate { .. } | Command::Run { .. } | Command::Compare(_) => {}
+        Command::Seen(_) | Command::Unseen(_) => {}
+        Command::Flow(_) | Command::Order(_) => {}
         Command::Accesses { .. } | Command::Table { .. } | Command::Forms { .. } => {}
-        Command::Latencies { more, write } => {
-            latency::run(target, args.rows.as_deref(), &more, write)?
+        Command::Attributes(_) => {}
+        Command::Habits(_) => {}
+        Command::Latencies { more, write, facts } => {
+            latency::run(target, args.rows.as_deref(), &more, write, facts)?
         }
+        Command::Distances(args) => latency::distances::run(target, &args)?,
     }
     Ok(())
 }

@@ -21,7 +21,8 @@ pub fn compile(source: &str, options: &CompileOptions) -> Result<Compiled, Strin
     let mut refused: Vec<(usize, String)> = Vec::new();
     let cubin = loop {
         let left = kernels(&program, &refused);
-        if left.is_empty() {
+        // A module without kernels has variables to compile.
+        if left.is_empty() && !refused.is_empty() {
             break None;
         }
         match attempt(&program, options) {

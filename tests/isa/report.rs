@@ -42,7 +42,10 @@ pub fn section(tools: &Tools<'_>, target: &'static Target, random: usize, whole:
         .par_iter()
         .map(|b| lines(tools.nvdisasm, &b.cubin))
         .reduce(Lines::default, Lines::and);
-    built.extend(sources::generated(tools.ptxas, target.name, !whole));
+    let generated = sources::generated(tools.ptxas, target.name, !whole);
+    built.extend(
+        generated.into_iter().map(|a| sources::Built { name: a.module.name, cubin: a.cubin }),
+    );
     let mut seen = Seen::default();
     for cubin in &built {
         seen.add(&cubin.name, &cubin.cubin).expect("ptxas writes cubins");

@@ -1,8 +1,12 @@
 //! What the compiler of reference makes of the project's PTX for an SM: the cubins that the table must explain.
 
-use crate::generate::{self, accept::accept};
+use crate::generate::{
+    self,
+    accept::{Accepted, accept},
+};
 use orias_runner::oracle;
 use rayon::prelude::*;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,13 +43,17 @@ pub fn corpus(target: &str) -> Vec<Source> {
 
 /// The PTX below a folder of `tests`, for a target.
 pub fn below(folder: &str, target: &str) -> Vec<Source> {
-    let root = oracle::workspace().join("tests").join(folder);
+    at(&oracle::workspace().join("tests").join(folder), target)
+}
+
+/// A PTX file, or those below a folder, for a target.
+pub fn at(path: &Path, target: &str) -> Vec<Source> {
     let read = |path: &PathBuf| {
         let name = path.file_stem()?.to_string_lossy().into_owned();
         let text = std::fs::read_to_string(path).ok()?;
         Some(Source { name, text: retarget(&text, target) })
     };
-    crate::coverage::files(&[root], "ptx").iter().filter_map(read).collect()
+    crate::coverage::files(&[path.to_path_buf()], "ptx").iter().filter_map(read).collect()
 }
 
 /// The module for another SM; what else its `.target` says stays.
@@ -62,10 +70,17 @@ fn retarget(text: &str, target: &str) -> String {
 
 /// The cubin of a module, or ptxas's messages.
 ///
+/// Where the environment names a folder in `ORIAS_ORACLE_CACHE`, cubins are kept there by what they were made of, and taken
+/// from there the next time: commands that ask for the same thousands of cubins then wait for ptxas once.
+///
 /// # Panics
 /// When no temporary file can be written.
 pub fn ptxas(tool: &Path, target: &str, text: &str, arguments: &[&str]) -> Result<Vec<u8>, String> {
     static FILES: AtomicU64 = AtomicU64::new(0);
+    let kept = kept(tool, target, text, arguments);
+    if let Some(cubin) = kept.as_ref().and_then(|path| std::fs::read(path).ok()) {
+        return Ok(cubin);
+    }
     let serial = FILES.fetch_add(1, Ordering::Relaxed);
     let file = |extension: &str| {
         let name = format!("orias-isa-{}-{serial}.{extension}", std::process::id());
@@ -83,12 +98,31 @@ pub fn ptxas(tool: &Path, target: &str, text: &str, arguments: &[&str]) -> Resul
         .map_err(|e| e.to_string());
     let cubin = std::fs::read(&output);
     let _ = std::fs::remove_file(&input);
+    if let (Ok(true), Some(kept)) = (result.as_ref().map(|r| r.status.success()), kept) {
+        // Whole or not at all, whoever else writes it; where that fails, it is made again the next time.
+        let part = kept.with_extension(format!("{}-{serial}", std::process::id()));
+        let _ = std::fs::copy(&output, &part).and_then(|_| std::fs::rename(&part, &kept));
+    }
     let _ = std::fs::remove_file(&output);
     let result = result?;
     if !result.status.success() {
         return Err(String::from_utf8_lossy(&result.stderr).into_owned());
     }
     cubin.map_err(|e| e.to_string())
+}
+
+/// Where a cubin is kept, if any is: its name is a hash of the tool's place and of all that goes in.
+pub(crate) fn kept(tool: &Path, target: &str, text: &str, arguments: &[&str]) -> Option<PathBuf> {
+    let folder = std::env::var_os("ORIAS_ORACLE_CACHE").filter(|f| !f.is_empty())?;
+    let half = |seed: u8| {
+        let mut hasher = DefaultHasher::new();
+        (seed, tool, target, text, arguments).hash(&mut hasher);
+        hasher.finish()
+    };
+    let name = format!("{:016x}{:016x}.cubin", half(0), half(1));
+    let folder = PathBuf::from(folder);
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join(name))
 }
 
 /// All that ptxas makes of the sources, each at every level; what it refuses is left out (a corpus kernel may need what the
@@ -112,12 +146,9 @@ pub fn build(
     (built.into_iter().flatten().collect(), refused)
 }
 
-/// What ptxas makes of the generator's kernels: all of them, in several ways, or a selection in one.
-pub fn generated(tool: &Path, target: &str, short: bool) -> Vec<Built> {
+/// The generator's modules as ptxas takes them, with its cubins: all of them, in several ways, or a selection in one.
+pub fn generated(tool: &Path, target: &str, short: bool) -> Vec<Accepted> {
     let modules = if short { generate::short_modules(target) } else { generate::modules(target) };
     let accepted = modules.into_par_iter().flat_map_iter(|module| accept(tool, module));
-    accepted
-        .filter(|a| !a.cubin.is_empty())
-        .map(|a| Built { name: a.module.name, cubin: a.cubin })
-        .collect()
+    accepted.filter(|a| !a.cubin.is_empty()).collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use orias::driver::{CompileOptions, compile_source};
+use orias::driver::{CompileOptions, UNSEEN_FORMS, compile_source};
 
 use super::oracle;
 
@@ -14,6 +14,8 @@ pub const TARGET: &str = "sm_90a";
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Compiler {
     Orias,
+    /// Orias with all that the instruction table has, ptxas seen to emit it or not: what a GPU says of those instructions.
+    Widened,
     Ptxas,
 }
 
@@ -21,6 +23,7 @@ impl Compiler {
     pub fn name(self) -> &'static str {
         match self {
             Compiler::Orias => "orias",
+            Compiler::Widened => "widened",
             Compiler::Ptxas => "ptxas",
         }
     }
@@ -31,12 +34,17 @@ impl Compiler {
     /// As [`oracle::tool`], when ptxas is missing in CI.
     pub fn compile(self, ptx: &Path, opt: u8) -> Result<Vec<u8>, String> {
         match self {
-            Compiler::Orias => {
+            Compiler::Orias | Compiler::Widened => {
+                let knobs = match self {
+                    Compiler::Widened => vec![(UNSEEN_FORMS.to_string(), "1".to_string())],
+                    _ => Vec::new(),
+                };
                 let source = std::fs::read_to_string(ptx)
                     .map_err(|error| format!("{}: {error}", ptx.display()))?;
                 let options = CompileOptions {
                     target: Some(TARGET.to_string()),
                     opt_level: opt,
+                    knobs,
                     ..CompileOptions::default()
                 };
                 compile_source(&source, &options)

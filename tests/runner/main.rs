@@ -24,8 +24,8 @@ struct Options {
     opt: Vec<u8>,
     #[arg(long, default_value = "simulator")]
     engine: Engine,
-    /// Write a folder that runs on a machine without Rust: this program, the cases, and the cubins of both compilers at the
-    /// levels of --opt; run nothing
+    /// Write a folder that runs on a machine without Rust: this program, the cases, and the cubins of both compilers (and of
+    /// `widened`, if asked for) at the levels of --opt; run nothing
     #[arg(long, value_name = "DIR", conflicts_with = "cubins")]
     build: Option<PathBuf>,
     /// Run the cases and cubins of a folder that --build wrote
@@ -55,7 +55,9 @@ fn work(options: &Options) -> Result<bool, String> {
         find(path, &corpus, &mut suites)?;
     }
     if let Some(to) = &options.build {
-        let variants = variants(&[Compiler::Orias, Compiler::Ptxas], &options.opt);
+        let mut compilers = vec![Compiler::Orias, Compiler::Ptxas];
+        compilers.extend(options.compiler.iter().filter(|c| **c == Compiler::Widened));
+        let variants = variants(&compilers, &options.opt);
         let missing = bundle::build(to, &suites, &variants)?;
         missing.iter().for_each(|line| eprintln!("{line}"));
         println!("{}: {} folders of cases", to.display(), suites.len());

@@ -23,8 +23,17 @@ pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let operands = place(cx, inst, &inst.operands)?;
     let mods: &[Mod] =
         if inst.has("arrive") { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
+    converge(cx, inst);
     cx.e.put(Opcode::BAR, mods, 0, &operands);
     Ok(())
+}
+
+/// Brings the warp together before an aligned barrier at -O0, where ptxas always does: PTX promises that all its threads come.
+pub fn converge(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
+    let aligned = inst.opcode == "bar" || inst.has("aligned");
+    if aligned && cx.module.options.opt_level == 0 {
+        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
+    }
 }
 
 /// The slots of number and thread count. Both in registers share one: the number in its low bits, the count from bit 16 on.
@@ -76,6 +85,7 @@ fn reduce<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (to, holds) =
         if popc { (r(cx.dst(d)?), Operand::PT) } else { (Operand::RZ, cx.dst_pred(d)?) };
     region(cx, |cx| {
+        converge(cx, inst);
         cx.e.put(Opcode::BAR, &[Mod::RED, kind, Mod::DEFER_BLOCKING], 0, &operands);
         cx.e.put(Opcode::B2R, &[Mod::RESULT], 2, &[to, holds]);
         Ok(())

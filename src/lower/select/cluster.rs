@@ -31,13 +31,17 @@ pub fn barrier<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         if arrive {
             if !inst.has("relaxed") {
                 super::fence::membar(cx, Mod::ALL, Mod::GPU);
+            } else {
+                super::barrier::converge(cx, inst);
             }
             cx.e.put(Opcode::UCGABAR_ARV, &[], 0, &[]);
         } else {
+            super::barrier::converge(cx, inst);
             cx.e.put(Opcode::UCGABAR_WAIT, &[], 0, &[]);
             cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
             cx.e.branch(after);
             cx.e.open(alone);
+            super::barrier::converge(cx, inst);
             cx.e.put(Opcode::BAR, &[Mod::SYNC, Mod::DEFER_BLOCKING], 0, &[imm(0)]);
         }
         cx.e.open(after);

@@ -64,10 +64,12 @@ pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// `trap`, and `brkpt`, which is the same (observed: ptxas 13.0.88).
+/// `trap`, and `brkpt`, which is the same; a guard jumps over it (observed: ptxas 13.0.88).
 pub fn trap<'a>(cx: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
-    cx.e.put(Opcode::BPT, &[Mod::TRAP], 0, &[imm(1)]);
-    Ok(())
+    cx.e.guarded_region(|e| {
+        e.put(Opcode::BPT, &[Mod::TRAP], 0, &[imm(1)]);
+        Ok(())
+    })
 }
 
 /// `pmevent`: the events as a mask.

@@ -5,7 +5,7 @@
 //! than so many are left. With fewer source bytes than the copy has, the missing ones are added to the global address, whose low
 //! bits LDGSTS.ZFILL reads as their number; with none, the predicate operand is false, and zeros are written.
 
-use super::turns::region;
+use super::turns::{by_value, region};
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
@@ -61,15 +61,31 @@ pub fn wait(cx: &mut Cx<'_, '_>, keep: u32) {
 /// `cp.async.mbarrier.arrive`: the barrier hears of it when this thread's copies so far are done. Without `.noinc` the phase
 /// first waits for one event more.
 fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let address = cx.address(operand(inst, 0)?, Space::Shared)?.operand();
+    let address = cx.address(operand(inst, 0)?, Space::Shared)?;
     let mut kind = Mod::ARVCNT;
     if !inst.has("noinc") {
         kind = Mod::TRANSCNT;
         let mods = [Mod::ARRIVE, Mod::TRANS64, Mod::RED, Mod::A0T1];
-        cx.e.put(Opcode::SYNCS, &mods, 1, &[Operand::RZ, address, Operand::RZ]);
+        cx.e.put(Opcode::SYNCS, &mods, 1, &[Operand::RZ, address.operand(), Operand::RZ]);
     }
-    cx.e.put(Opcode::ARRIVES, &[Mod::LDGSTSBAR, Mod::_64, kind], 0, &[address]);
-    Ok(())
+    let arrive = |cx: &mut Cx<'_, '_>, at: Address| {
+        let mods = [Mod::LDGSTSBAR, Mod::_64, kind];
+        cx.e.put(Opcode::ARRIVES, &mods, 0, &[at.operand()]);
+        Ok(())
+    };
+    if address.base.reg.is_zero() && !address.uniform.reg.is_zero() {
+        return arrive(cx, address);
+    }
+    // The machine takes the barrier's place from a uniform register alone.
+    let address = in_one_register(cx, address, 24);
+    let base = match address.base.reg.is_zero() {
+        true => Operand::Imm(0),
+        false => Operand::Reg(address.base),
+    };
+    by_value(cx, &[base], |cx, run| {
+        let (base, uniform) = (RegUse::new(Reg::RZ), RegUse::new(run));
+        arrive(cx, Address { base, uniform, ..address })
+    })
 }
 
 /// Words for the bytes that a miss brings to the second-level cache.

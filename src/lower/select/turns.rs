@@ -76,9 +76,36 @@ pub fn one_by_one<'a, 'w>(
         f(cx, &turn)?;
         // The old `elected` of threads that are done means nothing.
         cx.e.plop3(r(pending), r(pending), not(r(elected)), Operand::PT, 0x80);
+        copy_last(cx);
         back_while(cx, r(pending), head);
         Ok(())
     })
+}
+
+/// Puts a copy that stands right before the block's last instruction behind it: in ptxas's loops (13.0.88) the branch back follows
+/// the copy, and the time that the predicate takes goes by before it. Not at -O0.
+fn copy_last(cx: &mut Cx<'_, '_>) {
+    if cx.module.options.opt_level == 0 {
+        return;
+    }
+    let block = cx.e.block;
+    let [.., copy, last] = cx.e.body.block(block).insts[..] else { return };
+    let copies = matches!(
+        cx.e.body.inst(copy).op,
+        Opcode::UBLKCP
+            | Opcode::UBLKPF
+            | Opcode::UBLKRED
+            | Opcode::UTMALDG
+            | Opcode::UTMAPF
+            | Opcode::UTMAREDG
+            | Opcode::UTMASTG
+    );
+    if copies && cx.e.body.inst(copy).guard.is_always() {
+        let mut block = cx.e.body.block_mut(block);
+        let at = block.insts.len() - 2;
+        block.insts[at] = last;
+        block.insts[at + 1] = copy;
+    }
 }
 
 /// Lets the threads run `f` in groups that have the same `values`: `f` runs under a guard that holds for such a group, with the

@@ -194,7 +194,7 @@ impl<'a, 'w> Warp<'a, 'w> {
     /// A group enters a block: promises to meet here are due, and a new one is made when the block branches.
     fn arrive(&mut self, mask: u32, block: BlockId) -> Result<(), String> {
         let live = self.live();
-        let exempt = only_exits(self.body, block);
+        let exempt = crate::sync::together::only_exits(self.body, block);
         for promise in self.promises.iter_mut().filter(|p| p.join == block && p.members & mask != 0)
         {
             let expected = promise.members & live;

@@ -18,7 +18,7 @@ use super::error::Cause;
 use super::image::{CODE_BASE, Constants, Image, Kernel};
 use super::op::{Micro, Op};
 use super::operand::{PredSrc, predicate};
-use super::timing::Timing;
+use super::timing::{Ran, Timing};
 use crate::Target;
 use orias_components::{Inst, Opcode, Props, RegUse};
 use slots::Slots;
@@ -122,6 +122,15 @@ impl Program {
     pub fn place(&self, index: u32) -> (&str, u64) {
         let text = self.texts.iter().rev().find(|t| t.0 <= index);
         text.map_or(("", 0), |(first, name, _)| (name, u64::from(index - first) * WORD))
+    }
+
+    /// What of an instruction that ran was never seen, with its place; None where all was.
+    pub fn unseen(&self, ran: &Ran) -> Option<String> {
+        let (.., bytes) = self.texts.iter().find(|t| t.1 == ran.function)?;
+        let inst = self.target.decode(word(bytes, ran.offset as usize)?, ran.offset).ok()?;
+        let unseen = self.target.unseen(&inst)?;
+        let text = describe(self.target, &inst);
+        Some(format!("{}: `{text}` at {:#06x}: {unseen}", ran.function, ran.offset))
     }
 
     /// Name, byte offset and text of the instruction at an index.

@@ -62,6 +62,8 @@ pub struct Access {
     pub file: RegFile,
     /// The class by which it is read or written.
     pub class: Class,
+    /// The part of the instruction that it is: see [`touch::port`].
+    pub port: u16,
     /// Read for every lane of the group: the guard.
     pub guard: bool,
     /// A result that comes when the sources have been read, and that the scoreboard of reads tells of: the predicate of ATOM,
@@ -143,6 +145,7 @@ impl Timing {
                     cell: cell_index(t.cell)?,
                     file: t.cell.0,
                     class: t.class(form, writes),
+                    port: t.port(form, writes),
                     guard: t.part == touch::Part::Guard,
                     early: writes && inst.op == Opcode::ATOM && t.cell.0 == RegFile::P,
                 })

@@ -30,6 +30,7 @@ struct Entry {
     lanes: u32,
     pc: u32,
     class: Class,
+    port: u16,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -196,10 +197,12 @@ impl Watch {
             done -= usize::from(one.waits & mask != 0);
             one.waits &= !mask;
             release(cells, code, one, mask, mask);
-            newest = newest.max(Some(one.serial));
+            if code[one.pc as usize].late {
+                newest = newest.max(Some(one.serial));
+            }
             one.lanes() != 0
         });
-        // Sources are read in order: what was issued before has read its own.
+        // Late sources are read in order: what was issued before one that reads late has read its own.
         let Some(newest) = newest else { return };
         for list in outstanding.iter_mut() {
             for one in list.iter_mut().filter(|o| o.reads & mask != 0 && o.serial < newest) {
@@ -219,7 +222,8 @@ impl Watch {
         for access in timing.reads.iter().filter(|a| !is_late(timing, a)) {
             let lanes = if access.guard { mask } else { active };
             let longest = u64::from(check.latencies.longest());
-            let entry = Entry { issued: self.now, lanes, pc, class: access.class };
+            let (class, port) = (access.class, access.port);
+            let entry = Entry { issued: self.now, lanes, pc, class, port };
             let readers = &mut self.cells[usize::from(access.cell)].readers;
             for old in readers.iter_mut() {
                 if old.class == entry.class || old.issued + longest <= entry.issued {
@@ -236,7 +240,8 @@ impl Watch {
             }
             writers.retain(|old| old.lanes != 0);
             if !timing.variable {
-                writers.push(Entry { issued: self.now, lanes: active, pc, class: access.class });
+                let (class, port) = (access.class, access.port);
+                writers.push(Entry { issued: self.now, lanes: active, pc, class, port });
             }
         }
     }
@@ -361,7 +366,11 @@ impl Watch {
     ) {
         for entry in entries.iter().filter(|e| e.lanes & lanes != 0) {
             let cycles = self.now - entry.issued;
-            let needed = check.latencies.needed(kind, access.file, entry.class, access.class);
+            if cycles >= u64::from(check.latencies.longest()) {
+                continue;
+            }
+            let (first, second) = ((entry.class, entry.port), (access.class, access.port));
+            let needed = check.latencies.needed(kind, access.file, first, second);
             if cycles < u64::from(needed) {
                 let problem =
                     Problem::TooEarly { cycles: cycles as u32, needed: u32::from(needed) };

@@ -3,11 +3,12 @@
 use super::observed;
 use super::walk::{self, Between, End, Pair};
 use orias_components::{Opcode, RegFile};
+use orias_targets::Target;
 use orias_targets::latency::{Class, Hazard, Provenance, Row};
 use orias_targets::touch::{self, Part};
-use orias_targets::{Form, Target};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 /// Distances are counted up to this; the last entry of a histogram holds all that is farther.
 pub const FAR: usize = 48;
@@ -57,7 +58,8 @@ impl Seen {
         self.at.iter().sum()
     }
 
-    fn add(&mut self, other: &Seen) {
+    /// Adds what another has seen.
+    pub fn add(&mut self, other: &Seen) {
         let mine = self.closest(1).unwrap_or(FAR);
         if other.closest(1).is_some_and(|theirs| theirs < mine) {
             self.example = other.example;
@@ -90,17 +92,6 @@ pub struct Mined {
     pub unknown: usize,
 }
 
-/// Mnemonic with the words that every use of the row has.
-pub fn head(form: &Form) -> String {
-    let mut name = form.op.name().to_string();
-    for field in form.mods.iter().filter(|m| m.bits.width() == 0) {
-        for word in field.options.iter().flat_map(|o| o.words) {
-            name = name + "." + word.name();
-        }
-    }
-    name
-}
-
 impl Kind {
     fn of(end: &End<'_>) -> Kind {
         Kind { form: end.form.index, part: end.part, offset: end.offset }
@@ -111,7 +102,7 @@ impl Kind {
         let form = &target.table().forms[self.form as usize];
         let slot = self.part.name(form);
         let cell = if self.offset > 0 { format!("+{}", self.offset) } else { String::new() };
-        format!("{} {slot}{cell}", head(form))
+        format!("{} {slot}{cell}", touch::unit(form))
     }
 
     /// The timing class by which this part is read or written.
@@ -164,7 +155,7 @@ impl Mined {
                 self.unknown += 1;
                 continue;
             };
-            let seen = self.scoreboards.entry(head(form)).or_default();
+            let seen = self.scoreboards.entry(touch::unit(form)).or_default();
             seen.seen += 1;
             seen.write += u32::from(inst.control.write_sb != 7);
             seen.read += u32::from(inst.control.read_sb != 7);
@@ -172,6 +163,33 @@ impl Mined {
         }
         let pairs = &mut self.pairs;
         walk::walk(self.target, text, |pair| add_pair(pairs, kernel, &pair));
+    }
+
+    /// Adds what was mined elsewhere for the same target.
+    pub fn merge(&mut self, other: Mined) {
+        let before = self.kernels.len() as u32;
+        self.kernels.extend(other.kernels);
+        self.words += other.words;
+        self.unknown += other.unknown;
+        for (key, mut seen) in other.pairs {
+            seen.example.0 += before;
+            match self.pairs.entry(key) {
+                Entry::Occupied(mut mine) => mine.get_mut().add(&seen),
+                Entry::Vacant(place) => {
+                    place.insert(seen);
+                }
+            }
+        }
+        for (name, of) in other.scoreboards {
+            let mine = self.scoreboards.entry(name).or_default();
+            mine.seen += of.seen;
+            mine.write += of.write;
+            mine.read += of.read;
+        }
+        for (op, of) in other.stalls {
+            let mine = self.stalls.entry(op).or_default();
+            mine.iter_mut().zip(of).for_each(|(n, m)| *n += m);
+        }
     }
 
     /// The pairs by class, without those of results and late reads that have scoreboards: where the first end sets none, one

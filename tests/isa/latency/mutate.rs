@@ -6,7 +6,7 @@
 use super::mined::{Key, is_told};
 use super::walk::{self, decode};
 use orias_components::{Control, Guard, Inst, Opcode, RegFile};
-use orias_targets::latency::{Hazard, Latencies};
+use orias_targets::latency::Hazard;
 use orias_targets::touch::{self, Cell};
 use orias_targets::{Form, Target};
 use std::collections::BTreeMap;
@@ -56,27 +56,31 @@ impl Mutation {
     }
 }
 
-/// Stalls that are tight: some pair of instructions stands as close as `latencies` (rows of other kernels) says that it must.
-pub fn stalls(target: &'static Target, text: &[u8], latencies: &Latencies) -> Vec<Mutation> {
-    let mut found: BTreeMap<usize, Mutation> = BTreeMap::new();
+/// Stalls that are tight: some pair of instructions stands as close as `least` says that such pairs do.
+pub fn stalls(
+    target: &'static Target,
+    text: &[u8],
+    least: impl Fn(&Key) -> Option<u32>,
+) -> Vec<Mutation> {
+    let mut found: BTreeMap<(usize, Hazard), Mutation> = BTreeMap::new();
     let stall = |at: usize| {
         let word = text.as_chunks::<16>().0[at];
         (u128::from_le_bytes(word) >> STALL_AT) as u32 & 15
     };
     walk::walk(target, text, |pair| {
-        let Some((hazard, file, first, second)) = Key::of(&pair).classes(target) else { return };
-        let needed = u32::from(latencies.cycles(hazard, file, first, second));
-        if is_told(&pair) || file == RegFile::B || pair.cycles != needed || needed < 2 {
+        let key = Key::of(&pair);
+        if is_told(&pair) || pair.file == RegFile::B || key.classes(target).is_none() {
             return;
         }
-        let Some(at) = (pair.first.at..pair.second.at).find(|at| stall(*at) >= 2) else { return };
+        if pair.cycles < 2 || least(&key) != Some(pair.cycles) {
+            return;
+        }
+        let end = if pair.across { pair.first.at + 1 } else { pair.second.at };
+        let Some(at) = (pair.first.at..end).find(|at| stall(*at) >= 2) else { return };
         let runs = [pair.first.at, pair.second.at];
-        let breaks = Breaks::Stall(hazard, file);
-        found
-            .entry(at)
-            .or_insert(Mutation { at, change: Change::Stall, breaks, runs: Vec::new() })
-            .runs
-            .push(runs);
+        let breaks = Breaks::Stall(pair.hazard, pair.file);
+        let new = Mutation { at, change: Change::Stall, breaks, runs: Vec::new() };
+        found.entry((at, pair.hazard)).or_insert(new).runs.push(runs);
     });
     found.into_values().collect()
 }
@@ -87,6 +91,8 @@ struct Setter {
     guard: Guard,
     results: Vec<Cell>,
     sources: Vec<Cell>,
+    /// Scoreboards other than the one that is waited for, one bit each, that tell when it has read its sources.
+    tell: u8,
 }
 
 /// Waits that protect a register which is touched before another wait for the same scoreboard.
@@ -136,6 +142,7 @@ fn setters(before: &Code, scoreboard: u8) -> Vec<Setter> {
                 guard: inst.guard,
                 results: if results { writes.collect() } else { Vec::new() },
                 sources: reads.filter(|c| late && c.0 == RegFile::R).collect(),
+                tell: bits(inst) & !(1 << scoreboard),
             });
         }
         if waits_for(inst, scoreboard) {
@@ -167,7 +174,7 @@ fn first_use(
         }
         // One that itself takes an unknown time writes after it has read in its turn.
         let overwrites = writes.iter().any(|c| setter.sources.contains(c)) && !variable;
-        if together && overwrites {
+        if together && overwrites && !is_told_of(code, [setter.at, from, at], scoreboard, setter) {
             return Some(([setter.at, at], Breaks::Source));
         }
         if writes.iter().any(|c| setter.sources.contains(c) || setter.results.contains(c)) {
@@ -178,6 +185,34 @@ fn first_use(
         }
     }
     None
+}
+
+/// The scoreboards that an instruction sets, one bit each.
+fn bits(inst: &Inst) -> u8 {
+    let bit = |s: u8| if s == Control::NO_SB { 0 } else { 1 << s };
+    bit(inst.control.write_sb) | bit(inst.control.read_sb)
+}
+
+/// Without its wait for the scoreboard at `without`, something else has told by `user` that the setter has read its sources: its
+/// own result, or what a later instruction did that reads as late as it (such read in order).
+fn is_told_of(
+    code: &Code,
+    [setter, without, user]: [usize; 3],
+    scoreboard: u8,
+    of: &Setter,
+) -> bool {
+    let mut tell = of.tell;
+    for (at, decoded) in code.iter().enumerate().take(user + 1).skip(setter + 1) {
+        let Some((inst, form)) = decoded else { return false };
+        let gone = if at == without { 1 << scoreboard } else { 0 };
+        if inst.control.wait & !gone & tell != 0 {
+            return true;
+        }
+        if form.read_sb {
+            tell |= bits(inst);
+        }
+    }
+    false
 }
 
 fn waits_for(inst: &Inst, scoreboard: u8) -> bool {

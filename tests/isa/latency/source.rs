@@ -1,13 +1,11 @@
 //! The kernels that are mined: PTX through ptxas for one SM at several levels, and cubins as they are.
 
-use crate::coverage;
+use crate::{coverage, sources};
 use orias::elf::Cubin;
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A text section.
 pub struct Text {
@@ -52,7 +50,8 @@ pub fn texts(ptxas: &Path, arch: &str, levels: &[u8], files: &[PathBuf]) -> Vec<
     each.flatten().collect()
 }
 
-fn split(label: &str, cubin: &[u8]) -> Vec<Text> {
+/// The kernels of a cubin.
+pub fn split(label: &str, cubin: &[u8]) -> Vec<Text> {
     let Ok(cubin) = Cubin::read(cubin) else { return Vec::new() };
     let text = |k: &orias::elf::read::Function<'_>| Text {
         name: format!("{label} {}", k.name),
@@ -62,13 +61,6 @@ fn split(label: &str, cubin: &[u8]) -> Vec<Text> {
 }
 
 fn compile(ptxas: &Path, arch: &str, level: u8, file: &Path) -> Option<Vec<u8>> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let serial = COUNT.fetch_add(1, Ordering::Relaxed);
-    let base = format!("orias-latency-{}-{serial}", std::process::id());
-    let (source, output) = (
-        std::env::temp_dir().join(base.clone() + ".ptx"),
-        std::env::temp_dir().join(base + ".cubin"),
-    );
     let text = std::fs::read_to_string(file).ok()?;
     let line = |l: &str| {
         if l.trim_start().starts_with(".target") {
@@ -78,17 +70,5 @@ fn compile(ptxas: &Path, arch: &str, level: u8, file: &Path) -> Option<Vec<u8>> 
         }
     };
     let text: Vec<String> = text.lines().map(line).collect();
-    std::fs::write(&source, text.join("\n")).ok()?;
-    let done = Command::new(ptxas)
-        .arg(format!("-arch={arch}"))
-        .arg(format!("-O{level}"))
-        .arg(&source)
-        .arg("-o")
-        .arg(&output)
-        .output();
-    let cubin = std::fs::read(&output).ok();
-    // Nothing to do when they were not written.
-    let _ = std::fs::remove_file(&source);
-    let _ = std::fs::remove_file(&output);
-    done.ok().filter(|d| d.status.success()).and(cubin)
+    sources::ptxas(ptxas, arch, &text.join("\n"), &[&format!("-O{level}")]).ok()
 }

@@ -49,6 +49,15 @@ pub fn float(
             finish(cx, inst, to, d, t);
             Ok(())
         }
+        (Type::F64, Type::F32) if flush => {
+            // Observed: the conversion to a double never flushes, a product by one before it does.
+            let flushed = cx.e.temp(1);
+            cx.e.fmul(&[Mod::FTZ], r(flushed), r(a), imm(1f32.to_bits()));
+            let t = target(cx, inst, to, d);
+            cx.e.put(Opcode::F2F, &[Mod::F64, Mod::F32], 1, &[whole(to, t), r(flushed)]);
+            finish(cx, inst, to, d, t);
+            Ok(())
+        }
         _ => {
             let t = target(cx, inst, to, d);
             let mut mods = Vec::new();

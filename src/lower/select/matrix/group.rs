@@ -165,10 +165,16 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let adds = match (constant, scale) {
         (Some(0), _) => not(Operand::UPT),
         (None, Some(predicate)) => {
-            let predicate = cx.pred(predicate)?;
+            // All lanes have the same, so that the product may negate it: a vote never does (observed).
+            let (plain, negated) = match cx.pred(predicate)? {
+                Operand::Reg(p) if p.flags.has(RegFlags::NOT) => {
+                    (Operand::Reg(RegUse { flags: p.flags.without(RegFlags::NOT), ..p }), true)
+                }
+                plain => (plain, false),
+            };
             let uniform = r(cx.e.body.new_vreg(RegFile::UP, 1, 1));
-            cx.e.put(Opcode::VOTEU, &[Mod::ANY], 2, &[Operand::URZ, uniform, predicate]);
-            uniform
+            cx.e.put(Opcode::VOTEU, &[Mod::ANY], 2, &[Operand::URZ, uniform, plain]);
+            if negated { not(uniform) } else { uniform }
         }
         _ => Operand::UPT,
     };
@@ -217,12 +223,13 @@ pub fn setmaxnreg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let count = imm(*count as u32);
     let gives_back = inst.has("dec");
     unguarded(cx, |cx| {
+        let again = if gives_back { cx.e.block } else { cx.e.open_new() };
+        cx.converged = None;
         converge(cx);
         if gives_back {
             cx.e.put(Opcode::USETMAXREG, &[Mod::DEALLOC, Mod::CTAPOOL], 0, &[count]);
             return Ok(());
         }
-        let again = cx.e.open_new();
         let got = r(cx.e.body.new_vreg(RegFile::UP, 1, 1));
         cx.e.put(Opcode::USETMAXREG, &[Mod::TRY_ALLOC, Mod::CTAPOOL], 1, &[got, count]);
         let p = r(cx.e.temp_pred());

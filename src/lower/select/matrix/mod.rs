@@ -201,9 +201,10 @@ fn whole(reg: Reg, count: u8) -> Operand {
     if count == 1 { cell(reg, 0) } else { tuple(reg, count) }
 }
 
-/// Brings the threads of the warp together where branches may have parted them: once a block.
+/// Brings the threads of the warp together where branches may have parted them, and everywhere at -O0, as ptxas does: once a block.
 fn converge(cx: &mut Cx<'_, '_>) {
     let parted = !cx.function.labels.is_empty() || !cx.e.guard.is_always();
+    let parted = parted || cx.module.options.opt_level == 0;
     if parted && cx.converged != Some(cx.e.block) {
         cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
         cx.converged = Some(cx.e.block);

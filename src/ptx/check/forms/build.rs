@@ -11,7 +11,7 @@ const TABLE: &str = "src/ptx/check/forms.tbl";
 const SEQUENCES: usize = 5;
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/ptx/check/forms/build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let made = fs::read_to_string(TABLE).map_err(|e| e.to_string()).and_then(|text| rust(&text));

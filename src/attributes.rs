@@ -1,0 +1,364 @@
+//! What `.nv.info.K` says of a kernel's instructions, from the PTX that they come from and the places where they ended up.
+//!
+//! ptxas 13.0.88 goes by the PTX instruction, not by the machine's: a warp operation that it makes for itself is listed apart
+//! from one that the PTX asks for, and a barrier's state and its parity make the same instruction of two kinds. Each rule was
+//! seen by varying one instruction at -O0 and -O3 (sm_90a).
+
+use crate::elf::attribute::{Attribute, code, format};
+use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special};
+use orias_components::{Mod, Opcode};
+use orias_systems::Compiled;
+use orias_systems::function::{Needs, Site};
+
+/// The mask of a cooperative operation in which all threads of the warp take part, or whose mask no register holds.
+const WHOLE_WARP: u32 = u32::MAX;
+
+/// Above the number of the register with the mask.
+const MASK_REGISTER: u32 = 0x0500_0000;
+
+/// Above the uniform register and the kind in the last word of a barrier's entry.
+const BARRIER_IN_SHARED: u32 = 0x100;
+
+/// Below the register with the count in `EIATTR_INSTR_REG_MAP`; the word after it is all ones.
+const COUNT_REGISTER: u32 = 0x0201;
+
+/// An unknown number of mbarriers.
+const MANY: u16 = u16::MAX;
+
+/// One kind of entry in `EIATTR_ANNOTATIONS`: spill code.
+const SPILL: u32 = 1;
+
+/// What the file says of a kernel's or a function's code. Offsets are bytes in its text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CodeFacts {
+    /// Operations that threads of a warp do together because the PTX says so, with their masks: all ones, or the register that
+    /// holds it.
+    pub cooperative: Vec<(u32, u32)>,
+    /// Such operations that the compiler makes for itself.
+    pub warp_wide: Vec<u32>,
+    /// Operations on mbarriers: offset, base register, displacement, kind with uniform register.
+    pub mbarriers: Vec<[u32; 4]>,
+    /// How many of them initialise one; [`MANY`] where one does so in a loop.
+    pub mbarrier_inits: u16,
+    /// Registers with the count of arrivals without completion.
+    pub counts: Vec<(u32, u8)>,
+    /// Stores and loads of spill code.
+    pub spills: Vec<u32>,
+    /// There are `wmma` instructions.
+    pub wmma: bool,
+    /// The places that the system reserves in shared memory are asked for.
+    pub reserved_shared: bool,
+    /// Among them those that a linker sets, which leave the symbol that it has resolved.
+    pub reserved_names: bool,
+    pub needs: Needs,
+}
+
+/// What an operation on an mbarrier is, in its entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Barrier {
+    Init = 0,
+    Arrive = 1,
+    ArriveNoComplete = 2,
+    Drop = 3,
+    DropNoComplete = 4,
+    Test = 5,
+    TestParity = 6,
+    CopiesArrive = 7,
+    Invalidate = 8,
+    Try = 9,
+    TryParity = 10,
+    ExpectTx = 11,
+    CompleteTx = 12,
+}
+
+impl CodeFacts {
+    /// The facts of one function's own code.
+    pub fn of(function: &Function<'_>, compiled: &Compiled) -> CodeFacts {
+        let mut facts = CodeFacts { needs: compiled.needs, ..CodeFacts::default() };
+        for inst in &function.code {
+            facts.add_ptx(inst);
+        }
+        let mut last_vote = None;
+        for site in &compiled.sites {
+            let index = (site.ptx_inst as usize).checked_sub(1);
+            let ptx = index.and_then(|i| function.code.get(i));
+            if site.op == Opcode::WARPSYNC {
+                last_vote = None;
+            }
+            facts.add_site(site, ptx, &mut last_vote);
+        }
+        let inits = |i: &usize| {
+            let inst = &function.code[*i];
+            inst.opcode == "mbarrier" && inst.modifiers.first() == Some(&"init")
+        };
+        if (0..function.code.len()).filter(inits).any(|i| is_in_loop(function, i)) {
+            facts.mbarrier_inits = MANY;
+        }
+        facts
+    }
+
+    /// What instructions say wherever they end up.
+    fn add_ptx(&mut self, inst: &Instruction<'_>) {
+        let any = |words: &[&str]| words.iter().any(|w| inst.has(w));
+        match inst.opcode {
+            "wmma" => self.wmma = true,
+            // Products of 8-bit floats are made of products of halves.
+            "mma" if any(&["sp", "sp::ordered_metadata"]) && any(&["e4m3", "e5m2"]) => {
+                self.needs.sparse_mask |= 8;
+            }
+            "fence" | "tensormap" if inst.has("tensormap::generic") => {
+                self.needs.isa_class = self.needs.isa_class.max(2);
+            }
+            "mov" => {
+                let reserved =
+                    |o: &Operand| matches!(o, Operand::Special(Special::ReservedSmemOffset(_)));
+                self.reserved_shared |= inst.operands.iter().any(reserved);
+                // Begin, cap and 0; the end and 1 are plain numbers.
+                let named = [0, 2, 3].map(|n| Operand::Special(Special::ReservedSmemOffset(n)));
+                self.reserved_names |= inst.operands.iter().any(|o| named.contains(o));
+            }
+            _ => {}
+        }
+    }
+
+    fn add_site(
+        &mut self,
+        site: &Site,
+        ptx: Option<&Instruction<'_>>,
+        last_vote: &mut Option<u32>,
+    ) {
+        if site.spill {
+            self.spills.push(site.offset);
+            return;
+        }
+        match site.op {
+            Opcode::SHFL | Opcode::VOTE | Opcode::VOTEU | Opcode::MATCH | Opcode::REDUX => {
+                match ptx.map(|p| p.opcode) {
+                    // Old products are expanded to shuffles that ptxas's helpers write in PTX.
+                    Some("shfl" | "vote" | "match" | "redux" | "mma" | "wmma") => {
+                        // A vote by two ballots is one operation.
+                        let again = last_vote.replace(site.ptx_inst) == Some(site.ptx_inst);
+                        if !again || site.op != Opcode::VOTE {
+                            let register = site.mask.map(|r| MASK_REGISTER | u32::from(r));
+                            self.cooperative.push((site.offset, register.unwrap_or(WHOLE_WARP)));
+                        }
+                    }
+                    // Nor is the vote listed that makes a product's predicate uniform.
+                    Some("activemask" | "wgmma") => {}
+                    _ => self.warp_wide.push(site.offset),
+                }
+            }
+            Opcode::WARPSYNC | Opcode::NOP
+                if ptx.is_some_and(|p| p.opcode == "bar" && p.has("warp")) =>
+            {
+                let register = site.data.map(|r| MASK_REGISTER | u32::from(r));
+                self.cooperative.push((site.offset, register.unwrap_or(WHOLE_WARP)));
+            }
+            Opcode::BAR | Opcode::UCGABAR_ARV if ptx.is_some_and(|p| meets_alone(p, site.op)) => {
+                self.cooperative.push((site.offset, WHOLE_WARP));
+            }
+            Opcode::SYNCS | Opcode::ARRIVES => {
+                if let Some(kind) = ptx.and_then(|p| barrier(p, site)) {
+                    self.add_barrier(site, kind);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_barrier(&mut self, site: &Site, kind: Barrier) {
+        let (base, uniform) = (u32::from(site.base), u32::from(site.uniform));
+        let last = uniform << 16 | BARRIER_IN_SHARED | kind as u32;
+        self.mbarriers.push([site.offset, base, site.displacement as u32, last]);
+        self.mbarrier_inits += u16::from(kind == Barrier::Init);
+        if matches!(kind, Barrier::ArriveNoComplete | Barrier::DropNoComplete)
+            && let Some(register) = site.data
+        {
+            self.counts.push((site.offset, register));
+        }
+    }
+
+    /// Adds what is said of a function whose code begins at `base`.
+    pub fn append(&mut self, other: &CodeFacts, base: u32) {
+        let moved = |at: &u32| base + at;
+        self.cooperative.extend(other.cooperative.iter().map(|(at, mask)| (base + at, *mask)));
+        self.warp_wide.extend(other.warp_wide.iter().map(moved));
+        let barriers = other.mbarriers.iter();
+        self.mbarriers
+            .extend(barriers.map(|[at, rest @ ..]| [base + at, rest[0], rest[1], rest[2]]));
+        self.mbarrier_inits = self.mbarrier_inits.saturating_add(other.mbarrier_inits);
+        self.counts.extend(other.counts.iter().map(|(at, register)| (base + at, *register)));
+        self.spills.extend(other.spills.iter().map(moved));
+        self.wmma |= other.wmma;
+        self.reserved_shared |= other.reserved_shared;
+        self.reserved_names |= other.reserved_names;
+        self.needs = self.needs.and(other.needs);
+    }
+
+    /// The attributes that say it; the writer knows their order.
+    pub fn attributes(&self) -> Vec<Attribute> {
+        let mut all = Vec::new();
+        let flag = |code| Attribute::Raw { format: format::NONE, code, value: vec![0, 0] };
+        let words = |code, words: Vec<u32>| {
+            let value = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            Attribute::Raw { format: format::SIZED, code, value }
+        };
+        if self.reserved_shared {
+            all.push(flag(code::RESERVED_SMEM_USED));
+        }
+        all.push(Attribute::SparseMmaMask(self.needs.sparse_mask));
+        if self.wmma {
+            all.push(Attribute::WmmaUsed);
+        }
+        if !self.spills.is_empty() {
+            let pairs = self.spills.iter().flat_map(|at| [SPILL, *at]).collect();
+            all.push(words(code::ANNOTATIONS, pairs));
+        }
+        if !self.warp_wide.is_empty() {
+            all.push(Attribute::IntWarpWideOffsets(self.warp_wide.clone()));
+        }
+        if !self.cooperative.is_empty() {
+            let (offsets, masks) = self.cooperative.iter().copied().unzip();
+            all.push(Attribute::CoopGroupMaskRegs(masks));
+            all.push(Attribute::CoopGroupOffsets(offsets));
+        }
+        if self.needs.reconfigures {
+            all.push(flag(code::REG_RECONFIG));
+        }
+        if !self.counts.is_empty() {
+            let entry = |(at, register): &(u32, u8)| {
+                [*at, u32::from(*register) << 16 | COUNT_REGISTER, u32::MAX]
+            };
+            all.push(words(code::INSTR_REG_MAP, self.counts.iter().flat_map(entry).collect()));
+        }
+        if !self.mbarriers.is_empty() {
+            all.push(Attribute::MbarrierOffsets(self.mbarriers.concat()));
+            all.push(Attribute::NumMbarriers(self.mbarrier_inits));
+        }
+        all
+    }
+}
+
+/// Whether a barrier of the CTA or the cluster is one at which the warp's threads come together by themselves.
+fn meets_alone(inst: &Instruction<'_>, op: Opcode) -> bool {
+    if inst.opcode != "barrier" {
+        return false;
+    }
+    if inst.has("cluster") {
+        return inst.has("arrive") && op == Opcode::UCGABAR_ARV;
+    }
+    inst.has("sync") && !inst.has("aligned") && op == Opcode::BAR
+}
+
+/// What an instruction does to an mbarrier, where it is the one of its PTX instruction that is listed. Arrivals that expect
+/// bytes are not.
+fn barrier(inst: &Instruction<'_>, site: &Site) -> Option<Barrier> {
+    let has = |word| inst.has(word);
+    if inst.opcode == "cp" && has("mbarrier") {
+        return (site.op == Opcode::ARRIVES).then_some(Barrier::CopiesArrive);
+    }
+    if inst.opcode != "mbarrier" || site.op != Opcode::SYNCS {
+        return None;
+    }
+    let kind = |plain, other, word| Some(if has(word) { other } else { plain });
+    match inst.modifiers.first().copied()? {
+        "init" => Some(Barrier::Init),
+        "inval" => Some(Barrier::Invalidate),
+        "expect_tx" => Some(Barrier::ExpectTx),
+        "complete_tx" => Some(Barrier::CompleteTx),
+        "arrive" | "arrive_drop" if has("expect_tx") => None,
+        "arrive" => kind(Barrier::Arrive, Barrier::ArriveNoComplete, "noComplete"),
+        "arrive_drop" => kind(Barrier::Drop, Barrier::DropNoComplete, "noComplete"),
+        "test_wait" => kind(Barrier::Test, Barrier::TestParity, "parity"),
+        // Behind the wait that a time limit ends stands a test.
+        "try_wait" if !site.mods.has(Mod::TRYWAIT) => None,
+        "try_wait" => kind(Barrier::Try, Barrier::TryParity, "parity"),
+        _ => None,
+    }
+}
+
+/// Whether control comes to an instruction of the PTX again after it.
+fn is_in_loop(function: &Function<'_>, of: usize) -> bool {
+    let label = |l: &LabelId| function.labels.get(l.0 as usize).map(|(at, _)| *at);
+    let mut seen = vec![false; function.code.len()];
+    let mut work = vec![of + 1];
+    while let Some(at) = work.pop() {
+        if at == of {
+            return true;
+        }
+        let Some(inst) = function.code.get(at) else { continue };
+        if std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        for operand in &inst.operands {
+            match operand {
+                Operand::Label(l) => work.extend(label(l)),
+                Operand::BranchTargets(list) => {
+                    let targets = function.branch_targets.get(*list as usize);
+                    work.extend(targets.into_iter().flatten().filter_map(label));
+                }
+                _ => {}
+            }
+        }
+        let ends = matches!(inst.opcode, "bra" | "brx" | "ret" | "exit" | "trap");
+        if !ends || inst.guard.is_some() {
+            work.push(at + 1);
+        }
+    }
+    false
+}
+
+/// Which instructions on tensor maps the PTX has: `.nv.compat` says it of the whole file, of kernels that are not compiled too.
+/// 1 copies, reductions and prefetches by a map, 2 changes of a map.
+pub fn tensor_maps(functions: &[Function<'_>]) -> u8 {
+    let of = |inst: &Instruction<'_>| match inst.opcode {
+        "cp" if inst.has("bulk") && inst.has("tensor") => 1,
+        "tensormap" if inst.has("replace") => 2,
+        _ => 0,
+    };
+    functions.iter().flat_map(|f| &f.code).fold(0, |all, inst| all | of(inst))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CodeFacts, is_in_loop, tensor_maps};
+    use crate::ptx;
+    use orias_systems::Compiled;
+
+    fn facts(body: &str) -> CodeFacts {
+        let text = format!(
+            ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<4>;\n{body}\nret;\n}}\n"
+        );
+        let program = ptx::load(&text).expect("sound PTX");
+        CodeFacts::of(&program.functions[0], &Compiled::default())
+    }
+
+    #[test]
+    fn the_ptx_alone_says_what_is_reserved() {
+        assert!(facts("mov.b32 %r0, %reserved_smem_offset_1;").reserved_shared);
+        assert!(!facts("mov.b32 %r0, %total_smem_size;").reserved_shared);
+    }
+
+    #[test]
+    fn a_loop_is_what_comes_back() {
+        let function = |text: &str| {
+            let text = format!(
+                ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p;\n{text}\nret;\n}}\n"
+            );
+            let program = ptx::load(&text).expect("sound PTX");
+            let code = &program.functions[0];
+            (0..code.code.len()).map(|i| is_in_loop(code, i)).collect::<Vec<bool>>()
+        };
+        // The way back begins behind what it comes back to, and the branch itself is no part of it.
+        assert_eq!(function("L: bar.sync 0; @%p bra L;"), [true, false, false]);
+        assert_eq!(function("bar.sync 0; @%p bra L; bar.sync 0; L:"), [false; 4]);
+        assert_eq!(function("bra L; bar.sync 0; L: bar.sync 1;"), [false; 4]);
+    }
+
+    #[test]
+    fn changes_of_a_tensor_map_are_told_from_copies() {
+        let text = ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b64 %a;\nld.param.u64 %a, [p];\ntensormap.replace.tile.rank.global.b1024.b32 [%a], 1;\nret;\n}\n";
+        let program = ptx::load(text).expect("sound PTX");
+        assert_eq!(tensor_maps(&program.functions), 2);
+    }
+}

@@ -1,0 +1,91 @@
+//! Phase 5, `ConvertUnsupportedOps`: instructions that ptxas was never seen to guard are jumped over instead.
+//!
+//! What holds afterwards: a guard stands only at instructions of groups that were seen with one, where the target is bound to
+//! what was seen (observed, for one: ptxas 13.0.88 has no guarded SHFL or VOTE; it branches around them). Edges are right.
+
+use crate::analysis::cfg;
+use crate::emit::Emit;
+use crate::function::target_of;
+use crate::manager::count_rewrites;
+use bevy_ecs::world::World;
+use orias_components::{Body, Guard, Inst};
+use orias_targets::Target;
+
+pub fn convert_unsupported_ops(world: &mut World) {
+    let target = target_of(world);
+    let body = Body::new(world);
+    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    if !insts.any(|id| is_never_guarded(target, body.inst(*id))) {
+        return;
+    }
+    let layout = body.layout().to_vec();
+    let mut changed = 0;
+    let mut e = Emit::edit(body);
+    for block in layout {
+        for id in e.reopen(block) {
+            let inst = e.body.inst(id);
+            if !is_never_guarded(target, inst) {
+                e.keep(id);
+                continue;
+            }
+            let (loc, guard) = (e.body.loc(id), inst.guard);
+            e.start(loc, guard);
+            let left = e.enter_guard();
+            e.body.inst_mut(id).guard = Guard::ALWAYS;
+            e.keep(id);
+            if let Some(left) = left {
+                e.leave_guard(left);
+            }
+            changed += 1;
+        }
+    }
+    let mut body = e.finish();
+    cfg::update(&mut body);
+    count_rewrites(world, changed);
+}
+
+/// Whether an instruction has a guard that its group was never seen with.
+fn is_never_guarded(target: &Target, inst: &Inst) -> bool {
+    !inst.guard.is_always() && !inst.op.is_pseudo() && !target.takes_guard(inst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rewrites;
+    use orias_components::text;
+    use orias_components::validate::validate;
+
+    fn after(input: &str) -> String {
+        let mut world = World::new();
+        world.init_resource::<Rewrites>();
+        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
+        cfg::analyze_control_flow(&mut world);
+        convert_unsupported_ops(&mut world);
+        let body = Body::new(&mut world);
+        validate(&body).unwrap_or_else(|e| panic!("{e}"));
+        text::print(&body, &text::Style::default())
+    }
+
+    #[test]
+    fn a_shuffle_is_jumped_over() {
+        let text = after(
+            "BB0:
+                @%P1 PT, %R2 = SHFL.IDX %R3, 0x1, 0x1f
+                EXIT PT",
+        );
+        assert!(!text.contains("@%P1 PT"), "{text}");
+        assert!(text.contains("@!%P1 BRA"), "{text}");
+    }
+
+    #[test]
+    fn an_addition_keeps_its_guard() {
+        let text = after(
+            "BB0:
+                @%P1 %R2, PT, PT = IADD3 %R3, 0x1, RZ
+                EXIT PT",
+        );
+        assert!(text.contains("@%P1"), "{text}");
+        assert!(!text.contains("BRA"), "{text}");
+    }
+}

@@ -1,0 +1,144 @@
+//! What a convergence barrier must not come between: the whole warp's meetings, and the exit.
+//!
+//! A thread that waits at BSYNC cannot come to a `WARPSYNC.ALL` that the others wait at, and they
+//! wait for it for ever. PTX allows both: a thread need not take part in what others do together
+//! once it has exited, and where it does take part is its own matter.
+//!
+//! Observed (ptxas 13.0.88, sm_90a, two dozen kernels that vary one thing each):
+//! * No barrier for a branch on which a meeting of the whole warp depends directly (a vote, shuffle
+//!   or `bar.warp.sync` of all threads; a barrier of the CTA): all threads that have not exited are
+//!   to come to it, so none is to be held. Where all ways out of the branch have such a meeting
+//!   there is a barrier, and so for branches further out. At -O0 ptxas does so for `bar.sync`
+//!   alone, and its code for the others waits for ever where a thread does stay away.
+//! * From such a branch on, and behind a `WARPSYNC` of a part of the warp, `WARPSYNC.ALL` stands
+//!   before barriers of the CTA.
+//! * A meeting of a part of the warp changes nothing: what threads it names is known to nobody.
+//! * No barrier where nothing is left to do but to exit, however many exits there are.
+
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::dominators::Dominators;
+use crate::scalar::dead_code::is_removable;
+use bitvec::vec::BitVec;
+use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode};
+
+/// Blocks from a join on that are looked at for what they do.
+const FEW: u32 = 4;
+
+/// Whether nothing happens from this block on but exits: threads need not meet for that.
+pub fn only_exits(body: &Body<'_>, block: BlockId) -> bool {
+    exits_within(body, block, FEW)
+}
+
+fn exits_within(body: &Body<'_>, block: BlockId, left: u32) -> bool {
+    let idle = |id: &InstId| {
+        let inst = body.inst(*id);
+        match inst.op {
+            Opcode::EXIT | Opcode::BRA | Opcode::ENDCOLLECTIVE | Opcode::NOP => true,
+            _ => is_removable(inst),
+        }
+    };
+    let block = body.block(block);
+    let ends = || {
+        let last = block.insts.last().map(|id| body.inst(*id));
+        last.is_some_and(|i| i.op == Opcode::EXIT && cfg::ends_flow(i))
+    };
+    left > 0
+        && block.insts.iter().all(idle)
+        && (ends() || !block.succs.is_empty())
+        && block.succs.iter().all(|s| exits_within(body, *s, left - 1))
+}
+
+/// Whether all threads of the warp that have not exited are to come to this instruction.
+fn is_meeting(inst: &Inst) -> bool {
+    match inst.op {
+        Opcode::WARPSYNC => inst.mods.has(Mod::ALL),
+        Opcode::BAR => true,
+        _ => false,
+    }
+}
+
+/// Of the blocks whose branch may part threads, those that a meeting of the whole warp depends on
+/// directly: some way out of the branch cannot but come to one, and some way can.
+pub fn branches(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<u32> {
+    let mut meets: BitVec = BitVec::repeat(false, graph.len());
+    for block in body.layout() {
+        let any = body.block(*block).insts.iter().any(|id| is_meeting(body.inst(*id)));
+        meets.set(block.0 as usize, any);
+    }
+    if !meets.any() {
+        return Vec::new();
+    }
+    let post = Dominators::post(graph);
+    let must_meet = |branch: u32, succ: u32| {
+        let end = post.idom(branch);
+        let mut at = Some(succ);
+        while let Some(block) = at.filter(|b| Some(*b) != end) {
+            if meets[block as usize] {
+                return true;
+            }
+            at = post.idom(block);
+        }
+        false
+    };
+    let around = |branch: &u32| {
+        let succs = &graph.succs[*branch as usize];
+        let meeting = succs.iter().filter(|s| must_meet(*branch, **s)).count();
+        meeting > 0 && meeting < succs.len()
+    };
+    divergent.iter_ones().map(|b| b as u32).filter(around).collect()
+}
+
+/// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
+/// branch that no convergence barrier joins again, or behind a meeting of a part of the warp.
+pub fn gather(body: &mut Body<'_>, divergent: &BitVec) {
+    let is_barrier = |body: &Body<'_>, id: &InstId| body.inst(*id).op == Opcode::BAR;
+    let is_part = |body: &Body<'_>, id: &InstId| {
+        let inst = body.inst(*id);
+        inst.op == Opcode::WARPSYNC && !inst.mods.has(Mod::ALL)
+    };
+    let all = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    if !all().any(|id| is_barrier(body, id)) {
+        return;
+    }
+    let graph = Graph::of(body);
+    let mut divergent = divergent.clone();
+    divergent.resize(graph.len(), false);
+    let mut work: Vec<u32> = Vec::new();
+    for branch in branches(body, &graph, &divergent) {
+        let succs = &graph.succs[branch as usize];
+        // Threads that only exit are waited for by no one.
+        if !succs.iter().any(|s| only_exits(body, BlockId(*s))) {
+            work.extend(succs);
+        }
+    }
+    let parts: Vec<BlockId> = body.layout().to_vec();
+    let parts = parts.into_iter().filter(|b| body.block(*b).insts.iter().any(|i| is_part(body, i)));
+    let parts: Vec<BlockId> = parts.collect();
+    work.extend(parts.iter().flat_map(|b| &graph.succs[b.0 as usize]));
+    let mut apart: BitVec = BitVec::repeat(false, graph.len());
+    while let Some(block) = work.pop() {
+        if !apart.replace(block as usize, true) {
+            work.extend(&graph.succs[block as usize]);
+        }
+    }
+    for block in body.layout().to_vec() {
+        let mut alone = apart[block.0 as usize];
+        if !alone && !parts.contains(&block) {
+            continue;
+        }
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len() + 1);
+        for id in old {
+            alone |= is_part(body, &id);
+            let inst = body.inst(id);
+            if is_barrier(body, &id) && alone {
+                let guard = inst.guard;
+                let meet = Inst { guard, ..Inst::new(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]) };
+                new.push(body.new_inst(meet, body.loc(id)));
+                alone = apart[block.0 as usize];
+            }
+            new.push(id);
+        }
+        body.block_mut(block).insts = new;
+    }
+}

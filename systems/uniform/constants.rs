@@ -1,0 +1,182 @@
+//! Phase 86, `ConvertToUniformReg`: constants whose every reader takes a uniform register come by ULDC, not by LDC.
+//!
+//! What holds afterwards: a register that one LDC from a fixed place of a constant bank defines, and whose uses are all such
+//! that ptxas was seen to emit them with a uniform register there, is a uniform register. ULDC needs no scoreboard and its
+//! result no general register. A value that a reader wants in a general register (an address, a copy) stays there for all its
+//! readers: two loads would be worse than one.
+//!
+//! A uniform register that lives from block to block is kept for that alone in the whole kernel (`registers/uniform.rs`), so
+//! only so many do.
+
+use crate::function::FunctionInfo;
+use crate::function::target_of;
+use crate::manager::count_rewrites;
+use crate::scalar::copies::exchangeable;
+use bevy_ecs::world::World;
+use orias_components::{
+    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
+};
+use orias_targets::Target;
+use rustc_hash::FxHashMap;
+
+/// Cells of uniform registers that constants may occupy from block to block: in a kernel, and in one with calls, which leave
+/// few as they were. A function keeps none: between its blocks no uniform register is safe.
+const ROOM: [u8; 3] = [28, 8, 0];
+
+/// A constant in a general register, and who reads it.
+struct Constant {
+    load: InstId,
+    block: BlockId,
+    cells: u8,
+    /// Each reader once, with its block.
+    readers: Vec<(InstId, BlockId)>,
+}
+
+pub fn convert_to_uniform_reg(world: &mut World) {
+    let target = target_of(world);
+    let entry = world.get_resource::<FunctionInfo>().is_none_or(|info| info.entry);
+    let mut body = Body::new(world);
+    let found = constants(&body);
+    if found.is_empty() {
+        return;
+    }
+    let mut room = ROOM[if !entry { 2 } else { usize::from(has_calls(&body)) }];
+    let mut made = 0;
+    for (reg, constant) in found {
+        let long = constant.readers.iter().any(|(_, block)| *block != constant.block);
+        if constant.readers.is_empty() || (long && constant.cells > room) {
+            continue;
+        }
+        let Some(changed) = with_uniform(&mut body, target, reg, &constant) else { continue };
+        if long {
+            room -= constant.cells;
+        }
+        for (id, inst) in changed {
+            *body.inst_mut(id) = inst;
+        }
+        made += 1;
+    }
+    count_rewrites(world, made);
+}
+
+fn has_calls(body: &Body<'_>) -> bool {
+    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    insts.any(|id| body.inst(*id).op == Opcode::PCALL)
+}
+
+/// The registers that one LDC each defines whole, in the order of their loads.
+fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
+    let mut definitions = vec![0u32; body.vreg_count()];
+    let mut found: Vec<(VRegId, Constant)> = Vec::new();
+    for block in body.layout() {
+        for id in &body.block(*block).insts {
+            let inst = body.inst(*id);
+            inst.for_each_def(|r| {
+                if let Some(v) = r.reg.vreg() {
+                    definitions[v.0 as usize] += 1;
+                }
+            });
+            if let Some((v, cells)) = fixed_load(body, inst) {
+                let constant = Constant { load: *id, block: *block, cells, readers: Vec::new() };
+                found.push((v, constant));
+            }
+        }
+    }
+    found.retain(|(v, _)| definitions[v.0 as usize] == 1);
+    let place: FxHashMap<VRegId, usize> =
+        found.iter().enumerate().map(|(i, (v, _))| (*v, i)).collect();
+    if place.is_empty() {
+        return found;
+    }
+    for block in body.layout() {
+        for id in &body.block(*block).insts {
+            body.inst(*id).for_each_use(|r| {
+                if let Some(i) = r.reg.vreg().and_then(|v| place.get(&v)) {
+                    let readers = &mut found[*i].1.readers;
+                    if readers.last() != Some(&(*id, *block)) {
+                        readers.push((*id, *block));
+                    }
+                }
+            });
+        }
+    }
+    found
+}
+
+/// The register that an instruction loads whole from a fixed place of a constant bank, and its cells.
+fn fixed_load(body: &Body<'_>, inst: &Inst) -> Option<(VRegId, u8)> {
+    let [Operand::Reg(to), Operand::Const(from)] = inst.operands.as_slice() else { return None };
+    let v = to.reg.vreg()?;
+    let fixed = from.base == Reg::RZ && !from.is_bindless();
+    let words = match inst.mods.as_slice() {
+        [] => 1,
+        [Mod::_64] => 2,
+        _ => return None,
+    };
+    let vreg = body.vreg(v);
+    let whole = to.cell == 0 && to.count == words && vreg.cells == words;
+    let plain = inst.op == Opcode::LDC && inst.guard.is_always() && vreg.file == RegFile::R;
+    (plain && fixed && whole).then_some((v, words))
+}
+
+/// The load and all readers with a uniform register in the place of `from`, where each is one that code may have.
+fn with_uniform(
+    body: &mut Body<'_>,
+    target: &Target,
+    from: VRegId,
+    constant: &Constant,
+) -> Option<Vec<(InstId, Inst)>> {
+    let old = Reg::virt(RegFile::R, from);
+    // A stand-in until all readers agree: registers cannot be taken back.
+    let trial = Reg::phys(RegFile::UR, 4);
+    let mut changed = Vec::with_capacity(constant.readers.len() + 1);
+    for (id, _) in &constant.readers {
+        changed.push((*id, reader(body.inst(*id), target, old, trial)?));
+    }
+    let mut load = body.inst(constant.load).clone();
+    load.op = Opcode::ULDC;
+    let to = Operand::Reg(RegUse::wide(trial, constant.cells));
+    load.operands[0] = to;
+    target.takes(&load)?;
+    changed.push((constant.load, load));
+    let new = body.new_vreg(RegFile::UR, constant.cells, constant.cells);
+    for (_, inst) in &mut changed {
+        for operand in &mut inst.operands {
+            operand.map_regs(|r| if r.reg == trial { RegUse { reg: new, ..r } } else { r });
+        }
+    }
+    Some(changed)
+}
+
+/// The instruction with `new` in the place of `old`, if code may have it.
+fn reader(inst: &Inst, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
+    // A copy is there because its result lives on in a general register.
+    if inst.op.is_pseudo() || inst.op == Opcode::MOV || inst.op.is_branch() {
+        return None;
+    }
+    let mut changed = inst.clone();
+    let mut places = Vec::new();
+    for (i, operand) in changed.operands.iter_mut().enumerate() {
+        match operand {
+            Operand::Reg(r) | Operand::Part(r, _) if r.reg == old => {
+                r.reg = new;
+                places.push(i);
+            }
+            other => {
+                let mut elsewhere = false;
+                other.for_each_reg(|r| elsewhere |= r.reg == old);
+                if elsewhere {
+                    return None;
+                }
+            }
+        }
+    }
+    if target.takes(&changed).is_some() {
+        return Some(changed);
+    }
+    // The second source takes uniform registers where the others do not.
+    let [at] = places[..] else { return None };
+    let other = exchangeable(inst, at)?;
+    changed.operands.swap(at, other);
+    target.takes(&changed).map(|_| changed)
+}

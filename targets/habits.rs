@@ -1,0 +1,187 @@
+//! What ptxas does with the control fields of each opcode, and so what is known to work: which scoreboards it gives it, whether
+//! that ever waits for one, which stalls it has and whether they yield.
+//!
+//! The rows are in `tables/habits`, mined by `orias-isa habits` from ptxas's output; the build script makes bytes of them.
+
+#[path = "table/habits.rs"]
+pub mod rows;
+
+use orias_components::{Inst, Mod, Opcode};
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// How often something was seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    Never,
+    Sometimes,
+    Always,
+}
+
+/// What was seen of an opcode with those of its words that matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Habit {
+    /// It was seen so often ([`rows::ENOUGH`]) that what it never did counts.
+    pub often: bool,
+    /// A scoreboard for results.
+    pub write_sb: Seen,
+    /// A scoreboard for late reads.
+    pub read_sb: Seen,
+    /// A wait for any scoreboard.
+    pub waits: Seen,
+    /// Least and greatest stall in cycles; 16 is what the field says by 0.
+    pub stalls: (u8, u8),
+    /// Whether the yield bit is mostly set with stalls of 1 and 2, and with those of 3 to 11; `None` without any such stall.
+    pub yields: [Option<bool>; 2],
+}
+
+impl Habit {
+    /// Seen often, and never with a scoreboard for late reads.
+    pub fn never_reads_late(&self) -> bool {
+        self.often && self.read_sb == Seen::Never
+    }
+
+    /// Seen often, and never waiting.
+    pub fn never_waits(&self) -> bool {
+        self.often && self.waits == Seen::Never
+    }
+
+    /// The yield bit with a stall; `None` where none such was seen. It is clear with more than 11 cycles (observed: always).
+    pub fn yields(&self, stall: u8) -> Option<bool> {
+        match stall {
+            1 | 2 => self.yields[0],
+            3..=11 => self.yields[1],
+            _ => Some(false),
+        }
+    }
+}
+
+/// The habits on one SM; none are known on most.
+#[derive(Debug)]
+pub struct Habits {
+    by_opcode: Vec<OfOpcode>,
+}
+
+#[derive(Clone, Default, Debug)]
+struct OfOpcode {
+    /// The words that tell its keys apart.
+    words: Vec<Mod>,
+    /// Which of the words, one bit each; whether from -O1 on; and what was seen.
+    known: Vec<(u8, bool, Habit)>,
+}
+
+impl Habits {
+    /// The habits on an SM.
+    ///
+    /// # Panics
+    /// When the bytes cannot be read: they are part of the program, and a test reads them.
+    pub fn of(sm: u32) -> &'static Habits {
+        static SM90: LazyLock<Habits> = LazyLock::new(|| {
+            let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/sm90.habits"));
+            read(bytes).expect("a test reads the habits")
+        });
+        static NONE: LazyLock<Habits> = LazyLock::new(Habits::none);
+        if sm == 90 { &SM90 } else { &NONE }
+    }
+
+    fn none() -> Habits {
+        Habits { by_opcode: vec![OfOpcode::default(); Opcode::LIST.len()] }
+    }
+
+    /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on (`optimized`).
+    pub fn get(&self, inst: &Inst, optimized: bool) -> Option<&Habit> {
+        let of = &self.by_opcode[inst.op as usize];
+        let bits = of.words.iter().enumerate().filter(|(_, w)| inst.mods.has(**w));
+        let mask = bits.fold(0, |mask, (i, _)| mask | 1 << i);
+        let mut known = of.known.iter();
+        known.find(|(m, o, _)| (*m, *o) == (mask, optimized)).map(|(_, _, habit)| habit)
+    }
+}
+
+/// Reads what [`rows::Rows::bytes`] writes: the words by opcode, then the records; strings have their length before them.
+fn read(mut bytes: &[u8]) -> Option<Habits> {
+    let mods: FxHashMap<&str, Mod> = Mod::LIST.iter().map(|m| (m.name(), *m)).collect();
+    let mut habits = Habits::none();
+    let from = &mut bytes;
+    for _ in 0..byte(from)? {
+        let op = Opcode::parse(text(from)?)?;
+        let count = byte(from)?;
+        let words = (0..count).map(|_| mods.get(text(from)?).copied());
+        habits.by_opcode[op as usize].words = words.collect::<Option<Vec<_>>>()?;
+    }
+    let count = u16::from_le_bytes([byte(from)?, byte(from)?]);
+    let seen = |bits: u8| [Seen::Never, Seen::Sometimes, Seen::Always].get(bits as usize & 3);
+    let set = |n: u8| (n < 2).then_some(n == 1);
+    for _ in 0..count {
+        let op = Opcode::parse(text(from)?)?;
+        let (record, rest) = from.split_first_chunk::<8>()?;
+        *from = rest;
+        let [mask, optimized, often, hows, least, longest, short, long] = *record;
+        let habit = Habit {
+            often: often != 0,
+            write_sb: *seen(hows)?,
+            read_sb: *seen(hows >> 2)?,
+            waits: *seen(hows >> 4)?,
+            stalls: (least, longest),
+            yields: [set(short), set(long)],
+        };
+        habits.by_opcode[op as usize].known.push((mask, optimized != 0, habit));
+    }
+    from.is_empty().then_some(habits)
+}
+
+fn byte(from: &mut &[u8]) -> Option<u8> {
+    let (first, rest) = from.split_first()?;
+    *from = rest;
+    Some(*first)
+}
+
+fn text<'b>(from: &mut &'b [u8]) -> Option<&'b str> {
+    let count = byte(from)? as usize;
+    let (text, rest) = from.split_at_checked(count)?;
+    *from = rest;
+    std::str::from_utf8(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orias_components::Operand;
+
+    const TEXT: &str = include_str!("tables/habits/sm90.tsv");
+
+    #[test]
+    fn rows_come_back_from_their_text() {
+        let rows = rows::Rows::parse(TEXT).expect("rows");
+        assert_eq!(rows::Rows::parse(&rows.text()), Ok(rows.clone()));
+        assert!(rows.counts.len() > 200 && !rows.neighbours.is_empty());
+        assert!(rows::Rows::parse("O1 BAR 5 x3").is_err());
+        assert!(rows::Rows::parse("O3 BAR 5").is_err());
+    }
+
+    #[test]
+    fn words_tell_keys_apart() {
+        let habits = Habits::of(90);
+        let inst = |op, mods: &[Mod]| Inst::new(op, mods, 0, &[] as &[Operand]);
+        let reads = |inst: &Inst| habits.get(inst, true).expect("seen").read_sb;
+        assert_eq!(reads(&inst(Opcode::CCTL, &[Mod::IVALL])), Seen::Never, "it reads nothing");
+        assert_ne!(reads(&inst(Opcode::MEMBAR, &[Mod::SC, Mod::CTA])), Seen::Never);
+        let barrier = habits.get(&inst(Opcode::BSYNC, &[]), true).expect("seen");
+        assert_eq!((barrier.stalls.0, barrier.yields(5)), (5, Some(true)));
+    }
+
+    #[test]
+    fn at_o0_there_is_one_stall() {
+        let habits = Habits::of(90);
+        let inst = |op| Inst::new(op, &[], 0, &[] as &[Operand]);
+        let stalls = |op| habits.get(&inst(op), false).expect("seen").stalls;
+        assert_eq!(stalls(Opcode::IADD3), (15, 15));
+        assert_eq!(stalls(Opcode::ERRBAR), (16, 16));
+    }
+
+    #[test]
+    fn an_sm_without_rows_has_no_habits() {
+        let inst = Inst::new(Opcode::BSYNC, &[], 0, &[] as &[Operand]);
+        assert!(Habits::of(80).get(&inst, true).is_none());
+    }
+}

@@ -1,0 +1,149 @@
+//! `orias-isa attributes`: compiles PTX with both compilers at several levels and prints what differs.
+
+use super::{Difference, NAMED, differences};
+use crate::{coverage, ours, sources};
+use clap::Args;
+use orias::driver::CompileOptions;
+use orias_runner::oracle;
+use orias_targets::Target;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(Args, Clone, Debug)]
+pub struct Attributes {
+    /// PTX files, or folders of them; the corpus, the coverage set and the engines' kernels without any.
+    paths: Vec<PathBuf>,
+    /// Levels that both compilers work at.
+    #[arg(long, value_delimiter = ',', default_value = "0,3")]
+    level: Vec<u8>,
+    /// Pass -lineinfo to both.
+    #[arg(long)]
+    lineinfo: bool,
+    /// Print every unnamed difference, not three of each kind, and an example of each named one.
+    #[arg(long)]
+    all: bool,
+}
+
+/// What came of all files.
+#[derive(Default)]
+pub struct Report {
+    /// Compared: files times levels.
+    pub files: usize,
+    /// Not compared, with the reason.
+    pub left_out: Vec<String>,
+    /// Places by name.
+    pub found: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl Report {
+    /// Differences without a name, each with its first places.
+    pub fn unnamed(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        let named = |name: &str| NAMED.iter().any(|(n, _)| *n == name);
+        self.found.iter().filter(move |(name, _)| !named(name)).map(|(name, list)| (*name, list))
+    }
+
+    fn add(&mut self, file: &str, level: u8, result: Result<Vec<Difference>, String>) {
+        match result {
+            Err(error) => self.left_out.push(format!("{file} -O{level}: {error}")),
+            Ok(list) => {
+                self.files += 1;
+                for d in list {
+                    let place = format!("{file} -O{level}: {}", d.what);
+                    self.found.entry(d.name).or_default().push(place);
+                }
+            }
+        }
+    }
+}
+
+/// The differences of one file at one level; an error where one of the compilers refuses it.
+///
+/// # Errors
+/// What a compiler says of the file, or what is wrong with its cubin.
+pub fn file(
+    tool: &Path,
+    target: &Target,
+    text: &str,
+    level: u8,
+    lineinfo: bool,
+) -> Result<Vec<Difference>, String> {
+    let option = format!("-O{level}");
+    let mut arguments = vec![option.as_str()];
+    arguments.extend(lineinfo.then_some("-lineinfo"));
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_string();
+    let theirs = sources::ptxas(tool, target.name, text, &arguments).map_err(first_line)?;
+    let options = CompileOptions {
+        target: Some(target.name.into()),
+        opt_level: level,
+        threads: 1,
+        line_info: lineinfo,
+        ..CompileOptions::default()
+    };
+    let ours = ours::compile(text, &options).map_err(first_line)?;
+    let refused: Vec<String> = ours.refused.iter().map(|(name, _)| name.clone()).collect();
+    match ours.cubin {
+        Some(cubin) => differences(target, (&cubin, &theirs), level, &refused),
+        None => {
+            let why = ours.refused.first().map_or("no kernels", |(_, why)| why);
+            Err(format!("all kernels refused: {why}"))
+        }
+    }
+}
+
+/// Compares files.
+pub fn files(
+    tool: &Path,
+    target: &Target,
+    paths: &[PathBuf],
+    levels: &[u8],
+    lineinfo: bool,
+) -> Report {
+    let list: Vec<(&PathBuf, u8)> =
+        paths.iter().flat_map(|p| levels.iter().map(move |level| (p, *level))).collect();
+    let results: Vec<_> = list
+        .par_iter()
+        .map(|(path, level)| {
+            let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
+            text.and_then(|text| file(tool, target, &text, *level, lineinfo))
+        })
+        .collect();
+    let mut report = Report::default();
+    for ((path, level), result) in list.into_iter().zip(results) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        report.add(&name, level, result);
+    }
+    report
+}
+
+/// The command.
+///
+/// # Errors
+/// Where the oracle is missing, and where a difference has no name.
+pub fn run(target: &Target, args: &Attributes) -> Result<(), String> {
+    let tool = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+    let tests = oracle::workspace().join("tests");
+    let folders = ["corpus", "coverage/sm_90a", "engines"].map(|f| tests.join(f));
+    let paths = if args.paths.is_empty() { &folders[..] } else { &args.paths };
+    let paths = coverage::files(paths, "ptx");
+    let report = files(&tool, target, &paths, &args.level, args.lineinfo);
+    for text in &report.left_out {
+        println!("left out: {text}");
+    }
+    for (name, rule) in NAMED {
+        let list = report.found.get(name).map(Vec::as_slice).unwrap_or_default();
+        println!("{:6} {name}: {rule}", list.len());
+        if let Some(example) = list.first().filter(|_| args.all) {
+            println!("         {example}");
+        }
+    }
+    let most = if args.all { usize::MAX } else { 3 };
+    let mut unnamed = 0;
+    for (name, list) in report.unnamed() {
+        unnamed += list.len();
+        println!("{:6} UNNAMED {name}", list.len());
+        list.iter().take(most).for_each(|place| println!("         {place}"));
+    }
+    println!("{} files and levels compared, {unnamed} unnamed differences", report.files);
+    if unnamed > 0 { Err(format!("{unnamed} unnamed differences")) } else { Ok(()) }
+}

@@ -1,0 +1,216 @@
+//! `orias-isa order`: the checker of the order of accesses ([`orias::check::order`]) over PTX,
+//! compiled by us and by ptxas with lines.
+
+use crate::{coverage, ours, sources};
+use orias::check::order::{self, OrderReport, Place};
+use orias::check::ptx_lines::{self, one_a_line};
+use orias::driver::CompileOptions;
+use orias::elf::read::Cubin;
+use orias_runner::oracle;
+use orias_targets::Target;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Lines that may be without an instruction, by how they begin, and why.
+pub const WITHOUT: &[(&str, &str)] = &[
+    ("wgmma.commit_group", "the last product of a group has the group's scoreboard"),
+    ("bar.warp.sync", "ptxas leaves it out where the warp is together"),
+];
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// PTX files, or folders of them; without any the corpus, the coverage set and the engines'
+    /// kernels.
+    paths: Vec<PathBuf>,
+    /// Our levels.
+    #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 2, 3])]
+    level: Vec<u8>,
+    /// What ptxas makes of the PTX too, at the same levels.
+    #[arg(long)]
+    ptxas: bool,
+    /// Exchange two instructions of each cubin at a time that must keep their order, and count how
+    /// many exchanges are seen.
+    #[arg(long)]
+    mutants: bool,
+    /// Show everything, not three of a kind.
+    #[arg(long)]
+    all: bool,
+}
+
+/// Sums over many cubins.
+#[derive(Default)]
+pub struct Sum {
+    pub kernels: usize,
+    pub pairs: usize,
+    pub copied: usize,
+    pub wrong: Vec<String>,
+    /// By instruction: how often no machine instruction came of it, and where.
+    pub lost: BTreeMap<String, Vec<String>>,
+    pub too_many: Vec<String>,
+    /// Exchanges that were made and seen.
+    pub mutants: (usize, usize),
+}
+
+impl Sum {
+    pub fn add(&mut self, name: &str, reports: Vec<OrderReport>) {
+        for report in reports {
+            let kernel = format!("{name} {}", report.kernel);
+            self.kernels += 1;
+            self.pairs += report.pairs;
+            self.copied += report.copied;
+            self.wrong.extend(report.wrong.iter().map(|w| format!("{kernel}: {w}")));
+            for lost in report.lost {
+                let (line, what) = lost.split_once(": ").unwrap_or(("", &lost));
+                self.lost.entry(what.into()).or_default().push(format!("{kernel} {line}"));
+            }
+            if report.too_many {
+                self.too_many.push(kernel);
+            }
+        }
+    }
+
+    /// What is lost without a reason.
+    pub fn unexplained(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
+        let known = |what: &str| WITHOUT.iter().any(|(name, _)| what.starts_with(name));
+        self.lost.iter().filter(move |(what, _)| !known(what))
+    }
+
+    fn print(&self, title: &str, all: bool) {
+        println!(
+            "{title}: {} kernels, {} pairs of lines, {} of them copied, {} in the wrong order",
+            self.kernels,
+            self.pairs,
+            self.copied,
+            self.wrong.len()
+        );
+        let most = if all { usize::MAX } else { 3 };
+        self.wrong.iter().take(most).for_each(|line| println!("    {line}"));
+        for (what, list) in &self.lost {
+            let why = WITHOUT.iter().find(|(name, _)| what.starts_with(name));
+            let why = why.map_or(String::new(), |(_, why)| format!(" ({why})"));
+            println!("  no instruction for {what}: {}, as {}{why}", list.len(), list[0]);
+        }
+        self.too_many.iter().for_each(|k| println!("  too long to be looked at: {k}"));
+        if self.mutants.0 > 0 {
+            println!("  {} of {} exchanges seen", self.mutants.1, self.mutants.0);
+        }
+    }
+}
+
+/// The checker on a cubin that was made with lines; None where it has none.
+pub fn reports(target: &Target, cubin: &[u8]) -> Option<Vec<OrderReport>> {
+    order::order(target, &Cubin::read(cubin).ok()?, |_| {})
+}
+
+/// Our cubin, with lines, of what compiles of a module whose instructions stand on lines of their
+/// own.
+pub fn our_cubin(text: &str, level: u8) -> Option<Vec<u8>> {
+    let options =
+        CompileOptions { opt_level: level, threads: 1, line_info: true, ..Default::default() };
+    ours::compile(text, &options).ok()?.cubin
+}
+
+/// Exchanges two neighbours of all instructions that are looked at, which stand in the order of their
+/// lines and must keep it, one pair at a time; returns how many exchanges there were, at most so many,
+/// and how many were seen.
+pub fn mutants(target: &Target, cubin: &[u8], most: usize) -> (usize, usize) {
+    let Ok(cubin) = Cubin::read(cubin) else { return (0, 0) };
+    let Some(lines) = order::lines_text(&cubin) else { return (0, 0) };
+    let line = |number: u32| ptx_lines::line(lines.get(number as usize - 1)?);
+    let flows = |number: u32| {
+        let first = |l: &ptx_lines::Line| l.name.split('.').next().map(str::to_string);
+        let leaves = |l: &ptx_lines::Line| matches!(first(l).as_deref(), Some("ret" | "exit"));
+        line(number).is_some_and(|l| !l.labels.is_empty() || !l.targets.is_empty() || leaves(&l))
+    };
+    let places = std::cell::RefCell::new(Vec::<Vec<Place>>::new());
+    order::order(target, &cubin, |all| places.borrow_mut().push(all.clone()));
+    let (mut made, mut seen) = (0, 0);
+    for (kernel, places) in places.into_inner().into_iter().enumerate() {
+        let alone = |line: u32| places.iter().filter(|p| p.line == line).count() == 1;
+        for (i, pair) in places.windows(2).enumerate() {
+            let (first, second) = (pair[0].line, pair[1].line);
+            let (Some(a), Some(b)) = (line(first), line(second)) else { continue };
+            let (a, b) = (a.effect, b.effect);
+            let orders =
+                a.acquire && (b.access || b.orders()) || b.release && (a.access || a.orders());
+            let straight = first < second && !(first..=second).any(flows);
+            let plain = orders && a.meets(b) && straight && alone(first) && alone(second);
+            if made >= most || !plain {
+                continue;
+            }
+            let at = std::cell::Cell::new(0);
+            let changed = order::order(target, &cubin, |all| {
+                if at.replace(at.get() + 1) == kernel {
+                    (all[i].line, all[i + 1].line) = (second, first);
+                }
+            });
+            made += 1;
+            seen += usize::from(changed.into_iter().flatten().any(|r| !r.wrong.is_empty()));
+        }
+    }
+    (made, seen)
+}
+
+pub fn run(target: &Target, args: &Args) -> Result<(), String> {
+    // What cannot be compiled is said by others.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut list: Vec<(String, String)> = Vec::new();
+    for file in coverage::files(&args.paths, "ptx") {
+        let text =
+            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        list.push((file.file_name().unwrap_or_default().to_string_lossy().into_owned(), text));
+    }
+    if args.paths.is_empty() {
+        let all = [sources::corpus("sm_90a"), sources::one_instruction("sm_90a")];
+        let all = all.into_iter().flatten().chain(sources::below("engines", "sm_90a"));
+        list.extend(all.map(|s| (s.name, s.text)));
+    }
+    list.iter_mut().for_each(|(_, text)| *text = one_a_line(text));
+    let mut wrong = 0;
+    for level in &args.level {
+        let sum = check_all(target, &list, args.mutants, |text| our_cubin(text, *level));
+        sum.print(&format!("ours -O{level}"), args.all);
+        wrong += sum.wrong.len();
+    }
+    if args.ptxas {
+        let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
+        for level in &args.level {
+            let level = format!("-O{level}");
+            let sum = check_all(target, &list, false, |text| {
+                sources::ptxas(&ptxas, "sm_90a", text, &[&level, "-lineinfo"]).ok()
+            });
+            sum.print(&format!("ptxas {level}"), args.all);
+        }
+    }
+    match wrong {
+        0 => Ok(()),
+        count => Err(format!("{count} pairs of our code are in the wrong order")),
+    }
+}
+
+/// Checks what `make` makes of modules.
+pub fn check_all(
+    target: &Target,
+    list: &[(String, String)],
+    change: bool,
+    make: impl Fn(&str) -> Option<Vec<u8>> + Sync,
+) -> Sum {
+    const EXCHANGES: usize = 40;
+    let made: Vec<_> = list
+        .par_iter()
+        .map(|(_, text)| {
+            let cubin = make(text)?;
+            let changed = if change { mutants(target, &cubin, EXCHANGES) } else { (0, 0) };
+            Some((reports(target, &cubin)?, changed))
+        })
+        .collect();
+    let mut sum = Sum::default();
+    for ((name, _), made) in list.iter().zip(made) {
+        if let Some((reports, (made, seen))) = made {
+            sum.add(name, reports);
+            sum.mutants = (sum.mutants.0 + made, sum.mutants.1 + seen);
+        }
+    }
+    sum
+}
