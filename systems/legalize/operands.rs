@@ -10,7 +10,7 @@ use crate::function::target_of;
 use crate::manager::{count_rewrites, fail};
 use bevy_ecs::world::World;
 use orias_components::{
-    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse,
+    Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse,
 };
 use orias_targets::Target;
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
@@ -116,7 +116,8 @@ fn fix(
             let inst = body.inst(id);
             let mut trial = inst.clone();
             for i in &chosen {
-                trial.operands[*i] = in_register(trial.operands[*i], Reg::RZ);
+                // Any register but RZ, which as a base means none.
+                trial.operands[*i] = in_register(trial.operands[*i], Reg::phys(RegFile::R, 0));
             }
             let fits = target.takes(&trial).filter(|form| misfit(form, &trial).is_none());
             if let Some(form) = fits {
@@ -135,9 +136,15 @@ fn is_movable(operand: &Operand) -> bool {
     match operand {
         Operand::Imm(_) | Operand::Symbol { .. } => true,
         Operand::Const(c) => !c.is_bindless() && c.base.is_zero(),
-        Operand::Reg(u) => u.reg.file() == RegFile::UR && u.count == 1 && u.flags == RegFlags::NONE,
+        Operand::Reg(u) => is_plain_uniform(u),
+        // The uniform register of an address, where no general one is added.
+        Operand::Mem(m) => m.base.reg.is_zero() && is_plain_uniform(&m.uniform),
         _ => false,
     }
+}
+
+fn is_plain_uniform(u: &RegUse) -> bool {
+    u.reg.file() == RegFile::UR && !u.reg.is_zero() && u.count == 1 && u.flags == RegFlags::NONE
 }
 
 /// The operand with its value in a register: what is done to it as it is read stays.
@@ -146,6 +153,10 @@ fn in_register(operand: Operand, reg: Reg) -> Operand {
         Operand::Const(c) => {
             let read = RegUse { flags: c.flags, ..RegUse::new(reg) };
             if c.part == Mod::NONE { Operand::Reg(read) } else { Operand::Part(read, c.part) }
+        }
+        Operand::Mem(m) => {
+            let uniform = RegUse::new(Reg::URZ);
+            Operand::Mem(MemRef { base: RegUse::new(reg), uniform, sel: Mod::NONE, ..m })
         }
         _ => Operand::reg(reg),
     }
@@ -165,6 +176,9 @@ fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>)
         Operand::Const(c) => {
             let from = Operand::constant(c.bank, c.offset);
             Inst::new(Opcode::LDC, &[], 1, &[d, from])
+        }
+        Operand::Mem(m) => {
+            Inst::new(Opcode::MOV, &[], 1, &[d, Operand::Reg(m.uniform), Operand::Imm(0xf)])
         }
         _ => Inst::new(Opcode::MOV, &[], 1, &[d, operand, Operand::Imm(0xf)]),
     };
@@ -298,6 +312,13 @@ mod tests {
         let moved = after("BB0:\n%R1, PT, PT = IADD3 %UR2, 0x10, RZ\nEXIT PT").expect("legal");
         assert_eq!(moved.len(), 4, "{moved:?}");
         assert!(moved[1].contains("MOV %UR2"), "{moved:?}");
+    }
+
+    #[test]
+    fn an_address_in_a_uniform_register_moves_where_only_general_ones_were_seen() {
+        let store = |address| format!("STSM.16.M88.4 {address}, %R4:4");
+        expect(&store("[RZ+%UR2+0x20]"), &["%R5 = MOV %UR2, 0xf", &store("[%R5+0x20]")]);
+        expect("%R1 = LDS [RZ+%UR2]", &["%R1 = LDS [RZ+%UR2]"]);
     }
 
     #[test]

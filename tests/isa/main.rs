@@ -165,7 +165,7 @@ enum Command {
     Opcodes,
     /// The fewest cycles that ptxas leaves between instructions that share a register.
     Latencies {
-        /// PTX files, cubins and folders of them, beside the corpus and the coverage set.
+        /// PTX files and folders of them, beside the corpus and the coverage set.
         more: Vec<PathBuf>,
         /// Mine every SM, and write `targets/tables/latency/observed.lat` and `tests/isa/reports/latencies.md`.
         #[arg(long)]

@@ -27,7 +27,7 @@ const LEVELS: [u8; 4] = [0, 1, 2, 3];
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// PTX and cubins, or folders of them. PTX with a cubin beside it is taken from there; of other PTX all levels are made.
+    /// PTX or folders of it.
     paths: Vec<PathBuf>,
     /// Write the rows: of these and of the project's own PTX.
     #[arg(long)]
@@ -59,7 +59,7 @@ pub fn run(target: &Target, args: &Args) -> Result<(), String> {
     }
     let mut paths = own();
     paths.extend(ptx(&args.paths));
-    let mined = of_ptxas(target, &rows, &paths, &args.paths)?;
+    let mined = of_ptxas(target, &rows, &paths)?;
     let new = mined.rows(&rows.words);
     if !args.write {
         print!("{}", new.text());
@@ -83,38 +83,28 @@ fn label(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Counts over what ptxas makes of PTX files, and the cubins below `paths`. What ptxas refuses gives nothing.
+/// Counts over what ptxas makes of PTX files. What it refuses gives nothing. Cubins are not taken: nobody could tell who made
+/// them.
 ///
 /// # Errors
 /// When there is no ptxas.
-fn of_ptxas(
-    target: &Target,
-    rows: &Rows,
-    files: &[PathBuf],
-    paths: &[PathBuf],
-) -> Result<Mined, String> {
+fn of_ptxas(target: &Target, rows: &Rows, files: &[PathBuf]) -> Result<Mined, String> {
     let tool = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
     let words = mine::words(rows);
-    let made = files.par_iter().filter(|f| !f.with_extension("cubin").is_file()).map(|file| {
+    let made = files.par_iter().map(|file| {
         let mut mined = Mined::default();
-        let Ok(text) = std::fs::read_to_string(file) else { return mined };
-        for level in LEVELS {
-            if let Ok(cubin) = sources::ptxas(&tool, target.name, &text, &[&format!("-O{level}")]) {
-                let label = format!("{} -O{level}", label(file));
-                let _ = mined.add(target, &words, &label, &cubin);
+        for source in sources::at(file, target.name) {
+            for level in LEVELS {
+                let option = format!("-O{level}");
+                if let Ok(cubin) = sources::ptxas(&tool, target.name, &source.text, &[&option]) {
+                    let label = format!("{} {option}", source.name);
+                    let _ = mined.add(target, &words, &label, &cubin);
+                }
             }
         }
         mined
     });
-    let there = coverage::files(paths, "cubin");
-    let there = there.par_iter().map(|file| {
-        let mut mined = Mined::default();
-        if let Ok(cubin) = std::fs::read(file) {
-            let _ = mined.add(target, &words, &label(file), &cubin);
-        }
-        mined
-    });
-    Ok(made.chain(there).reduce(Mined::default, both))
+    Ok(made.reduce(Mined::default, both))
 }
 
 /// Counts over what our compiler makes of PTX files; kernels that it refuses are left out.

@@ -1,4 +1,4 @@
-//! The kernels that are mined: PTX through ptxas for one SM at several levels, and cubins as they are.
+//! The kernels that are mined: PTX through ptxas for one SM at several levels. Cubins are not taken: nobody could tell who made them.
 
 use crate::{coverage, sources};
 use orias::elf::Cubin;
@@ -14,7 +14,8 @@ pub struct Text {
     pub words: Vec<u8>,
 }
 
-/// The corpus, the kernels for both engines, the coverage set of the SM or of the next older one, and `more`: PTX files and cubins, or folders of them.
+/// The corpus, the kernels for both engines, the coverage set of the SM or of the next older one, and
+/// `more`: PTX files, or folders of them.
 pub fn files(target: &Target, more: &[PathBuf]) -> Vec<PathBuf> {
     let tests = oracle::workspace().join("tests");
     let coverage = tests.join("coverage");
@@ -27,25 +28,21 @@ pub fn files(target: &Target, more: &[PathBuf]) -> Vec<PathBuf> {
         folders.extend(older.map(|t| coverage.join(t.name)).find(|f| f.is_dir()));
     }
     folders.extend(more.iter().cloned());
-    let mut files = coverage::files(&folders, "ptx");
-    files.extend(coverage::files(more, "cubin"));
-    files
+    coverage::files(&folders, "ptx")
 }
 
-/// The text sections of PTX files and cubins. What ptxas does not compile for `arch`, and what is no cubin, gives none.
+/// The text sections of PTX files. What ptxas does not compile for `arch` gives none.
 ///
-/// `levels` are for the PTX. A file's own `.target` is replaced by `arch`.
+/// A file's own `.target` is replaced by `arch`.
 pub fn texts(ptxas: &Path, arch: &str, levels: &[u8], files: &[PathBuf]) -> Vec<Text> {
     let each = files.par_iter().map(|file| {
-        let label = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if file.extension().is_some_and(|e| e == "cubin") {
-            return std::fs::read(file).map_or(Vec::new(), |bytes| split(&label, &bytes));
-        }
-        let made = levels.iter().filter_map(|level| {
-            let cubin = compile(ptxas, arch, *level, file)?;
-            Some(split(&format!("{label} -O{level}"), &cubin))
+        let sources = sources::at(file, arch);
+        let each = sources.iter().flat_map(|source| levels.iter().map(move |l| (source, l)));
+        let made = each.filter_map(|(source, level)| {
+            let cubin = sources::ptxas(ptxas, arch, &source.text, &[&format!("-O{level}")]).ok()?;
+            Some(split(&format!("{} -O{level}", source.name), &cubin))
         });
-        made.flatten().collect()
+        made.flatten().collect::<Vec<Text>>()
     });
     each.flatten().collect()
 }
@@ -58,17 +55,4 @@ pub fn split(label: &str, cubin: &[u8]) -> Vec<Text> {
         words: k.text.to_vec(),
     };
     cubin.kernels().map(text).collect()
-}
-
-fn compile(ptxas: &Path, arch: &str, level: u8, file: &Path) -> Option<Vec<u8>> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let line = |l: &str| {
-        if l.trim_start().starts_with(".target") {
-            format!(".target {arch}")
-        } else {
-            l.to_string()
-        }
-    };
-    let text: Vec<String> = text.lines().map(line).collect();
-    sources::ptxas(ptxas, arch, &text.join("\n"), &[&format!("-O{level}")]).ok()
 }
