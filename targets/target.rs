@@ -289,11 +289,14 @@ impl Target {
         seen.is_none_or(|seen| seen.takes(form, inst)).then_some(form)
     }
 
-    /// Whether code may guard an instruction: where the target is `bound`, one of a group that was seen with a guard.
+    /// Whether code may guard an instruction: where the target is `bound`, one of a group that was seen with a guard, and with no
+    /// word that never was.
     pub fn takes_guard(&self, inst: &Inst) -> bool {
         let seen = self.seen().filter(|_| self.bound);
         match (seen, self.form(inst)) {
-            (Some(seen), Some(form)) => seen.takes_guard(form, inst),
+            (Some(seen), Some(form)) => {
+                seen.takes_guard(form, inst) && !self.habits().never_guards(inst)
+            }
             _ => true,
         }
     }

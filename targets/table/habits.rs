@@ -214,7 +214,7 @@ impl Rows {
                 mask,
                 u8::from(key.optimized),
                 u8::from(c.all >= ENOUGH),
-                how(c.writes) | how(c.reads) << 2 | how(c.waits) << 4,
+                how(c.writes) | how(c.reads) << 2 | how(c.waits) << 4 | how(c.guards) << 6,
                 c.least_stall(),
                 c.longest_stall(),
                 mostly(1..=2),

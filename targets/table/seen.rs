@@ -3,14 +3,10 @@
 #[path = "shape.rs"]
 mod shape;
 
-use shape::KINDS;
+use shape::{FLAGS, KINDS};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-
-/// Flags of operands in the order of their bits, as `components` numbers them.
-const FLAGS: [(char, u8); 7] =
-    [('-', 1), ('|', 2), ('~', 4), ('a', 16), ('b', 32), ('s', 64), ('t', 128)];
 
 #[derive(Default)]
 struct Group {

@@ -37,3 +37,7 @@ pub const KINDS: [&str; 31] = [
     "[.X+UR]",
     "[R.X+UR]",
 ];
+
+/// Flags of operands: how `tables/seen` shows each, and its bit in `RegFlags`, which the build script does not know.
+pub const FLAGS: [(char, u8); 7] =
+    [('-', 1), ('|', 2), ('~', 4), ('a', 16), ('b', 32), ('s', 64), ('t', 128)];

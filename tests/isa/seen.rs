@@ -87,7 +87,7 @@ impl Mined {
             put(0, word);
         }
         for (i, operand) in inst.operands.iter().enumerate() {
-            for (_, name) in FLAGS.iter().filter(|(flag, _)| flags(operand).has(*flag)) {
+            for (name, _) in FLAGS.iter().filter(|(_, bit)| flags(operand).0 & bit != 0) {
                 put(1, format!("{i}{name}"));
             }
             if let Some(part) = part(operand) {

@@ -161,14 +161,8 @@ fn is_padding(inst: &Inst) -> bool {
     inst.control.stall == 0 && matches!(inst.op, Opcode::NOP | Opcode::BRA)
 }
 
-/// Whether code was made at -O0: nearly everything stalls longest and waits for both scoreboards there.
-fn is_unoptimized(code: &[Inst]) -> bool {
-    let plain = code.iter().filter(|i| i.control.stall == 15 && i.control.wait == 0b11).count();
-    10 * plain >= 8 * code.len()
-}
-
 impl Mined {
-    /// Adds the code of a cubin; `label` says where it is from.
+    /// Adds the code of a cubin that was made at a level; `label` says where it is from.
     ///
     /// # Errors
     /// When the file is no cubin.
@@ -177,6 +171,7 @@ impl Mined {
         target: &Target,
         words: &Words,
         label: &str,
+        level: u8,
         cubin: &[u8],
     ) -> Result<(), String> {
         let cubin = Cubin::read(cubin).map_err(|e| format!("{label}: {e}"))?;
@@ -188,7 +183,7 @@ impl Mined {
             };
             let (places, code): (Vec<u64>, Vec<Inst>) =
                 chunks.filter_map(decode).filter(|(_, inst)| !is_padding(inst)).unzip();
-            let optimized = !is_unoptimized(&code);
+            let optimized = level > 0;
             let names: Vec<String> = code.iter().map(|i| name(words, i)).collect();
             for (i, inst) in code.iter().enumerate() {
                 let place = || format!("{label} {} {:#x}", function.name, places[i]);

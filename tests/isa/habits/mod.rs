@@ -98,7 +98,7 @@ fn of_ptxas(target: &Target, rows: &Rows, files: &[PathBuf]) -> Result<Mined, St
                 let option = format!("-O{level}");
                 if let Ok(cubin) = sources::ptxas(&tool, target.name, &source.text, &[&option]) {
                     let label = format!("{} {option}", source.name);
-                    let _ = mined.add(target, &words, &label, &cubin);
+                    let _ = mined.add(target, &words, &label, level, &cubin);
                 }
             }
         }
@@ -118,7 +118,7 @@ pub fn of_ours(target: &Target, rows: &Rows, files: &[PathBuf], levels: &[u8]) -
             let made = ours::compile(&text, &options).ok().and_then(|made| made.cubin);
             if let Some(cubin) = made {
                 let label = format!("{} -O{level}", label(file));
-                let _ = mined.add(target, &words, &label, &cubin);
+                let _ = mined.add(target, &words, &label, *level, &cubin);
             }
         }
         mined
