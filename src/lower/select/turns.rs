@@ -8,21 +8,12 @@ use crate::lower::source::{Cx, Sel};
 use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
 use orias_systems::emit::{cell, not, r};
 
-/// Lowers a part of an instruction that may be several blocks, under the PTX guard: by a branch around it.
+/// Lowers what may be several blocks, or takes no guard word by word, under the PTX guard: by a branch around it.
 pub fn region<'a, 'w>(cx: &mut Cx<'a, 'w>, f: impl FnOnce(&mut Cx<'a, 'w>) -> Sel) -> Sel {
-    let guard = std::mem::replace(&mut cx.e.guard, Guard::ALWAYS);
-    if guard.is_always() {
-        return f(cx);
-    }
-    let after = cx.e.label();
-    let flags = if guard.negated { RegFlags::NONE } else { RegFlags::NOT };
-    let skip = Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) });
-    cx.e.branch_if(skip, after);
-    cx.e.open_new();
-    f(cx)?;
-    cx.e.open(after);
-    cx.e.guard = guard;
-    Ok(())
+    let Some(after) = cx.e.enter_guard() else { return f(cx) };
+    let result = f(cx);
+    cx.e.leave_guard(after);
+    result
 }
 
 /// A new run of uniform registers that starts at a multiple of its size, rounded up to a power of two.

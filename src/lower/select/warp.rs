@@ -2,6 +2,9 @@
 //!
 //! A `.sync` instruction first converges the threads of its mask. With the whole warp that is `WARPSYNC.ALL`; with another mask, all
 //! threads that happen to run together take part and each takes from the result what belongs to its own mask.
+//!
+//! Under PTX's guard all of it is branched around, as ptxas does: most of these instructions take no guard, and what meets and
+//! what is done together must not fall apart.
 
 use super::turns::{by_value, region, uniform};
 use crate::lower::source::{Cx, Sel, operand, type_at};
@@ -42,11 +45,19 @@ fn done(cx: &mut Cx<'_, '_>, mask: Option<Operand>) {
 
 /// `bar.warp.sync`: the threads of the mask meet, and go on as they are.
 pub fn bar_warp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    region(cx, |cx| meet(cx, inst))
+}
+
+fn meet<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     converge(cx, operand(inst, 0)?)?;
     Ok(())
 }
 
 pub fn shfl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    region(cx, |cx| shuffle(cx, inst))
+}
+
+fn shuffle<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if !inst.has("sync") {
         return Err("shuffles without .sync".into());
     }
@@ -80,6 +91,10 @@ pub fn shfl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn vote<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    region(cx, |cx| ballots(cx, inst))
+}
+
+fn ballots<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if !inst.has("sync") {
         return Err("votes without .sync".into());
     }
@@ -139,6 +154,10 @@ pub fn activemask<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn matching<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    region(cx, |cx| equals(cx, inst))
+}
+
+fn equals<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let wide_type = type_at(inst, 0)?.bytes() == 8;
     let all = inst.has("all");
     let (d, p) = match operand(inst, 0)? {
@@ -179,6 +198,10 @@ pub fn matching<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    region(cx, |cx| reduction(cx, inst))
+}
+
+fn reduction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     if ty == Type::F32 {
         return Err("redux of f32".into());
@@ -217,6 +240,10 @@ pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// `elect.sync`: the lowest thread of the mask.
 pub fn elect<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+    region(cx, |cx| lowest(cx, inst))
+}
+
+fn lowest<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (d, p) = match operand(inst, 0)? {
         Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
         _ => return Err("destination".into()),

@@ -5,9 +5,8 @@
 //! registers used again) is seen to by [`orias_systems::schedule::groups`], which waits where it must.
 
 use super::product::metadata;
-use super::{
-    Element, converge, elements, gather, is_zero, scatter, shape, unguarded, whole, words,
-};
+use super::{Element, converge, elements, gather, is_zero, scatter, shape, whole, words};
+use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
@@ -22,12 +21,12 @@ const NO_GROUP: u32 = 7;
 
 pub fn wgmma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     match inst.modifiers.first().copied() {
-        Some("fence") => unguarded(cx, |cx| {
+        Some("fence") => region(cx, |cx| {
             converge(cx);
             cx.e.put(Opcode::WARPGROUP, &[Mod::ARRIVE], 0, &[]);
             Ok(())
         }),
-        Some("commit_group") => unguarded(cx, |cx| {
+        Some("commit_group") => region(cx, |cx| {
             commit(cx);
             Ok(())
         }),
@@ -36,12 +35,12 @@ pub fn wgmma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
                 return Err("a number of groups that is no constant".into());
             };
             let count = (*count).clamp(0, 7) as u32;
-            unguarded(cx, |cx| {
+            region(cx, |cx| {
                 cx.e.put(Opcode::WARPGROUP, &[Mod::DEPBAR, Mod::LE], 0, &[imm(GROUP), imm(count)]);
                 Ok(())
             })
         }
-        _ => unguarded(cx, |cx| product(cx, inst)),
+        _ => region(cx, |cx| product(cx, inst)),
     }
 }
 
@@ -222,7 +221,7 @@ pub fn setmaxnreg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let count = imm(*count as u32);
     let gives_back = inst.has("dec");
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         let again = if gives_back { cx.e.block } else { cx.e.open_new() };
         cx.converged = None;
         converge(cx);

@@ -210,11 +210,3 @@ fn converge(cx: &mut Cx<'_, '_>) {
         cx.converged = Some(cx.e.block);
     }
 }
-
-/// Lowers under PTX's guard by a branch around, so that `f` meets no guard: nothing of a product can be guarded word by word.
-fn unguarded<'a, 'w>(cx: &mut Cx<'a, 'w>, f: impl FnOnce(&mut Cx<'a, 'w>) -> Sel) -> Sel {
-    let Some(after) = cx.e.enter_guard() else { return f(cx) };
-    let result = f(cx);
-    cx.e.leave_guard(after);
-    result
-}

@@ -2,8 +2,9 @@
 
 use super::{
     Element, Words, cells, converge, convert, elements, gather, is_zero, narrow, quads, scatter,
-    shape, unguarded, whole, words,
+    shape, whole, words,
 };
+use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile, RegUse};
@@ -190,7 +191,7 @@ pub fn mma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("block_scale") {
         return Err("products with scaled blocks".into());
     }
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         let [wa, wb, wc] = [
             words(cx, operand(inst, 1)?, a)?,

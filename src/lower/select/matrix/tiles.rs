@@ -1,7 +1,8 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix`: 8 by 8 matrices of 16 bits.
 
-use super::{Element, cells, converge, gather, scatter, unguarded, whole, words};
+use super::{Element, cells, converge, gather, scatter, whole, words};
 use crate::lower::select::memory;
+use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
@@ -36,7 +37,7 @@ fn address(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, at: usize) -> Sel<Addres
 
 pub fn ldmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (mods, count) = words_of(inst)?;
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         let address = address(cx, inst, 1)?;
         let d = cx.e.temp(count);
@@ -47,7 +48,7 @@ pub fn ldmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 pub fn stmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (mods, _) = words_of(inst)?;
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         let address = address(cx, inst, 0)?;
         let source = words(cx, operand(inst, 1)?, Element::S32)?;
@@ -58,7 +59,7 @@ pub fn stmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 pub fn movmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         let source = words(cx, operand(inst, 1)?, Element::S32)?;
         let source = cx.in_reg(source[0]);

@@ -4,8 +4,9 @@
 
 use super::lanes::{lane, permute};
 use super::product::word;
-use super::{Element, Words, converge, elements, scatter, shape, unguarded, words};
+use super::{Element, Words, converge, elements, scatter, shape, words};
 use crate::lower::select::memory;
+use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Space, Type};
@@ -303,7 +304,7 @@ pub fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         Space::Generic => Opcode::LD,
         _ => return Err("a matrix in this space".into()),
     };
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         if let Some(transposed) = layout.matrices().filter(|_| memory::space(inst) == Space::Shared)
         {
@@ -400,7 +401,7 @@ pub fn store<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         Space::Generic => Opcode::ST,
         _ => return Err("a matrix in this space".into()),
     };
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         let source = words(cx, operand(inst, 1)?, layout.element)?;
         let mut at = Addresses::new(cx, inst, &layout, 0, &layout.steps())?;

@@ -1,7 +1,8 @@
 //! `wmma.mma`: the products of fragments that one or two machine products make.
 
 use super::product::{Meaning, multiply, rounding};
-use super::{Element, Words, converge, elements, scatter, shape, transfer, unguarded, words};
+use super::{Element, Words, converge, elements, scatter, shape, transfer, words};
+use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use orias_components::Operand;
@@ -22,7 +23,7 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         [d, c] => (d, Element::F16, Element::F16, c),
         _ => return Err("types of a product".into()),
     };
-    unguarded(cx, |cx| {
+    region(cx, |cx| {
         converge(cx);
         let [wa, wb, wc] = [
             words(cx, operand(inst, 1)?, a)?,
