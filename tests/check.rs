@@ -95,6 +95,20 @@ fn a_meeting_that_a_barrier_keeps_threads_from_is_flagged() {
     assert!(!flagged("exit_label") && !flagged("guard_store_ret"));
 }
 
+/// What a branch parts meets again where its barrier says, in these kernels too.
+#[test]
+fn barriers_enclose_what_parts() {
+    let text = std::fs::read_to_string(oracle::workspace().join("tests/convergence.ptx"))
+        .expect("the kernels");
+    for level in 0..=3 {
+        let cubin = flow::our_cubin(&text, level).expect("it compiles");
+        for report in flow::reports(hopper(), &cubin).expect("a cubin") {
+            let faults: Vec<_> = report.findings.iter().filter(|f| f.rule.is_fault()).collect();
+            assert!(faults.is_empty(), "{} -O{level}: {faults:?}", report.kernel);
+        }
+    }
+}
+
 /// Threads that exit without coming to a meeting are waited for by nobody: PTX's engine and our
 /// code agree at every level.
 #[test]
