@@ -90,7 +90,7 @@ pub fn mine_all(target: &'static Target, texts: &[source::Text]) -> Mined {
 /// What the corpus, the coverage set, `more` and every so many of the serial pairs show of a target.
 pub fn everything(target: &'static Target, ptxas: &Path, more: &[PathBuf], every: usize) -> Mined {
     let files = source::files(target, more);
-    let mut mined = mine_all(target, &source::texts(ptxas, target.name, &[1, 3], &files));
+    let mut mined = mine_all(target, &source::texts(ptxas, target.name, &[0, 1, 3], &files));
     let serial = serial::modules(target.name, every);
     let each = serial.par_iter().enumerate().map(|(at, module)| {
         let cubin = sources::ptxas(ptxas, target.name, module, &["-O3"]);
