@@ -12,7 +12,8 @@ fn coverage(name: &str) -> Option<Coverage> {
     let (mut built, refused) =
         sources::build(&ptxas, name, &sources::one_instruction(name), &["-O3"]);
     assert_eq!(refused, 0, "ptxas takes the one-instruction kernels of {name}");
-    built.extend(sources::generated(&ptxas, name, true));
+    let generated = sources::generated(&ptxas, name, true).into_iter();
+    built.extend(generated.map(|a| sources::Built { name: a.module.name, cubin: a.cubin }));
     let mut seen = Seen::default();
     for cubin in &built {
         seen.add(&cubin.name, &cubin.cubin).expect("ptxas writes cubins");

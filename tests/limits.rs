@@ -104,6 +104,8 @@ fn textures_and_surfaces() {
     let surface = "sust.b.1d.b32.trap [s,{%r0}],%r1;";
     let error = "k.ptx, line 7; error   : unsupported: `sust.b.1d.b32.trap`";
     refused("surface", &module(".global .surfref s;", "", surface), &[], error);
+    let error = "k.ptx, line 7; error   : unsupported: `mov.u64`: the handle of a texture, sampler or surface";
+    refused("handle", &module(".global .texref t;", "", "mov.u64 %d0,t;"), &[], error);
 }
 
 #[test]

@@ -289,6 +289,9 @@ impl<'a, 'w> Cx<'a, 'w> {
     /// The address of a variable in its own space.
     fn var_address(&mut self, var: VarId, offset: i64) -> Sel<Value> {
         let v = &self.program.vars[var.0 as usize];
+        if v.ty.kind() == TypeKind::Opaque {
+            return Err("the handle of a texture, sampler or surface".into());
+        }
         match v.space {
             Space::Global => {
                 let key = self.module.vars[var.0 as usize].ok_or("variable without a symbol")?;
