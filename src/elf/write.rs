@@ -38,9 +38,16 @@ pub enum WriteError {
     UnknownSymbol(String),
     #[error("variable `{0}`: its place or initial value does not fit its size")]
     BadVariable(String),
+    #[error(
+        "a section is aligned to {0} bytes, and the file would be padded to that: more than {MAX_GAP} are refused"
+    )]
+    GapTooLong(u64),
     #[error("the file cannot be made: {0}")]
     File(String),
 }
+
+/// Bytes of padding before a section that a file may have: an alignment takes eleven letters of PTX, and no memory has more.
+pub(super) const MAX_GAP: u64 = 16 << 20;
 
 /// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and `.nv.constant2.K`.
 const PIC: usize = ".nv.constant.pic".len();

@@ -1,6 +1,6 @@
 //! The last step of writing: sections in file order, numbers for references, headers, segments, bytes.
 
-use super::write::WriteError;
+use super::write::{MAX_GAP, WriteError};
 use super::write_parts::{Class, OutSection, OutSymbol, Ref};
 use object::LittleEndian;
 use object::elf::{
@@ -72,6 +72,9 @@ pub(super) fn file(image: &Image, sm: u8) -> Result<Vec<u8>, WriteError> {
     for section in &image.sections {
         let align = section.align.max(1);
         let offset = (start + body.len() as u64).next_multiple_of(align);
+        if offset - start - body.len() as u64 > MAX_GAP {
+            return Err(WriteError::GapTooLong(align));
+        }
         body.resize((offset - start) as usize, 0);
         let kind = SectionType(section.kind);
         let size = if kind == SHT_NOBITS {

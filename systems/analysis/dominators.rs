@@ -12,6 +12,8 @@ pub struct Dominators {
     idom: Vec<u32>,
     /// Place in the order of the walk: a dominator's is smaller.
     rank: Vec<u32>,
+    /// Place in a walk of the tree and the end of what the node dominates there; empty where it is not reached.
+    span: Vec<(u32, u32)>,
     root: u32,
     /// The root is a node of the graph, not the virtual exit.
     real_root: bool,
@@ -96,7 +98,8 @@ impl Dominators {
         }
         let mut idom = vec![NONE; preds.len()];
         if order.is_empty() {
-            return Dominators { idom, rank, root, real_root };
+            let span = vec![(0, 0); preds.len()];
+            return Dominators { idom, rank, span, root, real_root };
         }
         idom[root as usize] = root;
         let mut changed = true;
@@ -116,7 +119,8 @@ impl Dominators {
                 }
             }
         }
-        Dominators { idom, rank, root, real_root }
+        let span = spans(root, order, &idom);
+        Dominators { idom, rank, span, root, real_root }
     }
 
     /// The immediate dominator; None for the root, for nodes whose only post-dominator is the virtual exit, and for nodes
@@ -132,14 +136,9 @@ impl Dominators {
 
     /// Whether every path from the root to `b` passes `a` (so each node dominates itself). False where one is not reached.
     pub fn dominates(&self, a: u32, b: u32) -> bool {
-        if !self.is_reached(a) || !self.is_reached(b) {
-            return false;
-        }
-        let mut node = b;
-        while self.rank[node as usize] > self.rank[a as usize] {
-            node = self.idom[node as usize];
-        }
-        node == a
+        let place = |node: u32| self.span.get(node as usize).copied().unwrap_or_default();
+        let ((first, end), (at, last)) = (place(a), place(b));
+        at < last && (first..end).contains(&at)
     }
 
     /// The nearest node that dominates both; None when that is the virtual exit or one is not reached.
@@ -150,6 +149,28 @@ impl Dominators {
         let node = meet(a, b, &self.idom, &self.rank);
         (self.real_root || node != self.root).then_some(node)
     }
+}
+
+/// Where each node stands in a walk of the dominator tree, and where what it dominates ends: to ask whether one dominates another
+/// must not climb the tree, which may be as deep as there are blocks.
+fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
+    let mut size = vec![0; idom.len()];
+    for node in order.iter().rev() {
+        size[*node as usize] += 1;
+        if *node != root {
+            size[idom[*node as usize] as usize] += size[*node as usize];
+        }
+    }
+    let mut span = vec![(0, 0); idom.len()];
+    let mut free = vec![0; idom.len()];
+    for node in order {
+        let (node, above) = (*node as usize, idom[*node as usize] as usize);
+        let first = free[above];
+        free[above] += if node == above { 0 } else { size[node] };
+        span[node] = (first, first + size[node]);
+        free[node] = first + 1;
+    }
+    span
 }
 
 fn meet(mut a: u32, mut b: u32, idom: &[u32], rank: &[u32]) -> u32 {

@@ -32,13 +32,16 @@ impl Loops {
     pub fn new(graph: &Graph, dom: &Dominators) -> Loops {
         let order = graph.reverse_postorder();
         let mut loops = Loops { all: Vec::new(), innermost: vec![None; graph.len()] };
+        let mut rank = vec![0; graph.len()];
+        for (i, n) in order.iter().enumerate() {
+            rank[*n as usize] = i;
+        }
         // Headers in reverse postorder: an outer header dominates an inner one, so it comes first.
         for header in &order {
-            let latches: Vec<u32> = order
-                .iter()
-                .copied()
-                .filter(|n| graph.succs[*n as usize].contains(header) && dom.dominates(*header, *n))
-                .collect();
+            let preds = graph.preds[*header as usize].iter().copied();
+            let mut latches: Vec<u32> = preds.filter(|n| dom.dominates(*header, *n)).collect();
+            latches.sort_unstable_by_key(|n| rank[*n as usize]);
+            latches.dedup();
             if latches.is_empty() {
                 continue;
             }

@@ -10,12 +10,16 @@ use bevy_ecs::world::World;
 use bitvec::vec::BitVec;
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Props};
 
-/// Phases 18, 38, 70, 99: removes dead instructions by liveness, until there are none.
+/// Rounds of removal by liveness: what is left after them is as right, and rare.
+const ROUNDS: usize = 8;
+
+/// Phases 18, 38, 70, 99: removes dead instructions by liveness.
 pub fn perform_live_dead(world: &mut World) {
     let mut body = Body::new(world);
-    let mut removed = 0;
-    // A round finds chains within a block; more rounds those that cross blocks.
-    loop {
+    let mut removed = remove_unread(&mut body);
+    // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
+    // they are gone before.
+    for _ in 0..ROUNDS {
         let liveness = Liveness::compute(&body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
         for block in body.layout() {
@@ -39,7 +43,11 @@ pub fn perform_live_dead(world: &mut World) {
 
 /// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
 pub fn simple_live_dead(world: &mut World) {
-    let mut body = Body::new(world);
+    let removed = remove_unread(&mut Body::new(world));
+    count_rewrites(world, removed);
+}
+
+fn remove_unread(body: &mut Body<'_>) -> usize {
     let mut writers: Vec<Vec<InstId>> = vec![Vec::new(); body.vreg_count()];
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
     let mut work = Vec::new();
@@ -68,8 +76,7 @@ pub fn simple_live_dead(world: &mut World) {
             }
         });
     }
-    let removed = sweep(&mut body, &dead);
-    count_rewrites(world, removed);
+    sweep(body, &dead)
 }
 
 fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {

@@ -7,21 +7,15 @@ use crate::ptx::ast::{Ident, Statement};
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
 use crate::ptx::types::{Space, Span, Type};
 
-/// What a body's walk carries from statement to statement.
-struct Walk {
-    /// `.loc` in force.
-    loc: (u32, u32, u32),
-}
-
 impl<'s> Checker<'s> {
     /// The statements of a function, in the scope that holds its parameters.
     pub(super) fn body(&mut self, statements: &[Statement<'s>]) {
-        let mut walk = Walk { loc: (0, 0, 0) };
-        self.statements(statements, &mut walk);
+        self.loc = (0, 0, 0);
+        self.statements(statements);
     }
 
     /// The depth of this recursion is that of the parser's blocks.
-    fn statements(&mut self, statements: &[Statement<'s>], walk: &mut Walk) {
+    fn statements(&mut self, statements: &[Statement<'s>]) {
         self.declare_labels(statements);
         for (i, statement) in statements.iter().enumerate() {
             match statement {
@@ -35,14 +29,14 @@ impl<'s> Checker<'s> {
                         self.current().labels[label.0 as usize].0 = at;
                     }
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction, walk.loc),
+                Statement::Instruction(instruction) => self.instruction(instruction),
                 Statement::Block(inner, _) => {
                     self.scopes.enter();
-                    self.statements(inner, walk);
+                    self.statements(inner);
                     self.scopes.leave();
                 }
                 Statement::Loc { file, line, column, inlined } => {
-                    walk.loc = (*file, *line, *column);
+                    self.loc = (*file, *line, *column);
                     if let Some(inlined) = inlined {
                         self.inline_gate(inlined.function_name.span);
                     }
@@ -193,19 +187,15 @@ impl<'s> Checker<'s> {
         }
         self.type_gate(variable.ty, variable.span);
         let shape = RegShape { ty: variable.ty, vector: variable.vector };
-        let shown;
-        let new = match variable.count {
-            Some(count) => {
-                shown = format!("{}<", name.text);
-                self.scopes.define_range(name.text, Range::Reg(shape), count)
-            }
+        let known = match variable.count {
+            Some(count) => self.scopes.define_range(name.text, Range::Reg(shape), count),
             None => {
-                shown = name.text.to_string();
-                self.scopes.define(name.text, Entity::Unused(shape)).is_none()
+                let new = self.scopes.define_variable(name.text, Entity::Unused(shape));
+                (!new).then(|| name.text.to_string())
             }
         };
-        if !new {
-            self.duplicate_variable(&shown, name.span);
+        if let Some(known) = known {
+            self.duplicate_variable(&known, name.span);
         }
     }
 
@@ -219,16 +209,13 @@ impl<'s> Checker<'s> {
         }
         let id = VarId(self.program.vars.len() as u32);
         self.program.vars.push(new);
-        if self.scopes.define(variable.name.text, Entity::Var(id)).is_some() {
+        if !self.scopes.define_variable(variable.name.text, Entity::Var(id)) {
             self.duplicate_variable(variable.name.text, variable.name.span);
         }
     }
 
-    fn instruction(
-        &mut self,
-        instruction: &crate::ptx::ast::Instruction<'s>,
-        loc: (u32, u32, u32),
-    ) {
+    fn instruction(&mut self, instruction: &crate::ptx::ast::Instruction<'s>) {
+        self.sums.clear();
         let mut guard = None;
         if let Some((name, negated)) = instruction.guard {
             match self.lookup(name.text) {
@@ -263,7 +250,7 @@ impl<'s> Checker<'s> {
             types,
             operands,
             span: instruction.span,
-            loc,
+            loc: self.loc,
         };
         if resolved {
             self.check_instruction(&mut checked, instruction);

@@ -72,7 +72,9 @@ impl<'s> Checker<'s> {
             None => {
                 let id = VarId(self.program.vars.len() as u32);
                 self.program.vars.push(new);
-                self.scopes.define(variable.name.text, Entity::Var(id));
+                if !self.scopes.define_variable(variable.name.text, Entity::Var(id)) {
+                    self.duplicate_variable(variable.name.text, variable.name.span);
+                }
             }
         }
     }
@@ -82,8 +84,8 @@ impl<'s> Checker<'s> {
         let (name, span) = (variable.name, variable.span);
         let number = self.variable_ranges.len() as u32;
         self.variable_ranges.push(variable);
-        if !self.scopes.define_range(name, Range::Var(number), count) {
-            self.duplicate_variable(&format!("{name}<"), span);
+        if let Some(known) = self.scopes.define_range(name, Range::Var(number), count) {
+            self.duplicate_variable(&known, span);
         }
     }
 
@@ -451,7 +453,7 @@ impl<'s> Checker<'s> {
             };
             self.program.vars.push(variable);
             ids.push(id);
-            if name.text != "_" && named && self.scopes.define(name.text, entity).is_some() {
+            if name.text != "_" && named && !self.scopes.define_variable(name.text, entity) {
                 self.duplicate_variable(name.text, name.span);
             }
         }

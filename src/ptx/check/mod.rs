@@ -35,6 +35,10 @@ pub(super) struct Checker<'s> {
     scopes: Scopes<'s>,
     diagnostics: Diagnostics,
     function: FuncId,
+    /// `.loc` in force: file, line, column.
+    loc: (u32, u32, u32),
+    /// Registers of sums (`%r1 + 4`) among the operands of the instruction that is checked: nothing may be written there.
+    sums: Vec<RegId>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
     variable_ranges: Vec<Variable<'s>>,
     /// Calls that pass what the ABI does not: wrong unless a function with several results turns it off.
@@ -64,6 +68,8 @@ pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s
         scopes: Scopes::new(),
         diagnostics: Diagnostics::default(),
         function: FuncId(0),
+        loc: (0, 0, 0),
+        sums: Vec::new(),
         variable_ranges: Vec::new(),
         narrow_calls: Vec::new(),
         forms: forms::Known::default(),

@@ -5,7 +5,7 @@ use super::scope::Entity;
 use super::special;
 use crate::ptx::ast::{self, Expr, Ident};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Operand, Special};
+use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special};
 use crate::ptx::types::{Span, Type, TypeKind};
 
 impl<'s> Checker<'s> {
@@ -35,6 +35,15 @@ impl<'s> Checker<'s> {
                 let value = self.operand(inner, opcode, types)?;
                 Some(Operand::Neg(Box::new(value)))
             }
+            // Observed: ptxas 13.0.88 reads no sums in vectors.
+            ast::Operand::Vector(items, _)
+                if items.iter().any(|item| matches!(item, ast::Operand::Sum(..))) =>
+            {
+                let sum = items.iter().find(|item| matches!(item, ast::Operand::Sum(..)));
+                let span = sum.map_or(operand.span(), ast::Operand::span);
+                self.diagnostics.error(span, "Offset not allowed in a vector");
+                None
+            }
             ast::Operand::Vector(items, _) => {
                 Some(Operand::Vector(self.operands(items, opcode, types)?))
             }
@@ -42,7 +51,7 @@ impl<'s> Checker<'s> {
                 Some(Operand::List(self.operands(items, opcode, types)?))
             }
             ast::Operand::Address(parts, span) => self.address(parts, *span, opcode, types),
-            ast::Operand::Sum(name, offset) => self.sum(*name, offset),
+            ast::Operand::Sum(name, offset) => self.sum(*name, offset, opcode),
             ast::Operand::Index(name, index, span) => self.index(*name, index, *span, opcode),
             ast::Operand::Pair(first, second) => {
                 let first = self.operand(first, opcode, types);
@@ -157,11 +166,15 @@ impl<'s> Checker<'s> {
         Some(literal(*value, literal_type(types)))
     }
 
-    /// `name + offset` as a value: the address of a variable.
-    fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>) -> Option<Operand> {
+    /// `name + offset` as a value: the address of a variable, or a register and a number.
+    fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>, opcode: &str) -> Option<Operand> {
+        let span = offset.span();
         let offset = self.offset(offset);
         match self.lookup(name.text) {
             Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
+            Some(Entity::Reg(reg)) if opcode != "call" => {
+                self.register_sum(reg, offset?, name, span)
+            }
             Some(_) => {
                 let message = format!("Offset not allowed: '{}' is not a variable", name.text);
                 self.diagnostics.error(name.span, message);
@@ -172,6 +185,48 @@ impl<'s> Checker<'s> {
                 None
             }
         }
+    }
+
+    /// `register + number` where a value is read: an addition before the instruction, as wide as the register (observed: ptxas
+    /// 13.0.88 adds so, and dies of registers of floats).
+    fn register_sum(
+        &mut self,
+        reg: RegId,
+        offset: i64,
+        name: Ident<'s>,
+        end: Span,
+    ) -> Option<Operand> {
+        let Register { ty, vector, .. } = self.current().regs[reg.0 as usize];
+        let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits);
+        let word = match ty.bytes() {
+            2 => ("u16", Type::U16),
+            4 => ("u32", Type::U32),
+            8 => ("u64", Type::U64),
+            _ => ("", ty),
+        };
+        if !integer || vector != 1 || word.0.is_empty() {
+            let message =
+                format!("Offset not allowed: '{}' is no integer of 16 to 64 bits", name.text);
+            self.diagnostics.error(name.span, message);
+            return None;
+        }
+        let span = name.span.to(end);
+        let text = self.source.get(span.start as usize..span.end as usize).unwrap_or(name.text);
+        let regs = &mut self.current().regs;
+        regs.push(Register { name: text, ty, vector: 1 });
+        let sum = RegId(regs.len() as u32 - 1);
+        let loc = self.loc;
+        self.current().code.push(Instruction {
+            guard: None,
+            opcode: "add",
+            modifiers: vec![word.0],
+            types: vec![word.1],
+            operands: vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())],
+            span,
+            loc,
+        });
+        self.sums.push(sum);
+        Some(Operand::Reg(sum))
     }
 
     fn offset(&mut self, expr: &Expr<'s>) -> Option<i64> {

@@ -37,6 +37,8 @@ struct Scope<'s> {
     names: FxHashMap<&'s str, Entity>,
     /// `%r<8>`: the name before the number, and how many.
     ranges: FxHashMap<&'s str, (Range, u32)>,
+    /// `%r5` alone: the name before the number, and the least such number. A range must not have it too.
+    numbered: FxHashMap<&'s str, u32>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
 }
@@ -78,9 +80,30 @@ impl<'s> Scopes<'s> {
         self.innermost().names.insert(name, entity)
     }
 
-    /// `%r<count>`; false when the innermost scope already has such a range of that name.
-    pub fn define_range(&mut self, prefix: &'s str, range: Range, count: u32) -> bool {
-        self.innermost().ranges.insert(prefix, (range, count)).is_none()
+    /// Gives a register's or a variable's name its meaning in the innermost scope; false when it had one there, alone or of a
+    /// range.
+    pub fn define_variable(&mut self, name: &'s str, entity: Entity) -> bool {
+        let scope = self.innermost();
+        let mut of_range = false;
+        if let (prefix, Some(number)) = split_number(name) {
+            of_range = scope.ranges.get(prefix).is_some_and(|(_, count)| number < *count);
+            // Observed: ptxas 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before it.
+            if is_plain(name, prefix) {
+                let least = scope.numbered.entry(prefix).or_insert(number);
+                *least = number.min(*least);
+            }
+        }
+        self.define(name, entity).is_none() && !of_range
+    }
+
+    /// `%r<count>`; what the innermost scope already has of it: such a range, or one of its names.
+    pub fn define_range(&mut self, prefix: &'s str, range: Range, count: u32) -> Option<String> {
+        let scope = self.innermost();
+        if scope.ranges.insert(prefix, (range, count)).is_some() {
+            return Some(format!("{prefix}<"));
+        }
+        let known = scope.numbered.get(prefix).filter(|least| **least < count);
+        known.map(|number| format!("{prefix}{number}"))
     }
 
     /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at their first use.
@@ -100,7 +123,7 @@ impl<'s> Scopes<'s> {
                 },
             };
             let number = number.unwrap_or(0);
-            let plain = name.len() == prefix.len() + 1 || !name[prefix.len()..].starts_with('0');
+            let plain = is_plain(name, prefix);
             let known = match plain {
                 true if scope.odd.is_empty() => None,
                 true => scope.odd.get(&(prefix, number)).copied(),
@@ -144,6 +167,11 @@ fn split_number(name: &str) -> (&str, Option<u32>) {
     (prefix, name[prefix.len()..].parse().ok())
 }
 
+/// Whether the number behind the prefix has no needless zeros.
+fn is_plain(name: &str, prefix: &str) -> bool {
+    name.len() == prefix.len() + 1 || !name[prefix.len()..].starts_with('0')
+}
+
 /// Whether one replaced, added or removed letter makes one name the other.
 pub(super) fn one_apart(a: &[u8], b: &[u8]) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
@@ -179,6 +207,26 @@ mod tests {
         assert_eq!(find("%r01"), Some(Entity::Reg(RegId(3))));
         assert_eq!(find("%r1"), Some(Entity::Reg(RegId(3))));
         assert_eq!(find("%r"), None);
+    }
+
+    #[test]
+    fn a_name_is_declared_once_alone_or_in_a_range() {
+        let shape = RegShape { ty: Type::B32, vector: 1 };
+        let range = |scopes: &mut Scopes<'static>| {
+            scopes.define_range("%r", Range::Reg(shape), 8).map(|name| name.to_string())
+        };
+        let alone = |scopes: &mut Scopes<'static>, name| {
+            scopes.define_variable(name, Entity::Unused(shape))
+        };
+        let mut scopes = Scopes::new();
+        assert!(alone(&mut scopes, "%r5") && alone(&mut scopes, "%r9"));
+        assert_eq!(range(&mut scopes).as_deref(), Some("%r5"));
+        scopes.enter();
+        assert!(alone(&mut scopes, "%r9"));
+        assert_eq!(range(&mut scopes), None);
+        assert_eq!(range(&mut scopes).as_deref(), Some("%r<"));
+        assert!(!alone(&mut scopes, "%r7") && !alone(&mut scopes, "%r05"));
+        assert!(alone(&mut scopes, "%r8"));
     }
 
     #[test]

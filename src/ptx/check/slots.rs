@@ -103,6 +103,9 @@ impl<'s> Checker<'s> {
             |message: String| Misfit { message, note: format!("a {ty} register is expected") };
         let name = || case.name();
         match operand {
+            Operand::Reg(reg) if self.sums.contains(reg) => {
+                Err(why(format!("Result register required for instruction '{}'", name())))
+            }
             Operand::Reg(reg) => self.register_fits(*reg, ty, wide, case),
             Operand::Element(reg, _) => self.register_fits(*reg, ty, wide, case),
             Operand::Sink => {

@@ -4,7 +4,7 @@ use super::{Parsed, Parser};
 use crate::ptx::ast::{Expr, Ident};
 use crate::ptx::constant::{Binary, Const, Unary};
 use crate::ptx::lexer::{Kind, Token};
-use crate::ptx::types::Type;
+use crate::ptx::types::{Span, Type};
 
 /// Operators from the loosest (1) to the tightest, as in C.
 fn binary_operator(kind: Kind) -> Option<(Binary, u8)> {
@@ -31,69 +31,150 @@ fn binary_operator(kind: Kind) -> Option<(Binary, u8)> {
     })
 }
 
+/// What waits for the rest of an expression: the parser keeps its own stack, so that nesting costs memory and no thread's stack.
+enum Open<'s> {
+    /// `(`
+    Paren,
+    /// `generic(`
+    Call(Ident<'s>),
+    /// `0xff00(`
+    Mask(Const, Span),
+    /// `(.s64)`
+    Cast(Type, Span),
+    Unary(Unary, Span),
+    /// The left side, the operator and its precedence.
+    Binary(Expr<'s>, Binary, u8),
+    /// `condition ?`
+    Yes(Expr<'s>),
+    /// `condition ? yes :`
+    No(Expr<'s>, Expr<'s>),
+}
+
+/// As many as ptxas 13.0.88 reads, about (observed: between 3,000 and 10,000 parentheses).
+const MAX_OPEN: usize = 8_000;
+
 impl<'s> Parser<'s> {
     pub(super) fn expression(&mut self) -> Parsed<Expr<'s>> {
-        self.nested(|parser| {
-            let condition = parser.binary(1)?;
-            if !parser.eat(Kind::Question) {
-                return Ok(condition);
-            }
-            let yes = parser.expression()?;
-            parser.expect(Kind::Colon, "':'")?;
-            let no = parser.expression()?;
-            match (condition, yes, no) {
-                (Expr::Const(c, _), yes @ Expr::Const(a, _), no @ Expr::Const(b, _))
-                    if c.is_int() && a.is_int() && b.is_int() =>
-                {
-                    Ok(if c.is_zero() { no } else { yes })
-                }
-                (c, _, _) => Err(parser.error(c.span(), "Integer constant expression expected")),
-            }
-        })
-    }
-
-    /// Operators of at least this precedence, left to right.
-    fn binary(&mut self, least: u8) -> Parsed<Expr<'s>> {
-        let mut left = self.unary()?;
-        // Operators on names make a tree that leans left: each adds a level.
-        let mut levels = 0;
-        while let Some((op, precedence)) = binary_operator(self.token.kind) {
-            if precedence < least {
-                break;
-            }
-            self.bump();
-            let right = self.nested(|parser| parser.binary(precedence + 1))?;
-            left = match (left, right) {
-                (Expr::Const(a, at), Expr::Const(b, to)) => match a.binary(op, b) {
-                    Some(value) => Expr::Const(value, at.to(to)),
-                    None if a.is_int() != b.is_int() => {
-                        let message = "Constant expression type mismatch";
-                        return Err(self.error(at.to(to), message));
+        let mut open = Vec::new();
+        let mut symbolic = 0;
+        loop {
+            let mut value = self.atom(&mut open)?;
+            // Everything that the value ends, until an operator asks for another one.
+            loop {
+                let next = binary_operator(self.token.kind);
+                match (open.pop(), next) {
+                    (Some(Open::Unary(op, start)), _) => value = self.unary(op, start, value)?,
+                    (Some(Open::Cast(ty, span)), _) => value = self.cast(ty, span, value)?,
+                    (Some(Open::Binary(left, op, precedence)), next)
+                        if next.is_none_or(|(_, tighter)| tighter <= precedence) =>
+                    {
+                        value = self.binary(left, op, value)?;
                     }
-                    None => return Err(self.error(at.to(to), "Invalid constant expression")),
-                },
-                (a, b) => {
-                    levels += 1;
-                    if self.depth + levels > super::MAX_DEPTH {
-                        return Err(self.error(b.span(), "The expression is too long"));
+                    (last, Some((op, precedence))) => {
+                        open.extend(last);
+                        self.bump();
+                        open.push(Open::Binary(value, op, precedence));
+                        break;
                     }
-                    Expr::Binary(op, Box::new(a), Box::new(b))
+                    (last, None) if self.at(Kind::Question) => {
+                        open.extend(last);
+                        self.bump();
+                        open.push(Open::Yes(value));
+                        break;
+                    }
+                    (Some(Open::Yes(condition)), None) => {
+                        self.expect(Kind::Colon, "':'")?;
+                        open.push(Open::No(condition, value));
+                        break;
+                    }
+                    (Some(Open::No(condition, yes)), None) => {
+                        value = self.choice(condition, yes, value)?;
+                    }
+                    (Some(Open::Paren), None) => {
+                        self.expect(Kind::RParen, "')'")?;
+                    }
+                    (Some(Open::Call(name)), None) => {
+                        self.expect(Kind::RParen, "')'")?;
+                        value = Expr::Call(name, vec![value]);
+                    }
+                    (Some(Open::Mask(mask, start)), None) => {
+                        self.expect(Kind::RParen, "')'")?;
+                        value = Expr::Mask(mask, Box::new(value), start.to(self.last()));
+                    }
+                    (None, None) => return Ok(value),
+                    (Some(Open::Binary(..)), None) => unreachable!("no operator is looser"),
                 }
-            };
+                // What constants do not fold is a tree, in which others recurse.
+                symbolic += u32::from(!matches!(value, Expr::Const(..)));
+                if symbolic > super::MAX_DEPTH {
+                    return Err(self.error(value.span(), "The expression is too long"));
+                }
+            }
         }
-        Ok(left)
     }
 
-    fn unary(&mut self) -> Parsed<Expr<'s>> {
-        let op = match self.token.kind {
-            Kind::Plus => Unary::Plus,
-            Kind::Minus => Unary::Minus,
-            Kind::Not => Unary::Not,
-            Kind::Tilde => Unary::Complement,
-            _ => return self.primary(),
+    /// A number or a name, and what opens before it.
+    fn atom(&mut self, open: &mut Vec<Open<'s>>) -> Parsed<Expr<'s>> {
+        loop {
+            if open.len() > MAX_OPEN {
+                let message = format!("Nested too deeply: more than {MAX_OPEN} levels");
+                return Err(self.error(self.token.span, message));
+            }
+            let token = self.token;
+            let op = match token.kind {
+                Kind::Plus => Some(Unary::Plus),
+                Kind::Minus => Some(Unary::Minus),
+                Kind::Not => Some(Unary::Not),
+                Kind::Tilde => Some(Unary::Complement),
+                _ => None,
+            };
+            if let Some(op) = op {
+                self.bump();
+                open.push(Open::Unary(op, token.span));
+                continue;
+            }
+            match token.kind {
+                Kind::Int | Kind::Float | Kind::F32Bits | Kind::F64Bits => {
+                    self.bump();
+                    let Some(value) = literal(token, self.text(token.span)) else {
+                        return Err(self.error(token.span, "Invalid number"));
+                    };
+                    if !(value.is_int() && self.eat(Kind::LParen)) {
+                        return Ok(Expr::Const(value, token.span));
+                    }
+                    open.push(Open::Mask(value, token.span));
+                }
+                Kind::Ident => {
+                    self.bump();
+                    let name = Ident { text: self.text(token.span), span: token.span };
+                    if name.text == "WARP_SZ" {
+                        return Ok(Expr::Const(Const::int(32), token.span));
+                    }
+                    if !self.eat(Kind::LParen) {
+                        return Ok(Expr::Name(name));
+                    }
+                    open.push(Open::Call(name));
+                }
+                Kind::LParen => {
+                    self.bump();
+                    open.push(if self.at(Kind::Word) { self.cast_type()? } else { Open::Paren });
+                }
+                _ => return Err(self.unexpected("a constant or a name")),
+            }
+        }
+    }
+
+    /// After `(` at a dot word: `.s64)`.
+    fn cast_type(&mut self) -> Parsed<Open<'s>> {
+        let word = self.word("a type")?;
+        let Some(ty) = Type::parse(word.text) else {
+            return Err(self.error(word.span, format!("Unknown modifier '.{}'", word.text)));
         };
-        let start = self.bump().span;
-        let inner = self.nested(Self::unary)?;
+        self.expect(Kind::RParen, "')'")?;
+        Ok(Open::Cast(ty, word.span))
+    }
+
+    fn unary(&mut self, op: Unary, start: Span, inner: Expr<'s>) -> Parsed<Expr<'s>> {
         match inner {
             Expr::Const(value, span) => match value.unary(op) {
                 Some(value) => Ok(Expr::Const(value, start.to(span))),
@@ -103,62 +184,37 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn primary(&mut self) -> Parsed<Expr<'s>> {
-        let token = self.token;
-        match token.kind {
-            Kind::Int | Kind::Float | Kind::F32Bits | Kind::F64Bits => {
-                self.bump();
-                let Some(value) = literal(token, self.text(token.span)) else {
-                    return Err(self.error(token.span, "Invalid number"));
-                };
-                if value.is_int() && self.at(Kind::LParen) {
-                    self.bump();
-                    let inner = self.expression()?;
-                    self.expect(Kind::RParen, "')'")?;
-                    return Ok(Expr::Mask(value, Box::new(inner), token.span.to(self.last())));
-                }
-                Ok(Expr::Const(value, token.span))
-            }
-            Kind::Ident => {
-                self.bump();
-                let name = Ident { text: self.text(token.span), span: token.span };
-                if name.text == "WARP_SZ" {
-                    return Ok(Expr::Const(Const::int(32), token.span));
-                }
-                if !self.at(Kind::LParen) {
-                    return Ok(Expr::Name(name));
-                }
-                self.bump();
-                let argument = self.expression()?;
-                self.expect(Kind::RParen, "')'")?;
-                Ok(Expr::Call(name, vec![argument]))
-            }
-            Kind::LParen => {
-                self.bump();
-                if self.at(Kind::Word) {
-                    return self.cast();
-                }
-                let inner = self.expression()?;
-                self.expect(Kind::RParen, "')'")?;
-                Ok(inner)
-            }
-            _ => Err(self.unexpected("a constant or a name")),
+    fn cast(&mut self, ty: Type, start: Span, inner: Expr<'s>) -> Parsed<Expr<'s>> {
+        match inner {
+            Expr::Const(value, span) => match value.cast(ty) {
+                Some(value) => Ok(Expr::Const(value, start.to(span))),
+                None => Err(self.error(start, "Unsupported cast operation")),
+            },
+            other => Ok(Expr::Cast(ty, Box::new(other))),
         }
     }
 
-    /// After `(` at a dot word: `(.s64) x`.
-    fn cast(&mut self) -> Parsed<Expr<'s>> {
-        let word = self.word("a type")?;
-        let Some(ty) = Type::parse(word.text) else {
-            return Err(self.error(word.span, format!("Unknown modifier '.{}'", word.text)));
-        };
-        self.expect(Kind::RParen, "')'")?;
-        match self.nested(Self::unary)? {
-            Expr::Const(value, span) => match value.cast(ty) {
-                Some(value) => Ok(Expr::Const(value, word.span.to(span))),
-                None => Err(self.error(word.span, "Unsupported cast operation")),
+    fn binary(&mut self, left: Expr<'s>, op: Binary, right: Expr<'s>) -> Parsed<Expr<'s>> {
+        match (left, right) {
+            (Expr::Const(a, at), Expr::Const(b, to)) => match a.binary(op, b) {
+                Some(value) => Ok(Expr::Const(value, at.to(to))),
+                None if a.is_int() != b.is_int() => {
+                    Err(self.error(at.to(to), "Constant expression type mismatch"))
+                }
+                None => Err(self.error(at.to(to), "Invalid constant expression")),
             },
-            other => Ok(Expr::Cast(ty, Box::new(other))),
+            (a, b) => Ok(Expr::Binary(op, Box::new(a), Box::new(b))),
+        }
+    }
+
+    fn choice(&mut self, condition: Expr<'s>, yes: Expr<'s>, no: Expr<'s>) -> Parsed<Expr<'s>> {
+        match (condition, yes, no) {
+            (Expr::Const(c, _), yes @ Expr::Const(a, _), no @ Expr::Const(b, _))
+                if c.is_int() && a.is_int() && b.is_int() =>
+            {
+                Ok(if c.is_zero() { no } else { yes })
+            }
+            (c, _, _) => Err(self.error(c.span(), "Integer constant expression expected")),
         }
     }
 }
