@@ -107,7 +107,8 @@ fn compile_command(args: &[String]) -> ExitCode {
 /// `--help`, to standard output.
 fn help() -> ExitCode {
     let after = format!(
-        "Options of ptxas that orias does not have:\n{}\nExit code: 0, or 255 when something is wrong; then no output file is written.",
+        "Without -arch the target is the one that the PTX names, and comments may have any UTF-8: ptxas takes its default SM, and refuses the latter.\n\n\
+         Options of ptxas that orias does not have:\n{}\nExit code: 0, or 255 when something is wrong; then no output file is written.",
         options::unsupported()
     );
     match Cli::command().after_help(after).print_help() {

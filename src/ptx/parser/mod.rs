@@ -2,7 +2,8 @@
 //!
 //! - Every instruction is opcode, dot words and operands: none is a syntax error by its name.
 //! - After an error parsing goes on at the next statement, so that one run reports several.
-//! - Nesting is bounded by [`MAX_DEPTH`]: no input can exhaust the stack, here or in what walks the tree.
+//! - Nesting is bounded by [`MAX_DEPTH`], and expressions keep a stack of their own: no input can exhaust the thread's, here or in
+//!   what walks the tree.
 
 mod declaration;
 mod expression;

@@ -259,3 +259,19 @@ BB2:
     let together = cycles(&warps, &program("BAR.SYNC.DEFER_BLOCKING 0"));
     assert!(together > apart + 1000, "{apart} and {together}");
 }
+
+#[test]
+fn what_has_its_result_has_read_its_sources() {
+    let program = |wait: &str| {
+        format!(
+            "
+    [B------:R0:W3:-:S02] PT, R6 = ATOMG.E.AND.STRONG.GPU desc[UR4:2], [R4:2.64], R8
+    [B{wait}:R-:W-:-:S05] NOP
+    [B------:R-:W-:-:S05] R8 = VIADD R0, 1
+    [B---3--:R-:W-:-:S05] EXIT PT"
+        )
+    };
+    assert_eq!(problems(&program("---3--")), []);
+    assert_eq!(problems(&program("0-----")), []);
+    assert_eq!(problems(&program("------")), [Problem::NotAwaited { scoreboard: 0 }]);
+}

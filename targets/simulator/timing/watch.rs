@@ -202,10 +202,11 @@ impl Watch {
             }
             one.lanes() != 0
         });
-        // Late sources are read in order: what was issued before one that reads late has read its own.
+        // Late sources are read in order: what was issued before one that reads late has read its own; and so has one whose result
+        // is there (observed: ptxas 13.0.88 waits for ATOMG's result and then overwrites its data).
         let Some(newest) = newest else { return };
         for list in outstanding.iter_mut() {
-            for one in list.iter_mut().filter(|o| o.reads & mask != 0 && o.serial < newest) {
+            for one in list.iter_mut().filter(|o| o.reads & mask != 0 && o.serial <= newest) {
                 release(cells, code, one, 0, mask);
             }
         }
