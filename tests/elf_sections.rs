@@ -44,6 +44,20 @@ fn our_files_say_what_those_of_ptxas_say() {
 }
 
 #[test]
+fn our_files_with_line_tables_say_what_those_of_ptxas_say() {
+    let Some(tool) = oracle::tool("ptxas") else { return };
+    let tests = oracle::workspace().join("tests");
+    let paths: Vec<PathBuf> = LINE
+        .iter()
+        .map(|name| tests.join("corpus").join(name).join(format!("{name}.ptx")))
+        .collect();
+    let report = files(&tool, target(), &paths, &[0, 3], true);
+    assert!(report.left_out.is_empty(), "{:?}", report.left_out);
+    let unnamed: Vec<_> = report.unnamed().collect();
+    assert!(unnamed.is_empty(), "{unnamed:#?}");
+}
+
+#[test]
 fn our_files_of_odd_modules_say_what_those_of_ptxas_say() {
     let Some(tool) = oracle::tool("ptxas") else { return };
     let mut failures = Vec::new();

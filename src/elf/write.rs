@@ -107,7 +107,7 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
         shared_symbol: false,
     };
     let image = writer.build()?;
-    write_image::file(&image, model.target.sm)
+    write_image::file(&image, model.target.sm, model.sources.is_some())
 }
 
 fn check(model: &CubinModel) -> Result<(), WriteError> {

@@ -17,6 +17,8 @@ const OS_ABI: u8 = 0x41;
 /// ELF ABI version, and what else the header's flags say on GPUs before sm_100 (observed: ptxas 13.0.88, sm_75 to sm_90a).
 const ABI_VERSION: u8 = 8;
 const FLAGS: u32 = 0x0600_0004;
+/// The same in a file with line tables (observed: by -lineinfo or `.loc`, not with --suppress-debug-info).
+const FLAGS_WITH_LINES: u32 = 0x0900_0004;
 /// Alignment of program segments.
 const SEGMENT_ALIGN: u64 = 8;
 
@@ -58,8 +60,8 @@ impl Image {
     }
 }
 
-/// The file's bytes; `sm` is 90 for sm_90.
-pub(super) fn file(image: &Image, sm: u8) -> Result<Vec<u8>, WriteError> {
+/// The file's bytes; `sm` is 90 for sm_90, and `lines` whether there are line tables.
+pub(super) fn file(image: &Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteError> {
     // Number 0 is the null section.
     let section_count = image.sections.len() + 1;
     if section_count >= usize::from(SHN_LORESERVE) {
@@ -116,13 +118,14 @@ pub(super) fn file(image: &Image, sm: u8) -> Result<Vec<u8>, WriteError> {
     let segment_table = section_table + section_count as u64 * encoder.section_header_size();
     let segments = segments(image, &headers, segment_table, encoder.program_header_size());
 
+    let flags = if lines { FLAGS_WITH_LINES } else { FLAGS };
     let header = FileHeader {
         os_abi: OsAbi(OS_ABI),
         abi_version: ABI_VERSION,
         e_type: ET_EXEC,
         e_machine: EM_CUDA,
         e_entry: 0,
-        e_flags: FileFlags(FLAGS | u32::from(sm) << 8),
+        e_flags: FileFlags(flags | u32::from(sm) << 8),
     };
     let layout = FileHeaderLayout {
         e_phoff: segment_table,

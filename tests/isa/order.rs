@@ -16,6 +16,10 @@ use std::path::PathBuf;
 pub const WITHOUT: &[(&str, &str)] = &[
     ("wgmma.commit_group", "the last product of a group has the group's scoreboard"),
     ("bar.warp.sync", "ptxas leaves it out where the warp is together"),
+    ("fence.acquire.cta", "ptxas has a NOP there"),
+    ("fence.acquire.sync_restrict", "ptxas has a NOP there"),
+    ("fence.mbarrier_init", "ptxas has a NOP there"),
+    ("fence.proxy.async::generic.acquire.sync_restrict", "ptxas has a NOP there"),
 ];
 
 #[derive(clap::Args)]

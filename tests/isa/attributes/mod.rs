@@ -96,7 +96,7 @@ pub const NAMED: &[(&str, &str)] = &[
     ),
     (
         "debug sections",
-        "sections that the PTX itself has (.section .debug_…) become sections, and bit 27 instead of 26 of the header's flags",
+        "sections that the PTX itself has (.section .debug_…) become sections, and the header's flags begin with 0x0a instead of 0x09 (line tables) or 0x06 (none)",
     ),
 ];
 

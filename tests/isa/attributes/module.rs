@@ -6,9 +6,8 @@ use orias::elf::attribute::{Attribute, code};
 use orias::elf::read::{STO_CUDA_ENTRY, Section, Symbol};
 use std::collections::BTreeSet;
 
-/// Flags of the header that say which of the two: a file with debug sections from the PTX, or none.
-const PLAIN: u32 = 1 << 26;
-const WITH_DEBUG: u32 = 1 << 27;
+/// Flags of the header that say what a file has: line tables, debug sections from the PTX, or neither.
+const TABLES: u32 = 0xf << 24;
 
 /// What theirs has and ours need not.
 struct Extra {
@@ -102,8 +101,8 @@ fn has_references(cubin: &Cubin<'_>) -> bool {
 fn header(found: &mut Found, ours: &Cubin<'_>, theirs: &Cubin<'_>, extra: &Extra) {
     let head = |c: &Cubin<'_>, flags| (c.file_type, c.os_abi, c.abi_version, c.version, flags);
     let debug = extra.sections.iter().any(|s| s.starts_with(".debug_"));
-    let flags = if debug { theirs.flags & !WITH_DEBUG | PLAIN } else { theirs.flags };
-    found.equal("header", "", head(ours, ours.flags), head(theirs, flags));
+    let known = |flags: u32| if debug { flags & !TABLES } else { flags };
+    found.equal("header", "", head(ours, known(ours.flags)), head(theirs, known(theirs.flags)));
 }
 
 /// In order, or as a set where kernels have another order.
