@@ -177,12 +177,14 @@ fn rules(found: &mut Found, place: &str, side: &Side<'_>) {
     let own = side.words(code::INT_WARP_WIDE_INSTR_OFFSETS).unwrap_or_default();
     let operations = [Opcode::SHFL, Opcode::VOTE, Opcode::MATCH, Opcode::REDUX];
     let meetings = [Opcode::NOP, Opcode::WARPSYNC, Opcode::BAR, Opcode::UCGABAR_ARV];
-    let cooperative = |at: &u32| side.is_one_of(*at, &[&operations[..], &meetings].concat());
+    // A ballot whose result is the same for all threads is a VOTEU (observed: at -O1, of a predicate in a uniform register).
+    let ballots = [Opcode::VOTEU];
+    let listable = [&operations[..], &ballots, &meetings].concat();
+    let cooperative = |at: &u32| side.is_one_of(*at, &listable);
     if listed.len() != masks.len() || !listed.iter().all(cooperative) {
         found.add("rule of COOP_GROUP_INSTR_OFFSETS", format!("{place}: {listed:x?} {masks:x?}"));
     }
-    let internal =
-        |at: &u32| side.is_one_of(*at, &operations) || side.is_one_of(*at, &[Opcode::VOTEU]);
+    let internal = |at: &u32| side.is_one_of(*at, &operations) || side.is_one_of(*at, &ballots);
     let unlisted =
         code.warp_operations().into_iter().find(|at| !listed.contains(at) && !own.contains(at));
     if !own.iter().all(internal) || unlisted.is_some() {
