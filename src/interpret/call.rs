@@ -1,7 +1,7 @@
 //! Calls and returns, and the stack in local memory.
 
 use super::builtin;
-use super::code::{Body, Call, Callee, Dst, Formal, LANES, Op, Passed, Src};
+use super::code::{Body, Call, Callee, Dst, Formal, LANES, Op, Passed, Rows, Src};
 use super::error::StepError;
 use super::function_at;
 use super::grid::Env;
@@ -85,14 +85,6 @@ impl Warp {
         for row in &mut self.rows[base as usize..rows] {
             bits(lanes).for_each(|lane| row[lane] = 0);
         }
-        let values: Vec<_> = call
-            .args
-            .iter()
-            .map(|arg| match arg {
-                Passed::Value(src) => Some(self.row(*src, group.base)),
-                _ => None,
-            })
-            .collect();
         for lane in bits(lanes) {
             let state = &mut self.lanes[lane];
             let (frame, top) = (state.frame, state.top);
@@ -108,14 +100,8 @@ impl Warp {
                 })
                 .sum();
             self.grow(lane, callee, callee + body.frame + list)?;
-            for ((arg, values), formal) in call.args.iter().zip(&values).zip(&body.params) {
-                let bytes = match (arg, values) {
-                    (Passed::Frame { offset, size }, _) => {
-                        self.local_bytes(lane, frame + offset, *size)
-                    }
-                    (_, Some(values)) => values[lane].to_le_bytes().to_vec(),
-                    _ => Vec::new(),
-                };
+            for (arg, formal) in call.args.iter().zip(&body.params) {
+                let bytes = self.passed_bytes(lane, group.base, frame, arg);
                 self.give(lane, base, callee, formal, &bytes);
             }
             self.lanes[lane].frame = callee;
@@ -151,18 +137,11 @@ impl Warp {
         for lane in bits(lanes) {
             let mut args = [0u64; 8];
             for (value, arg) in args.iter_mut().zip(&call.args) {
-                *value = match arg {
-                    Passed::Frame { offset, size } => {
-                        let at = self.lanes[lane].frame + offset;
-                        let mut all = [0; 8];
-                        for (to, byte) in all.iter_mut().zip(self.local_bytes(lane, at, *size)) {
-                            *to = byte;
-                        }
-                        u64::from_le_bytes(all)
-                    }
-                    Passed::Value(src) => self.row(*src, group.base)[lane],
-                    Passed::Into(_) => 0,
-                };
+                let frame = self.lanes[lane].frame;
+                let mut all = [0; 8];
+                let bytes = self.passed_bytes(lane, group.base, frame, arg);
+                all.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+                *value = u64::from_le_bytes(all);
             }
             let result = builtin::execute(self, env, lane, function, &args)?;
             if let Some(target) = call.returns.first().and_then(target) {
@@ -179,13 +158,32 @@ impl Warp {
         local.bytes.get(from..from + size as usize).map(<[u8]>::to_vec).unwrap_or_default()
     }
 
+    /// The bytes of a register, its rows one after the other.
+    fn row_bytes(&self, lane: usize, base: u32, rows: Rows) -> Vec<u8> {
+        let row = |i: u32| self.rows[(base + rows.first.0 + i) as usize][lane].to_le_bytes();
+        (0..rows.count).flat_map(|i| row(i).into_iter().take(rows.bytes)).collect()
+    }
+
+    /// What the caller passes.
+    fn passed_bytes(&self, lane: usize, base: u32, frame: u64, passed: &Passed) -> Vec<u8> {
+        match passed {
+            Passed::Frame { offset, size } => self.local_bytes(lane, frame + offset, *size),
+            Passed::Rows(rows) => self.row_bytes(lane, base, *rows),
+            Passed::Value(src) => self.row(*src, base)[lane].to_le_bytes().to_vec(),
+            Passed::Into(_) => Vec::new(),
+        }
+    }
+
     /// Puts bytes into a formal parameter: as many as both have.
     fn give(&mut self, lane: usize, base: u32, frame: u64, formal: &Formal, bytes: &[u8]) {
-        if let Some((slot, mask)) = formal.reg {
-            let mut all = [0; 8];
-            let len = bytes.len().min(8);
-            all[..len].copy_from_slice(&bytes[..len]);
-            self.rows[(base + slot.0) as usize][lane] = u64::from_le_bytes(all) & mask;
+        if let Some(rows) = formal.reg {
+            for i in 0..rows.count as usize {
+                let bytes = bytes.iter().skip(i * rows.bytes).take(rows.bytes);
+                let mut all = [0; 8];
+                all.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+                let row = (base + rows.first.0) as usize + i;
+                self.rows[row][lane] = u64::from_le_bytes(all) & rows.mask;
+            }
             return;
         }
         let local = &mut self.lanes[lane].local;
@@ -222,10 +220,7 @@ impl Warp {
                 let frame = self.lanes[lane].frame;
                 for (formal, passed) in body.returns.iter().zip(&call.returns) {
                     let bytes = match formal.reg {
-                        Some((slot, _)) => {
-                            let value = self.rows[(group.base + slot.0) as usize][lane];
-                            value.to_le_bytes()[..(formal.size as usize).min(8)].to_vec()
-                        }
+                        Some(rows) => self.row_bytes(lane, group.base, rows),
                         None => self.local_bytes(lane, frame + formal.offset, formal.size),
                     };
                     if let Some(target) = target(passed) {
@@ -288,11 +283,10 @@ impl Warp {
 fn target(passed: &Passed) -> Option<Formal> {
     match *passed {
         Passed::Frame { offset, size } => Some(Formal { offset, size, reg: None }),
+        Passed::Rows(rows) => Some(Formal { offset: 0, size: 0, reg: Some(rows) }),
         Passed::Into(Dst { slot, mask }) => {
-            Some(Formal { offset: 0, size: 8, reg: Some((slot, mask)) })
-        }
-        Passed::Value(Src::Slot(slot)) => {
-            Some(Formal { offset: 0, size: 8, reg: Some((slot, u64::MAX)) })
+            let rows = Rows { first: slot, count: 1, bytes: 8, mask };
+            Some(Formal { offset: 0, size: 0, reg: Some(rows) })
         }
         Passed::Value(_) => None,
     }

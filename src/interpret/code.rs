@@ -300,6 +300,8 @@ pub enum Passed {
     },
     Value(Src),
     Into(Dst),
+    /// A whole register of the caller, whichever way it goes.
+    Rows(Rows),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -387,8 +389,18 @@ pub struct Body {
 pub struct Formal {
     pub offset: u64,
     pub size: u64,
-    /// A `.reg` parameter: its row, and the bits that it has.
-    pub reg: Option<(Slot, u64)>,
+    /// A `.reg` parameter.
+    pub reg: Option<Rows>,
+}
+
+/// The rows of a register that is passed: several of a vector, and two of 128 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    pub first: Slot,
+    pub count: u32,
+    /// Bytes of a row that count, and the bits.
+    pub bytes: usize,
+    pub mask: u64,
 }
 
 #[derive(Default)]

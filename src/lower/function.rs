@@ -72,6 +72,7 @@ pub fn function(
     // The entry block stays apart: what stands in it runs once, before any divergence.
     cx.e.open_new();
     let mut errors = Diagnostics::default();
+    params::unpack(&mut cx).map_err(|message| Diagnostic::error(function.span, message))?;
     let mut label_at: Vec<(usize, usize)> =
         function.labels.iter().enumerate().map(|(i, (at, _))| (*at, i)).collect();
     label_at.sort_unstable();

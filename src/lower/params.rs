@@ -45,6 +45,8 @@ pub struct Params {
     pub own: Option<Passing>,
     /// The address of the memory for its results.
     result_pointer: Option<Reg>,
+    /// Vector parameters of narrow elements, and the words that they came in.
+    packed: Vec<(RegId, Vec<Reg>)>,
 }
 
 /// A call as it is written.
@@ -257,7 +259,7 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
     for (var, spot) in cx.function.params.iter().zip(&own.params) {
         let words = Shape::of(cx.program, *var).words();
         let home = match cx.program.vars[var.0 as usize].reg {
-            Some(reg) => Home::Words(reg_words(cx, reg)),
+            Some(reg) => Home::Words(register_homes(cx, reg, words)),
             None => match cx.params.home(*var) {
                 Some(home) => home.clone(),
                 None => continue,
@@ -269,8 +271,7 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
                 late.push(to_pred(r(regs[0]), given(*first)));
             }
             (Spot::Registers(first), Home::Words(regs), _) => {
-                let reg = cx.program.vars[var.0 as usize].reg;
-                for (i, to) in word_operands(reg.is_some(), &regs, words).into_iter().enumerate() {
+                for (i, to) in word_operands(cx, *var, &regs, words).into_iter().enumerate() {
                     list.push(mov(to, given(first + i as u32)));
                 }
             }
@@ -286,8 +287,7 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
                 late.push(to_pred(r(regs[0]), r(word)));
             }
             (Spot::Memory(at), Home::Words(regs), Some(stack)) => {
-                let reg = cx.program.vars[var.0 as usize].reg;
-                for (i, to) in word_operands(reg.is_some(), &regs, words).into_iter().enumerate() {
+                for (i, to) in word_operands(cx, *var, &regs, words).into_iter().enumerate() {
                     late.push(load(to, local(stack, *at as i32 + 4 * i as i32)));
                 }
             }
@@ -302,17 +302,64 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
     }
 }
 
-/// The words of a home: cells of the one register of a `.reg` parameter, or a register each.
-fn word_operands(one_register: bool, regs: &[Reg], words: u32) -> Vec<Operand> {
-    if one_register {
-        (0..words as u8).map(|i| cell(regs[0], i)).collect()
-    } else {
-        regs.iter().map(|reg| r(*reg)).collect()
+/// The words of a home: cells of the registers of a `.reg` parameter, or a register each.
+fn word_operands(cx: &Cx<'_, '_>, var: VarId, regs: &[Reg], words: u32) -> Vec<Operand> {
+    match cx.program.vars[var.0 as usize].reg {
+        Some(_) => {
+            let cells = words / regs.len() as u32;
+            regs.iter().flat_map(|reg| (0..cells as u8).map(|i| cell(*reg, i))).collect()
+        }
+        None => regs.iter().map(|reg| r(*reg)).collect(),
     }
 }
 
-fn reg_words(cx: &Cx<'_, '_>, reg: RegId) -> Vec<Reg> {
-    vec![cx.regs[reg.0 as usize][0]]
+/// The registers that a `.reg` parameter arrives in: its elements, or words of several elements that [`unpack`] takes apart.
+fn register_homes(cx: &mut Cx<'_, '_>, id: RegId, words: u32) -> Vec<Reg> {
+    let count = elements(cx, id);
+    if count <= words.max(1) {
+        return cx.regs[id.0 as usize][..count as usize].to_vec();
+    }
+    let packed: Vec<Reg> = (0..words).map(|_| cx.e.body.new_vreg(RegFile::R, 1, 1)).collect();
+    cx.params.packed.push((id, packed.clone()));
+    packed
+}
+
+fn elements(cx: &Cx<'_, '_>, id: RegId) -> u32 {
+    cx.function.regs[id.0 as usize].vector.max(1)
+}
+
+/// Takes the words apart in which vector parameters of narrow elements came.
+pub fn unpack(cx: &mut Cx<'_, '_>) -> Sel {
+    for (id, words) in std::mem::take(&mut cx.params.packed) {
+        give_elements(cx, id, &words)?;
+    }
+    Ok(())
+}
+
+/// Words go to the elements of a vector register.
+pub fn give_elements(cx: &mut Cx<'_, '_>, id: RegId, words: &[Reg]) -> Sel {
+    let list: Vec<Ptx> = (0..elements(cx, id) as u8).map(|i| Ptx::Element(id, i)).collect();
+    let dests: Vec<&Ptx> = list.iter().collect();
+    load_words(cx, cx.reg_type(id), &dests, words, 0)
+}
+
+/// The elements of a vector register as words.
+fn element_words(cx: &mut Cx<'_, '_>, id: RegId, words: u32) -> Sel<Vec<Operand>> {
+    let ty = cx.reg_type(id);
+    let mut values = Vec::new();
+    for i in 0..elements(cx, id) as u8 {
+        values.push(cx.value(&Ptx::Element(id, i), ty)?);
+    }
+    if ty.bytes() >= 4 {
+        return Ok(values
+            .iter()
+            .flat_map(|v| v.halves()[..ty.bytes() as usize / 4].to_vec())
+            .collect());
+    }
+    let packed: Vec<Reg> = (0..words).map(|_| cx.e.temp(1)).collect();
+    packed.iter().for_each(|word| cx.e.mov(r(*word), Operand::RZ));
+    store_words(cx, ty, &values, &packed, 0)?;
+    Ok(packed.into_iter().map(r).collect())
 }
 
 /// `p = word != 0`
@@ -353,7 +400,7 @@ pub fn give_back(cx: &mut Cx<'_, '_>) -> Sel {
 pub fn value_words(cx: &mut Cx<'_, '_>, var: VarId) -> Sel<Vec<Operand>> {
     let shape = Shape::of(cx.program, var);
     if let Some(reg) = cx.program.vars[var.0 as usize].reg {
-        return Ok(register_words(cx, reg, shape.words()));
+        return register_words(cx, reg, shape.words());
     }
     match cx.params.home(var).cloned() {
         Some(Home::Words(regs)) => Ok(regs.into_iter().map(r).collect()),
@@ -369,16 +416,19 @@ pub fn value_words(cx: &mut Cx<'_, '_>, var: VarId) -> Sel<Vec<Operand>> {
 }
 
 /// A register as words; a predicate is 0 or 1.
-pub fn register_words(cx: &mut Cx<'_, '_>, id: RegId, words: u32) -> Vec<Operand> {
+pub fn register_words(cx: &mut Cx<'_, '_>, id: RegId, words: u32) -> Sel<Vec<Operand>> {
+    if elements(cx, id) > 1 {
+        return element_words(cx, id, words);
+    }
     let reg = cx.regs[id.0 as usize][0];
     if cx.reg_type(id) == Type::Pred {
         let word = cx.e.temp(1);
         cx.e.sel(r(word), imm(1), Operand::RZ, r(reg));
-        return vec![r(word)];
+        return Ok(vec![r(word)]);
     }
     let cells = u32::from(cells_of(cx.reg_type(id)));
     let at = |i: u32| if i < cells { cell(reg, i as u8) } else { Operand::RZ };
-    (0..words).map(at).collect()
+    Ok((0..words).map(at).collect())
 }
 
 /// Where an access of the parameter space goes.

@@ -101,7 +101,17 @@ impl<'s> Decoder<'_, 's> {
             let size = self.program.vars[id.0 as usize].size;
             return Ok(Passed::Frame { offset, size });
         }
-        if result {
+        let whole = match operand {
+            Operand::Reg(reg) => Some(*reg),
+            Operand::Vector(list) => match list.first() {
+                Some(Operand::Element(reg, 0)) => Some(*reg),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(reg) = whole {
+            Ok(Passed::Rows(self.rows(reg)))
+        } else if result {
             self.dst(operand).map(Passed::Into)
         } else {
             self.src(operand, Type::B64).map(Passed::Value)

@@ -19,7 +19,7 @@ pub use memory::atomic_function;
 
 use super::code::{
     Address, Body, CARRY, Code, Double, Dst, Dynamic, FIRST_REGISTER, Formal, Inst, Op, Place,
-    Slot, Space, Src, Ternary,
+    Rows, Slot, Space, Src, Ternary,
 };
 use super::function_address;
 use super::image::{Image, Location};
@@ -115,8 +115,14 @@ impl<'a, 's> Decoder<'a, 's> {
             Location::Frame(offset) => offset,
             _ => 0,
         };
-        let reg = var.reg.map(|reg| (self.slot(reg), self.width_mask(reg)));
-        Formal { offset, size: var.size, reg }
+        Formal { offset, size: var.size, reg: var.reg.map(|reg| self.rows(reg)) }
+    }
+
+    pub(super) fn rows(&self, reg: RegId) -> Rows {
+        let (first, register) = (self.slot(reg), &self.function.regs[reg.0 as usize]);
+        let count = if self.is_wide(reg) { 2 } else { register.vector.max(1) };
+        let bytes = register.ty.bytes().clamp(1, 8) as usize;
+        Rows { first, count, bytes, mask: self.width_mask(reg) }
     }
 
     fn instruction(&self, inst: &Instruction<'s>) -> Decoded<Op> {

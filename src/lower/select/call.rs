@@ -3,7 +3,7 @@
 use crate::lower::abi::{Shape, Spot};
 use crate::lower::params::{self, Home, given, local, register_words, to_pred, value_words};
 use crate::lower::source::{Cx, STACK, Sel, operand, type_at};
-use crate::ptx::program::{FuncId, Instruction, Operand as Ptx};
+use crate::ptx::program::{FuncId, Instruction, Operand as Ptx, RegId};
 use crate::ptx::types::Type;
 use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 use orias_systems::calls::{RETURN_ADDRESS, clobbered};
@@ -122,7 +122,8 @@ fn callee(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<Callee> {
 fn argument(cx: &mut Cx<'_, '_>, op: &Ptx, shape: Shape) -> Sel<Vec<Operand>> {
     match op {
         Ptx::Var(var, 0) if cx.params.home(*var).is_some() => value_words(cx, *var),
-        Ptx::Reg(id) => Ok(register_words(cx, *id, shape.words())),
+        Ptx::Reg(id) => register_words(cx, *id, shape.words()),
+        Ptx::Vector(_) => register_words(cx, whole(op)?, shape.words()),
         other => {
             let ty = if shape.size > 4 { Type::B64 } else { Type::B32 };
             let value = cx.value(other, ty)?;
@@ -171,7 +172,7 @@ fn result(cx: &mut Cx<'_, '_>, target: &Ptx, words: &[Operand]) -> Sel {
             cx.e.put(inst.op, inst.mods.as_slice(), inst.defs, &inst.operands);
             Ok(())
         }
-        Ptx::Reg(_) => {
+        Ptx::Reg(_) | Ptx::Element(..) => {
             let (d, cells) = (cx.dst(target)?, cx.dst_cells(target));
             for i in 0..cells {
                 let word = words.get(usize::from(i)).copied().unwrap_or(Operand::RZ);
@@ -179,8 +180,28 @@ fn result(cx: &mut Cx<'_, '_>, target: &Ptx, words: &[Operand]) -> Sel {
             }
             Ok(())
         }
+        Ptx::Vector(_) => {
+            let of = |cx: &mut Cx<'_, '_>, word: &Operand| {
+                let copy = cx.e.temp(1);
+                cx.e.mov(r(copy), *word);
+                copy
+            };
+            let words: Vec<Reg> = words.iter().map(|word| of(cx, word)).collect();
+            params::give_elements(cx, whole(target)?, &words)
+        }
         Ptx::Sink => Ok(()),
         _ => Err("result of this kind".into()),
+    }
+}
+
+/// The vector register that all of is written. Calls take no other vectors.
+fn whole(op: &Ptx) -> Sel<RegId> {
+    match op {
+        Ptx::Vector(list) => match list.first() {
+            Some(Ptx::Element(id, 0)) => Ok(*id),
+            _ => Err("a vector of registers in a call".into()),
+        },
+        _ => Err("a vector register is expected".into()),
     }
 }
 

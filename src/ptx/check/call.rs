@@ -159,12 +159,31 @@ impl<'s> Checker<'s> {
                 }
                 (*space, *ty, *align, *array, *size)
             }
+            // Observed: all that counts of a whole vector register is its size.
+            Operand::Vector(_) => {
+                let fits = match written {
+                    ast::Operand::Name(_) => self.vector_bytes(actual) == Some(formal.size),
+                    _ => false,
+                };
+                return match (fits, formal.array) {
+                    (_, true) => Some(format!("Inconsistent state space for parameter '{name}'")),
+                    (false, _) => Some(wrong_type()),
+                    (true, _) => None,
+                };
+            }
+            Operand::Element(reg, _) => {
+                let function = &self.program.functions[self.function.0 as usize];
+                let ty = function.regs[reg.0 as usize].ty;
+                (Space::Reg, ty, u64::from(ty.bytes()), false, u64::from(ty.bytes()))
+            }
             // Whatever else there is the lowering refuses.
             _ => return None,
         };
         let half_pair = |a: Type, b: Type| a == Type::F16x2 && b.bits() == 32;
         let fits = match (array, formal.array) {
             (true, true) => size == formal.size,
+            // Observed: a vector parameter takes whatever has as many bits.
+            (false, false) if formal.size != u64::from(formal.ty.bytes()) => size == formal.size,
             (false, false) => {
                 super::slots::fits(formal.ty, ty, false)
                     || half_pair(ty, formal.ty)
@@ -182,6 +201,14 @@ impl<'s> Checker<'s> {
         }
         (align != formal.align)
             .then(|| format!("Alignment of argument does not match formal parameter '{name}'"))
+    }
+
+    /// Bytes of a vector register; None of what else may stand in a vector.
+    fn vector_bytes(&self, operand: &Operand) -> Option<u64> {
+        let Operand::Vector(list) = operand else { return None };
+        let Some(Operand::Element(reg, _)) = list.first() else { return None };
+        let function = &self.program.functions[self.function.0 as usize];
+        Some(u64::from(function.regs[reg.0 as usize].ty.bytes()) * list.len() as u64)
     }
 
     /// Whether the last parameter is `.param .b8 rest[]`: variable arguments.
