@@ -28,11 +28,7 @@ pub fn space(inst: &Instruction<'_>) -> Space {
 fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Space {
     match (space(inst), address) {
         (Space::Generic, Ptx::Address { base: AddressBase::Var(v), .. }) => {
-            match cx.program.vars[v.0 as usize].space {
-                // A generic address cannot name a variable of these spaces.
-                Space::Shared | Space::Local | Space::Const => Space::Generic,
-                other => other,
-            }
+            cx.program.vars[v.0 as usize].space
         }
         (space, _) => space,
     }

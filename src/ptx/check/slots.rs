@@ -233,7 +233,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Whether a variable can be addressed in a state space; a generic address has any variable but a parameter.
+    /// Whether a variable can be addressed in a state space; an access that names none goes to the
+    /// variable's own, if that can be written as an address. Observed: ptxas 13.0.88.
     fn same_space(
         &self,
         var: &Variable<'s>,
@@ -242,7 +243,7 @@ impl<'s> Checker<'s> {
     ) -> Result<(), Misfit> {
         let wrong = match space {
             Some(space) => space != var.space,
-            None => var.space == Space::Param,
+            None => matches!(var.space, Space::Param | Space::Const),
         };
         if !wrong {
             return Ok(());
