@@ -73,8 +73,8 @@ fn kernels_from_cuda_give_the_same_in_both_engines() {
     let list = sources::below("engines", "sm_90a");
     assert_eq!(
         list.len(),
-        9,
-        "math and language with two sets of options, library, system, data, calls, functions"
+        10,
+        "math and language with two sets of options, library, system, data, calls, functions, graphs"
     );
     let mut wrong = Vec::new();
     for level in ["-O0", "-O1", "-O3"] {

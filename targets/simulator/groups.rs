@@ -240,6 +240,19 @@ impl Groups {
         released
     }
 
+    /// BSSY: the lanes that are here will wait for each other. Lanes that were in a region of this barrier and have not come to its end
+    /// leave it for this one, and where this is the same region entered anew, who waits at its end waits for them in it. ptxas counts
+    /// on it: at -O0 it has BSSY in loops that some lanes have left for the BSYNC when others come by again.
+    pub fn enter(&self, barrier: u8, lanes: u32, end: u32, masks: &mut Lanes) {
+        let (mut old, mut together) = (0, lanes);
+        each_lane(lanes, |lane| old |= masks[lane]);
+        let waiting = |g: &&Group| g.state == State::Sync(barrier) && g.pc + 1 == end;
+        let waiting = self.list.iter().filter(waiting).fold(0, |m, g| m | g.mask);
+        each_lane(old & waiting, |lane| together |= u32::from(masks[lane] & lanes != 0) << lane);
+        each_lane(old, |lane| masks[lane] &= !together);
+        each_lane(together, |lane| masks[lane] = together);
+    }
+
     /// Releases all lanes whose wait is over. To be called after an arrival, an exit or a BREAK.
     pub fn settle(&mut self, barriers: &[Lanes; BARRIERS]) {
         let mut at = 0;

@@ -469,6 +469,8 @@ pub enum Op {
     Bssy {
         barrier: u8,
         pred: PredSrc,
+        /// The instruction after the region's BSYNC.
+        end: u32,
     },
     Bsync {
         barrier: u8,

@@ -187,6 +187,29 @@ BB3:
 }
 
 #[test]
+fn a_region_that_lanes_enter_anew_is_waited_for() {
+    // Each lane goes round as often as its number says, always through BSSY; those that are done wait at BSYNC.
+    let got = words(
+        "
+    R7 = MOV RZ, 15
+BB1:
+    B0 = BSSY BB3
+    R7 = VIADD R7, 1
+    P1, PT = ISETP.LT.U32.AND R7, R0, PT
+    @P1 BRA PT, BB1
+BB2:
+    BSYNC B0
+BB3:
+    R8, PT = VOTE.ANY PT
+    R9 = IMAD R8, 1, R7
+    STG.E desc[UR4:2], [R4:2.64], R9
+    EXIT PT",
+    );
+    let steps = |lane: u32| lane.max(1);
+    assert_eq!(got, (0..32).map(|lane| u32::MAX.wrapping_add(steps(lane))).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_lane_may_spin_on_what_another_lane_of_its_warp_writes() {
     let got = words(
         "

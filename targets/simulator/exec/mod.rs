@@ -269,10 +269,13 @@ impl Env<'_> {
                     warp.barriers[b][lane] = warp.saved.restore(*barrier, lane, values[lane]);
                 });
             }
-            Op::Bssy { barrier, pred } => {
-                // The lanes that are here will wait for each other.
+            Op::Bssy { barrier, pred, end } => {
                 let lanes = active & warp.pred(*pred);
-                each_lane(lanes, |lane| warp.barriers[usize::from(*barrier)][lane] = lanes);
+                let masks = &mut warp.barriers[usize::from(*barrier)];
+                warp.groups.enter(*barrier, lanes, *end, masks);
+                warp.groups.settle(&warp.barriers);
+                // What settled may be another group: this one goes on.
+                warp.groups.select(mask);
             }
             Op::Break { barrier, pred } => {
                 let lanes = active & warp.pred(*pred);

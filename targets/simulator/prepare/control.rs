@@ -128,7 +128,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             indirect(s)?
         }
         EXIT => Op::Exit { pred: pred(s)? },
-        BSSY => Op::Bssy { barrier: barrier(s)?, pred: pred(s)? },
+        BSSY => Op::Bssy { barrier: barrier(s)?, pred: pred(s)?, end: target(s)? },
         BSYNC => Op::Bsync { barrier: barrier(s)?, pred: pred(s)? },
         BREAK => Op::Break { barrier: barrier(s)?, pred: pred(s)? },
         BMOV => bmov(s)?,
