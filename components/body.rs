@@ -129,13 +129,28 @@ impl<'w> Body<'w> {
 
     /// Removes a block and its instructions, from the layout too. Edges of other blocks are the caller's matter.
     pub fn remove_block(&mut self, id: BlockId) {
+        self.remove_blocks(&[id]);
+    }
+
+    /// The same of many, with one walk over the layout.
+    pub fn remove_blocks(&mut self, ids: &[BlockId]) {
+        ids.iter().for_each(|id| self.remove_detached_block(*id));
+        if !ids.is_empty() {
+            self.world.resource_scope(|world, mut layout: Mut<'_, Layout>| {
+                let blocks = &world.resource::<Ids>().blocks;
+                layout.0.retain(|b| blocks[b.0 as usize].is_some());
+            });
+        }
+    }
+
+    /// Removes a block that is in no layout, and its instructions.
+    pub fn remove_detached_block(&mut self, id: BlockId) {
         for inst in std::mem::take(&mut self.block_mut(id).insts) {
             self.despawn_inst(inst);
         }
         let entity = self.live_block(id);
         self.world.despawn(entity);
         self.world.resource_mut::<Ids>().blocks[id.0 as usize] = None;
-        self.world.resource_mut::<Layout>().0.retain(|b| *b != id);
     }
 
     /// A new instruction that is in no block yet.

@@ -225,7 +225,7 @@ impl<'w> Emit<'w> {
     fn drop_empty_tail(&mut self) {
         if self.in_empty_tail() {
             self.order.pop();
-            self.body.remove_block(self.block);
+            self.body.remove_detached_block(self.block);
         }
         self.nameless = false;
     }

@@ -1,8 +1,9 @@
 //! Which functions call which, and what each names.
 
 use crate::ptx::program::{
-    AddressBase, FuncId, Function, Instruction, Operand, Program, SymbolRef,
+    AddressBase, FuncId, Function, Instruction, Operand, Program, SymbolRef, Variable,
 };
+use crate::ptx::types::{Linkage, Space};
 use std::collections::BTreeSet;
 
 /// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved without complaint).
@@ -146,6 +147,10 @@ pub struct CallGraph {
     defined: Vec<bool>,
     /// Device functions whose address code or an initial value holds, in source order.
     pub pointers: Vec<FuncId>,
+    /// Functions without a definition that defined ones call, in source order.
+    pub externs: Vec<FuncId>,
+    /// Variables of dynamic shared memory, by number.
+    pub dynamic: Vec<u32>,
 }
 
 impl CallGraph {
@@ -162,8 +167,16 @@ impl CallGraph {
             function.defined && !function.entry
         };
         let pointers = taken.into_iter().filter(is_device).map(FuncId).collect();
-        let defined = program.functions.iter().map(|f| f.defined).collect();
-        CallGraph { uses, defined, pointers }
+        let defined: Vec<bool> = program.functions.iter().map(|f| f.defined).collect();
+        let callers = uses.iter().zip(&defined).filter(|(_, defined)| **defined);
+        let called: BTreeSet<u32> = callers.flat_map(|(u, _)| u.called.iter().copied()).collect();
+        let externs = called.into_iter().filter(|f| !defined[*f as usize]).map(FuncId).collect();
+        let is_dynamic = |(_, var): &(usize, &Variable<'_>)| {
+            var.space == Space::Shared && var.linkage == Linkage::Extern && var.size == 0
+        };
+        let dynamic =
+            program.vars.iter().enumerate().filter(is_dynamic).map(|(i, _)| i as u32).collect();
+        CallGraph { uses, defined, pointers, externs, dynamic }
     }
 
     /// `f` and every function that its code can reach.
@@ -199,16 +212,9 @@ impl CallGraph {
         all
     }
 
-    /// Functions without a definition that defined ones call.
-    pub fn externs(&self) -> Vec<FuncId> {
-        let callers = self.uses.iter().zip(&self.defined).filter(|(_, defined)| **defined);
-        let called: BTreeSet<u32> = callers.flat_map(|(u, _)| u.called.iter().copied()).collect();
-        called.into_iter().filter(|f| !self.defined[*f as usize]).map(FuncId).collect()
-    }
-
     /// The first function that nothing defines and the system does not have.
     pub fn unresolved(&self, program: &Program<'_>) -> Option<FuncId> {
         let known = |f: &FuncId| SYSTEM.contains(&program.functions[f.0 as usize].name);
-        self.externs().into_iter().find(|f| !known(f))
+        self.externs.iter().copied().find(|f| !known(f))
     }
 }

@@ -295,7 +295,8 @@ fn externs_in_order(
     let mut externs = kernels.next().map(|first| first.externs.clone()).unwrap_or_default();
     let early = externs.len();
     // Those that no kernel comes to are last.
-    let all = kernels.flat_map(|layout| layout.externs.clone()).chain(calls.externs());
+    let all =
+        kernels.flat_map(|layout| layout.externs.clone()).chain(calls.externs.iter().copied());
     for f in all {
         if !externs.contains(&f) {
             externs.push(f);
@@ -422,17 +423,15 @@ fn function_layout(
     layout.callees = calls.in_text_order(program, id, &reached);
     layout.indirect = reached.iter().any(|f| uses[*f as usize].indirect);
     layout.calls_pointers = uses[id.0 as usize].indirect;
-    layout.externs = calls.externs();
-    layout.externs.retain(|f| reached.contains(&f.0));
+    let is_extern = |f: &u32| calls.externs.binary_search(&FuncId(*f)).is_ok();
+    layout.externs = reached.iter().copied().filter(is_extern).map(FuncId).collect();
     // A kernel's own shared variables have their place even where no code names them.
-    let own = |i: &usize| {
-        let var = &program.vars[*i];
-        var.space == Space::Shared && var.owner == Some(id)
-    };
+    let owned = &program.owned[id.0 as usize];
+    let own = |v: &&VarId| program.vars[v.0 as usize].space == Space::Shared;
     let used: BTreeSet<u32> = reached
         .iter()
         .flat_map(|f| uses[*f as usize].vars.iter().copied())
-        .chain((0..program.vars.len()).filter(own).map(|i| i as u32))
+        .chain(owned.iter().filter(own).map(|v| v.0))
         .collect();
     let shared: Vec<u32> =
         used.iter().copied().filter(|v| program.vars[*v as usize].space == Space::Shared).collect();
@@ -465,11 +464,8 @@ fn function_layout(
         .flat_map(|f| &uses[*f as usize].needed)
         .any(|v| program.vars[*v as usize].space == Space::Shared);
     // Every kernel can be given dynamic memory where the module has such a variable, whoever names it (observed: ptxas 13.0.88).
-    let declared =
-        program.vars.iter().enumerate().filter(|(i, var)| {
-            var.space == Space::Shared && function.entry && is_dynamic(*i as u32)
-        });
-    for v in shared.iter().copied().chain(declared.map(|(i, _)| i as u32)) {
+    let declared = calls.dynamic.iter().copied().filter(|_| function.entry);
+    for v in shared.iter().copied().chain(declared) {
         layout.shared_align = layout.shared_align.max(program.vars[v as usize].align);
         if is_dynamic(v) {
             end = end.next_multiple_of(program.vars[v as usize].align.max(1));
@@ -490,11 +486,12 @@ fn function_layout(
         let sizes = format!("({bytes:#x} bytes, {most:#x} max).");
         errors.error(function.span, format!("Entry function '{name}' {message} {sizes}"));
     }
-    for (i, var) in program.vars.iter().enumerate() {
-        if var.space == Space::Local && var.owner == Some(id) {
+    for id in owned.iter().copied() {
+        let var = &program.vars[id.0 as usize];
+        if var.space == Space::Local {
             let align = var.align.max(1) as u32;
             let offset = layout.local_bytes.next_multiple_of(align);
-            layout.local.push((VarId(i as u32), offset));
+            layout.local.push((id, offset));
             layout.local_bytes = offset + var.size as u32;
             layout.local_align = layout.local_align.max(align);
         }

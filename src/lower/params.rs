@@ -187,10 +187,10 @@ impl Params {
             };
             all.own = Some(Passing::new(&shapes(&function.params), &shapes(&function.returns)));
         }
-        for (i, var) in program.vars.iter().enumerate() {
-            let var_id = VarId(i as u32);
+        for var_id in program.owned[id.0 as usize].iter().copied() {
+            let var = &program.vars[var_id.0 as usize];
             let formal = function.params.contains(&var_id);
-            if var.space != Space::Param || var.owner != Some(id) || (function.entry && formal) {
+            if var.space != Space::Param || (function.entry && formal) {
                 continue;
             }
             let words = (var.size as u32).div_ceil(4);

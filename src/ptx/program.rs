@@ -42,6 +42,8 @@ pub struct Program<'s> {
     pub address_size: u32,
     pub functions: Vec<Function<'s>>,
     pub vars: Vec<Variable<'s>>,
+    /// By [`FuncId`]: the variables that the function declares, parameters included, in order.
+    pub owned: Vec<Vec<VarId>>,
     /// The whole text.
     pub source: &'s str,
     pub files: Vec<SourceFile>,

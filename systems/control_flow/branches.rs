@@ -92,9 +92,7 @@ fn remove_unreachable(body: &mut Body<'_>) -> usize {
     reached.iter().for_each(|b| keep[b.0 as usize] = true);
     let gone: Vec<BlockId> =
         body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
-    for block in &gone {
-        body.remove_block(*block);
-    }
+    body.remove_blocks(&gone);
     if !gone.is_empty() {
         cfg::update(body);
     }
@@ -230,23 +228,47 @@ fn inverted(inst: &Inst, to: BlockId) -> Option<Inst> {
     (conditions == 1).then_some(new)
 }
 
-fn next_in_layout(body: &Body<'_>, block: BlockId) -> Option<BlockId> {
-    let layout = body.layout();
-    let at = layout.iter().position(|b| *b == block)?;
-    layout.get(at + 1).copied()
+/// The layout as a list from which blocks are taken while it is walked. By block.
+struct Neighbours {
+    next: Vec<Option<BlockId>>,
+    previous: Vec<Option<BlockId>>,
+}
+
+impl Neighbours {
+    fn new(body: &Body<'_>) -> Neighbours {
+        let none = vec![None; body.block_count()];
+        let mut all = Neighbours { next: none.clone(), previous: none };
+        for pair in body.layout().windows(2) {
+            all.next[pair[0].0 as usize] = Some(pair[1]);
+            all.previous[pair[1].0 as usize] = Some(pair[0]);
+        }
+        all
+    }
+
+    fn remove(&mut self, block: BlockId) {
+        let (next, previous) = (self.next[block.0 as usize], self.previous[block.0 as usize]);
+        if let Some(next) = next {
+            self.previous[next.0 as usize] = previous;
+        }
+        if let Some(previous) = previous {
+            self.next[previous.0 as usize] = next;
+        }
+    }
 }
 
 /// Appends blocks to their only predecessor, when that leads only to them.
 fn merge_chains(body: &mut Body<'_>) -> usize {
-    let mut merged = 0;
+    let mut merged = Vec::new();
+    let mut is_merged = vec![false; body.block_count()];
     let entry = body.layout().first().copied();
+    let mut neighbours = Neighbours::new(body);
     for block in body.layout().to_vec() {
-        if body.block_entity(block).is_none() {
+        if is_merged[block.0 as usize] {
             continue;
         }
         while let [next] = body.block(block).succs[..] {
             let single = body.block(next).preds == [block];
-            let follows = next_in_layout(body, block) == Some(next);
+            let follows = neighbours.next[block.0 as usize] == Some(next);
             if !single || next == block || Some(next) == entry {
                 break;
             }
@@ -279,9 +301,11 @@ fn merge_chains(body: &mut Body<'_>) -> usize {
                 }
             }
             body.block_mut(block).succs = succs;
-            body.remove_block(next);
-            merged += 1;
+            is_merged[next.0 as usize] = true;
+            neighbours.remove(next);
+            merged.push(next);
         }
     }
-    merged
+    body.remove_blocks(&merged);
+    merged.len()
 }

@@ -58,6 +58,7 @@ pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s
             address_size: 64,
             functions: Vec::new(),
             vars: Vec::new(),
+            owned: Vec::new(),
             source,
             files: Vec::new(),
             aliases: Vec::new(),
@@ -90,6 +91,12 @@ pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s
         return Err(checker.diagnostics);
     }
     checker.program.warnings = checker.diagnostics;
+    checker.program.owned = vec![Vec::new(); checker.program.functions.len()];
+    for (i, var) in checker.program.vars.iter().enumerate() {
+        if let Some(owner) = var.owner {
+            checker.program.owned[owner.0 as usize].push(VarId(i as u32));
+        }
+    }
     Ok(checker.program)
 }
 
