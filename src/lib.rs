@@ -8,6 +8,7 @@ pub mod dis;
 pub mod driver;
 pub mod elf;
 pub mod gpu;
+pub mod input;
 pub mod interpret;
 pub mod launch;
 pub mod lines;

@@ -95,6 +95,12 @@ pub struct TensorMap {
     pub im2col: Option<Im2col>,
 }
 
+/// Why neither engine copies by an interleaved map. The driver's documentation and the PTX ISA say how the tensor lies in memory
+/// (slices of 16 or 32 bytes of channels, NC/8HWC8 and NC/16HWC16), and nothing of these three.
+pub const INTERLEAVED: &str = "an interleaved tensor map, of which it is not documented whether coordinate and size of \
+     direction 0 count channels of all slices or of one, which stride leads to the next slice, and how a box of several slices \
+     lies in shared memory";
+
 /// Bits of a corner's coordinate, by the number of an image's directions.
 const CORNER: [u32; 4] = [0, 16, 8, 5];
 

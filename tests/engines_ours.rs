@@ -6,10 +6,10 @@
 #[path = "engines/except.rs"]
 mod except;
 
-use except::{EXCEPT, has_floats, kind};
+use except::{Exceptions, judge_cuda, kind};
 use orias::driver::CompileOptions;
 use orias_isa::differ::{self, Setup, Verdict};
-use orias_isa::{generate, ours, ptx_table, sources};
+use orias_isa::{generate, ours, prepare, ptx_table, sources};
 use orias_runner::oracle;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,10 +36,12 @@ struct Group {
 fn compiled(opt_level: u8) -> Vec<Group> {
     let options = CompileOptions { opt_level, threads: 1, ..Default::default() };
     let group = |source: &sources::Source| {
-        let made = ours::compile(&source.text, &options);
+        let text = prepare::module(&source.text);
+        let made = ours::compile(&text, &options);
         let made = made.unwrap_or_else(|e| panic!("{}: {e}", source.name));
         let there = |name: &str| !made.refused.iter().any(|(n, _)| n == name);
-        let run = |cubin: &Vec<u8>| differ::module(&source.text, cubin, Setup::default(), there);
+        let setup = Setup { meaningful: true, prepared: true, ..Setup::default() };
+        let run = |cubin: &Vec<u8>| differ::module(&text, cubin, setup, there);
         let ran = made.cubin.as_ref().map_or(Ok(Vec::new()), run);
         let ran = ran.unwrap_or_else(|e| panic!("{}: {e}", source.name));
         let name = source.name.rsplit('/').next().unwrap_or(&source.name).to_string();
@@ -59,6 +61,7 @@ fn whole_set(opt_level: u8) {
     let groups = compiled(opt_level);
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
     let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut exceptions = Exceptions::of(if opt_level == 0 { "O0" } else { "O3" });
     for group in &groups {
         for (kernel, why) in &group.refused {
             *ends.entry("refused").or_default() += 1;
@@ -69,18 +72,8 @@ fn whole_set(opt_level: u8) {
         }
         for verdict in &group.ran {
             let name = &verdict.kernel;
-            let (kind, text) = kind(&verdict.end);
-            *ends.entry(kind).or_default() += 1;
-            let fits = |(g, part, ends, _): &(&str, &str, &[&str], &str)| {
-                *g == group.name && name.contains(part) && ends.contains(&kind)
-            };
-            let excepted = EXCEPT.iter().any(fits);
-            let held = !matches!(kind, "same" | "both" | "unwritten");
-            if text.contains("unsupported")
-                || held && !excepted && !(kind == "near" && has_floats(name))
-            {
-                wrong.push(format!("{} {name}: {kind}: {text}", group.name));
-            }
+            *ends.entry(kind(&verdict.end).0).or_default() += 1;
+            wrong.extend(exceptions.judge(&group.name, verdict));
             let at = |h: &orias_targets::simulator::Hazard| format!("{} {name}: {h}", group.name);
             wrong.extend(verdict.hazards.iter().map(at));
         }
@@ -90,7 +83,9 @@ fn whole_set(opt_level: u8) {
             wrong.push(format!("no kernel needs the row {opcode}: {why}"));
         }
     }
+    wrong.extend(exceptions.unused());
     println!("{ends:?}");
+    assert!(ends["same"] > 5700, "{ends:?}");
     wrong.extend(against_the_table(&groups, usize::from(opt_level > 0)));
     assert!(wrong.is_empty(), "{} at -O{opt_level}\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -135,31 +130,19 @@ fn against_the_table(groups: &[Group], level: usize) -> Vec<String> {
 
 #[test]
 fn kernels_from_cuda_run_from_our_cubins() {
-    let mut wrong = Vec::new();
+    let levels = [0, 1, 2, 3];
+    let mut all = Vec::new();
     for source in sources::below("engines", "sm_90a") {
-        for opt_level in [0, 1, 2, 3] {
+        for opt_level in levels {
             let options = CompileOptions { opt_level, ..CompileOptions::default() };
             let made = ours::compile(&source.text, &options).expect("PTX");
             assert_eq!(made.refused, [], "{} -O{opt_level}", source.name);
             let cubin = made.cubin.expect("kernels");
             let ran = differ::module(&source.text, &cubin, Setup::default(), |_| true);
-            for verdict in ran.expect("a cubin") {
-                let (kind, text) = kind(&verdict.end);
-                // The mathematical functions multiply and add: fused here, rounded twice in the interpreter. The sine of a
-                // subnormal number is the machine's zero.
-                let math = source.name.contains("math")
-                    && (kind == "near" || kind == "differ" && verdict.kernel == "fmath");
-                if kind != "same" && !math {
-                    wrong.push(format!(
-                        "{} {} -O{opt_level}: {kind}: {text}",
-                        source.name, verdict.kernel
-                    ));
-                }
-                let at = |h| format!("{} {} -O{opt_level}: {h}", source.name, verdict.kernel);
-                wrong.extend(verdict.hazards.iter().map(at));
-            }
+            all.extend(ran.expect("a cubin").into_iter().map(|v| (source.name.clone(), v)));
         }
     }
+    let wrong = judge_cuda("orias", levels.len(), &all);
     assert!(wrong.is_empty(), "{} kernels\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -16,9 +16,11 @@ fn no_habit_without_a_reason() {
     let target = target("sm_90a").expect("a target");
     let rows = rows();
     let ours = habits::of_ours(target, &rows, &habits::own(), &[0, 3]);
-    let report = check::check(&rows, &ours, &check::Allowed::read().expect("the list"));
+    let allowed = check::Allowed::read().expect("the list");
+    let report = check::check(&rows, &ours, &allowed);
     let open: Vec<String> = report.unexplained().map(ToString::to_string).collect();
     assert!(open.is_empty(), "{}", open.join("\n"));
+    assert_eq!(report.unused, allowed.elsewhere(), "reasons that no habit of our own PTX needs");
     let (all, judged) = report.instructions;
     assert!(all > 150_000 && 100 * judged > 99 * all, "{judged} of {all} are judged");
 }

@@ -5,6 +5,15 @@ use orias::launch::{Argument, Buffer, Launch};
 /// Runs `body` with one thread: %in and %out are buffers, %map the map's address, %tile shared memory of 1024-byte alignment, %bar
 /// an mbarrier for one arrival. `fields` are the arguments of `tensormap.replace.tile`.
 fn run(fields: &[&str], body: &str, input: &[u16], elements: usize) -> Vec<u16> {
+    let (source, launch) = kernel(fields, body, input, elements);
+    let program =
+        orias::ptx::load(&source).unwrap_or_else(|e| panic!("{}", e.render("k.ptx", &source)));
+    let outcome =
+        orias::interpret::run(&program, &source, &launch).unwrap_or_else(|e| panic!("{e}"));
+    outcome.buffers[1].chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect()
+}
+
+fn kernel(fields: &[&str], body: &str, input: &[u16], elements: usize) -> (String, Launch) {
     let fields: String = fields
         .iter()
         .map(|f| {
@@ -26,8 +35,6 @@ fn run(fields: &[&str], body: &str, input: &[u16], elements: usize) -> Vec<u16> 
          ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; ld.param.u64 %map, [pmap];\n\
          mov.u32 %tile, shared; mov.u32 %bar, bar; mbarrier.init.shared.b64 [%bar], 1;\n{fields}\n{body}\nret;\n}}\n"
     );
-    let program =
-        orias::ptx::load(&source).unwrap_or_else(|e| panic!("{}", e.render("k.ptx", &source)));
     let buffer = |bytes: Vec<u8>| Argument::Buffer(Buffer { bytes, writable: true, output: None });
     let input = input.iter().flat_map(|x| x.to_le_bytes()).collect();
     let launch = Launch {
@@ -37,9 +44,7 @@ fn run(fields: &[&str], body: &str, input: &[u16], elements: usize) -> Vec<u16> 
         args: vec![buffer(input), buffer(vec![0; elements * 2]), buffer(vec![0; 128])],
         ..Launch::default()
     };
-    let outcome =
-        orias::interpret::run(&program, &source, &launch).unwrap_or_else(|e| panic!("{e}"));
-    outcome.buffers[1].chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect()
+    (source, launch)
 }
 
 /// Waits for `bytes` bytes, then copies that much of shared memory to the output.
@@ -129,4 +134,20 @@ fn reductions_combine_with_the_tensor() {
     let body = format!("st.shared.v4.b32 [%tile], {{1, 2, 3, 0xffff}};\n{add}{add}");
     let got = run(&fields, &body, &[], 64);
     assert_eq!(got[..8], [2, 0, 4, 0, 6, 0, 0xfffe, 1]);
+}
+
+#[test]
+fn an_interleaved_map_is_refused_by_both_engines_with_what_is_not_documented() {
+    let load = "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 0}], [%bar];";
+    for layout in ["interleave_layout 1", "interleave_layout 2"] {
+        let (source, launch) = kernel(&[PLANE, &[layout]].concat(), load, &count(64), 8);
+        let program = orias::ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
+        let interpreted = orias::interpret::run(&program, &source, &launch).unwrap_err();
+        let output = orias::driver::compile_source(&source, &Default::default()).expect("PTX");
+        let limits = orias_targets::simulator::Limits::default();
+        let simulated = orias::simulate::simulate(&output.cubin, &launch, limits).unwrap_err();
+        for error in [interpreted.to_string(), simulated.to_string()] {
+            assert!(error.contains(orias_targets::tensor_map::INTERLEAVED), "{error}");
+        }
+    }
 }

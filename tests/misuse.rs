@@ -84,6 +84,30 @@ fn a_read_of_local_memory_that_the_thread_did_not_write_is_reported() {
     }
 }
 
+/// A structure of a byte and a word, and one of a half and a double word, copied with their padding as compilers do it.
+#[test]
+fn padding_may_be_copied_with_what_it_fills_up() {
+    let copy = |stores: &str, width: &str| {
+        let source = kernel(
+            ".local .align 8 .b8 one[64]; .local .align 8 .b8 other[64]; .reg .b64 %l, %m, %x; .reg .b32 %x32;",
+            &format!(
+                "mov.u64 %l, one;\nmov.u64 %m, other;\nand.b32 %v, %t, 3;\nmad.wide.u32 %l, %v, 16, %l;\n\
+                 mad.wide.u32 %m, %v, 16, %m;\n{stores}\n\
+                 ld.local.{width} %x{w}, [%l];\nst.local.{width} [%m], %x{w};\n\
+                 ld.local.{width} %x{w}, [%m];\nst.global.{width} [%p], %x{w};",
+                w = if width == "b32" { "32" } else { "" },
+            ),
+        );
+        reports(&source, 32, Checks::ALL)
+    };
+    let none = || [const { Vec::<String>::new() }; 3];
+    assert_eq!(copy("st.local.u8 [%l], %t;", "b32"), none(), "three bytes fill up to a word");
+    assert_eq!(copy("st.local.u16 [%l], %t;", "b64"), none(), "six bytes to a double word");
+    for report in copy("st.local.u32 [%l+4], %t;", "b32") {
+        assert_eq!(report.len(), 1, "the word before is no part of it: {report:?}");
+    }
+}
+
 #[test]
 fn an_aligned_barrier_that_a_part_of_a_warp_reaches_is_reported() {
     let branches = |barrier: &str| {

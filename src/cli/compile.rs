@@ -2,10 +2,10 @@
 
 use super::{FAILED, report};
 use crate::driver::{self, CompileOptions, Output};
+use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use clap::Args;
-use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -331,18 +331,16 @@ fn bounds(args: &CompileArgs, warnings: &mut Warnings) -> Bounds {
 
 /// The name that messages use, and the text; bytes that are not UTF-8 are replaced, and the lexer complains of them.
 fn read(input: &str) -> Result<(String, String), String> {
-    let mut bytes = Vec::new();
-    let name = if input == "-" {
-        std::io::stdin()
-            .read_to_end(&mut bytes)
+    let (name, bytes) = if input == "-" {
+        let bytes = input::stream(std::io::stdin(), input::MAX_CODE)
             .map_err(|error| fatal(format!("Standard input could not be read: {error}")))?;
-        "<stdin>".to_string()
+        ("<stdin>".to_string(), bytes)
     } else {
-        bytes = std::fs::read(input).map_err(|error| {
+        let bytes = input::read(Path::new(input), input::MAX_CODE).map_err(|error| {
             let text = fatal(format!("Input file '{input}' could not be opened ({error})"));
             text + ABORTED
         })?;
-        input.to_string()
+        (input.to_string(), bytes)
     };
     let source = match String::from_utf8(bytes) {
         Ok(source) => source,

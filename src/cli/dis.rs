@@ -1,6 +1,7 @@
 //! `orias dis`: a cubin as text.
 
 use crate::dis::{self, Check, Code, DisOptions};
+use crate::input;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ const SHOWN: usize = 20;
 
 pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
     let name = args.file.display();
-    let bytes = std::fs::read(&args.file).map_err(|e| format!("{name}: {e}"))?;
+    let bytes = input::read(&args.file, input::MAX_CODE).map_err(|e| format!("{name}: {e}"))?;
     let options = DisOptions { labels: args.labels, hex: args.hex, control: args.control };
     let arch = || {
         orias_targets::target(&args.arch)

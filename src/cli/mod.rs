@@ -3,7 +3,7 @@
 mod compile;
 mod dis;
 mod launch;
-mod options;
+pub mod options;
 mod phases;
 mod report;
 mod run;

@@ -4,7 +4,10 @@
 //! its value attached. [`normalise`] turns all of them into `--gpu-name=sm_90a`, which clap then reads. What ptxas has and
 //! orias has not is an error or a warning here, never silently accepted.
 
+use crate::input;
 use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// Whether an option has a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,8 +117,12 @@ static OPTIONS: &[Known] = &[
 /// Options that may be given more than once, each adding to the others.
 const REPEATABLE: [&str; 5] = ["dump-ir", "disable-phase", "entry", "knob", "options-file"];
 
-/// Options files may name options files, so many deep.
-const MAX_OPTIONS_FILES: u32 = 16;
+/// Options files may name options files, so many deep, and so many in all: their number could grow with each level.
+const MAX_DEPTH: u32 = 16;
+const MAX_OPTIONS_FILES: u32 = 256;
+
+/// Bytes of an options file at most.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What [`normalise`] makes of a command line.
 #[derive(Default, Debug, PartialEq, Eq)]
@@ -129,7 +136,8 @@ pub struct Normalised {
 /// Gives every option its long name. An error is ptxas's message without `ptxas fatal   : `.
 pub fn normalise(args: &[String]) -> Result<Normalised, String> {
     let mut state = State::default();
-    state.read(args, 0)?;
+    let words: Vec<Word> = args.iter().map(|text| Word { text: text.clone(), line: 0 }).collect();
+    state.read(&words, 0).map_err(|(_, error)| error)?;
     let mut all = state.options;
     all.push("--".to_string());
     all.append(&mut state.inputs);
@@ -143,13 +151,24 @@ struct State {
     warnings: Vec<String>,
     /// Long names and values that were given, to see contradictions.
     given: Vec<(&'static str, String)>,
+    /// How many options files were opened.
+    files: u32,
+}
+
+/// A word of the command line or of an options file, in whose line it ends.
+#[derive(Debug, PartialEq, Eq)]
+struct Word {
+    text: String,
+    line: usize,
 }
 
 impl State {
-    fn read(&mut self, args: &[String], depth: u32) -> Result<(), String> {
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            let Some((known, attached)) = recognise(arg)? else {
+    /// An error comes with the line of its word.
+    fn read(&mut self, words: &[Word], depth: u32) -> Result<(), (usize, String)> {
+        let mut rest = words.iter();
+        while let Some(Word { text: arg, line }) = rest.next() {
+            let at = |error| (*line, error);
+            let Some((known, attached)) = recognise(arg).map_err(at)? else {
                 self.inputs.push(arg.clone());
                 continue;
             };
@@ -157,15 +176,15 @@ impl State {
             let value = match (known.value, attached) {
                 (Value::None, None) => None,
                 (Value::None, Some(_)) => {
-                    return Err(format!("no argument expected after '{typed}'"));
+                    return Err(at(format!("no argument expected after '{typed}'")));
                 }
                 (Value::Required, Some(value)) => Some(value),
                 (Value::Required, None) => match rest.next() {
-                    Some(value) => Some(value.clone()),
-                    None => return Err(format!("argument expected after '{typed}'")),
+                    Some(value) => Some(value.text.clone()),
+                    None => return Err(at(format!("argument expected after '{typed}'"))),
                 },
             };
-            self.option(known, value, depth)?;
+            self.option(known, value, depth).map_err(at)?;
         }
         Ok(())
     }
@@ -221,12 +240,22 @@ impl State {
     }
 
     fn options_file(&mut self, file: &str, depth: u32) -> Result<(), String> {
-        if depth >= MAX_OPTIONS_FILES {
-            return Err(format!("Options files nested too deeply at '{file}'"));
+        self.files += 1;
+        if depth >= MAX_DEPTH || self.files > MAX_OPTIONS_FILES {
+            return Err(format!("Too many options file opened '{file}'"));
         }
-        let text = std::fs::read_to_string(file)
-            .map_err(|_| format!("Could not open options file '{file}'"))?;
-        self.read(&split_words(&text), depth + 1)
+        let bytes =
+            input::read(Path::new(file), MAX_BYTES).map_err(|error| match error.kind() {
+                ErrorKind::Other => format!("Could not open options file '{file}': {error}"),
+                _ => format!("Could not open options file '{file}'"),
+            })?;
+        let at = |(line, error)| format!("{error} (options file '{file}', line {line})");
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            let before = &bytes[..error.valid_up_to()];
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            at((line, "Bytes that are no UTF-8".to_string()))
+        })?;
+        self.read(&split_words(text).map_err(at)?, depth + 1).map_err(at)
     }
 }
 
@@ -263,25 +292,42 @@ fn recognise(arg: &str) -> Result<Option<(&'static Known, Option<String>)>, Stri
     Err(format!("Unknown option '{name}'"))
 }
 
-/// The words of an options file: separated by blanks, quotes keep blanks.
-fn split_words(text: &str) -> Vec<String> {
+/// The words of an options file: separated by blanks, double quotes keep blanks. As ptxas 13.0.88 does it, a backslash takes away
+/// what a blank or quote behind it means, and such a quote with it. An error comes with its line.
+fn split_words(text: &str) -> Result<Vec<Word>, (usize, String)> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    for c in text.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
+    let mut line = 1;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                let Some(next) = chars.next() else {
+                    return Err((line, "Stray '\\' character".to_string()));
+                };
+                line += usize::from(next == '\n');
+                word.get_or_insert_default().extend(Some(next).filter(|next| *next != '"'));
+            }
+            '"' => {
+                quote = if quote.is_none() { Some(line) } else { None };
                 word.get_or_insert_default();
             }
-            None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
+            c if quote.is_none() && c.is_whitespace() => {
+                words.extend(word.take().map(|text| Word { text, line }));
+                line += usize::from(c == '\n');
+            }
+            c => {
+                word.get_or_insert_default().push(c);
+                line += usize::from(c == '\n');
+            }
         }
     }
-    words.extend(word);
-    words
+    if let Some(line) = quote {
+        return Err((line, "Stray '\"' character".to_string()));
+    }
+    words.extend(word.map(|text| Word { text, line }));
+    Ok(words)
 }
 
 /// One option of ptxas a line that orias refuses or ignores: for `--help`.
@@ -303,7 +349,8 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<Normalised, String> {
-        normalise(&split_words(line))
+        let words = split_words(line).expect("words");
+        normalise(&words.into_iter().map(|word| word.text).collect::<Vec<_>>())
     }
 
     fn args(line: &str) -> String {
@@ -370,6 +417,19 @@ mod tests {
         assert!(read("-O3 -O3").unwrap().warnings.is_empty());
         assert_eq!(args("-e a -e b,c"), "--entry=a --entry=b,c --");
         assert_eq!(args("--knob A=1 --knob B=2"), "--knob=A=1 --knob=B=2 --");
+    }
+
+    #[test]
+    fn quotes_and_backslashes_keep_blanks_together() {
+        let words = |text: &str| {
+            let words = split_words(text)?;
+            Ok::<_, (usize, String)>(words.into_iter().map(|word| word.text).collect::<Vec<_>>())
+        };
+        assert_eq!(words("-v\n\t x\"y z\"w \"\"").unwrap(), ["-v", "xy zw", ""]);
+        assert_eq!(words("'a b'").unwrap(), ["'a", "b'"], "other quotes are nothing");
+        assert_eq!(words(r#"x\"y a\ b c\d "#).unwrap(), ["xy", "a b", "cd"]);
+        assert_eq!(words("-v\n\n\"x\ny").unwrap_err(), (3, "Stray '\"' character".to_string()));
+        assert_eq!(words("-v \\").unwrap_err(), (1, "Stray '\\' character".to_string()));
     }
 
     #[test]

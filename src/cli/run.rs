@@ -3,6 +3,7 @@
 use super::launch::LaunchArgs;
 use crate::driver::{self, CompileOptions};
 use crate::gpu::Gpu;
+use crate::input;
 use clap::Args;
 
 #[derive(Args, Debug)]
@@ -17,7 +18,8 @@ pub struct RunArgs {
 /// Runs a kernel of a cubin through the CUDA driver; PTX is compiled first, at -O3.
 pub fn run(args: &RunArgs) -> Result<(), Box<dyn std::error::Error>> {
     let file = &args.launch.file;
-    let mut bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let bytes = input::read(file, input::MAX_CODE);
+    let mut bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
     if args.launch.hazards != "off" {
         return Err(format!(
             "--hazards={}: a GPU does not report hazards; use orias sim",

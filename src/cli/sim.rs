@@ -1,9 +1,9 @@
 //! `orias sim`: a kernel without a GPU.
 
 use super::launch::LaunchArgs;
-use crate::interpret;
 use crate::launch::{Launch, Outcome};
 use crate::simulate::SimulateError;
+use crate::{input, interpret};
 use clap::Args;
 use orias_targets::misuse::Checks;
 use orias_targets::simulator::{Hazards, Limits};
@@ -16,7 +16,8 @@ pub struct SimArgs {
     /// Stop with an error after so many instructions of warps
     #[arg(long, value_name = "COUNT")]
     max_steps: Option<u64>,
-    /// Misuse to look for: uninit (reads of shared and local memory that nothing has written), barriers (that a warp reaches
+    /// Misuse to look for: uninit (reads of shared and local memory that nothing has written; padding may be read with what
+    /// it fills up, in at most 8 bytes), barriers (that a warp reaches
     /// in parts), or all. What is found is listed, and is an error
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["uninit", "barriers", "all"])]
     check: Vec<String>,
@@ -37,8 +38,8 @@ pub struct BadInput(pub String);
 /// Runs PTX in the interpreter and a cubin (an ELF file) in the simulator.
 pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
     let file = &args.launch.file;
-    let bytes =
-        std::fs::read(file).map_err(|error| BadInput(format!("{}: {error}", file.display())))?;
+    let bytes = input::read(file, input::MAX_CODE)
+        .map_err(|error| BadInput(format!("{}: {error}", file.display())))?;
     let launch = args.launch.launch()?;
     let outcome = if bytes.starts_with(b"\x7fELF") {
         simulate(&bytes, &launch, args)?

@@ -1,7 +1,7 @@
 //! Copies by tensor map: `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and `tensormap` (PTX ISA 9.0, "Tensors"). Each is
 //! done at once.
 
-use orias_targets::tensor_map::{BYTES, Element, RANK, TensorMap};
+use orias_targets::tensor_map::{BYTES, Element, INTERLEAVED, RANK, TensorMap};
 
 use super::access::{Stopped, read, read_at, resolve, write, write_at};
 use super::bulk::{combine, receivers};
@@ -69,7 +69,7 @@ pub fn execute(
             return Err(refuse("a mode that its tensor map does not have".to_string()));
         }
         if map.interleave != 0 {
-            return Err(refuse("an interleaved tensor map, which is not supported".to_string()));
+            return Err(refuse(INTERLEAVED.to_string()));
         }
         let reduce = match &tensor.reduce {
             Some(word) => {

@@ -16,7 +16,7 @@ pub fn parse_argument(text: &str) -> Result<Argument, LaunchError> {
         return Err(bad("expected KIND=VALUE".to_string()));
     };
     let read = |path: &str| {
-        std::fs::read(Path::new(path)).map_err(|error| LaunchError::File {
+        crate::input::read(Path::new(path), MAX_BUFFER).map_err(|error| LaunchError::File {
             text: text.to_string(),
             path: path.to_string(),
             error,

@@ -2,7 +2,7 @@
 
 use super::flight::{Move, Reduction, Source, Target};
 use super::op::{AtomicKind, AtomicType};
-use crate::tensor_map::{Element, Im2col, RANK, TensorMap};
+use crate::tensor_map::{Element, INTERLEAVED, Im2col, RANK, TensorMap};
 
 /// Shared memory of a CTA at most (bytes): no copy is larger.
 const MAX_BYTES: u64 = 256 << 10;
@@ -27,7 +27,7 @@ pub enum TensorError {
     Rank { instruction: usize, map: u32 },
     #[error("the instruction's mode is {}, that of its tensor map is not", mode(*.0))]
     Mode(bool),
-    #[error("the tensor map is interleaved, which the simulator does not do")]
+    #[error("the copy has {INTERLEAVED}")]
     Interleaved,
     #[error("the copy is larger than shared memory")]
     TooLarge,

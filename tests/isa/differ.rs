@@ -5,7 +5,7 @@
 //! different authors give the same results on them, or one of the two is wrong. A kernel that no engine can run on them, because it
 //! takes a number for an address, may get inputs that mean more.
 
-use crate::inputs;
+use crate::{inputs, prepare};
 use orias::elf::read::Cubin;
 use orias::interpret::{self, InterpretError};
 use orias::launch::{Argument, Buffer, Launch, Outcome, Scalar};
@@ -27,11 +27,13 @@ pub struct Setup {
     pub steps: u64,
     /// Kernels that no engine runs get inputs that mean more ([`crate::inputs`]).
     pub meaningful: bool,
+    /// Operands are what their instruction takes them for ([`crate::prepare`]).
+    pub prepared: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { threads: 32, seed: 1, steps: 200_000, meaningful: false }
+        Setup { threads: 32, seed: 1, steps: 200_000, meaningful: false, prepared: false }
     }
 }
 
@@ -127,7 +129,18 @@ pub fn module_beside(
     let kernels: Vec<&Function<'_>> =
         program.functions.iter().filter(|f| f.entry && f.defined && wanted(f.name)).collect();
     let verdict = |kernel: &&Function<'_>| {
-        let launches = launches(&program, kernel, setup);
+        let text = text_of(source, kernel);
+        let threads = match setup.prepared {
+            true => prepare::threads(text, setup.threads),
+            false => setup.threads,
+        };
+        let setup = Setup { threads, ..setup };
+        let mut launches = launches(&program, kernel, setup);
+        if setup.prepared {
+            for launch in &mut launches {
+                prepare::values(launch, text, &mut Random(setup.seed));
+            }
+        }
         let mut hazards: Vec<Hazard> = Vec::new();
         let mut compare = |launch: &Launch| {
             let cubins = [Some(&cubin), reference.as_ref()];
@@ -152,8 +165,7 @@ pub fn module_beside(
                 }
             }
         }
-        let text = source.get(kernel.span.start as usize..kernel.span.end as usize);
-        let meets = text.is_some_and(|text| text.contains("atom."));
+        let meets = text.contains("atom.");
         if let (true, true, End::Differ(text)) = (setup.meaningful, meets, &end) {
             let alone = self::launches(&program, kernel, Setup { threads: 1, ..setup });
             let same = |launch| matches!(compare(launch), End::Same | End::Near(_));
@@ -164,6 +176,13 @@ pub fn module_beside(
         Verdict { kernel: kernel.name.to_string(), end, hazards }
     };
     Ok(kernels.par_iter().map(verdict).collect())
+}
+
+/// A kernel's text, to the next kernel's.
+fn text_of<'a>(source: &'a str, kernel: &Function<'_>) -> &'a str {
+    let own = source.get(kernel.span.start as usize..).unwrap_or_default();
+    let rest = own.split_once(".entry").map_or(own, |(_, rest)| rest);
+    rest.split_once("\n.visible .entry").map_or(rest, |(text, _)| text)
 }
 
 /// The launches of a kernel: parameters after the second as pointers, and as numbers.

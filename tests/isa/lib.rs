@@ -15,6 +15,7 @@ pub mod latency;
 pub mod mutate;
 pub mod order;
 pub mod ours;
+pub mod prepare;
 pub mod probe;
 pub mod proof;
 pub mod ptx_table;

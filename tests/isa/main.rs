@@ -201,8 +201,13 @@ fn run(args: Args) -> Result<(), String> {
         return generate(&args.arch, out, *short, only, (*accepted, *rejected));
     }
     if let Command::Run { paths, opt, beside, ours, only, seed, threads, all } = &args.command {
-        let setup =
-            differ::Setup { seed: *seed, threads: *threads, steps: 20_000, meaningful: true };
+        let setup = differ::Setup {
+            seed: *seed,
+            threads: *threads,
+            steps: 20_000,
+            meaningful: true,
+            prepared: false,
+        };
         let maker = match (ours, beside) {
             (true, _) => Maker::Ours(opt.parse().map_err(|e| format!("--opt {opt}: {e}"))?),
             (_, beside) => Maker::Ptxas { opt, beside: *beside },

@@ -8,4 +8,5 @@ pub mod folders;
 pub mod gpu;
 pub mod oracle;
 pub mod run;
+pub mod skip;
 pub mod table;

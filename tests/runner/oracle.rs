@@ -1,7 +1,6 @@
 //! The oracle: NVIDIA's `ptxas`, `nvdisasm` and `cuobjdump`, used by tests as black boxes and never shipped.
 
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 /// The workspace's root folder, where this crate was built.
 pub fn workspace() -> PathBuf {
@@ -12,7 +11,8 @@ pub fn workspace() -> PathBuf {
 /// The path of an oracle tool (`ptxas`, `nvdisasm`, `cuobjdump`): `$ORIAS_ORACLE/NAME`, else `.oracle/bin/NAME` at the
 /// workspace root.
 ///
-/// `None` is for the caller to skip its test: the reason is printed here. Where `CI` is set a missing tool is a failure.
+/// `None` is for the caller to skip its test, or what of it needs the tool: the test is recorded as skipped here
+/// ([`crate::skip`]). Where `CI` is set a missing tool is a failure.
 ///
 /// # Panics
 /// When the tool is missing and the environment variable `CI` is set (to anything but nothing, `0` or `false`).
@@ -27,8 +27,7 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     }
     let ci = std::env::var("CI").is_ok_and(|v| !matches!(v.as_str(), "" | "0" | "false"));
     assert!(!ci, "{} is missing: run tests/oracle.sh", path.display());
-    static SAID: Once = Once::new();
-    SAID.call_once(|| eprintln!("skipped: {} is missing (run tests/oracle.sh)", path.display()));
+    crate::skip::skip(&format!("no {name}: {} is missing, run tests/oracle.sh", path.display()));
     None
 }
 

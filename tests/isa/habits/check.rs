@@ -53,6 +53,17 @@ impl Allowed {
         }
         Ok(Allowed(all))
     }
+
+    /// The entries whose reason says that only PTX that is not the project's own needs them.
+    pub fn elsewhere(&self) -> Vec<String> {
+        let entries = self.0.iter().filter(|(_, reason)| reason.starts_with("elsewhere: "));
+        entries.map(|(entry, _)| line(entry)).collect()
+    }
+}
+
+/// An entry as the list has it.
+fn line((key, habit): &(Key, String)) -> String {
+    format!("{} {} {habit}", if key.optimized { "O1" } else { "O0" }, key.name)
 }
 
 /// All findings, and the exceptions that nothing needed.
@@ -157,9 +168,6 @@ pub fn check(rows: &Rows, ours: &Mined, allowed: &Allowed) -> Report {
         }
     }
     let unused = allowed.0.keys().filter(|entry| !used.contains(*entry));
-    let line = |(key, habit): &(Key, String)| {
-        format!("{} {} {habit}", if key.optimized { "O1" } else { "O0" }, key.name)
-    };
     report.unused = unused.map(line).collect();
     report
 }
