@@ -47,7 +47,12 @@ pub struct Engines {
 
 impl Engines {
     pub fn all(flavour: Flavour, with_ptxas: bool) -> Engines {
-        let ptxas = if with_ptxas { vec![0, 1, 2, 3] } else { Vec::new() };
+        let ptxas = match (with_ptxas, flavour) {
+            (false, _) => Vec::new(),
+            // "Optimized debugging not supported"
+            (true, Flavour::Debug) => vec![0],
+            (true, _) => vec![0, 1, 2, 3],
+        };
         Engines { flavour, interpreter: true, ptxas, orias: vec![0, 1, 2, 3] }
     }
 
@@ -140,7 +145,10 @@ fn part(
         Some(Ok(ptx)) => ptx,
         Some(Err(text)) => {
             if let [(index, _)] = some {
-                let failure = Failure { what: What::Refused, text };
+                // A crash says nothing about the program.
+                let crash = text.starts_with("nvcc crashed");
+                let what = if crash { What::Unsupported } else { What::Refused };
+                let failure = Failure { what, text };
                 verdicts[*index].failures.push((Side::Nvcc, failure));
                 return;
             }
@@ -251,4 +259,35 @@ fn compare(expected: &Expected, buffers: &Buffers) -> Result<(), Failure> {
     lines.truncate(5);
     let text = format!("{count} differ from the reference:\n{}", lines.join("\n"));
     Err(Failure { what: What::Differs, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::program;
+
+    /// The first kernel with two outputs and a global word, what the reference says, and buffers that hold just that.
+    fn sample() -> (Expected, Buffers) {
+        let all = (0..).map(program).find(|p| p.outputs > 1 && !p.global_words.is_empty());
+        let program = all.expect("a kernel with a global word");
+        let inputs = Inputs::of(&program);
+        let outcome = evaluate::run(&program, &inputs).expect("a kernel with a meaning");
+        let bytes = |words: Vec<u64>| words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let outputs = outcome.outputs.iter().map(|w| w.unwrap_or(UNWRITTEN)).collect();
+        let buffers = vec![Vec::new(), bytes(outputs), bytes(outcome.words.clone())];
+        let words = program.global_words.clone();
+        let launch = launch(&program, &inputs);
+        (Expected { launch, outputs: program.outputs, words, outcome }, buffers)
+    }
+
+    #[test]
+    fn each_bit_of_outputs_and_words_counts() {
+        let (expected, buffers) = sample();
+        assert_eq!(compare(&expected, &buffers), Ok(()));
+        for (buffer, byte) in [(1, 0), (1, 15), (2, 3)] {
+            let mut wrong = buffers.clone();
+            wrong[buffer][byte] ^= 0x40;
+            assert_eq!(compare(&expected, &wrong).map_err(|f| f.what), Err(What::Differs));
+        }
+    }
 }

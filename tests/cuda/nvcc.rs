@@ -5,6 +5,9 @@ use orias_runner::oracle;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Seconds of processor time that a part of nvcc may take: many times what it needs for a file.
+const PATIENCE: u32 = 20;
+
 /// How much nvcc optimizes: what it makes of the same program differs much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flavour {
@@ -55,7 +58,10 @@ pub fn compile(source: &str, flavour: Flavour) -> Option<Result<String, String>>
     let run = || -> std::io::Result<Result<String, String>> {
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join("p.cu"), source)?;
-        let output = Command::new(&tool)
+        // cicc unrolls some programs until the memory is full.
+        let output = Command::new("sh")
+            .args(["-c", &format!("ulimit -t {PATIENCE}; exec \"$0\" \"$@\"")])
+            .arg(&tool)
             .current_dir(&folder)
             .args(["-ptx", "-arch=sm_90a", "-O3", "--fmad=false", "-std=c++17", "-w"])
             .args(flavour.options())
@@ -63,8 +69,10 @@ pub fn compile(source: &str, flavour: Flavour) -> Option<Result<String, String>>
             .stdin(Stdio::null())
             .output()?;
         if !output.status.success() {
+            let crash = output.status.code().is_none_or(|code| code >= 128);
+            let crash = if crash { "nvcc crashed or took too long: " } else { "" };
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Ok(Err(format!("{}: {text}", output.status)));
+            return Ok(Err(format!("{crash}{}: {text}", output.status)));
         }
         std::fs::read_to_string(folder.join("p.ptx")).map(Ok)
     };

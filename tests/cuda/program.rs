@@ -92,6 +92,8 @@ pub enum Place {
     Uniform,
     /// A parameter that points to the value; to the first element of an array.
     Pointer,
+    /// A pointer of the function's own, which [`Stmt::Point`] sets.
+    Chosen,
     /// Each thread has an element in an array in shared or global memory. Begins as zero.
     Shared,
     Global,
@@ -270,6 +272,13 @@ pub enum Warp {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
     Assign(Lvalue, Expr),
+    /// Lets a pointer point to one of two places.
+    Point {
+        pointer: usize,
+        cond: Expr,
+        one: Lvalue,
+        other: Lvalue,
+    },
     /// Structs of one type.
     Copy(Lvalue, Lvalue),
     /// One of the kernel's outputs.

@@ -120,11 +120,12 @@ fn unwrapped(program: &Program) -> Vec<Program> {
             let mut smaller = program.clone();
             let mut changed = false;
             at_lists(&mut smaller, |at, list| {
-                if at == number && index < list.len() && !changed {
-                    if let Some(inner) = inside(&list[index], way) {
-                        list.splice(index..=index, inner);
-                        changed = true;
-                    }
+                if at == number
+                    && !changed
+                    && let Some(inner) = list.get(index).and_then(|stmt| inside(stmt, way))
+                {
+                    list.splice(index..=index, inner);
+                    changed = true;
                 }
             });
             if changed {

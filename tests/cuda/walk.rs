@@ -74,6 +74,12 @@ impl Parts<'_> {
                 self.lvalue(into);
                 self.lvalue(from);
             }
+            Stmt::Point { pointer, cond, one, other } => {
+                (self.place)(&mut Lvalue { var: *pointer, path: Vec::new() });
+                self.expr(cond);
+                self.lvalue(one);
+                self.lvalue(other);
+            }
             Stmt::Out(_, expr) => self.expr(expr),
             Stmt::If(cond, then, other) | Stmt::Masked(cond, then, other) => {
                 self.expr(cond);

@@ -99,7 +99,12 @@ impl Machine<'_> {
         let var = function.vars.get(lvalue.var).ok_or("there is no such variable")?;
         let mut ty = &var.ty;
         let mut at = match &self.frames[frame].slots[lvalue.var] {
-            Slot::Pointers(pointers) => pointers.clone(),
+            Slot::Pointers(pointers) => {
+                if each(active).any(|t| pointers[t].frame == usize::MAX) {
+                    return Err("a pointer is not set".to_string());
+                }
+                pointers.clone()
+            }
             Slot::Cells(_) => vec![Address { frame, var: lvalue.var, cell: 0 }; self.threads],
         };
         for step in &lvalue.path {

@@ -46,12 +46,15 @@ pub struct Outcome {
 }
 
 /// Where a number is: a cell of a variable of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Address {
     frame: usize,
     var: usize,
     cell: usize,
 }
+
+/// Where a pointer points that nobody has set.
+const NOWHERE: Address = Address { frame: usize::MAX, var: usize::MAX, cell: 0 };
 
 enum Slot {
     /// Cells of all threads, `threads` of them for each number of the type.
@@ -129,7 +132,7 @@ impl Machine<'_> {
     fn frame(&self, function: usize, mask: Threads) -> Frame {
         let body = &self.program.functions[function];
         let slots = body.vars.iter().map(|var| match var.place {
-            Place::Pointer => Slot::Pointers(vec![Address::default(); self.threads]),
+            Place::Pointer | Place::Chosen => Slot::Pointers(vec![NOWHERE; self.threads]),
             _ => Slot::Cells(vec![0; var.ty.cells(&self.program.structs) * self.threads]),
         });
         let cells = body.result.as_ref().map_or(0, |ty| ty.cells(&self.program.structs));

@@ -1,6 +1,6 @@
 //! Statements and control flow.
 
-use super::{Address, MOST_STEPS, Machine, Threads, each, ops};
+use super::{Address, MOST_STEPS, Machine, Slot, Threads, each, ops};
 use crate::program::{Case, Loop, LoopKind, Lvalue, Stmt};
 
 /// Threads that have left a place on their way to another one.
@@ -37,6 +37,14 @@ impl Machine<'_> {
             Stmt::Assign(into, expr) => {
                 let values = self.value(expr, active)?;
                 self.store(into, active, &values)?;
+            }
+            Stmt::Point { pointer, cond, one, other } => {
+                let yes = self.true_for(cond, active)?;
+                let (one, other) = (self.place(one, yes)?.0, self.place(other, active & !yes)?.0);
+                if let Slot::Pointers(all) = &mut self.top().slots[*pointer] {
+                    each(active)
+                        .for_each(|t| all[t] = if yes >> t & 1 == 1 { one[t] } else { other[t] });
+                }
             }
             Stmt::Copy(into, from) => self.copy(into, from, active)?,
             Stmt::Out(slot, expr) => {
@@ -108,7 +116,7 @@ impl Machine<'_> {
                 let values = self.value(value, active)?;
                 let program = self.program;
                 let words = if *global { &program.global_words } else { &program.shared_words };
-                let this = words[*word];
+                let this = words.get(*word).ok_or("there is no such word")?;
                 let memory = if *global { &mut self.global } else { &mut self.shared };
                 for t in each(active) {
                     memory[*word] = ops::atomic(this.op, this.ty, memory[*word], values[t], 0);

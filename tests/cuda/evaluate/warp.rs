@@ -54,7 +54,7 @@ impl Machine<'_> {
                 self.check_block(active)?;
                 let (at, _) = self.place(from, active)?;
                 let which = self.value(thread, active)?;
-                let all = self.from_others(active, &at, |t| which[t] as u32 as usize % threads);
+                let all = self.others_numbers(active, &at, |t| which[t] as u32 as usize % threads);
                 self.store(into, active, &all)
             }
             Stmt::ExchangeInWarp { into, from, lane, .. } => {
@@ -62,12 +62,13 @@ impl Machine<'_> {
                 let (at, _) = self.place(from, active)?;
                 let which = self.value(lane, active)?;
                 let other = |t: usize| t / 32 * 32 + nth(lanes(active, t / 32), which[t]);
-                let all = self.from_others(active, &at, other);
+                let all = self.others_numbers(active, &at, other);
                 self.store(into, active, &all)
             }
             Stmt::ReadWord { into, word } => {
                 self.check_block(active)?;
-                let all = vec![self.shared[*word]; threads];
+                let value = *self.shared.get(*word).ok_or("there is no such word")?;
+                let all = vec![value; threads];
                 self.store(into, active, &all)
             }
             Stmt::SyncCount { into, kind, cond } => {
@@ -85,7 +86,7 @@ impl Machine<'_> {
     }
 
     /// What stands at each thread's place in another thread's element.
-    fn from_others(
+    fn others_numbers(
         &self,
         active: Threads,
         at: &[Address],

@@ -11,7 +11,7 @@ impl Generator {
             let ty = *self.random.pick(&[Scalar::U32, Scalar::I64]);
             self.family = (0..count).map(|_| self.numbers(vec![ty, ty], ty)).collect();
         }
-        for _ in 0..self.random.below(4) {
+        for _ in 0..1 + self.random.below(4) {
             match self.random.below(10) {
                 0..=3 => {
                     let parameters = (0..1 + self.random.below(4)).map(|_| self.scalar()).collect();
@@ -94,10 +94,11 @@ impl Generator {
         }
         let (numbers, others) = (1 + self.random.below(3), self.random.below(3));
         self.locals(numbers, others);
-        let masked = self.random.chance(40);
+        let masked = self.random.chance(50);
         let scope = self.scope(masked);
         let count = 2 + self.random.below(5);
-        let mut body = self.statements(scope, count);
+        let mut body = self.pointers();
+        body.extend(self.statements(scope, count));
         if self.result.is_some() {
             body.push(Stmt::Return(self.returned()));
         }

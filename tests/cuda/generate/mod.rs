@@ -235,6 +235,7 @@ impl Generator {
             depth: 0,
         };
         let mut body = self.reads();
+        body.extend(self.pointers());
         for _ in 0..4 + self.random.below(10) {
             let more = self.statements(scope, 1);
             body.extend(more);
@@ -252,13 +253,37 @@ impl Generator {
         self.end(body, Inline::Never, 0, false, false);
     }
 
+    /// Pointers of the function's own, from their first places on.
+    fn pointers(&mut self) -> Vec<Stmt> {
+        let mut all = Vec::new();
+        for _ in 0..self.random.below(3) {
+            let structs = self.program.structs.len();
+            let ty = match self.random.chance(50) && structs > 0 {
+                true => Type::Struct(self.random.below(structs)),
+                false => Type::Number(self.scalar()),
+            };
+            // Found before the pointer is there: it does not point to what it points to.
+            if let Some(stmt) = self.point(None, &ty) {
+                all.push(stmt);
+            }
+        }
+        all
+    }
+
+    /// Lets a pointer (or a new one) point to one of two places.
+    fn point(&mut self, pointer: Option<usize>, ty: &Type) -> Option<Stmt> {
+        let (one, other) = (self.of_type(ty, true)?, self.of_type(ty, true)?);
+        let cond = self.condition(1);
+        let pointer = pointer.unwrap_or_else(|| self.var(ty.clone(), Place::Chosen));
+        Some(Stmt::Point { pointer, cond, one, other })
+    }
+
     /// Inputs into all numbers of the kernel's variables.
     fn reads(&mut self) -> Vec<Stmt> {
         let mut all = Vec::new();
-        let mut input = self.random.below(8);
-        for (lvalue, ty) in self.all_leaves(12) {
+        let first = self.random.below(8);
+        for (input, (lvalue, ty)) in (first..).zip(self.all_leaves(12)) {
             let from = crate::program::Expr::Input(input % 8);
-            input += 1;
             let value = self.converted(from, ty);
             all.push(Stmt::Assign(lvalue, value));
         }

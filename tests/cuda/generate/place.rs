@@ -129,7 +129,7 @@ impl Generator {
     pub(super) fn all_leaves(&mut self, most: usize) -> Vec<(Lvalue, Scalar)> {
         let mut all = Vec::new();
         for (var, this) in self.vars.iter().enumerate() {
-            if this.place == Place::Uniform {
+            if matches!(this.place, Place::Uniform | Place::Chosen) {
                 continue;
             }
             for (path, ty) in this.ty.leaves(&self.program.structs).into_iter().take(most) {

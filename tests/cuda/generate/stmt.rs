@@ -26,7 +26,7 @@ impl Generator {
     fn statement(&mut self, scope: Scope) -> Option<Stmt> {
         let deep = scope.depth >= DEEPEST || self.cost > MOST;
         for _ in 0..8 {
-            let stmt = match self.random.below(34) {
+            let stmt = match self.random.below(42) {
                 0..=8 => self.assign(),
                 9 => self.copy(),
                 10..=12 if !deep => Some(self.branch(scope)),
@@ -40,8 +40,9 @@ impl Generator {
                 27 if scope.can_return && scope.depth > 0 => self.early(scope),
                 28 if !self.pure => self.own_atomic(),
                 29 if self.kernel => self.word_atomic(),
-                30 | 31 if scope.mask != Mask::None => self.warp(scope),
-                32 | 33 if scope.block && self.kernel => self.block_wide(),
+                30..=36 if scope.mask != Mask::None => self.warp(scope),
+                37 | 38 if scope.block && self.kernel => self.block_wide(),
+                39 => self.point_again(),
                 _ => None,
             };
             if stmt.is_some() {
@@ -56,6 +57,17 @@ impl Generator {
         let depth = 1 + self.random.below(3) as u32;
         let value = self.expr(ty, depth);
         Some(Stmt::Assign(into, value))
+    }
+
+    fn point_again(&mut self) -> Option<Stmt> {
+        let all: Vec<usize> =
+            (0..self.vars.len()).filter(|v| self.vars[*v].place == Place::Chosen).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let pointer = *self.random.pick(&all);
+        let ty = self.vars[pointer].ty.clone();
+        self.point(Some(pointer), &ty)
     }
 
     fn copy(&mut self) -> Option<Stmt> {

@@ -115,6 +115,7 @@ impl Printer<'_> {
             }
             Unary::Sqrt if ty.float() => format!("sqrt{suffix}({a})"),
             Unary::Floor if ty.float() => format!("floor{suffix}({a})"),
+            Unary::Ceil if ty == Scalar::F64 => format!("up({a})"),
             Unary::Ceil if ty.float() => format!("ceil{suffix}({a})"),
             Unary::Trunc if ty.float() => format!("trunc{suffix}({a})"),
             Unary::Rint if ty.float() => format!("rint{suffix}({a})"),
@@ -214,7 +215,9 @@ impl Printer<'_> {
         let mut text = match var.place {
             Place::Shared => format!("s{index}[{}]", thread.unwrap_or("threadIdx.x")),
             Place::Global => format!("g{index}[thread]"),
-            Place::Pointer if !matches!(var.ty, Type::Array(..)) => format!("(*v{index})"),
+            Place::Pointer | Place::Chosen if !matches!(var.ty, Type::Array(..)) => {
+                format!("(*v{index})")
+            }
             _ => format!("v{index}"),
         };
         for step in &lvalue.path {

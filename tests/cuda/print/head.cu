@@ -30,6 +30,9 @@ template <class T> static __device__ inline u32 match_all(u32 mask, T value) {
     return all ? same : 0;
 }
 
+// nvcc 13.0.88 folds `ceil` of a constant beyond 64 bits to -2^63.
+static __device__ inline f64 up(f64 x) { return fabs(x) < 0x1p62 ? ceil(x) : x; }
+
 // Where a value is; an array's first element.
 template <class T> static __device__ __forceinline__ T* at(T& x) { return &x; }
 template <class T, int N> static __device__ __forceinline__ T* at(T (&x)[N]) { return x; }

@@ -225,6 +225,9 @@ impl Printer<'_> {
         let function = self.function;
         let used = walk::used(function);
         for (index, var) in function.vars.iter().enumerate() {
+            if var.place == Place::Chosen && used[index] {
+                self.line(&format!("{}* v{index};", type_name(self.program, &var.ty)));
+            }
             if var.place == Place::Local && used[index] {
                 let name = format!("v{index}");
                 let text = declared(self.program, &var.ty, &name);

@@ -32,6 +32,11 @@ impl Printer<'_> {
             Stmt::Copy(into, from) => {
                 self.line(&format!("{} = {};", self.lvalue(into), self.lvalue(from)));
             }
+            Stmt::Point { pointer, cond, one, other } => {
+                let (one, other) = (self.lvalue(one), self.lvalue(other));
+                let cond = self.cond(cond);
+                self.line(&format!("v{pointer} = {cond} ? at({one}) : at({other});"));
+            }
             Stmt::Out(slot, expr) => {
                 let wide = match expr.ty() {
                     ty if ty.float() => "",
