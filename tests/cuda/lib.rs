@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod evaluate;
+pub mod expr;
 pub mod found;
 pub mod generate;
 pub mod input;

@@ -1,6 +1,7 @@
 //! A program as CUDA C.
 
 mod expr;
+mod loops;
 mod stmt;
 
 use crate::input::INPUTS;
