@@ -63,7 +63,7 @@ pub fn simulate_read(
     launch.check_shape(shared_bytes(target(cubin)?, function))?;
     let clusters = launch.clusters(&function.clusters)?;
     check_threads(function, launch)?;
-    let bytes = function.min_stack_bytes.max(function.frame_bytes);
+    let bytes = frame_bytes(function);
     if u64::from(bytes) > MAX_LOCAL {
         return Err(SimulateError::Local { kernel: launch.entry.clone(), bytes });
     }
@@ -201,7 +201,7 @@ fn kernel(
     // Without calls and `alloca` the frame is all that a thread may use.
     let open = has_open_stack(target(cubin)?, function.text);
     let stack = if open { OPEN_STACK } else { 0 };
-    let frame = function.min_stack_bytes.max(function.frame_bytes);
+    let frame = frame_bytes(function);
     Ok(Kernel {
         name: function.name.to_string(),
         text,
@@ -213,6 +213,12 @@ fn kernel(
         param_base: u32::from(function.param_base).max(layout_param_base(cubin)),
         constants,
     })
+}
+
+/// Bytes of local memory that a kernel says it needs. Of recursion in code to be debugged ptxas says all ones: it does not know.
+fn frame_bytes(function: &Function<'_>) -> u32 {
+    let whole = Some(function.min_stack_bytes).filter(|bytes| *bytes != u32::MAX);
+    whole.unwrap_or(0).max(function.frame_bytes)
 }
 
 /// Whether a text calls, or moves the stack pointer by a register's value.

@@ -82,9 +82,20 @@ pub fn interpret(source: &str, launch: &Launch) -> Result<Buffers, Failure> {
     guarded(|| {
         let program = orias::ptx::load(source)
             .map_err(|errors| failure(errors.render("program", source), What::Refused))?;
+        interpret_loaded(&program, source, launch)
+    })
+}
+
+/// Runs a kernel of a program that is loaded; `source` is its text.
+pub fn interpret_loaded(
+    program: &orias::ptx::program::Program<'_>,
+    source: &str,
+    launch: &Launch,
+) -> Result<Buffers, Failure> {
+    guarded(|| {
         let bounds = orias::interpret::Limits::default();
         let limits = orias::interpret::Limits { warp_instructions: MOST, ..bounds };
-        orias::interpret::run_limited(&program, source, launch, limits)
+        orias::interpret::run_limited(program, source, launch, limits)
             .map(|outcome| outcome.buffers)
             .map_err(|error| failure(error.to_string(), What::Stopped))
     })
