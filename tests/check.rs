@@ -49,6 +49,13 @@ fn threads_meet_where_they_are_meant_to_in_our_code() {
     }
 }
 
+/// ptxas -O0 has BSSY in loops that nobody would write: the lanes that come by again enter anew a
+/// region at whose end others wait. Our code has no such.
+const ENTERED_ANEW: &[&str] = &[
+    "graphs three_loops_with_side_exits at 0x0440: B0 with that of 0x0440",
+    "graphs waiting_while_others_enter_anew at 0x0440: B0 with that of 0x0440",
+];
+
 #[test]
 fn nothing_is_flagged_in_code_of_ptxas_for_kernels_that_people_write() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
@@ -56,7 +63,9 @@ fn nothing_is_flagged_in_code_of_ptxas_for_kernels_that_people_write() {
         let make = |text: &str| sources::ptxas(&ptxas, "sm_90a", text, &[level]).ok();
         let sum = flow_of(&modules(), make);
         assert!(sum.regions > 500, "{} regions", sum.regions);
-        assert!(sum.found.is_empty(), "{level}: {:#?}", sum.found);
+        let found: Vec<_> = sum.found.values().flatten().map(String::as_str).collect();
+        let known = if level == "-O0" { ENTERED_ANEW } else { &[] };
+        assert_eq!(found, known, "{level}");
     }
 }
 
