@@ -18,6 +18,7 @@ use crate::manager::count_rewrites;
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
 use bevy_ecs::world::World;
+use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
 };
@@ -202,7 +203,13 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     for branch in together::branches(body, &graph, &branches) {
         branches.set(branch as usize, false);
     }
-    let mut plan = regions::plan(&graph, &divergence::exits(body), &branches, most_regions(body));
+    let mut waits = BitVec::repeat(false, graph.len());
+    for block in body.layout() {
+        let wait = body.block(*block).insts.iter().any(|id| together::may_wait(body.inst(*id)));
+        waits.set(block.0 as usize, wait);
+    }
+    let exits = divergence::exits(body);
+    let mut plan = regions::plan(&graph, &exits, &branches, &waits, most_regions(body));
     plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.

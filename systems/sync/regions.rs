@@ -65,10 +65,10 @@ struct Planner<'a> {
 }
 
 /// Plans the regions of a graph. `exits` as for [`Dominators::post_by_exit`]; `divergent` are the blocks whose branch may
-/// part threads.
+/// part threads, `waits` those where a thread may wait for others otherwise than at a join.
 ///
 /// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch needs a preheader: see [`headers_without_preheader`].
-pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, most: usize) -> Plan {
+pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, waits: &BitVec, most: usize) -> Plan {
     let dom = Dominators::new(graph);
     let loops = Loops::new(graph, &dom);
     let irreducible = irreducible_blocks(graph, &dom);
@@ -105,7 +105,7 @@ pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, most: usize) -> Pl
         }
     }
     planner.order(&mut plan, most);
-    let mut joins: BitVec = BitVec::repeat(false, graph.len());
+    let mut joins: BitVec = waits.clone();
     plan.regions.iter().for_each(|r| joins.set(r.join as usize, true));
     for region in &mut plan.regions {
         region.breaks = planner.breaks(region, &joins);
@@ -326,7 +326,8 @@ impl Planner<'_> {
         blocks
     }
 
-    /// The edges that leave a region otherwise than to its join. `joins` are those of all regions.
+    /// The edges that leave a region otherwise than to its join. `joins` are those of all regions, and other places where threads
+    /// wait for each other.
     fn breaks(&self, region: &Region, joins: &BitVec) -> Vec<(u32, u32)> {
         let mut breaks = Vec::new();
         for block in region.blocks.iter_ones() {

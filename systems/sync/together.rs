@@ -48,6 +48,15 @@ fn exits_within(body: &Body<'_>, block: BlockId, left: u32) -> bool {
         && block.succs.iter().all(|s| exits_within(body, *s, left - 1))
 }
 
+/// Whether a thread may wait here for others that are held at a barrier: who goes here has to leave the barrier first. (ptxas
+/// 13.0.88 does not look at this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
+pub fn may_wait(inst: &Inst) -> bool {
+    matches!(
+        inst.op,
+        Opcode::WARPSYNC | Opcode::BAR | Opcode::PCALL | Opcode::WARPGROUP | Opcode::UCGABAR_WAIT
+    )
+}
+
 /// Whether all threads of the warp that have not exited are to come to this instruction.
 fn is_meeting(inst: &Inst) -> bool {
     match inst.op {
