@@ -47,7 +47,10 @@ impl<'s> Parser<'s> {
             Kind::LBrace => {
                 let start = self.token.span;
                 let inner = self.nested(Self::body)?;
-                out.push(Statement::Block(inner, start.to(self.last())));
+                // An empty block is nothing.
+                if !inner.is_empty() {
+                    out.push(Statement::Block(inner, start.to(self.last())));
+                }
                 Ok(())
             }
             Kind::Word => self.directive(out),

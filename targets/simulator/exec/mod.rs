@@ -273,14 +273,14 @@ impl Env<'_> {
                 let lanes = active & warp.pred(*pred);
                 let masks = &mut warp.barriers[usize::from(*barrier)];
                 warp.groups.enter(*barrier, lanes, *end, masks);
-                warp.groups.settle(&warp.barriers);
+                warp.groups.settle(&mut warp.barriers);
                 // What settled may be another group: this one goes on.
                 warp.groups.select(mask);
             }
             Op::Break { barrier, pred } => {
                 let lanes = active & warp.pred(*pred);
                 warp.saved.leave(*barrier, lanes, &mut warp.barriers);
-                warp.groups.settle(&warp.barriers);
+                warp.groups.settle(&mut warp.barriers);
                 // What settled may be another group: this one goes on.
                 warp.groups.select(mask);
             }
@@ -347,7 +347,7 @@ impl Env<'_> {
                 if lanes == 0 {
                     return Ok(Flow::Next);
                 }
-                warp.groups.exit(lanes, next, &warp.barriers);
+                warp.groups.exit(lanes, next, &mut warp.barriers);
                 Ok(Flow::Stop(Stop::Changed))
             }
             Op::Bsync { barrier, pred } => {
@@ -394,7 +394,7 @@ impl Env<'_> {
             return Flow::Next;
         }
         warp.groups.wait(lanes, pc, pc + 1, state);
-        warp.groups.settle(&warp.barriers);
+        warp.groups.settle(&mut warp.barriers);
         Flow::Stop(Stop::Changed)
     }
 
