@@ -395,7 +395,7 @@ mod tests {
         g.wait(!1, 5, 6, State::Sync(0));
         g.settle(&mut b);
         assert_eq!(g.ready().unwrap().mask, 1);
-        g.exit(1, 11, &b);
+        g.exit(1, 11, &mut b);
         assert_eq!(g.list(), [Group { pc: 6, mask: !1, state: State::Ready }]);
     }
 
