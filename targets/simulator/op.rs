@@ -254,6 +254,8 @@ pub struct Indirect {
     pub register: Src,
     /// Code address added.
     pub base: u64,
+    /// Anded with the guard.
+    pub pred: PredSrc,
 }
 
 /// How many arrivals or bytes an instruction counts at a barrier in shared memory.

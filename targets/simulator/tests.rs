@@ -265,6 +265,29 @@ BB1:
 }
 
 #[test]
+fn a_return_is_taken_under_its_guard_and_its_predicate() {
+    let got = words(
+        "
+    PT, R9 = LOP3.LUT R0, 1, RZ, 192, !PT
+    P0, PT = ISETP.EQ.U32.AND R9, RZ, PT
+    PT, R9 = LOP3.LUT R0, 2, RZ, 192, !PT
+    P1, PT = ISETP.EQ.U32.AND R9, RZ, PT
+    R6 = MOV 176, 15
+    R7 = MOV RZ, 15
+    CALL.REL.NOINC BB1
+    STG.E desc[UR4:2], [R4:2.64], R8
+    EXIT PT
+BB1:
+    R8 = VIADD R0, 100
+    @P0 RET.REL.NODEC P1, R6:2, BB0
+    R8 = VIADD R8, 1000
+    RET.REL.NODEC R6:2, BB0",
+    );
+    let late = |lane: u32| u32::from(lane & 3 != 0) * 1000;
+    assert_eq!(got, (0..32).map(|lane| 100 + lane + late(lane)).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_shuffle_reads_other_lanes_inside_its_segment() {
     let got = words(
         "

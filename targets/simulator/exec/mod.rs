@@ -317,6 +317,10 @@ impl Env<'_> {
                 Ok(branch(warp, if taken { active } else { 0 }, mask, *target, next))
             }
             Op::Jump(jump) => {
+                let active = active & warp.pred(jump.pred);
+                if active == 0 {
+                    return Ok(Flow::Next);
+                }
                 let mut values = [0; LANES];
                 warp.read(&jump.register, &mut values);
                 let mut targets = [0; LANES];

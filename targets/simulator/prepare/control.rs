@@ -53,10 +53,10 @@ fn indirect(s: &Slots<'_>) -> Result<Op, Cause> {
     if s.has(Mod::ABS) {
         // The register holds all of the address, but for a distance that RET.ABS adds as it stands.
         let base = found.map_or(0, |(_, offset)| offset);
-        return Ok(Op::Jump(Indirect { register, base }));
+        return Ok(Op::Jump(Indirect { register, base, pred: pred(s)? }));
     }
     let base = base.ok_or_else(|| unsupported(s))?;
-    Ok(Op::Jump(Indirect { register, base }))
+    Ok(Op::Jump(Indirect { register, base, pred: pred(s)? }))
 }
 
 /// The absolute address that a relocation filled in.
@@ -109,7 +109,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() && s.has(Mod::ABS) => {
             // Through the same door as a jump to an address in a register: it may be a function of the system.
             unconditional(s)?;
-            Op::Jump(Indirect { register: Src::imm(absolute(s)?), base: 0 })
+            Op::Jump(Indirect { register: Src::imm(absolute(s)?), base: 0, pred: pred(s)? })
         }
         CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() => {
             Op::Branch { taken: pred(s)?, uniform: PredSrc::TRUE, target: target(s)? }
@@ -123,10 +123,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             Op::CodeAddress { dst: s.dst(0, 2)?, address: s.context.text.wrapping_add(offset) }
         }
         BRXU if !s.inst.mods.is_empty() => return Err(unsupported(s)),
-        CALL | RET | BRX | BRXU => {
-            unconditional(s)?;
-            indirect(s)?
-        }
+        CALL | RET | BRX | BRXU => indirect(s)?,
         EXIT => Op::Exit { pred: pred(s)? },
         BSSY => Op::Bssy { barrier: barrier(s)?, pred: pred(s)?, end: target(s)? },
         BSYNC => Op::Bsync { barrier: barrier(s)?, pred: pred(s)? },

@@ -1,6 +1,6 @@
 // A shuffle under the mask of a branch, behind a 64-bit remainder in a subroutine: from ptxas at -O2 and -O3 its low word is wrong.
-// ptxas finds the lane by UBREV UR6, UR6 inside the branch, which gives another number each time that lanes come to it apart. Whether
-// they come apart on a machine, or only in the simulator, was not found out.
+// ptxas keeps the mask that the loop takes lanes from in UR6, inside the branch, and the other side of the branch writes UR6 too: where
+// the two sides run in turn, as the simulator lets them, one destroys what the other has. Right when a side runs to its end at once.
 // Seed 12317; ptxas 13.0.88 stands alone.
 // without: ptxas
 // nvcc: full
