@@ -1,4 +1,4 @@
-//! Blocks and their order.
+//! Blocks.
 
 use crate::inst::InstId;
 use bevy_ecs::prelude::*;
@@ -26,8 +26,17 @@ pub struct Block {
     pub insts: Vec<InstId>,
     pub succs: Vec<BlockId>,
     pub preds: Vec<BlockId>,
+    /// Whether the block was removed, or never was.
+    pub(crate) dead: bool,
 }
 
-/// Blocks in layout order; the first is the entry.
-#[derive(Resource, Clone, Debug, Default)]
-pub struct Layout(pub Vec<BlockId>);
+impl Block {
+    /// What stands where no block is.
+    pub(crate) const NONE: Block = Block {
+        id: BlockId(u32::MAX),
+        insts: Vec::new(),
+        succs: Vec::new(),
+        preds: Vec::new(),
+        dead: true,
+    };
+}

@@ -1,130 +1,444 @@
-//! A function's body: access to the entities of a `World` by dense ids, and the edits that phases make.
+//! A function's body: its columns in the ECS by dense ids, and the edits that phases make.
+//!
+//! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches, never despawned and never
+//! moved between tables, so an id is a row and each table is one slice. Rows beyond the function's count wait for the next
+//! one; where they do not suffice, what is new lies in [`Arena`] until [`settle`] spawns it. A removed instruction or block
+//! leaves a tombstone.
 
-use crate::block::{Block, BlockId, Layout};
-use crate::inst::{Inst, InstId, Loc};
+use crate::block::{Block, BlockId};
+use crate::inst::{Inst, InstId, Loc, Row, View};
+use crate::modifier::Mod;
+use crate::modifier::Mods;
+use crate::mods::ModsTable;
+use crate::opcode::Opcode;
+use crate::operand::{Operand, RegUse};
+use crate::packed::{Packed, Side};
 use crate::register::{Reg, RegFile, VReg, VRegId};
+use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;
-use bevy_ecs::resource::IsResource;
+use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
+use bevy_ecs::system::{BoxedSystem, SystemParam, SystemState};
+use std::ops::{Deref, DerefMut};
 
-/// From dense ids to entities; a removed instruction's place is `None`.
-#[derive(Resource, Clone, Debug, Default)]
-pub struct Ids {
-    pub insts: Vec<Option<Entity>>,
-    pub blocks: Vec<Option<Entity>>,
-    pub vregs: Vec<Entity>,
+/// Rows that a new world has.
+const FIRST_ROWS: usize = 256;
+
+/// What a function has besides its entities: operands, and rows that are not spawned yet.
+#[derive(Resource, Debug, Default)]
+pub struct Arena {
+    insts: usize,
+    blocks: usize,
+    vregs: usize,
+    operands: Vec<Packed>,
+    side: Side,
+    mods: ModsTable,
+    layout: Vec<BlockId>,
+    more_rows: Vec<Row>,
+    more_locs: Vec<Loc>,
+    more_blocks: Vec<Block>,
+    more_vregs: Vec<VReg>,
+}
+
+const NO_VREG: VReg =
+    VReg { id: VRegId(u32::MAX), file: RegFile::R, cells: 1, align: 1, assigned: None };
+
+/// Gives a world the tables of a body, empty.
+pub fn prepare(world: &mut World) {
+    if world.contains_resource::<Arena>() {
+        return;
+    }
+    world.init_resource::<Arena>();
+    world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, Loc::default())));
+    world.spawn_batch((0..FIRST_ROWS).map(|_| Block::NONE));
+    world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
+}
+
+/// Spawns what the body grew by since the last time. Between two phases.
+pub fn settle(world: &mut World) {
+    let arena = world.resource_mut::<Arena>().into_inner();
+    let more = arena.more_rows.len() + arena.more_blocks.len() + arena.more_vregs.len();
+    if more == 0 {
+        return;
+    }
+    // As many again as there are, so that a function that grows step by step is not spawned step by step.
+    let spare = |more: usize, all: usize| if more == 0 { 0 } else { all / 2 };
+    let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
+    let blocks = std::mem::take(&mut arena.more_blocks);
+    let vregs = std::mem::take(&mut arena.more_vregs);
+    let spare_rows = spare(rows.len(), arena.insts);
+    let spare_blocks = spare(blocks.len(), arena.blocks);
+    let spare_vregs = spare(vregs.len(), arena.vregs);
+    let none = (0..spare_rows).map(|_| (Row::NONE, Loc::default()));
+    world.spawn_batch(rows.into_iter().zip(locs).chain(none));
+    world.spawn_batch(blocks.into_iter().chain((0..spare_blocks).map(|_| Block::NONE)));
+    world.spawn_batch(vregs.into_iter().chain((0..spare_vregs).map(|_| NO_VREG)));
+}
+
+/// The function of a world, as a system parameter: for phases that edit it.
+#[derive(SystemParam)]
+pub struct Code<'w, 's> {
+    insts: Query<'w, 's, (&'static mut Row, &'static mut Loc)>,
+    blocks: Query<'w, 's, &'static mut Block>,
+    vregs: Query<'w, 's, &'static mut VReg>,
+    arena: ResMut<'w, Arena>,
+}
+
+/// The one table of a query: [`prepare`] has spawned it.
+fn slice<'w, 's, D, F>(query: Query<'w, 's, D, F>) -> D::Contiguous<'w, 's>
+where
+    D: ContiguousQueryData + bevy_ecs::query::IterQueryData,
+    F: ArchetypeFilter,
+{
+    let mut all = query.contiguous_iter_inner().ok().expect("components lie in tables");
+    all.next().expect("the world was prepared for a body")
+}
+
+impl<'w, 's> Code<'w, 's> {
+    pub fn body(self) -> Body<'w> {
+        let (rows, locs) = slice(self.insts);
+        Body {
+            rows,
+            locs,
+            blocks: slice(self.blocks),
+            vregs: slice(self.vregs),
+            arena: self.arena.into_inner(),
+        }
+    }
+}
+
+/// The same for phases that only read: they get no more than `&Body`.
+#[derive(SystemParam)]
+pub struct Reader<'w, 's>(Code<'w, 's>);
+
+impl<'w, 's> Reader<'w, 's> {
+    pub fn body(self) -> impl Deref<Target = Body<'w>> {
+        ReadOnly(self.0.body())
+    }
+}
+
+struct ReadOnly<'w>(Body<'w>);
+
+impl<'w> Deref for ReadOnly<'w> {
+    type Target = Body<'w>;
+    fn deref(&self) -> &Body<'w> {
+        &self.0
+    }
+}
+
+/// Runs `f` on the function of a world: for those that are no systems. It looks the tables up each time.
+pub fn with_body<R>(world: &mut World, f: impl FnOnce(&mut Body<'_>) -> R) -> R {
+    prepare(world);
+    settle(world);
+    let mut state = SystemState::<Code<'_, '_>>::new(world);
+    let code = state.get_mut(world).expect("the world was prepared");
+    f(&mut code.body())
+}
+
+/// A world with one function, and the way into it.
+pub struct Function {
+    pub world: World,
+    state: SystemState<Code<'static, 'static>>,
+}
+
+impl Default for Function {
+    fn default() -> Function {
+        let mut world = World::new();
+        prepare(&mut world);
+        let state = SystemState::new(&mut world);
+        Function { world, state }
+    }
+}
+
+impl Function {
+    pub fn body(&mut self) -> Body<'_> {
+        settle(&mut self.world);
+        self.state.get_mut(&mut self.world).expect("the world was prepared").body()
+    }
+
+    /// Runs a phase once: for tests. (Workers keep their systems.)
+    pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
+        self.run_boxed(Box::new(IntoSystem::into_system(phase)));
+    }
+
+    /// The same of a system that is one already.
+    pub fn run_boxed(&mut self, mut phase: BoxedSystem) {
+        settle(&mut self.world);
+        phase.initialize(&mut self.world);
+        let done = phase.run((), &mut self.world);
+        done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));
+        settle(&mut self.world);
+    }
 }
 
 /// The function in a `World`, for reading and editing.
 ///
 /// Ids come from this function's own lists, so a lookup fails only by a programming error: those panic and name the id.
 pub struct Body<'w> {
-    pub world: &'w mut World,
+    rows: ContiguousMut<'w, Row>,
+    locs: ContiguousMut<'w, Loc>,
+    blocks: ContiguousMut<'w, Block>,
+    vregs: ContiguousMut<'w, VReg>,
+    arena: &'w mut Arena,
+}
+
+/// A row of a table, or of what is to follow it.
+#[inline]
+fn at<'a, T>(spawned: &'a [T], more: &'a [T], i: usize) -> Option<&'a T> {
+    match spawned.get(i) {
+        Some(found) => Some(found),
+        None => more.get(i - spawned.len()),
+    }
+}
+
+#[inline]
+fn at_mut<'a, T>(spawned: &'a mut [T], more: &'a mut [T], i: usize) -> &'a mut T {
+    let count = spawned.len();
+    match spawned.get_mut(i) {
+        Some(found) => found,
+        None => &mut more[i - count],
+    }
+}
+
+/// Fills the next row.
+fn push<T>(spawned: &mut [T], more: &mut Vec<T>, i: usize, value: T) {
+    match spawned.get_mut(i) {
+        Some(free) => *free = value,
+        None => more.push(value),
+    }
+}
+
+/// An instruction by value, to be changed: written back when it goes out of scope.
+pub struct InstMut<'b, 'w> {
+    body: &'b mut Body<'w>,
+    id: InstId,
+    inst: Inst,
+}
+
+impl Deref for InstMut<'_, '_> {
+    type Target = Inst;
+    fn deref(&self) -> &Inst {
+        &self.inst
+    }
+}
+
+impl DerefMut for InstMut<'_, '_> {
+    fn deref_mut(&mut self) -> &mut Inst {
+        &mut self.inst
+    }
+}
+
+impl Drop for InstMut<'_, '_> {
+    fn drop(&mut self) {
+        self.body.set_inst(self.id, &self.inst);
+    }
 }
 
 impl<'w> Body<'w> {
-    /// Takes the world's function, with empty resources where there are none yet.
-    pub fn new(world: &'w mut World) -> Body<'w> {
-        world.init_resource::<Ids>();
-        world.init_resource::<Layout>();
-        Body { world }
+    pub fn inst_mut(&mut self, id: InstId) -> InstMut<'_, 'w> {
+        let inst = self.inst(id).to_inst();
+        InstMut { body: self, id, inst }
+    }
+}
+
+impl Body<'_> {
+    #[inline]
+    fn row(&self, id: InstId) -> &Row {
+        let found = at(&self.rows, &self.arena.more_rows, id.0 as usize);
+        found.unwrap_or_else(|| panic!("no instruction {id:?}"))
     }
 
-    fn ids(&self) -> &Ids {
-        self.world.resource::<Ids>()
+    #[inline]
+    fn row_mut(&mut self, id: InstId) -> &mut Row {
+        let rows = self.rows.bypass_change_detection();
+        at_mut(rows, &mut self.arena.more_rows, id.0 as usize)
     }
 
-    pub fn inst_entity(&self, id: InstId) -> Option<Entity> {
-        self.ids().insts.get(id.0 as usize).copied().flatten()
+    /// Whether there is such an instruction, not removed.
+    pub fn has_inst(&self, id: InstId) -> bool {
+        (id.0 as usize) < self.arena.insts && !self.row(id).dead
     }
 
-    pub fn block_entity(&self, id: BlockId) -> Option<Entity> {
-        self.ids().blocks.get(id.0 as usize).copied().flatten()
+    /// Whether there is such a block, not removed.
+    pub fn has_block(&self, id: BlockId) -> bool {
+        let i = id.0 as usize;
+        let found = at(&self.blocks, &self.arena.more_blocks, i);
+        i < self.arena.blocks && found.is_some_and(|b| !b.dead)
     }
 
-    fn live_inst(&self, id: InstId) -> Entity {
-        self.inst_entity(id).unwrap_or_else(|| panic!("no instruction {id:?}"))
+    #[inline]
+    pub fn inst(&self, id: InstId) -> View<'_> {
+        let row = self.row(id);
+        debug_assert!(!row.dead, "no instruction {id:?}");
+        let first = row.first as usize;
+        let words = &self.arena.operands[first..first + row.len as usize];
+        View::new(row, words, &self.arena.side, &self.arena.mods)
     }
 
-    fn live_block(&self, id: BlockId) -> Entity {
-        self.block_entity(id).unwrap_or_else(|| panic!("no block {id}"))
+    #[inline]
+    pub fn op(&self, id: InstId) -> Opcode {
+        self.row(id).op
     }
 
-    pub fn inst(&self, id: InstId) -> &Inst {
-        self.world.get(self.live_inst(id)).expect("every instruction entity has Inst")
+    /// Replaces an instruction; it keeps its id, its place and its source place.
+    pub fn set_inst(&mut self, id: InstId, inst: &Inst) {
+        let (old, arena) = (*self.row(id), &mut *self.arena);
+        let first = if inst.operands.len() <= old.len as usize {
+            let first = old.first as usize;
+            let words = &mut arena.operands[first..first + inst.operands.len()];
+            for (word, operand) in words.iter_mut().zip(&inst.operands) {
+                *word = Packed::pack_over(Some(*word), operand, &mut arena.side);
+            }
+            old.first
+        } else {
+            let first = arena.operands.len() as u32;
+            let side = &mut arena.side;
+            arena.operands.extend(inst.operands.iter().map(|o| Packed::pack(o, side)));
+            first
+        };
+        let mods = arena.mods.intern(&inst.mods);
+        let mut row = Row::new(inst.op, mods, inst.defs, (first, inst.operands.len() as u16));
+        row.set_guard(inst.guard);
+        row.set_control(inst.control);
+        *self.row_mut(id) = row;
     }
 
-    pub fn inst_mut(&mut self, id: InstId) -> Mut<'_, Inst> {
-        let entity = self.live_inst(id);
-        self.world.get_mut(entity).expect("every instruction entity has Inst")
+    /// Replaces each register that the instruction names, guard included.
+    pub fn map_regs(&mut self, id: InstId, mut f: impl FnMut(RegUse) -> RegUse) {
+        let row = self.row_mut(id);
+        let guard = row.guard();
+        row.set_guard(crate::Guard { reg: f(RegUse::new(guard.reg)).reg, ..guard });
+        let (first, len) = (row.first as usize, row.len as usize);
+        let arena = &mut *self.arena;
+        for word in &mut arena.operands[first..first + len] {
+            word.map_regs(&mut arena.side, &mut f);
+        }
+    }
+
+    pub fn set_operand(&mut self, id: InstId, at: usize, operand: Operand) {
+        let row = *self.row(id);
+        assert!(at < row.len as usize, "{id:?} has no operand {at}");
+        let arena = &mut *self.arena;
+        let word = &mut arena.operands[row.first as usize + at];
+        *word = Packed::pack_over(Some(*word), &operand, &mut arena.side);
+    }
+
+    /// Leads a branch that goes to one block to another one; whether it did go there.
+    pub fn redirect(&mut self, id: InstId, from: BlockId, to: BlockId) -> bool {
+        let row = *self.row(id);
+        let arena = &mut *self.arena;
+        let words = &mut arena.operands[row.first as usize..][..row.len as usize];
+        let mut found = false;
+        for word in words.iter_mut().filter(|w| w.as_block() == Some(from)) {
+            *word = Packed::pack(&Operand::Block(to), &mut arena.side);
+            found = true;
+        }
+        found
+    }
+
+    pub fn set_control(&mut self, id: InstId, control: crate::Control) {
+        self.row_mut(id).set_control(control);
+    }
+
+    pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
+        self.row_mut(id).set_guard(guard);
+    }
+
+    pub fn set_mods(&mut self, id: InstId, mods: &Mods) {
+        let mods = self.arena.mods.intern(mods);
+        self.row_mut(id).mods = mods;
     }
 
     pub fn loc(&self, id: InstId) -> Loc {
-        self.world.get(self.live_inst(id)).copied().unwrap_or_default()
+        at(&self.locs, &self.arena.more_locs, id.0 as usize).copied().unwrap_or_default()
     }
 
+    #[inline]
     pub fn block(&self, id: BlockId) -> &Block {
-        self.world.get(self.live_block(id)).expect("every block entity has Block")
+        let found = at(&self.blocks, &self.arena.more_blocks, id.0 as usize);
+        found.unwrap_or_else(|| panic!("no block {id}"))
     }
 
-    pub fn block_mut(&mut self, id: BlockId) -> Mut<'_, Block> {
-        let entity = self.live_block(id);
-        self.world.get_mut(entity).expect("every block entity has Block")
+    #[inline]
+    pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+        let blocks = self.blocks.bypass_change_detection();
+        at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
 
+    #[inline]
     pub fn vreg(&self, id: VRegId) -> &VReg {
-        self.world.get(self.ids().vregs[id.0 as usize]).expect("every register entity has VReg")
+        let found = at(&self.vregs, &self.arena.more_vregs, id.0 as usize);
+        found.unwrap_or_else(|| panic!("no register {id:?}"))
     }
 
-    pub fn vreg_mut(&mut self, id: VRegId) -> Mut<'_, VReg> {
-        let entity = self.ids().vregs[id.0 as usize];
-        self.world.get_mut(entity).expect("every register entity has VReg")
+    pub fn vreg_mut(&mut self, id: VRegId) -> &mut VReg {
+        let vregs = self.vregs.bypass_change_detection();
+        at_mut(vregs, &mut self.arena.more_vregs, id.0 as usize)
     }
 
+    /// Blocks in layout order; the first is the entry.
+    #[inline]
     pub fn layout(&self) -> &[BlockId] {
-        &self.world.resource::<Layout>().0
+        &self.arena.layout
     }
 
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
-        self.world.resource_mut::<Layout>().0 = order;
+        self.arena.layout = order;
     }
 
     /// One more than the largest instruction id so far: the size of a table by instruction.
     pub fn inst_count(&self) -> usize {
-        self.ids().insts.len()
+        self.arena.insts
     }
 
     /// One more than the largest block id so far: the size of a table by block.
     pub fn block_count(&self) -> usize {
-        self.ids().blocks.len()
+        self.arena.blocks
     }
 
     /// One more than the largest register id so far: the size of a table by register.
     pub fn vreg_count(&self) -> usize {
-        self.ids().vregs.len()
+        self.arena.vregs
     }
 
     /// A new virtual register; `align` in cells.
     pub fn new_vreg(&mut self, file: RegFile, cells: u8, align: u8) -> Reg {
-        let id = VRegId(self.vreg_count() as u32);
-        let entity = self.world.spawn(VReg { id, file, cells, align, assigned: None }).id();
-        self.world.resource_mut::<Ids>().vregs.push(entity);
+        let n = self.arena.vregs;
+        let id = VRegId(n as u32);
+        let vreg = VReg { id, file, cells, align, assigned: None };
+        push(self.vregs.bypass_change_detection(), &mut self.arena.more_vregs, n, vreg);
+        self.arena.vregs += 1;
         Reg::virt(file, id)
     }
 
     /// A new block at the end of the layout.
     pub fn new_block(&mut self) -> BlockId {
         let id = self.new_detached_block();
-        self.world.resource_mut::<Layout>().0.push(id);
+        self.arena.layout.push(id);
         id
     }
 
     /// A new block that is in no layout yet.
     pub fn new_detached_block(&mut self) -> BlockId {
-        let id = BlockId(self.block_count() as u32);
-        let block = Block { id, insts: Vec::new(), succs: Vec::new(), preds: Vec::new() };
-        let entity = self.world.spawn(block).id();
-        self.world.resource_mut::<Ids>().blocks.push(Some(entity));
+        let n = self.arena.blocks;
+        let id = BlockId(n as u32);
+        match self.blocks.bypass_change_detection().get_mut(n) {
+            Some(free) => {
+                // Its lists keep their memory from an earlier function.
+                free.insts.clear();
+                free.succs.clear();
+                free.preds.clear();
+                (free.id, free.dead) = (id, false);
+            }
+            None => self.arena.more_blocks.push(Block { id, dead: false, ..Block::NONE }),
+        }
+        self.arena.blocks += 1;
         id
+    }
+
+    /// A number for a block that is not there: for texts that leave numbers out.
+    pub(crate) fn skip_block(&mut self) {
+        let id = self.new_detached_block();
+        self.block_mut(id).dead = true;
     }
 
     /// Removes a block and its instructions, from the layout too. Edges of other blocks are the caller's matter.
@@ -136,41 +450,69 @@ impl<'w> Body<'w> {
     pub fn remove_blocks(&mut self, ids: &[BlockId]) {
         ids.iter().for_each(|id| self.remove_detached_block(*id));
         if !ids.is_empty() {
-            self.world.resource_scope(|world, mut layout: Mut<'_, Layout>| {
-                let blocks = &world.resource::<Ids>().blocks;
-                layout.0.retain(|b| blocks[b.0 as usize].is_some());
-            });
+            let mut layout = std::mem::take(&mut self.arena.layout);
+            layout.retain(|b| !self.block(*b).dead);
+            self.arena.layout = layout;
         }
     }
 
     /// Removes a block that is in no layout, and its instructions.
     pub fn remove_detached_block(&mut self, id: BlockId) {
         for inst in std::mem::take(&mut self.block_mut(id).insts) {
-            self.despawn_inst(inst);
+            self.discard(inst);
         }
-        let entity = self.live_block(id);
-        self.world.despawn(entity);
-        self.world.resource_mut::<Ids>().blocks[id.0 as usize] = None;
+        self.block_mut(id).dead = true;
     }
 
     /// A new instruction that is in no block yet.
-    pub fn new_inst(&mut self, inst: Inst, loc: Loc) -> InstId {
-        let id = InstId(self.inst_count() as u32);
-        let entity = self.world.spawn((inst, id, loc)).id();
-        self.world.resource_mut::<Ids>().insts.push(Some(entity));
-        id
+    pub fn new_inst(&mut self, inst: &Inst, loc: Loc) -> InstId {
+        let mods = self.arena.mods.intern(&inst.mods);
+        let words = self.pack(&inst.operands);
+        let mut row = Row::new(inst.op, mods, inst.defs, words);
+        row.set_guard(inst.guard);
+        row.set_control(inst.control);
+        self.add(row, loc)
+    }
+
+    /// The same from its parts, without a guard.
+    pub fn make(
+        &mut self,
+        op: Opcode,
+        mods: &[Mod],
+        defs: u8,
+        operands: &[Operand],
+        loc: Loc,
+    ) -> InstId {
+        let mods = self.arena.mods.intern(&Mods::new(mods));
+        let words = self.pack(operands);
+        self.add(Row::new(op, mods, defs, words), loc)
+    }
+
+    fn pack(&mut self, operands: &[Operand]) -> (u32, u16) {
+        let first = self.arena.operands.len() as u32;
+        let side = &mut self.arena.side;
+        self.arena.operands.extend(operands.iter().map(|o| Packed::pack(o, side)));
+        (first, operands.len() as u16)
+    }
+
+    fn add(&mut self, row: Row, loc: Loc) -> InstId {
+        let n = self.arena.insts;
+        push(self.rows.bypass_change_detection(), &mut self.arena.more_rows, n, row);
+        push(self.locs.bypass_change_detection(), &mut self.arena.more_locs, n, loc);
+        self.arena.insts += 1;
+        InstId(n as u32)
     }
 
     /// Appends to a block.
     pub fn push(&mut self, block: BlockId, inst: Inst, loc: Loc) -> InstId {
-        let id = self.new_inst(inst, loc);
+        let id = self.new_inst(&inst, loc);
         self.block_mut(block).insts.push(id);
         id
     }
 
     /// Inserts before position `at` of the block's list.
     pub fn insert(&mut self, block: BlockId, at: usize, inst: Inst, loc: Loc) -> InstId {
-        let id = self.new_inst(inst, loc);
+        let id = self.new_inst(&inst, loc);
         self.block_mut(block).insts.insert(at, id);
         id
     }
@@ -178,7 +520,7 @@ impl<'w> Body<'w> {
     /// Removes an instruction from its block and the world. For many at once use [`Body::retain`].
     pub fn remove(&mut self, block: BlockId, inst: InstId) {
         self.block_mut(block).insts.retain(|i| *i != inst);
-        self.despawn_inst(inst);
+        self.discard(inst);
     }
 
     /// Keeps the block's instructions for which `keep` holds; returns how many went.
@@ -187,49 +529,47 @@ impl<'w> Body<'w> {
         block: BlockId,
         mut keep: impl FnMut(&Body<'_>, InstId) -> bool,
     ) -> usize {
-        let all = std::mem::take(&mut self.block_mut(block).insts);
-        let (kept, gone): (Vec<InstId>, Vec<InstId>) =
-            all.into_iter().partition(|id| keep(self, *id));
-        for id in &gone {
-            self.despawn_inst(*id);
-        }
-        self.block_mut(block).insts = kept;
-        gone.len()
+        let mut insts = std::mem::take(&mut self.block_mut(block).insts);
+        let before = insts.len();
+        insts.retain(|id| {
+            let stays = keep(self, *id);
+            if !stays {
+                self.discard(*id);
+            }
+            stays
+        });
+        let gone = before - insts.len();
+        self.block_mut(block).insts = insts;
+        gone
     }
 
     /// Removes from the world an instruction that is in no block's list (any more).
     pub fn discard(&mut self, inst: InstId) {
-        self.despawn_inst(inst);
+        self.row_mut(inst).dead = true;
     }
 
-    fn despawn_inst(&mut self, id: InstId) {
-        let entity = self.live_inst(id);
-        self.world.despawn(entity);
-        self.world.resource_mut::<Ids>().insts[id.0 as usize] = None;
-    }
-
-    /// Instructions that are in the world: what `--stat=phase-wise` counts.
+    /// Instructions that are not removed: what `--stat=phase-wise` counts.
     pub fn live_inst_count(&self) -> usize {
-        self.ids().insts.iter().flatten().count()
+        let n = self.arena.insts;
+        let spawned = n.min(self.rows.len());
+        let live = |rows: &[Row]| rows.iter().filter(|r| !r.dead).count();
+        live(&self.rows[..spawned]) + live(&self.arena.more_rows)
     }
 
-    /// Removes everything, ready for the next function: **every resource of the world too** (bevy keeps them as entities).
-    /// Allocations stay, and this function's own lists are put back, empty.
+    /// Removes everything, ready for the next function. Allocations stay.
     pub fn clear(&mut self) {
-        let mut ids = self.world.remove_resource::<Ids>().unwrap_or_default();
-        let mut layout = self.world.remove_resource::<Layout>().unwrap_or_default();
-        // The world remembers the entity of each resource: it must forget them before they go.
-        let held: Vec<Entity> = self.world.resource_entities().iter().map(|(_, e)| e).collect();
-        for entity in held {
-            self.world.entity_mut(entity).remove::<IsResource>();
+        let arena = &mut *self.arena;
+        (arena.insts, arena.blocks, arena.vregs) = (0, 0, 0);
+        arena.operands.clear();
+        arena.side.clear();
+        arena.layout.clear();
+        arena.more_rows.clear();
+        arena.more_locs.clear();
+        arena.more_blocks.clear();
+        arena.more_vregs.clear();
+        // Only a text with made-up modifiers comes near the end of the numbers.
+        if arena.mods.len() > 1 << 15 {
+            arena.mods = ModsTable::default();
         }
-        self.world.flush();
-        self.world.clear_entities();
-        ids.insts.clear();
-        ids.blocks.clear();
-        ids.vregs.clear();
-        layout.0.clear();
-        self.world.insert_resource(ids);
-        self.world.insert_resource(layout);
     }
 }

@@ -1,9 +1,12 @@
 //! Instructions: the hot component, and the cold ones beside it.
 
+use crate::block::BlockId;
 use crate::control::Control;
 use crate::modifier::Mods;
+use crate::mods::{ModsId, ModsTable};
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
+use crate::packed::{Packed, Side};
 use crate::register::Reg;
 use bevy_ecs::prelude::*;
 use smallvec::SmallVec;
@@ -28,8 +31,8 @@ impl Guard {
     }
 }
 
-/// An instruction, before and after register allocation, and as decoded from machine words.
-#[derive(Component, Clone, PartialEq, Debug)]
+/// An instruction by value: what builders make, decoding gives and a phase changes. In a body it lies packed, as a [`Row`].
+#[derive(Clone, PartialEq, Debug)]
 pub struct Inst {
     pub op: Opcode,
     /// How many of the operands, from the first, are destinations.
@@ -37,7 +40,7 @@ pub struct Inst {
     pub control: Control,
     pub guard: Guard,
     pub mods: Mods,
-    pub operands: SmallVec<[Operand; 6]>,
+    pub operands: SmallVec<[Operand; 8]>,
 }
 
 impl Inst {
@@ -65,6 +68,14 @@ impl Inst {
         &self.operands[self.defs as usize..]
     }
 
+    /// Replaces every register that it names, guard included.
+    pub fn map_regs(&mut self, mut f: impl FnMut(RegUse) -> RegUse) {
+        self.guard.reg = f(RegUse::new(self.guard.reg)).reg;
+        for operand in &mut self.operands {
+            operand.map_regs(&mut f);
+        }
+    }
+
     /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard is false.
     pub fn for_each_def(&self, mut f: impl FnMut(RegUse)) {
         for op in self.dests() {
@@ -88,6 +99,221 @@ impl Inst {
                 }
             });
         }
+    }
+}
+
+/// The hot component of an instruction. Its operands are `len` words from `first` on in the function's arena, its modifiers
+/// an entry of the table of modifier lists; [`View`] reads it all.
+#[derive(Component, Clone, Copy, Debug)]
+pub struct Row {
+    pub(crate) op: Opcode,
+    pub(crate) mods: ModsId,
+    pub(crate) first: u32,
+    /// The register, and the negation in the bit that registers leave clear.
+    guard: u32,
+    /// Bits of [`Control`], and the number of destinations in the upper byte.
+    control: u32,
+    pub(crate) len: u16,
+    /// Whether the instruction was removed, or never was: a tombstone.
+    pub(crate) dead: bool,
+}
+
+const _: () = assert!(size_of::<Row>() == 20, "every walk over instructions pays for each byte");
+
+const NEGATED: u32 = 1 << 27;
+
+impl Row {
+    /// What stands in a row that no instruction has.
+    pub const NONE: Row = Row {
+        op: Opcode::NOP,
+        mods: ModsId::NONE,
+        first: 0,
+        guard: 0,
+        control: 0,
+        len: 0,
+        dead: true,
+    };
+
+    pub(crate) fn new(op: Opcode, mods: ModsId, defs: u8, (first, len): (u32, u16)) -> Row {
+        let mut row = Row { op, mods, first, len, dead: false, ..Row::NONE };
+        row.control = u32::from(defs) << 24;
+        row.set_control(Control::default());
+        row.set_guard(Guard::ALWAYS);
+        row
+    }
+
+    #[inline]
+    pub(crate) fn guard(&self) -> Guard {
+        let reg = Reg::from_bits(self.guard & !NEGATED);
+        Guard { reg, negated: self.guard & NEGATED != 0 }
+    }
+
+    #[inline]
+    pub(crate) fn set_guard(&mut self, guard: Guard) {
+        self.guard = guard.reg.bits() | if guard.negated { NEGATED } else { 0 };
+    }
+
+    #[inline]
+    pub(crate) fn defs(&self) -> u8 {
+        (self.control >> 24) as u8
+    }
+
+    #[inline]
+    pub(crate) fn control(&self) -> Control {
+        let bits = |at: u32, count: u32| (self.control >> at & ((1 << count) - 1)) as u8;
+        Control {
+            stall: bits(0, 5),
+            yield_: bits(5, 1) != 0,
+            write_sb: bits(6, 3),
+            read_sb: bits(9, 3),
+            wait: bits(12, 8),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_control(&mut self, c: Control) {
+        let bits = u32::from(c.stall & 31)
+            | u32::from(c.yield_) << 5
+            | u32::from(c.write_sb & 7) << 6
+            | u32::from(c.read_sb & 7) << 9
+            | u32::from(c.wait) << 12;
+        self.control = self.control & 0xff00_0000 | bits;
+    }
+}
+
+/// An instruction of a body, for reading.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub op: Opcode,
+    /// How many of the operands, from the first, are destinations.
+    pub defs: u8,
+    pub guard: Guard,
+    row: &'a Row,
+    words: &'a [Packed],
+    side: &'a Side,
+    mods: &'a ModsTable,
+}
+
+impl<'a> View<'a> {
+    #[inline]
+    pub(crate) fn new(
+        row: &'a Row,
+        words: &'a [Packed],
+        side: &'a Side,
+        mods: &'a ModsTable,
+    ) -> View<'a> {
+        View { op: row.op, defs: row.defs(), guard: row.guard(), row, words, side, mods }
+    }
+
+    #[inline]
+    pub fn mods(&self) -> &'a Mods {
+        self.mods.get(self.row.mods)
+    }
+
+    #[inline]
+    pub fn control(&self) -> Control {
+        self.row.control()
+    }
+
+    /// Number of operands.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The operand at a place that there is.
+    #[inline]
+    pub fn operand(&self, at: usize) -> Operand {
+        self.words[at].unpack(self.side)
+    }
+
+    pub fn get(&self, at: usize) -> Option<Operand> {
+        self.words.get(at).map(|w| w.unpack(self.side))
+    }
+
+    pub fn last(&self) -> Option<Operand> {
+        self.words.last().map(|w| w.unpack(self.side))
+    }
+
+    /// The register at a place, when the operand there is one (with a part or a descriptor too).
+    #[inline]
+    pub fn reg(&self, at: usize) -> Option<RegUse> {
+        self.words.get(at).and_then(|w| w.as_reg(self.side))
+    }
+
+    #[inline]
+    pub fn operands(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Operand> + DoubleEndedIterator + use<'a> {
+        let side = self.side;
+        self.words.iter().map(move |w| w.unpack(side))
+    }
+
+    pub fn dests(&self) -> impl ExactSizeIterator<Item = Operand> + DoubleEndedIterator + use<'a> {
+        let side = self.side;
+        self.words[..self.defs as usize].iter().map(move |w| w.unpack(side))
+    }
+
+    pub fn sources(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Operand> + DoubleEndedIterator + use<'a> {
+        let side = self.side;
+        self.words[self.defs as usize..].iter().map(move |w| w.unpack(side))
+    }
+
+    /// The blocks that its operands name.
+    #[inline]
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + use<'a> {
+        self.words.iter().filter_map(|w| w.as_block())
+    }
+
+    /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard is false.
+    #[inline]
+    pub fn for_each_def(&self, mut f: impl FnMut(RegUse)) {
+        for word in &self.words[..self.defs as usize] {
+            word.for_each_reg(self.side, |r| {
+                if !r.reg.is_zero() {
+                    f(r)
+                }
+            });
+        }
+    }
+
+    /// Registers read, guard included, without RZ/PT.
+    #[inline]
+    pub fn for_each_use(&self, mut f: impl FnMut(RegUse)) {
+        if !self.guard.reg.is_zero() {
+            f(RegUse::new(self.guard.reg));
+        }
+        for word in &self.words[self.defs as usize..] {
+            word.for_each_reg(self.side, |r| {
+                if !r.reg.is_zero() {
+                    f(r)
+                }
+            });
+        }
+    }
+
+    /// The instruction by value.
+    pub fn to_inst(&self) -> Inst {
+        Inst {
+            op: self.op,
+            defs: self.defs,
+            control: self.control(),
+            guard: self.guard,
+            mods: *self.mods(),
+            operands: self.operands().collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for View<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to_inst().fmt(f)
     }
 }
 

@@ -1,24 +1,27 @@
 //! The Ori IR as data: what an instruction, a block, a register and a function are made of.
 //!
-//! One bevy `World` holds one function. Instructions, blocks and virtual registers are entities and also carry dense ids;
-//! order lives in [`Layout`] and each block's instruction list, never in a query. [`Body`] is the door to it all.
+//! One bevy `World` holds one function. Instructions, blocks and virtual registers are entities whose dense ids are rows of
+//! their tables; operands lie in an arena beside them. Order lives in the layout and each block's instruction list, never in
+//! a query. [`Body`] is the door to it all: phases get it from the system parameters [`Code`] and [`Reader`].
 
 pub mod block;
 pub mod body;
 pub mod control;
 pub mod inst;
 pub mod modifier;
+pub mod mods;
 pub mod opcode;
 pub mod operand;
+pub mod packed;
 pub mod register;
 pub mod symbol;
 pub mod text;
 pub mod validate;
 
-pub use block::{Block, BlockId, Layout};
-pub use body::Body;
+pub use block::{Block, BlockId};
+pub use body::{Arena, Body, Code, Function, Reader};
 pub use control::Control;
-pub use inst::{Guard, Inst, InstId, Loc};
+pub use inst::{Guard, Inst, InstId, Loc, Row, View};
 pub use modifier::{Mod, Mods};
 pub use opcode::{Opcode, Props};
 pub use operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};

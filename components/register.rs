@@ -45,13 +45,14 @@ pub struct VRegId(pub u32);
 /// A register name in an operand: a virtual register, a physical one, or the file's constant register
 /// (RZ, URZ read as zero; PT, UPT read as true; writes to them are dropped).
 ///
-/// Packed in 32 bits: file in 28..31, physical in 31, index below (all ones is the constant register).
+/// Packed in 32 bits: physical in 31, file in 28..31, 27 is always clear (a guard keeps its negation there), index below (all
+/// ones is the constant register).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(u32);
 
 impl Reg {
     const PHYS: u32 = 1 << 31;
-    const INDEX: u32 = (1 << 28) - 1;
+    const INDEX: u32 = (1 << 27) - 1;
     pub const RZ: Reg = Reg::zero(RegFile::R);
     pub const URZ: Reg = Reg::zero(RegFile::UR);
     pub const PT: Reg = Reg::zero(RegFile::P);
@@ -68,6 +69,7 @@ impl Reg {
         Reg(Self::PHYS | (file as u32) << 28 | (index & Self::INDEX))
     }
 
+    #[inline]
     pub const fn virt(file: RegFile, id: VRegId) -> Reg {
         Reg((file as u32) << 28 | (id.0 & Self::INDEX))
     }
@@ -93,7 +95,16 @@ impl Reg {
         self.0 & Self::PHYS != 0
     }
 
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u32) -> Reg {
+        Reg(bits)
+    }
+
     /// The id of a virtual register.
+    #[inline]
     pub const fn vreg(self) -> Option<VRegId> {
         if self.is_phys() { None } else { Some(VRegId(self.0 & Self::INDEX)) }
     }

@@ -12,7 +12,7 @@
 
 use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{Inst, InstId};
+use crate::inst::{InstId, View};
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegFlags, RegUse};
 use crate::register::RegFile;
@@ -37,7 +37,7 @@ pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
         let insts = &body.block(*id).insts;
         for (n, inst) in insts.iter().enumerate() {
             let fail = |message: String| Err(at_inst(body, *id, n, *inst, message));
-            if body.inst_entity(*inst).is_none() {
+            if !body.has_inst(*inst) {
                 return fail("the instruction was removed".into());
             }
             if std::mem::replace(&mut seen[inst.0 as usize], true) {
@@ -52,7 +52,7 @@ pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
                 if ends_flow(data) {
                     return fail("an instruction follows a branch that is always taken".into());
                 }
-                let next = insts.get(n + 1).filter(|i| body.inst_entity(**i).is_some());
+                let next = insts.get(n + 1).filter(|i| body.has_inst(**i));
                 if next.is_some_and(|i| !body.inst(*i).op.is_branch()) {
                     return fail("a branch does not stand at the end of its block".into());
                 }
@@ -74,7 +74,7 @@ fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
     };
     let mut seen = vec![false; body.block_count()];
     for id in body.layout() {
-        if body.block_entity(*id).is_none() {
+        if !body.has_block(*id) {
             return fail(*id, "the layout names a block that does not exist");
         }
         if std::mem::replace(&mut seen[id.0 as usize], true) {
@@ -83,7 +83,7 @@ fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
     }
     for (i, is_placed) in seen.iter().enumerate() {
         let id = BlockId(i as u32);
-        if !is_placed && body.block_entity(id).is_some() {
+        if !is_placed && body.has_block(id) {
             return fail(id, "the block is not in the layout");
         }
     }
@@ -91,23 +91,20 @@ fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
 }
 
 /// Whether control never passes the instruction: an unguarded branch whose predicate operands are all PT, and no call.
-fn ends_flow(inst: &Inst) -> bool {
+fn ends_flow(inst: View<'_>) -> bool {
     let comes_back = matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT);
-    let always = |o: &Operand| match o {
+    let always = |o: Operand| match o {
         Operand::Reg(r) if r.reg.file().is_predicate() => {
             r.reg.is_zero() && !r.flags.has(RegFlags::NOT)
         }
         _ => true,
     };
-    inst.op.is_branch()
-        && !comes_back
-        && inst.guard.is_always()
-        && inst.sources().iter().all(always)
+    inst.op.is_branch() && !comes_back && inst.guard.is_always() && inst.sources().all(always)
 }
 
-fn instruction(body: &Body<'_>, placed: &[bool], inst: &Inst) -> Result<(), String> {
-    if inst.defs as usize > inst.operands.len() {
-        return Err(format!("{} destinations among {} operands", inst.defs, inst.operands.len()));
+fn instruction(body: &Body<'_>, placed: &[bool], inst: View<'_>) -> Result<(), String> {
+    if inst.defs as usize > inst.len() {
+        return Err(format!("{} destinations among {} operands", inst.defs, inst.len()));
     }
     if !inst.guard.reg.file().is_predicate() {
         return Err(format!("the guard {} is no predicate", inst.guard.reg));
@@ -122,7 +119,7 @@ fn instruction(body: &Body<'_>, placed: &[bool], inst: &Inst) -> Result<(), Stri
             _ => return Err(format!("the destination {operand} is no register")),
         }
     }
-    for operand in &inst.operands {
+    for operand in inst.operands() {
         let mut result = Ok(());
         operand.for_each_reg(|r| {
             if result.is_ok() {
@@ -209,19 +206,19 @@ pub fn definitions(body: &Body<'_>) -> Result<(), Invalid> {
 }
 
 fn at_inst(body: &Body<'_>, block: BlockId, n: usize, inst: InstId, message: String) -> Invalid {
-    let text = body.inst_entity(inst).map(|_| body.inst(inst).to_string()).unwrap_or_default();
+    let text = if body.has_inst(inst) { body.inst(inst).to_string() } else { String::new() };
     Invalid { place: format!("{block}, instruction {n}, {text}"), message }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body::Function;
     use crate::text;
-    use bevy_ecs::world::World;
 
     fn check(text: &str) -> Result<(), String> {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = Function::default();
+        let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
         validate(&body).and_then(|()| definitions(&body)).map_err(|e| e.to_string())
     }
@@ -276,8 +273,8 @@ mod tests {
 
     #[test]
     fn a_block_outside_the_layout_is_a_fault() {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = Function::default();
+        let mut body = function.body();
         text::parse("BB0:\n EXIT PT", &mut body).expect("Ori");
         let block = body.new_detached_block();
         let error = validate(&body).expect_err("not placed");

@@ -338,7 +338,8 @@ fn compile_function(
 ) -> Result<Done, Diagnostics> {
     let started = Instant::now();
     worker.reset();
-    lower::function(program, module, unit.func, unit.kernel, worker.world())?;
+    let info = lower::function(program, module, unit.func, unit.kernel, worker.body())?;
+    worker.set_info(info);
     match worker.run() {
         Ok(compiled) => Ok(Done { unit, compiled, time: started.elapsed() }),
         Err(error) => Err(from_pipeline(error, program, unit.func)),

@@ -10,8 +10,9 @@
 //! the frame ([`crate::registers::frame`]) expands `PARGS` and puts before `PRET` what restores registers.
 
 use crate::analysis::cfg;
-use bevy_ecs::world::World;
-use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, SymbolKey};
+use orias_components::{
+    Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, SymbolKey,
+};
 
 /// Registers of arguments and results.
 pub const ARGUMENTS: std::ops::Range<u32> = 4..16;
@@ -66,13 +67,13 @@ pub fn is_behind_call(operand: &Operand) -> bool {
 }
 
 /// Phase `PostExpansion`: calls and returns as the machine has them. Calls end their blocks.
-pub fn post_expansion(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn post_expansion(code: Code<'_, '_>) {
+    let mut body = code.body();
     let mut layout = Vec::new();
     let mut split = false;
     for block in body.layout().to_vec() {
         layout.push(block);
-        let any = body.block(block).insts.iter().any(|id| body.inst(*id).op.is_of_calls());
+        let any = body.block(block).insts.iter().any(|id| body.op(*id).is_of_calls());
         if !any {
             continue;
         }
@@ -99,7 +100,7 @@ pub fn post_expansion(world: &mut World) {
 
 /// Puts what an instruction becomes into `out`; whether it is a call.
 fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
-    let inst = body.inst(id).clone();
+    let inst = body.inst(id).to_inst();
     let loc = body.loc(id);
     let absolute = inst.mods.has(Mod::ABS);
     let pair = Operand::Reg(RegUse::wide(RETURN_ADDRESS, 2));
@@ -109,7 +110,7 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
             let high = Reg::phys(RegFile::R, 21);
             let (low, high) = (Operand::reg(RETURN_ADDRESS), Operand::reg(high));
             let upper = Inst::new(Opcode::MOV, &[], 1, &[high, Operand::RZ, Operand::Imm(0xf)]);
-            out.push(body.new_inst(upper, loc));
+            out.push(body.new_inst(&upper, loc));
             Inst::new(Opcode::MOV, &[], 1, &[low, behind_call(0), Operand::Imm(0xf)])
         }
         Opcode::PCALL => match inst.sources().first().copied() {
@@ -133,7 +134,7 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
         }
     };
     let is_call = made.op == Opcode::CALL;
-    *body.inst_mut(id) = made;
+    body.set_inst(id, &made);
     out.push(id);
     is_call
 }

@@ -4,8 +4,8 @@
 //! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else.
 
 use orias_components::{
-    BlockId, Body, Guard, Inst, InstId, Layout, Loc, MemRef, Mod, Opcode, Operand, Props, Reg,
-    RegFile, RegFlags, RegUse,
+    BlockId, Body, Guard, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile,
+    RegFlags, RegUse,
 };
 
 /// A memory address: 64-bit for global and generic, 32-bit for shared and local.
@@ -199,7 +199,6 @@ impl<'w> Emit<'w> {
     pub fn finish(mut self) -> Body<'w> {
         self.drop_empty_tail();
         let Emit { mut body, order, .. } = self;
-        body.world.insert_resource(Layout::default());
         body.set_layout(order);
         body
     }
@@ -266,11 +265,11 @@ impl<'w> Emit<'w> {
 
     /// Appends an instruction with all its slots.
     pub fn put(&mut self, op: Opcode, mods: &[Mod], defs: u8, operands: &[Operand]) {
-        let mut inst = Inst::new(op, mods, defs, operands);
+        let id = self.body.make(op, mods, defs, operands, self.loc);
         if !self.guard.is_always() && self.needs_guard(op, &operands[..defs as usize]) {
-            inst.guard = self.guard;
+            self.body.set_guard(id, self.guard);
         }
-        self.body.push(self.block, inst, self.loc);
+        self.keep(id);
     }
 
     /// Appends an instruction under a guard of its own instead of PTX's.
@@ -282,11 +281,11 @@ impl<'w> Emit<'w> {
         defs: u8,
         operands: &[Operand],
     ) {
-        let mut inst = Inst::new(op, mods, defs, operands);
+        let id = self.body.make(op, mods, defs, operands, self.loc);
         if let Some(u) = pred.as_reg() {
-            inst.guard = Guard { reg: u.reg, negated: u.flags.has(RegFlags::NOT) };
+            self.body.set_guard(id, Guard { reg: u.reg, negated: u.flags.has(RegFlags::NOT) });
         }
-        self.body.push(self.block, inst, self.loc);
+        self.keep(id);
     }
 
     // ---- moves and selection ----

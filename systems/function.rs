@@ -45,15 +45,6 @@ pub struct Options {
     pub knobs: Vec<(String, String)>,
 }
 
-/// The target of the function in the world.
-pub fn target_of(world: &World) -> &'static Target {
-    match world.get_resource::<Options>() {
-        Some(options) => options.target,
-        // Only a test runs a phase without options.
-        None => orias_targets::target("sm_90a").unwrap_or(&Target::all()[0]),
-    }
-}
-
 /// One row of `--stat=phase-wise`, summed over functions by the driver.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct PhaseStat {

@@ -9,6 +9,7 @@ pub mod function;
 pub mod legalize;
 pub mod manager;
 pub mod mercury;
+pub mod notes;
 pub mod pipeline;
 pub mod registers;
 pub mod report;
@@ -16,7 +17,9 @@ pub mod scalar;
 pub mod schedule;
 pub mod setup;
 pub mod sync;
+pub mod testing;
 pub mod uniform;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
-pub use manager::{Errors, PhaseError, PipelineError, Rewrites, Worker};
+pub use manager::{PipelineError, Worker};
+pub use notes::{Errors, Notes, PhaseError, Rewrites};

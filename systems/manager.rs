@@ -1,44 +1,22 @@
 //! Runs the phases of the table over one function after another.
 //!
-//! A [`Worker`] owns one `World` and the boxed systems of all phases, initialised once for that world. Between functions the
-//! world is cleared, its allocations stay. One worker belongs to one thread; functions in parallel means several workers.
+//! A [`Worker`] owns one world and the boxed systems of all phases, initialised once for it. Between functions its tables and
+//! resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
+//! workers.
 
 use crate::analysis::cfg;
-use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
+use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
+use crate::mercury::{CodeList, Words};
+use crate::notes::{Errors, PhaseError, Rewrites};
 use crate::pipeline::{self, PHASES, Phase, Status, When};
+use crate::registers::map::RegisterMap;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
+use orias_components::body::settle;
 use orias_components::validate::{definitions, validate};
-use orias_components::{Body, Loc, text};
+use orias_components::{Body, Function, Loc, text};
 use std::fmt::Write;
 use std::time::Instant;
-
-/// Rewrites that the running phase made: a phase adds to it, the manager takes it.
-#[derive(Resource, Default, Debug)]
-pub struct Rewrites(pub u32);
-
-/// What went wrong in the running phase: the manager stops after a phase that leaves some.
-#[derive(Resource, Default, Debug)]
-pub struct Errors(pub Vec<PhaseError>);
-
-/// One complaint of a phase about the function.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PhaseError {
-    pub message: String,
-    /// The PTX that it comes from; default when there is none.
-    pub loc: Loc,
-}
-
-/// Notes an error of the running phase.
-pub fn fail(world: &mut World, message: impl Into<String>, loc: Loc) {
-    let error = PhaseError { message: message.into(), loc };
-    world.get_resource_or_init::<Errors>().0.push(error);
-}
-
-/// Adds to the running phase's count of rewrites.
-pub fn count_rewrites(world: &mut World, n: usize) {
-    world.get_resource_or_init::<Rewrites>().0 += n as u32;
-}
 
 /// Why there is no code.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -61,6 +39,19 @@ fn describe(phase: &str, errors: &[PhaseError]) -> String {
     text
 }
 
+/// The resources that phases find in their world.
+pub(crate) fn insert_resources(world: &mut World, options: &Options) {
+    world.insert_resource(options.clone());
+    world.init_resource::<FunctionInfo>();
+    world.init_resource::<Compiled>();
+    world.init_resource::<Rewrites>();
+    world.init_resource::<Errors>();
+    world.init_resource::<Marked>();
+    world.init_resource::<RegisterMap>();
+    world.init_resource::<CodeList>();
+    world.init_resource::<Words>();
+}
+
 /// One phase of a worker: its system when it runs at all under the worker's options.
 struct Step {
     phase: &'static Phase,
@@ -72,7 +63,7 @@ struct Step {
 
 /// A world, the systems that run on it, and the options that they run under.
 pub struct Worker {
-    world: World,
+    function: Function,
     options: Options,
     steps: Vec<Step>,
     dump: String,
@@ -101,12 +92,13 @@ impl Worker {
                 return Err(PipelineError::NeededPhase(phase.name));
             }
         }
-        let mut world = World::new();
+        let mut function = Function::default();
+        insert_resources(&mut function.world, &options);
         let steps = PHASES
             .iter()
             .map(|phase| Step {
                 phase,
-                system: system(phase, &options, &mut world),
+                system: system(phase, &options, &mut function.world),
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
                 optimization: optimization(phase),
             })
@@ -114,7 +106,7 @@ impl Worker {
         let settled = vec![None; PHASES.len()];
         let dump = String::new();
         let mut worker =
-            Worker { world, options, steps, dump, rewrites: 0, settled, all_defined: false };
+            Worker { function, options, steps, dump, rewrites: 0, settled, all_defined: false };
         worker.reset();
         Ok(worker)
     }
@@ -123,24 +115,30 @@ impl Worker {
         &self.options
     }
 
-    /// The world of the current function, for lowering to fill.
-    pub fn world(&mut self) -> &mut World {
-        &mut self.world
+    /// What lowering says of the function.
+    pub fn set_info(&mut self, info: FunctionInfo) {
+        self.function.world.insert_resource(info);
     }
 
     /// The body of the current function.
     pub fn body(&mut self) -> Body<'_> {
-        Body::new(&mut self.world)
+        self.function.body()
     }
 
-    /// Forgets the function and every resource that a phase left; keeps allocations and systems.
+    /// Forgets the function and what phases left; keeps allocations and systems.
     pub fn reset(&mut self) {
-        self.body().clear();
-        self.world.insert_resource(self.options.clone());
-        self.world.insert_resource(FunctionInfo::default());
-        self.world.insert_resource(Compiled::default());
-        self.world.insert_resource(Rewrites::default());
-        self.world.insert_resource(Errors::default());
+        self.function.body().clear();
+        let world = &mut self.function.world;
+        *world.resource_mut::<FunctionInfo>() = FunctionInfo::default();
+        *world.resource_mut::<Compiled>() = Compiled::default();
+        world.resource_mut::<Rewrites>().0 = 0;
+        world.resource_mut::<Errors>().0.clear();
+        let mut marked = world.resource_mut::<Marked>();
+        marked.divergent.clear();
+        marked.spills.clear();
+        *world.resource_mut::<RegisterMap>() = RegisterMap::default();
+        world.resource_mut::<CodeList>().clear();
+        world.resource_mut::<Words>().clear();
         self.dump.clear();
         self.rewrites = 0;
         self.settled.fill(None);
@@ -157,10 +155,10 @@ impl Worker {
     /// The first phase that complains, or with `verify_each` the first one that leaves an invalid body.
     pub fn run(&mut self) -> Result<Compiled, PipelineError> {
         let stats = self.run_through(PHASES.len())?;
-        let mut compiled = self.world.remove_resource::<Compiled>().unwrap_or_default();
-        self.world.insert_resource(Compiled::default());
-        let info = self.world.get_resource::<FunctionInfo>().cloned().unwrap_or_default();
-        compiled.name = info.name;
+        let world = &mut self.function.world;
+        let mut compiled = std::mem::take(&mut *world.resource_mut::<Compiled>());
+        let info = world.resource::<FunctionInfo>();
+        compiled.name.clone_from(&info.name);
         compiled.entry = info.entry;
         compiled.stats = stats;
         compiled.dump = std::mem::take(&mut self.dump);
@@ -174,8 +172,9 @@ impl Worker {
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
         let mut stats = Vec::with_capacity(PHASES.len());
+        settle(&mut self.function.world);
         if self.options.verify_each {
-            let body = Body::new(&mut self.world);
+            let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body)).is_ok();
         }
         for at in 0..end.min(self.steps.len()) {
@@ -197,14 +196,17 @@ impl Worker {
         if let Some(system) = self.steps[at].system.as_mut().filter(|_| !settled) {
             let start = statistics.then(Instant::now);
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
-            if let Err(error) = system.run((), &mut self.world) {
-                fail(&mut self.world, format!("the phase could not run: {error}"), Loc::default());
+            if let Err(error) = system.run((), &mut self.function.world) {
+                let message = format!("the phase could not run: {error}");
+                let error = PhaseError { message, loc: Loc::default() };
+                self.function.world.resource_mut::<Errors>().0.push(error);
             }
+            settle(&mut self.function.world);
             if let Some(start) = start {
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
                 stat.insts_after = self.body().live_inst_count() as u32;
             }
-            stat.rewrites = std::mem::take(&mut self.world.get_resource_or_init::<Rewrites>().0);
+            stat.rewrites = std::mem::take(&mut self.function.world.resource_mut::<Rewrites>().0);
             self.rewrites += u64::from(stat.rewrites);
             if let Some(first) = optimization.filter(|_| stat.rewrites == 0) {
                 self.settled[first] = Some(self.rewrites);
@@ -218,7 +220,7 @@ impl Worker {
     /// Fails when the phase complained, or (where asked) when the body is not valid any more.
     fn check(&mut self, at: usize) -> Result<(), PipelineError> {
         let phase = self.steps[at].phase.name;
-        let errors = std::mem::take(&mut self.world.get_resource_or_init::<Errors>().0);
+        let errors = std::mem::take(&mut self.function.world.resource_mut::<Errors>().0);
         if !errors.is_empty() {
             return Err(PipelineError::Phase { function: self.name(), phase, errors });
         }
@@ -228,7 +230,7 @@ impl Worker {
         if !self.options.verify_each || is_words(at) {
             return Ok(());
         }
-        let body = Body::new(&mut self.world);
+        let body = self.function.body();
         let all = |()| if self.all_defined { definitions(&body) } else { Ok(()) };
         let sound = validate(&body).and_then(all).map_err(|e| e.to_string()).and_then(|()| {
             // Before the first analysis of control flow there are no edges to be wrong.
@@ -239,7 +241,7 @@ impl Worker {
     }
 
     fn name(&self) -> String {
-        self.world.get_resource::<FunctionInfo>().map(|f| f.name.clone()).unwrap_or_default()
+        self.function.world.resource::<FunctionInfo>().name.clone()
     }
 
     fn print(&mut self, at: usize, when: &str) {
@@ -248,7 +250,7 @@ impl Worker {
         }
         let phase = self.steps[at].phase;
         let name = self.name();
-        let body = Body::new(&mut self.world);
+        let body = self.function.body();
         let ir = text::print(&body, &text::Style::default());
         let _ = write!(self.dump, "// {name}: {when} {} {}\n{ir}\n", phase.index, phase.name);
     }
@@ -257,7 +259,7 @@ impl Worker {
 /// The first phase with the code of this optimization; None for phases that are more than that.
 fn optimization(phase: &Phase) -> Option<usize> {
     let code = |phase: &Phase| match phase.status {
-        Status::Implemented(When::Optional, run) => Some(run as usize),
+        Status::Implemented(When::Optional, system) => Some(system.name),
         _ => None,
     };
     let mine = code(phase)?;
@@ -265,14 +267,14 @@ fn optimization(phase: &Phase) -> Option<usize> {
 }
 
 fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSystem> {
-    let Status::Implemented(_, run) = phase.status else { return None };
+    let Status::Implemented(_, code) = phase.status else { return None };
     let needed = phase.is_needed(options.opt_level);
     let limited = options.phase_limit.is_some_and(|n| phase.index as u32 >= n) && !needed;
     let off = options.disabled.iter().any(|n| n == phase.name) || limited;
     if off || !phase.runs_at(options.opt_level) {
         return None;
     }
-    let mut system: BoxedSystem = Box::new(IntoSystem::into_system(run));
+    let mut system = (code.make)();
     system.initialize(world);
     Some(system)
 }
@@ -283,16 +285,7 @@ mod tests {
     use orias_components::{Inst, Opcode};
 
     fn options() -> Options {
-        Options {
-            target: orias_targets::target("sm_90a").expect("in the list of targets"),
-            opt_level: 3,
-            verify_each: false,
-            dump_ir: Vec::new(),
-            disabled: Vec::new(),
-            phase_limit: None,
-            statistics: true,
-            knobs: Vec::new(),
-        }
+        Options { statistics: true, ..Options::for_test() }
     }
 
     #[test]
@@ -381,7 +374,7 @@ mod tests {
         let mut body = worker.body();
         let block = body.new_block();
         body.push(block, Inst::new(Opcode::EXIT, &[], 0, &[]), Loc::default());
-        worker.world().resource_mut::<FunctionInfo>().name = "k".to_string();
+        worker.set_info(FunctionInfo { name: "k".to_string(), ..FunctionInfo::default() });
         worker.run_through(3).expect("these phases accept it");
         let heads: Vec<&str> = worker.dump().lines().filter(|l| l.starts_with("// k")).collect();
         let expected = [
@@ -395,19 +388,15 @@ mod tests {
 
     #[test]
     fn a_worker_is_as_new_after_a_reset() {
-        #[derive(Resource)]
-        struct LeftBehind;
         let mut worker = Worker::new(options()).expect("no names to check");
-        for round in 0..3 {
-            assert!(worker.world().get_resource::<LeftBehind>().is_none(), "round {round}");
+        for _ in 0..3 {
             assert_eq!(worker.body().live_inst_count(), 0);
-            assert_eq!(worker.world().resource::<FunctionInfo>().name, "");
+            assert_eq!(worker.name(), "");
             let mut body = worker.body();
             let block = body.new_block();
             assert_eq!(block.0, 0, "dense ids start again");
             body.push(block, Inst::new(Opcode::EXIT, &[], 0, &[]), Loc::default());
-            worker.world().resource_mut::<FunctionInfo>().name = "k".to_string();
-            worker.world().insert_resource(LeftBehind);
+            worker.set_info(FunctionInfo { name: "k".to_string(), ..FunctionInfo::default() });
             worker.run_through(4).expect("these phases accept it");
             worker.reset();
         }

@@ -1,7 +1,7 @@
 //! The table of all 159 phases, in the order in which they run.
 //!
 //! Passes come back at several stages, so the order lives only here and the code by topic in the folders beside this file:
-//! to find a phase, look up its name; its row names the function. To add one, write `fn(&mut World)` and replace `PLANNED`
+//! to find a phase, look up its name; its row names the function. To add one, write a system and replace `PLANNED`
 //! in its row by one of
 //!
 //! * [`needed`]: without it there is no correct code: it runs at every level, cannot be disabled and ignores `--phase-limit`;
@@ -21,12 +21,29 @@ use crate::setup::macros;
 use crate::sync::{convergence, progress, workarounds};
 use crate::uniform::constants;
 use crate::{mercury, registers, schedule};
-use bevy_ecs::world::World;
+use bevy_ecs::system::{BoxedSystem, IntoSystem};
 use std::fmt;
 
-/// A phase's code: an exclusive system. Its errors go to [`Errors`](crate::manager::Errors), its count of rewrites to
-/// [`Rewrites`](crate::manager::Rewrites).
-pub type PhaseFn = fn(&mut World);
+/// A phase's code: a system. What it may touch its parameters say: [`Reader`](orias_components::Reader) or
+/// [`Code`](orias_components::Code), and the resources that it names. Its errors and its count of rewrites go to
+/// [`Notes`](crate::notes::Notes).
+#[derive(Clone, Copy)]
+pub struct System {
+    /// The function: phases with the same one do the same.
+    pub name: &'static str,
+    /// Makes the system, once for each worker.
+    pub make: fn() -> BoxedSystem,
+}
+
+/// The [`System`] of a function.
+macro_rules! system {
+    ($function:path) => {
+        System {
+            name: stringify!($function),
+            make: || Box::new(IntoSystem::into_system($function)),
+        }
+    };
+}
 
 /// One row of the table.
 #[derive(Clone, Copy)]
@@ -141,7 +158,7 @@ pub enum When {
 #[derive(Clone, Copy)]
 pub enum Status {
     /// Does its job.
-    Implemented(When, PhaseFn),
+    Implemented(When, System),
     /// Does nothing by its nature, for the reason given.
     Marker(&'static str),
     /// Has work only for graphics or bindless textures.
@@ -216,22 +233,22 @@ const fn phase(
 }
 
 /// Correctness needs it: runs at every level.
-pub const fn needed(system: PhaseFn) -> Status {
+pub const fn needed(system: System) -> Status {
     Status::Implemented(When::Needed, system)
 }
 
 /// Correctness needs it at the levels of its gate.
-pub const fn needed_at_gate(system: PhaseFn) -> Status {
+pub const fn needed_at_gate(system: System) -> Status {
     Status::Implemented(When::NeededAtGate, system)
 }
 
 /// Runs at every level, may be disabled.
-pub const fn always(system: PhaseFn) -> Status {
+pub const fn always(system: System) -> Status {
     Status::Implemented(When::Always, system)
 }
 
 /// Improves code: runs where its gate says, at O>1 when the gate is unstated.
-pub const fn optional(system: PhaseFn) -> Status {
+pub const fn optional(system: System) -> Status {
     Status::Implemented(When::Optional, system)
 }
 
@@ -252,30 +269,30 @@ use Stage::*;
 #[rustfmt::skip]
 pub static PHASES: [Phase; 159] = [
     // 1-initial-setup
-    phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, always(check::check_program)),
+    phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, always(system!(check::check_program))),
     phase(1, "ApplyNvOptRecipes", Setup, Optimization, Unstated, PLANNED),
     phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
-    phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(cfg::analyze_control_flow)),
+    phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(system!(cfg::analyze_control_flow))),
     phase(4, "AdvancedPhaseBeforeConvUnSup", Setup, Gate, Unstated, marker("marks the start of legalization: no phase asks for it")),
-    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, needed(guards::convert_unsupported_ops)),
-    phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, needed(branches::set_control_flow_op_last)),
+    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, needed(system!(guards::convert_unsupported_ops))),
+    phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, needed(system!(branches::set_control_flow_op_last))),
     phase(7, "AdvancedPhaseAfterConvUnSup", Setup, Gate, Unstated, marker("marks the end of the first legalization: no phase asks for it")),
     phase(8, "UpdateAfterConvertUnsupportedOps", Setup, Update, Unstated, marker(EDITS_ARE_WHOLE)),
-    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, needed(macros::create_macro_insts)),
+    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, needed(system!(macros::create_macro_insts))),
     phase(10, "ReportInitialRepresentation", Setup, Report, Unstated, marker(DUMPED)),
-    phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, optional(dead_code::simple_live_dead)),
+    phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, PLANNED),
-    phase(13, "OriSanitize", Setup, Validation, Unstated, always(check::check_program)),
-    phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(fold::general_optimize)),
+    phase(13, "OriSanitize", Setup, Validation, Unstated, always(system!(check::check_program))),
+    phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(system!(fold::general_optimize))),
     // 2-early-optimization
     phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),
     phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), PLANNED),
-    phase(17, "OriBranchOpt", Early, Optimization, Above(1), optional(branches::branch_opt)),
-    phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, optional(dead_code::perform_live_dead)),
+    phase(17, "OriBranchOpt", Early, Optimization, Above(1), optional(system!(branches::branch_opt))),
+    phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
     phase(20, "OriLoopSimplification", Early, Optimization, Unstated, PLANNED),
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
-    phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(copies::copy_prop)),
+    phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(copies::copy_prop))),
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
     phase(24, "OriStrengthReduce", Early, Optimization, Unstated, PLANNED),
     phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), PLANNED),
@@ -286,31 +303,31 @@ pub static PHASES: [Phase; 159] = [
     phase(30, "AnalyzeUniformsForSpeculation", Early, Analysis, Unstated, PLANNED),
     phase(31, "SinkRemat", Early, Optimization, Above(1), PLANNED),
     phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, PLANNED),
-    phase(33, "GeneralOptimize", Early, Optimization, Unstated, optional(fold::general_optimize)),
+    phase(33, "GeneralOptimize", Early, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), PLANNED),
     phase(35, "OriLinearReplacement", Early, Optimization, Unstated, PLANNED),
     phase(36, "CompactLocalMemory", Early, Optimization, Unstated, PLANNED),
     phase(37, "ConvertMemoryToRegisterOrUniform", Early, Optimization, Unstated, PLANNED),
     // 3-mid-level-optimization
-    phase(38, "OriPerformLiveDeadSecond", Mid, Analysis, Unstated, optional(dead_code::perform_live_dead)),
+    phase(38, "OriPerformLiveDeadSecond", Mid, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(39, "ExtractShaderConstsFirst", Mid, Optimization, Unstated, PLANNED),
     phase(40, "OriHoistInvariantsEarly", Mid, Optimization, Above(1), PLANNED),
     phase(41, "Vectorization", Mid, Optimization, Unstated, PLANNED),
     phase(42, "EmitPSI", Mid, Lowering, Unstated, GRAPHICS_ONLY),
-    phase(43, "GeneralOptimizeMid", Mid, Optimization, Unstated, optional(fold::general_optimize)),
+    phase(43, "GeneralOptimizeMid", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), PLANNED),
     phase(45, "ConvertVTGReadWrite", Mid, Lowering, Unstated, GRAPHICS_ONLY),
     phase(46, "DoVirtualCTAExpansion", Mid, Lowering, Unstated, PLANNED),
     phase(47, "MarkAdditionalColdBlocks", Mid, Analysis, Unstated, PLANNED),
     phase(48, "ExpandMbarrier", Mid, Lowering, Unstated, PLANNED),
-    phase(49, "ForwardProgress", Mid, Lowering, Unstated, needed(progress::forward_progress)),
+    phase(49, "ForwardProgress", Mid, Lowering, Unstated, needed(system!(progress::forward_progress))),
     phase(50, "OptimizeUniformAtomic", Mid, Optimization, Unstated, PLANNED),
     phase(51, "MidExpansion", Mid, Lowering, Unstated, PLANNED),
     phase(52, "AdvancedPhaseAfterMidExpansion", Mid, Gate, Unstated, marker("marks the end of mid expansion: no phase asks for it")),
-    phase(53, "GeneralOptimizeMid2", Mid, Optimization, Unstated, optional(fold::general_optimize)),
+    phase(53, "GeneralOptimizeMid2", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(54, "AdvancedPhaseEarlyEnforceArgs", Mid, Gate, Unstated, marker("marks the place: its worker is phase 55")),
-    phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, always(operands::enforce_argument_restrictions)),
-    phase(56, "GvnCse", Mid, Optimization, Above(1), optional(common::local_value_numbering)),
+    phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, always(system!(operands::enforce_argument_restrictions))),
+    phase(56, "GvnCse", Mid, Optimization, Above(1), optional(system!(common::local_value_numbering))),
     phase(57, "OriCommoning", Mid, Optimization, Unstated, PLANNED),
     phase(58, "OriReassociateAndCommon", Mid, Optimization, Unstated, PLANNED),
     phase(59, "ExtractShaderConstsFinal", Mid, Optimization, Unstated, PLANNED),
@@ -321,16 +338,16 @@ pub static PHASES: [Phase; 159] = [
     phase(63, "LateExpansion", Late, Lowering, Unstated, PLANNED),
     phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),
     phase(65, "RemoveASTToDefaultValues", Late, Cleanup, Unstated, PLANNED),
-    phase(66, "GeneralOptimizeLate", Late, Optimization, Above(1), optional(fold::general_optimize)),
+    phase(66, "GeneralOptimizeLate", Late, Optimization, Above(1), optional(system!(fold::general_optimize))),
     phase(67, "OriLoopFusion", Late, Optimization, Unstated, PLANNED),
     phase(68, "DoVTGMultiViewExpansion", Late, Lowering, Unstated, GRAPHICS_ONLY),
-    phase(69, "OriSimpleLiveDead", Late, Optimization, Unstated, optional(dead_code::simple_live_dead)),
-    phase(70, "OriPerformLiveDeadThird", Late, Analysis, Unstated, optional(dead_code::perform_live_dead)),
+    phase(69, "OriSimpleLiveDead", Late, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
+    phase(70, "OriPerformLiveDeadThird", Late, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, PLANNED),
     phase(72, "OriDoPredication", Late, Optimization, Above(1), PLANNED),
     phase(73, "LateVectorization", Late, Optimization, Unstated, PLANNED),
     phase(74, "LateOriCommoning", Late, Optimization, Unstated, PLANNED),
-    phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(fold::general_optimize)),
+    phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), PLANNED),
     phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
     phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
@@ -339,9 +356,9 @@ pub static PHASES: [Phase; 159] = [
     phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
     phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), PLANNED),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
-    phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(convergence::late_expand_sync_instructions)),
+    phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(system!(convergence::late_expand_sync_instructions))),
     phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, PLANNED),
-    phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, optional(constants::convert_to_uniform_reg)),
+    phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, optional(system!(constants::convert_to_uniform_reg))),
     phase(87, "LateArchOptimizeFirst", Late, Optimization, Unstated, PLANNED),
     phase(88, "UpdateAfterOptimize", Late, Update, Unstated, marker(EDITS_ARE_WHOLE)),
     phase(89, "AdvancedPhaseLateConvUnSup", Late, Gate, Unstated, marker("marks the place: its worker is phase 90")),
@@ -353,20 +370,20 @@ pub static PHASES: [Phase; 159] = [
     phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, PLANNED),
     phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
     phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
-    phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(registers::ori_back_copy_propagate)),
+    phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(system!(registers::ori_back_copy_propagate))),
     phase(98, "OriSplitHighPressureLiveRanges", Legal, RegAlloc, Unstated, PLANNED),
-    phase(99, "OriPerformLiveDeadFourth", Legal, Analysis, Unstated, optional(dead_code::perform_live_dead)),
+    phase(99, "OriPerformLiveDeadFourth", Legal, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(100, "OriPropagateGmma", Legal, Optimization, Unstated, PLANNED),
     phase(101, "InsertPseudoUseDefForConvUR", Legal, Lowering, Unstated, PLANNED),
     phase(102, "FixupGmmaSequence", Legal, Lowering, Unstated, PLANNED),
-    phase(103, "LateEnforceArgumentRestrictions", Legal, Lowering, Unstated, needed(operands::enforce_argument_restrictions)),
+    phase(103, "LateEnforceArgumentRestrictions", Legal, Lowering, Unstated, needed(system!(operands::enforce_argument_restrictions))),
     phase(104, "OriHoistInvariantsLate3", Legal, Optimization, Above(1), PLANNED),
     phase(105, "AdvancedPhaseSetRegAttr", Legal, Gate, Unstated, marker("marks the place: its worker is phase 106")),
     phase(106, "OriSetRegisterAttr", Legal, Analysis, Unstated, PLANNED),
     phase(107, "OriCalcDependantTex", Legal, Analysis, Unstated, PLANNED),
     phase(108, "AdvancedPhaseAfterSetRegAttr", Legal, Gate, Unstated, marker("a hook for targets that change register attributes: none does")),
     phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, PLANNED),
-    phase(110, "FinalInspectionPass", Legal, Validation, Unstated, needed(operands::final_inspection)),
+    phase(110, "FinalInspectionPass", Legal, Validation, Unstated, needed(system!(operands::final_inspection))),
     phase(111, "SetAfterLegalization", Legal, Cleanup, Above(1), marker("sets a flag that no phase reads")),
     phase(112, "ReportBeforeScheduling", Legal, Report, Unstated, marker(DUMPED)),
     // 6-scheduling-and-regalloc
@@ -379,29 +396,29 @@ pub static PHASES: [Phase; 159] = [
     phase(119, "ApplyPostSyncronizationWars", Sched, Scheduling, Above(1), PLANNED),
     phase(120, "ReportBeforeRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
     phase(121, "AdvancedPhaseAllocReg", Sched, Gate, Unstated, marker("marks the place: its worker is phase 122")),
-    phase(122, "AllocateRegisters", Sched, RegAlloc, Unstated, needed(registers::allocate_registers)),
+    phase(122, "AllocateRegisters", Sched, RegAlloc, Unstated, needed(system!(registers::allocate_registers))),
     phase(123, "ReportAfterRegisterAllocation", Sched, Report, Unstated, marker(DUMPED)),
     phase(124, "UpdateAfterOriAllocateRegisters", Sched, Update, Unstated, marker("nothing to refresh: the allocator rewrites operands in place")),
     phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, marker("operands name the cells of wide registers: there is nothing to take apart")),
     // 7-post-regalloc-and-post-schedule
     phase(126, "AdvancedPhasePostExpansion", Post, Gate, Unstated, marker("marks the place: its worker is phase 127")),
-    phase(127, "PostExpansion", Post, Lowering, Unstated, needed(calls::post_expansion)),
-    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(workarounds::apply_post_reg_alloc_wars)),
+    phase(127, "PostExpansion", Post, Lowering, Unstated, needed(system!(calls::post_expansion))),
+    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(system!(workarounds::apply_post_reg_alloc_wars))),
     phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
-    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(layout::remove_nop_code)),
+    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(system!(layout::remove_nop_code))),
     phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, PLANNED),
     phase(132, "OptimizeHotColdFlow", Post, Optimization, Unstated, PLANNED),
     phase(133, "PostSchedule", Post, Scheduling, Above(1), PLANNED),
     phase(134, "AdvancedPhasePostFixUp", Post, Gate, Unstated, marker("marks the place: its worker is phase 140")),
-    phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, optional(layout::place_blocks)),
+    phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, optional(system!(layout::place_blocks))),
     phase(136, "PostFixForMercTargets", Post, Encoding, Unstated, PLANNED),
-    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, needed(schedule::fix_up_tex_dep_bar_and_sync)),
-    phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), needed_at_gate(schedule::advanced_scoreboards_and_opexes)),
-    phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), needed_at_gate(schedule::process_o0_waits_and_sbs)),
+    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, needed(system!(schedule::fix_up_tex_dep_bar_and_sync))),
+    phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), needed_at_gate(system!(schedule::advanced_scoreboards_and_opexes))),
+    phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), needed_at_gate(system!(schedule::process_o0_waits_and_sbs))),
     // 8-mercury
     phase(140, "PostFixUp", Mercury, Cleanup, Unstated, PLANNED),
-    phase(141, "MercConverter", Mercury, Encoding, Unstated, needed(mercury::merc_converter)),
-    phase(142, "MercEncodeAndDecode", Mercury, Encoding, Unstated, needed(mercury::merc_encode_and_decode)),
+    phase(141, "MercConverter", Mercury, Encoding, Unstated, needed(system!(mercury::merc_converter))),
+    phase(142, "MercEncodeAndDecode", Mercury, Encoding, Unstated, needed(system!(mercury::merc_encode_and_decode))),
     phase(143, "MercExpandInstructions", Mercury, Encoding, Unstated, PLANNED),
     phase(144, "MercGenerateWARs1", Mercury, Encoding, Unstated, PLANNED),
     phase(145, "MercGenerateOpex", Mercury, Encoding, Unstated, PLANNED),
@@ -409,11 +426,11 @@ pub static PHASES: [Phase; 159] = [
     phase(147, "MercGenerateSassUCode", Mercury, Encoding, Unstated, PLANNED),
     // 9-post-mercury
     phase(148, "ComputeVCallRegUse", Final, RegAlloc, Unstated, PLANNED),
-    phase(149, "CalcRegisterMap", Final, RegAlloc, Unstated, needed(registers::calc_register_map)),
+    phase(149, "CalcRegisterMap", Final, RegAlloc, Unstated, needed(system!(registers::calc_register_map))),
     phase(150, "UpdateAfterPostRegAlloc", Final, Update, Unstated, marker("nothing to refresh: no set outlives the phase that computes it")),
     phase(151, "ReportFinalMemoryUsage", Final, Report, Unstated, PLANNED),
     phase(152, "AdvancedPhaseOriPhaseEncoding", Final, Gate, Unstated, marker("marks the end of encoding: no phase asks for it")),
-    phase(153, "FormatCodeList", Final, Encoding, Unstated, needed(mercury::format_code_list)),
+    phase(153, "FormatCodeList", Final, Encoding, Unstated, needed(system!(mercury::format_code_list))),
     phase(154, "UpdateAfterFormatCodeList", Final, Update, Unstated, marker("nothing to refresh: the text is final")),
     phase(155, "DumpNVuCodeText", Final, Report, Unstated, marker("prints nothing by itself: `orias dis` shows the text")),
     phase(156, "DumpNVuCodeHex", Final, Report, Unstated, marker("prints nothing by itself: `orias dis` shows the words")),
@@ -436,7 +453,8 @@ mod tests {
 
     #[test]
     fn a_needed_phase_runs_whatever_its_gate_says() {
-        fn nothing(_: &mut World) {}
+        fn none() {}
+        let nothing = system!(none);
         let row = |gate, status| phase(0, "x", Setup, Optimization, gate, status);
         let levels = |p: Phase| (0..=3).filter(|o| p.runs_at(*o)).collect::<Vec<u8>>();
         assert_eq!(levels(row(Above(1), needed(nothing))), [0, 1, 2, 3]);

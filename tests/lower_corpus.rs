@@ -1,15 +1,14 @@
 //! Every kernel of the corpus folders that the compiler must handle is lowered and legalized: each instruction then has a row in the
 //! target's table, and a second legalization changes nothing.
 
-use bevy_ecs::world::World;
 use orias::lower::{self, LowerOptions};
 use orias::ptx;
 use orias::ptx::program::FuncId;
-use orias_components::{Body, validate::validate};
+use orias_components::{Function, validate::validate};
 use orias_runner::folders::LINE;
 use orias_systems::legalize::operands;
 use orias_systems::setup::macros;
-use orias_systems::{Errors, Options, Rewrites};
+use orias_systems::{Errors, Rewrites, testing};
 use orias_targets::target;
 use std::path::Path;
 
@@ -32,42 +31,30 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
         if !function.defined {
             continue;
         }
-        let mut world = World::new();
+        let mut unit = testing::function();
         let id = FuncId(i as u32);
-        if let Err(errors) = lower::function(&program, &module, id, id, &mut world) {
+        if let Err(errors) = lower::function(&program, &module, id, id, unit.body()) {
             problems.extend(errors.iter().map(|d| format!("{}: {}", function.name, d.message)));
             continue;
         }
-        world.init_resource::<Rewrites>();
-        world.init_resource::<Errors>();
-        world.insert_resource(Options {
-            target: target("sm_90a").expect("target"),
-            opt_level,
-            verify_each: false,
-            dump_ir: Vec::new(),
-            disabled: Vec::new(),
-            phase_limit: None,
-            statistics: false,
-            knobs: Vec::new(),
-        });
-        let mut check = |what: &str, world: &mut World| {
-            if let Err(invalid) = validate(&Body::new(world)) {
+        let mut check = |what: &str, unit: &mut Function| {
+            if let Err(invalid) = validate(&unit.body()) {
                 problems.push(format!("{} after {what}: {invalid}", function.name));
             }
-            for error in std::mem::take(&mut world.resource_mut::<Errors>().0) {
+            for error in std::mem::take(&mut unit.world.resource_mut::<Errors>().0) {
                 problems.push(format!("{} after {what}: {}", function.name, error.message));
             }
         };
-        check("lowering", &mut world);
-        macros::create_macro_insts(&mut world);
-        check("macro expansion", &mut world);
-        operands::enforce_argument_restrictions(&mut world);
-        check("legalization", &mut world);
-        operands::final_inspection(&mut world);
-        check("inspection", &mut world);
-        world.resource_mut::<Rewrites>().0 = 0;
-        operands::enforce_argument_restrictions(&mut world);
-        let again = world.resource::<Rewrites>().0;
+        check("lowering", &mut unit);
+        unit.run(macros::create_macro_insts);
+        check("macro expansion", &mut unit);
+        unit.run(operands::enforce_argument_restrictions);
+        check("legalization", &mut unit);
+        unit.run(operands::final_inspection);
+        check("inspection", &mut unit);
+        unit.world.resource_mut::<Rewrites>().0 = 0;
+        unit.run(operands::enforce_argument_restrictions);
+        let again = unit.world.resource::<Rewrites>().0;
         if again != 0 {
             problems.push(format!("{}: {again} changes by a second legalization", function.name));
         }

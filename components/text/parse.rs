@@ -2,7 +2,7 @@
 
 use super::print::default_align;
 use crate::block::BlockId;
-use crate::body::{Body, Ids};
+use crate::body::Body;
 use crate::control::Control;
 use crate::inst::{Guard, Inst, Loc};
 use crate::modifier::{Mod, Mods};
@@ -145,7 +145,7 @@ impl Function {
         } else {
             Guard::ALWAYS
         };
-        let mut operands: SmallVec<[Operand; 6]> = SmallVec::new();
+        let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
         if c.rest().contains('=') {
             self.operands(c, &mut operands)?;
             c.space();
@@ -191,7 +191,7 @@ impl Function {
     fn operands(
         &mut self,
         c: &mut Cursor<'_>,
-        into: &mut SmallVec<[Operand; 6]>,
+        into: &mut SmallVec<[Operand; 8]>,
     ) -> Result<(), TextError> {
         loop {
             c.space();
@@ -395,7 +395,7 @@ impl Function {
             if here {
                 body.new_detached_block();
             } else {
-                body.world.resource_mut::<Ids>().blocks.push(None);
+                body.skip_block();
             }
         }
         body.set_layout(self.blocks.iter().map(|b| b.id).collect());

@@ -33,7 +33,7 @@ pub fn print(body: &Body<'_>, style: &Style) -> String {
             let loc = body.loc(*inst);
             let inst = body.inst(*inst);
             if style.control {
-                let _ = write!(out, "{} ", inst.control);
+                let _ = write!(out, "{} ", inst.control());
             }
             let _ = write!(out, "{inst}");
             if style.locs && loc != Loc::default() {
@@ -60,7 +60,7 @@ fn print_vregs(body: &Body<'_>, out: &mut String) {
                 }
             };
             see(RegUse::new(inst.guard.reg));
-            inst.operands.iter().for_each(|o| o.for_each_reg(&mut see));
+            inst.operands().for_each(|o| o.for_each_reg(&mut see));
         }
     }
     for (i, cells) in seen.iter().enumerate() {

@@ -1,6 +1,6 @@
 use super::*;
+use crate::body::Function;
 use crate::*;
-use bevy_ecs::world::World;
 use slotmap::KeyData;
 
 /// splitmix64: the same numbers on every machine.
@@ -136,7 +136,7 @@ const ALL: Style = Style { control: true, locs: true };
 
 fn contents(body: &Body<'_>) -> Vec<(BlockId, Vec<(Inst, Loc)>)> {
     let insts = |b: &BlockId| {
-        body.block(*b).insts.iter().map(|i| (body.inst(*i).clone(), body.loc(*i))).collect()
+        body.block(*b).insts.iter().map(|i| (body.inst(*i).to_inst(), body.loc(*i))).collect()
     };
     body.layout().iter().map(|b| (*b, insts(b))).collect()
 }
@@ -144,8 +144,8 @@ fn contents(body: &Body<'_>) -> Vec<(BlockId, Vec<(Inst, Loc)>)> {
 #[test]
 fn every_opcode_and_operand_survives_the_round_trip() {
     for seed in 0..20 {
-        let (mut one, mut two) = (World::new(), World::new());
-        let (mut from, mut to) = (Body::new(&mut one), Body::new(&mut two));
+        let (mut one, mut two) = (Function::default(), Function::default());
+        let (mut from, mut to) = (one.body(), two.body());
         random_body(&mut Random(seed), &mut from);
         let text = print(&from, &ALL);
         if let Err(error) = parse(&text, &mut to) {
@@ -182,12 +182,12 @@ BB2:
     STG.E desc[%UR5:2], [%R2:2.64+-0x10], %R0
     EXIT PT
 ";
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = Function::default();
+    let mut body = function.body();
     let error = parse(text, &mut body).expect_err("`+-` is not written");
     assert_eq!(error.to_string(), "line 10, column 36: expected an operand");
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = Function::default();
+    let mut body = function.body();
     parse(&text.replace("+-", "-"), &mut body).expect("this is Ori");
     let v = *body.vreg(VRegId(7));
     assert_eq!((v.cells, v.align, v.assigned), (2, 1, Some(10)));
@@ -200,8 +200,8 @@ BB2:
 #[test]
 fn errors_name_their_line() {
     let message = |text: &str| {
-        let mut world = World::new();
-        let error = parse(text, &mut Body::new(&mut world)).expect_err("not Ori");
+        let mut function = Function::default();
+        let error = parse(text, &mut function.body()).expect_err("not Ori");
         error.to_string()
     };
     assert_eq!(message("BB0:\n  FROB R1"), "line 2, column 3: no opcode is named `FROB`");
@@ -224,8 +224,8 @@ fn errors_name_their_line() {
 #[test]
 fn no_text_makes_the_parser_panic() {
     let mut random = Random(1);
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = Function::default();
+    let mut body = function.body();
     random_body(&mut random, &mut body);
     let text = print(&body, &ALL);
     let lines: Vec<&str> = text.lines().collect();
@@ -240,8 +240,8 @@ fn no_text_makes_the_parser_panic() {
                 _ => line.truncate(at),
             }
         }
-        let mut world = World::new();
+        let mut function = Function::default();
         let text = format!("BB0:\n{}", String::from_utf8_lossy(&line));
-        let _ = parse(&text, &mut Body::new(&mut world));
+        let _ = parse(&text, &mut function.body());
     }
 }

@@ -8,26 +8,26 @@ use super::source::{Cx, cells_of, constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Instruction, Program};
 use crate::ptx::types::Type;
-use bevy_ecs::world::World;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
 use orias_systems::emit::{Emit, imm, plop3, r, wide};
+use orias_systems::registers::limits::LEAST_ASKED;
 
-/// Fills `world` with a function's body and its [`FunctionInfo`]. `kernel` is the kernel that the code is for: the function itself,
+/// Fills an empty body with a function, and says what phases want to know of it. `kernel` is the kernel that the code is for: the function itself,
 /// or one that calls it, whose shared variables it then names.
 ///
 /// # Errors
-/// One error for each instruction that has no lowering, in source order; the world's content is then of no use.
+/// One error for each instruction that has no lowering, in source order; the body's content is then of no use.
 pub fn function(
     program: &Program<'_>,
     module: &Module,
     id: FuncId,
     kernel: FuncId,
-    world: &mut World,
-) -> Result<(), Diagnostics> {
+    body: Body<'_>,
+) -> Result<FunctionInfo, Diagnostics> {
     let function = &program.functions[id.0 as usize];
     let layout = &module.layouts[id.0 as usize];
-    let mut e = Emit::new(Body::new(world));
+    let mut e = Emit::new(body);
     let mut regs = Vec::with_capacity(function.regs.len());
     for reg in &function.regs {
         let mut elements = [Reg::RZ; 4];
@@ -129,16 +129,15 @@ pub fn function(
     let info = FunctionInfo {
         name: function.name.to_string(),
         entry: function.entry,
-        max_registers: layout.max_registers,
+        max_registers: layout.max_registers.map(|n| n.max(LEAST_ASKED)),
         max_threads: layout.cta_threads(),
         local_bytes: cx.params.bytes,
         local_align: cx.params.align,
         moves_stack: cx.params.moves_stack,
         barriers: cx.barriers,
     };
-    let body = cx.e.finish();
-    body.world.insert_resource(info);
-    Ok(())
+    cx.e.finish();
+    Ok(info)
 }
 
 /// The instruction as it is written, for messages.

@@ -4,19 +4,18 @@
 //! branch falls through to the next one). `AnalyzeControlFlow` and every phase that edits control flow bring `succs` and
 //! `preds` up to date with [`update`].
 
-use bevy_ecs::world::World;
-use orias_components::{Block, BlockId, Body, Inst, InstId, Opcode, Operand};
+use orias_components::{Block, BlockId, Body, Code, InstId, Opcode, Operand, View};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
-pub fn analyze_control_flow(world: &mut World) {
-    update(&mut Body::new(world));
+pub fn analyze_control_flow(code: Code<'_, '_>) {
+    update(&mut code.body());
 }
 
 /// Whether the branch is taken by every thread that reaches it: no guard, and no predicate operand but PT.
-pub fn is_unconditional(inst: &Inst) -> bool {
+pub fn is_unconditional(inst: View<'_>) -> bool {
     inst.guard.is_always()
-        && inst.sources().iter().all(|o| match o {
+        && inst.sources().all(|o| match o {
             Operand::Reg(r) if r.reg.file().is_predicate() => {
                 r.reg.is_zero() && !r.flags.has(orias_components::RegFlags::NOT)
             }
@@ -25,18 +24,16 @@ pub fn is_unconditional(inst: &Inst) -> bool {
 }
 
 /// Whether control never goes past this instruction: an unconditional branch that does not come back (as CALL does).
-pub fn ends_flow(inst: &Inst) -> bool {
+pub fn ends_flow(inst: View<'_>) -> bool {
     inst.op.is_branch()
         && !matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT)
         && is_unconditional(inst)
 }
 
 /// The blocks that a branch may go to. BSSY names a block too, but does not go there.
-pub fn targets(inst: &Inst) -> impl Iterator<Item = BlockId> + '_ {
-    inst.operands.iter().filter(|_| inst.op.is_branch()).filter_map(|o| match o {
-        Operand::Block(b) => Some(*b),
-        _ => None,
-    })
+pub fn targets(inst: View<'_>) -> impl Iterator<Item = BlockId> + '_ {
+    let is_branch = inst.op.is_branch();
+    inst.blocks().filter(move |_| is_branch)
 }
 
 /// Whether control may go on from the block's end to the next block of the layout.
@@ -51,7 +48,7 @@ pub fn successors(body: &Body<'_>, at: usize) -> Vec<BlockId> {
     let block = body.block(layout[at]);
     let mut succs: Vec<BlockId> = Vec::new();
     // Branches stand at the end only: the walk stops at the first instruction that is none.
-    let is_branch = |i: &&InstId| body.inst(**i).op.is_branch();
+    let is_branch = |i: &&InstId| body.op(**i).is_branch();
     let count = block.insts.iter().rev().take_while(is_branch).count();
     for inst in &block.insts[block.insts.len() - count..] {
         for target in targets(body.inst(*inst)) {
@@ -102,7 +99,7 @@ pub fn update(body: &mut Body<'_>) {
         let succs = successors(body, at);
         for succ in &succs {
             // A target outside the layout is the validator's matter.
-            if body.block_entity(*succ).is_some() {
+            if body.has_block(*succ) {
                 body.block_mut(*succ).preds.push(*id);
             }
         }

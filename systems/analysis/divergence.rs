@@ -19,7 +19,7 @@ use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId,
+    BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View,
 };
 use roaring::RoaringBitmap;
 
@@ -67,10 +67,10 @@ fn diverges(reg: Reg, virt: impl Fn(VRegId) -> bool) -> bool {
 }
 
 /// Whether an instruction is a branch whose way depends on a register that differs.
-fn depends_on_thread(inst: &Inst, virt: impl Fn(VRegId) -> bool) -> bool {
+fn depends_on_thread(inst: View<'_>, virt: impl Fn(VRegId) -> bool) -> bool {
     let mut found = false;
     // `BRA.U.ANY` takes all threads or none.
-    let together = inst.mods.has(Mod::U) && inst.mods.has(Mod::ANY);
+    let together = inst.mods().has(Mod::U) && inst.mods().has(Mod::ANY);
     if inst.op.is_branch() && !together {
         inst.for_each_use(|r| found |= r.reg.file() != RegFile::B && diverges(r.reg, &virt));
     }
@@ -78,12 +78,11 @@ fn depends_on_thread(inst: &Inst, virt: impl Fn(VRegId) -> bool) -> bool {
 }
 
 /// What an instruction's result is when its operands are the same for all threads.
-fn is_source(inst: &Inst) -> bool {
+fn is_source(inst: View<'_>) -> bool {
     match inst.op {
         Opcode::S2R | Opcode::CS2R => !inst
             .sources()
-            .iter()
-            .all(|o| matches!(o, Operand::Special(n) if UNIFORM_SPECIALS.contains(n))),
+            .all(|o| matches!(o, Operand::Special(n) if UNIFORM_SPECIALS.contains(&n))),
         // One access for all threads; the window of local memory is each thread's own.
         Opcode::LDG | Opcode::LDS | Opcode::LDC => false,
         Opcode::VOTE | Opcode::R2UR => false,
@@ -278,13 +277,13 @@ pub fn analyze(body: &Body<'_>) -> Divergence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bevy_ecs::world::World;
+    use crate::testing;
     use orias_components::text;
 
     /// Names of divergent registers and blocks with a divergent branch.
     fn analyze_text(text: &str) -> String {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
         cfg::update(&mut body);
         let found = analyze(&body);

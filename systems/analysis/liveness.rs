@@ -12,7 +12,7 @@
 //! compressed sets (see [`DENSE_LIMIT`]).
 
 use bitvec::prelude::*;
-use orias_components::{BlockId, Body, Inst, Opcode, RegFile, RegUse};
+use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View};
 use roaring::RoaringBitmap;
 
 /// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
@@ -90,7 +90,7 @@ impl CellMap {
 ///
 /// A guarded definition keeps the old value in the threads where the guard is false. R2UR takes its value from a thread where the
 /// guard holds: without one nobody wants the result.
-pub fn kills(inst: &Inst) -> bool {
+pub fn kills(inst: View<'_>) -> bool {
     inst.guard.is_always() || inst.op == Opcode::R2UR
 }
 
@@ -188,14 +188,14 @@ impl LiveCells {
     }
 
     /// Whether an instruction defines something that is live now (after it).
-    pub fn reads_result_of(&self, map: &CellMap, inst: &Inst) -> bool {
+    pub fn reads_result_of(&self, map: &CellMap, inst: View<'_>) -> bool {
         let mut live = false;
         inst.for_each_def(|r| live |= self.any(map, r));
         live
     }
 
     /// Goes from the point after `inst` to the point before it. `inst` counts as executed: leave dead ones out.
-    pub fn step_back(&mut self, map: &CellMap, inst: &Inst) {
+    pub fn step_back(&mut self, map: &CellMap, inst: View<'_>) {
         if kills(inst) {
             inst.for_each_def(|r| self.set_all(map, r, false));
         }

@@ -10,13 +10,14 @@
 //! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that it does not look at.
 
 use crate::analysis::cfg;
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
-use orias_components::{BlockId, Body, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags};
+use crate::notes::Notes;
+use orias_components::{
+    BlockId, Body, Code, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
+};
 
 /// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
-pub fn set_control_flow_op_last(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn set_control_flow_op_last(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let mut layout = Vec::new();
     let mut splits = 0;
     for block in body.layout().to_vec() {
@@ -38,11 +39,11 @@ pub fn set_control_flow_op_last(world: &mut World) {
     if splits > 0 {
         cfg::update(&mut body);
     }
-    count_rewrites(world, splits);
+    notes.count(splits);
 }
 
 fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
-    let first = insts.iter().position(|i| body.inst(*i).op.is_branch())?;
+    let first = insts.iter().position(|i| body.op(*i).is_branch())?;
     let behind = |i: usize| {
         let here = body.inst(insts[i]);
         let next = body.inst(insts[i + 1]);
@@ -54,13 +55,10 @@ fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
 }
 
 /// Phase 17.
-pub fn branch_opt(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn branch_opt(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let has_barriers = body.layout().iter().any(|b| {
-        body.block(*b)
-            .insts
-            .iter()
-            .any(|i| matches!(body.inst(*i).op, Opcode::BSSY | Opcode::BSYNC))
+        body.block(*b).insts.iter().any(|i| matches!(body.op(*i), Opcode::BSSY | Opcode::BSYNC))
     });
     if has_barriers {
         return;
@@ -83,7 +81,7 @@ pub fn branch_opt(world: &mut World) {
         }
     }
     cfg::update(&mut body);
-    count_rewrites(world, total);
+    notes.count(total);
 }
 
 fn remove_unreachable(body: &mut Body<'_>) -> usize {
@@ -124,28 +122,24 @@ fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
 fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
     let mut changed = 0;
     for id in body.block(block).insts.clone() {
-        if body.inst(id).op != Opcode::BRA {
+        if body.op(id) != Opcode::BRA {
             continue;
         }
         let Some(target) = cfg::targets(body.inst(id)).next() else { continue };
         let end = destination(body, target);
         if end != target {
-            for operand in &mut body.inst_mut(id).operands {
-                if *operand == Operand::Block(target) {
-                    *operand = Operand::Block(end);
-                }
-            }
+            body.redirect(id, target, end);
             changed += 1;
         }
-        let branch = body.inst(id).clone();
+        let branch = body.inst(id).to_inst();
         if let Some(exit) = bare_exit(body, end)
             && is_thread_condition(&branch)
         {
             // EXIT takes guard and predicate operand as the branch has them.
             let condition =
                 branch.sources().iter().copied().filter(|o| matches!(o, Operand::Reg(_)));
-            let operands: smallvec::SmallVec<[Operand; 6]> = condition.collect();
-            *body.inst_mut(id) = Inst { operands, guard: branch.guard, ..exit };
+            let operands = condition.collect();
+            body.set_inst(id, &Inst { operands, guard: branch.guard, ..exit });
             changed += 1;
         }
     }
@@ -165,8 +159,8 @@ fn is_thread_condition(branch: &Inst) -> bool {
 fn bare_exit(body: &Body<'_>, block: BlockId) -> Option<Inst> {
     let [one] = body.block(block).insts[..] else { return None };
     let inst = body.inst(one);
-    (inst.op == Opcode::EXIT && inst.mods.is_empty() && cfg::is_unconditional(inst))
-        .then(|| inst.clone())
+    (inst.op == Opcode::EXIT && inst.mods().is_empty() && cfg::is_unconditional(inst))
+        .then(|| inst.to_inst())
 }
 
 /// Simplifies the branches at the end of a block, which `next` follows in the layout.
@@ -195,7 +189,7 @@ fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> u
         } else if Some(near) == next
             && let Some(inverted) = inverted(body.inst(first), far)
         {
-            *body.inst_mut(first) = inverted;
+            body.set_inst(first, &inverted);
             body.remove(block, second);
             changed += 1;
         }
@@ -204,12 +198,12 @@ fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> u
 }
 
 /// The branch with its one condition inverted, to another target.
-fn inverted(inst: &Inst, to: BlockId) -> Option<Inst> {
-    if !inst.mods.is_empty() {
+fn inverted(inst: View<'_>, to: BlockId) -> Option<Inst> {
+    if !inst.mods().is_empty() {
         // Not all of any is none of all.
         return None;
     }
-    let mut new = inst.clone();
+    let mut new = inst.to_inst();
     let mut conditions = 0;
     if !inst.guard.is_always() {
         new.guard = Guard { negated: !inst.guard.negated, ..inst.guard };
@@ -278,14 +272,14 @@ fn merge_chains(body: &mut Body<'_>) -> usize {
                 break;
             }
             if let Some(last) = body.block(block).insts.last().copied()
-                && body.inst(last).op.is_branch()
+                && body.op(last).is_branch()
             {
                 // The last is `BRA next`; a guarded exit before it stays, and ends the block for good.
-                if body.inst(last).op != Opcode::BRA {
+                if body.op(last) != Opcode::BRA {
                     break;
                 }
                 let before = body.block(block).insts.iter().rev().nth(1).copied();
-                if before.is_some_and(|i| body.inst(i).op.is_branch()) {
+                if before.is_some_and(|i| body.op(i).is_branch()) {
                     break;
                 }
                 body.remove(block, last);

@@ -4,16 +4,15 @@
 //! which block follows which does not.
 
 use crate::analysis::cfg;
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
-use orias_components::{BlockId, Body, InstId, Opcode, Operand};
+use crate::notes::Notes;
+use orias_components::{BlockId, Body, Code, InstId, Opcode, Operand};
 
 /// Phase 135: source order, with blocks that phases appended at the end of the layout moved to where they are reached from.
 ///
 /// A block at the end that is entered from one block only, and leaves by an unguarded branch, moves behind that one when it
 /// does not fall through, or else before its target when nothing falls into that. Then branches to the next block go.
-pub fn place_blocks(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn place_blocks(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     cfg::update(&mut body);
     let mut changed = 0;
     for block in body.layout().to_vec() {
@@ -23,7 +22,7 @@ pub fn place_blocks(world: &mut World) {
         changed += drop_branch_to_next(&mut body, block);
     }
     cfg::update(&mut body);
-    count_rewrites(world, changed);
+    notes.count(changed);
 }
 
 /// Moves a block before the block that it branches to, when both that and the block's own place allow it.
@@ -69,21 +68,21 @@ fn drop_branch_to_next(body: &mut Body<'_>, block: BlockId) -> usize {
 }
 
 /// Phase 130: removes NOP, and moves of a register to itself.
-pub fn remove_nop_code(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn remove_nop_code(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let mut removed = 0;
     for block in body.layout().to_vec() {
         removed += body.retain(block, |body, id| !does_nothing(body, id));
     }
-    count_rewrites(world, removed);
+    notes.count(removed);
 }
 
 fn does_nothing(body: &Body<'_>, id: InstId) -> bool {
     let inst = body.inst(id);
     let self_move = inst.op == Opcode::MOV
-        && inst.mods.is_empty()
-        && inst.operands.len() == 3
-        && inst.operands[0] == inst.operands[1]
-        && matches!(inst.operands[0], Operand::Reg(_));
+        && inst.mods().is_empty()
+        && inst.len() == 3
+        && inst.operand(0) == inst.operand(1)
+        && matches!(inst.operand(0), Operand::Reg(_));
     inst.op == Opcode::NOP || self_move
 }

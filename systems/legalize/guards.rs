@@ -5,15 +5,19 @@
 
 use crate::analysis::cfg;
 use crate::emit::Emit;
-use crate::function::target_of;
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
-use orias_components::{Body, Guard, Inst};
+use crate::function::Options;
+use crate::notes::Notes;
+use bevy_ecs::prelude::*;
+use orias_components::{Code, Guard, View};
 use orias_targets::Target;
 
-pub fn convert_unsupported_ops(world: &mut World) {
-    let target = target_of(world);
-    let body = Body::new(world);
+pub fn convert_unsupported_ops(
+    code: Code<'_, '_>,
+    options: Res<'_, Options>,
+    mut notes: Notes<'_>,
+) {
+    let target = options.target;
+    let body = code.body();
     let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
     if !insts.any(|id| is_never_guarded(target, body.inst(*id))) {
         return;
@@ -31,7 +35,7 @@ pub fn convert_unsupported_ops(world: &mut World) {
             let (loc, guard) = (e.body.loc(id), inst.guard);
             e.start(loc, guard);
             let left = e.enter_guard();
-            e.body.inst_mut(id).guard = Guard::ALWAYS;
+            e.body.set_guard(id, Guard::ALWAYS);
             e.keep(id);
             if let Some(left) = left {
                 e.leave_guard(left);
@@ -41,28 +45,28 @@ pub fn convert_unsupported_ops(world: &mut World) {
     }
     let mut body = e.finish();
     cfg::update(&mut body);
-    count_rewrites(world, changed);
+    notes.count(changed);
 }
 
 /// Whether an instruction has a guard that its group was never seen with.
-fn is_never_guarded(target: &Target, inst: &Inst) -> bool {
-    !inst.guard.is_always() && !inst.op.is_pseudo() && !target.takes_guard(inst)
+fn is_never_guarded(target: &Target, inst: View<'_>) -> bool {
+    !inst.guard.is_always() && !inst.op.is_pseudo() && !target.takes_guard(&inst.to_inst())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rewrites;
+
+    use crate::testing;
     use orias_components::text;
     use orias_components::validate::validate;
 
     fn after(input: &str) -> String {
-        let mut world = World::new();
-        world.init_resource::<Rewrites>();
-        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-        cfg::analyze_control_flow(&mut world);
-        convert_unsupported_ops(&mut world);
-        let body = Body::new(&mut world);
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).expect("Ori");
+        function.run(cfg::analyze_control_flow);
+        function.run(convert_unsupported_ops);
+        let body = function.body();
         validate(&body).unwrap_or_else(|e| panic!("{e}"));
         text::print(&body, &text::Style::default())
     }

@@ -6,26 +6,31 @@
 //! immediate) is moved to a register by an instruction before; nothing here knows opcodes: rows and what was seen decide.
 //! Immediates are canonical: sign-extended where the slot is signed, 32 bits otherwise. Running it twice changes nothing.
 
-use crate::function::target_of;
-use crate::manager::{count_rewrites, fail};
-use bevy_ecs::world::World;
+use crate::function::Options;
+use crate::notes::Notes;
+use bevy_ecs::prelude::*;
 use orias_components::{
-    Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse,
+    Body, Code, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reader, Reg, RegFile, RegFlags,
+    RegUse,
 };
 use orias_targets::Target;
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
 
 /// Phases 55 and 103.
-pub fn enforce_argument_restrictions(world: &mut World) {
-    let target = target_of(world);
+pub fn enforce_argument_restrictions(
+    code: Code<'_, '_>,
+    options: Res<'_, Options>,
+    mut notes: Notes<'_>,
+) {
+    let target = options.target;
     let mut errors = Vec::new();
     let mut rewrites = 0;
-    let mut body = Body::new(world);
+    let mut body = code.body();
     for block in body.layout().to_vec() {
         let old = std::mem::take(&mut body.block_mut(block).insts);
         let mut new = Vec::with_capacity(old.len());
         for id in old {
-            if !body.inst(id).op.is_pseudo() {
+            if !body.op(id).is_pseudo() {
                 match fix(target, &mut body, id, &mut new) {
                     Ok(changes) => rewrites += changes,
                     Err(message) => errors.push((message, body.loc(id))),
@@ -35,15 +40,15 @@ pub fn enforce_argument_restrictions(world: &mut World) {
         }
         body.block_mut(block).insts = new;
     }
-    report(world, errors);
-    count_rewrites(world, rewrites);
+    report(&mut notes, errors);
+    notes.count(rewrites);
 }
 
 /// Phase 110: nothing without an encoding goes on to scheduling.
-pub fn final_inspection(world: &mut World) {
-    let target = target_of(world);
+pub fn final_inspection(code: Reader<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
+    let target = options.target;
     let mut errors = Vec::new();
-    let body = Body::new(world);
+    let body = code.body();
     for block in body.layout() {
         for id in &body.block(*block).insts {
             let inst = body.inst(*id);
@@ -52,17 +57,17 @@ pub fn final_inspection(world: &mut World) {
             }
             if inst.op.is_pseudo() {
                 errors.push((format!("{} was not expanded", inst.op), body.loc(*id)));
-            } else if let Err(message) = check(target, inst) {
+            } else if let Err(message) = check(target, &inst.to_inst()) {
                 errors.push((message, body.loc(*id)));
             }
         }
     }
-    report(world, errors);
+    report(&mut notes, errors);
 }
 
-fn report(world: &mut World, errors: Vec<(String, Loc)>) {
+fn report(notes: &mut Notes<'_>, errors: Vec<(String, Loc)>) {
     for (message, loc) in errors {
-        fail(world, message, loc);
+        notes.fail(message, loc);
     }
 }
 
@@ -92,11 +97,11 @@ fn fix(
     id: InstId,
     before: &mut Vec<InstId>,
 ) -> Result<usize, String> {
-    let inst = body.inst(id);
-    if let Some(form) = target.takes(inst)
-        && misfit(form, inst).is_none()
+    let inst = body.inst(id).to_inst();
+    if let Some(form) = target.takes(&inst)
+        && misfit(form, &inst).is_none()
     {
-        return Ok(canonical_immediates(body, id, form));
+        return Ok(canonical_immediates(body, id, &inst, form));
     }
     let movable: Vec<usize> = (inst.defs as usize..inst.operands.len())
         .filter(|i| is_movable(&inst.operands[*i]))
@@ -113,7 +118,6 @@ fn fix(
                 .filter(|(bit, _)| mask >> bit & 1 != 0)
                 .map(|(_, i)| *i)
                 .collect();
-            let inst = body.inst(id);
             let mut trial = inst.clone();
             for i in &chosen {
                 // Any register but RZ, which as a base means none.
@@ -124,11 +128,12 @@ fn fix(
                 for i in chosen {
                     move_out(body, id, i, before);
                 }
-                return Ok(count + canonical_immediates(body, id, form));
+                let moved = body.inst(id).to_inst();
+                return Ok(count + canonical_immediates(body, id, &moved, form));
             }
         }
     }
-    check(target, body.inst(id)).map(|()| 0)
+    check(target, &inst).map(|()| 0)
 }
 
 /// Whether an operand is a 32-bit value that a MOV can bring to a general register.
@@ -164,9 +169,9 @@ fn in_register(operand: Operand, reg: Reg) -> Operand {
 
 /// Replaces an operand by a register with its value: a constant comes by LDC, which every SM has.
 fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>) {
-    let operand = body.inst(id).operands[i];
+    let operand = body.inst(id).operand(i);
     if operand == Operand::Imm(0) {
-        body.inst_mut(id).operands[i] = Operand::RZ;
+        body.set_operand(id, i, Operand::RZ);
         return;
     }
     let loc = body.loc(id);
@@ -182,8 +187,8 @@ fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>)
         }
         _ => Inst::new(Opcode::MOV, &[], 1, &[d, operand, Operand::Imm(0xf)]),
     };
-    before.push(body.new_inst(load, loc));
-    body.inst_mut(id).operands[i] = in_register(operand, reg);
+    before.push(body.new_inst(&load, loc));
+    body.set_operand(id, i, in_register(operand, reg));
 }
 
 /// The first operand whose flags, value or offset its slot cannot hold.
@@ -235,9 +240,9 @@ fn flags_fit(places: &FlagBits, flags: RegFlags) -> bool {
 }
 
 /// Writes immediates as decoding gives them back. Returns how many changed.
-fn canonical_immediates(body: &mut Body<'_>, id: InstId, form: &Form) -> usize {
+fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &Form) -> usize {
     let mut changes = Vec::new();
-    for (i, (slot, operand)) in form.slots.iter().zip(&body.inst(id).operands).enumerate() {
+    for (i, (slot, operand)) in form.slots.iter().zip(&inst.operands).enumerate() {
         if let (SlotKind::Imm { bits, signed, scale: 0 | 1, .. }, Operand::Imm(value)) =
             (&slot.kind, operand)
             && bits.width() == 32
@@ -250,7 +255,7 @@ fn canonical_immediates(body: &mut Body<'_>, id: InstId, form: &Form) -> usize {
         }
     }
     for (i, value) in &changes {
-        body.inst_mut(id).operands[*i] = Operand::Imm(*value);
+        body.set_operand(id, *i, Operand::Imm(*value));
     }
     changes.len()
 }
@@ -258,24 +263,23 @@ fn canonical_immediates(body: &mut Body<'_>, id: InstId, form: &Form) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use crate::{Errors, Rewrites};
     use orias_components::text;
 
     /// Legalizes a body in text form twice; the text after it, and that the second time changed nothing.
     fn after(input: &str) -> Result<Vec<String>, String> {
-        let mut world = World::new();
-        world.init_resource::<Errors>();
-        world.init_resource::<Rewrites>();
-        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-        enforce_argument_restrictions(&mut world);
-        final_inspection(&mut world);
-        if let Some(error) = world.resource::<Errors>().0.first() {
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).expect("Ori");
+        function.run(enforce_argument_restrictions);
+        function.run(final_inspection);
+        if let Some(error) = function.world.resource::<Errors>().0.first() {
             return Err(error.message.clone());
         }
-        world.resource_mut::<Rewrites>().0 = 0;
-        enforce_argument_restrictions(&mut world);
-        assert_eq!(world.resource::<Rewrites>().0, 0, "not idempotent: {input}");
-        let printed = text::print(&Body::new(&mut world), &text::Style::default());
+        function.world.resource_mut::<Rewrites>().0 = 0;
+        function.run(enforce_argument_restrictions);
+        assert_eq!(function.world.resource::<Rewrites>().0, 0, "not idempotent: {input}");
+        let printed = text::print(&function.body(), &text::Style::default());
         let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
         Ok(lines.filter(|l| !l.is_empty()).collect())
     }

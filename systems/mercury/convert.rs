@@ -2,26 +2,34 @@
 //! still name blocks, so that the body stays what the validator knows; the encoder puts the addresses in.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, InstId};
+use orias_components::{InstId, Reader};
 
 /// Bytes of a machine word.
 pub const WORD: u64 = 16;
 
 /// The function in text order.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Code {
+pub struct CodeList {
     /// The address of each is its place times [`WORD`].
     pub insts: Vec<InstId>,
     /// By block id: the address of its first instruction.
     pub starts: Vec<u64>,
 }
 
-pub fn merc_converter(world: &mut World) {
-    let body = Body::new(world);
-    let mut code = Code { insts: Vec::new(), starts: vec![0; body.block_count()] };
-    for block in body.layout() {
-        code.starts[block.0 as usize] = code.insts.len() as u64 * WORD;
-        code.insts.extend_from_slice(&body.block(*block).insts);
+impl CodeList {
+    /// Forgets the function, keeps allocations.
+    pub fn clear(&mut self) {
+        self.insts.clear();
+        self.starts.clear();
     }
-    world.insert_resource(code);
+}
+
+pub fn merc_converter(code: Reader<'_, '_>, mut list: ResMut<'_, CodeList>) {
+    let body = code.body();
+    list.clear();
+    list.starts.resize(body.block_count(), 0);
+    for block in body.layout() {
+        list.starts[block.0 as usize] = list.insts.len() as u64 * WORD;
+        list.insts.extend_from_slice(&body.block(*block).insts);
+    }
 }

@@ -1,13 +1,15 @@
 //! `MercEncodeAndDecode`: machine words, and the proof that they say what was meant.
 
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, Reg, RegUse};
+use orias_components::{
+    BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, Reader, Reg, RegUse,
+};
 use orias_targets::Target;
 
-use super::convert::{Code, WORD};
+use super::convert::{CodeList, WORD};
 use crate::calls;
 use crate::function::Options;
-use crate::manager::fail;
+use crate::notes::Notes;
 
 /// The text of a function is a multiple of this many bytes (observed: ptxas 13.0.88).
 const ALIGN: u64 = 128;
@@ -20,33 +22,34 @@ pub struct Words {
     pub code: usize,
 }
 
+impl Words {
+    /// Forgets the function, keeps allocations.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.code = 0;
+    }
+}
+
 /// Encodes every instruction, decodes the word again, and fails when anything changed on the way.
-pub fn merc_encode_and_decode(world: &mut World) {
-    let target = world.resource::<Options>().target;
-    let Some(code) = world.remove_resource::<Code>() else { return };
-    let mut words = Vec::with_capacity(code.insts.len());
-    let mut failure = None;
-    let body = Body::new(world);
-    for (at, id) in code.insts.iter().enumerate() {
-        match encode(target, &resolved(&body, &code, at), at as u64 * WORD) {
-            Ok(word) => words.push(word),
-            Err(message) => {
-                failure = Some((message, body.loc(*id)));
-                break;
-            }
+pub fn merc_encode_and_decode(
+    code: Reader<'_, '_>,
+    list: Res<'_, CodeList>,
+    mut words: ResMut<'_, Words>,
+    options: Res<'_, Options>,
+    mut notes: Notes<'_>,
+) {
+    let (target, body) = (options.target, code.body());
+    words.clear();
+    for (at, id) in list.insts.iter().enumerate() {
+        match encode(target, &resolved(&body, &list, at), at as u64 * WORD) {
+            Ok(word) => words.all.push(word),
+            Err(message) => return notes.fail(message, body.loc(*id)),
         }
     }
-    let code_words = words.len();
-    if failure.is_none()
-        && let Err(message) = pad(target, &mut words)
-    {
-        failure = Some((message, Loc::default()));
+    words.code = words.all.len();
+    if let Err(message) = pad(target, &mut words.all) {
+        notes.fail(message, Loc::default());
     }
-    if let Some(failure) = failure {
-        fail(world, failure.0, failure.1);
-    }
-    world.insert_resource(code);
-    world.insert_resource(Words { all: words, code: code_words });
 }
 
 /// One word, at this byte offset of the text.
@@ -95,23 +98,23 @@ fn canonical(mut inst: Inst) -> Inst {
 }
 
 /// The offset behind the first call at or after a place in the text.
-pub(super) fn behind_next_call(body: &Body<'_>, code: &Code, at: usize) -> u64 {
-    let is_call = |id: &InstId| body.inst(*id).op == Opcode::CALL;
+pub(super) fn behind_next_call(body: &Body<'_>, code: &CodeList, at: usize) -> u64 {
+    let is_call = |id: &InstId| body.op(*id) == Opcode::CALL;
     let distance = code.insts[at..].iter().position(is_call).unwrap_or(0);
     (at + distance + 1) as u64 * WORD
 }
 
 /// What BSSY names: the instruction behind its BSYNC (observed: ptxas 13.0.88, always). That is the
 /// join's first, unless BSYNC's block stands elsewhere and ends with a branch to the join.
-fn meeting_place(body: &Body<'_>, code: &Code, join: BlockId, barrier: Option<Operand>) -> u64 {
+fn meeting_place(body: &Body<'_>, code: &CodeList, join: BlockId, barrier: Option<Operand>) -> u64 {
     let start = |block: BlockId| code.starts[block.0 as usize];
     let behind = |block: &BlockId| {
         let insts = body.block(*block).insts.iter();
         let ours = |id: &InstId| {
             let inst = body.inst(*id);
-            inst.op == Opcode::BSYNC && inst.operands.first().copied() == barrier
+            inst.op == Opcode::BSYNC && inst.get(0) == barrier
         };
-        let behind = insts.clone().rev().take_while(|id| body.inst(**id).op == Opcode::BRA).count();
+        let behind = insts.clone().rev().take_while(|id| body.op(**id) == Opcode::BRA).count();
         let at = insts.len() - behind;
         let ends = at.checked_sub(1).is_some_and(|last| ours(&body.block(*block).insts[last]));
         ends.then(|| start(*block) + at as u64 * WORD)
@@ -125,8 +128,8 @@ fn meeting_place(body: &Body<'_>, code: &Code, join: BlockId, barrier: Option<Op
 
 /// The instruction at a place in the text with addresses in place of blocks, and zero for every
 /// symbol: a relocation or the linking of functions fills it in.
-fn resolved(body: &Body<'_>, code: &Code, at: usize) -> Inst {
-    let mut inst = body.inst(code.insts[at]).clone();
+fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Inst {
+    let mut inst = body.inst(code.insts[at]).to_inst();
     let is_branch = inst.op.is_branch();
     let barrier = inst.operands.first().copied().filter(|_| inst.op == Opcode::BSSY);
     for operand in &mut inst.operands {

@@ -1,9 +1,9 @@
 //! `FormatCodeList`: the function's bytes, and what the object file says about places in them.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile};
+use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reader, Reg, RegFile};
 
-use super::convert::{Code, WORD};
+use super::convert::{CodeList, WORD};
 use super::encode::{Words, behind_next_call};
 use super::sites;
 use crate::calls;
@@ -12,31 +12,34 @@ use crate::function::{Compiled, FunctionInfo, Link, LinkTo, Marked, TextReloc};
 /// The stack pointer.
 const STACK: Reg = Reg::phys(RegFile::R, 1);
 
-pub fn format_code_list(world: &mut World) {
-    let Some(code) = world.remove_resource::<Code>() else { return };
-    let words = world.remove_resource::<Words>().unwrap_or_default();
-    let mut compiled = world.remove_resource::<Compiled>().unwrap_or_default();
-    let marked = world.remove_resource::<Marked>().unwrap_or_default();
-    compiled.barriers = world.resource::<FunctionInfo>().barriers;
+pub fn format_code_list(
+    code: Reader<'_, '_>,
+    list: Res<'_, CodeList>,
+    words: Res<'_, Words>,
+    marked: Res<'_, Marked>,
+    info: Res<'_, FunctionInfo>,
+    mut compiled: ResMut<'_, Compiled>,
+) {
+    let (body, compiled) = (code.body(), &mut *compiled);
+    compiled.barriers = info.barriers;
     compiled.code_bytes = (words.code as u64 * WORD) as u32;
     compiled.text = words.all.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let body = Body::new(world);
     compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
     let mut finder = sites::Finder::default();
-    for (at, id) in code.insts.iter().enumerate() {
+    for (at, id) in list.insts.iter().enumerate() {
         let offset = (at as u64 * WORD) as u32;
         let inst = body.inst(*id);
-        for operand in &inst.operands {
-            if let Operand::Symbol { key, addend, part } = *operand
+        for operand in inst.operands() {
+            if let Operand::Symbol { key, addend, part } = operand
                 && !inst.op.is_branch()
-                && !calls::is_behind_call(operand)
+                && !calls::is_behind_call(&operand)
             {
                 let addend = i64::from(addend);
                 compiled.relocs.push(TextReloc { offset, key, addend, part });
             }
         }
-        if let Some(to) = link(&body, &code, at) {
+        if let Some(to) = link(&body, &list, at) {
             compiled.links.push(Link { offset, to });
         }
         if inst.op == Opcode::EXIT {
@@ -53,19 +56,18 @@ pub fn format_code_list(world: &mut World) {
             last = loc;
         }
     }
-    world.insert_resource(compiled);
 }
 
 /// What the words of the instruction at a place depend on.
-fn link(body: &Body<'_>, code: &Code, at: usize) -> Option<LinkTo> {
+fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
     let inst = body.inst(code.insts[at]);
     match inst.op {
-        Opcode::CALL if inst.mods.has(Mod::ABS) => Some(LinkTo::System),
-        Opcode::CALL | Opcode::RET => Some(match inst.operands.first() {
-            Some(Operand::Symbol { key, .. }) => LinkTo::Function(*key),
+        Opcode::CALL if inst.mods().has(Mod::ABS) => Some(LinkTo::System),
+        Opcode::CALL | Opcode::RET => Some(match inst.get(0) {
+            Some(Operand::Symbol { key, .. }) => LinkTo::Function(key),
             _ => LinkTo::Start,
         }),
-        Opcode::MOV if inst.operands.iter().any(calls::is_behind_call) => {
+        Opcode::MOV if inst.operands().any(|o| calls::is_behind_call(&o)) => {
             Some(LinkTo::Here(behind_next_call(body, code, at) as u32))
         }
         _ => None,

@@ -5,6 +5,6 @@ pub mod encode;
 pub mod format;
 pub mod sites;
 
-pub use convert::merc_converter;
-pub use encode::{encode, merc_encode_and_decode, pad};
+pub use convert::{CodeList, merc_converter};
+pub use encode::{Words, encode, merc_encode_and_decode, pad};
 pub use format::format_code_list;

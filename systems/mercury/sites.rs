@@ -1,7 +1,7 @@
 //! What a function's code shows of what the file must tell: places of certain instructions, and what they ask of the machine.
 
 use crate::function::{Needs, Site};
-use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFile};
+use orias_components::{Mod, Opcode, Operand, Reg, RegFile, View};
 
 /// RZ and URZ in [`Site`].
 const RZ: u8 = 255;
@@ -16,8 +16,14 @@ pub struct Finder {
 
 impl Finder {
     /// The site that an instruction is, if any; `ptx_inst` as in [`Site`].
-    pub fn site(&mut self, inst: &Inst, offset: u32, ptx_inst: u32, spill: bool) -> Option<Site> {
-        let data = inst.operands.last().and_then(general);
+    pub fn site(
+        &mut self,
+        inst: View<'_>,
+        offset: u32,
+        ptx_inst: u32,
+        spill: bool,
+    ) -> Option<Site> {
+        let data = inst.last().and_then(general);
         let collective = matches!(
             inst.op,
             Opcode::SHFL | Opcode::VOTE | Opcode::VOTEU | Opcode::MATCH | Opcode::REDUX
@@ -39,8 +45,8 @@ impl Finder {
         if !(collective || meeting || barrier || spill) {
             return None;
         }
-        let memory = inst.operands.iter().find_map(|operand| match operand {
-            Operand::Mem(m) => Some(*m),
+        let memory = inst.operands().find_map(|operand| match operand {
+            Operand::Mem(m) => Some(m),
             _ => None,
         });
         let number = |reg: Reg, zero: u8| {
@@ -51,7 +57,7 @@ impl Finder {
             offset,
             ptx_inst,
             op: inst.op,
-            mods: inst.mods,
+            mods: *inst.mods(),
             base: memory.map_or(RZ, |m| number(m.base.reg, RZ)),
             uniform: memory.map_or(URZ, |m| number(m.uniform.reg, URZ)),
             displacement: memory.map_or(0, |m| m.offset),
@@ -63,15 +69,15 @@ impl Finder {
 }
 
 /// The general register that an operand is.
-fn general(operand: &Operand) -> Option<u8> {
+fn general(operand: Operand) -> Option<u8> {
     let reg = operand.as_reg()?.reg;
     let index = reg.phys_index().filter(|_| reg.file() == RegFile::R && !reg.is_zero())?;
     u8::try_from(index).ok()
 }
 
 /// What one instruction asks of the machine (observed: ptxas 13.0.88, sm_90a, one kernel for each instruction of the coverage set).
-pub fn needs(inst: &Inst) -> Needs {
-    let has = |m: Mod| inst.mods.has(m);
+pub fn needs(inst: View<'_>) -> Needs {
+    let has = |m: Mod| inst.mods().has(m);
     let isa_class = match inst.op {
         Opcode::HGMMA | Opcode::IGMMA | Opcode::QGMMA | Opcode::BGMMA | Opcode::BMMA => 4,
         Opcode::DMMA if !has(Mod::_8x8x4) => 4,
@@ -84,7 +90,7 @@ pub fn needs(inst: &Inst) -> Needs {
         | Opcode::UTMACCTL
         | Opcode::USETMAXREG => 2,
         // From global to shared memory; the other ways are as old as the machine.
-        Opcode::UBLKCP if inst.mods.as_slice().starts_with(&[Mod::S, Mod::G]) => 2,
+        Opcode::UBLKCP if inst.mods().as_slice().starts_with(&[Mod::S, Mod::G]) => 2,
         Opcode::F2FP if has(Mod::E4M3) || has(Mod::E5M2) => 2,
         Opcode::TEX | Opcode::TLD | Opcode::TLD4 | Opcode::TXD | Opcode::TMML => 2,
         _ => 1,

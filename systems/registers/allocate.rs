@@ -14,10 +14,10 @@ use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::{blockers, demand, rewrite, uniform};
 use crate::analysis::liveness::Liveness;
-use crate::function::{Compiled, FunctionInfo, Marked, Options, target_of};
-use crate::manager::{count_rewrites, fail};
+use crate::function::{Compiled, FunctionInfo, Marked, Options};
+use crate::notes::Notes;
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Loc, RegFile, VRegId};
+use orias_components::{BlockId, Body, Code, Loc, RegFile, VRegId};
 
 /// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few are needed.
 const MAX_ROUNDS: usize = 100;
@@ -33,15 +33,18 @@ pub enum AllocateError {
 }
 
 /// The phase.
-pub fn allocate_registers(world: &mut World) {
-    let info = world.get_resource::<FunctionInfo>().cloned().unwrap_or_default();
-    let limits = match world.get_resource::<Options>() {
-        Some(options) => Limits::of(options, &info),
-        None => Limits::new(info.max_registers),
-    };
-    let verify = world.get_resource::<Options>().is_some_and(|o| o.verify_each);
-    let stack_top = target_of(world).const_stack;
-    let mut body = Body::new(world);
+pub fn allocate_registers(
+    code: Code<'_, '_>,
+    mut notes: Notes<'_>,
+    options: Res<'_, Options>,
+    info: Res<'_, FunctionInfo>,
+    mut compiled: ResMut<'_, Compiled>,
+    mut marked: ResMut<'_, Marked>,
+) {
+    let limits = Limits::of(&info);
+    let verify = options.verify_each;
+    let stack_top = options.target.const_stack;
+    let mut body = code.body();
     if limits.keeps || uniform::is_crowded(&body) {
         uniform::keep_within_blocks(&mut body, &[RegFile::UR, RegFile::UP]);
     } else if uniform::may_lose_predicates(&body) {
@@ -55,7 +58,7 @@ pub fn allocate_registers(world: &mut World) {
             let checked = before
                 .map(|b| checker::check(&b, &body, &limits.with_general(most), info.local_bytes));
             for error in checked.and_then(Result::err).unwrap_or_default() {
-                fail(body.world, format!("wrong register allocation: {error}"), Loc::default());
+                notes.fail(format!("wrong register allocation: {error}"), Loc::default());
             }
             let made = frame::set_up(
                 &mut body,
@@ -66,26 +69,25 @@ pub fn allocate_registers(world: &mut World) {
                     pointer: limits.frame,
                 },
             );
-            count_rewrites(world, removed);
-            let mut compiled = world.get_resource_or_init::<Compiled>();
+            notes.count(removed);
             compiled.frame_bytes = made.bytes;
             compiled.spill_store_bytes = spills.store_bytes + made.saved_bytes;
             compiled.spill_load_bytes = spills.load_bytes + made.saved_bytes;
             compiled.saved = made.saved;
-            world.get_resource_or_init::<Marked>().spills.extend(spills.accesses);
+            marked.spills.extend(spills.accesses);
         }
         Err(error) => {
             let (needed, loc) = demand::greatest(&body);
             let there = limits.count(RegFile::R);
             if needed <= there {
-                return fail(world, error.to_string(), Loc::default());
+                return notes.fail(error.to_string(), Loc::default());
             }
             let (given, enough) = (limits.counted(), limits.counted() + needed - there);
             let message = format!(
                 "Insufficient registers ({given}) to compile this instruction. \
                  Try to compile with register target of {enough} or higher"
             );
-            fail(world, message, loc);
+            notes.fail(message, loc);
         }
     }
 }

@@ -180,7 +180,7 @@ fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
                 continue;
             }
             found.resize(input.body.vreg_count(), false);
-            let regs = inst.operands.iter().filter_map(|o| o.as_reg());
+            let regs = inst.operands().filter_map(|o| o.as_reg().copied());
             for id in regs.filter(|r| r.reg.file() == RegFile::R).filter_map(|r| r.reg.vreg()) {
                 found[input.classes.place(id).leader.0 as usize] = true;
             }

@@ -11,9 +11,8 @@
 //! the pieces of vectors for wide loads and stores are made in their place this way before scheduling sees a copy.
 
 use super::coalesce::as_copy;
-use crate::manager::count_rewrites;
-use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Inst, InstId, Operand, RegUse, VRegId};
+use crate::notes::Notes;
+use orias_components::{BlockId, Body, Code, InstId, Operand, RegUse, VRegId, View};
 
 /// Where one register is defined and read: all that matters of it here.
 #[derive(Clone, Copy, Default)]
@@ -27,8 +26,8 @@ struct Accesses {
 }
 
 /// The phase.
-pub fn ori_back_copy_propagate(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn ori_back_copy_propagate(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let mut accesses = accesses(&body);
     let mut made = 0;
     for block in body.layout().to_vec() {
@@ -54,7 +53,7 @@ pub fn ori_back_copy_propagate(world: &mut World) {
             body.retain(block, |_, id| gone.binary_search(&id).is_err());
         }
     }
-    count_rewrites(world, made);
+    notes.count(made);
 }
 
 fn accesses(body: &Body<'_>) -> Vec<Accesses> {
@@ -143,7 +142,7 @@ fn meet(a: RegUse, b: RegUse) -> bool {
     a.reg == b.reg && a.cell < b.cell + b.count && b.cell < a.cell + a.count
 }
 
-fn touches(inst: &Inst, cells: RegUse) -> bool {
+fn touches(inst: View<'_>, cells: RegUse) -> bool {
     let mut hit = false;
     inst.for_each_def(|r| hit |= meet(r, cells));
     inst.for_each_use(|r| hit |= meet(r, cells));
@@ -151,7 +150,7 @@ fn touches(inst: &Inst, cells: RegUse) -> bool {
 }
 
 /// Whether an instruction makes all cells of `source` at once, always, and nothing of the target.
-fn makes_whole(inst: &Inst, source: VRegId, cells: u8, target: RegUse) -> bool {
+fn makes_whole(inst: View<'_>, source: VRegId, cells: u8, target: RegUse) -> bool {
     let mut whole = false;
     let mut clash = false;
     inst.for_each_def(|r| {
@@ -177,15 +176,16 @@ fn rename_def(body: &mut Body<'_>, id: InstId, source: VRegId, to: RegUse) {
 mod tests {
     use super::*;
     use crate::analysis::cfg;
+    use crate::testing;
     use orias_components::text;
 
     /// Runs the phase on a body in text form; the text after it.
     fn after(input: &str) -> Vec<String> {
-        let mut world = World::new();
-        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-        cfg::analyze_control_flow(&mut world);
-        ori_back_copy_propagate(&mut world);
-        let printed = text::print(&Body::new(&mut world), &text::Style::default());
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).expect("Ori");
+        function.run(cfg::analyze_control_flow);
+        function.run(ori_back_copy_propagate);
+        let printed = text::print(&function.body(), &text::Style::default());
         let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
         lines.filter(|l| !l.is_empty()).collect()
     }

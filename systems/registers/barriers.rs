@@ -101,15 +101,15 @@ mod tests {
     use crate::analysis::cfg;
     use crate::registers::allocate::allocate;
     use crate::registers::limits::Limits;
-    use bevy_ecs::world::World;
-    use orias_components::{Body, RegFile, VRegId, text};
+    use crate::testing;
+    use orias_components::{RegFile, VRegId, text};
 
     /// The barrier register of each virtual one, after allocation.
     fn barriers(input: &str) -> Vec<u8> {
-        let mut world = World::new();
-        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-        cfg::analyze_control_flow(&mut world);
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).expect("Ori");
+        function.run(cfg::analyze_control_flow);
+        let mut body = function.body();
         allocate(&mut body, &Limits::new(None), 0).expect("few barriers");
         let vregs = (0..body.vreg_count() as u32).map(|id| *body.vreg(VRegId(id)));
         vregs.filter(|v| v.file == RegFile::B).filter_map(|v| v.assigned).collect()

@@ -10,12 +10,9 @@
 //! Found by it: a use whose register does not hold its value, instructions lost, changed or added without being a move,
 //! registers that are not aligned, not of their file, or beyond the limit.
 
-use super::coalesce::as_copy;
 use super::limits::{Limits, STACK_POINTER};
-use super::spill::makes_a_constant;
-use crate::analysis::liveness::kills;
 use orias_components::{
-    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VReg,
+    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, VReg,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -33,7 +30,7 @@ pub struct Snapshot {
 impl Snapshot {
     pub fn of(body: &Body<'_>) -> Snapshot {
         let insts = |b: BlockId| {
-            body.block(b).insts.iter().map(|id| (*id, body.inst(*id).clone())).collect()
+            body.block(b).insts.iter().map(|id| (*id, body.inst(*id).to_inst())).collect()
         };
         Snapshot {
             blocks: body.layout().iter().map(|b| (*b, insts(*b))).collect(),
@@ -151,7 +148,7 @@ fn constants(before: &Snapshot, body: &Body<'_>) -> Constants {
             && makes_a_constant(inst)
             && let Some(Operand::Reg(def)) = inst.operands.first()
         {
-            let kept = body.inst_entity(*id).is_some();
+            let kept = body.has_inst(*id);
             by_text.entry(source_text(inst)).or_default().push(Constant { def: *def, kept });
         }
     }
@@ -165,11 +162,11 @@ fn source_text(inst: &Inst) -> String {
 /// One step of the walk through a block.
 enum Step<'a> {
     /// In both: as it was, as it is.
-    Kept(&'a Inst, &'a Inst, InstId),
+    Kept(&'a Inst, Inst, InstId),
     /// Only before.
     Gone(&'a Inst, InstId),
     /// Only after.
-    New(&'a Inst, InstId),
+    New(Inst, InstId),
 }
 
 impl<'a> Checker<'a, '_> {
@@ -238,9 +235,9 @@ impl<'a> Checker<'a, '_> {
         let mut found: Vec<CheckError> = Vec::new();
         for step in steps(old, body, *block, before.inst_count) {
             match step {
-                Step::Kept(was, is, id) => self.kept(*block, id, was, is, held, &mut found),
+                Step::Kept(was, is, id) => self.kept(*block, id, was, &is, held, &mut found),
                 Step::Gone(was, id) => self.gone(*block, id, was, held, &mut found),
-                Step::New(is, id) => self.added(*block, id, is, held, &mut found),
+                Step::New(is, id) => self.added(*block, id, &is, held, &mut found),
             }
         }
         if report {
@@ -289,7 +286,8 @@ impl<'a> Checker<'a, '_> {
                 }
             }
         }
-        let always = kills(was);
+        // R2UR takes its value from a thread where the guard holds.
+        let always = was.guard.is_always() || was.op == Opcode::R2UR;
         // Under a guard the value is the new or the old one: only a place that holds the old one too will do.
         let kept: Vec<bool> = writes
             .iter()
@@ -346,8 +344,8 @@ impl<'a> Checker<'a, '_> {
         held: &mut Held,
         found: &mut Vec<CheckError>,
     ) {
-        if let Some(copy) = as_copy(was) {
-            let (to, from) = (Value::of(copy.to, 0), Value::of(copy.from, 0));
+        if let Some((to, from)) = copied(was) {
+            let (to, from) = (Value::of(to, 0), Value::of(from, 0));
             let source = held.get(&from).cloned();
             let old = held.get(&to).cloned();
             let both = match (source, old) {
@@ -430,7 +428,7 @@ fn steps<'a>(
     let mut steps = Vec::new();
     let mut next = old.iter();
     for &id in &body.block(block).insts {
-        let is = body.inst(id);
+        let is = body.inst(id).to_inst();
         if id.0 as usize >= old_count {
             steps.push(Step::New(is, id));
             continue;
@@ -493,7 +491,7 @@ fn registers(inst: &Inst) -> Vec<(RegUse, bool)> {
 fn same_shape(was: &Inst, is: &Inst) -> bool {
     let blank = |inst: &Inst| {
         let mut inst = inst.clone();
-        super::rewrite::map_regs(&mut inst, |r| {
+        inst.map_regs(|r| {
             let reg = if r.reg.is_zero() { r.reg } else { Reg::phys(r.reg.file(), 0) };
             RegUse { reg, cell: 0, ..r }
         });
@@ -547,10 +545,35 @@ fn as_moves(inst: &Inst, frame: u32) -> Option<Vec<(Place, Place)>> {
             Some(vec![(register(p, 0)?, register(from, 0)?)])
         }
         _ => {
-            let copy = as_copy(inst)?;
-            Some(vec![(register(&copy.to, 0)?, register(&copy.from, 0)?)])
+            let (to, from) = copied(inst)?;
+            Some(vec![(register(&to, 0)?, register(&from, 0)?)])
         }
     }
+}
+
+/// Destination and source of an instruction that only copies 32 bits.
+fn copied(inst: &Inst) -> Option<(RegUse, RegUse)> {
+    let is_move = matches!(inst.op, Opcode::MOV | Opcode::UMOV) && inst.mods.is_empty();
+    let [Operand::Reg(to), Operand::Reg(from), lanes @ ..] = inst.operands.as_slice() else {
+        return None;
+    };
+    let all_lanes = lanes.is_empty() || inst.op == Opcode::MOV && lanes == [Operand::Imm(0xf)];
+    let plain = from.flags.without(RegFlags::REUSE) == RegFlags::NONE;
+    let one = to.count == 1 && from.count == 1 && to.reg.file() == from.reg.file();
+    let named = !to.reg.is_zero() && !from.reg.is_zero();
+    (is_move && all_lanes && plain && one && named).then_some((*to, *from))
+}
+
+/// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
+fn makes_a_constant(inst: &Inst) -> bool {
+    let mut reads = false;
+    inst.for_each_use(|_| reads = true);
+    let source = match (inst.op, inst.operands.get(1)) {
+        (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. })) => true,
+        (Opcode::LDC, Some(Operand::Const(_))) => true,
+        _ => false,
+    };
+    inst.defs == 1 && inst.guard.is_always() && !reads && source
 }
 
 /// The only file whose values an added move takes along, where it is not every one.

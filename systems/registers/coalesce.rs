@@ -6,7 +6,7 @@
 
 use super::ranges::{Ranges, Segment, join, overlap};
 use crate::analysis::liveness::CellMap;
-use orias_components::{Body, Inst, Opcode, Operand, RegFile, RegUse, VRegId};
+use orias_components::{Body, Opcode, Operand, RegFile, RegUse, VRegId, View};
 
 /// Where a register lies: `offset` cells into the class of `leader`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,19 +43,17 @@ pub struct Copy {
 }
 
 /// The copy that an instruction is, if it is nothing else.
-pub fn as_copy(inst: &Inst) -> Option<Copy> {
-    let all_lanes = |op: Option<&Operand>| matches!(op, None | Some(Operand::Imm(0xf)));
-    match (inst.op, inst.operands.as_slice()) {
-        (Opcode::MOV, [Operand::Reg(to), Operand::Reg(from), rest @ ..])
-            if inst.mods.is_empty() && rest.len() < 2 && all_lanes(rest.first()) =>
-        {
-            copy(*to, *from)
-        }
-        (Opcode::UMOV, [Operand::Reg(to), Operand::Reg(from)]) if inst.mods.is_empty() => {
-            copy(*to, *from)
-        }
-        _ => None,
+pub fn as_copy(inst: View<'_>) -> Option<Copy> {
+    let plain = match inst.op {
+        Opcode::MOV => inst.len() < 4 && matches!(inst.get(2), None | Some(Operand::Imm(0xf))),
+        Opcode::UMOV => inst.len() == 2,
+        _ => false,
+    };
+    if !plain || !inst.mods().is_empty() {
+        return None;
     }
+    let (Operand::Reg(to), Operand::Reg(from)) = (inst.get(0)?, inst.get(1)?) else { return None };
+    copy(to, from)
 }
 
 fn copy(to: RegUse, from: RegUse) -> Option<Copy> {

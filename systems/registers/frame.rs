@@ -57,7 +57,7 @@ pub fn set_up(body: &mut Body<'_>, frame: &Frame) -> Made {
     }
     let load = Inst::new(Opcode::LDC, &[], 1, &[r1(), Operand::constant(0, top as i32)]);
     // Whoever loaded it before did not know the size of the frame.
-    body.retain(entry, |body, id| body.inst(id).operands != load.operands);
+    body.retain(entry, |body, id| !body.inst(id).operands().eq(load.operands.iter().copied()));
     let mut start = vec![load];
     if bytes > 0 {
         start.push(moved(-i64::from(bytes)));
@@ -116,9 +116,9 @@ fn expand(body: &mut Body<'_>, block: BlockId, frame: &Frame, bytes: u32, end: &
     let mut at = 0;
     while at < body.block(block).insts.len() {
         let id: InstId = body.block(block).insts[at];
-        let op = body.inst(id).op;
+        let op = body.op(id);
         if op == Opcode::PARGS {
-            let to = body.inst(id).operands[0];
+            let to = body.inst(id).operand(0);
             *body.inst_mut(id) = sum(to, general(frame.pointer), i64::from(bytes));
         } else if op == Opcode::PRET {
             let loc = body.loc(id);
@@ -195,14 +195,14 @@ fn names_stack_pointer(body: &Body<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bevy_ecs::world::World;
+    use crate::testing;
     use orias_components::text;
 
     #[test]
     fn the_pointer_is_loaded_once_and_moved_down_by_the_frame() {
-        let mut world = World::new();
+        let mut function = testing::function();
         let input = "BB0:\n  NOP\n  R1 = LDC c[0x0][0x28]\n  R0 = IADD3 R1, 0x8, RZ";
-        let mut body = Body::new(&mut world);
+        let mut body = function.body();
         text::parse(input, &mut body).expect("Ori");
         let frame = Frame { bytes: 26, align: 16, top: Some(0x28), pointer: 1 };
         assert_eq!(set_up(&mut body, &frame).bytes, 32);
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn without_frame_or_use_of_it_nothing_is_done() {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         text::parse("BB0:\n  R0 = MOV RZ, 0xf\n  EXIT PT", &mut body).expect("Ori");
         let frame = Frame { bytes: 0, align: 8, top: Some(0x28), pointer: 1 };
         assert_eq!(set_up(&mut body, &frame), Made::default());
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn a_function_saves_what_it_changes_and_must_keep() {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         let input = "BB0:\n  R3 = PARGS\n  R20:2 = PRETADR\n  B6 = BSSY BB1\nBB1:\n  R17 = MOV R4, 0xf\n  PRET R4";
         text::parse(input, &mut body).expect("Ori");
         let frame = Frame { bytes: 4, align: 16, top: None, pointer: 1 };

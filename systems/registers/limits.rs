@@ -1,7 +1,7 @@
 //! How many registers of each file a function may use, and how they are counted.
 
 use crate::calls::{FRAME_POINTER, is_kept};
-use crate::function::{FunctionInfo, Options};
+use crate::function::FunctionInfo;
 use orias_components::RegFile;
 
 /// Registers that the hardware keeps of a thread's: a function counted at N has R0..R(N-3).
@@ -15,7 +15,7 @@ const LEAST_COUNTED: u32 = 4;
 
 /// What a smaller limit is raised to. Observed: ptxas 13.0.88, sm_90a warns of "lower bound of 24" for `.maxnreg` and
 /// `--maxrregcount`.
-const LEAST_ASKED: u32 = 24;
+pub const LEAST_ASKED: u32 = 24;
 
 /// The stack pointer: R1 whether there is a frame or not.
 pub const STACK_POINTER: u32 = 1;
@@ -40,8 +40,8 @@ pub struct Limits {
 
 impl Limits {
     /// The encodable ones, less what the function's attributes take away.
-    pub fn of(_options: &Options, info: &FunctionInfo) -> Limits {
-        let mut limits = Limits::new(info.max_registers.map(|n| n.max(LEAST_ASKED)));
+    pub fn of(info: &FunctionInfo) -> Limits {
+        let mut limits = Limits::new(info.max_registers);
         if info.moves_stack {
             limits.frame = FRAME_POINTER;
         }

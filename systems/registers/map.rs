@@ -3,7 +3,7 @@
 use super::{limits, pool};
 use crate::function::{Compiled, FunctionInfo};
 use bevy_ecs::prelude::*;
-use orias_components::{Body, RegFile, RegUse};
+use orias_components::{Body, Reader, RegFile, RegUse};
 
 /// Highest physical register + 1 by file, over all operands.
 #[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,44 +31,50 @@ impl RegisterMap {
 }
 
 /// The phase: `Compiled::registers` counts as `EIATTR_REGCOUNT` does.
-pub fn calc_register_map(world: &mut World) {
-    let map = RegisterMap::of(&Body::new(world));
+pub fn calc_register_map(
+    code: Reader<'_, '_>,
+    info: Res<'_, FunctionInfo>,
+    mut compiled: ResMut<'_, Compiled>,
+    mut map: ResMut<'_, RegisterMap>,
+) {
+    let body = code.body();
+    *map = RegisterMap::of(&body);
     let highest = map.used[RegFile::R as usize].checked_sub(1);
     let mut registers = limits::counted(highest);
-    if pool::is_used(&Body::new(world)) {
+    if pool::is_used(&body) {
         // The pool is what the warps begin with: all that the directives allow. Observed: ptxas 13.0.88.
-        let asked = world.get_resource::<FunctionInfo>().and_then(|info| info.max_registers);
+        let asked = info.max_registers;
         registers = asked.unwrap_or(registers);
     }
-    world.get_resource_or_init::<Compiled>().registers = registers;
-    world.insert_resource(map);
+    compiled.registers = registers;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use orias_components::{Inst, Loc, Opcode, Operand, Reg};
 
     #[test]
     fn a_quad_counts_to_its_last_register() {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         let block = body.new_block();
         let quad = Operand::Reg(RegUse::wide(Reg::phys(RegFile::R, 8), 4));
         let guard = Reg::phys(RegFile::P, 2);
         let inst = Inst::new(Opcode::LDS, &[], 1, &[quad, Operand::RZ]).guarded(guard, true);
         body.push(block, inst, Loc::default());
-        calc_register_map(&mut world);
+        function.run(calc_register_map);
         // R8..R11, and the two that the hardware keeps: observed for copy_vec4, ptxas 13.0.88 -O3.
-        assert_eq!(world.resource::<Compiled>().registers, 14);
-        assert_eq!(world.resource::<RegisterMap>().used, [12, 0, 3, 0, 0]);
+        assert_eq!(function.world.resource::<Compiled>().registers, 14);
+        assert_eq!(function.world.resource::<RegisterMap>().used, [12, 0, 3, 0, 0]);
     }
 
     #[test]
     fn a_kernel_without_registers_counts_four() {
-        let mut world = World::new();
-        Body::new(&mut world).new_block();
-        calc_register_map(&mut world);
-        assert_eq!(world.resource::<Compiled>().registers, 4);
+        let mut function = testing::function();
+        function.body().new_block();
+        function.run(calc_register_map);
+        assert_eq!(function.world.resource::<Compiled>().registers, 4);
     }
 }

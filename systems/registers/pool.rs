@@ -2,7 +2,7 @@
 
 use super::limits::Limits;
 use super::ranges::Segment;
-use orias_components::{Body, Inst, Opcode, Operand, RegFile};
+use orias_components::{Body, Opcode, Operand, RegFile, View};
 
 /// Registers that may be used at each point: `R0` up to this number.
 #[derive(Clone, Debug, Default)]
@@ -12,9 +12,9 @@ pub struct Pool {
 }
 
 /// Whether the instruction changes the number of registers: to this count.
-fn changes(inst: &Inst) -> Option<u32> {
-    match inst.operands.last() {
-        Some(Operand::Imm(count)) if inst.op == Opcode::USETMAXREG => Some(*count as u32),
+fn changes(inst: View<'_>) -> Option<u32> {
+    match inst.last() {
+        Some(Operand::Imm(count)) if inst.op == Opcode::USETMAXREG => Some(count as u32),
         _ => None,
     }
 }
@@ -37,7 +37,7 @@ impl Pool {
         if let Some(block) = body.layout().first() {
             entry[block.0 as usize] = Some(first);
         }
-        let after = |count: u32, inst: &Inst| {
+        let after = |count: u32, inst: View<'_>| {
             changes(inst).map_or(count, |n| Limits::new(Some(n)).count(RegFile::R))
         };
         let mut again = true;
@@ -97,15 +97,15 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::analysis::cfg;
-    use bevy_ecs::world::World;
+    use crate::testing;
     use orias_components::text;
 
     /// First and last point of each piece, and its registers, of a function that begins with 40.
     fn pieces(input: &str) -> Vec<(u32, u32, u32)> {
-        let mut world = World::new();
-        text::parse(input, &mut Body::new(&mut world)).unwrap_or_else(|e| panic!("{e}"));
-        cfg::analyze_control_flow(&mut world);
-        let pool = Pool::of(&Body::new(&mut world), &Limits::new(Some(40)));
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
+        function.run(cfg::analyze_control_flow);
+        let pool = Pool::of(&function.body(), &Limits::new(Some(40)));
         pool.pieces().iter().map(|(s, count)| (s.start, s.end, *count)).collect()
     }
 

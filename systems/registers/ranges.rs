@@ -8,7 +8,7 @@ use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, Liveness, kills};
 use crate::schedule::groups;
 use bitvec::prelude::*;
-use orias_components::{Body, Inst, InstId, Props, RegFile, RegUse, VRegId};
+use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId, View};
 use rustc_hash::FxHashMap;
 
 /// Points `start..end`.
@@ -226,7 +226,7 @@ impl Walk {
 fn waits_of_groups(body: &Body<'_>, insts: &[InstId]) -> FxHashMap<usize, usize> {
     let mut waits = FxHashMap::default();
     for (at, id) in insts.iter().enumerate() {
-        if !body.inst(*id).op.has(Props::GROUP) {
+        if !body.op(*id).has(Props::GROUP) {
             continue;
         }
         let mut ended = 0;
@@ -243,7 +243,7 @@ fn waits_of_groups(body: &Body<'_>, insts: &[InstId]) -> FxHashMap<usize, usize>
 }
 
 /// Memory accesses and exchanges between threads send their operands to units that other warps use too.
-fn reads_late(inst: &Inst) -> bool {
+fn reads_late(inst: View<'_>) -> bool {
     inst.op.has(Props::LOAD.with(Props::STORE).with(Props::CONVERGENT))
 }
 
@@ -280,15 +280,15 @@ pub fn join(a: &[Segment], b: &[Segment]) -> Vec<Segment> {
 mod tests {
     use super::*;
     use crate::analysis::cfg;
-    use bevy_ecs::world::World;
+    use crate::testing;
     use orias_components::text;
 
     /// The range of the first cell of `%R0`.
     fn range(input: &str) -> Vec<Segment> {
-        let mut world = World::new();
-        text::parse(input, &mut Body::new(&mut world)).unwrap_or_else(|e| panic!("{e}"));
-        cfg::analyze_control_flow(&mut world);
-        let body = Body::new(&mut world);
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
+        function.run(cfg::analyze_control_flow);
+        let body = function.body();
         let liveness = Liveness::compute(&body);
         let ranges = Ranges::compute(&body, &liveness, &InForce::default());
         ranges.of(liveness.map.first(VRegId(0))).to_vec()

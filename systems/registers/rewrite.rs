@@ -1,7 +1,7 @@
 //! From virtual to physical operands, once every register has its place.
 
 use super::coalesce::as_copy;
-use orias_components::{Body, Guard, Inst, Reg, RegUse, VRegId};
+use orias_components::{Body, Reg, RegUse, VRegId, View};
 
 /// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV R4, R4`.
 ///
@@ -13,24 +13,15 @@ pub fn to_physical(body: &mut Body<'_>) -> usize {
     for block in body.layout().to_vec() {
         let mut identities = 0;
         for at in 0..body.block(block).insts.len() {
-            let mut inst = body.inst_mut(body.block(block).insts[at]);
-            map_regs(&mut inst, |r| physical(&assigned, r));
-            identities += usize::from(is_identity(&inst));
+            let id = body.block(block).insts[at];
+            body.map_regs(id, |r| physical(&assigned, r));
+            identities += usize::from(is_identity(body.inst(id)));
         }
         if identities > 0 {
             removed += body.retain(block, |body, id| !is_identity(body.inst(id)));
         }
     }
     removed
-}
-
-/// Applies `f` to every register that an instruction names, guard included.
-pub fn map_regs(inst: &mut Inst, mut f: impl FnMut(RegUse) -> RegUse) {
-    let guard = f(RegUse::new(inst.guard.reg)).reg;
-    inst.guard = Guard { reg: guard, negated: inst.guard.negated };
-    for operand in &mut inst.operands {
-        operand.map_regs(&mut f);
-    }
 }
 
 fn physical(assigned: &[Option<u8>], r: RegUse) -> RegUse {
@@ -44,6 +35,6 @@ fn physical(assigned: &[Option<u8>], r: RegUse) -> RegUse {
     }
 }
 
-fn is_identity(inst: &Inst) -> bool {
+fn is_identity(inst: View<'_>) -> bool {
     as_copy(inst).is_some_and(|c| c.to.reg.is_phys() && c.to.reg == c.from.reg)
 }

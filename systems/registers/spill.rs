@@ -11,7 +11,7 @@ use super::ranges::{Segment, overlap};
 use crate::analysis::liveness::CellMap;
 use orias_components::{
     Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
-    VRegId,
+    VRegId, View,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -310,7 +310,7 @@ fn constants(
                 if place.1.is_some() || !makes_a_constant(inst) {
                     dropped.push(place.0);
                 } else {
-                    *place.1 = Some((inst.clone(), id));
+                    *place.1 = Some((inst.to_inst(), id));
                 }
             });
         }
@@ -322,11 +322,11 @@ fn constants(
 }
 
 /// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
-pub fn makes_a_constant(inst: &Inst) -> bool {
+pub fn makes_a_constant(inst: View<'_>) -> bool {
     let mut reads = false;
     inst.for_each_use(|_| reads = true);
     let source = matches!(
-        (inst.op, inst.operands.get(1)),
+        (inst.op, inst.get(1)),
         (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
             | (Opcode::LDC, Some(Operand::Const(_)))
     );
@@ -351,12 +351,12 @@ impl Rewrite<'_, '_> {
     }
 
     fn access(mut self, id: InstId) {
-        let mut inst = self.body.inst(id).clone();
         let loc = self.body.loc(id);
-        if self.is_moot(&inst, id) {
+        if self.is_moot(id) {
             self.body.discard(id);
             return;
         }
+        let mut inst = self.body.inst(id).to_inst();
         // Sources: one register for each different access.
         let mut loaded: Vec<(RegUse, Reg)> = Vec::new();
         let defs = inst.defs as usize;
@@ -389,7 +389,7 @@ impl Rewrite<'_, '_> {
             });
             inst.operands[i] = operand;
         }
-        *self.body.inst_mut(id) = inst;
+        self.body.set_inst(id, &inst);
         self.out.push(id);
         for (r, temp) in stores {
             self.store(r, temp, loc);
@@ -397,7 +397,8 @@ impl Rewrite<'_, '_> {
     }
 
     /// Whether the instruction has nothing left to do: a copy within one home, or the making of a constant.
-    fn is_moot(&self, inst: &Inst, id: InstId) -> bool {
+    fn is_moot(&self, id: InstId) -> bool {
+        let inst = self.body.inst(id);
         if let Some(copy) = as_copy(inst) {
             let place = |r: RegUse| {
                 let place = self.classes.place(r.reg.vreg()?);
@@ -455,7 +456,7 @@ impl Rewrite<'_, '_> {
 
     fn emit(&mut self, inst: Inst, loc: Loc) {
         let access = matches!(inst.op, Opcode::STL | Opcode::LDL);
-        let id = self.body.new_inst(inst, loc);
+        let id = self.body.new_inst(&inst, loc);
         if access {
             self.spills.accesses.push(id);
         }

@@ -11,7 +11,7 @@
 
 use crate::analysis::liveness::Liveness;
 use orias_components::{
-    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
+    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
 };
 use rustc_hash::FxHashMap;
 
@@ -32,7 +32,7 @@ const ROOM: [u32; 2] = [44, 12];
 pub fn is_crowded(body: &Body<'_>) -> bool {
     let all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
     let cells: u32 = all.filter(|v| v.file == RegFile::UR).map(|v| u32::from(v.cells)).sum();
-    let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
+    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
     let calls = || body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call));
     let room = || ROOM[usize::from(calls())];
     if cells <= ROOM[1] || cells <= room() {
@@ -48,7 +48,7 @@ pub fn is_crowded(body: &Body<'_>) -> bool {
 /// Whether a kernel has uniform predicates and calls, which may change them all.
 pub fn may_lose_predicates(body: &Body<'_>) -> bool {
     let mut all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
-    let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
+    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
     all.any(|v| v.file == RegFile::UP)
         && body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call))
 }
@@ -116,7 +116,7 @@ fn homes(body: &mut Body<'_>, files: &[RegFile]) -> FxHashMap<VRegId, Home> {
             continue;
         }
         let home = match makers.get(&id).map(Vec::as_slice) {
-            Some([one]) if is_free(body.inst(*one)) => Home::Again(body.inst(*one).clone()),
+            Some([one]) if is_free(body.inst(*one)) => Home::Again(body.inst(*one).to_inst()),
             _ if vreg.file == RegFile::UP => Home::General(body.new_vreg(RegFile::P, 1, 1)),
             _ => Home::General(body.new_vreg(RegFile::R, vreg.cells, vreg.align)),
         };
@@ -126,7 +126,7 @@ fn homes(body: &mut Body<'_>, files: &[RegFile]) -> FxHashMap<VRegId, Home> {
 }
 
 /// Whether an instruction may stand anywhere and gives the same value.
-fn is_free(inst: &Inst) -> bool {
+fn is_free(inst: View<'_>) -> bool {
     let mut reads = false;
     inst.for_each_use(|_| reads = true);
     let op = matches!(inst.op, Opcode::ULDC | Opcode::UMOV | Opcode::S2UR);
@@ -140,7 +140,7 @@ fn rewrite(
     id: InstId,
     out: &mut Vec<InstId>,
 ) {
-    let mut inst = body.inst(id).clone();
+    let mut inst = body.inst(id).to_inst();
     let loc = body.loc(id);
     let mut uses: Vec<VRegId> = Vec::new();
     let mut note = |r: RegUse| uses.extend(r.reg.vreg().filter(|v| homes.contains_key(v)));
@@ -161,12 +161,12 @@ fn rewrite(
             body.new_vreg(vreg.file, vreg.cells, vreg.align)
         });
     }
-    super::rewrite::map_regs(&mut inst, |r| {
+    inst.map_regs(|r| {
         let local = r.reg.vreg().and_then(|v| here.get(&v));
         local.map_or(r, |reg| RegUse { reg: *reg, ..r })
     });
     let calls = inst.op == Opcode::PCALL;
-    *body.inst_mut(id) = inst.clone();
+    body.set_inst(id, &inst);
     out.push(id);
     let mut stored: Vec<(VRegId, RegUse)> = Vec::new();
     inst.for_each_def(|r| {
@@ -185,7 +185,7 @@ fn rewrite(
                 } else {
                     Inst::new(Opcode::MOV, &[], 1, &[to, from, Operand::Imm(0xf)])
                 };
-                out.push(body.new_inst(Inst { guard: inst.guard, ..made }, loc));
+                out.push(body.new_inst(&Inst { guard: inst.guard, ..made }, loc));
             }
         }
     }
@@ -203,14 +203,14 @@ fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<In
         Home::General(predicate) if vreg.file == RegFile::UP => {
             let operands = [Operand::URZ, Operand::reg(reg), Operand::reg(*predicate)];
             let copy = Inst::new(Opcode::VOTEU, &[Mod::ANY], 2, &operands);
-            out.push(body.new_inst(copy, loc));
+            out.push(body.new_inst(&copy, loc));
         }
         Home::Again(inst) => {
             let mut inst = inst.clone();
             if let Some(Operand::Reg(def)) = inst.operands.first_mut() {
                 def.reg = reg;
             }
-            out.push(body.new_inst(inst, loc));
+            out.push(body.new_inst(&inst, loc));
         }
         Home::General(general) => {
             for cell in 0..vreg.cells {
@@ -220,7 +220,7 @@ fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<In
                     Operand::Reg(RegUse::at(*general, cell, 1)),
                 ];
                 let copy = Inst::new(Opcode::R2UR, &[] as &[Mod], 2, &operands);
-                out.push(body.new_inst(copy, loc));
+                out.push(body.new_inst(&copy, loc));
             }
         }
     }
@@ -231,13 +231,13 @@ fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<In
 mod tests {
     use super::*;
     use crate::analysis::cfg;
-    use bevy_ecs::world::World;
+    use crate::testing;
     use orias_components::text;
 
     #[test]
     fn each_block_makes_or_fetches_its_own() {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         let input = "
             BB0:
               %UR0:2 = ULDC.64 c[0x0][0x208]
@@ -261,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_uniform_predicate_is_an_ordinary_one_over_a_call() {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         let input = "
             BB0:
               URZ, %UP0 = VOTEU.ANY P0

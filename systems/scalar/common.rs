@@ -4,10 +4,9 @@
 //! several definitions are no trouble: an expression is known as long as neither its operands nor its result are written.
 
 use crate::analysis::liveness::{Cell, CellMap};
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
+use crate::notes::Notes;
 use orias_components::{
-    Body, Inst, InstId, Mod, Mods, Opcode, Operand, Props, RegFile, RegFlags, RegUse,
+    Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
 };
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -16,8 +15,8 @@ use smallvec::smallvec;
 type Key = (Opcode, Mods, Vec<Operand>);
 
 /// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
-pub fn local_value_numbering(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn local_value_numbering(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let map = CellMap::new(&body);
     let mut found = 0;
     for block in body.layout().to_vec() {
@@ -34,7 +33,7 @@ pub fn local_value_numbering(world: &mut World) {
                 found += 1;
                 become_copy(&mut body, block, id, *to, *from);
             }
-            let inst = body.inst(id).clone();
+            let inst = body.inst(id).to_inst();
             let mut written: Vec<Cell> = Vec::new();
             inst.for_each_def(|r| written.extend(map.cells(r)));
             if let Some((_, to)) = &key {
@@ -61,11 +60,11 @@ pub fn local_value_numbering(world: &mut World) {
             known.insert(key, to);
         }
     }
-    count_rewrites(world, found);
+    notes.count(found);
 }
 
 /// The instruction as an expression with one result in file R, when it is one.
-fn expression(inst: &Inst) -> Option<(Key, RegUse)> {
+fn expression(inst: View<'_>) -> Option<(Key, RegUse)> {
     let constant_load = inst.op == Opcode::LDC;
     let excluded = Props::EFFECT.with(Props::STORE).with(Props::BRANCH).with(Props::CONVERGENT);
     let pure =
@@ -75,20 +74,20 @@ fn expression(inst: &Inst) -> Option<(Key, RegUse)> {
     if !pure || changes || (inst.op.has(Props::LOAD) && !constant_load) || !inst.guard.is_always() {
         return None;
     }
-    let mut results = inst.dests().iter().filter(|o| **o != Operand::PT && **o != Operand::RZ);
+    let mut results = inst.dests().filter(|o| *o != Operand::PT && *o != Operand::RZ);
     let (Some(Operand::Reg(to)), None) = (results.next(), results.next()) else { return None };
     if to.reg.vreg().is_none() || to.reg.file() != RegFile::R || to.flags != RegFlags::NONE {
         return None;
     }
-    let special = |o: &Operand| matches!(o, Operand::Special(n) if !STEADY.contains(n));
-    if inst.sources().iter().any(special) {
+    let special = |o: Operand| matches!(o, Operand::Special(n) if !STEADY.contains(&n));
+    if inst.sources().any(special) {
         return None;
     }
     // Where the result stands among the destinations is part of the expression.
-    let at = inst.dests().iter().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
-    let mut operands = inst.sources().to_vec();
+    let at = inst.dests().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
+    let mut operands: Vec<Operand> = inst.sources().collect();
     operands.push(Operand::Imm(at as u64));
-    Some(((inst.op, inst.mods, operands), *to))
+    Some(((inst.op, *inst.mods(), operands), to))
 }
 
 /// Special registers that never change while a thread runs: SR_LANEID, SR_TID and SR_CTAID.
@@ -110,7 +109,7 @@ fn become_copy(
         }
     };
     let loc = body.loc(id);
-    *body.inst_mut(id) = copy(0);
+    body.set_inst(id, &copy(0));
     let at = body.block(block).insts.iter().position(|i| *i == id).unwrap_or(0);
     for i in 1..to.count {
         body.insert(block, at + i as usize, copy(i), loc);

@@ -13,12 +13,12 @@ use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::function::Options;
-use crate::manager::count_rewrites;
+use crate::notes::Notes;
 use crate::scalar::fold;
-use bevy_ecs::world::World;
+use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags,
-    RegUse,
+    BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
+    RegFlags, RegUse, View,
 };
 use orias_targets::Target;
 use rustc_hash::FxHashMap;
@@ -34,14 +34,12 @@ pub(super) enum Source {
 }
 
 /// Phase `OriCopyProp`.
-pub fn copy_prop(world: &mut World) {
-    let target = world.get_resource::<Options>().map(|o| o.target);
-    let replaced = propagate(&mut Body::new(world), target);
-    count_rewrites(world, replaced);
+pub fn copy_prop(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
+    notes.count(propagate(&mut code.body(), options.target));
 }
 
 /// Replaces uses of copies; the copies themselves stay for dead code elimination. Returns how many operands changed.
-pub(super) fn propagate(body: &mut Body<'_>, target: Option<&Target>) -> usize {
+pub(super) fn propagate(body: &mut Body<'_>, target: &Target) -> usize {
     let map = CellMap::new(body);
     let everywhere = Everywhere::new(body, &map);
     let mut replaced = 0;
@@ -53,27 +51,26 @@ pub(super) fn propagate(body: &mut Body<'_>, target: Option<&Target>) -> usize {
             replaced += rewrite_uses(body, &map, target, id, find);
             let inst = body.inst(id);
             inst.for_each_def(|r| map.cells(r).for_each(|cell| here.forget(cell)));
-            for (cell, source) in copies_of(&map, inst) {
-                here.note(&map, cell, source);
-            }
+            copies_of(&map, inst, |cell, source| here.note(&map, cell, source));
         }
     }
     replaced
 }
 
 /// What an instruction copies, by cell: an unguarded MOV or LDC.
-fn copies_of(map: &CellMap, inst: &Inst) -> Vec<(Cell, Source)> {
-    let whole = inst.guard.is_always() && inst.defs == 1;
-    let (Some(Operand::Reg(to)), Some(from)) = (inst.operands.first(), inst.operands.get(1)) else {
-        return Vec::new();
-    };
+fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source)) {
+    if !matches!(inst.op, Opcode::MOV | Opcode::LDC) || !inst.guard.is_always() || inst.defs != 1 {
+        return;
+    }
+    let (Some(Operand::Reg(to)), Some(from)) = (inst.get(0), inst.get(1)) else { return };
     let is_fixed =
         |c: &ConstRef| c.base == Reg::RZ && !c.is_bindless() && c.flags == RegFlags::NONE;
-    if !whole || to.reg.vreg().is_none() || to.reg.file() != RegFile::R {
-        return Vec::new();
+    if to.reg.vreg().is_none() || to.reg.file() != RegFile::R {
+        return;
     }
+    let all_lanes = || inst.len() == 3 && inst.get(2) == Some(Operand::Imm(0xf));
     match (inst.op, from) {
-        (Opcode::MOV, from) if to.count == 1 && inst.operands[2..] == [Operand::Imm(0xf)] => {
+        (Opcode::MOV, from) if to.count == 1 && all_lanes() => {
             let source = match from {
                 Operand::Reg(r) if r.reg == Reg::RZ && r.flags == RegFlags::NONE => Source::Imm(0),
                 Operand::Reg(r)
@@ -82,21 +79,22 @@ fn copies_of(map: &CellMap, inst: &Inst) -> Vec<(Cell, Source)> {
                         && r.count == 1
                         && r.flags == RegFlags::NONE =>
                 {
-                    Source::Cell(*r)
+                    Source::Cell(r)
                 }
-                Operand::Imm(v) => Source::Imm(*v as u32),
-                Operand::Const(c) if is_fixed(c) => Source::Const(*c),
-                _ => return Vec::new(),
+                Operand::Imm(v) => Source::Imm(v as u32),
+                Operand::Const(c) if is_fixed(&c) => Source::Const(c),
+                _ => return,
             };
-            map.cells(*to).map(|cell| (cell, source)).collect()
+            map.cells(to).for_each(|cell| found(cell, source));
         }
         (Opcode::LDC, Operand::Const(c))
-            if is_fixed(c) && (inst.mods.is_empty() || inst.mods.as_slice() == [Mod::_64]) =>
+            if is_fixed(&c) && (inst.mods().is_empty() || inst.mods().as_slice() == [Mod::_64]) =>
         {
-            let at = |i: usize| Source::Const(ConstRef { offset: c.offset + 4 * i as i32, ..*c });
-            map.cells(*to).enumerate().map(|(i, cell)| (cell, at(i))).collect()
+            for (i, cell) in map.cells(to).enumerate() {
+                found(cell, Source::Const(ConstRef { offset: c.offset + 4 * i as i32, ..c }));
+            }
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
@@ -148,7 +146,7 @@ impl Everywhere {
                         *n = n.saturating_add(1);
                     }
                 });
-                found.extend(copies_of(map, inst).into_iter().map(|(c, s)| (c, s, *block)));
+                copies_of(map, inst, |c, s| found.push((c, s, *block)));
             }
         }
         let once = |cell: Cell| definitions[cell as usize] == 1;
@@ -209,7 +207,7 @@ fn is_accumulator(inst: &Inst, at: usize) -> bool {
 fn rewrite_uses(
     body: &mut Body<'_>,
     map: &CellMap,
-    target: Option<&Target>,
+    target: &Target,
     id: InstId,
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
@@ -223,7 +221,7 @@ fn rewrite_uses(
     if !reads_copy {
         return 0;
     }
-    let mut changed = inst.clone();
+    let mut changed = inst.to_inst();
     let mut replaced = 0;
     for at in changed.defs as usize..changed.operands.len() {
         if is_accumulator(&changed, at) {
@@ -253,7 +251,9 @@ fn rewrite_uses(
             Some(Source::Const(c)) => Operand::Const(c),
             _ => continue,
         };
-        let Some(target) = target.filter(|t| t.form(&changed).is_some()) else { continue };
+        if target.form(&changed).is_none() {
+            continue;
+        }
         if target.accepts(&changed, at, new) {
             changed.operands[at] = new;
             replaced += 1;
@@ -287,7 +287,7 @@ fn rewrite_uses(
         replaced += 1;
     }
     if replaced > 0 {
-        *body.inst_mut(id) = changed;
+        body.set_inst(id, &changed);
     }
     replaced
 }

@@ -5,22 +5,25 @@
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
 use crate::analysis::liveness::Liveness;
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
+use crate::notes::Notes;
 use bitvec::vec::BitVec;
-use orias_components::{Body, Inst, InstId, Mod, Opcode, Props};
+use orias_components::{Body, Code, InstId, Mod, Opcode, Props, View};
 
 /// Rounds of removal by liveness: what is left after them is as right, and rare.
 const ROUNDS: usize = 8;
 
 /// Phases 18, 38, 70, 99: removes dead instructions by liveness.
-pub fn perform_live_dead(world: &mut World) {
-    let mut body = Body::new(world);
-    let mut removed = remove_unread(&mut body);
+pub fn perform_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    notes.count(remove_dead(&mut code.body()));
+}
+
+/// The same as a part of other phases: how many instructions went.
+pub(super) fn remove_dead(body: &mut Body<'_>) -> usize {
+    let mut removed = remove_unread(body);
     // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
     // they are gone before.
     for _ in 0..ROUNDS {
-        let liveness = Liveness::compute(&body);
+        let liveness = Liveness::compute(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
         for block in body.layout() {
             let mut live = liveness.at_end(*block);
@@ -36,15 +39,15 @@ pub fn perform_live_dead(world: &mut World) {
         if !dead.any() {
             break;
         }
-        removed += sweep(&mut body, &dead);
+        removed += sweep(body, &dead);
     }
-    count_rewrites(world, removed);
+    removed
 }
 
 /// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
-pub fn simple_live_dead(world: &mut World) {
-    let removed = remove_unread(&mut Body::new(world));
-    count_rewrites(world, removed);
+pub fn simple_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let removed = remove_unread(&mut code.body());
+    notes.count(removed);
 }
 
 fn remove_unread(body: &mut Body<'_>) -> usize {
@@ -88,13 +91,19 @@ fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
 }
 
 /// Whether the instruction does nothing but write virtual registers (or nothing at all, into RZ and PT).
-pub(crate) fn is_removable(inst: &Inst) -> bool {
-    let has_effect = inst.op.has(Props::EFFECT) || inst.op.has(Props::STORE) || inst.op.is_branch();
-    // A strong or volatile load orders what is around it, and a warp's operation waits for the other threads.
-    let is_seen = [Mod::STRONG, Mod::MMIO, Mod::SYS, Mod::GPU].iter().any(|m| inst.mods.has(*m));
-    let ordered = inst.op.has(Props::LOAD) && is_seen;
+pub(crate) fn is_removable(inst: View<'_>) -> bool {
+    let never = Props::EFFECT.with(Props::STORE).with(Props::BRANCH);
     let warp_wide = inst.op.has(Props::CONVERGENT) && inst.op != Opcode::SHFL;
+    if inst.defs == 0 || inst.op.has(never) || warp_wide {
+        return false;
+    }
+    // A strong or volatile load orders what is around it, and a warp's operation waits for the other threads.
+    let is_seen =
+        || [Mod::STRONG, Mod::MMIO, Mod::SYS, Mod::GPU].iter().any(|m| inst.mods().has(*m));
+    if inst.op.has(Props::LOAD) && is_seen() {
+        return false;
+    }
     let mut physical = false;
     inst.for_each_def(|r| physical |= r.reg.vreg().is_none());
-    inst.defs > 0 && !has_effect && !ordered && !warp_wide && !physical
+    !physical
 }

@@ -1,25 +1,26 @@
 //! Constant folding and algebraic simplification of single instructions, and the `GeneralOptimize` bundle.
 
 use crate::function::Options;
-use crate::manager::count_rewrites;
+use crate::notes::Notes;
 use crate::scalar::{copies, dead_code};
-use bevy_ecs::world::World;
-use orias_components::{Body, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags};
+use bevy_ecs::prelude::*;
+use orias_components::{
+    Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags,
+};
 use smallvec::smallvec;
 
 /// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few rounds), then dead code.
-pub fn general_optimize(world: &mut World) {
+pub fn general_optimize(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
     const ROUNDS: usize = 4;
-    let target = world.get_resource::<Options>().map(|o| o.target);
+    let mut body = code.body();
     for _ in 0..ROUNDS {
-        let mut body = Body::new(world);
-        let changed = copies::propagate(&mut body, target) + fold_all(&mut body);
-        count_rewrites(world, changed);
+        let changed = copies::propagate(&mut body, options.target) + fold_all(&mut body);
+        notes.count(changed);
         if changed == 0 {
             break;
         }
     }
-    dead_code::perform_live_dead(world);
+    notes.count(dead_code::remove_dead(&mut body));
 }
 
 /// Simplifies every instruction by itself; returns how many changed.
@@ -28,12 +29,13 @@ fn fold_all(body: &mut Body<'_>) -> usize {
     let all: Vec<InstId> =
         body.layout().iter().flat_map(|b| body.block(*b).insts.iter().copied()).collect();
     for id in all {
-        if let Some(new) = fold(body.inst(id)) {
-            let mut inst = body.inst_mut(id);
-            if *inst != new {
-                *inst = new;
-                changed += 1;
-            }
+        if !may_fold(body.op(id)) {
+            continue;
+        }
+        let inst = body.inst(id).to_inst();
+        if let Some(new) = fold(&inst).filter(|new| *new != inst) {
+            body.set_inst(id, &new);
+            changed += 1;
         }
     }
     changed
@@ -71,6 +73,11 @@ fn mov(inst: &Inst, to: Operand, from: Operand) -> Inst {
 
 fn constant(inst: &Inst, to: Operand, value: u32) -> Option<Inst> {
     Some(mov(inst, to, Operand::Imm(u64::from(value))))
+}
+
+/// Whether [`fold`] knows the opcode at all.
+fn may_fold(op: Opcode) -> bool {
+    matches!(op, Opcode::IADD3 | Opcode::IMAD | Opcode::LOP3 | Opcode::SHF | Opcode::SEL)
 }
 
 /// What the instruction is the same as, when something simpler.

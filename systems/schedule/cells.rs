@@ -1,6 +1,6 @@
 //! Physical register cells with one dense number across the files, for tables by cell.
 
-use orias_components::{Inst, Operand, RegFile, RegUse};
+use orias_components::{Operand, RegFile, RegUse, View};
 use orias_targets::form::Ports;
 use orias_targets::latency::{In, Out};
 
@@ -38,12 +38,12 @@ pub fn of(reg: RegUse) -> impl Iterator<Item = Cell> {
 }
 
 /// Calls `f` for each cell that the instruction writes.
-pub fn for_each_def(inst: &Inst, mut f: impl FnMut(Cell)) {
+pub fn for_each_def(inst: View<'_>, mut f: impl FnMut(Cell)) {
     inst.for_each_def(|r| of(r).for_each(&mut f));
 }
 
 /// Calls `f` for each cell that the instruction reads; the flag says that it is the guard.
-pub fn for_each_use(inst: &Inst, mut f: impl FnMut(Cell, bool)) {
+pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell, bool)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, true));
     for op in inst.sources() {
         op.for_each_reg(|r| of(r).for_each(|c| f(c, false)));
@@ -51,8 +51,8 @@ pub fn for_each_use(inst: &Inst, mut f: impl FnMut(Cell, bool)) {
 }
 
 /// Calls `f` for each cell that an instruction with these ports writes, with the result that is written there.
-pub fn for_each_result(inst: &Inst, ports: Ports, mut f: impl FnMut(Cell, Out)) {
-    for (slot, op) in inst.dests().iter().enumerate() {
+pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out)) {
+    for (slot, op) in inst.dests().enumerate() {
         op.for_each_reg(|r| {
             for (offset, cell) in of(r).enumerate() {
                 f(cell, ports.result(slot, offset as u8));
@@ -62,9 +62,9 @@ pub fn for_each_result(inst: &Inst, ports: Ports, mut f: impl FnMut(Cell, Out)) 
 }
 
 /// Calls `f` for each cell that an instruction with these ports reads, with the source that reads it.
-pub fn for_each_source(inst: &Inst, ports: Ports, mut f: impl FnMut(Cell, In)) {
+pub fn for_each_source(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, In)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, ports.guard));
-    for (at, op) in inst.sources().iter().enumerate() {
+    for (at, op) in inst.sources().enumerate() {
         let slot = inst.defs as usize + at;
         let address = matches!(op, Operand::Const(_) | Operand::Mem(_));
         op.for_each_reg(|r| {

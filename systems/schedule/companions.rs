@@ -7,8 +7,8 @@ use orias_components::{BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand};
 pub fn add(body: &mut Body<'_>, layout: &[BlockId], optimized: bool) {
     for block in layout {
         let insts: &[InstId] = &body.block(*block).insts;
-        let op = |at: usize| insts.get(at).map(|id| body.inst(*id).op);
-        let in_wait = |at: usize| body.inst(insts[at]).mods.has(Mod::SYNCS);
+        let op = |at: usize| insts.get(at).map(|id| body.op(*id));
+        let in_wait = |at: usize| body.inst(insts[at]).mods().has(Mod::SYNCS);
         let mut places = Vec::new();
         for at in 0..insts.len() {
             let before = at.checked_sub(1).and_then(op);

@@ -5,7 +5,7 @@
 //! `targets/tables/habits` say; of what was never seen the row of the instruction decides.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Body, Control, Opcode, RegFile};
+use orias_components::{Code, Control, Opcode, RegFile};
 
 use super::cells;
 use super::timing::Timing;
@@ -19,16 +19,16 @@ const STALL: u8 = 15;
 /// Scoreboards 0 and 1.
 const BOTH: u8 = 0b11;
 
-pub fn process_o0_waits_and_sbs(world: &mut World) {
-    let target = world.resource::<Options>().target;
-    let mut body = Body::new(world);
+pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
+    let target = options.target;
+    let mut body = code.body();
     let latencies = target.latencies();
     let layout = body.layout().to_vec();
     companions::add(&mut body, &layout, false);
     for block in layout {
         let mut slow: Vec<(usize, u8)> = Vec::new();
         for (at, id) in body.block(block).insts.clone().into_iter().enumerate() {
-            let mut inst = body.inst_mut(id);
+            let inst = body.inst(id).to_inst();
             let timing = Timing::of(target, &inst, false);
             let habit = timing.habit;
             let waits = target.form(&inst).is_none_or(|form| form.waits)
@@ -37,7 +37,7 @@ pub fn process_o0_waits_and_sbs(world: &mut World) {
             let counts = inst.defs == 0 || inst.op == Opcode::SYNCS;
             let stall = habit.map_or(STALL, |h| h.stalls.1.max(STALL));
             let (mut results, mut needed) = (false, 0);
-            cells::for_each_result(&inst, timing.ports, |cell, result| {
+            cells::for_each_result(body.inst(id), timing.ports, |cell, result| {
                 results = true;
                 if cell.file() == RegFile::R {
                     needed = needed.max(latencies.settled(result, true));
@@ -56,20 +56,21 @@ pub fn process_o0_waits_and_sbs(world: &mut World) {
                 Some(Seen::Never) => false,
                 _ => timing.read_sb,
             };
-            inst.control = Control {
+            let control = Control {
                 stall: stall % Control::LONGEST_STALL,
                 yield_: false,
                 write_sb: if writes { 0 } else { Control::NO_SB },
                 read_sb: if reads { 1 } else { Control::NO_SB },
                 wait: if waits { BOTH } else { 0 },
             };
+            body.set_control(id, control);
         }
         // Results that take longer than a stall can say: matrix products.
         for (at, cycles) in slow.into_iter().rev() {
             stalls::insert_nop(&mut body, block, at, i32::from(cycles));
             let nop = body.block(block).insts[at];
             let control = Control { stall: STALL, yield_: false, wait: BOTH, ..Control::default() };
-            body.inst_mut(nop).control = control;
+            body.set_control(nop, control);
         }
     }
 }

@@ -6,13 +6,12 @@
 //! PTX programs keep to that themselves, so this finds something to do only where the compiler has used registers again or left a
 //! copy beside a product. A dataflow says which registers are busy, by the age of their group: waits leave the youngest few.
 
-use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
+    BlockId, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
 
 use super::flow;
-use crate::manager::count_rewrites;
+use crate::notes::Notes;
 
 /// Groups that are told apart: as many as a wait can leave, and those that are older.
 const AGES: usize = 9;
@@ -70,7 +69,7 @@ struct Touched {
 }
 
 impl Touched {
-    fn of(inst: &Inst) -> Touched {
+    fn of(inst: View<'_>) -> Touched {
         let mut touched = Touched::default();
         inst.for_each_use(|r| touched.read.add(r));
         inst.for_each_def(|r| touched.written.add(r));
@@ -107,7 +106,7 @@ impl State {
     }
 
     /// The youngest group that `inst` may not meet.
-    fn conflict(&self, inst: &Inst, touched: &Touched) -> Option<usize> {
+    fn conflict(&self, inst: View<'_>, touched: &Touched) -> Option<usize> {
         let whole_file = inst.op == Opcode::CALL;
         (0..AGES).find(|&age| {
             let (results, sources) = (self.results[age], self.sources[age]);
@@ -123,7 +122,7 @@ impl State {
     }
 
     /// Goes over one instruction; calls `f` with what it needs before it.
-    fn step(&mut self, inst: &Inst, mut f: impl FnMut(Fix)) {
+    fn step(&mut self, inst: View<'_>, mut f: impl FnMut(Fix)) {
         let touched = Touched::of(inst);
         if let Some(age) = self.conflict(inst, &touched) {
             let leaves = age.saturating_sub(1);
@@ -140,7 +139,7 @@ impl State {
             }
             self.results[0] = self.results[0].with(touched.written);
             self.sources[0] = self.sources[0].with(factors(inst));
-            if inst.operands.last() != Some(&NO_GROUP) {
+            if inst.last() != Some(NO_GROUP) {
                 self.commit();
             }
             return;
@@ -156,8 +155,8 @@ impl State {
 }
 
 /// What a product reads beside its accumulators: a factor in registers, metadata.
-pub fn each_factor(inst: &Inst, mut f: impl FnMut(RegUse)) {
-    let accumulators = inst.operands.first().and_then(|d| d.as_reg().map(|r| r.reg));
+pub fn each_factor(inst: View<'_>, mut f: impl FnMut(RegUse)) {
+    let accumulators = inst.get(0).and_then(|d| d.as_reg().map(|r| r.reg));
     inst.for_each_use(|r| {
         if Some(r.reg) != accumulators && r.reg.file() == RegFile::R {
             f(r);
@@ -166,31 +165,30 @@ pub fn each_factor(inst: &Inst, mut f: impl FnMut(RegUse)) {
 }
 
 /// [`each_factor`] as a set.
-fn factors(inst: &Inst) -> Set {
+fn factors(inst: View<'_>) -> Set {
     let mut set = Set::default();
     each_factor(inst, |r| set.add(r));
     set
 }
 
 /// Whether the registers that products read must be there at the instruction.
-pub fn is_arrival(inst: &Inst) -> bool {
-    inst.op == Opcode::WARPGROUP && inst.mods.has(Mod::ARRIVE)
+pub fn is_arrival(inst: View<'_>) -> bool {
+    inst.op == Opcode::WARPGROUP && inst.mods().has(Mod::ARRIVE)
 }
 
 /// How many groups a wait leaves, if the instruction is one.
-pub fn leaves(inst: &Inst) -> Option<u64> {
-    match inst.operands.as_slice() {
-        [_, Operand::Imm(left)] if inst.op == Opcode::WARPGROUP => Some(*left),
+pub fn leaves(inst: View<'_>) -> Option<u64> {
+    match inst.get(1) {
+        Some(Operand::Imm(left)) if inst.op == Opcode::WARPGROUP && inst.len() == 2 => Some(left),
         _ => None,
     }
 }
 
-pub fn fix_up_tex_dep_bar_and_sync(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let layout = body.layout().to_vec();
-    let has_products = |block: &BlockId| {
-        body.block(*block).insts.iter().any(|id| body.inst(*id).op.has(Props::GROUP))
-    };
+    let has_products =
+        |block: &BlockId| body.block(*block).insts.iter().any(|id| body.op(*id).has(Props::GROUP));
     if !layout.iter().any(has_products) {
         return;
     }
@@ -218,7 +216,7 @@ pub fn fix_up_tex_dep_bar_and_sync(world: &mut World) {
             }
         }
     }
-    count_rewrites(world, made);
+    notes.count(made);
 }
 
 fn instructions(fix: Fix) -> Vec<Inst> {
@@ -241,23 +239,24 @@ pub fn product_of_nothing() -> Inst {
 }
 
 /// Whether `inst` is a product that no group has ended yet.
-pub fn is_open(inst: &Inst) -> bool {
-    inst.op.has(Props::GROUP) && inst.operands.last() == Some(&NO_GROUP)
+pub fn is_open(inst: View<'_>) -> bool {
+    inst.op.has(Props::GROUP) && inst.last() == Some(NO_GROUP)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::cfg;
+    use crate::testing;
     use orias_components::text;
 
     /// The text after the phase, one instruction a line.
     fn after(input: &str) -> Vec<String> {
-        let mut world = World::new();
-        text::parse(input, &mut Body::new(&mut world)).unwrap_or_else(|e| panic!("{e}"));
-        cfg::analyze_control_flow(&mut world);
-        fix_up_tex_dep_bar_and_sync(&mut world);
-        let body = Body::new(&mut world);
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
+        function.run(cfg::analyze_control_flow);
+        function.run(fix_up_tex_dep_bar_and_sync);
+        let body = function.body();
         let all = body.layout().iter().flat_map(|b| &body.block(*b).insts);
         all.map(|id| body.inst(*id).to_string()).collect()
     }

@@ -9,7 +9,7 @@
 
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Control, Inst, InstId, Loc, Mod, Opcode, Operand, Props, RegFile,
+    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, Props, RegFile, View,
 };
 
 use super::cells::{self, Cell};
@@ -36,8 +36,8 @@ fn may_be_read_late(cell: Cell, timing: Timing) -> bool {
 
 /// Whether later accesses to memory must wait until the instruction is done, though it has no result: ptxas waits for fences
 /// before it changes a barrier in shared memory, and for that before the CTA meets. Beyond the CTA, what follows MEMBAR waits.
-fn is_awaited(inst: &Inst) -> bool {
-    let has = |m: &Mod| inst.mods.has(*m);
+fn is_awaited(inst: View<'_>) -> bool {
+    let has = |m: &Mod| inst.mods().has(*m);
     match inst.op {
         Opcode::FENCE => true,
         Opcode::SYNCS => [Mod::EXCH, Mod::CCTL].iter().any(has),
@@ -47,12 +47,12 @@ fn is_awaited(inst: &Inst) -> bool {
 }
 
 /// Whether registers may be another warp's after the instruction: nothing may be on its way to them.
-pub(super) fn gives_registers_back(inst: &Inst) -> bool {
-    inst.op == Opcode::USETMAXREG && inst.mods.has(Mod::DEALLOC)
+pub(super) fn gives_registers_back(inst: View<'_>) -> bool {
+    inst.op == Opcode::USETMAXREG && inst.mods().has(Mod::DEALLOC)
 }
 
 /// Whether the instruction ends a group of asynchronous copies.
-fn ends_group(inst: &Inst) -> bool {
+fn ends_group(inst: View<'_>) -> bool {
     matches!(inst.op, Opcode::LDGDEPBAR | Opcode::UTMACMDFLUSH)
 }
 
@@ -84,7 +84,7 @@ impl Pending {
     }
 
     /// The scoreboards that must be zero before `inst` issues.
-    fn waits(&self, inst: &Inst, timing: Timing, timings: &Timings) -> u8 {
+    fn waits(&self, inst: View<'_>, timing: Timing, timings: &Timings) -> u8 {
         if matches!(inst.op, Opcode::CALL | Opcode::RET) || gives_registers_back(inst) {
             // The other side of a call knows nothing of our scoreboards.
             return self.all();
@@ -122,12 +122,12 @@ impl Pending {
     }
 
     /// What is outstanding once `inst` has issued, after its waits.
-    fn issue(&mut self, inst: &Inst, timing: Timing) {
+    fn issue(&mut self, inst: View<'_>, timing: Timing) {
         if ends_group(inst) {
             return;
         }
         let bit = |sb: u8| if sb == Control::NO_SB { 0 } else { 1 << sb };
-        let (write, read) = (bit(inst.control.write_sb), bit(inst.control.read_sb));
+        let (write, read) = (bit(inst.control().write_sb), bit(inst.control().read_sb));
         if write | read != 0 {
             // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
             let reads = if read != 0 { read } else { write };
@@ -145,7 +145,7 @@ impl Pending {
         }
     }
 
-    fn step(&mut self, inst: &Inst, id: InstId, timings: &Timings) -> u8 {
+    fn step(&mut self, inst: View<'_>, id: InstId, timings: &Timings) -> u8 {
         let timing = timings.get(id);
         let wait = self.waits(inst, timing, timings);
         self.clear(wait);
@@ -154,9 +154,9 @@ impl Pending {
     }
 }
 
-pub fn advanced_scoreboards_and_opexes(world: &mut World) {
-    let target = world.resource::<Options>().target;
-    let mut body = Body::new(world);
+pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Options>) {
+    let target = options.target;
+    let mut body = code.body();
     let layout = body.layout().to_vec();
     companions::add(&mut body, &layout, true);
     let timings = Timings::new(&body, target, &layout);
@@ -179,7 +179,8 @@ pub fn advanced_scoreboards_and_opexes(world: &mut World) {
         let mut state = entry[block.0 as usize].clone();
         for id in body.block(*block).insts.clone() {
             let wait = state.step(body.inst(id), id, &timings);
-            body.inst_mut(id).control.wait = wait;
+            let control = body.inst(id).control();
+            body.set_control(id, Control { wait, ..control });
         }
         moved |= wait_before(&mut body, &timings, *block);
     }
@@ -193,20 +194,24 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
     let insts = body.block(block).insts.clone();
     let mut nops = Vec::new();
     for (at, id) in insts.iter().enumerate() {
-        let wait = body.inst(*id).control.wait;
+        let control = body.inst(*id).control();
+        let wait = control.wait;
         if wait == 0 || !timings.get(*id).never_waits() {
             continue;
         }
-        body.inst_mut(*id).control.wait = 0;
+        body.set_control(*id, Control { wait: 0, ..control });
         let before = at.checked_sub(1).map(|at| insts[at]).filter(|before| {
-            let control = body.inst(*before).control;
+            let control = body.inst(*before).control();
             let sets = |sb: u8| sb != Control::NO_SB && wait >> sb & 1 != 0;
-            let leaves = body.inst(*before).op.is_branch();
+            let leaves = body.op(*before).is_branch();
             let waits = !timings.get(*before).never_waits() && !leaves;
             waits && !sets(control.write_sb) && !sets(control.read_sb)
         });
         match before {
-            Some(before) => body.inst_mut(before).control.wait |= wait,
+            Some(before) => {
+                let control = body.inst(before).control();
+                body.set_control(before, Control { wait: control.wait | wait, ..control });
+            }
             None => nops.push((at, wait)),
         }
     }
@@ -257,9 +262,8 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
                 control.read_sb = pool.take();
             }
         }
-        let mut inst = body.inst_mut(*id);
-        inst.control = control;
-        state.issue(&inst, timing);
+        body.set_control(*id, control);
+        state.issue(body.inst(*id), timing);
     }
 }
 

@@ -4,10 +4,9 @@
 //! dataflow over the CFG: (register, what of which producer it is) with the fewest cycles that may have gone by since its issue.
 //! When a block's own start would come too early for such a result, the branches into it stall longer.
 
-use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile};
+use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile, View};
 use orias_targets::Target;
 use orias_targets::form::Ports;
-use orias_targets::habits::Habits;
 use orias_targets::latency::{Class, Hazard, Latencies, Out};
 
 use super::cells::{self, Cell};
@@ -30,13 +29,12 @@ type Issued = (Cell, Out, i32);
 struct Times<'t> {
     timings: &'t Timings,
     latencies: &'t Latencies,
-    habits: &'t Habits,
 }
 
 impl Times<'_> {
     /// The longest stall that an instruction may have: the field's own longest only where ptxas has it, too.
-    fn longest_stall(&self, inst: &Inst) -> i32 {
-        if self.least_stall(inst) == Control::LONGEST_STALL {
+    fn longest_stall(&self, id: InstId, op: Opcode) -> i32 {
+        if self.least_stall(id, op) == Control::LONGEST_STALL {
             i32::from(Control::LONGEST_STALL)
         } else {
             LONGEST
@@ -49,15 +47,15 @@ impl Times<'_> {
     }
 
     /// What an opcode was never seen with less of is no latency of a register: it has the least stall of its habits.
-    fn least_stall(&self, inst: &Inst) -> u8 {
-        let habit = self.habits.get(inst, true).filter(|h| h.often).map_or(1, |h| h.stalls.0);
-        habit.max(self.latencies.least_stall(inst.op))
+    fn least_stall(&self, id: InstId, op: Opcode) -> u8 {
+        let habit = self.timings.get(id).habit.filter(|h| h.often).map_or(1, |h| h.stalls.0);
+        habit.max(self.latencies.least_stall(op))
     }
 }
 
 /// Sets the stall and the yield bit of every instruction; waits and scoreboards are there already.
 pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[BlockId]) {
-    let times = Times { timings, latencies: target.latencies(), habits: target.habits() };
+    let times = Times { timings, latencies: target.latencies() };
     // At a block's start times are 0 or less, 0 being the start.
     let leave = |block: BlockId, entry: &Vec<Issued>| walk(body, times, block, entry).issued;
     let entry = flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
@@ -71,8 +69,9 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
         }
         let insts = body.block(*block).insts.clone();
         for (at, (id, stall)) in insts.into_iter().zip(walked.stalls).enumerate() {
-            let longest = times.longest_stall(body.inst(id));
-            body.inst_mut(id).control.stall = stall.min(longest) as u8;
+            let longest = times.longest_stall(id, body.op(id));
+            let control = body.inst(id).control();
+            body.set_control(id, Control { stall: stall.min(longest) as u8, ..control });
             if stall > longest {
                 stretched.push((*block, at + 1, stall - longest));
             }
@@ -83,23 +82,25 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
         let wanted = body.block(*block).succs.iter().map(|s| delay[s.0 as usize]).max();
         let insts = body.block(*block).insts.clone();
         for (at, id) in insts.iter().enumerate() {
-            let mut inst = body.inst_mut(*id);
+            let op = body.op(*id);
+            let mut control = body.inst(*id).control();
             let last = at + 1 == insts.len();
-            if last || inst.op.is_branch() {
-                let stall = i32::from(inst.control.stall + wanted.unwrap_or(0));
-                let longest = times.longest_stall(&inst);
-                inst.control.stall = stall.min(longest) as u8;
+            if last || op.is_branch() {
+                let stall = i32::from(control.stall + wanted.unwrap_or(0));
+                let longest = times.longest_stall(*id, op);
+                control.stall = stall.min(longest) as u8;
                 if stall > longest {
-                    let before = if inst.op.is_branch() { at } else { at + 1 };
+                    let before = if op.is_branch() { at } else { at + 1 };
                     stretched.push((*block, before, stall - longest));
                 }
             }
-            if last && sets_scoreboard(&inst) {
+            if last && sets_scoreboard(control) {
                 // Whatever follows may wait for it.
-                inst.control.stall = inst.control.stall.max(SCOREBOARD_VISIBLE);
+                control.stall = control.stall.max(SCOREBOARD_VISIBLE);
             }
-            inst.control.stall %= Control::LONGEST_STALL;
-            inst.control.yield_ = yields(timings.get(*id), inst.control.stall);
+            control.stall %= Control::LONGEST_STALL;
+            control.yield_ = yields(timings.get(*id), control.stall);
+            body.set_control(*id, control);
         }
     }
     stretched.sort_by_key(|(block, at, _)| (block.0, *at));
@@ -141,8 +142,8 @@ fn pass_delays_through_empty_blocks(body: &Body<'_>, layout: &[BlockId], delay: 
     }
 }
 
-fn sets_scoreboard(inst: &Inst) -> bool {
-    inst.control.write_sb != 7 || inst.control.read_sb != 7
+fn sets_scoreboard(control: Control) -> bool {
+    control.write_sb != Control::NO_SB || control.read_sb != Control::NO_SB
 }
 
 /// Keeps the later issue of each register and kind of result; true when something changed.
@@ -164,6 +165,14 @@ fn merge(entry: &mut Vec<Issued>, out: &[Issued]) -> bool {
     changed
 }
 
+/// One of two instructions that follow each other.
+#[derive(Clone, Copy)]
+struct Neighbour<'a> {
+    id: InstId,
+    inst: View<'a>,
+    ports: Ports,
+}
+
 struct Walked {
     stalls: Vec<i32>,
     /// Cycles that must go by before the first instruction, for results that come from other blocks.
@@ -179,7 +188,7 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
     let mut stalls: Vec<i32> = Vec::with_capacity(insts.len());
     let mut delay = 0;
     let mut now = 0;
-    let mut before: Option<(&Inst, Ports)> = None;
+    let mut before: Option<Neighbour<'_>> = None;
     // Time at which control may first leave; what is issued after it is younger still.
     let mut left_at = None;
     for id in insts {
@@ -192,13 +201,14 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
                 now = delay;
             }
             Some(before) => {
-                let stall = (ready - now).max(least_stall(times, before, (inst, timing.ports)));
+                let next = Neighbour { id: *id, inst, ports: timing.ports };
+                let stall = (ready - now).max(least_stall(times, before, next));
                 stalls.push(stall);
                 now += stall;
             }
         }
         if left_at.is_none() && inst.op.is_branch() {
-            left_at = Some(now + i32::from(times.least_stall(inst)));
+            left_at = Some(now + i32::from(times.least_stall(*id, inst.op)));
         }
         issued.retain(|(_, _, when)| now - when < times.longest());
         cells::for_each_result(inst, timing.ports, |c, result| {
@@ -208,10 +218,10 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
                 issued.push((c, result, now));
             }
         });
-        before = Some((inst, timing.ports));
+        before = Some(Neighbour { id: *id, inst, ports: timing.ports });
     }
-    if let Some((last, _)) = before {
-        let stall = i32::from(times.least_stall(last));
+    if let Some(last) = before {
+        let stall = i32::from(times.least_stall(last.id, last.inst.op));
         stalls.push(stall);
         now += stall;
     }
@@ -225,13 +235,13 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and a source that it reads
 /// not overwritten too soon. (No source is read more than a stall or two after the issue, so only neighbours matter.)
-fn least_stall(times: Times<'_>, before: (&Inst, Ports), next: (&Inst, Ports)) -> i32 {
-    let mut least = times.least_stall(before.0);
-    if sets_scoreboard(before.0) && next.0.control.wait != 0 {
+fn least_stall(times: Times<'_>, before: Neighbour<'_>, next: Neighbour<'_>) -> i32 {
+    let mut least = times.least_stall(before.id, before.inst.op);
+    if sets_scoreboard(before.inst.control()) && next.inst.control().wait != 0 {
         least = least.max(SCOREBOARD_VISIBLE);
     }
-    cells::for_each_result(next.0, next.1, |written, by| {
-        cells::for_each_source(before.0, before.1, |read, source| {
+    cells::for_each_result(next.inst, next.ports, |written, by| {
+        cells::for_each_source(before.inst, before.ports, |read, source| {
             if read == written && written.file() != RegFile::B {
                 let wait = times.latencies.write_after_read(written.file(), source, by);
                 least = least.max(wait);
@@ -242,7 +252,7 @@ fn least_stall(times: Times<'_>, before: (&Inst, Ports), next: (&Inst, Ports)) -
 }
 
 /// The time at which everything that `inst` touches is ready.
-fn ready(times: Times<'_>, inst: &Inst, timing: Timing, issued: &[Issued]) -> i32 {
+fn ready(times: Times<'_>, inst: View<'_>, timing: Timing, issued: &[Issued]) -> i32 {
     let latencies = times.latencies;
     let mut ready = -times.longest();
     let mut need = |cell: Cell, wait: &dyn Fn(Out) -> u8| {

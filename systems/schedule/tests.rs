@@ -1,30 +1,21 @@
-use bevy_ecs::world::World;
-use orias_components::{Body, Control, text};
+use bevy_ecs::system::IntoSystem;
+use orias_components::{Control, text};
 
 use super::{advanced_scoreboards_and_opexes, process_o0_waits_and_sbs};
 use crate::analysis::cfg;
 use crate::function::Options;
+use crate::testing;
 
 /// Runs a phase over text and returns the control of every instruction in layout order.
-fn control(text: &str, phase: fn(&mut World)) -> Vec<Control> {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
-    text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e}"));
-    world.insert_resource(Options {
-        target: orias_targets::target("sm_90a").expect("a target"),
-        opt_level: 1,
-        verify_each: false,
-        dump_ir: Vec::new(),
-        disabled: Vec::new(),
-        phase_limit: None,
-        statistics: false,
-        knobs: Vec::new(),
-    });
-    cfg::analyze_control_flow(&mut world);
-    phase(&mut world);
-    let body = Body::new(&mut world);
+fn control<M>(text: &str, phase: impl IntoSystem<(), (), M>) -> Vec<Control> {
+    let mut function = testing::function();
+    text::parse(text, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
+    function.world.insert_resource(Options { opt_level: 1, ..Options::for_test() });
+    function.run(cfg::analyze_control_flow);
+    function.run(phase);
+    let body = function.body();
     let all = body.layout().iter().flat_map(|b| body.block(*b).insts.clone());
-    all.collect::<Vec<_>>().into_iter().map(|id| body.inst(id).control).collect()
+    all.collect::<Vec<_>>().into_iter().map(|id| body.inst(id).control()).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::cells::{self, Cell};
 use super::groups;
-use orias_components::{BlockId, Body, Inst, InstId, Props, RegFile};
+use orias_components::{BlockId, Body, Inst, InstId, Props, RegFile, View};
 use orias_targets::Target;
 use orias_targets::form::Ports;
 use orias_targets::habits::{Habit, Seen};
@@ -77,7 +77,7 @@ impl Timings {
         for block in layout {
             for id in &body.block(*block).insts {
                 let inst = body.inst(*id);
-                all[id.0 as usize] = Timing::of(target, inst, true);
+                all[id.0 as usize] = Timing::of(target, &inst.to_inst(), true);
                 if inst.op.has(Props::GROUP) {
                     cells::for_each_use(inst, |c, _| products.push(c));
                     cells::for_each_def(inst, |c| products.push(c));
@@ -92,7 +92,7 @@ impl Timings {
 
     /// What an instruction waits for beside its own operands: an arrival, for the registers of the products that follow it. Observed:
     /// ptxas 13.0.88 waits there for loads, not at the product.
-    pub fn arriving(&self, inst: &Inst) -> &[Cell] {
+    pub fn arriving(&self, inst: View<'_>) -> &[Cell] {
         if groups::is_arrival(inst) { &self.products } else { &[] }
     }
 

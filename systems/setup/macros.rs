@@ -6,17 +6,16 @@
 use super::{divide, double, float};
 use crate::analysis::cfg;
 use crate::emit::Emit;
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
-use orias_components::{Body, Inst, Mod, Opcode};
+use crate::notes::Notes;
+use orias_components::{Body, Code, Inst, Mod, Opcode};
 
 /// Phase 9.
-pub fn create_macro_insts(world: &mut World) {
-    let body = Body::new(world);
+pub fn create_macro_insts(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let body = code.body();
     let has_macros = |body: &Body<'_>| {
         let blocks = body.layout().iter();
         let mut insts = blocks.flat_map(|b| body.block(*b).insts.iter());
-        insts.any(|id| is_macro(body.inst(*id).op))
+        insts.any(|id| is_macro(body.op(*id)))
     };
     if !has_macros(&body) {
         return;
@@ -26,7 +25,7 @@ pub fn create_macro_insts(world: &mut World) {
     let mut e = Emit::edit(body);
     for block in layout {
         for id in e.reopen(block) {
-            let inst = e.body.inst(id).clone();
+            let inst = e.body.inst(id).to_inst();
             if !is_macro(inst.op) {
                 e.keep(id);
                 continue;
@@ -40,7 +39,7 @@ pub fn create_macro_insts(world: &mut World) {
     }
     let mut body = e.finish();
     cfg::update(&mut body);
-    count_rewrites(world, expanded);
+    notes.count(expanded);
 }
 
 fn is_macro(op: Opcode) -> bool {
@@ -62,20 +61,19 @@ fn expand(e: &mut Emit<'_>, inst: &Inst) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Errors, Rewrites};
+    use crate::Errors;
+    use crate::testing;
     use orias_components::text;
     use orias_components::validate::validate;
 
     /// Expands a body in text form; the text after it.
     fn after(input: &str) -> String {
-        let mut world = World::new();
-        world.init_resource::<Errors>();
-        world.init_resource::<Rewrites>();
-        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-        create_macro_insts(&mut world);
-        let errors = &world.resource::<Errors>().0;
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).expect("Ori");
+        function.run(create_macro_insts);
+        let errors = &function.world.resource::<Errors>().0;
         assert!(errors.is_empty(), "{errors:?}");
-        let body = Body::new(&mut world);
+        let body = function.body();
         validate(&body).unwrap_or_else(|e| panic!("{e}"));
         text::print(&body, &text::Style::default())
     }

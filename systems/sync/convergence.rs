@@ -14,21 +14,26 @@
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::divergence::{self, Divergence};
 use crate::function::Marked;
-use crate::manager::count_rewrites;
+use crate::notes::Notes;
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
-use bevy_ecs::world::World;
+use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
+    BlockId, Body, Code, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
+    View,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
-pub fn late_expand_sync_instructions(world: &mut World) {
-    let (made, divergent) = insert(&mut Body::new(world));
-    world.get_resource_or_init::<Marked>().divergent = divergent;
-    count_rewrites(world, made);
+pub fn late_expand_sync_instructions(
+    code: Code<'_, '_>,
+    mut notes: Notes<'_>,
+    mut marked: ResMut<'_, Marked>,
+) {
+    let (made, divergent) = insert(&mut code.body());
+    marked.divergent = divergent;
+    notes.count(made);
 }
 
 /// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how many.
@@ -81,16 +86,16 @@ struct Parting {
 /// Calls that may lead the threads of a warp to different functions, and meetings of the threads of masks that may differ, up to
 /// their mark ENDCOLLECTIVE. The other marks are taken out.
 fn parting(body: &mut Body<'_>, divergence: &Divergence) -> Vec<Parting> {
-    let differs = |operand: Option<&Operand>| {
-        operand.and_then(|o| o.as_reg()).is_some_and(|r| divergence.is_divergent(r.reg))
+    let differs = |operand: Option<Operand>| {
+        operand.is_some_and(|o| o.as_reg().is_some_and(|r| divergence.is_divergent(r.reg)))
     };
     let (mut found, mut marks) = (Vec::new(), Vec::new());
     for block in body.layout() {
         for (at, id) in body.block(*block).insts.iter().enumerate() {
             let inst = body.inst(*id);
-            let parts = differs(inst.sources().first());
+            let parts = differs(inst.sources().next());
             match inst.op {
-                Opcode::PCALL if parts && !inst.mods.has(Mod::ABS) => {
+                Opcode::PCALL if parts && !inst.mods().has(Mod::ABS) => {
                     found.push(Parting { first: *id, last: *id });
                 }
                 Opcode::WARPSYNC if parts => {
@@ -117,7 +122,7 @@ fn mark_behind(body: &Body<'_>, block: BlockId, at: usize) -> Option<InstId> {
     let mut work = vec![(block, at + 1)];
     while let Some((block, from)) = work.pop() {
         for id in &body.block(block).insts[from..] {
-            match body.inst(*id).op {
+            match body.op(*id) {
                 Opcode::ENDCOLLECTIVE => return Some(*id),
                 Opcode::WARPSYNC => return None,
                 _ => {}
@@ -150,13 +155,13 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
             let loc = body.loc(id);
             if let Some((barrier, next)) = begins.get(&id) {
                 let bssy = Inst::new(Opcode::BSSY, &[], 1, &[*barrier, Operand::Block(*next)]);
-                new.push(body.new_inst(bssy, loc));
+                new.push(body.new_inst(&bssy, loc));
             }
-            if body.inst(id).op != Opcode::ENDCOLLECTIVE {
+            if body.op(id) != Opcode::ENDCOLLECTIVE {
                 new.push(id);
             }
             if let Some((barrier, next)) = ends.remove(&id) {
-                new.push(body.new_inst(Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc));
+                new.push(body.new_inst(&Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc));
                 body.block_mut(at).insts = std::mem::take(&mut new);
                 layout.push(next);
                 at = next;
@@ -171,8 +176,7 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
 /// a branch needs a barrier of its own.
 fn most_regions(body: &Body<'_>) -> usize {
-    let ops =
-        || body.layout().iter().flat_map(|b| &body.block(*b).insts).map(|id| body.inst(*id).op);
+    let ops = || body.layout().iter().flat_map(|b| &body.block(*b).insts).map(|id| body.op(*id));
     if ops().any(|op| op == Opcode::PCALL) {
         regions::MAX_DEPTH - 7
     } else if ops().any(|op| op == Opcode::ENDCOLLECTIVE) {
@@ -213,7 +217,7 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
-    let is_call = |id: &InstId| body.inst(*id).op == Opcode::PCALL;
+    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
     let calls = |b: usize| body.block(BlockId(b as u32)).insts.iter().any(is_call);
     let before = plan.regions.len();
     plan.regions.retain(|r| r.breaks.is_empty() || !r.blocks.iter_ones().any(calls));
@@ -259,12 +263,8 @@ fn lead_through(body: &mut Body<'_>, preds: &[BlockId], to: BlockId) -> BlockId 
 
 fn retarget(body: &mut Body<'_>, block: BlockId, from: BlockId, to: BlockId) {
     for inst in body.block(block).insts.clone() {
-        if body.inst(inst).op.is_branch() {
-            for operand in &mut body.inst_mut(inst).operands {
-                if *operand == Operand::Block(from) {
-                    *operand = Operand::Block(to);
-                }
-            }
+        if body.op(inst).is_branch() {
+            body.redirect(inst, from, to);
         }
     }
 }
@@ -272,7 +272,7 @@ fn retarget(body: &mut Body<'_>, block: BlockId, from: BlockId, to: BlockId) {
 /// Where the block's branches start.
 fn first_branch(body: &Body<'_>, block: BlockId) -> usize {
     let insts = &body.block(block).insts;
-    let branches = insts.iter().rev().take_while(|i| body.inst(**i).op.is_branch()).count();
+    let branches = insts.iter().rev().take_while(|i| body.op(**i).is_branch()).count();
     insts.len() - branches
 }
 
@@ -362,11 +362,11 @@ fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guar
     if block.succs == [to] {
         return Some(Guard::ALWAYS);
     }
-    let branches: Vec<&Inst> =
+    let branches: Vec<View<'_>> =
         block.insts[first_branch(body, from)..].iter().map(|i: &InstId| body.inst(*i)).collect();
-    let first = branches.first()?;
-    let plain = branches[1..].iter().all(|b| b.op == Opcode::BRA && cfg::is_unconditional(b));
-    if first.op != Opcode::BRA || !first.mods.is_empty() || !plain || branches.len() > 2 {
+    let first = *branches.first()?;
+    let plain = branches[1..].iter().all(|b| b.op == Opcode::BRA && cfg::is_unconditional(*b));
+    if first.op != Opcode::BRA || !first.mods().is_empty() || !plain || branches.len() > 2 {
         return None;
     }
     let guard = single_predicate(first)?;
@@ -375,7 +375,7 @@ fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guar
 }
 
 /// The one thread predicate that a branch depends on.
-fn single_predicate(inst: &Inst) -> Option<Guard> {
+fn single_predicate(inst: View<'_>) -> Option<Guard> {
     let mut found = (!inst.guard.is_always()).then_some(inst.guard);
     for operand in inst.sources() {
         let Operand::Reg(r) = operand else { continue };

@@ -8,14 +8,13 @@
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::loops::{Loop, Loops};
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
-use orias_components::{BlockId, Body, Inst, Mod, Opcode, Props};
+use crate::notes::Notes;
+use orias_components::{BlockId, Body, Code, Inst, Mod, Opcode, Props, View};
 use roaring::RoaringBitmap;
 
 /// Phase 49: puts YIELD first in the header of each such loop.
-pub fn forward_progress(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn forward_progress(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     cfg::update(&mut body);
     let graph = Graph::of(&body);
     let loops = Loops::new(&graph, &Dominators::new(&graph));
@@ -26,7 +25,7 @@ pub fn forward_progress(world: &mut World) {
         let loc = body.block(block).insts.first().map(|i| body.loc(*i)).unwrap_or_default();
         body.insert(block, 0, Inst::new(Opcode::YIELD, &[], 0, &[]), loc);
     }
-    count_rewrites(world, headers.len());
+    notes.count(headers.len());
 }
 
 /// Whether the loop's exit depends on memory that other threads change while it runs.
@@ -62,9 +61,9 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
     })
 }
 
-fn reads_shared(inst: &Inst) -> bool {
+fn reads_shared(inst: View<'_>) -> bool {
     let atomic = inst.op.has(Props::LOAD) && inst.op.has(Props::STORE) && inst.defs > 0;
     let strong =
-        inst.op.has(Props::LOAD) && (inst.mods.has(Mod::STRONG) || inst.mods.has(Mod::MMIO));
+        inst.op.has(Props::LOAD) && (inst.mods().has(Mod::STRONG) || inst.mods().has(Mod::MMIO));
     atomic || strong
 }

@@ -19,7 +19,7 @@ use crate::analysis::cfg::{self, Graph};
 use crate::analysis::dominators::Dominators;
 use crate::scalar::dead_code::is_removable;
 use bitvec::vec::BitVec;
-use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode};
+use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View};
 
 /// Blocks from a join on that are looked at for what they do.
 const FEW: u32 = 4;
@@ -50,7 +50,7 @@ fn exits_within(body: &Body<'_>, block: BlockId, left: u32) -> bool {
 
 /// Whether a thread may wait here for others that are held at a barrier: who goes here has to leave the barrier first. (ptxas
 /// 13.0.88 does not look at this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
-pub fn may_wait(inst: &Inst) -> bool {
+pub fn may_wait(inst: View<'_>) -> bool {
     matches!(
         inst.op,
         Opcode::WARPSYNC | Opcode::BAR | Opcode::PCALL | Opcode::WARPGROUP | Opcode::UCGABAR_WAIT
@@ -58,9 +58,9 @@ pub fn may_wait(inst: &Inst) -> bool {
 }
 
 /// Whether all threads of the warp that have not exited are to come to this instruction.
-fn is_meeting(inst: &Inst) -> bool {
+fn is_meeting(inst: View<'_>) -> bool {
     match inst.op {
-        Opcode::WARPSYNC => inst.mods.has(Mod::ALL),
+        Opcode::WARPSYNC => inst.mods().has(Mod::ALL),
         Opcode::BAR => true,
         _ => false,
     }
@@ -100,10 +100,10 @@ pub fn branches(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<u32> 
 /// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
 /// branch that no convergence barrier joins again, or behind a meeting of a part of the warp.
 pub fn gather(body: &mut Body<'_>, divergent: &BitVec) {
-    let is_barrier = |body: &Body<'_>, id: &InstId| body.inst(*id).op == Opcode::BAR;
+    let is_barrier = |body: &Body<'_>, id: &InstId| body.op(*id) == Opcode::BAR;
     let is_part = |body: &Body<'_>, id: &InstId| {
         let inst = body.inst(*id);
-        inst.op == Opcode::WARPSYNC && !inst.mods.has(Mod::ALL)
+        inst.op == Opcode::WARPSYNC && !inst.mods().has(Mod::ALL)
     };
     let all = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
     if !all().any(|id| is_barrier(body, id)) {
@@ -143,7 +143,7 @@ pub fn gather(body: &mut Body<'_>, divergent: &BitVec) {
             if is_barrier(body, &id) && alone {
                 let guard = inst.guard;
                 let meet = Inst { guard, ..Inst::new(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]) };
-                new.push(body.new_inst(meet, body.loc(id)));
+                new.push(body.new_inst(&meet, body.loc(id)));
                 alone = apart[block.0 as usize];
             }
             new.push(id);

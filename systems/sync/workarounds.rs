@@ -1,8 +1,7 @@
 //! Instructions that only stand there because the hardware wants them.
 
-use crate::manager::count_rewrites;
-use bevy_ecs::world::World;
-use orias_components::{Body, Guard, Inst, MemRef, Mod, Opcode, Operand, Props, Reg, RegUse};
+use crate::notes::Notes;
+use orias_components::{Code, Guard, Inst, MemRef, Mod, Opcode, Operand, Props, Reg, RegUse, View};
 
 /// How many loads without effect ptxas puts before a copy to shared memory.
 const LOADS: usize = 3;
@@ -12,8 +11,8 @@ const LOADS: usize = 3;
 ///
 /// Observed (ptxas 13.0.88, sm_90a, all levels): three, unless in the block nothing that may touch shared memory and no CTA barrier
 /// stands between this LDGSTS and the one before.
-pub fn apply_post_reg_alloc_wars(world: &mut World) {
-    let mut body = Body::new(world);
+pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
+    let mut body = code.body();
     let mut added = 0;
     for block in body.layout().to_vec() {
         let old = std::mem::take(&mut body.block_mut(block).insts);
@@ -25,17 +24,17 @@ pub fn apply_post_reg_alloc_wars(world: &mut World) {
                 clean &= !touches_shared(inst);
             } else if !std::mem::replace(&mut clean, true) {
                 let loc = body.loc(id);
-                new.extend((0..LOADS).map(|_| body.new_inst(idle_load(), loc)));
+                new.extend((0..LOADS).map(|_| body.new_inst(&idle_load(), loc)));
                 added += LOADS;
             }
             new.push(id);
         }
         body.block_mut(block).insts = new;
     }
-    count_rewrites(world, added);
+    notes.count(added);
 }
 
-fn touches_shared(inst: &Inst) -> bool {
+fn touches_shared(inst: View<'_>) -> bool {
     use Opcode::*;
     let elsewhere = matches!(
         inst.op,
@@ -60,14 +59,14 @@ fn idle_load() -> Inst {
 mod tests {
     use super::*;
     use crate::Rewrites;
+    use crate::testing;
     use orias_components::text;
 
     fn added(input: &str) -> usize {
-        let mut world = World::new();
-        world.init_resource::<Rewrites>();
-        text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-        apply_post_reg_alloc_wars(&mut world);
-        world.resource::<Rewrites>().0 as usize
+        let mut function = testing::function();
+        text::parse(input, &mut function.body()).expect("Ori");
+        function.run(apply_post_reg_alloc_wars);
+        function.world.resource::<Rewrites>().0 as usize
     }
 
     const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";

@@ -1,12 +1,11 @@
 //! Every file in `ir/` is a phase's test: its head names the phase, then come the IR before it and, behind a line of dashes,
 //! the IR after it. `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
-use bevy_ecs::world::World;
+use orias_components::text;
 use orias_components::validate::{definitions, validate};
-use orias_components::{Body, text};
 use orias_systems::analysis::cfg;
 use orias_systems::pipeline::{self, Status};
-use orias_systems::{Errors, Options};
+use orias_systems::{Errors, testing};
 use std::path::{Path, PathBuf};
 
 const DASHES: &str = "----------------\n";
@@ -19,36 +18,22 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn options() -> Options {
-    Options {
-        target: orias_targets::target("sm_90a").expect("a target"),
-        opt_level: 3,
-        verify_each: false,
-        dump_ir: Vec::new(),
-        disabled: Vec::new(),
-        phase_limit: None,
-        statistics: false,
-        knobs: Vec::new(),
-    }
-}
-
 /// What the phase makes of the text.
 fn run(phase: &str, input: &str) -> Result<String, String> {
     let phase = pipeline::find(phase).ok_or_else(|| format!("no phase is named {phase}"))?;
     let Status::Implemented(_, system) = phase.status else {
         return Err(format!("{} is {}", phase.name, phase.status.name()));
     };
-    let mut world = World::new();
-    world.insert_resource(options());
-    let mut body = Body::new(&mut world);
+    let mut function = testing::function();
+    let mut body = function.body();
     text::parse(input, &mut body).map_err(|e| e.to_string())?;
     validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("before: {e}"))?;
     cfg::update(&mut body);
-    system(&mut world);
-    if let Some(error) = world.get_resource::<Errors>().and_then(|e| e.0.first()) {
+    function.run_boxed((system.make)());
+    if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
         return Err(error.message.clone());
     }
-    let body = Body::new(&mut world);
+    let body = function.body();
     validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("after: {e}"))?;
     cfg::check(&body)?;
     Ok(text::print(&body, &text::Style::default()))

@@ -9,12 +9,12 @@
 //! only so many do.
 
 use crate::function::FunctionInfo;
-use crate::function::target_of;
-use crate::manager::count_rewrites;
+use crate::function::Options;
+use crate::notes::Notes;
 use crate::scalar::copies::exchangeable;
-use bevy_ecs::world::World;
+use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
+    BlockId, Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
 };
 use orias_targets::Target;
 use rustc_hash::FxHashMap;
@@ -32,15 +32,19 @@ struct Constant {
     readers: Vec<(InstId, BlockId)>,
 }
 
-pub fn convert_to_uniform_reg(world: &mut World) {
-    let target = target_of(world);
-    let entry = world.get_resource::<FunctionInfo>().is_none_or(|info| info.entry);
-    let mut body = Body::new(world);
+pub fn convert_to_uniform_reg(
+    code: Code<'_, '_>,
+    options: Res<'_, Options>,
+    info: Res<'_, FunctionInfo>,
+    mut notes: Notes<'_>,
+) {
+    let target = options.target;
+    let mut body = code.body();
     let found = constants(&body);
     if found.is_empty() {
         return;
     }
-    let mut room = ROOM[if !entry { 2 } else { usize::from(has_calls(&body)) }];
+    let mut room = ROOM[if !info.entry { 2 } else { usize::from(has_calls(&body)) }];
     let mut made = 0;
     for (reg, constant) in found {
         let long = constant.readers.iter().any(|(_, block)| *block != constant.block);
@@ -52,16 +56,16 @@ pub fn convert_to_uniform_reg(world: &mut World) {
             room -= constant.cells;
         }
         for (id, inst) in changed {
-            *body.inst_mut(id) = inst;
+            body.set_inst(id, &inst);
         }
         made += 1;
     }
-    count_rewrites(world, made);
+    notes.count(made);
 }
 
 fn has_calls(body: &Body<'_>) -> bool {
     let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    insts.any(|id| body.inst(*id).op == Opcode::PCALL)
+    insts.any(|id| body.op(*id) == Opcode::PCALL)
 }
 
 /// The registers that one LDC each defines whole, in the order of their loads.
@@ -104,11 +108,16 @@ fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
 }
 
 /// The register that an instruction loads whole from a fixed place of a constant bank, and its cells.
-fn fixed_load(body: &Body<'_>, inst: &Inst) -> Option<(VRegId, u8)> {
-    let [Operand::Reg(to), Operand::Const(from)] = inst.operands.as_slice() else { return None };
+fn fixed_load(body: &Body<'_>, inst: View<'_>) -> Option<(VRegId, u8)> {
+    if inst.op != Opcode::LDC || inst.len() != 2 {
+        return None;
+    }
+    let (Operand::Reg(to), Operand::Const(from)) = (inst.operand(0), inst.operand(1)) else {
+        return None;
+    };
     let v = to.reg.vreg()?;
     let fixed = from.base == Reg::RZ && !from.is_bindless();
-    let words = match inst.mods.as_slice() {
+    let words = match inst.mods().as_slice() {
         [] => 1,
         [Mod::_64] => 2,
         _ => return None,
@@ -133,7 +142,7 @@ fn with_uniform(
     for (id, _) in &constant.readers {
         changed.push((*id, reader(body.inst(*id), target, old, trial)?));
     }
-    let mut load = body.inst(constant.load).clone();
+    let mut load = body.inst(constant.load).to_inst();
     load.op = Opcode::ULDC;
     let to = Operand::Reg(RegUse::wide(trial, constant.cells));
     load.operands[0] = to;
@@ -149,12 +158,12 @@ fn with_uniform(
 }
 
 /// The instruction with `new` in the place of `old`, if code may have it.
-fn reader(inst: &Inst, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
+fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
     // A copy is there because its result lives on in a general register.
     if inst.op.is_pseudo() || inst.op == Opcode::MOV || inst.op.is_branch() {
         return None;
     }
-    let mut changed = inst.clone();
+    let mut changed = inst.to_inst();
     let mut places = Vec::new();
     for (i, operand) in changed.operands.iter_mut().enumerate() {
         match operand {
@@ -176,7 +185,7 @@ fn reader(inst: &Inst, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
     }
     // The second source takes uniform registers where the others do not.
     let [at] = places[..] else { return None };
-    let other = exchangeable(inst, at)?;
+    let other = exchangeable(&changed, at)?;
     changed.operands.swap(at, other);
     target.takes(&changed).map(|_| changed)
 }

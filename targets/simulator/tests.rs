@@ -2,21 +2,20 @@
 
 use super::*;
 use crate::memory::{Memory, MemorySpace};
-use bevy_ecs::world::World;
-use orias_components::{Body, Inst, Operand, text};
+use orias_components::{Function, Inst, Operand, text};
 use rustc_hash::FxHashMap;
 
 /// The words of a program: blocks in order, branch targets resolved.
 fn assemble(source: &str) -> Vec<u8> {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = Function::default();
+    let mut body = function.body();
     text::parse(source, &mut body).unwrap();
     let mut insts: Vec<Inst> = Vec::new();
     let mut starts = FxHashMap::default();
     for block in body.layout().to_vec() {
         starts.insert(block, 16 * insts.len() as u64);
         for id in body.block(block).insts.clone() {
-            insts.push(body.inst(id).clone());
+            insts.push(body.inst(id).to_inst());
         }
     }
     let target = crate::target("sm_90a").unwrap();

@@ -92,7 +92,7 @@ fn copy_last(cx: &mut Cx<'_, '_>) {
             | Opcode::UTMASTG
     );
     if copies && cx.e.body.inst(copy).guard.is_always() {
-        let mut block = cx.e.body.block_mut(block);
+        let block = cx.e.body.block_mut(block);
         let at = block.insts.len() - 2;
         block.insts[at] = last;
         block.insts[at + 1] = copy;

@@ -1,6 +1,6 @@
 use super::*;
-use bevy_ecs::prelude::World;
-use orias_components::{Loc, Opcode, Operand, Reg};
+use crate::testing;
+use orias_components::{Function, Inst, Loc, Opcode, Operand, Reg};
 
 /// `d = op sources` with one-cell operands; no destination for a store.
 fn inst(op: Opcode, dest: Option<Reg>, sources: &[Reg]) -> Inst {
@@ -9,8 +9,8 @@ fn inst(op: Opcode, dest: Option<Reg>, sources: &[Reg]) -> Inst {
 }
 
 /// Blocks with these edges, empty.
-fn graph<'w>(world: &'w mut World, edges: &[(u32, u32)], blocks: u32) -> Body<'w> {
-    let mut body = Body::new(world);
+fn graph<'w>(function: &'w mut Function, edges: &[(u32, u32)], blocks: u32) -> Body<'w> {
+    let mut body = function.body();
     for _ in 0..blocks {
         body.new_block();
     }
@@ -38,8 +38,8 @@ const LOOP: [(u32, u32); 3] = [(0, 1), (1, 1), (1, 2)];
 
 #[test]
 fn a_value_read_in_a_loop_is_live_around_it() {
-    let mut world = World::new();
-    let mut body = graph(&mut world, &LOOP, 3);
+    let mut function = testing::function();
+    let mut body = graph(&mut function, &LOOP, 3);
     let (step, i) = (body.new_vreg(RegFile::R, 1, 1), body.new_vreg(RegFile::R, 1, 1));
     push(&mut body, 0, inst(Opcode::MOV, Some(step), &[]));
     push(&mut body, 0, inst(Opcode::MOV, Some(i), &[]));
@@ -58,8 +58,8 @@ fn a_value_read_in_a_loop_is_live_around_it() {
 
 #[test]
 fn a_guarded_definition_does_not_end_the_old_value() {
-    let mut world = World::new();
-    let mut body = graph(&mut world, &[(0, 1)], 2);
+    let mut function = testing::function();
+    let mut body = graph(&mut function, &[(0, 1)], 2);
     let (p, v) = (body.new_vreg(RegFile::P, 1, 1), body.new_vreg(RegFile::R, 1, 1));
     push(&mut body, 0, inst(Opcode::ISETP, Some(p), &[]));
     push(&mut body, 0, inst(Opcode::MOV, Some(v), &[]));
@@ -73,8 +73,8 @@ fn a_guarded_definition_does_not_end_the_old_value() {
 #[test]
 fn a_value_is_not_live_where_nothing_can_have_defined_it() {
     // v is defined and read under the same guard, nowhere else.
-    let mut world = World::new();
-    let mut body = graph(&mut world, &LOOP, 3);
+    let mut function = testing::function();
+    let mut body = graph(&mut function, &LOOP, 3);
     let (p, v) = (body.new_vreg(RegFile::P, 1, 1), body.new_vreg(RegFile::R, 1, 1));
     push(&mut body, 0, inst(Opcode::ISETP, Some(p), &[]));
     push(&mut body, 1, inst(Opcode::MOV, Some(v), &[]).guarded(p, false));
@@ -87,8 +87,8 @@ fn a_value_is_not_live_where_nothing_can_have_defined_it() {
 
 #[test]
 fn the_halves_of_a_pair_live_their_own_lives() {
-    let mut world = World::new();
-    let mut body = graph(&mut world, &[(0, 1), (1, 2)], 3);
+    let mut function = testing::function();
+    let mut body = graph(&mut function, &[(0, 1), (1, 2)], 3);
     let pair = body.new_vreg(RegFile::R, 2, 2);
     let half = |cell, def: u8| {
         let operand = Operand::Reg(RegUse::at(pair, cell, 1));
@@ -106,8 +106,8 @@ fn the_halves_of_a_pair_live_their_own_lives() {
 
 #[test]
 fn physical_registers_and_barriers_are_cells_too() {
-    let mut world = World::new();
-    let mut body = graph(&mut world, &[(0, 1)], 2);
+    let mut function = testing::function();
+    let mut body = graph(&mut function, &[(0, 1)], 2);
     let barrier = body.new_vreg(RegFile::B, 1, 1);
     let r1 = Reg::phys(RegFile::R, 1);
     push(&mut body, 0, inst(Opcode::BSSY, Some(barrier), &[]));
@@ -123,8 +123,8 @@ fn physical_registers_and_barriers_are_cells_too() {
 
 #[test]
 fn a_walk_backwards_ends_with_what_is_live_at_the_start() {
-    let mut world = World::new();
-    let mut body = graph(&mut world, &LOOP, 3);
+    let mut function = testing::function();
+    let mut body = graph(&mut function, &LOOP, 3);
     let regs: Vec<Reg> = (0..4).map(|_| body.new_vreg(RegFile::R, 1, 1)).collect();
     push(&mut body, 0, inst(Opcode::MOV, Some(regs[0]), &[]));
     push(&mut body, 1, inst(Opcode::IADD3, Some(regs[1]), &[regs[0], regs[0]]));
@@ -152,12 +152,12 @@ impl Numbers {
     }
 }
 
-fn random_function<'w>(world: &'w mut World, blocks: u32, numbers: &mut Numbers) -> Body<'w> {
+fn random_function<'w>(function: &'w mut Function, blocks: u32, numbers: &mut Numbers) -> Body<'w> {
     let mut edges: Vec<(u32, u32)> = (1..blocks).map(|b| (b - 1, b)).collect();
     for _ in 0..blocks / 2 {
         edges.push((numbers.below(blocks.into()) as u32, numbers.below(blocks.into()) as u32));
     }
-    let mut body = graph(world, &edges, blocks);
+    let mut body = graph(function, &edges, blocks);
     let guard = body.new_vreg(RegFile::P, 1, 1);
     let regs: Vec<Reg> = (0..blocks * 2).map(|_| body.new_vreg(RegFile::R, 1, 1)).collect();
     for block in 0..blocks {
@@ -174,7 +174,7 @@ fn random_function<'w>(world: &'w mut World, blocks: u32, numbers: &mut Numbers)
 /// By paths: a cell is live when a search forward finds a read before an unguarded definition, and a search backward a
 /// definition. Slow and obvious.
 fn live_by_search(body: &Body<'_>, map: &CellMap, cell: Cell, start: BlockId) -> bool {
-    let touches = |inst: &Inst, uses: bool| {
+    let touches = |inst: View<'_>, uses: bool| {
         let mut hit = false;
         let f = |r: RegUse| hit |= map.cells(r).any(|c| c == cell);
         if uses {
@@ -222,9 +222,9 @@ fn live_by_search(body: &Body<'_>, map: &CellMap, cell: Cell, start: BlockId) ->
 fn random_functions_agree_with_a_search_along_paths_in_both_kinds_of_set() {
     for seed in 0..40 {
         let mut numbers = Numbers(seed);
-        let mut world = World::new();
+        let mut function = testing::function();
         let blocks = 2 + numbers.below(12) as u32;
-        let body = random_function(&mut world, blocks, &mut numbers);
+        let body = random_function(&mut function, blocks, &mut numbers);
         let dense = Liveness::compute(&body);
         let sparse = Liveness::with_limit(&body, 0);
         assert!(matches!(dense.live_in, Sets::Dense { .. }));

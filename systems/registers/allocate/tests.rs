@@ -3,7 +3,8 @@ use crate::analysis::cfg;
 use crate::calls::{RETURN_ADDRESS, clobbered};
 use crate::registers::checker::{CheckError, Snapshot, check};
 use crate::registers::rewrite::to_physical;
-use orias_components::{Inst, Opcode, Operand, Reg, RegFile, RegUse, text};
+use crate::testing;
+use orias_components::{Function, Inst, Opcode, Operand, Reg, RegFile, RegUse, text};
 
 /// A small generator of the same numbers everywhere.
 struct Numbers(u64);
@@ -30,8 +31,12 @@ struct Shape {
 }
 
 /// Any control flow (loops, joins, unreachable blocks), any definitions, any uses: only the form of instructions holds.
-fn random_function<'w>(world: &'w mut World, shape: &Shape, numbers: &mut Numbers) -> Body<'w> {
-    let mut body = Body::new(world);
+fn random_function<'w>(
+    function: &'w mut Function,
+    shape: &Shape,
+    numbers: &mut Numbers,
+) -> Body<'w> {
+    let mut body = function.body();
     for _ in 0..shape.blocks {
         body.new_block();
     }
@@ -126,8 +131,8 @@ fn random_functions_keep_their_meaning_under_any_pressure() {
     for seed in 0..400 {
         let mut numbers = Numbers(seed);
         let shape = shapes(&mut numbers);
-        let mut world = World::new();
-        let mut body = random_function(&mut world, &shape, &mut numbers);
+        let mut function = testing::function();
+        let mut body = random_function(&mut function, &shape, &mut numbers);
         let before = Snapshot::of(&body);
         // Three quads may meet in one instruction, and R0..R3 hold none because of R1: 20 is enough for anything.
         let limits = Limits::new(Some([24, 32, 255][seed as usize % 3]));
@@ -152,12 +157,12 @@ fn spoil(body: &mut Body<'_>, numbers: &mut Numbers) -> bool {
         return false;
     }
     let id = insts[numbers.below(insts.len())];
-    let mut inst = body.inst(id).clone();
+    let mut inst = body.inst(id).to_inst();
     let at = numbers.below(inst.operands.len());
     let Operand::Reg(r) = &mut inst.operands[at] else { return false };
     let Some(index) = r.reg.phys_index() else { return false };
     r.reg = Reg::phys(r.reg.file(), index ^ u32::from(r.count));
-    *body.inst_mut(id) = inst;
+    body.set_inst(id, &inst);
     true
 }
 
@@ -168,8 +173,8 @@ fn the_checker_sees_most_exchanged_registers() {
     for seed in 0..300 {
         let mut numbers = Numbers(seed);
         let shape = Shape { blocks: 3, insts: 10, regs: [8, 3, 1, 4], guards: 6 };
-        let mut world = World::new();
-        let mut body = random_function(&mut world, &shape, &mut numbers);
+        let mut function = testing::function();
+        let mut body = random_function(&mut function, &shape, &mut numbers);
         let before = Snapshot::of(&body);
         let limits = Limits::new(Some(24));
         allocate(&mut body, &limits, 0).expect("24 registers are enough");
@@ -207,8 +212,8 @@ fn counting_loop(body: &mut Body<'_>) -> [Reg; 3] {
 
 #[test]
 fn the_checker_names_the_value_that_is_not_there() {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = testing::function();
+    let mut body = function.body();
     let [counter, _, sum] = counting_loop(&mut body);
     let before = Snapshot::of(&body);
     let limits = Limits::new(None);
@@ -226,8 +231,8 @@ fn the_checker_names_the_value_that_is_not_there() {
 #[test]
 fn the_checker_sees_lost_and_added_instructions() {
     for lose in [true, false] {
-        let mut world = World::new();
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        let mut body = function.body();
         counting_loop(&mut body);
         let before = Snapshot::of(&body);
         let limits = Limits::new(None);
@@ -256,8 +261,8 @@ fn assigned(body: &Body<'_>, reg: Reg) -> u32 {
 
 #[test]
 fn a_pair_is_aligned_and_made_of_its_halves_without_copies() {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = testing::function();
+    let mut body = function.body();
     let block = body.new_block();
     let (low, high) = (body.new_vreg(RegFile::R, 1, 1), body.new_vreg(RegFile::R, 1, 1));
     let pair = body.new_vreg(RegFile::R, 2, 2);
@@ -282,8 +287,8 @@ fn a_pair_is_aligned_and_made_of_its_halves_without_copies() {
 
 #[test]
 fn too_few_registers_for_one_instruction_is_an_error_in_ptxas_words() {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = testing::function();
+    let mut body = function.body();
     let block = body.new_block();
     let quads = [(); 3].map(|_| body.new_vreg(RegFile::R, 4, 4));
     for quad in quads {
@@ -305,13 +310,20 @@ fn too_few_registers_for_one_instruction_is_an_error_in_ptxas_words() {
 #[test]
 fn the_phase_sets_up_the_stack_only_where_there_is_one() {
     for local_bytes in [0, 20] {
-        let mut world = World::new();
-        world.insert_resource(FunctionInfo { local_bytes, local_align: 8, ..Default::default() });
-        let mut body = Body::new(&mut world);
+        let mut function = testing::function();
+        function.world.insert_resource(FunctionInfo {
+            local_bytes,
+            local_align: 8,
+            ..Default::default()
+        });
+        let mut body = function.body();
         counting_loop(&mut body);
-        allocate_registers(&mut world);
-        assert_eq!(world.resource::<Compiled>().frame_bytes, local_bytes.next_multiple_of(8));
-        let body = Body::new(&mut world);
+        function.run(allocate_registers);
+        assert_eq!(
+            function.world.resource::<Compiled>().frame_bytes,
+            local_bytes.next_multiple_of(8)
+        );
+        let body = function.body();
         let first = body.inst(body.block(BlockId(0)).insts[0]);
         assert_eq!(first.op == Opcode::LDC, local_bytes > 0);
     }
@@ -348,8 +360,8 @@ fn big_function(body: &mut Body<'_>, blocks: u32, insts: u32) {
 fn a_hundred_thousand_instructions_get_the_same_registers_every_time() {
     for (blocks, insts) in [(10, 10_000), (10_000, 10)] {
         let allocated = || {
-            let mut world = World::new();
-            let mut body = Body::new(&mut world);
+            let mut function = testing::function();
+            let mut body = function.body();
             big_function(&mut body, blocks, insts);
             allocate(&mut body, &Limits::new(None), 0).expect("pressure is about 80");
             let regs = (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)).assigned);
@@ -363,14 +375,14 @@ fn a_hundred_thousand_instructions_get_the_same_registers_every_time() {
 
 /// The phase on a body in text form, for functions counted at `max_registers`; the text after it.
 fn allocated(input: &str, max_registers: u32) -> Vec<String> {
-    let mut world = World::new();
+    let mut function = testing::function();
     let max_registers = Some(max_registers);
-    world.insert_resource(FunctionInfo { max_registers, ..Default::default() });
-    text::parse(input, &mut Body::new(&mut world)).expect("Ori");
-    cfg::analyze_control_flow(&mut world);
-    let before = Snapshot::of(&Body::new(&mut world));
-    allocate_registers(&mut world);
-    let body = Body::new(&mut world);
+    function.world.insert_resource(FunctionInfo { max_registers, ..Default::default() });
+    text::parse(input, &mut function.body()).expect("Ori");
+    function.run(cfg::analyze_control_flow);
+    let before = Snapshot::of(&function.body());
+    function.run(allocate_registers);
+    let body = function.body();
     check(&before, &body, &Limits::new(max_registers), 0).expect("the same values");
     let printed = text::print(&body, &text::Style::default());
     let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
@@ -518,8 +530,8 @@ fn values_live_over_calls_under_any_pressure() {
     for seed in 0..300 {
         let mut numbers = Numbers(seed ^ 0xca11);
         let shape = shapes(&mut numbers);
-        let mut world = World::new();
-        let mut body = random_function(&mut world, &shape, &mut numbers);
+        let mut function = testing::function();
+        let mut body = random_function(&mut function, &shape, &mut numbers);
         calls += add_calls(&mut body, &mut numbers);
         let before = Snapshot::of(&body);
         let mut limits = Limits::new(Some([26, 40, 255][seed as usize % 3]));

@@ -5,6 +5,7 @@ use super::*;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::testing::Random;
+use crate::testing;
 use orias_components::text;
 use orias_components::validate::validate;
 use std::fmt::Write;
@@ -117,17 +118,17 @@ impl<'a, 'w> Warp<'a, 'w> {
         let inst = self.body.inst(*id);
         let on = mask_of(lanes(mask).filter(|l| self.holds(*l, inst.guard)));
         let name =
-            |operand: &Operand| operand.as_reg().and_then(|r| r.reg.vreg()).map_or(0, |v| v.0);
+            |operand: Operand| operand.as_reg().and_then(|r| r.reg.vreg()).map_or(0, |v| v.0);
         let mut rest = mask;
         match inst.op {
             Opcode::BSSY => {
-                let barrier = name(&inst.operands[0]);
+                let barrier = name(inst.operand(0));
                 for l in lanes(mask) {
                     self.barriers[l].insert(barrier, mask);
                 }
             }
             Opcode::BSYNC => {
-                let barrier = name(&inst.operands[0]);
+                let barrier = name(inst.operand(0));
                 let inside =
                     |l: usize| self.barriers[l].get(&barrier).is_some_and(|m| m >> l & 1 != 0);
                 if !lanes(mask).all(inside) {
@@ -140,7 +141,7 @@ impl<'a, 'w> Warp<'a, 'w> {
                 rest = 0;
             }
             Opcode::BREAK => {
-                let barrier = name(&inst.operands[1]);
+                let barrier = name(inst.operand(1));
                 for all in &mut self.barriers {
                     *all.entry(barrier).or_default() &= !on;
                 }
@@ -158,13 +159,13 @@ impl<'a, 'w> Warp<'a, 'w> {
             }
             Opcode::ISETP => {
                 // %R0 is each lane's own, %R1 the same for all that run together.
-                let own = name(&inst.sources()[0]) == 0;
+                let own = name(inst.operand(2)) == 0;
                 let mut value = self.random.below(2) == 0;
                 for lane in lanes(mask) {
                     if own {
                         value = self.random.below(2) == 0;
                     }
-                    self.predicates[lane].insert(name(&inst.operands[0]), value);
+                    self.predicates[lane].insert(name(inst.operand(0)), value);
                 }
             }
             _ => {}
@@ -412,8 +413,8 @@ impl Structured<'_> {
 /// Inserts barriers into the text's body and runs it often. Returns how many regions there are, and whether some branch was
 /// left without one.
 fn check(text: &str, runs: u64, seed: u64) -> (usize, bool) {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = testing::function();
+    let mut body = function.body();
     text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e} in\n{text}"));
     cfg::update(&mut body);
     drop_idle_branches(&mut body);
@@ -466,8 +467,8 @@ fn lanes_of_tangled_programs_never_wait_for_ever() {
 }
 
 fn with_barriers(text: &str) -> String {
-    let mut world = World::new();
-    let mut body = Body::new(&mut world);
+    let mut function = testing::function();
+    let mut body = function.body();
     text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e} in\n{text}"));
     insert_barriers(&mut body);
     validate(&body).unwrap();
