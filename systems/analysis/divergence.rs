@@ -13,6 +13,7 @@
 //! A load through an address that is the same for all is one access for all (ptxas relies on it too: it emits no barrier
 //! around a loop that spins on such a load).
 
+use crate::analysis::blocks::Marks;
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::Liveness;
@@ -22,6 +23,7 @@ use orias_components::{
     BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View,
 };
 use roaring::RoaringBitmap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What may differ between the threads of a warp.
 #[derive(Clone, Debug, Default)]
@@ -100,18 +102,23 @@ struct Solver<'a, 'w> {
     liveness: Liveness,
     /// Readers of each register, with their block.
     users: Vec<Vec<(InstId, BlockId)>>,
-    /// Blocks that write each register.
-    writers: Vec<Vec<BlockId>>,
+    /// Registers that each block writes.
+    writes: Vec<Vec<VRegId>>,
     registers: RoaringBitmap,
     branches: BitVec,
     /// Registers whose readers are to be looked at.
     work: Vec<VRegId>,
+    /// By join: blocks between divergent branches and it.
+    covered: FxHashMap<u32, FxHashSet<u32>>,
+    /// Scratch: blocks of a search; registers written between a branch and its join.
+    marks: Marks,
+    written: FxHashSet<VRegId>,
 }
 
 impl<'a, 'w> Solver<'a, 'w> {
     fn new(body: &'a Body<'w>, graph: &'a Graph, exits: &[u32]) -> Self {
         let mut users = vec![Vec::new(); body.vreg_count()];
-        let mut writers = vec![Vec::new(); body.vreg_count()];
+        let mut writes = vec![Vec::new(); body.block_count()];
         for block in body.layout() {
             for id in &body.block(*block).insts {
                 let inst = body.inst(*id);
@@ -122,7 +129,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 });
                 inst.for_each_def(|r| {
                     if let Some(v) = r.reg.vreg() {
-                        writers[v.0 as usize].push(*block);
+                        writes[block.0 as usize].push(v);
                     }
                 });
             }
@@ -134,10 +141,13 @@ impl<'a, 'w> Solver<'a, 'w> {
             loops: Loops::new(graph, &Dominators::new(graph)),
             liveness: Liveness::compute(body),
             users,
-            writers,
+            writes,
             registers: RoaringBitmap::new(),
             branches: BitVec::repeat(false, graph.len()),
             work: Vec::new(),
+            covered: FxHashMap::default(),
+            marks: Marks::new(graph.len()),
+            written: FxHashSet::default(),
         }
     }
 
@@ -196,66 +206,83 @@ impl<'a, 'w> Solver<'a, 'w> {
     /// Threads part at the end of `branch`: what is written before they meet differs where they meet.
     fn part(&mut self, branch: u32) {
         let mut join = self.post.idom(branch);
+        if self.is_covered(branch, join) {
+            return;
+        }
         let mut arms = self.arms(branch, join);
         // Threads that go around a loop meet the others at its header, in each round, and not at a block of the loop that
         // they would come to in a later round.
         while let Some(j) = join {
-            let around = self.loops.around(branch);
             let goes_round =
-                |l: &Loop| l.blocks[j as usize] && arms.iter().any(|a| a[l.header as usize]);
-            if !around.into_iter().any(goes_round) {
+                |l: &Loop| l.blocks.contains(j) && arms.iter().any(|a| a.contains(&l.header));
+            if !self.loops.around(branch).any(goes_round) {
                 break;
             }
             join = self.post.idom(j);
             arms = self.arms(branch, join);
         }
-        let n = self.graph.len();
-        let mut met: BitVec = BitVec::repeat(false, n);
-        let mut passed: BitVec = BitVec::repeat(false, n);
-        for arm in arms {
-            for node in arm.iter_ones() {
-                if passed.replace(node, true) {
-                    met.set(node, true);
-                }
-            }
+        self.marks.clear();
+        let mut met: Vec<u32> = Vec::new();
+        let mut passed: Vec<u32> = Vec::new();
+        for node in arms.into_iter().flatten() {
+            if self.marks.add(node) { passed.push(node) } else { met.push(node) }
         }
         if let Some(join) = join {
-            met.set(join as usize, true);
-            passed.set(join as usize, false);
+            met.push(join);
+            passed.retain(|b| *b != join);
         }
-        let mut found = RoaringBitmap::new();
-        for node in met.iter_ones() {
-            for cell in self.liveness.live_in(BlockId(node as u32)) {
-                if let Some((v, _)) = self.liveness.map.vreg(cell) {
-                    found.insert(v.0);
+        self.written.clear();
+        for block in &passed {
+            self.written.extend(&self.writes[*block as usize]);
+        }
+        met.sort_unstable();
+        met.dedup();
+        let mut found: Vec<VRegId> = Vec::new();
+        for node in met {
+            for cell in self.liveness.live_in(BlockId(node)) {
+                if let Some((v, _)) = self.liveness.map.vreg(cell)
+                    && self.written.contains(&v)
+                {
+                    found.push(v);
                 }
             }
         }
-        found -= &self.registers;
-        for v in found.iter().map(VRegId) {
-            let file = self.body.vreg(v).file;
-            let own = matches!(file, RegFile::R | RegFile::P);
-            if own && self.writers[v.0 as usize].iter().any(|b| passed[b.0 as usize]) {
+        for v in found {
+            if matches!(self.body.vreg(v).file, RegFile::R | RegFile::P) {
                 self.mark(v);
             }
         }
+        if let Some(join) = join {
+            self.covered.entry(join).or_default().extend(passed);
+        }
     }
-}
 
-impl Solver<'_, '_> {
+    /// Whether a branch straight to its join lies between another branch and the same join: threads that leave here meet
+    /// there what those that left before did.
+    fn is_covered(&self, branch: u32, join: Option<u32>) -> bool {
+        let Some(join) = join else { return false };
+        let straight = self.graph.succs[branch as usize].contains(&join);
+        straight && self.covered.get(&join).is_some_and(|blocks| blocks.contains(&branch))
+    }
+
     /// For each successor of a branch, the blocks that threads may pass from there up to the join.
-    fn arms(&self, branch: u32, join: Option<u32>) -> Vec<BitVec> {
-        let reach = |succ: &u32| {
-            let mut arm: BitVec = BitVec::repeat(false, self.graph.len());
+    fn arms(&mut self, branch: u32, join: Option<u32>) -> Vec<Vec<u32>> {
+        let mut arms = Vec::with_capacity(2);
+        for succ in &self.graph.succs[branch as usize] {
+            self.marks.clear();
+            let mut arm = Vec::new();
             let mut stack = vec![*succ];
             while let Some(node) = stack.pop() {
-                if !arm.replace(node as usize, true) && Some(node) != join {
-                    stack.extend(&self.graph.succs[node as usize]);
+                if self.marks.add(node) {
+                    arm.push(node);
+                    if Some(node) != join {
+                        stack.extend(&self.graph.succs[node as usize]);
+                    }
                 }
             }
-            arm
-        };
-        self.graph.succs[branch as usize].iter().map(reach).collect()
+            arms.push(arm);
+        }
+        arms
     }
 }
 

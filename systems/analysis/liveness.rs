@@ -160,13 +160,9 @@ impl Liveness {
         self.bit.get(cell as usize).copied().filter(|bit| *bit != NONE)
     }
 
-    /// The live cells at the end of a block, for a walk backwards through it with [`LiveCells::step_back`].
-    pub fn at_end(&self, block: BlockId) -> LiveCells {
-        let mut cells = LiveCells { set: bitvec![u64, Lsb0; 0; self.map.count()] };
-        for cell in self.live_out(block) {
-            cells.set.set(cell as usize, true);
-        }
-        cells
+    /// A set for walks through blocks, one after the other: see [`LiveCells::start`].
+    pub fn cells(&self) -> LiveCells {
+        LiveCells { set: bitvec![u64, Lsb0; 0; self.map.count()], known: Vec::new() }
     }
 }
 
@@ -175,9 +171,22 @@ impl Liveness {
 #[derive(Clone, Debug)]
 pub struct LiveCells {
     set: BitVec<u64>,
+    /// Cells that were in the set since the walk began: what the next one has to clear.
+    known: Vec<Cell>,
 }
 
 impl LiveCells {
+    /// Goes to the end of a block, for a walk backwards through it with [`LiveCells::step_back`].
+    pub fn start(&mut self, liveness: &Liveness, block: BlockId) {
+        for cell in self.known.drain(..) {
+            self.set.set(cell as usize, false);
+        }
+        for cell in liveness.live_out(block) {
+            self.set.set(cell as usize, true);
+            self.known.push(cell);
+        }
+    }
+
     pub fn contains(&self, cell: Cell) -> bool {
         self.set.get(cell as usize).is_some_and(|b| *b)
     }
@@ -204,7 +213,9 @@ impl LiveCells {
 
     fn set_all(&mut self, map: &CellMap, r: RegUse, live: bool) {
         for cell in map.cells(r) {
-            self.set.set(cell as usize, live);
+            if !self.set.replace(cell as usize, live) && live {
+                self.known.push(cell);
+            }
         }
     }
 

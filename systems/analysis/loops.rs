@@ -2,9 +2,9 @@
 //! without passing the header. Cycles with several entries (irreducible flow) have no header that dominates them and are no
 //! natural loops: [`is_reducible`] tells whether there are any.
 
+use crate::analysis::blocks::{BlockSet, Marks};
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
-use bitvec::vec::BitVec;
 
 /// A natural loop; loops with the same header are one.
 #[derive(Clone, Debug)]
@@ -12,8 +12,8 @@ pub struct Loop {
     pub header: u32,
     /// Sources of the back edges, in reverse postorder.
     pub latches: Vec<u32>,
-    /// Members by block number, header included.
-    pub blocks: BitVec,
+    /// Members, header included.
+    pub blocks: BlockSet,
     /// The next loop outwards: an index in [`Loops::all`].
     pub parent: Option<usize>,
     /// 1 for an outermost loop.
@@ -36,6 +36,7 @@ impl Loops {
         for (i, n) in order.iter().enumerate() {
             rank[*n as usize] = i;
         }
+        let mut marks = Marks::new(graph.len());
         // Headers in reverse postorder: an outer header dominates an inner one, so it comes first.
         for header in &order {
             let preds = graph.preds[*header as usize].iter().copied();
@@ -45,12 +46,12 @@ impl Loops {
             if latches.is_empty() {
                 continue;
             }
-            let blocks = members(graph, dom, *header, &latches);
+            let blocks = members(graph, dom, *header, &latches, &mut marks);
             let parent = loops.innermost[*header as usize];
             let depth = parent.map_or(1, |p| loops.all[p].depth + 1);
             let index = loops.all.len();
-            for block in blocks.iter_ones() {
-                loops.innermost[block] = Some(index);
+            for block in blocks.iter() {
+                loops.innermost[block as usize] = Some(index);
             }
             loops.all.push(Loop { header: *header, latches, blocks, parent, depth });
         }
@@ -69,17 +70,25 @@ impl Loops {
     }
 }
 
-fn members(graph: &Graph, dom: &Dominators, header: u32, latches: &[u32]) -> BitVec {
-    let mut blocks: BitVec = BitVec::repeat(false, graph.len());
-    blocks.set(header as usize, true);
+fn members(
+    graph: &Graph,
+    dom: &Dominators,
+    header: u32,
+    latches: &[u32],
+    marks: &mut Marks,
+) -> BlockSet {
+    marks.clear();
+    marks.add(header);
+    let mut blocks = vec![header];
     let mut stack = latches.to_vec();
     while let Some(node) = stack.pop() {
-        if !blocks.replace(node as usize, true) {
+        if marks.add(node) {
+            blocks.push(node);
             let preds = graph.preds[node as usize].iter().copied();
             stack.extend(preds.filter(|p| dom.is_reached(*p)));
         }
     }
-    blocks
+    blocks.into_iter().collect()
 }
 
 /// Whether every cycle is a natural loop: an edge against the reverse postorder goes to a block that dominates its source.

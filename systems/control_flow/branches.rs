@@ -10,6 +10,7 @@
 //! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that it does not look at.
 
 use crate::analysis::cfg;
+use crate::control_flow::order::Order;
 use crate::notes::Notes;
 use orias_components::{
     BlockId, Body, Code, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
@@ -222,47 +223,19 @@ fn inverted(inst: View<'_>, to: BlockId) -> Option<Inst> {
     (conditions == 1).then_some(new)
 }
 
-/// The layout as a list from which blocks are taken while it is walked. By block.
-struct Neighbours {
-    next: Vec<Option<BlockId>>,
-    previous: Vec<Option<BlockId>>,
-}
-
-impl Neighbours {
-    fn new(body: &Body<'_>) -> Neighbours {
-        let none = vec![None; body.block_count()];
-        let mut all = Neighbours { next: none.clone(), previous: none };
-        for pair in body.layout().windows(2) {
-            all.next[pair[0].0 as usize] = Some(pair[1]);
-            all.previous[pair[1].0 as usize] = Some(pair[0]);
-        }
-        all
-    }
-
-    fn remove(&mut self, block: BlockId) {
-        let (next, previous) = (self.next[block.0 as usize], self.previous[block.0 as usize]);
-        if let Some(next) = next {
-            self.previous[next.0 as usize] = previous;
-        }
-        if let Some(previous) = previous {
-            self.next[previous.0 as usize] = next;
-        }
-    }
-}
-
 /// Appends blocks to their only predecessor, when that leads only to them.
 fn merge_chains(body: &mut Body<'_>) -> usize {
     let mut merged = Vec::new();
     let mut is_merged = vec![false; body.block_count()];
     let entry = body.layout().first().copied();
-    let mut neighbours = Neighbours::new(body);
+    let mut order = Order::of(body);
     for block in body.layout().to_vec() {
         if is_merged[block.0 as usize] {
             continue;
         }
         while let [next] = body.block(block).succs[..] {
             let single = body.block(next).preds == [block];
-            let follows = neighbours.next[block.0 as usize] == Some(next);
+            let follows = order.next(block) == Some(next);
             if !single || next == block || Some(next) == entry {
                 break;
             }
@@ -296,7 +269,7 @@ fn merge_chains(body: &mut Body<'_>) -> usize {
             }
             body.block_mut(block).succs = succs;
             is_merged[next.0 as usize] = true;
-            neighbours.remove(next);
+            order.remove(next);
             merged.push(next);
         }
     }

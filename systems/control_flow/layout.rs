@@ -4,6 +4,7 @@
 //! which block follows which does not.
 
 use crate::analysis::cfg;
+use crate::control_flow::order::Order;
 use crate::notes::Notes;
 use orias_components::{BlockId, Body, Code, InstId, Opcode, Operand};
 
@@ -15,52 +16,58 @@ pub fn place_blocks(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     cfg::update(&mut body);
     let mut changed = 0;
-    for block in body.layout().to_vec() {
-        changed += usize::from(move_to_target(&mut body, block));
+    let mut order = Order::of(&body);
+    let blocks = body.layout().to_vec();
+    // What moves before another block shares its number.
+    let mut place = vec![u32::MAX; body.block_count()];
+    blocks.iter().enumerate().for_each(|(i, b)| place[b.0 as usize] = i as u32);
+    for block in &blocks {
+        changed += usize::from(move_to_target(&mut body, &mut order, &mut place, *block));
     }
-    for block in body.layout().to_vec() {
-        changed += drop_branch_to_next(&mut body, block);
+    for block in &blocks {
+        changed += drop_branch_to(&mut body, *block, order.next(*block));
     }
+    body.set_layout(order.to_layout());
     cfg::update(&mut body);
     notes.count(changed);
 }
 
 /// Moves a block before the block that it branches to, when both that and the block's own place allow it.
-fn move_to_target(body: &mut Body<'_>, block: BlockId) -> bool {
-    let layout = body.layout().to_vec();
-    let place = |b: BlockId| layout.iter().position(|x| *x == b);
-    let Some(here) = place(block) else { return false };
+fn move_to_target(
+    body: &mut Body<'_>,
+    order: &mut Order,
+    place: &mut [u32],
+    block: BlockId,
+) -> bool {
     let Some(last) = body.block(block).insts.last().copied() else { return false };
     let inst = body.inst(last);
     let Some(target) = cfg::targets(inst).next() else { return false };
-    let (Some(there), true) =
-        (place(target), inst.op == Opcode::BRA && cfg::is_unconditional(inst))
-    else {
-        return false;
-    };
-    // Only blocks that stand behind their target's target for no reason: appended ones, later than where they lead.
-    let falls_into = |at: usize| at > 0 && cfg::falls_through(body, body.block(layout[at - 1]));
-    if there == 0 || here <= there || falls_into(here) || falls_into(there) {
+    if inst.op != Opcode::BRA || !cfg::is_unconditional(inst) {
         return false;
     }
-    let mut layout = layout;
-    layout.remove(here);
-    layout.insert(there, block);
-    body.set_layout(layout);
+    // Only blocks that stand behind their target's target for no reason: appended ones, later than where they lead.
+    let falls_into = |b: BlockId| {
+        order.previous(b).is_some_and(|above| cfg::falls_through(body, body.block(above)))
+    };
+    let later = place[block.0 as usize] > place[target.0 as usize];
+    if order.previous(target).is_none() || !later || falls_into(block) || falls_into(target) {
+        return false;
+    }
+    order.remove(block);
+    order.insert_before(target, block);
+    place[block.0 as usize] = place[target.0 as usize];
     body.remove(block, last);
     true
 }
 
 /// Removes an unguarded branch to the next block.
-fn drop_branch_to_next(body: &mut Body<'_>, block: BlockId) -> usize {
-    let layout = body.layout();
-    let Some(at) = layout.iter().position(|b| *b == block) else { return 0 };
-    let Some(next) = layout.get(at + 1).copied() else { return 0 };
+fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> usize {
     let Some(last) = body.block(block).insts.last().copied() else { return 0 };
     let inst = body.inst(last);
     let idle = inst.op == Opcode::BRA
         && cfg::is_unconditional(inst)
-        && cfg::targets(inst).next() == Some(next);
+        && next.is_some()
+        && cfg::targets(inst).next() == next;
     if idle {
         body.remove(block, last);
     }

@@ -25,8 +25,9 @@ pub(super) fn remove_dead(body: &mut Body<'_>) -> usize {
     for _ in 0..ROUNDS {
         let liveness = Liveness::compute(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
+        let mut live = liveness.cells();
         for block in body.layout() {
-            let mut live = liveness.at_end(*block);
+            live.start(&liveness, *block);
             for id in body.block(*block).insts.iter().rev() {
                 let inst = body.inst(*id);
                 if is_removable(inst) && !live.reads_result_of(&liveness.map, inst) {

@@ -13,6 +13,7 @@
 
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::divergence::{self, Divergence};
+use crate::control_flow::order::Order;
 use crate::function::Marked;
 use crate::notes::Notes;
 use crate::sync::regions::{self, Plan, Region};
@@ -218,9 +219,9 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
     let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
-    let calls = |b: usize| body.block(BlockId(b as u32)).insts.iter().any(is_call);
+    let calls = |b: u32| body.block(BlockId(b)).insts.iter().any(is_call);
     let before = plan.regions.len();
-    plan.regions.retain(|r| r.breaks.is_empty() || !r.blocks.iter_ones().any(calls));
+    plan.regions.retain(|r| r.breaks.is_empty() || !r.blocks.iter().any(calls));
     plan.incomplete |= plan.regions.len() != before;
     plan
 }
@@ -231,33 +232,41 @@ fn make_preheaders(body: &mut Body<'_>, divergence: &Divergence) {
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
     // A preheader changes no other loop's entries, so one look at the graph serves all.
+    let mut order = Order::of(body);
     for (header, outside) in regions::headers_without_preheader(&graph, &branches) {
         let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
-        lead_through(body, &outside, BlockId(header));
+        lead_through(body, &mut order, &outside, BlockId(header));
     }
+    body.set_layout(order.to_layout());
     cfg::update(body);
 }
 
 /// Makes a new block that leads to `to`, and leads the edges from `preds` to `to` through it. As the first block of the
-/// layout when `to` was that.
-fn lead_through(body: &mut Body<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
+/// order when `to` was that.
+fn lead_through(body: &mut Body<'_>, order: &mut Order, preds: &[BlockId], to: BlockId) -> BlockId {
     let new = body.new_detached_block();
     for pred in preds {
         retarget(body, *pred, to, new);
     }
-    let mut layout = body.layout().to_vec();
-    let at = layout.iter().position(|b| *b == to).unwrap_or(layout.len());
-    let above = at.checked_sub(1).map(|i| layout[i]);
+    let above = order.previous(to);
     let falls_in = above.is_some_and(|b| cfg::falls_through(body, body.block(b)));
     if falls_in && above.is_some_and(|b| !preds.contains(&b)) {
         // What stands before `to` falls into it and is not to pass the new block.
-        layout.push(new);
+        order.push(new);
         let branch = Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
         body.push(new, branch, Loc::default());
     } else {
-        layout.insert(at, new);
+        order.insert_before(to, new);
     }
-    body.set_layout(layout);
+    for pred in preds {
+        body.block_mut(*pred).succs.iter_mut().filter(|s| **s == to).for_each(|s| *s = new);
+    }
+    let into = &mut body.block_mut(to).preds;
+    into.retain(|p| !preds.contains(p));
+    into.push(new);
+    let block = body.block_mut(new);
+    block.preds.extend(preds);
+    block.succs.push(to);
     new
 }
 
@@ -286,8 +295,10 @@ struct Emitter<'a, 'w> {
     body: &'a mut Body<'w>,
     /// Under which predicate control takes the edges that leave regions, by region; None where no one predicate says it.
     conditions: Vec<Vec<Option<Guard>>>,
-    /// Where edges lead by now that went through a new block since.
+    /// Where edges lead by now that went through a new block since, and where they led first.
     moved: FxHashMap<(BlockId, BlockId), BlockId>,
+    first: FxHashMap<(BlockId, BlockId), BlockId>,
+    order: Order,
 }
 
 impl<'a, 'w> Emitter<'a, 'w> {
@@ -299,7 +310,9 @@ impl<'a, 'w> Emitter<'a, 'w> {
                 .collect()
         };
         let conditions = plan.regions.iter().map(conditions).collect();
-        Emitter { body, conditions, moved: FxHashMap::default() }
+        let (moved, first) = Default::default();
+        let order = Order::of(body);
+        Emitter { body, conditions, moved, first, order }
     }
 
     /// Outer regions come first in the plan: an inner one's BSSY and BREAK then stand behind the outer one's, and where an
@@ -316,15 +329,16 @@ impl<'a, 'w> Emitter<'a, 'w> {
                 let condition = self.conditions[i][n];
                 self.leave(BlockId(*from), BlockId(*to), barrier, condition);
             }
-            let inside = |p: &BlockId| region.blocks.get(p.0 as usize).is_some_and(|b| *b);
+            let inside = |p: &BlockId| region.blocks.contains(p.0);
             let preds: Vec<BlockId> =
                 self.body.block(join).preds.iter().copied().filter(inside).collect();
             let meet = self.lead_through(&preds, join);
             let first = self.body.block(join).insts.first();
             let loc = first.map_or(Loc::default(), |i| self.body.loc(*i));
             self.body.insert(meet, 0, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
-            cfg::update(self.body);
         }
+        self.body.set_layout(self.order.to_layout());
+        cfg::update(self.body);
     }
 
     /// Emits the BREAK for an edge.
@@ -345,12 +359,12 @@ impl<'a, 'w> Emitter<'a, 'w> {
     }
 
     fn lead_through(&mut self, preds: &[BlockId], to: BlockId) -> BlockId {
-        let new = lead_through(self.body, preds, to);
+        let new = lead_through(self.body, &mut self.order, preds, to);
         for pred in preds {
             // The plan may know the edge by an older target.
-            let known = self.moved.iter().find(|(edge, at)| edge.0 == *pred && **at == to);
-            let key = known.map_or((*pred, to), |(edge, _)| *edge);
-            self.moved.insert(key, new);
+            let known = self.first.remove(&(*pred, to)).unwrap_or(to);
+            self.moved.insert((*pred, known), new);
+            self.first.insert((*pred, new), known);
         }
         new
     }

@@ -30,12 +30,12 @@ pub fn forward_progress(code: Code<'_, '_>, mut notes: Notes<'_>) {
 
 /// Whether the loop's exit depends on memory that other threads change while it runs.
 fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
-    let blocks: Vec<u32> = l.blocks.iter_ones().map(|b| b as u32).collect();
+    let blocks = l.blocks.as_slice();
     let mut shared = RoaringBitmap::new();
     // Values flow around the loop: until no more are found.
     loop {
         let before = shared.len();
-        for block in &blocks {
+        for block in blocks {
             for id in &body.block(BlockId(*block)).insts {
                 let inst = body.inst(*id);
                 let mut depends = reads_shared(inst);
@@ -51,7 +51,7 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
             break;
         }
     }
-    let leaves = |b: &&u32| graph.succs[**b as usize].iter().any(|s| !l.blocks[*s as usize]);
+    let leaves = |b: &&u32| graph.succs[**b as usize].iter().any(|s| !l.blocks.contains(*s));
     blocks.iter().filter(leaves).any(|block| {
         body.block(BlockId(*block)).insts.iter().map(|i| body.inst(*i)).any(|inst| {
             let mut depends = false;

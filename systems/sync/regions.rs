@@ -15,11 +15,13 @@
 //! before that, one a loop, to the block inside the loop where those that stay meet. Branches with the same join share one
 //! region. Cycles with several entries are left without barriers: no correct program needs them to meet there.
 
+use crate::analysis::blocks::{BlockSet, Marks};
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// Most regions around one block: convergence barriers of the machine.
 pub const MAX_DEPTH: usize = 16;
@@ -30,7 +32,7 @@ pub struct Region {
     pub start: u32,
     pub join: u32,
     /// Blocks from the start (included) to the join (left out).
-    pub blocks: BitVec,
+    pub blocks: BlockSet,
     /// Edges that leave it otherwise than to the join.
     pub breaks: Vec<(u32, u32)>,
 }
@@ -62,6 +64,9 @@ struct Planner<'a> {
     rounds: Vec<Option<Round>>,
     /// Blocks of cycles that are no natural loops.
     irreducible: BitVec,
+    /// Scratch of [`Planner::between`].
+    ahead: RefCell<Marks>,
+    back: RefCell<Marks>,
 }
 
 /// Plans the regions of a graph. `exits` as for [`Dominators::post_by_exit`]; `divergent` are the blocks whose branch may
@@ -72,10 +77,12 @@ pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, waits: &BitVec, mo
     let dom = Dominators::new(graph);
     let loops = Loops::new(graph, &dom);
     let irreducible = irreducible_blocks(graph, &dom);
-    let has_branch = |l: &Loop| l.blocks.iter_ones().any(|b| divergent[b]);
+    let has_branch = |l: &Loop| l.blocks.iter().any(|b| divergent[b as usize]);
     let round = |l: &Loop| has_branch(l).then(|| Round::new(graph, l));
     let rounds = loops.all.iter().map(round).collect();
-    let planner = Planner { graph, dom, loops, rounds, irreducible };
+    let marks = || RefCell::new(Marks::new(graph.len()));
+    let (ahead, back) = (marks(), marks());
+    let planner = Planner { graph, dom, loops, rounds, irreducible, ahead, back };
     let mut plan = Plan::default();
     let mut joins: Vec<(Key, Vec<u32>)> = Vec::new();
     let mut index: FxHashMap<Key, usize> = FxHashMap::default();
@@ -120,7 +127,7 @@ pub fn headers_without_preheader(graph: &Graph, divergent: &BitVec) -> Vec<(u32,
     let loops = Loops::new(graph, &dom);
     let outside = |l: &Loop| -> Vec<u32> {
         let preds = graph.preds[l.header as usize].iter().copied();
-        preds.filter(|p| !l.blocks[*p as usize]).collect()
+        preds.filter(|p| !l.blocks.contains(*p)).collect()
     };
     let lacks = |l: &Loop, preds: &[u32]| {
         l.header == graph.entry || !matches!(preds, [one] if graph.succs[*one as usize].len() == 1)
@@ -128,7 +135,7 @@ pub fn headers_without_preheader(graph: &Graph, divergent: &BitVec) -> Vec<(u32,
     loops
         .all
         .iter()
-        .filter(|l| l.blocks.iter_ones().any(|b| divergent[b]))
+        .filter(|l| l.blocks.iter().any(|b| divergent[b as usize]))
         .map(|l| (l, outside(l)))
         .filter(|(l, preds)| lacks(l, preds))
         .map(|(l, preds)| (l.header, preds))
@@ -147,7 +154,7 @@ struct Round {
 
 impl Round {
     fn new(graph: &Graph, l: &Loop) -> Round {
-        let blocks: Vec<u32> = l.blocks.iter_ones().map(|b| b as u32).collect();
+        let blocks: Vec<u32> = l.blocks.iter().collect();
         let number: FxHashMap<u32, u32> =
             blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect();
         let end = blocks.len() as u32;
@@ -215,7 +222,7 @@ impl Planner<'_> {
                 Some(join) != header
                     && inner.iter().any(|i| {
                         let round = self.rounds[*i].as_ref();
-                        self.loops.all[*i].blocks[join as usize]
+                        self.loops.all[*i].blocks.contains(join)
                             && round.is_some_and(|r| !r.always_passes(join, branch))
                     })
             };
@@ -241,14 +248,13 @@ impl Planner<'_> {
         loop {
             start = self.out_of_loops(start, key.context)?;
             let blocks = self.between(start, key);
-            let mut all = blocks.iter_ones().map(|b| b as u32);
-            let higher = all.try_fold(start, |a, b| self.dom.common(a, b))?;
+            let higher = blocks.iter().try_fold(start, |a, b| self.dom.common(a, b))?;
             if higher != start {
                 start = higher;
                 continue;
             }
             let tangled = |b: usize| self.irreducible[b];
-            if tangled(key.join as usize) || blocks.iter_ones().any(tangled) {
+            if tangled(key.join as usize) || blocks.iter().any(|b| tangled(b as usize)) {
                 return None;
             }
             return Some(Region { start, join: key.join, blocks, breaks: Vec::new() });
@@ -260,7 +266,7 @@ impl Planner<'_> {
     fn parts_threads(&self, region: &Region, branches: &[u32]) -> bool {
         branches.iter().any(|b| {
             let stays = |s: &&u32| {
-                **s == region.join || (region.blocks[**s as usize] && **s != region.start)
+                **s == region.join || (region.blocks.contains(**s) && **s != region.start)
             };
             self.graph.succs[*b as usize].iter().filter(stays).count() > 1
         })
@@ -294,47 +300,49 @@ impl Planner<'_> {
     }
 
     /// Blocks on paths from the start to the join that stay in the context and do not pass its back edges.
-    fn between(&self, start: u32, key: Key) -> BitVec {
-        let n = self.graph.len();
+    fn between(&self, start: u32, key: Key) -> BlockSet {
         let context = key.context.map(|i| &self.loops.all[i]);
-        let inside = |b: u32| context.is_none_or(|l| l.blocks[b as usize]);
+        let inside = |b: u32| context.is_none_or(|l| l.blocks.contains(b));
         let goes = |to: u32| to != key.join && inside(to) && context.is_none_or(|l| l.header != to);
-        let mut ahead: BitVec = BitVec::repeat(false, n);
-        ahead.set(start as usize, true);
+        let (mut ahead, mut back) = (self.ahead.borrow_mut(), self.back.borrow_mut());
+        ahead.clear();
+        ahead.add(start);
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
             for succ in &self.graph.succs[node as usize] {
-                if goes(*succ) && !ahead.replace(*succ as usize, true) {
+                if goes(*succ) && ahead.add(*succ) {
                     stack.push(*succ);
                 }
             }
         }
-        let mut blocks: BitVec = BitVec::repeat(false, n);
-        blocks.set(start as usize, true);
-        let mut stack = vec![key.join];
+        back.clear();
+        back.add(start);
+        let mut blocks = vec![start];
+        stack.push(key.join);
         while let Some(node) = stack.pop() {
             // The context's header is passed only as the join or as the start.
             if node != key.join && context.is_some_and(|l| l.header == node) {
                 continue;
             }
             for pred in &self.graph.preds[node as usize] {
-                if ahead[*pred as usize] && !blocks.replace(*pred as usize, true) {
+                if ahead.has(*pred) && back.add(*pred) {
+                    blocks.push(*pred);
                     stack.push(*pred);
                 }
             }
         }
-        blocks
+        blocks.into_iter().collect()
     }
 
     /// The edges that leave a region otherwise than to its join. `joins` are those of all regions, and other places where threads
     /// wait for each other.
     fn breaks(&self, region: &Region, joins: &BitVec) -> Vec<(u32, u32)> {
         let mut breaks = Vec::new();
-        for block in region.blocks.iter_ones() {
-            for succ in &self.graph.succs[block] {
-                let stays = region.blocks[*succ as usize] && *succ != region.start;
+        for block in region.blocks.iter() {
+            for succ in &self.graph.succs[block as usize] {
+                let stays = region.blocks.contains(*succ) && *succ != region.start;
                 if *succ != region.join && !stays && !self.soon_exits(*succ, joins) {
-                    breaks.push((block as u32, *succ));
+                    breaks.push((block, *succ));
                 }
             }
         }
@@ -367,15 +375,15 @@ impl Planner<'_> {
     fn order(&self, plan: &mut Plan, most: usize) {
         let rank: FxHashMap<u32, usize> =
             self.graph.reverse_postorder().into_iter().enumerate().map(|(i, b)| (b, i)).collect();
-        let size = |r: &Region| r.blocks.count_ones();
+        let size = |r: &Region| r.blocks.len();
         plan.regions
             .sort_by_key(|r| (std::cmp::Reverse(size(r)), rank.get(&r.start).copied(), r.join));
         let mut depth = vec![0usize; self.graph.len()];
         let before = plan.regions.len();
         plan.regions.retain(|r| {
-            let fits = r.blocks.iter_ones().all(|b| depth[b] < most);
+            let fits = r.blocks.iter().all(|b| depth[b as usize] < most);
             if fits {
-                r.blocks.iter_ones().for_each(|b| depth[b] += 1);
+                r.blocks.iter().for_each(|b| depth[b as usize] += 1);
             }
             fits
         });

@@ -134,7 +134,8 @@ fn a_walk_backwards_ends_with_what_is_live_at_the_start() {
     push(&mut body, 2, inst(Opcode::STG, None, &[regs[0], regs[3]]));
     let l = Liveness::compute(&body);
     for &block in body.layout() {
-        let mut live = l.at_end(block);
+        let mut live = l.cells();
+        live.start(&l, block);
         for id in body.block(block).insts.iter().rev() {
             live.step_back(&l.map, body.inst(*id));
         }

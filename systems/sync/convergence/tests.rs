@@ -242,7 +242,7 @@ fn joins_by_definition(graph: &Graph) -> Vec<Option<BlockId>> {
             // The nearest is post-dominated by all others.
             all.sort_by_key(|n| std::cmp::Reverse(after(*n).len()));
             let in_this_round = |n: &&u32| {
-                let both = |l: &&Loop| l.blocks[b as usize] && l.blocks[**n as usize];
+                let both = |l: &&Loop| l.blocks.contains(b) && l.blocks.contains(**n);
                 !loops.all.iter().filter(both).any(|l| reaches(b, l.header, **n))
             };
             // Nor where some way there may end in an endless loop instead.

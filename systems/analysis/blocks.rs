@@ -1,0 +1,91 @@
+//! Sets of blocks that are small beside the function: loops, regions, what a branch leads to.
+
+/// Block numbers, ascending.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BlockSet(Vec<u32>);
+
+impl BlockSet {
+    pub fn contains(&self, block: u32) -> bool {
+        self.0.binary_search(&block).is_ok()
+    }
+
+    /// Ascending.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn as_slice(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+impl FromIterator<u32> for BlockSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(blocks: I) -> BlockSet {
+        let mut all: Vec<u32> = blocks.into_iter().collect();
+        all.sort_unstable();
+        all.dedup();
+        BlockSet(all)
+    }
+}
+
+/// Marks of blocks that are taken back at once: for searches that visit few blocks of many.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// By block: the search that marked it last.
+    by: Vec<u32>,
+    now: u32,
+}
+
+impl Marks {
+    pub fn new(blocks: usize) -> Marks {
+        Marks { by: vec![0; blocks], now: 1 }
+    }
+
+    /// Takes all marks back.
+    pub fn clear(&mut self) {
+        if self.now == u32::MAX {
+            self.by.fill(0);
+            self.now = 0;
+        }
+        self.now += 1;
+    }
+
+    pub fn has(&self, block: u32) -> bool {
+        self.by[block as usize] == self.now
+    }
+
+    /// Marks the block; whether it was not marked.
+    pub fn add(&mut self, block: u32) -> bool {
+        std::mem::replace(&mut self.by[block as usize], self.now) != self.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_holds_each_block_once_in_order() {
+        let set: BlockSet = [5, 1, 5, 3].into_iter().collect();
+        assert_eq!(set.iter().collect::<Vec<_>>(), [1, 3, 5]);
+        assert!(set.contains(3) && !set.contains(2) && set.len() == 3);
+    }
+
+    #[test]
+    fn cleared_marks_are_gone() {
+        let mut marks = Marks::new(4);
+        assert!(marks.add(2) && !marks.add(2) && marks.has(2));
+        marks.now = u32::MAX;
+        marks.by[3] = u32::MAX;
+        marks.clear();
+        assert!(!marks.has(2) && !marks.has(3) && marks.add(3));
+    }
+}
