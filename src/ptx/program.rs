@@ -5,6 +5,7 @@
 
 use super::diagnostics::Diagnostics;
 use super::types::{Linkage, Space, Span, Type};
+use std::borrow::Cow;
 
 /// A register of one function: index into [`Function::regs`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -24,9 +25,9 @@ pub struct LabelId(pub u32);
 
 /// `.file index "path"[, time, size]`; 0 where the numbers are not given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SourceFile {
+pub struct SourceFile<'s> {
     pub index: u64,
-    pub path: String,
+    pub path: Cow<'s, str>,
     /// Seconds, and bytes.
     pub time: u64,
     pub size: u64,
@@ -46,11 +47,9 @@ pub struct Program<'s> {
     pub owned: Vec<Vec<VarId>>,
     /// The whole text.
     pub source: &'s str,
-    pub files: Vec<SourceFile>,
+    pub files: Vec<SourceFile<'s>>,
     /// `.alias name, function;`: calls after it already name the function.
     pub aliases: Vec<(&'s str, FuncId)>,
-    /// `.pragma` strings at module scope.
-    pub pragmas: Vec<String>,
     /// `.section` blocks: name and content, as text.
     pub sections: Vec<(&'s str, &'s str)>,
     /// What was found that does not stop a compile.
@@ -68,7 +67,6 @@ pub struct Function<'s> {
     pub params: Vec<VarId>,
     /// Performance and other directives: name without dot, numbers.
     pub directives: Vec<(&'s str, Vec<u64>)>,
-    pub pragmas: Vec<String>,
     pub regs: Vec<Register<'s>>,
     /// False for a declaration (`.extern .func …;`).
     pub defined: bool,

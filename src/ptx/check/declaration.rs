@@ -1,8 +1,8 @@
 //! Variables, parameters and functions: what may be declared where, sizes, alignments, and what two declarations of one name
 //! must have in common. What is refused was observed: ptxas 13.0.88, sm_90a.
 
+use super::Checker;
 use super::scope::{Entity, Range};
-use super::{Checker, initialiser};
 use crate::ptx::ast;
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{FuncId, Function, Pointer, RegId, Register, VarId, Variable};
@@ -48,7 +48,7 @@ impl<'s> Checker<'s> {
     pub(super) fn module_variable(&mut self, variable: &ast::Variable<'s>) {
         let Some(new) = self.variable(variable, None, Place::Module) else { return };
         if let Some(count) = variable.count {
-            self.variable_range(new, count);
+            self.variable_range(new, variable.name, count);
             return;
         }
         match self.scopes.here(variable.name.text) {
@@ -72,7 +72,7 @@ impl<'s> Checker<'s> {
             None => {
                 let id = VarId(self.program.vars.len() as u32);
                 self.program.vars.push(new);
-                if !self.scopes.define_variable(variable.name.text, Entity::Var(id)) {
+                if !self.scopes.define_variable(variable.name, Entity::Var(id)) {
                     self.duplicate_variable(variable.name.text, variable.name.span);
                 }
             }
@@ -80,8 +80,13 @@ impl<'s> Checker<'s> {
     }
 
     /// `name<4>` declares four variables like this one; those that nothing names are not made.
-    pub(super) fn variable_range(&mut self, variable: Variable<'s>, count: u32) {
-        let (name, span) = (variable.name, variable.span);
+    pub(super) fn variable_range(
+        &mut self,
+        variable: Variable<'s>,
+        name: ast::Ident<'s>,
+        count: u32,
+    ) {
+        let span = variable.span;
         let number = self.variable_ranges.len() as u32;
         self.variable_ranges.push(variable);
         if let Some(known) = self.scopes.define_range(name, Range::Var(number), count) {
@@ -114,7 +119,7 @@ impl<'s> Checker<'s> {
             match (dim, &variable.init) {
                 (Some(0), _) => open = true,
                 (Some(count), _) => shape.push(*count),
-                (None, Some(init)) if i == 0 => shape.push(initialiser::length(init)),
+                (None, Some(init)) if i == 0 => shape.push(u64::from(init.length)),
                 (None, _) => open = true,
             }
         }
@@ -152,7 +157,7 @@ impl<'s> Checker<'s> {
                     self.diagnostics.error(span, "Initial value type mismatch");
                     return None;
                 }
-                let data = self.initial_data(value, variable.ty, &shape, size, span)?;
+                let data = self.initial_data(*value, variable.ty, &shape, size, span)?;
                 init = Some(data.bytes);
                 relocs = data.relocs;
             }
@@ -307,9 +312,12 @@ impl<'s> Checker<'s> {
         None
     }
 
-    pub(super) fn declare_function(&mut self, function: &ast::Function<'s>) {
+    pub(super) fn declare_function(&mut self, mut function: ast::Function<'s>) {
+        let body = function.body.take();
+        let defined = body.is_some();
+        let function = &function;
         let name = function.name;
-        if function.linkage == Linkage::Extern && function.body.is_some() {
+        if function.linkage == Linkage::Extern && defined {
             let message = format!(
                 "Function definition conflicts with '.extern' declaration for function '{}'",
                 name.text
@@ -334,7 +342,7 @@ impl<'s> Checker<'s> {
             }
             None => {
                 let id = FuncId(self.program.functions.len() as u32);
-                self.scopes.define(name.text, Entity::Func(id));
+                self.scopes.define(name, Entity::Func(id));
                 self.program.functions.push(empty_function(name.text, function));
                 id
             }
@@ -343,21 +351,19 @@ impl<'s> Checker<'s> {
         self.scopes.enter();
         let mut checked = empty_function(name.text, function);
         let input = if function.entry { Place::Entry } else { Place::Parameter };
-        let named = function.body.is_some();
         checked.returns =
-            self.parameters(&function.returns, id, &mut checked.regs, Place::Result, named);
-        checked.params = self.parameters(&function.params, id, &mut checked.regs, input, named);
+            self.parameters(&function.returns, id, &mut checked.regs, Place::Result, defined);
+        checked.params = self.parameters(&function.params, id, &mut checked.regs, input, defined);
         checked.directives =
             function.directives.iter().map(|(name, list)| (name.text, list.clone())).collect();
-        checked.pragmas = function.pragmas.clone();
-        checked.defined = function.body.is_some();
+        checked.defined = defined;
         if let Some(known) = known {
             self.same_prototype(known, &checked, name);
         }
         if known.is_none() || checked.defined {
             self.program.functions[id.0 as usize] = checked;
         }
-        if let Some(body) = &function.body {
+        if let Some(body) = body {
             self.body(body);
         }
         self.scopes.leave();
@@ -453,7 +459,7 @@ impl<'s> Checker<'s> {
             };
             self.program.vars.push(variable);
             ids.push(id);
-            if name.text != "_" && named && !self.scopes.define_variable(name.text, entity) {
+            if name.text != "_" && named && !self.scopes.define_variable(name, entity) {
                 self.duplicate_variable(name.text, name.span);
             }
         }
@@ -506,7 +512,6 @@ fn empty_function<'s>(name: &'s str, function: &ast::Function<'s>) -> Function<'
         returns: Vec::new(),
         params: Vec::new(),
         directives: Vec::new(),
-        pragmas: Vec::new(),
         regs: Vec::new(),
         defined: false,
         code: Vec::new(),
