@@ -249,6 +249,9 @@ impl<'s> Checker<'s> {
             self.variable_range(new, variable.name, count);
             return;
         }
+        if self.one_too_many(&new) {
+            return;
+        }
         let id = VarId(self.program.vars.len() as u32);
         self.program.vars.push(new);
         if !self.scopes.define_variable(variable.name, Entity::Var(id)) {

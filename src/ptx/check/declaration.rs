@@ -28,6 +28,11 @@ impl Place {
     }
 }
 
+/// Variables of memory, and functions, of a module at most. Each is a symbol with its name, a slot for its address, a
+/// relocation: hundreds of bytes. A table of sections has room for fewer kernels.
+const MOST_VARIABLES: usize = 1 << 17;
+const MOST_FUNCTIONS: usize = 1 << 16;
+
 /// Larger variables have no address in any space.
 const MAX_SIZE: u64 = 1 << 48;
 
@@ -70,6 +75,9 @@ impl<'s> Checker<'s> {
             }
             Some(_) => self.duplicate_variable(variable.name.text, variable.name.span),
             None => {
+                if self.one_too_many(&new) {
+                    return;
+                }
                 let id = VarId(self.program.vars.len() as u32);
                 self.program.vars.push(new);
                 if !self.scopes.define_variable(variable.name, Entity::Var(id)) {
@@ -92,6 +100,17 @@ impl<'s> Checker<'s> {
         if let Some(known) = self.scopes.define_range(name, Range::Var(number), count) {
             self.duplicate_variable(&known, span);
         }
+    }
+
+    /// Counts the variables of memory; true where the module has too many, which is said once.
+    pub(super) fn one_too_many(&mut self, variable: &Variable<'s>) -> bool {
+        self.memory_variables +=
+            usize::from(matches!(variable.space, Space::Global | Space::Const | Space::Shared));
+        if self.memory_variables == MOST_VARIABLES + 1 {
+            let message = format!("Too many variables in the module ({MOST_VARIABLES} max)");
+            self.diagnostics.push(Diagnostic::fatal(variable.span, message));
+        }
+        self.memory_variables > MOST_VARIABLES
     }
 
     pub(super) fn duplicate_variable(&mut self, name: &str, span: Span) {
@@ -140,7 +159,6 @@ impl<'s> Checker<'s> {
         };
         let size = if open { 0 } else { size };
         let mut init = None;
-        let mut relocs = Vec::new();
         if let Some(value) = &variable.init {
             if variable.linkage == Linkage::Extern {
                 let message = format!("No initial value is allowed for external symbol '{name}'");
@@ -157,9 +175,7 @@ impl<'s> Checker<'s> {
                     self.diagnostics.error(span, "Initial value type mismatch");
                     return None;
                 }
-                let data = self.initial_data(*value, variable.ty, &shape, size, span)?;
-                init = Some(data.bytes);
-                relocs = data.relocs;
+                init = Some(self.initial_data(*value, variable.ty, &shape, size, span)?);
             }
         }
         let natural = u64::from(variable.ty.bytes()) * u64::from(variable.vector);
@@ -173,7 +189,6 @@ impl<'s> Checker<'s> {
             align: variable.align.map_or(natural.next_power_of_two(), u64::from),
             offset: 0,
             init,
-            relocs,
             reg: None,
             managed: variable.attributes.iter().any(|a| a.text == "managed"),
             pointer: pointer(variable),
@@ -340,6 +355,15 @@ impl<'s> Checker<'s> {
                 self.duplicate_function(name);
                 return;
             }
+            // Said once.
+            None if self.program.functions.len() == MOST_FUNCTIONS => {
+                if !self.diagnostics.has_errors() {
+                    let message =
+                        format!("Too many functions in the module ({MOST_FUNCTIONS} max)");
+                    self.diagnostics.push(Diagnostic::fatal(name.span, message));
+                }
+                return;
+            }
             None => {
                 let id = FuncId(self.program.functions.len() as u32);
                 self.scopes.define(name, Entity::Func(id));
@@ -500,7 +524,7 @@ fn pointer(variable: &ast::Variable<'_>) -> Option<Pointer> {
     ];
     has("ptr").then(|| Pointer {
         space: spaces.iter().find(|(name, _)| has(name)).map(|(_, space)| *space),
-        align: u64::from(variable.pointee_align.unwrap_or(1)),
+        align: variable.pointee_align.unwrap_or(1),
     })
 }
 

@@ -5,8 +5,9 @@ use super::scope::Entity;
 use crate::ptx::ast::{Expr, Init, InitPart};
 use crate::ptx::constant::{Binary, Const, Unary};
 use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{InitReloc, SymbolRef};
+use crate::ptx::program::{InitReloc, Initial, SymbolRef};
 use crate::ptx::types::{Space, Span, Type, TypeKind};
+use std::sync::Arc;
 
 /// More initialised bytes than this in one variable are refused: the text would be larger still.
 const MAX_BYTES: u64 = 1 << 30;
@@ -25,9 +26,9 @@ enum Value {
 }
 
 /// The bytes being filled.
-pub(super) struct Data {
-    pub bytes: Vec<u8>,
-    pub relocs: Vec<InitReloc>,
+struct Data {
+    bytes: Vec<u8>,
+    relocs: Vec<InitReloc>,
 }
 
 /// Where in a variable's elements its initial value is being read.
@@ -80,7 +81,7 @@ impl<'s> Checker<'s> {
         shape: &[u64],
         size: u64,
         span: Span,
-    ) -> Option<Data> {
+    ) -> Option<Box<Initial>> {
         if size > MAX_BYTES {
             self.diagnostics.error(span, "An initialised variable may have 1 GiB at most");
             return None;
@@ -97,7 +98,8 @@ impl<'s> Checker<'s> {
         again.init(init.start, |part| {
             good = good && self.fill(part, &mut cursor, &mut data, span).is_some();
         });
-        good.then_some(data)
+        let Data { bytes, relocs } = data;
+        good.then(|| Box::new(Initial { bytes: Arc::new(bytes), relocs }))
     }
 
     /// One step; None when an error was reported.
@@ -140,7 +142,10 @@ impl<'s> Checker<'s> {
                     return None;
                 };
                 let place = data.bytes.get_mut(at as usize..at as usize + bytes as usize)?;
-                place.copy_from_slice(&u128::from(bits).to_le_bytes()[..bytes as usize]);
+                // Memory that nothing is written to costs nothing: a long list of zeros is none.
+                if bits != 0 {
+                    place.copy_from_slice(&u128::from(bits).to_le_bytes()[..bytes as usize]);
+                }
             }
             Value::Address { target, addend, generic, shift, mask } => {
                 // A byte of an address may stand in a byte. Observed: ptxas 13.0.88.

@@ -44,6 +44,8 @@ pub struct Checker<'s> {
     sums: Vec<RegId>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
     variable_ranges: Vec<Variable<'s>>,
+    /// Variables that are symbols of the file.
+    memory_variables: usize,
     /// Calls that pass what the ABI does not: wrong unless a function with several results turns it off.
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
@@ -86,6 +88,7 @@ impl<'s> Checker<'s> {
             loc: (0, 0, 0),
             sums: Vec::new(),
             variable_ranges: Vec::new(),
+            memory_variables: 0,
             narrow_calls: Vec::new(),
             forms: forms::Known::default(),
         }
