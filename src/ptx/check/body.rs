@@ -15,6 +15,7 @@ impl<'s> Checker<'s> {
     /// The statements of a function, in the scope that holds its parameters. Each instruction goes as soon as it is checked.
     pub(super) fn body(&mut self, body: Body<'s>) {
         self.loc = (0, 0, 0);
+        self.current().code.reserve_exact(body.instructions.len());
         self.statements(&body.statements, &mut body.instructions.into_iter());
     }
 
@@ -300,6 +301,9 @@ impl<'s> Checker<'s> {
         if resolved {
             self.check_instruction(&mut checked, instruction);
         }
-        self.current().code.push(checked);
+        // Behind an error nobody reads it.
+        if !self.diagnostics.has_errors() {
+            self.current().code.push(checked);
+        }
     }
 }
