@@ -1,6 +1,6 @@
 //! Variables, registers and parameters.
 
-use super::{MAX_LIST, Parsed, Parser};
+use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
 use crate::ptx::ast::{Ident, Init, InitPart, Variable};
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Space, Span, Type};
@@ -148,6 +148,9 @@ impl<'s> Parser<'s> {
             if !self.at_word(".managed") && !self.at_word(".unified") {
                 return Err(self.unexpected("an attribute such as .managed"));
             }
+            if variable.attributes.len() == MAX_WORDS {
+                return Err(self.too_many("attributes", MAX_WORDS));
+            }
             variable.attributes.push(self.word("an attribute such as .managed")?);
             if self.eat(Kind::LParen) {
                 self.number("a number")?;
@@ -173,6 +176,9 @@ impl<'s> Parser<'s> {
             return Ok(());
         }
         while (!parameter || variable.dims.is_empty()) && self.eat(Kind::LBracket) {
+            if variable.dims.len() == MAX_WORDS {
+                return Err(self.too_many("dimensions", MAX_WORDS));
+            }
             if self.eat(Kind::RBracket) {
                 variable.dims.push(None);
                 continue;

@@ -27,8 +27,9 @@ pub const MAX_DEPTH: u32 = 200;
 /// bytes of parameters.
 pub const MAX_LIST: usize = 1 << 15;
 
-/// Dot words that one instruction may have: several times what any has.
-const MAX_MODIFIERS: usize = 64;
+/// Dot words that one instruction may have, and directives of a function, options of a target, dimensions and attributes of a
+/// variable: several times what any has.
+const MAX_WORDS: usize = 64;
 
 /// Who takes what is read, in the order of the text.
 pub trait Reader<'s> {

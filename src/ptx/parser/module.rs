@@ -1,6 +1,6 @@
 //! The module level: directives, functions and variables.
 
-use super::{Parsed, Parser, Reader};
+use super::{MAX_WORDS, Parsed, Parser, Reader};
 use crate::ptx::ast::{Function, Header, Ident, Item};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::lexer::Kind;
@@ -47,6 +47,9 @@ impl<'s> Parser<'s> {
             self.bump();
             header.target.push(self.ident("a target such as sm_90a")?);
             while self.eat(Kind::Comma) {
+                if header.target.len() == MAX_WORDS {
+                    return Err(self.too_many("target options", MAX_WORDS));
+                }
                 header.target.push(self.ident("a target option")?);
             }
         }
@@ -295,6 +298,9 @@ impl<'s> Parser<'s> {
             let Some(directive) = directive(word, function.entry) else {
                 return Err(self.unexpected("a directive of the function, '{' or ';'"));
             };
+            if function.directives.len() == MAX_WORDS {
+                return Err(self.too_many("directives", MAX_WORDS));
+            }
             let name = self.word("a directive")?;
             let mut numbers = Vec::new();
             if directive.most > 0 {

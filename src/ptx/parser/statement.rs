@@ -1,6 +1,6 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
-use super::{MAX_LIST, MAX_MODIFIERS, Parsed, Parser};
+use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
 use crate::ptx::ast::{Body, Expr, Function, Ident, Instruction, Operand, Statement};
 use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
@@ -174,8 +174,8 @@ impl<'s> Parser<'s> {
     ) -> Parsed<Instruction<'s>> {
         let mut modifiers = Vec::new();
         loop {
-            if modifiers.len() == MAX_MODIFIERS {
-                return Err(self.too_many("modifiers", MAX_MODIFIERS));
+            if modifiers.len() == MAX_WORDS {
+                return Err(self.too_many("modifiers", MAX_WORDS));
             }
             match self.token.kind {
                 Kind::Word => modifiers.push(self.word("a modifier")?),
