@@ -280,7 +280,7 @@ fn initial(
     var: &crate::ptx::program::Variable<'_>,
 ) -> Option<(Arc<Vec<u8>>, Vec<DataReloc>)> {
     let Initial { mut bytes, relocs } = module.initial_value(var)?;
-    let mut relocations = Vec::new();
+    let mut relocations = Vec::with_capacity(relocs.len());
     for reloc in &relocs {
         match constant_offset(program, module, reloc) {
             Some(value) => {

