@@ -138,7 +138,7 @@ fn text_that_is_no_code_needs_six_bytes_for_each_of_its_bytes() {
 }
 
 /// What code and data need is no multiple of the text, but it is of their number. The most that each may need is no goal: it
-/// stands a little above what was counted when this was written (a block with its branch: 6,457 bytes, in the phases).
+/// stands up to a quarter above what was counted when this was written (a block with its branch: 6,457 bytes, in the phases).
 #[test]
 fn what_is_in_the_file_needs_memory_by_its_number() {
     let _alone = ALONE.lock();
@@ -146,12 +146,12 @@ fn what_is_in_the_file_needs_memory_by_its_number() {
     let of = |one: fn(usize) -> String| (0..count).map(one).collect::<String>();
     let kinds: [(&str, usize, String); 5] = [
         ("variable", 1000, module(&of(|i| format!(".global .b8 g{i};\n")), "")),
-        ("function", 2000, module(&of(|i| format!(".func f{i} {{ret;}}\n")), "")),
+        ("function", 1200, module(&of(|i| format!(".func f{i} {{ret;}}\n")), "")),
         ("address", 200, {
             let list = "g,".repeat(count);
             module(&format!(".global .b8 g; .global .u64 x[]={{{list}g}};"), "")
         }),
-        ("instruction", 1500, {
+        ("instruction", 1000, {
             module("", &(".reg .b32 r<9>;\n".to_string() + &"mov.u32 r1,1;\n".repeat(count)))
         }),
         (
