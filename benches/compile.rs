@@ -141,7 +141,7 @@ const FRONT_END: &str = include_str!("../tests/corpus/tri_softmax/tri_softmax.pt
 
 #[divan::bench(sample_count = 200)]
 fn front_end_parse(bencher: Bencher<'_, '_>) {
-    bencher.bench(|| orias::ptx::parser::parse(divan::black_box(FRONT_END)));
+    bencher.bench(|| orias::ptx::parser::parse(divan::black_box(FRONT_END), &mut ()));
 }
 
 #[divan::bench(sample_count = 200)]

@@ -10,10 +10,13 @@ use crate::elf::relocation::RelocKind;
 use crate::lines::Places;
 use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
-use crate::ptx::program::{FuncId, InitReloc, Instruction, Operand, Program, SymbolRef, VarId};
+use crate::ptx::program::{
+    FuncId, InitReloc, Initial, Instruction, Operand, Program, SymbolRef, VarId,
+};
 use crate::ptx::types;
 use orias_components::SymbolKey;
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 /// The lower half of the pair with a function's return address.
 const RETURN_REGISTER: u8 = 20;
@@ -232,7 +235,7 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             types::Space::Const => Space::Constant,
             _ => continue,
         };
-        let (init, relocations) = initial(program, module, var);
+        let (init, relocations) = initial(program, module, var).unzip();
         all.push(Variable {
             key,
             name: var.name.to_string(),
@@ -243,7 +246,7 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             size: var.size,
             align: var.align,
             init,
-            relocations,
+            relocations: relocations.unwrap_or_default(),
         });
     }
     all
@@ -275,15 +278,14 @@ fn initial(
     program: &Program<'_>,
     module: &Module,
     var: &crate::ptx::program::Variable<'_>,
-) -> (Option<Vec<u8>>, Vec<DataReloc>) {
-    let (mut init, relocs) = module.initial_value(var);
-    let mut relocations = Vec::new();
+) -> Option<(Arc<Vec<u8>>, Vec<DataReloc>)> {
+    let Initial { mut bytes, relocs } = module.initial_value(var)?;
+    let mut relocations = Vec::with_capacity(relocs.len());
     for reloc in &relocs {
         match constant_offset(program, module, reloc) {
             Some(value) => {
                 let from = reloc.offset as usize;
-                let place =
-                    init.as_mut().and_then(|i| i.get_mut(from..from + reloc.bytes as usize));
+                let place = Arc::make_mut(&mut bytes).get_mut(from..from + reloc.bytes as usize);
                 for (byte, value) in place.into_iter().flatten().zip(value.to_le_bytes()) {
                     *byte = value;
                 }
@@ -291,7 +293,7 @@ fn initial(
             None => relocations.extend(relocation(module, reloc)),
         }
     }
-    (init, relocations)
+    Some((bytes, relocations))
 }
 
 fn linkage(linkage: types::Linkage) -> Linkage {

@@ -25,7 +25,7 @@ impl<'p> Places<'p> {
     pub fn sources(&self) -> Sources {
         let files = self.program.files.iter();
         let file = |f: &crate::ptx::program::SourceFile| SourceFile {
-            path: f.path.clone(),
+            path: f.path.clone().into_owned(),
             time: f.time,
             size: f.size,
         };

@@ -21,7 +21,7 @@ fn variable(key: SymbolKey, name: &str, init: Option<Vec<u8>>) -> Variable {
         offset: 0,
         size: 16,
         align: 8,
-        init,
+        init: init.map(std::sync::Arc::new),
         relocations: Vec::new(),
     }
 }

@@ -72,6 +72,55 @@ fn too_many_parameters() {
     refused("old_parameters", &old, &[], "(0x1110 bytes, 0x1100 max)");
 }
 
+/// Lists and modules that are longer than any real one: said where they are too long.
+#[test]
+fn more_than_there_ever_is() {
+    let many = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<String>();
+    let body = |text: String| module("", "", &text);
+    let variables = many((1 << 17) + 1, |i| format!(".global .b8 g{i};\n"));
+    let functions = many(1 << 16, |i| format!(".func f{i} {{ ret; }}\n"));
+    let parameters = many(1 << 15, |i| format!(".reg .b8 p{i},"));
+    for (name, source, error) in [
+        (
+            "operands",
+            body(format!("mov.b32 %r0,{{{}%r0}};", "%r0,".repeat(1 << 15))),
+            "line 7; error   : Too many operands (32768 max)",
+        ),
+        (
+            "modifiers",
+            body(format!("add{} %r0,%r0,%r0;", ".u32".repeat(65))),
+            "line 7; error   : Too many modifiers (64 max)",
+        ),
+        (
+            "directives",
+            module(&format!(".entry q() {}{{ ret; }}", ".maxnreg 32 ".repeat(65)), "", ""),
+            "line 4; error   : Too many directives (64 max)",
+        ),
+        (
+            "dimensions",
+            module(&format!(".global .b8 x{};", "[1]".repeat(65)), "", ""),
+            "line 4; error   : Too many dimensions (64 max)",
+        ),
+        (
+            "list",
+            module(&format!(".func f({parameters}.reg .b8 q);"), "", ""),
+            "line 4; error   : Too many parameters (32768 max)",
+        ),
+        (
+            "variables",
+            module(&variables, "", ""),
+            "line 131076; fatal   : Too many variables in the module (131072 max)",
+        ),
+        (
+            "functions",
+            module(&functions, "", ""),
+            "line 65541; fatal   : Too many functions in the module (65536 max)",
+        ),
+    ] {
+        refused(name, &source, &[], error);
+    }
+}
+
 #[test]
 fn too_many_constants() {
     let source = module(".const .align 8 .b8 cc[70000];", "", "ld.const.u32 %r0,[cc+8];");

@@ -6,6 +6,7 @@
 use super::attribute::Attribute;
 use super::relocation::RelocKind;
 use orias_components::SymbolKey;
+use std::sync::Arc;
 
 /// A module, ready to be written.
 #[derive(Clone, PartialEq, Debug)]
@@ -139,7 +140,7 @@ pub struct Variable {
     /// Bytes, a power of two.
     pub align: u64,
     /// None: zero. Otherwise exactly `size` bytes.
-    pub init: Option<Vec<u8>>,
+    pub init: Option<Arc<Vec<u8>>>,
     /// Addresses in the initial value.
     pub relocations: Vec<DataReloc>,
 }

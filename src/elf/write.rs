@@ -107,7 +107,7 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
         shared_symbol: false,
     };
     let image = writer.build()?;
-    write_image::file(&image, model.target.sm, model.sources.is_some())
+    write_image::file(image, model.target.sm, model.sources.is_some())
 }
 
 fn check(model: &CubinModel) -> Result<(), WriteError> {
@@ -276,6 +276,7 @@ impl<'m> Writer<'m> {
             align,
             entry_size: 0,
             data: Vec::new(),
+            variables: Vec::new(),
             memory: 0,
             relocs: Vec::new(),
             gap: 0,
@@ -334,8 +335,10 @@ impl<'m> Writer<'m> {
             self.externals(&first.externals);
         }
         let order = symbol_order(&visible);
+        let mut homes = Vec::with_capacity(order.len());
         for variable in order.iter().map(|i| &model.variables[*i]) {
             let home = self.home(variable);
+            homes.push(home);
             let symbol = self.named_symbol(&variable.name, variable.linkage, STT_OBJECT.0);
             self.symbols[symbol].section = Some(home);
             self.symbols[symbol].value = variable.offset;
@@ -347,8 +350,8 @@ impl<'m> Writer<'m> {
                 self.addresses.push(symbol);
             }
         }
-        for variable in order.iter().map(|i| &model.variables[*i]) {
-            let home = self.home(variable);
+        for (variable, home) in order.iter().map(|i| &model.variables[*i]).zip(homes) {
+            self.sections[home].relocs.reserve(variable.relocations.len());
             for reloc in variable.relocations.iter().rev() {
                 let symbol = self
                     .by_key
@@ -428,15 +431,9 @@ impl<'m> Writer<'m> {
         let out = &mut self.sections[section];
         out.align = out.align.max(variable.align);
         let end = variable.offset + variable.size;
-        if kind == SHT_NOBITS {
-            out.memory = out.memory.max(end);
-        } else {
-            if (out.data.len() as u64) < end {
-                out.data.resize(end as usize, 0);
-            }
-            if let Some(init) = &variable.init {
-                out.data[variable.offset as usize..end as usize].copy_from_slice(init);
-            }
+        out.memory = out.memory.max(end);
+        if let Some(init) = &variable.init {
+            out.variables.push((variable.offset, init.clone()));
         }
         section
     }

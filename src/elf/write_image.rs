@@ -50,6 +50,15 @@ impl Image {
         Image { sections, symbols, section_numbers, symbol_numbers: symbol_numbers.to_vec() }
     }
 
+    /// Bytes of the file, about, so that it grows in place.
+    fn estimate(&self) -> usize {
+        let size = |s: &OutSection| {
+            let values: usize = s.variables.iter().map(|(_, bytes)| bytes.len()).sum();
+            s.data.len() + values + s.relocs.len() * 24 + s.gap + 128 + 64
+        };
+        self.symbols.len() * 24 + self.sections.iter().map(size).sum::<usize>() + 1024
+    }
+
     fn resolve(&self, reference: Ref) -> u32 {
         match reference {
             Ref::None => 0,
@@ -61,29 +70,33 @@ impl Image {
 }
 
 /// The file's bytes; `sm` is 90 for sm_90, and `lines` whether there are line tables.
-pub(super) fn file(image: &Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteError> {
+pub(super) fn file(mut image: Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteError> {
     // Number 0 is the null section.
     let section_count = image.sections.len() + 1;
     if section_count >= usize::from(SHN_LORESERVE) {
         return Err(WriteError::TooManySections(section_count));
     }
     let encoder = Encoder::new(LittleEndian, true, EM_CUDA);
-    let mut body = Vec::new();
     let start = encoder.file_header_size();
+    // The header's place; it is known last. Only the last bytes may make it grow.
+    let mut out = Vec::with_capacity(image.estimate());
+    out.resize(start as usize, 0);
     let mut headers = Vec::new();
-    for section in &image.sections {
+    for number in 0..image.sections.len() {
+        let data = std::mem::take(&mut image.sections[number].data);
+        let section = &image.sections[number];
         let align = section.align.max(1);
-        let offset = (start + body.len() as u64).next_multiple_of(align);
-        if offset - start - body.len() as u64 > MAX_GAP {
+        let offset = (out.len() as u64).next_multiple_of(align);
+        if offset - out.len() as u64 > MAX_GAP {
             return Err(WriteError::GapTooLong(align));
         }
-        body.resize((offset - start) as usize, 0);
+        out.resize(offset as usize, 0);
         let kind = SectionType(section.kind);
         let size = if kind == SHT_NOBITS {
             section.memory
         } else {
             if kind == SHT_SYMTAB {
-                write_symbols(image, encoder, &mut body);
+                write_symbols(&image, encoder, &mut out);
             } else if kind == SHT_RELA {
                 for reloc in &section.relocs {
                     let rel = Rel {
@@ -92,14 +105,20 @@ pub(super) fn file(image: &Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteE
                         r_type: RelocationType(reloc.kind.0),
                         r_addend: reloc.addend,
                     };
-                    encoder.relocation(&mut body, true, &rel);
+                    encoder.relocation(&mut out, true, &rel);
                 }
             } else {
-                body.extend(&section.data);
+                out.extend(&data);
+                // What no variable covers is zero; they need not come in the order of their offsets.
+                out.resize(offset as usize + data.len().max(section.memory as usize), 0);
+                for (at, bytes) in &section.variables {
+                    let at = (offset + at) as usize;
+                    out[at..at + bytes.len()].copy_from_slice(bytes);
+                }
             }
-            start + body.len() as u64 - offset
+            out.len() as u64 - offset
         };
-        body.resize(body.len() + section.gap, 0);
+        out.resize(out.len() + section.gap, 0);
         headers.push(SectionHeader {
             sh_name: section.name,
             sh_type: kind,
@@ -113,10 +132,10 @@ pub(super) fn file(image: &Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteE
             sh_entsize: section.entry_size,
         });
     }
-    let section_table = (start + body.len() as u64).next_multiple_of(8);
-    body.resize((section_table - start) as usize, 0);
+    let section_table = (out.len() as u64).next_multiple_of(8);
+    out.resize(section_table as usize, 0);
     let segment_table = section_table + section_count as u64 * encoder.section_header_size();
-    let segments = segments(image, &headers, segment_table, encoder.program_header_size());
+    let segments = segments(&image, &headers, segment_table, encoder.program_header_size());
 
     let flags = if lines { FLAGS_WITH_LINES } else { FLAGS };
     let header = FileHeader {
@@ -135,9 +154,11 @@ pub(super) fn file(image: &Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteE
         // The section names are the first section.
         shstrtab_index: 1,
     };
-    let mut out = Vec::with_capacity(body.len() + section_count * 64 + 512);
-    encoder.file_header(&mut out, &header, &layout).map_err(|e| WriteError::File(e.to_string()))?;
-    out.extend(body);
+    let mut first = Vec::with_capacity(start as usize);
+    encoder
+        .file_header(&mut first, &header, &layout)
+        .map_err(|e| WriteError::File(e.to_string()))?;
+    out[..first.len()].copy_from_slice(&first);
     encoder.null_section_header(&mut out, &layout);
     for header in &headers {
         encoder.section_header(&mut out, header);

@@ -2,6 +2,7 @@
 
 use super::relocation::RelocKind;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Classes of sections, in file order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,7 +46,9 @@ pub struct OutSection {
     pub align: u64,
     pub entry_size: u64,
     pub data: Vec<u8>,
-    /// Bytes of a section without content.
+    /// Initial values of variables, each at its offset behind the start of the section: not in `data`, for they may be large.
+    pub variables: Vec<(u64, Arc<Vec<u8>>)>,
+    /// Bytes of a section without content, and of one of variables.
     pub memory: u64,
     pub relocs: Vec<OutReloc>,
     /// Zero bytes in the file behind the section.

@@ -118,7 +118,8 @@ impl Image {
                 let text = format!("the module's variables need more than {MAX_MEMORY} bytes");
                 return Err(LaunchError::Shape(text));
             }
-            let bytes = var.init.clone().unwrap_or_else(|| vec![0; var.size as usize]);
+            let bytes = var.init.as_ref().map(|init| init.bytes.to_vec());
+            let bytes = bytes.unwrap_or_else(|| vec![0; var.size as usize]);
             let space = if constant { MemorySpace::Const } else { MemorySpace::Global };
             let base = self.memory.map(format!("variable {}", var.name), space, bytes, !constant);
             self.locations[index] = Location::Mapped(base);
@@ -175,7 +176,7 @@ impl Image {
     fn relocate(&mut self, program: &Program<'_>) {
         for (index, var) in program.vars.iter().enumerate() {
             let Location::Mapped(base) = self.locations[index] else { continue };
-            for reloc in &var.relocs {
+            for reloc in var.relocs() {
                 let address = match reloc.target {
                     SymbolRef::Func(function) => function_address(function),
                     SymbolRef::Var(target) => match self.locations[target.0 as usize] {
@@ -271,7 +272,7 @@ fn reach(program: &Program<'_>, entry: FuncId) -> (Vec<bool>, Vec<bool>) {
             }
             SymbolRef::Var(VarId(id)) => {
                 if !std::mem::replace(&mut vars[id as usize], true) {
-                    todo.extend(program.vars[id as usize].relocs.iter().map(|r| r.target));
+                    todo.extend(program.vars[id as usize].relocs().iter().map(|r| r.target));
                 }
             }
         }

@@ -157,7 +157,7 @@ impl CallGraph {
     pub fn new(program: &Program<'_>) -> CallGraph {
         let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
         let mut taken: BTreeSet<u32> = uses.iter().flat_map(|u| u.taken.iter().copied()).collect();
-        for reloc in program.vars.iter().flat_map(|v| &v.relocs) {
+        for reloc in program.vars.iter().flat_map(|v| v.relocs()) {
             if let SymbolRef::Func(f) = reloc.target {
                 taken.insert(f.0);
             }

@@ -9,13 +9,16 @@
 use super::call_graph::CallGraph;
 use crate::elf::layout::{place, placement_order, symbol_order};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
-use crate::ptx::program::{FuncId, Function, InitReloc, Program, SymbolRef, VarId, Variable};
+use crate::ptx::program::{
+    FuncId, Function, InitReloc, Initial, Program, SymbolRef, VarId, Variable,
+};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
 use orias_targets::Target;
 pub use orias_targets::memory::SHARED_RESERVED;
 use slotmap::SlotMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How PTX is to be lowered.
 #[derive(Clone, Debug)]
@@ -101,10 +104,9 @@ pub struct GlobalData {
     pub key: SymbolKey,
     pub var: VarId,
     pub linkage: Linkage,
-    /// None is zero (`.nv.global`); otherwise exactly the symbol's size (`.nv.global.init`). The symbol's offset counts from the
+    /// It has an initial value (`.nv.global.init`); otherwise it is zero (`.nv.global`). The symbol's offset counts from the
     /// start of its section.
-    pub init: Option<Vec<u8>>,
-    pub relocs: Vec<InitReloc>,
+    pub initialised: bool,
 }
 
 /// A 64-bit address in constant bank 4, for the loader to fill: entry i stands at byte 8·i.
@@ -146,10 +148,10 @@ impl Module {
     }
 
     /// A variable's initial value and the addresses in it that a linker fills in; numbers of functions are there already.
-    pub fn initial_value(&self, var: &Variable<'_>) -> (Option<Vec<u8>>, Vec<InitReloc>) {
-        let (mut init, mut relocs) = (var.init.clone(), var.relocs.clone());
-        fill_in_pointers(&mut init, &mut relocs, &self.pointers);
-        (init, relocs)
+    pub fn initial_value(&self, var: &Variable<'_>) -> Option<Initial> {
+        let mut init = Initial::clone(var.init.as_deref()?);
+        fill_in_pointers(&mut init, &self.pointers);
+        Some(init)
     }
 
     /// The number that stands for a function in pointers.
@@ -193,15 +195,18 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
                     key,
                     var: id,
                     linkage: var.linkage,
-                    init: var.init.clone(),
-                    relocs: var.relocs.clone(),
+                    initialised: var.init.is_some(),
                 });
             }
             Space::Const => {
                 symbol.kind = SymbolKind::Constant;
-                symbol.offset = module_constants.place(var.size, symbol.align, var.init.as_deref());
+                symbol.offset = module_constants.place(
+                    var.size,
+                    symbol.align,
+                    var.init.as_ref().map(|init| init.bytes.as_slice()),
+                );
                 module_constants.relocs.extend(
-                    var.relocs
+                    var.relocs()
                         .iter()
                         .map(|r| InitReloc { offset: r.offset + symbol.offset, ..r.clone() }),
                 );
@@ -310,14 +315,14 @@ fn slot_of(pointers: &[FuncId], function: FuncId) -> Option<u64> {
 }
 
 /// Puts the numbers of functions where initial values have their addresses.
-fn fill_in_pointers(init: &mut Option<Vec<u8>>, relocs: &mut Vec<InitReloc>, pointers: &[FuncId]) {
-    let Some(bytes) = init else { return };
+fn fill_in_pointers(init: &mut Initial, pointers: &[FuncId]) {
+    let Initial { bytes, relocs } = init;
     relocs.retain(|reloc| {
         let SymbolRef::Func(function) = reloc.target else { return true };
         let Some(slot) = slot_of(pointers, function) else { return true };
         let value = (slot.wrapping_add(reloc.addend as u64) >> reloc.shift).to_le_bytes();
         let (at, length) = (reloc.offset as usize, (reloc.bytes as usize).min(8));
-        if let Some(place) = bytes.get_mut(at..at + length) {
+        if let Some(place) = Arc::make_mut(bytes).get_mut(at..at + length) {
             place.copy_from_slice(&value[..length]);
         }
         false
@@ -328,7 +333,7 @@ fn fill_in_pointers(init: &mut Option<Vec<u8>>, relocs: &mut Vec<InitReloc>, poi
 fn place_globals(symbols: &mut SlotMap<SymbolKey, Symbol>, globals: &[GlobalData]) {
     for initialised in [true, false] {
         let members: Vec<SymbolKey> =
-            globals.iter().filter(|g| g.init.is_some() == initialised).map(|g| g.key).collect();
+            globals.iter().filter(|g| g.initialised == initialised).map(|g| g.key).collect();
         let shapes: Vec<(u64, u64)> =
             members.iter().map(|key| (symbols[*key].align, symbols[*key].size)).collect();
         let order = placement_order(&shapes);

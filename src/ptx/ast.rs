@@ -1,8 +1,13 @@
 //! The PTX syntax tree, straight from the text: names are slices of the source, nothing is resolved or checked.
-//! The parser makes it; `check` turns it into a [`super::program::Program`].
+//! The parser makes it, one item of the module after the other; `check` turns it into a [`super::program::Program`].
+//!
+//! A text of any size must not need many times its memory: no more than one item is kept, and in it whatever may be long and
+//! is no code (lists of declarations, initial values, strings) is a place in the text, which `check` reads again
+//! ([`super::parser::Again`]).
 
 use super::constant::{Binary, Const, Unary};
 use super::types::{Linkage, Space, Span, Type};
+use std::borrow::Cow;
 
 /// A name with its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,14 +16,14 @@ pub struct Ident<'s> {
     pub span: Span,
 }
 
+/// What stands before everything else.
 #[derive(Clone, Debug, Default)]
-pub struct Module<'s> {
+pub struct Header<'s> {
     /// `.version major.minor`; absent is an error of the checker.
     pub version: Option<(u32, u32, Span)>,
     /// `.target sm_90a, texmode_independent, debug`
     pub target: Vec<Ident<'s>>,
     pub address_size: Option<(u32, Span)>,
-    pub items: Vec<Item<'s>>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,7 +36,7 @@ pub enum Item<'s> {
     },
     File {
         index: u64,
-        path: String,
+        path: Cow<'s, str>,
         /// Time and size.
         numbers: [u64; 2],
         span: Span,
@@ -41,10 +46,8 @@ pub enum Item<'s> {
         name: Ident<'s>,
         body: Span,
     },
-    Pragma {
-        values: Vec<String>,
-        span: Span,
-    },
+    /// The place of its first token, to be read again.
+    Pragma(Span),
 }
 
 #[derive(Clone, Debug)]
@@ -56,10 +59,8 @@ pub struct Function<'s> {
     pub params: Vec<Variable<'s>>,
     /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without the dot and its numbers.
     pub directives: Vec<(Ident<'s>, Vec<u64>)>,
-    /// `.pragma "…";` between the parameters and the body.
-    pub pragmas: Vec<String>,
     /// None is a declaration.
-    pub body: Option<Vec<Statement<'s>>>,
+    pub body: Option<Body<'s>>,
     pub span: Span,
 }
 
@@ -75,7 +76,7 @@ pub struct Variable<'s> {
     pub name: Ident<'s>,
     /// Array dimensions; a first dimension `[]` is `None` (extern shared, or sized by its initialiser).
     pub dims: Vec<Option<u64>>,
-    pub init: Option<Init<'s>>,
+    pub init: Option<Init>,
     /// `.ptr .global .align 16` and `.attribute(.managed)` and the like, uninterpreted.
     pub attributes: Vec<Ident<'s>>,
     /// The alignment after `.ptr`: of what the parameter points to.
@@ -85,10 +86,20 @@ pub struct Variable<'s> {
     pub span: Span,
 }
 
+/// An initial value: where it begins in the text, and how many elements its outermost list has (1 of a single value).
+#[derive(Clone, Copy, Debug)]
+pub struct Init {
+    pub start: u32,
+    pub length: u32,
+}
+
+/// One step through an initial value.
 #[derive(Clone, Debug)]
-pub enum Init<'s> {
+pub enum InitPart<'s> {
+    /// `{` and `}`
+    Open,
+    Close,
     Value(Expr<'s>),
-    List(Vec<Init<'s>>),
 }
 
 /// A constant expression or an address in an initialiser or operand. The parser has folded what is constant, so what is left
@@ -118,40 +129,47 @@ impl Expr<'_> {
     }
 }
 
-#[derive(Clone, Debug)]
-pub enum Statement<'s> {
+/// A function's body: its statements in order, those of inner blocks too.
+#[derive(Clone, Debug, Default)]
+pub struct Body<'s> {
+    pub statements: Vec<Statement>,
+    /// Those of all [`Statement::Instruction`]s, in their order.
+    pub instructions: Vec<Instruction<'s>>,
+}
+
+impl<'s> Body<'s> {
+    pub fn push(&mut self, instruction: Instruction<'s>) {
+        self.statements.push(Statement::Instruction);
+        self.instructions.push(instruction);
+    }
+}
+
+/// Places are those of the first token, where the statement is to be read again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Statement {
     /// `.reg` and every other declaration inside a body.
-    Variable(Variable<'s>),
-    Label(Ident<'s>),
-    Instruction(Instruction<'s>),
-    Block(Vec<Statement<'s>>, Span),
-    /// `.loc file line column[, function_name label+offset, inlined_at file line column]`
+    Declaration(Span),
+    Label(Span),
+    Instruction,
+    /// `{ }` around the next so many statements.
+    Block(u32),
+    /// `.loc file line column`
     Loc {
         file: u32,
         line: u32,
         column: u32,
-        inlined: Option<InlinedAt<'s>>,
     },
-    Pragma {
-        values: Vec<String>,
-        span: Span,
-    },
+    /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it; the place of the label.
+    Inlined(Span),
+    Pragma(Span),
     /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
-    BranchTargets(Vec<Ident<'s>>, Span),
-    CallTargets(Vec<Ident<'s>>, Span),
-    CallPrototype(Function<'s>),
+    BranchTargets(Span),
+    CallTargets(Span),
+    CallPrototype(Span),
 }
 
-/// Where a `.loc` was inlined.
-#[derive(Clone, Copy, Debug)]
-pub struct InlinedAt<'s> {
-    /// Label in `.debug_str` and the offset after it.
-    pub function_name: Ident<'s>,
-    pub offset: u64,
-    pub file: u32,
-    pub line: u32,
-    pub column: u32,
-}
+/// There is one for every few bytes of a body's text.
+const _: () = assert!(size_of::<Statement>() == 16);
 
 /// `@!%p1 opcode.mod.mod a, b, c;`
 #[derive(Clone, Debug)]

@@ -85,6 +85,12 @@ fn is_name(byte: u8) -> bool {
     TABLE[byte as usize]
 }
 
+/// The first place behind this one where no name character stands.
+pub fn end_of_name(source: &str, start: usize) -> usize {
+    let rest = source.as_bytes().get(start + 1..).unwrap_or_default();
+    start + 1 + rest.iter().position(|byte| !is_name(*byte)).unwrap_or(rest.len())
+}
+
 /// A cursor over the text; a copy of it is a place to come back to.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexer<'s> {
@@ -262,6 +268,14 @@ impl<'s> Lexer<'s> {
             text.len() == digits + 2 && text[2..].iter().all(|b| b.is_ascii_hexdigit())
         };
         match text {
+            // What most are: a few decimal digits.
+            [b'1'..=b'9', ..] | [b'0']
+                if text.len() < 19
+                    && text.iter().all(u8::is_ascii_digit)
+                    && self.byte(end) != b'.' =>
+            {
+                return (Kind::Int, end);
+            }
             [b'0', b'f' | b'F', ..] if hex(8) => return (Kind::F32Bits, end),
             [b'0', b'd' | b'D', ..] if hex(16) => return (Kind::F64Bits, end),
             _ => {}

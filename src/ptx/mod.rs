@@ -22,9 +22,10 @@ pub fn load(source: &str) -> Result<Program<'_>, Diagnostics> {
     if u32::try_from(source.len()).is_err() {
         return Err(Diagnostic::global("The input is larger than 4 GiB").into());
     }
-    let (module, diagnostics) = parser::parse(source);
+    let mut checker = check::Checker::new(source);
+    let diagnostics = parser::parse(source, &mut checker);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    check::check(&module, source)
+    checker.finish()
 }

@@ -5,6 +5,8 @@
 
 use super::diagnostics::Diagnostics;
 use super::types::{Linkage, Space, Span, Type};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A register of one function: index into [`Function::regs`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -24,9 +26,9 @@ pub struct LabelId(pub u32);
 
 /// `.file index "path"[, time, size]`; 0 where the numbers are not given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SourceFile {
+pub struct SourceFile<'s> {
     pub index: u64,
-    pub path: String,
+    pub path: Cow<'s, str>,
     /// Seconds, and bytes.
     pub time: u64,
     pub size: u64,
@@ -46,11 +48,9 @@ pub struct Program<'s> {
     pub owned: Vec<Vec<VarId>>,
     /// The whole text.
     pub source: &'s str,
-    pub files: Vec<SourceFile>,
+    pub files: Vec<SourceFile<'s>>,
     /// `.alias name, function;`: calls after it already name the function.
     pub aliases: Vec<(&'s str, FuncId)>,
-    /// `.pragma` strings at module scope.
-    pub pragmas: Vec<String>,
     /// `.section` blocks: name and content, as text.
     pub sections: Vec<(&'s str, &'s str)>,
     /// What was found that does not stop a compile.
@@ -68,7 +68,6 @@ pub struct Function<'s> {
     pub params: Vec<VarId>,
     /// Performance and other directives: name without dot, numbers.
     pub directives: Vec<(&'s str, Vec<u64>)>,
-    pub pragmas: Vec<String>,
     pub regs: Vec<Register<'s>>,
     /// False for a declaration (`.extern .func …;`).
     pub defined: bool,
@@ -107,9 +106,8 @@ pub struct Variable<'s> {
     pub align: u64,
     /// Byte offset in the parameter list, for parameters; otherwise 0.
     pub offset: u64,
-    /// None: zero. Otherwise exactly `size` bytes, with addresses in `relocs`.
-    pub init: Option<Vec<u8>>,
-    pub relocs: Vec<InitReloc>,
+    /// None: zero.
+    pub init: Option<Box<Initial>>,
     /// The register of `owner` that a `.reg` parameter is.
     pub reg: Option<RegId>,
     /// `.attribute(.managed)`
@@ -121,13 +119,31 @@ pub struct Variable<'s> {
     pub span: Span,
 }
 
+/// There is one for each parameter of each function, and of each call.
+const _: () = assert!(size_of::<Variable<'static>>() == 88);
+
+impl Variable<'_> {
+    /// The addresses in its initial value.
+    pub fn relocs(&self) -> &[InitReloc] {
+        self.init.as_ref().map_or(&[], |init| &init.relocs)
+    }
+}
+
+/// A variable's initial value.
+#[derive(Clone, Debug)]
+pub struct Initial {
+    /// Exactly as many as the variable has. The file's writer shares them: they may be more than the text.
+    pub bytes: Arc<Vec<u8>>,
+    pub relocs: Vec<InitReloc>,
+}
+
 /// `.ptr.space .align n` of a kernel parameter: advice about where the pointer points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pointer {
     /// None: a generic address.
     pub space: Option<Space>,
     /// Alignment in bytes, a power of two.
-    pub align: u64,
+    pub align: u32,
 }
 
 /// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >> shift.

@@ -86,13 +86,42 @@ impl Type {
         (Type::SurfRef, "surfref"),
     ];
 
+    /// Of a spelling without the dot. Every word of every instruction is asked; [`Type::ALL`] is the same, for who goes through it.
     pub fn parse(name: &str) -> Option<Type> {
-        // Most words of an instruction are no types: their first letter tells.
-        if !matches!(name.as_bytes().first(), Some(b's' | b'u' | b'f' | b'b' | b't' | b'p' | b'e'))
-        {
-            return None;
-        }
-        Self::ALL.iter().find(|(_, n)| *n == name).map(|(ty, _)| *ty)
+        Some(match name {
+            "s8" => Type::S8,
+            "s16" => Type::S16,
+            "s32" => Type::S32,
+            "s64" => Type::S64,
+            "u8" => Type::U8,
+            "u16" => Type::U16,
+            "u32" => Type::U32,
+            "u64" => Type::U64,
+            "f16" => Type::F16,
+            "f16x2" => Type::F16x2,
+            "bf16" => Type::Bf16,
+            "bf16x2" => Type::Bf16x2,
+            "tf32" => Type::Tf32,
+            "f32" => Type::F32,
+            "f32x2" => Type::F32x2,
+            "f64" => Type::F64,
+            "b8" => Type::B8,
+            "b16" => Type::B16,
+            "b32" => Type::B32,
+            "b64" => Type::B64,
+            "b128" => Type::B128,
+            "pred" => Type::Pred,
+            "e4m3" => Type::E4m3,
+            "e5m2" => Type::E5m2,
+            "e4m3x2" => Type::E4m3x2,
+            "e5m2x2" => Type::E5m2x2,
+            "u16x2" => Type::U16x2,
+            "s16x2" => Type::S16x2,
+            "texref" => Type::TexRef,
+            "samplerref" => Type::SamplerRef,
+            "surfref" => Type::SurfRef,
+            _ => return None,
+        })
     }
 
     /// Size in bytes; a predicate counts as 1.
@@ -177,5 +206,17 @@ impl Span {
 
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_read_as_it_is_written() {
+        for (ty, name) in Type::ALL {
+            assert_eq!((Type::parse(name), ty.to_string()), (Some(ty), format!(".{name}")));
+        }
     }
 }

@@ -203,7 +203,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
         let symbol = &cubin.symbols[i];
         let section = &cubin.sections[usize::from(symbol.section)];
         let range = symbol.value as usize..(symbol.value + symbol.size) as usize;
-        let init = (!section.is_nobits()).then(|| section.data[range].to_vec());
+        let init = (!section.is_nobits()).then(|| section.data[range].to_vec().into());
         let mut relocations: Vec<DataReloc> = section
             .relocations
             .iter()

@@ -206,7 +206,7 @@ fn one(module: &generate::Module, reference: &[u8]) -> BTreeMap<String, Line> {
             one.text().0
         };
         let texts: Vec<String> = module.kernels.iter().map(alone).collect();
-        let parses = |t: &String| !orias::ptx::parser::parse(t).1.has_errors();
+        let parses = |t: &String| !orias::ptx::parser::parse(t, &mut ()).has_errors();
         [
             texts.iter().map(parses).collect(),
             texts.iter().map(|t| orias::ptx::load(t).is_ok()).collect(),

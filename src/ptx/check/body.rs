@@ -3,7 +3,7 @@
 use super::Checker;
 use super::declaration::Place;
 use super::scope::{Entity, Range, RegShape};
-use crate::ptx::ast::{Ident, Statement};
+use crate::ptx::ast::{self, Body, Ident, Statement};
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
 use crate::ptx::types::{Space, Span, Type};
 
@@ -12,108 +12,142 @@ use crate::ptx::types::{Space, Span, Type};
 const MOST_TARGETS: usize = 1 << 17;
 
 impl<'s> Checker<'s> {
-    /// The statements of a function, in the scope that holds its parameters.
-    pub(super) fn body(&mut self, statements: &[Statement<'s>]) {
+    /// The statements of a function, in the scope that holds its parameters. Each instruction goes as soon as it is checked.
+    pub(super) fn body(&mut self, body: Body<'s>) {
         self.loc = (0, 0, 0);
-        self.statements(statements);
+        self.current().code.reserve_exact(body.instructions.len());
+        self.statements(&body.statements, &mut body.instructions.into_iter());
     }
 
     /// The depth of this recursion is that of the parser's blocks.
-    fn statements(&mut self, statements: &[Statement<'s>]) {
+    fn statements(
+        &mut self,
+        statements: &[Statement],
+        instructions: &mut std::vec::IntoIter<ast::Instruction<'s>>,
+    ) {
         self.declare_labels(statements);
+        let again = self.again;
+        // Of the statement before, where that is a label.
+        let mut label = None;
+        let mut inside = 0;
         for (i, statement) in statements.iter().enumerate() {
-            match statement {
-                Statement::Variable(variable) if variable.space == Space::Reg => {
-                    self.registers(variable);
-                }
-                Statement::Variable(variable) => self.local_variable(variable),
+            // The inner call has seen it.
+            if inside > 0 {
+                inside -= 1;
+                continue;
+            }
+            let before = label.take();
+            match *statement {
+                Statement::Declaration(at) => again.declaration(at.start, |variable| {
+                    if variable.space == Space::Reg {
+                        self.registers(&variable);
+                    } else {
+                        self.local_variable(&variable);
+                    }
+                }),
                 Statement::Label(name) => {
-                    if let Some(Entity::Label(label)) = self.scopes.here(name.text) {
+                    label = Some(name);
+                    if let Some(Entity::Label(label)) = self.scopes.here(self.text(name)) {
                         let at = self.current().code.len();
                         self.current().labels[label.0 as usize].0 = at;
                     }
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction),
-                Statement::Block(inner, _) => {
+                Statement::Instruction => {
+                    if let Some(instruction) = instructions.next() {
+                        self.instruction(&instruction);
+                    }
+                }
+                Statement::Block(length) => {
+                    inside = length as usize;
                     self.scopes.enter();
-                    self.statements(inner);
+                    let inner = statements.get(i + 1..=i + inside).unwrap_or_default();
+                    self.statements(inner, instructions);
                     self.scopes.leave();
                 }
-                Statement::Loc { file, line, column, inlined } => {
-                    self.loc = (*file, *line, *column);
-                    if let Some(inlined) = inlined {
-                        self.inline_gate(inlined.function_name.span);
-                    }
+                Statement::Loc { file, line, column } => self.loc = (file, line, column),
+                Statement::Inlined(name) => self.inline_gate(name),
+                Statement::Pragma(at) => self.pragma_gates(at),
+                Statement::BranchTargets(at) => {
+                    self.needs_label(before, at, ".branchtargets");
+                    self.branch_targets(at, self.list_named(before));
                 }
-                Statement::Pragma { values, span } => {
-                    self.pragma_gates(values, *span);
-                    self.current().pragmas.extend(values.iter().cloned());
-                }
-                Statement::BranchTargets(names, span) => {
-                    self.needs_label(statements, i, *span, ".branchtargets");
-                    if names.len() > MOST_TARGETS {
-                        let message = format!(
-                            "Too many branch targets ({}, {MOST_TARGETS} max)",
-                            names.len()
-                        );
-                        self.diagnostics.error(*span, message);
-                        continue;
-                    }
-                    let targets: Vec<LabelId> =
-                        names.iter().filter_map(|name| self.label(*name)).collect();
-                    if let Some(Entity::BranchTargets(list)) = self.list_entity(statements, i) {
-                        self.current().branch_targets[list as usize] = targets;
-                    }
-                }
-                Statement::CallTargets(names, span) => {
-                    self.needs_label(statements, i, *span, ".calltargets");
-                    let targets: Vec<FuncId> =
-                        names.iter().filter_map(|name| self.function_named(*name)).collect();
-                    if let Some(Entity::CallTargets(list)) = self.list_entity(statements, i) {
+                Statement::CallTargets(at) => {
+                    self.needs_label(before, at, ".calltargets");
+                    let mut targets = Vec::new();
+                    again.names(at.start, |name| targets.extend(self.function_named(name)));
+                    if let Some(Entity::CallTargets(list)) = self.list_named(before) {
                         self.current().call_targets[list as usize] = targets;
                     }
                 }
-                Statement::CallPrototype(prototype) => {
-                    self.needs_label(statements, i, prototype.span, ".callprototype");
-                    self.directive_gates(prototype);
-                    let owner = self.function;
-                    // Its parameters' names are no one's: they live in a scope of their own.
-                    self.scopes.enter();
-                    let mut regs = Vec::new();
-                    let returns = self.parameters(
-                        &prototype.returns,
-                        owner,
-                        &mut regs,
-                        Place::Prototype,
-                        false,
-                    );
-                    let params = self.parameters(
-                        &prototype.params,
-                        owner,
-                        &mut regs,
-                        Place::Prototype,
-                        false,
-                    );
-                    self.scopes.leave();
-                    if let Some(Entity::Prototype(list)) = self.list_entity(statements, i) {
-                        self.current().prototypes[list as usize] = (returns, params);
+                Statement::CallPrototype(at) => {
+                    let Some(prototype) = again.prototype(at.start) else { continue };
+                    self.needs_label(before, prototype.span, ".callprototype");
+                    self.directive_gates(&prototype);
+                    let lists = self.prototype(&prototype);
+                    if let Some(Entity::Prototype(list)) = self.list_named(before) {
+                        self.current().prototypes[list as usize] = lists;
                     }
                 }
             }
         }
     }
 
+    /// The lists of a `.callprototype`. Its parameters' names are no one's: they live in a scope of their own.
+    fn prototype(&mut self, prototype: &ast::Function<'s>) -> (Vec<VarId>, Vec<VarId>) {
+        let owner = self.function;
+        let mut regs = Vec::new();
+        self.scopes.enter();
+        let mut list =
+            |variables| self.parameters(variables, owner, &mut regs, Place::Prototype, false);
+        let lists = (list(&prototype.returns), list(&prototype.params));
+        self.scopes.leave();
+        lists
+    }
+
+    /// A `.branchtargets`, for the list that its label names.
+    fn branch_targets(&mut self, at: Span, list: Option<Entity>) {
+        let again = self.again;
+        let mut count = 0;
+        again.names(at.start, |_| count += 1);
+        if count > MOST_TARGETS {
+            let message = format!("Too many branch targets ({count}, {MOST_TARGETS} max)");
+            self.diagnostics.error(at, message);
+            return;
+        }
+        let mut targets = Vec::with_capacity(count);
+        again.names(at.start, |name| targets.extend(self.label(name)));
+        if let Some(Entity::BranchTargets(list)) = list {
+            self.current().branch_targets[list as usize] = targets;
+        }
+    }
+
+    fn text(&self, name: Span) -> &'s str {
+        self.source.get(name.start as usize..name.end as usize).unwrap_or("")
+    }
+
     /// Labels are known in their whole block, before the instruction that they stand at too.
-    fn declare_labels(&mut self, statements: &[Statement<'s>]) {
+    fn declare_labels(&mut self, statements: &[Statement]) {
+        let mut inside = 0;
         for (i, statement) in statements.iter().enumerate() {
-            let Statement::Label(name) = statement else { continue };
+            if inside > 0 {
+                inside -= 1;
+                continue;
+            }
+            let name = match *statement {
+                Statement::Label(span) => Ident { text: self.text(span), span },
+                Statement::Block(length) => {
+                    inside = length;
+                    continue;
+                }
+                _ => continue,
+            };
             let function = self.current();
             let entity = match statements.get(i + 1) {
-                Some(Statement::BranchTargets(..)) => {
+                Some(Statement::BranchTargets(_)) => {
                     function.branch_targets.push(Vec::new());
                     Entity::BranchTargets(function.branch_targets.len() as u32 - 1)
                 }
-                Some(Statement::CallTargets(..)) => {
+                Some(Statement::CallTargets(_)) => {
                     function.call_targets.push(Vec::new());
                     Entity::CallTargets(function.call_targets.len() as u32 - 1)
                 }
@@ -126,29 +160,26 @@ impl<'s> Checker<'s> {
                     Entity::Label(LabelId(function.labels.len() as u32 - 1))
                 }
             };
-            if self.scopes.define(name.text, entity).is_some() {
+            if self.scopes.define(name, entity).is_some() {
                 let message = format!("Duplicate definition of label '{}'", name.text);
                 self.diagnostics.error(name.span, message);
             }
         }
     }
 
-    /// The list that the label before statement `i` names.
-    fn list_entity(&self, statements: &[Statement<'s>], i: usize) -> Option<Entity> {
-        match statements.get(i.checked_sub(1)?)? {
-            Statement::Label(name) => self.scopes.here(name.text),
-            _ => None,
-        }
+    /// The list that the label before it names.
+    fn list_named(&self, label: Option<Span>) -> Option<Entity> {
+        label.and_then(|name| self.scopes.here(self.text(name)))
     }
 
-    fn needs_label(&mut self, statements: &[Statement<'s>], i: usize, span: Span, what: &str) {
-        if !matches!(i.checked_sub(1).and_then(|i| statements.get(i)), Some(Statement::Label(_))) {
+    fn needs_label(&mut self, label: Option<Span>, span: Span, what: &str) {
+        if label.is_none() {
             self.diagnostics.error(span, format!("A label is required for the {what} directive"));
         }
     }
 
     fn label(&mut self, name: Ident<'s>) -> Option<LabelId> {
-        match self.lookup(name.text) {
+        match self.lookup(name) {
             Some(Entity::Label(label)) => Some(label),
             Some(_) => {
                 self.diagnostics.error(name.span, format!("'{}' is not a label", name.text));
@@ -162,7 +193,7 @@ impl<'s> Checker<'s> {
     }
 
     fn function_named(&mut self, name: Ident<'s>) -> Option<FuncId> {
-        match self.lookup(name.text) {
+        match self.lookup(name) {
             Some(Entity::Func(function)) => Some(function),
             Some(_) => {
                 self.diagnostics.error(name.span, format!("'{}' is not a function", name.text));
@@ -176,7 +207,7 @@ impl<'s> Checker<'s> {
     }
 
     /// `.reg .b32 %r<8>;` or `.reg .pred p;`
-    fn registers(&mut self, variable: &crate::ptx::ast::Variable<'s>) {
+    fn registers(&mut self, variable: &ast::Variable<'s>) {
         let name = variable.name;
         if !variable.dims.is_empty() {
             let message = format!("Array variable '{}' is not allowed in .reg space", name.text);
@@ -198,11 +229,11 @@ impl<'s> Checker<'s> {
             return;
         }
         self.type_gate(variable.ty, variable.span);
-        let shape = RegShape { ty: variable.ty, vector: variable.vector };
+        let shape = RegShape { ty: variable.ty, vector: variable.vector as u8 };
         let known = match variable.count {
-            Some(count) => self.scopes.define_range(name.text, Range::Reg(shape), count),
+            Some(count) => self.scopes.define_range(name, Range::Reg(shape), count),
             None => {
-                let new = self.scopes.define_variable(name.text, Entity::Unused(shape));
+                let new = self.scopes.define_variable(name, Entity::Unused(shape));
                 (!new).then(|| name.text.to_string())
             }
         };
@@ -212,25 +243,28 @@ impl<'s> Checker<'s> {
     }
 
     /// A `.param`, `.local`, `.shared`, `.global` or `.const` variable inside a body.
-    fn local_variable(&mut self, variable: &crate::ptx::ast::Variable<'s>) {
+    fn local_variable(&mut self, variable: &ast::Variable<'s>) {
         let owner = self.function;
         let Some(new) = self.variable(variable, Some(owner), Place::Body) else { return };
         if let Some(count) = variable.count {
-            self.variable_range(new, count);
+            self.variable_range(new, variable.name, count);
+            return;
+        }
+        if self.one_too_many(&new) {
             return;
         }
         let id = VarId(self.program.vars.len() as u32);
         self.program.vars.push(new);
-        if !self.scopes.define_variable(variable.name.text, Entity::Var(id)) {
+        if !self.scopes.define_variable(variable.name, Entity::Var(id)) {
             self.duplicate_variable(variable.name.text, variable.name.span);
         }
     }
 
-    fn instruction(&mut self, instruction: &crate::ptx::ast::Instruction<'s>) {
+    fn instruction(&mut self, instruction: &ast::Instruction<'s>) {
         self.sums.clear();
         let mut guard = None;
         if let Some((name, negated)) = instruction.guard {
-            match self.lookup(name.text) {
+            match self.lookup(name) {
                 Some(Entity::Reg(reg)) => {
                     if self.current().regs[reg.0 as usize].ty != Type::Pred {
                         let message =
@@ -267,6 +301,9 @@ impl<'s> Checker<'s> {
         if resolved {
             self.check_instruction(&mut checked, instruction);
         }
-        self.current().code.push(checked);
+        // Behind an error nobody reads it.
+        if !self.diagnostics.has_errors() {
+            self.current().code.push(checked);
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Variables, parameters and functions: what may be declared where, sizes, alignments, and what two declarations of one name
 //! must have in common. What is refused was observed: ptxas 13.0.88, sm_90a.
 
+use super::Checker;
 use super::scope::{Entity, Range};
-use super::{Checker, initialiser};
 use crate::ptx::ast;
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{FuncId, Function, Pointer, RegId, Register, VarId, Variable};
@@ -28,6 +28,11 @@ impl Place {
     }
 }
 
+/// Variables of memory, and functions, of a module at most. Each is a symbol with its name, a slot for its address, a
+/// relocation: hundreds of bytes. A table of sections has room for fewer kernels.
+const MOST_VARIABLES: usize = 1 << 17;
+const MOST_FUNCTIONS: usize = 1 << 16;
+
 /// Larger variables have no address in any space.
 const MAX_SIZE: u64 = 1 << 48;
 
@@ -48,7 +53,7 @@ impl<'s> Checker<'s> {
     pub(super) fn module_variable(&mut self, variable: &ast::Variable<'s>) {
         let Some(new) = self.variable(variable, None, Place::Module) else { return };
         if let Some(count) = variable.count {
-            self.variable_range(new, count);
+            self.variable_range(new, variable.name, count);
             return;
         }
         match self.scopes.here(variable.name.text) {
@@ -70,9 +75,12 @@ impl<'s> Checker<'s> {
             }
             Some(_) => self.duplicate_variable(variable.name.text, variable.name.span),
             None => {
+                if self.one_too_many(&new) {
+                    return;
+                }
                 let id = VarId(self.program.vars.len() as u32);
                 self.program.vars.push(new);
-                if !self.scopes.define_variable(variable.name.text, Entity::Var(id)) {
+                if !self.scopes.define_variable(variable.name, Entity::Var(id)) {
                     self.duplicate_variable(variable.name.text, variable.name.span);
                 }
             }
@@ -80,13 +88,29 @@ impl<'s> Checker<'s> {
     }
 
     /// `name<4>` declares four variables like this one; those that nothing names are not made.
-    pub(super) fn variable_range(&mut self, variable: Variable<'s>, count: u32) {
-        let (name, span) = (variable.name, variable.span);
+    pub(super) fn variable_range(
+        &mut self,
+        variable: Variable<'s>,
+        name: ast::Ident<'s>,
+        count: u32,
+    ) {
+        let span = variable.span;
         let number = self.variable_ranges.len() as u32;
         self.variable_ranges.push(variable);
         if let Some(known) = self.scopes.define_range(name, Range::Var(number), count) {
             self.duplicate_variable(&known, span);
         }
+    }
+
+    /// Counts the variables of memory; true where the module has too many, which is said once.
+    pub(super) fn one_too_many(&mut self, variable: &Variable<'s>) -> bool {
+        self.memory_variables +=
+            usize::from(matches!(variable.space, Space::Global | Space::Const | Space::Shared));
+        if self.memory_variables == MOST_VARIABLES + 1 {
+            let message = format!("Too many variables in the module ({MOST_VARIABLES} max)");
+            self.diagnostics.push(Diagnostic::fatal(variable.span, message));
+        }
+        self.memory_variables > MOST_VARIABLES
     }
 
     pub(super) fn duplicate_variable(&mut self, name: &str, span: Span) {
@@ -114,7 +138,7 @@ impl<'s> Checker<'s> {
             match (dim, &variable.init) {
                 (Some(0), _) => open = true,
                 (Some(count), _) => shape.push(*count),
-                (None, Some(init)) if i == 0 => shape.push(initialiser::length(init)),
+                (None, Some(init)) if i == 0 => shape.push(u64::from(init.length)),
                 (None, _) => open = true,
             }
         }
@@ -135,7 +159,6 @@ impl<'s> Checker<'s> {
         };
         let size = if open { 0 } else { size };
         let mut init = None;
-        let mut relocs = Vec::new();
         if let Some(value) = &variable.init {
             if variable.linkage == Linkage::Extern {
                 let message = format!("No initial value is allowed for external symbol '{name}'");
@@ -152,9 +175,7 @@ impl<'s> Checker<'s> {
                     self.diagnostics.error(span, "Initial value type mismatch");
                     return None;
                 }
-                let data = self.initial_data(value, variable.ty, &shape, size, span)?;
-                init = Some(data.bytes);
-                relocs = data.relocs;
+                init = Some(self.initial_data(*value, variable.ty, &shape, size, span)?);
             }
         }
         let natural = u64::from(variable.ty.bytes()) * u64::from(variable.vector);
@@ -168,7 +189,6 @@ impl<'s> Checker<'s> {
             align: variable.align.map_or(natural.next_power_of_two(), u64::from),
             offset: 0,
             init,
-            relocs,
             reg: None,
             managed: variable.attributes.iter().any(|a| a.text == "managed"),
             pointer: pointer(variable),
@@ -307,9 +327,12 @@ impl<'s> Checker<'s> {
         None
     }
 
-    pub(super) fn declare_function(&mut self, function: &ast::Function<'s>) {
+    pub(super) fn declare_function(&mut self, mut function: ast::Function<'s>) {
+        let body = function.body.take();
+        let defined = body.is_some();
+        let function = &function;
         let name = function.name;
-        if function.linkage == Linkage::Extern && function.body.is_some() {
+        if function.linkage == Linkage::Extern && defined {
             let message = format!(
                 "Function definition conflicts with '.extern' declaration for function '{}'",
                 name.text
@@ -332,9 +355,18 @@ impl<'s> Checker<'s> {
                 self.duplicate_function(name);
                 return;
             }
+            // Said once.
+            None if self.program.functions.len() == MOST_FUNCTIONS => {
+                if !self.diagnostics.has_errors() {
+                    let message =
+                        format!("Too many functions in the module ({MOST_FUNCTIONS} max)");
+                    self.diagnostics.push(Diagnostic::fatal(name.span, message));
+                }
+                return;
+            }
             None => {
                 let id = FuncId(self.program.functions.len() as u32);
-                self.scopes.define(name.text, Entity::Func(id));
+                self.scopes.define(name, Entity::Func(id));
                 self.program.functions.push(empty_function(name.text, function));
                 id
             }
@@ -343,21 +375,19 @@ impl<'s> Checker<'s> {
         self.scopes.enter();
         let mut checked = empty_function(name.text, function);
         let input = if function.entry { Place::Entry } else { Place::Parameter };
-        let named = function.body.is_some();
         checked.returns =
-            self.parameters(&function.returns, id, &mut checked.regs, Place::Result, named);
-        checked.params = self.parameters(&function.params, id, &mut checked.regs, input, named);
+            self.parameters(&function.returns, id, &mut checked.regs, Place::Result, defined);
+        checked.params = self.parameters(&function.params, id, &mut checked.regs, input, defined);
         checked.directives =
             function.directives.iter().map(|(name, list)| (name.text, list.clone())).collect();
-        checked.pragmas = function.pragmas.clone();
-        checked.defined = function.body.is_some();
+        checked.defined = defined;
         if let Some(known) = known {
             self.same_prototype(known, &checked, name);
         }
         if known.is_none() || checked.defined {
             self.program.functions[id.0 as usize] = checked;
         }
-        if let Some(body) = &function.body {
+        if let Some(body) = body {
             self.body(body);
         }
         self.scopes.leave();
@@ -453,7 +483,7 @@ impl<'s> Checker<'s> {
             };
             self.program.vars.push(variable);
             ids.push(id);
-            if name.text != "_" && named && !self.scopes.define_variable(name.text, entity) {
+            if name.text != "_" && named && !self.scopes.define_variable(name, entity) {
                 self.duplicate_variable(name.text, name.span);
             }
         }
@@ -494,7 +524,7 @@ fn pointer(variable: &ast::Variable<'_>) -> Option<Pointer> {
     ];
     has("ptr").then(|| Pointer {
         space: spaces.iter().find(|(name, _)| has(name)).map(|(_, space)| *space),
-        align: u64::from(variable.pointee_align.unwrap_or(1)),
+        align: variable.pointee_align.unwrap_or(1),
     })
 }
 
@@ -506,7 +536,6 @@ fn empty_function<'s>(name: &'s str, function: &ast::Function<'s>) -> Function<'
         returns: Vec::new(),
         params: Vec::new(),
         directives: Vec::new(),
-        pragmas: Vec::new(),
         regs: Vec::new(),
         defined: false,
         code: Vec::new(),

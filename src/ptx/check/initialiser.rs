@@ -2,11 +2,12 @@
 
 use super::Checker;
 use super::scope::Entity;
-use crate::ptx::ast::{Expr, Init};
+use crate::ptx::ast::{Expr, Init, InitPart};
 use crate::ptx::constant::{Binary, Const, Unary};
 use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{InitReloc, SymbolRef};
+use crate::ptx::program::{InitReloc, Initial, SymbolRef};
 use crate::ptx::types::{Space, Span, Type, TypeKind};
+use std::sync::Arc;
 
 /// More initialised bytes than this in one variable are refused: the text would be larger still.
 const MAX_BYTES: u64 = 1 << 30;
@@ -25,16 +26,49 @@ enum Value {
 }
 
 /// The bytes being filled.
-pub(super) struct Data {
-    pub bytes: Vec<u8>,
-    pub relocs: Vec<InitReloc>,
+struct Data {
+    bytes: Vec<u8>,
+    relocs: Vec<InitReloc>,
 }
 
-/// How many elements the outermost list has: the size of a `[]` dimension.
-pub(super) fn length(init: &Init<'_>) -> u64 {
-    match init {
-        Init::Value(_) => 1,
-        Init::List(list) => list.len() as u64,
+/// Where in a variable's elements its initial value is being read.
+struct Cursor<'a> {
+    ty: Type,
+    /// The dimensions, a vector's elements last; and the bytes from one of each to the next.
+    shape: &'a [u64],
+    steps: Vec<u64>,
+    /// Of each list that is open: the number of the element that is next.
+    open: Vec<u64>,
+}
+
+impl Cursor<'_> {
+    fn new(ty: Type, shape: &[u64]) -> Cursor<'_> {
+        let mut step = u64::from(ty.bytes());
+        let mut steps = vec![step; shape.len()];
+        for (place, count) in steps.iter_mut().zip(shape).rev() {
+            *place = step;
+            step = step.saturating_mul(*count);
+        }
+        Cursor { ty, shape, steps, open: Vec::new() }
+    }
+
+    /// Byte offset of the next element; the error where there is none, or none of this kind.
+    fn next(&self, list: bool) -> Result<u64, &'static str> {
+        if let Some((next, above)) = self.open.split_last()
+            && self.shape.get(above.len()).is_some_and(|count| next >= count)
+        {
+            return Err("Greater number of elements in array initializer");
+        }
+        if list != (self.open.len() < self.shape.len()) {
+            return Err("Initial value type mismatch");
+        }
+        Ok(self.open.iter().zip(&self.steps).map(|(next, step)| next * step).sum())
+    }
+
+    fn done(&mut self) {
+        if let Some(next) = self.open.last_mut() {
+            *next += 1;
+        }
     }
 }
 
@@ -42,51 +76,60 @@ impl<'s> Checker<'s> {
     /// `shape`: the dimensions, a vector's elements last.
     pub(super) fn initial_data(
         &mut self,
-        init: &Init<'s>,
+        init: Init,
         ty: Type,
         shape: &[u64],
         size: u64,
         span: Span,
-    ) -> Option<Data> {
+    ) -> Option<Box<Initial>> {
         if size > MAX_BYTES {
             self.diagnostics.error(span, "An initialised variable may have 1 GiB at most");
             return None;
         }
         let mut data = Data { bytes: vec![0; size as usize], relocs: Vec::new() };
-        self.fill(init, ty, shape, 0, &mut data, span)?;
-        Some(data)
+        let mut cursor = Cursor::new(ty, shape);
+        let mut good = true;
+        if shape.first().is_some_and(|count| u64::from(init.length) > *count) {
+            let message = "Greater number of elements in array initializer";
+            self.diagnostics.push(Diagnostic::fatal(span, message));
+            return None;
+        }
+        let again = self.again;
+        again.init(init.start, |part| {
+            good = good && self.fill(part, &mut cursor, &mut data, span).is_some();
+        });
+        let Data { bytes, relocs } = data;
+        good.then(|| Box::new(Initial { bytes: Arc::new(bytes), relocs }))
     }
 
-    /// Fills one dimension's worth of elements from byte `at`; None when an error was reported.
+    /// One step; None when an error was reported.
     fn fill(
         &mut self,
-        init: &Init<'s>,
-        ty: Type,
-        shape: &[u64],
-        at: u64,
+        part: InitPart<'s>,
+        cursor: &mut Cursor<'_>,
         data: &mut Data,
         span: Span,
     ) -> Option<()> {
-        match (init, shape) {
-            (Init::Value(expr), []) => self.fill_scalar(expr, ty, at, data),
-            (Init::List(list), [count, inner @ ..]) => {
-                if list.len() as u64 > *count {
-                    let message = "Greater number of elements in array initializer";
-                    self.diagnostics.push(Diagnostic::fatal(span, message));
-                    return None;
-                }
-                let step = inner.iter().product::<u64>() * u64::from(ty.bytes());
-                for (i, element) in list.iter().enumerate() {
-                    self.fill(element, ty, inner, at + i as u64 * step, data, span)?;
-                }
-                Some(())
-            }
-            (Init::Value(_), [_, ..]) | (Init::List(_), []) => {
-                let message = "Initial value type mismatch";
-                self.diagnostics.push(Diagnostic::fatal(span, message));
-                None
-            }
+        if let InitPart::Close = part {
+            cursor.open.pop();
+            cursor.done();
+            return Some(());
         }
+        let at = match cursor.next(matches!(part, InitPart::Open)) {
+            Ok(at) => at,
+            Err(message) => {
+                self.diagnostics.push(Diagnostic::fatal(span, message));
+                return None;
+            }
+        };
+        match part {
+            InitPart::Value(expr) => {
+                self.fill_scalar(&expr, cursor.ty, at, data)?;
+                cursor.done();
+            }
+            InitPart::Open | InitPart::Close => cursor.open.push(0),
+        }
+        Some(())
     }
 
     fn fill_scalar(&mut self, expr: &Expr<'s>, ty: Type, at: u64, data: &mut Data) -> Option<()> {
@@ -99,7 +142,10 @@ impl<'s> Checker<'s> {
                     return None;
                 };
                 let place = data.bytes.get_mut(at as usize..at as usize + bytes as usize)?;
-                place.copy_from_slice(&u128::from(bits).to_le_bytes()[..bytes as usize]);
+                // Memory that nothing is written to costs nothing: a long list of zeros is none.
+                if bits != 0 {
+                    place.copy_from_slice(&u128::from(bits).to_le_bytes()[..bytes as usize]);
+                }
             }
             Value::Address { target, addend, generic, shift, mask } => {
                 // A byte of an address may stand in a byte. Observed: ptxas 13.0.88.
@@ -119,7 +165,7 @@ impl<'s> Checker<'s> {
         match expr {
             Expr::Const(value, _) => Some(Value::Const(*value)),
             Expr::Name(name) => {
-                let entity = self.lookup(name.text);
+                let entity = self.lookup(*name);
                 let target = match entity {
                     Some(Entity::Var(var)) => {
                         let space = self.program.vars[var.0 as usize].space;

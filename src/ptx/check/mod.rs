@@ -21,6 +21,7 @@ mod words;
 
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
+use super::parser::{Again, Reader};
 use super::program::{FuncId, Function, Program, RegId, Register, SourceFile, VarId, Variable};
 use super::target::{self, Sm};
 use super::types::Span;
@@ -29,8 +30,10 @@ use scope::{Entity, Range, RegShape, Scopes};
 /// The newest PTX version that is understood (that of ptxas 13.0).
 pub const NEWEST_VERSION: (u32, u32) = (9, 0);
 
-pub(super) struct Checker<'s> {
+/// Takes the items of a module and makes the program of them.
+pub struct Checker<'s> {
     source: &'s str,
+    again: Again<'s>,
     program: Program<'s>,
     scopes: Scopes<'s>,
     diagnostics: Diagnostics,
@@ -41,68 +44,84 @@ pub(super) struct Checker<'s> {
     sums: Vec<RegId>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
     variable_ranges: Vec<Variable<'s>>,
+    /// Variables that are symbols of the file.
+    memory_variables: usize,
     /// Calls that pass what the ABI does not: wrong unless a function with several results turns it off.
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
     forms: forms::Known<'s>,
 }
 
-/// Checks a module; `Err` holds every error and warning found.
-pub fn check<'s>(module: &ast::Module<'s>, source: &'s str) -> Result<Program<'s>, Diagnostics> {
-    let mut checker = Checker {
-        source,
-        program: Program {
-            version: (0, 0),
-            target: "",
-            target_options: Vec::new(),
-            address_size: 64,
-            functions: Vec::new(),
-            vars: Vec::new(),
-            owned: Vec::new(),
-            source,
-            files: Vec::new(),
-            aliases: Vec::new(),
-            pragmas: Vec::new(),
-            sections: Vec::new(),
-            warnings: Diagnostics::default(),
-        },
-        scopes: Scopes::new(),
-        diagnostics: Diagnostics::default(),
-        function: FuncId(0),
-        loc: (0, 0, 0),
-        sums: Vec::new(),
-        variable_ranges: Vec::new(),
-        narrow_calls: Vec::new(),
-        forms: forms::Known::default(),
-    };
-    checker.header(module);
-    for item in &module.items {
-        checker.item(item);
+/// Checks each item as it comes.
+impl<'s> Reader<'s> for Checker<'s> {
+    fn header(&mut self, header: ast::Header<'s>) {
+        self.header_lines(&header);
     }
-    if checker.program.functions.iter().all(|function| function.returns.len() < 2) {
-        let narrow = std::mem::take(&mut checker.narrow_calls);
-        narrow.into_iter().for_each(|diagnostic| checker.diagnostics.push(diagnostic));
+
+    fn item(&mut self, item: ast::Item<'s>) {
+        self.check_item(item);
     }
-    if checker.program.target_options.contains(&"debug") && checker.program.sections.is_empty() {
-        let message = "Debug information not found in presence of .target debug";
-        checker.diagnostics.push(Diagnostic::global(message));
-    }
-    if checker.diagnostics.has_errors() {
-        return Err(checker.diagnostics);
-    }
-    checker.program.warnings = checker.diagnostics;
-    checker.program.owned = vec![Vec::new(); checker.program.functions.len()];
-    for (i, var) in checker.program.vars.iter().enumerate() {
-        if let Some(owner) = var.owner {
-            checker.program.owned[owner.0 as usize].push(VarId(i as u32));
-        }
-    }
-    Ok(checker.program)
 }
 
 impl<'s> Checker<'s> {
-    fn header(&mut self, module: &ast::Module<'s>) {
-        if let Some((major, minor, span)) = module.version {
+    pub fn new(source: &'s str) -> Checker<'s> {
+        Checker {
+            source,
+            program: Program {
+                version: (0, 0),
+                target: "",
+                target_options: Vec::new(),
+                address_size: 64,
+                functions: Vec::new(),
+                vars: Vec::new(),
+                owned: Vec::new(),
+                source,
+                files: Vec::new(),
+                aliases: Vec::new(),
+                sections: Vec::new(),
+                warnings: Diagnostics::default(),
+            },
+            again: Again::new(source),
+            scopes: Scopes::new(source),
+            diagnostics: Diagnostics::default(),
+            function: FuncId(0),
+            loc: (0, 0, 0),
+            sums: Vec::new(),
+            variable_ranges: Vec::new(),
+            memory_variables: 0,
+            narrow_calls: Vec::new(),
+            forms: forms::Known::default(),
+        }
+    }
+
+    /// The program behind the last item.
+    ///
+    /// # Errors
+    /// Every error and warning that was found.
+    pub fn finish(mut self) -> Result<Program<'s>, Diagnostics> {
+        if self.program.functions.iter().all(|function| function.returns.len() < 2) {
+            let narrow = std::mem::take(&mut self.narrow_calls);
+            narrow.into_iter().for_each(|diagnostic| self.diagnostics.push(diagnostic));
+        }
+        if self.program.target_options.contains(&"debug") && self.program.sections.is_empty() {
+            let message = "Debug information not found in presence of .target debug";
+            self.diagnostics.push(Diagnostic::global(message));
+        }
+        if self.diagnostics.has_errors() {
+            return Err(self.diagnostics);
+        }
+        self.program.warnings = self.diagnostics;
+        self.program.owned = vec![Vec::new(); self.program.functions.len()];
+        for (i, var) in self.program.vars.iter().enumerate() {
+            if let Some(owner) = var.owner {
+                self.program.owned[owner.0 as usize].push(VarId(i as u32));
+            }
+        }
+        Ok(self.program)
+    }
+
+    fn header_lines(&mut self, header: &ast::Header<'s>) {
+        if let Some((major, minor, span)) = header.version {
             self.program.version = (major, minor);
             if !target::is_version(major, minor) {
                 let (newest, revision) = NEWEST_VERSION;
@@ -113,12 +132,12 @@ impl<'s> Checker<'s> {
             }
         }
         // Where there is none, the parser has said so.
-        if let Some((first, rest)) = module.target.split_first() {
+        if let Some((first, rest)) = header.target.split_first() {
             self.target(*first, rest);
             self.program.target = first.text;
             self.program.target_options = rest.iter().map(|word| word.text).collect();
         }
-        if let Some((size, span)) = module.address_size {
+        if let Some((size, span)) = header.address_size {
             self.program.address_size = size;
             if size != 64 {
                 let message = format!(".address_size {size} is not supported; it must be 64");
@@ -166,34 +185,28 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn item(&mut self, item: &ast::Item<'s>) {
+    fn check_item(&mut self, item: ast::Item<'s>) {
         match item {
-            ast::Item::Variable(variable) => {
-                self.module_variable(variable);
-            }
+            ast::Item::Variable(variable) => self.module_variable(&variable),
             ast::Item::Function(function) => self.declare_function(function),
             ast::Item::Alias { alias, aliasee } => {
                 self.alias_gate(alias.span);
-                match self.lookup(aliasee.text) {
+                match self.lookup(aliasee) {
                     Some(Entity::Func(target)) => {
                         self.program.aliases.push((alias.text, target));
-                        self.scopes.define(alias.text, Entity::Func(target));
+                        self.scopes.define(alias, Entity::Func(target));
                     }
-                    _ => self.unknown(*aliasee),
+                    _ => self.unknown(aliasee),
                 }
             }
             ast::Item::File { index, path, numbers: [time, size], .. } => {
-                let (index, path, time, size) = (*index, path.clone(), *time, *size);
                 self.program.files.push(SourceFile { index, path, time, size });
             }
             ast::Item::Section { name, body } => {
                 let text = self.source.get(body.start as usize..body.end as usize);
                 self.program.sections.push((name.text, text.unwrap_or("")));
             }
-            ast::Item::Pragma { values, span } => {
-                self.pragma_gates(values, *span);
-                self.program.pragmas.extend(values.iter().cloned());
-            }
+            ast::Item::Pragma(span) => self.pragma_gates(span),
         }
     }
 
@@ -202,12 +215,12 @@ impl<'s> Checker<'s> {
     }
 
     /// What a name means here; its register is made at the first use.
-    fn lookup(&mut self, name: &'s str) -> Option<Entity> {
+    fn lookup(&mut self, name: ast::Ident<'s>) -> Option<Entity> {
         let Checker { program, variable_ranges, function, scopes, .. } = self;
         scopes.lookup(name, |name, range| match range {
             Range::Reg(RegShape { ty, vector }) => {
                 let regs = &mut program.functions.get_mut(function.0 as usize)?.regs;
-                regs.push(Register { name, ty, vector });
+                regs.push(Register { name, ty, vector: u32::from(vector) });
                 Some(Entity::Reg(RegId(regs.len() as u32 - 1)))
             }
             Range::Var(number) => {

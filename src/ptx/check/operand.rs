@@ -19,7 +19,7 @@ impl<'s> Checker<'s> {
         match operand {
             ast::Operand::Name(name) => self.named(*name),
             ast::Operand::Expr(expr) => self.literal(expr, types),
-            ast::Operand::Not(name) => match self.lookup(name.text) {
+            ast::Operand::Not(name) => match self.lookup(*name) {
                 Some(Entity::Reg(reg)) => Some(Operand::NotReg(reg)),
                 Some(_) => {
                     let message = format!("Predicate register expected; '{}' is none", name.text);
@@ -78,7 +78,7 @@ impl<'s> Checker<'s> {
     }
 
     fn named(&mut self, name: Ident<'s>) -> Option<Operand> {
-        let Some(entity) = self.lookup(name.text) else {
+        let Some(entity) = self.lookup(name) else {
             if let Some(register) = special::scalar(name.text) {
                 self.special_gate(name, register);
                 return Some(Operand::Special(register));
@@ -112,7 +112,7 @@ impl<'s> Checker<'s> {
 
     fn element(&mut self, name: Ident<'s>, element: Ident<'s>) -> Option<Operand> {
         let selector = special::element(element.text);
-        match self.lookup(name.text) {
+        match self.lookup(name) {
             Some(Entity::Reg(reg)) => {
                 let vector = self.current().regs[reg.0 as usize].vector;
                 if vector > 1 {
@@ -170,7 +170,7 @@ impl<'s> Checker<'s> {
     fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>, opcode: &str) -> Option<Operand> {
         let span = offset.span();
         let offset = self.offset(offset);
-        match self.lookup(name.text) {
+        match self.lookup(name) {
             Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
             Some(Entity::Reg(reg)) if opcode != "call" => {
                 self.register_sum(reg, offset?, name, span)
@@ -248,7 +248,7 @@ impl<'s> Checker<'s> {
         span: Span,
         opcode: &str,
     ) -> Option<Operand> {
-        let var = match self.lookup(name.text) {
+        let var = match self.lookup(name) {
             Some(Entity::Var(var)) => var,
             Some(_) => {
                 self.diagnostics.error(name.span, format!("'{}' is not an array", name.text));
@@ -324,7 +324,7 @@ impl<'s> Checker<'s> {
                 return None;
             }
         };
-        let base = match self.lookup(name.text) {
+        let base = match self.lookup(name) {
             Some(Entity::Reg(reg)) => AddressBase::Reg(reg),
             Some(Entity::Var(var)) => AddressBase::Var(var),
             Some(_) => {

@@ -1,8 +1,12 @@
 //! Names in scope: the module, a function, and each `{ }` block inside it.
 
+use crate::ptx::ast::Ident;
+use crate::ptx::lexer;
 use crate::ptx::program::{FuncId, LabelId, RegId, VarId};
 use crate::ptx::types::Type;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Entity {
@@ -21,7 +25,7 @@ pub(super) enum Entity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RegShape {
     pub ty: Type,
-    pub vector: u32,
+    pub vector: u8,
 }
 
 /// What `name<8>` declares.
@@ -32,13 +36,86 @@ pub(super) enum Range {
     Var(u32),
 }
 
+/// Names and what they mean. A name is the place in the text where it stands: a list of a million registers, each a name of
+/// three letters, must not need many times its text.
+#[derive(Debug)]
+struct Names<V> {
+    /// Numbers in `entries`, by the hash of the name.
+    table: HashTable<u32>,
+    entries: Vec<Named<V>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Named<V> {
+    /// Where the name begins.
+    start: u32,
+    meaning: V,
+}
+
+const _: () = assert!(size_of::<Named<Entity>>() == 12);
+
+impl<V> Default for Names<V> {
+    fn default() -> Names<V> {
+        Names { table: HashTable::new(), entries: Vec::new() }
+    }
+}
+
+/// The name that begins there.
+fn name_at(source: &str, start: u32) -> &str {
+    source.get(start as usize..lexer::end_of_name(source, start as usize)).unwrap_or("")
+}
+
+/// Whether it is this one.
+fn is_at(source: &str, start: u32, name: &str) -> bool {
+    let start = start as usize;
+    let end = start + name.len();
+    source.as_bytes().get(start..end) == Some(name.as_bytes())
+        && lexer::end_of_name(source, end - 1) == end
+}
+
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name)
+}
+
+impl<V: Copy> Names<V> {
+    fn get(&self, source: &str, name: &str) -> Option<V> {
+        self.get_hashed(source, name, hash(name))
+    }
+
+    /// The same of who has the hash already.
+    fn get_hashed(&self, source: &str, name: &str, hash: u64) -> Option<V> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let is = |i: &u32| is_at(source, self.entries[*i as usize].start, name);
+        self.table.find(hash, is).map(|i| self.entries[*i as usize].meaning)
+    }
+
+    /// Gives a name its meaning; a former one is returned and replaced.
+    fn insert(&mut self, source: &str, name: Ident<'_>, meaning: V) -> Option<V> {
+        let Names { table, entries } = self;
+        let hash = hash(name.text);
+        let is = |i: &u32| is_at(source, entries[*i as usize].start, name.text);
+        if let Some(i) = table.find(hash, is).copied() {
+            return Some(std::mem::replace(&mut entries[i as usize].meaning, meaning));
+        }
+        let number = entries.len() as u32;
+        entries.push(Named { start: name.span.start, meaning });
+        table.insert_unique(hash, number, |i| {
+            self::hash(name_at(source, entries[*i as usize].start))
+        });
+        None
+    }
+}
+
 #[derive(Default, Debug)]
 struct Scope<'s> {
-    names: FxHashMap<&'s str, Entity>,
+    names: Names<Entity>,
     /// `%r<8>`: the name before the number, and how many.
-    ranges: FxHashMap<&'s str, (Range, u32)>,
-    /// `%r5` alone: the name before the number, and the least such number. A range must not have it too.
-    numbered: FxHashMap<&'s str, u32>,
+    ranges: Names<(Range, u32)>,
+    /// `%r5` alone: the name before the number, and the least such number. A range must not have it too, so there is none
+    /// before the first range.
+    numbered: Option<FxHashMap<&'s str, u32>>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
 }
@@ -46,12 +123,13 @@ struct Scope<'s> {
 /// The scopes that are open, innermost last; the first is the module's.
 #[derive(Debug)]
 pub(super) struct Scopes<'s> {
+    source: &'s str,
     open: Vec<Scope<'s>>,
 }
 
 impl<'s> Scopes<'s> {
-    pub fn new() -> Scopes<'s> {
-        Scopes { open: vec![Scope::default()] }
+    pub fn new(source: &'s str) -> Scopes<'s> {
+        Scopes { source, open: vec![Scope::default()] }
     }
 
     pub fn enter(&mut self) {
@@ -72,72 +150,84 @@ impl<'s> Scopes<'s> {
 
     /// What the name means in the innermost scope alone.
     pub fn here(&self, name: &str) -> Option<Entity> {
-        self.open.last().and_then(|scope| scope.names.get(name)).copied()
+        self.open.last().and_then(|scope| scope.names.get(self.source, name))
     }
 
     /// Gives a name its meaning in the innermost scope; a former meaning there is returned and replaced.
-    pub fn define(&mut self, name: &'s str, entity: Entity) -> Option<Entity> {
-        self.innermost().names.insert(name, entity)
+    pub fn define(&mut self, name: Ident<'s>, entity: Entity) -> Option<Entity> {
+        let source = self.source;
+        self.innermost().names.insert(source, name, entity)
     }
 
     /// Gives a register's or a variable's name its meaning in the innermost scope; false when it had one there, alone or of a
     /// range.
-    pub fn define_variable(&mut self, name: &'s str, entity: Entity) -> bool {
+    pub fn define_variable(&mut self, name: Ident<'s>, entity: Entity) -> bool {
+        let source = self.source;
         let scope = self.innermost();
         let mut of_range = false;
-        if let (prefix, Some(number)) = split_number(name) {
-            of_range = scope.ranges.get(prefix).is_some_and(|(_, count)| number < *count);
-            // Observed: ptxas 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before it.
-            if is_plain(name, prefix) {
-                let least = scope.numbered.entry(prefix).or_insert(number);
-                *least = number.min(*least);
-            }
+        if let Some(numbered) = &mut scope.numbered
+            && let (prefix, Some(number)) = split_number(name.text)
+        {
+            let range = scope.ranges.get(source, prefix);
+            of_range = range.is_some_and(|(_, count)| number < count);
+            note_number(numbered, name.text);
         }
         self.define(name, entity).is_none() && !of_range
     }
 
     /// `%r<count>`; what the innermost scope already has of it: such a range, or one of its names.
-    pub fn define_range(&mut self, prefix: &'s str, range: Range, count: u32) -> Option<String> {
+    pub fn define_range(&mut self, name: Ident<'s>, range: Range, count: u32) -> Option<String> {
+        let source = self.source;
         let scope = self.innermost();
-        if scope.ranges.insert(prefix, (range, count)).is_some() {
+        let prefix = name.text;
+        let numbered = scope.numbered.get_or_insert_with(|| {
+            let mut numbered = FxHashMap::default();
+            for named in &scope.names.entries {
+                let variable = Entity::is_variable(named.meaning);
+                variable.then(|| note_number(&mut numbered, name_at(source, named.start)));
+            }
+            numbered
+        });
+        let known = numbered.get(prefix).filter(|least| **least < count).copied();
+        if scope.ranges.insert(source, name, (range, count)).is_some() {
             return Some(format!("{prefix}<"));
         }
-        let known = scope.numbered.get(prefix).filter(|least| **least < count);
         known.map(|number| format!("{prefix}{number}"))
     }
 
     /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at their first use.
     pub fn lookup(
         &mut self,
-        name: &'s str,
+        name: Ident<'s>,
         mut new: impl FnMut(&'s str, Range) -> Option<Entity>,
     ) -> Option<Entity> {
-        let (prefix, number) = split_number(name);
+        let source = self.source;
+        let (prefix, number) = split_number(name.text);
+        let hash = hash(name.text);
         for scope in self.open.iter_mut().rev() {
-            let shape = match scope.names.get(name) {
-                Some(Entity::Unused(shape)) => Range::Reg(*shape),
-                Some(entity) => return Some(*entity),
-                None => match (number, scope.ranges.get(prefix)) {
-                    (Some(number), Some((shape, count))) if number < *count => *shape,
+            let shape = match scope.names.get_hashed(source, name.text, hash) {
+                Some(Entity::Unused(shape)) => Range::Reg(shape),
+                Some(entity) => return Some(entity),
+                None => match (number, scope.ranges.get(source, prefix)) {
+                    (Some(number), Some((shape, count))) if number < count => shape,
                     _ => continue,
                 },
             };
             let number = number.unwrap_or(0);
-            let plain = is_plain(name, prefix);
+            let plain = is_plain(name.text, prefix);
             let known = match plain {
                 true if scope.odd.is_empty() => None,
                 true => scope.odd.get(&(prefix, number)).copied(),
-                false => scope
-                    .odd
-                    .get(&(prefix, number))
-                    .or_else(|| scope.names.get(format!("{prefix}{number}").as_str()))
-                    .copied(),
+                false => {
+                    let odd = scope.odd.get(&(prefix, number)).copied();
+                    odd.or_else(|| scope.names.get(source, &format!("{prefix}{number}")))
+                }
             };
-            let entity = known.or_else(|| new(name, shape))?;
+            let entity = known.or_else(|| new(name.text, shape))?;
             if !plain {
                 scope.odd.insert((prefix, number), entity);
             }
-            scope.names.insert(name, entity);
+            scope.names.insert(source, name, entity);
             return Some(entity);
         }
         None
@@ -145,11 +235,10 @@ impl<'s> Scopes<'s> {
 
     /// A name in scope that the writer may have meant: same letters but for one.
     pub fn similar(&self, name: &str) -> Option<&'s str> {
-        let close = |known: &&&str| one_apart(known.as_bytes(), name.as_bytes());
+        let close = |known: &&str| one_apart(known.as_bytes(), name.as_bytes());
         self.open.iter().rev().find_map(|scope| {
-            let mut names: Vec<&&'s str> = scope.names.keys().filter(|k| close(k)).collect();
-            names.sort_unstable();
-            names.first().map(|name| **name)
+            let names = scope.names.entries.iter().map(|named| name_at(self.source, named.start));
+            names.filter(close).min()
         })
     }
 
@@ -157,7 +246,24 @@ impl<'s> Scopes<'s> {
     pub fn range_of(&self, name: &str) -> Option<u32> {
         let (prefix, number) = split_number(name);
         number?;
-        self.open.iter().rev().find_map(|scope| scope.ranges.get(prefix)).map(|(_, count)| *count)
+        let mut scopes = self.open.iter().rev();
+        scopes.find_map(|scope| scope.ranges.get(self.source, prefix)).map(|(_, count)| count)
+    }
+}
+
+impl Entity {
+    /// A register or a variable.
+    fn is_variable(self) -> bool {
+        matches!(self, Entity::Reg(_) | Entity::Var(_) | Entity::Unused(_))
+    }
+}
+
+/// Keeps the least number of names with one prefix. Observed: ptxas 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before it.
+fn note_number<'s>(numbered: &mut FxHashMap<&'s str, u32>, name: &'s str) {
+    let (prefix, number) = split_number(name);
+    if let Some(number) = number.filter(|_| is_plain(name, prefix)) {
+        let least = numbered.entry(prefix).or_insert(number);
+        *least = number.min(*least);
     }
 }
 
@@ -186,15 +292,25 @@ pub(super) fn one_apart(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptx::types::Span;
+
+    const TEXT: &str = "%r %r0 %r1 %r2 %r3 %r01 %r02 %r5 %r05 %r7 %r8 %r9 a";
+
+    /// The name where it stands in the text.
+    fn name(text: &'static str) -> Ident<'static> {
+        let places = TEXT.match_indices(text).map(|(at, _)| at);
+        let at = places.into_iter().find(|at| name_at(TEXT, *at as u32) == text).unwrap();
+        Ident { text, span: Span::new(at, at + text.len()) }
+    }
 
     #[test]
     fn a_range_has_its_numbers_and_no_others() {
-        let mut scopes = Scopes::new();
+        let mut scopes = Scopes::new(TEXT);
         let shape = RegShape { ty: Type::B32, vector: 1 };
-        scopes.define_range("%r", Range::Reg(shape), 3);
+        scopes.define_range(name("%r"), Range::Reg(shape), 3);
         let mut next = 0;
-        let mut find = |name| {
-            scopes.lookup(name, |_, _| {
+        let mut find = |text| {
+            scopes.lookup(name(text), |_, _| {
                 next += 1;
                 Some(Entity::Reg(RegId(next)))
             })
@@ -212,13 +328,12 @@ mod tests {
     #[test]
     fn a_name_is_declared_once_alone_or_in_a_range() {
         let shape = RegShape { ty: Type::B32, vector: 1 };
-        let range = |scopes: &mut Scopes<'static>| {
-            scopes.define_range("%r", Range::Reg(shape), 8).map(|name| name.to_string())
+        let range =
+            |scopes: &mut Scopes<'static>| scopes.define_range(name("%r"), Range::Reg(shape), 8);
+        let alone = |scopes: &mut Scopes<'static>, text| {
+            scopes.define_variable(name(text), Entity::Unused(shape))
         };
-        let alone = |scopes: &mut Scopes<'static>, name| {
-            scopes.define_variable(name, Entity::Unused(shape))
-        };
-        let mut scopes = Scopes::new();
+        let mut scopes = Scopes::new(TEXT);
         assert!(alone(&mut scopes, "%r5") && alone(&mut scopes, "%r9"));
         assert_eq!(range(&mut scopes).as_deref(), Some("%r5"));
         scopes.enter();
@@ -231,13 +346,13 @@ mod tests {
 
     #[test]
     fn an_inner_scope_hides_and_gives_back() {
-        let mut scopes = Scopes::new();
-        scopes.define("a", Entity::Var(VarId(1)));
+        let mut scopes = Scopes::new(TEXT);
+        scopes.define(name("a"), Entity::Var(VarId(1)));
         scopes.enter();
-        scopes.define("a", Entity::Var(VarId(2)));
-        assert_eq!(scopes.lookup("a", |_, _| None), Some(Entity::Var(VarId(2))));
+        scopes.define(name("a"), Entity::Var(VarId(2)));
+        assert_eq!(scopes.lookup(name("a"), |_, _| None), Some(Entity::Var(VarId(2))));
         scopes.leave();
-        assert_eq!(scopes.lookup("a", |_, _| None), Some(Entity::Var(VarId(1))));
+        assert_eq!(scopes.lookup(name("a"), |_, _| None), Some(Entity::Var(VarId(1))));
     }
 
     #[test]

@@ -38,12 +38,16 @@ impl<'s> Checker<'s> {
         }
     }
 
-    pub(super) fn pragma_gates(&mut self, values: &[String], span: Span) {
-        for value in values {
+    /// Of a `.pragma` that begins here.
+    pub(super) fn pragma_gates(&mut self, at: Span) {
+        let again = self.again;
+        let mut young = Vec::new();
+        let span = again.pragma(at.start, |value| {
             let first = value.split_whitespace().next().unwrap_or("");
-            if let Some((name, version, sm)) = PRAGMAS.iter().find(|p| p.0 == first) {
-                self.gate(name, *version, *sm, span);
-            }
+            young.extend(PRAGMAS.into_iter().find(|p| p.0 == first));
+        });
+        for (name, version, sm) in young {
+            self.gate(name, version, sm, span);
         }
     }
 

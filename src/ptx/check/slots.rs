@@ -261,7 +261,7 @@ impl<'s> Checker<'s> {
     fn space_word(&self, case: &Case<'_, 's>) -> Result<Option<Space>, Misfit> {
         let mut found = None;
         for word in &case.instruction.modifiers {
-            let space = match word.split("::").next().unwrap_or(word) {
+            let space = match word.split(':').next().unwrap_or(word) {
                 "global" => Space::Global,
                 "shared" => Space::Shared,
                 "local" => Space::Local,

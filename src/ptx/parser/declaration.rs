@@ -1,7 +1,7 @@
 //! Variables, registers and parameters.
 
-use super::{Parsed, Parser};
-use crate::ptx::ast::{Ident, Init, Variable};
+use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
+use crate::ptx::ast::{Ident, Init, InitPart, Variable};
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Space, Span, Type};
 
@@ -24,7 +24,7 @@ impl<'s> Parser<'s> {
     pub(super) fn variables(
         &mut self,
         linkage: Linkage,
-        variables: &mut Vec<Variable<'s>>,
+        each: &mut dyn FnMut(Variable<'s>),
     ) -> Parsed<()> {
         let template = self.declaration_head(linkage)?;
         // `.global .u32;` declares nothing. Observed: ptxas 13.0.88.
@@ -33,10 +33,12 @@ impl<'s> Parser<'s> {
             let mut variable = template.clone();
             self.declarator(&mut variable, false)?;
             if variable.count.is_none() && self.eat(Kind::Assign) {
-                variable.init = Some(self.init()?);
+                let start = self.token.span.start;
+                let length = self.init(&mut |_| ())?;
+                variable.init = Some(Init { start, length });
             }
             variable.span = template.span.to(self.last());
-            variables.push(variable);
+            each(variable);
             more = self.eat(Kind::Comma);
         }
         self.expect(Kind::Semi, "';'")?;
@@ -54,6 +56,9 @@ impl<'s> Parser<'s> {
             let mut variable = self.declaration_head(Linkage::Internal)?;
             self.declarator(&mut variable, true)?;
             variable.span = variable.span.to(self.last());
+            if all.len() == MAX_LIST {
+                return Err(self.too_many("parameters", MAX_LIST));
+            }
             all.push(variable);
             if !self.eat(Kind::Comma) {
                 break;
@@ -143,6 +148,9 @@ impl<'s> Parser<'s> {
             if !self.at_word(".managed") && !self.at_word(".unified") {
                 return Err(self.unexpected("an attribute such as .managed"));
             }
+            if variable.attributes.len() == MAX_WORDS {
+                return Err(self.too_many("attributes", MAX_WORDS));
+            }
             variable.attributes.push(self.word("an attribute such as .managed")?);
             if self.eat(Kind::LParen) {
                 self.number("a number")?;
@@ -168,6 +176,9 @@ impl<'s> Parser<'s> {
             return Ok(());
         }
         while (!parameter || variable.dims.is_empty()) && self.eat(Kind::LBracket) {
+            if variable.dims.len() == MAX_WORDS {
+                return Err(self.too_many("dimensions", MAX_WORDS));
+            }
             if self.eat(Kind::RBracket) {
                 variable.dims.push(None);
                 continue;
@@ -178,21 +189,27 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn init(&mut self) -> Parsed<Init<'s>> {
+    /// An initial value, step by step; how many elements the outermost list has.
+    pub(super) fn init(&mut self, each: &mut dyn FnMut(InitPart<'s>)) -> Parsed<u32> {
         if !self.at(Kind::LBrace) {
-            return Ok(Init::Value(self.expression()?));
+            each(InitPart::Value(self.expression()?));
+            return Ok(1);
         }
         self.nested(|parser| {
             parser.bump();
-            let mut list = Vec::new();
+            each(InitPart::Open);
+            let mut length = 0;
             if !parser.at(Kind::RBrace) {
-                list.push(parser.init()?);
+                parser.init(each)?;
+                length += 1;
                 while parser.eat(Kind::Comma) {
-                    list.push(parser.init()?);
+                    parser.init(each)?;
+                    length += 1;
                 }
             }
             parser.expect(Kind::RBrace, "'}' or ','")?;
-            Ok(Init::List(list))
+            each(InitPart::Close);
+            Ok(length)
         })
     }
 

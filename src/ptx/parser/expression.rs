@@ -55,6 +55,17 @@ const MAX_OPEN: usize = 8_000;
 
 impl<'s> Parser<'s> {
     pub(super) fn expression(&mut self) -> Parsed<Expr<'s>> {
+        // What most are: a number alone.
+        if let Kind::Int | Kind::F32Bits | Kind::F64Bits = self.token.kind
+            && let Some(value) = literal(self.token, self.text(self.token.span))
+        {
+            let (before, token) = ((self.lexer, self.end), self.bump());
+            if let Kind::Comma | Kind::RBrace | Kind::RBracket | Kind::Semi = self.token.kind {
+                return Ok(Expr::Const(value, token.span));
+            }
+            (self.lexer, self.end) = before;
+            self.token = token;
+        }
         let mut open = Vec::new();
         let mut symbolic = 0;
         loop {

@@ -1,22 +1,48 @@
 //! From text to syntax tree.
 //!
+//! - Items are handed over as they are read, up to the first error: none is kept.
 //! - Every instruction is opcode, dot words and operands: none is a syntax error by its name.
 //! - After an error parsing goes on at the next statement, so that one run reports several.
 //! - Nesting is bounded by [`MAX_DEPTH`], and expressions keep a stack of their own: no input can exhaust the thread's, here or in
 //!   what walks the tree.
 
+mod again;
 mod declaration;
 mod expression;
 mod module;
 mod statement;
 
-use super::ast::{Ident, Module};
+pub use again::Again;
+
+use super::ast::{Header, Ident, Item};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::lexer::{Kind, Lexer, Token};
 use super::types::Span;
+use std::borrow::Cow;
 
 /// How deep blocks, parentheses, braces and operators may nest.
 pub const MAX_DEPTH: u32 = 200;
+
+/// Parameters that one list may have, and items that may stand between two brackets of an operand: more than a kernel can have
+/// bytes of parameters.
+pub const MAX_LIST: usize = 1 << 15;
+
+/// Dot words that one instruction may have, and directives of a function, options of a target, dimensions and attributes of a
+/// variable: several times what any has.
+const MAX_WORDS: usize = 64;
+
+/// Who takes what is read, in the order of the text.
+pub trait Reader<'s> {
+    /// First of all, and once.
+    fn header(&mut self, header: Header<'s>);
+    fn item(&mut self, item: Item<'s>);
+}
+
+/// Takes nothing: for who only wants to know of errors.
+impl<'s> Reader<'s> for () {
+    fn header(&mut self, _: Header<'s>) {}
+    fn item(&mut self, _: Item<'s>) {}
+}
 
 /// An error has been reported and the construct is given up.
 struct Abort;
@@ -34,23 +60,22 @@ struct Parser<'s> {
     diagnostics: Diagnostics,
 }
 
-/// Parses a module; the diagnostics may hold errors, then the tree is incomplete.
-pub fn parse(source: &str) -> (Module<'_>, Diagnostics) {
-    let token = Token { kind: Kind::Eof, span: Span::default() };
-    let mut parser = Parser {
-        source,
-        lexer: Lexer::new(source),
-        token,
-        end: 0,
-        depth: 0,
-        diagnostics: Diagnostics::default(),
-    };
-    parser.token = parser.lexer.next_token();
-    let module = parser.module();
-    (module, parser.diagnostics)
+/// Parses a module; the diagnostics may hold errors, then the reader has seen no more than what stands before the first.
+pub fn parse<'s>(source: &'s str, reader: &mut dyn Reader<'s>) -> Diagnostics {
+    let mut parser = Parser::new(source, 0);
+    parser.module(reader);
+    parser.diagnostics
 }
 
 impl<'s> Parser<'s> {
+    /// Begins with the token at or after this place.
+    fn new(source: &'s str, at: u32) -> Parser<'s> {
+        let mut lexer = Lexer::new(source);
+        lexer.rewind(at);
+        let token = lexer.next_token();
+        Parser { source, lexer, token, end: at, depth: 0, diagnostics: Diagnostics::default() }
+    }
+
     fn text(&self, span: Span) -> &'s str {
         self.source.get(span.start as usize..span.end as usize).unwrap_or("")
     }
@@ -116,10 +141,13 @@ impl<'s> Parser<'s> {
         u32::try_from(value).map_err(|_| self.error(span, "Constant overflow"))
     }
 
-    fn string(&mut self, what: &str) -> Parsed<String> {
+    fn string(&mut self, what: &str) -> Parsed<Cow<'s, str>> {
         let token = self.expect(Kind::Str, what)?;
         let quoted = self.text(token.span);
         let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or("");
+        if !inner.contains('\\') {
+            return Ok(Cow::Borrowed(inner));
+        }
         let mut text = String::with_capacity(inner.len());
         let mut chars = inner.chars();
         while let Some(c) = chars.next() {
@@ -133,7 +161,13 @@ impl<'s> Parser<'s> {
                 c => text.push(c),
             }
         }
-        Ok(text)
+        Ok(Cow::Owned(text))
+    }
+
+    /// The error of a list that goes on behind as many as there may be.
+    fn too_many(&mut self, what: &str, most: usize) -> Abort {
+        let message = format!("Too many {what} ({most} max)");
+        self.error(self.token.span, message)
     }
 
     fn error(&mut self, span: Span, message: impl Into<String>) -> Abort {

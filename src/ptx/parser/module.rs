@@ -1,14 +1,14 @@
 //! The module level: directives, functions and variables.
 
-use super::{Parsed, Parser};
-use crate::ptx::ast::{Function, Ident, Item, Module};
+use super::{MAX_WORDS, Parsed, Parser, Reader};
+use crate::ptx::ast::{Function, Header, Ident, Item};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
 
 impl<'s> Parser<'s> {
-    pub(super) fn module(&mut self) -> Module<'s> {
-        let mut module = Module::default();
+    pub(super) fn module(&mut self, reader: &mut dyn Reader<'s>) {
+        let mut header = Header::default();
         if !self.at_word(".version") {
             let message = if self.at(Kind::Eof) && self.source.trim().is_empty() {
                 "Missing .version directive at start of file: the file is empty"
@@ -17,45 +17,50 @@ impl<'s> Parser<'s> {
             };
             self.diagnostics.push(Diagnostic::fatal(self.token.span, message));
         }
-        self.head(&mut module);
+        self.head(&mut header);
+        reader.header(header);
         while !self.at(Kind::Eof) {
             let before = self.token;
-            if self.item(&mut module).is_err() {
-                self.recover_item(before.span);
+            match self.item(reader) {
+                Ok(Some(item)) if !self.diagnostics.has_errors() => reader.item(item),
+                Ok(_) => {}
+                Err(_) => self.recover_item(before.span),
             }
         }
-        module
     }
 
     /// `.version`, `.target` and `.address_size`: in this order, before everything else. Without a target nothing more is
     /// said than that.
-    fn head(&mut self, module: &mut Module<'s>) {
-        if self.head_lines(module).is_err() {
+    fn head(&mut self, header: &mut Header<'s>) {
+        if self.head_lines(header).is_err() {
             // What is left of the line is no item.
             self.recover_head();
         }
     }
 
-    fn head_lines(&mut self, module: &mut Module<'s>) -> Parsed<()> {
+    fn head_lines(&mut self, header: &mut Header<'s>) -> Parsed<()> {
         if self.at_word(".version") {
             self.bump();
-            self.version(module)?;
+            self.version(header)?;
         }
         while self.at_word(".target") {
             self.bump();
-            module.target.push(self.ident("a target such as sm_90a")?);
+            header.target.push(self.ident("a target such as sm_90a")?);
             while self.eat(Kind::Comma) {
-                module.target.push(self.ident("a target option")?);
+                if header.target.len() == MAX_WORDS {
+                    return Err(self.too_many("target options", MAX_WORDS));
+                }
+                header.target.push(self.ident("a target option")?);
             }
         }
-        if module.target.is_empty() && !self.diagnostics.has_errors() {
+        if header.target.is_empty() && !self.diagnostics.has_errors() {
             let message = "Missing .target directive at start of file";
             self.diagnostics.push(Diagnostic::fatal(self.token.span, message));
         }
         if self.at_word(".address_size") {
             let start = self.bump().span;
             let size = self.number32("32 or 64")?;
-            module.address_size = Some((size, start.to(self.last())));
+            header.address_size = Some((size, start.to(self.last())));
         }
         Ok(())
     }
@@ -100,34 +105,26 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn item(&mut self, module: &mut Module<'s>) -> Parsed<()> {
+    /// The next item; variables go to the reader at once, for a declaration may have any number.
+    fn item(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<Option<Item<'s>>> {
         match self.token.kind {
             // `@@DWARF …`: the form of old compilers, a line each.
             Kind::At => {
                 self.lexer.skip_line();
                 self.bump();
-                return Ok(());
+                return Ok(None);
             }
             Kind::Word => {}
             _ => return Err(self.unexpected("a directive")),
         }
         let start = self.token.span;
         match self.text(start) {
-            ".file" => {
-                let item = self.file()?;
-                module.items.push(item);
-                Ok(())
-            }
-            ".section" => {
-                let item = self.section()?;
-                module.items.push(item);
-                Ok(())
-            }
-            ".loc" => self.loc().map(|_| ()),
+            ".file" => self.file().map(Some),
+            ".section" => self.section().map(Some),
+            ".loc" => self.loc(&mut Vec::new()).map(|()| None),
             ".pragma" => {
-                let (values, span) = self.pragma()?;
-                module.items.push(Item::Pragma { values, span });
-                Ok(())
+                self.pragma(&mut |_| ())?;
+                Ok(Some(Item::Pragma(start)))
             }
             ".alias" => {
                 self.bump();
@@ -135,10 +132,9 @@ impl<'s> Parser<'s> {
                 self.expect(Kind::Comma, "','")?;
                 let aliasee = self.ident("a function's name")?;
                 self.expect(Kind::Semi, "';'")?;
-                module.items.push(Item::Alias { alias, aliasee });
-                Ok(())
+                Ok(Some(Item::Alias { alias, aliasee }))
             }
-            _ => self.function_or_variables(module),
+            _ => self.function_or_variables(reader),
         }
     }
 
@@ -146,7 +142,7 @@ impl<'s> Parser<'s> {
         Span { start: self.end, end: self.end }
     }
 
-    fn version(&mut self, module: &mut Module<'s>) -> Parsed<()> {
+    fn version(&mut self, header: &mut Header<'s>) -> Parsed<()> {
         let token = self.token;
         if !matches!(token.kind, Kind::Float | Kind::Int) {
             return Err(self.unexpected("a version such as 9.0"));
@@ -158,10 +154,10 @@ impl<'s> Parser<'s> {
         let Some((major, minor)) = parsed else {
             return Err(self.error(token.span, "The version is not MAJOR.MINOR, such as 9.0"));
         };
-        if module.version.is_some() {
+        if header.version.is_some() {
             return Err(self.error(token.span, "Duplicate .version directive"));
         }
-        module.version = Some((major, minor, token.span));
+        header.version = Some((major, minor, token.span));
         Ok(())
     }
 
@@ -204,42 +200,42 @@ impl<'s> Parser<'s> {
     }
 
     /// `.pragma "a", "b";`
-    pub(super) fn pragma(&mut self) -> Parsed<(Vec<String>, Span)> {
+    pub(super) fn pragma(&mut self, each: &mut dyn FnMut(&str)) -> Parsed<Span> {
         let start = self.bump().span;
-        let values = self.strings()?;
+        self.strings(each)?;
         self.expect(Kind::Semi, "';'")?;
-        Ok((values, start.to(self.last())))
+        Ok(start.to(self.last()))
     }
 
-    fn strings(&mut self) -> Parsed<Vec<String>> {
-        let mut values = vec![self.string("a string")?];
+    fn strings(&mut self, each: &mut dyn FnMut(&str)) -> Parsed<()> {
+        each(&self.string("a string")?);
         while self.eat(Kind::Comma) {
-            values.push(self.string("a string")?);
+            each(&self.string("a string")?);
         }
-        Ok(values)
+        Ok(())
     }
 
-    fn function_or_variables(&mut self, module: &mut Module<'s>) -> Parsed<()> {
+    fn function_or_variables(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<Option<Item<'s>>> {
         let start = self.token.span;
         let linkage = self.linkage();
         match self.text(self.token.span) {
             ".entry" if linkage != Linkage::Common => {
                 self.bump();
-                let function = self.function(true, linkage, start)?;
-                module.items.push(Item::Function(function));
-                Ok(())
+                self.function(true, linkage, start).map(|f| Some(Item::Function(f)))
             }
             ".func" if linkage != Linkage::Common => {
                 self.bump();
-                let function = self.function(false, linkage, start)?;
-                module.items.push(Item::Function(function));
-                Ok(())
+                self.function(false, linkage, start).map(|f| Some(Item::Function(f)))
             }
             _ => {
-                let mut variables = Vec::new();
-                let result = self.variables(linkage, &mut variables);
-                module.items.extend(variables.into_iter().map(Item::Variable));
-                result
+                let clean = !self.diagnostics.has_errors();
+                let mut take = |variable| {
+                    if clean {
+                        reader.item(Item::Variable(variable));
+                    }
+                };
+                self.variables(linkage, &mut take)?;
+                Ok(None)
             }
         }
     }
@@ -266,7 +262,6 @@ impl<'s> Parser<'s> {
             returns: Vec::new(),
             params: Vec::new(),
             directives: Vec::new(),
-            pragmas: Vec::new(),
             body: None,
             span: start,
         };
@@ -292,7 +287,7 @@ impl<'s> Parser<'s> {
         while self.at(Kind::Word) {
             if self.at_word(".pragma") {
                 self.bump();
-                function.pragmas.extend(self.strings()?);
+                self.strings(&mut |_| ())?;
                 // A function's pragma has no `;` of its own. Observed: ptxas 13.0.88.
                 if function.entry {
                     self.expect(Kind::Semi, "';'")?;
@@ -303,6 +298,9 @@ impl<'s> Parser<'s> {
             let Some(directive) = directive(word, function.entry) else {
                 return Err(self.unexpected("a directive of the function, '{' or ';'"));
             };
+            if function.directives.len() == MAX_WORDS {
+                return Err(self.too_many("directives", MAX_WORDS));
+            }
             let name = self.word("a directive")?;
             let mut numbers = Vec::new();
             if directive.most > 0 {

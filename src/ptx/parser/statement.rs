@@ -1,38 +1,43 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
-use super::{Parsed, Parser};
-use crate::ptx::ast::{Expr, Function, Ident, InlinedAt, Instruction, Operand, Statement};
+use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
+use crate::ptx::ast::{Body, Expr, Function, Ident, Instruction, Operand, Statement};
 use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
 
 impl<'s> Parser<'s> {
     /// `{ … }`
-    pub(super) fn body(&mut self) -> Parsed<Vec<Statement<'s>>> {
+    pub(super) fn body(&mut self) -> Parsed<Body<'s>> {
+        let mut body = Body::default();
+        self.block(&mut body)?;
+        Ok(body)
+    }
+
+    fn block(&mut self, out: &mut Body<'s>) -> Parsed<()> {
         self.expect(Kind::LBrace, "'{'")?;
-        let mut statements = Vec::new();
         while !self.at(Kind::RBrace) {
             if self.at(Kind::Eof) {
                 return Err(self.unexpected("'}' at the end of the body"));
             }
-            if self.statement(&mut statements).is_err() {
+            if self.statement(out).is_err() {
                 self.recover_statement();
             }
         }
         self.bump();
-        Ok(statements)
+        Ok(())
     }
 
-    fn statement(&mut self, out: &mut Vec<Statement<'s>>) -> Parsed<()> {
+    fn statement(&mut self, out: &mut Body<'s>) -> Parsed<()> {
         match self.token.kind {
             Kind::Ident => {
                 let first = self.ident("an instruction")?;
                 if self.eat(Kind::Colon) {
-                    out.push(Statement::Label(first));
+                    out.statements.push(Statement::Label(first.span));
                     return Ok(());
                 }
                 let instruction = self.instruction(None, first, first.span)?;
-                out.push(Statement::Instruction(instruction));
+                out.push(instruction);
                 Ok(())
             }
             Kind::At => {
@@ -41,75 +46,70 @@ impl<'s> Parser<'s> {
                 let guard = self.ident("a predicate")?;
                 let opcode = self.ident("an instruction")?;
                 let instruction = self.instruction(Some((guard, negated)), opcode, start)?;
-                out.push(Statement::Instruction(instruction));
+                out.push(instruction);
                 Ok(())
             }
             Kind::LBrace => {
-                let start = self.token.span;
-                let inner = self.nested(Self::body)?;
-                // An empty block is nothing.
-                if !inner.is_empty() {
-                    out.push(Statement::Block(inner, start.to(self.last())));
+                let at = out.statements.len();
+                out.statements.push(Statement::Block(0));
+                self.nested(|parser| parser.block(out))?;
+                match out.statements.len() - at - 1 {
+                    // An empty block is nothing.
+                    0 => drop(out.statements.pop()),
+                    inside => out.statements[at] = Statement::Block(inside as u32),
                 }
                 Ok(())
             }
-            Kind::Word => self.directive(out),
+            Kind::Word => self.directive(&mut out.statements),
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
     }
 
-    fn directive(&mut self, out: &mut Vec<Statement<'s>>) -> Parsed<()> {
+    /// What a directive lists is read again by who wants it.
+    fn directive(&mut self, out: &mut Vec<Statement>) -> Parsed<()> {
         let span = self.token.span;
-        if self.at_declaration(span) {
-            let mut variables = Vec::new();
-            let result = self.variables(Linkage::Internal, &mut variables);
-            out.extend(variables.into_iter().map(Statement::Variable));
-            return result;
-        }
-        match self.text(span) {
-            ".loc" => {
-                let loc = self.loc()?;
-                out.push(loc);
-                Ok(())
-            }
+        let statement = match self.text(span) {
+            ".loc" => return self.loc(out),
             ".pragma" => {
-                let (values, span) = self.pragma()?;
-                out.push(Statement::Pragma { values, span });
-                Ok(())
+                self.pragma(&mut |_| ())?;
+                Statement::Pragma(span)
             }
             ".branchtargets" => {
                 self.bump();
-                let targets = self.names("a label")?;
-                out.push(Statement::BranchTargets(targets, span));
-                Ok(())
+                self.names("a label", &mut |_| ())?;
+                Statement::BranchTargets(span)
             }
             ".calltargets" => {
                 self.bump();
-                let targets = self.names("a function")?;
-                out.push(Statement::CallTargets(targets, span));
-                Ok(())
+                self.names("a function", &mut |_| ())?;
+                Statement::CallTargets(span)
             }
             ".callprototype" => {
-                self.bump();
-                let prototype = self.prototype(span)?;
-                out.push(Statement::CallPrototype(prototype));
-                Ok(())
+                self.prototype()?;
+                Statement::CallPrototype(span)
             }
-            _ => Err(self.unexpected("an instruction, a label or a directive")),
-        }
+            _ if self.at_declaration(span) => {
+                self.variables(Linkage::Internal, &mut |_| ())?;
+                Statement::Declaration(span)
+            }
+            _ => return Err(self.unexpected("an instruction, a label or a directive")),
+        };
+        out.push(statement);
+        Ok(())
     }
 
-    fn names(&mut self, what: &str) -> Parsed<Vec<Ident<'s>>> {
-        let mut names = vec![self.ident(what)?];
+    pub(super) fn names(&mut self, what: &str, each: &mut dyn FnMut(Ident<'s>)) -> Parsed<()> {
+        each(self.ident(what)?);
         while self.eat(Kind::Comma) {
-            names.push(self.ident(what)?);
+            each(self.ident(what)?);
         }
         self.expect(Kind::Semi, "';'")?;
-        Ok(names)
+        Ok(())
     }
 
-    /// After `.callprototype`: `(returns) _ (params) .noreturn;`
-    fn prototype(&mut self, start: Span) -> Parsed<Function<'s>> {
+    /// `.callprototype (returns) _ (params) .noreturn;`
+    pub(super) fn prototype(&mut self) -> Parsed<Function<'s>> {
+        let start = self.bump().span;
         let returns = if self.at(Kind::LParen) { self.parameters()? } else { Vec::new() };
         let name = self.ident("'_'")?;
         let params = if self.at(Kind::LParen) { self.parameters()? } else { Vec::new() };
@@ -120,7 +120,6 @@ impl<'s> Parser<'s> {
             returns,
             params,
             directives: Vec::new(),
-            pragmas: Vec::new(),
             body: None,
             span: start,
         };
@@ -131,27 +130,31 @@ impl<'s> Parser<'s> {
     }
 
     /// `.loc 1 10 3[, function_name $L[+5], inlined_at 1 10 3]`
-    pub(super) fn loc(&mut self) -> Parsed<Statement<'s>> {
+    pub(super) fn loc(&mut self, out: &mut Vec<Statement>) -> Parsed<()> {
         self.bump();
         let file = self.number32("the file's index")?;
         let line = self.number32("a line")?;
         let column = self.number32("a column")?;
-        let mut inlined = None;
+        let loc = Statement::Loc { file, line, column };
+        // Of those without anything in between the last one counts.
+        match out.last_mut() {
+            Some(last @ Statement::Loc { .. }) => *last = loc,
+            _ => out.push(loc),
+        }
         if self.eat(Kind::Comma) {
             self.keyword("function_name")?;
             let function_name = self.ident("a label")?;
-            let offset = if self.eat(Kind::Plus) { self.number("an offset")? } else { 0 };
+            if self.eat(Kind::Plus) {
+                self.number("an offset")?;
+            }
             self.expect(Kind::Comma, "','")?;
             self.keyword("inlined_at")?;
-            inlined = Some(InlinedAt {
-                function_name,
-                offset,
-                file: self.number32("the file's index")?,
-                line: self.number32("a line")?,
-                column: self.number32("a column")?,
-            });
+            self.number32("the file's index")?;
+            self.number32("a line")?;
+            self.number32("a column")?;
+            out.push(Statement::Inlined(function_name.span));
         }
-        Ok(Statement::Loc { file, line, column, inlined })
+        Ok(())
     }
 
     fn keyword(&mut self, word: &str) -> Parsed<()> {
@@ -171,6 +174,9 @@ impl<'s> Parser<'s> {
     ) -> Parsed<Instruction<'s>> {
         let mut modifiers = Vec::new();
         loop {
+            if modifiers.len() == MAX_WORDS {
+                return Err(self.too_many("modifiers", MAX_WORDS));
+            }
             match self.token.kind {
                 Kind::Word => modifiers.push(self.word("a modifier")?),
                 // A modifier of digits alone looks like a fraction.
@@ -186,6 +192,9 @@ impl<'s> Parser<'s> {
         if !self.at(Kind::Semi) {
             let call = opcode.text == "call";
             loop {
+                if operands.len() == MAX_LIST {
+                    return Err(self.too_many("operands", MAX_LIST));
+                }
                 operands.push(self.operand(call)?);
                 if !self.eat(Kind::Comma) {
                     break;
@@ -235,6 +244,9 @@ impl<'s> Parser<'s> {
                 return Ok(items);
             }
             loop {
+                if items.len() == MAX_LIST {
+                    return Err(parser.too_many("operands", MAX_LIST));
+                }
                 items.push(parser.operand(false)?);
                 if !parser.eat(Kind::Comma) {
                     break;

@@ -100,7 +100,7 @@ pub(super) fn sequence(word: &str, opcode: &str) -> Option<usize> {
     if is_type(word) {
         return Some(0);
     }
-    match word.split("::").next().unwrap_or(word) {
+    match word.split(':').next().unwrap_or(word) {
         "row" | "col" if matches!(opcode, "mma" | "wmma") => Some(1),
         "global" | "shared" | "local" | "const" | "param" => Some(2),
         "L2" if opcode == "createpolicy" && word.starts_with("L2::evict") => Some(3),
