@@ -29,6 +29,8 @@ pub struct Arena {
     insts: usize,
     blocks: usize,
     vregs: usize,
+    /// Grows with each change of the body, over functions too.
+    edits: u64,
     operands: Vec<Packed>,
     side: Side,
     mods: ModsTable,
@@ -249,6 +251,7 @@ impl Body<'_> {
 
     #[inline]
     fn row_mut(&mut self, id: InstId) -> &mut Row {
+        self.arena.edits += 1;
         let rows = self.rows.bypass_change_detection();
         at_mut(rows, &mut self.arena.more_rows, id.0 as usize)
     }
@@ -315,6 +318,7 @@ impl Body<'_> {
     }
 
     pub fn set_operand(&mut self, id: InstId, at: usize, operand: Operand) {
+        self.arena.edits += 1;
         let row = *self.row(id);
         assert!(at < row.len as usize, "{id:?} has no operand {at}");
         let arena = &mut *self.arena;
@@ -327,6 +331,7 @@ impl Body<'_> {
         let row = *self.row(id);
         let arena = &mut *self.arena;
         let words = &mut arena.operands[row.first as usize..][..row.len as usize];
+        arena.edits += 1;
         let mut found = false;
         for word in words.iter_mut().filter(|w| w.as_block() == Some(from)) {
             *word = Packed::pack(&Operand::Block(to), &mut arena.side);
@@ -336,7 +341,9 @@ impl Body<'_> {
     }
 
     pub fn set_control(&mut self, id: InstId, control: crate::Control) {
-        self.row_mut(id).set_control(control);
+        // Not an edit: what instructions do stays.
+        let rows = self.rows.bypass_change_detection();
+        at_mut(rows, &mut self.arena.more_rows, id.0 as usize).set_control(control);
     }
 
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
@@ -360,6 +367,7 @@ impl Body<'_> {
 
     #[inline]
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+        self.arena.edits += 1;
         let blocks = self.blocks.bypass_change_detection();
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
@@ -382,6 +390,7 @@ impl Body<'_> {
     }
 
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
+        self.arena.edits += 1;
         self.arena.layout = order;
     }
 
@@ -500,6 +509,7 @@ impl Body<'_> {
         push(self.rows.bypass_change_detection(), &mut self.arena.more_rows, n, row);
         push(self.locs.bypass_change_detection(), &mut self.arena.more_locs, n, loc);
         self.arena.insts += 1;
+        self.arena.edits += 1;
         InstId(n as u32)
     }
 
@@ -548,6 +558,12 @@ impl Body<'_> {
         self.row_mut(inst).dead = true;
     }
 
+    /// A number that differs whenever the body does (but for control fields): what was true of the body with the same number
+    /// still is. The number of no body is 0.
+    pub fn stamp(&self) -> u64 {
+        self.arena.edits + 1
+    }
+
     /// Instructions that are not removed: what `--stat=phase-wise` counts.
     pub fn live_inst_count(&self) -> usize {
         let n = self.arena.insts;
@@ -559,6 +575,7 @@ impl Body<'_> {
     /// Removes everything, ready for the next function. Allocations stay.
     pub fn clear(&mut self) {
         let arena = &mut *self.arena;
+        arena.edits += 1;
         (arena.insts, arena.blocks, arena.vregs) = (0, 0, 0);
         arena.operands.clear();
         arena.side.clear();

@@ -10,6 +10,7 @@ use crate::mercury::{CodeList, Words};
 use crate::notes::{Errors, PhaseError, Rewrites};
 use crate::pipeline::{self, PHASES, Phase, Status, When};
 use crate::registers::map::RegisterMap;
+use crate::scalar::dead_code::Clean;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
 use orias_components::body::settle;
@@ -47,6 +48,7 @@ pub(crate) fn insert_resources(world: &mut World, options: &Options) {
     world.init_resource::<Rewrites>();
     world.init_resource::<Errors>();
     world.init_resource::<Marked>();
+    world.init_resource::<Clean>();
     world.init_resource::<RegisterMap>();
     world.init_resource::<CodeList>();
     world.init_resource::<Words>();

@@ -16,6 +16,7 @@
 use crate::analysis::blocks::Marks;
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::dominators::Dominators;
+use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
@@ -100,10 +101,10 @@ struct Solver<'a, 'w> {
     post: Dominators,
     loops: Loops,
     liveness: Liveness,
-    /// Readers of each register, with their block.
-    users: Vec<Vec<(InstId, BlockId)>>,
+    /// Readers of registers, with their block.
+    users: Lists<(InstId, BlockId)>,
     /// Registers that each block writes.
-    writes: Vec<Vec<VRegId>>,
+    writes: Lists<VRegId>,
     registers: RoaringBitmap,
     branches: BitVec,
     /// Registers whose readers are to be looked at.
@@ -117,19 +118,19 @@ struct Solver<'a, 'w> {
 
 impl<'a, 'w> Solver<'a, 'w> {
     fn new(body: &'a Body<'w>, graph: &'a Graph, exits: &[u32]) -> Self {
-        let mut users = vec![Vec::new(); body.vreg_count()];
-        let mut writes = vec![Vec::new(); body.block_count()];
+        let mut users = Lists::new(body.vreg_count());
+        let mut writes = Lists::new(body.block_count());
         for block in body.layout() {
             for id in &body.block(*block).insts {
                 let inst = body.inst(*id);
                 inst.for_each_use(|r| {
                     if let Some(v) = r.reg.vreg() {
-                        users[v.0 as usize].push((*id, *block));
+                        users.push(v.0, (*id, *block));
                     }
                 });
                 inst.for_each_def(|r| {
                     if let Some(v) = r.reg.vreg() {
-                        writes[block.0 as usize].push(v);
+                        writes.push(block.0, v);
                     }
                 });
             }
@@ -166,8 +167,10 @@ impl<'a, 'w> Solver<'a, 'w> {
             }
         }
         while let Some(v) = self.work.pop() {
-            for (inst, block) in self.users[v.0 as usize].clone() {
+            let mut at = self.users.first(v.0);
+            while let Some(((inst, block), next)) = self.users.get(at) {
                 self.reached(inst, block);
+                at = next;
             }
         }
     }
@@ -233,7 +236,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
         self.written.clear();
         for block in &passed {
-            self.written.extend(&self.writes[*block as usize]);
+            self.written.extend(self.writes.iter(*block));
         }
         met.sort_unstable();
         met.dedup();

@@ -81,6 +81,11 @@ impl CellMap {
         (cell < PHYS_BASE[5]).then(|| (file, cell - PHYS_BASE[file as usize]))
     }
 
+    /// The cells of a file's physical registers.
+    pub fn of_file(file: RegFile) -> std::ops::Range<Cell> {
+        PHYS_BASE[file as usize]..PHYS_BASE[file as usize + 1]
+    }
+
     const fn is_phys(cell: Cell) -> bool {
         cell < PHYS_BASE[5]
     }

@@ -208,12 +208,9 @@ impl<const N: usize> File<N> {
         }
         let mut occupancy = Occupancy::new(input.ranges.points.max(1));
         // Registers that instructions name directly.
-        for cell in 0..input.map().first(VRegId(0)) {
-            if let Some((f, reg)) = CellMap::phys(cell).filter(|(f, _)| *f == file) {
-                for s in input.ranges.of(cell) {
-                    debug_assert_eq!(f, file);
-                    occupancy.take(s.start, s.end, Mask::one(reg));
-                }
+        for (reg, cell) in CellMap::of_file(file).enumerate() {
+            for s in input.ranges.of(cell) {
+                occupancy.take(s.start, s.end, Mask::one(reg as u32));
             }
         }
         if file == RegFile::R {
@@ -331,14 +328,16 @@ fn place_all(
         general.costless = general.costless.max(costless);
         general.late = Some(Occupancy::new(input.ranges.points.max(1)));
     }
-    let mut small: Vec<File<1>> =
-        RegFile::ALL[1..].iter().map(|file| File::new(input, *file)).collect();
+    let mut small: [Option<File<1>>; 4] = Default::default();
     let mut of = vec![None; input.body.vreg_count()];
     let mut failed = Vec::new();
     for &(_, leader) in order {
         let place = match input.classes.class(leader).file {
             RegFile::R => general.place(input, leader),
-            file => small[file as usize - 1].place(input, leader),
+            file => {
+                let place = &mut small[file as usize - 1];
+                place.get_or_insert_with(|| File::new(input, file)).place(input, leader)
+            }
         };
         of[leader.0 as usize] = place;
         if place.is_none() {

@@ -9,30 +9,37 @@
 
 use crate::analysis::liveness::{Cell, Liveness};
 use bitvec::prelude::*;
-use orias_components::{BlockId, Body, Opcode, RegFile, VRegId};
+use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, VRegId};
+use smallvec::SmallVec;
 
-/// Barriers in force at the borders of blocks, beyond what liveness says.
+/// Cells of barriers, ascending: at most as many as regions nest.
+type Set = SmallVec<[Cell; 4]>;
+
+fn add(set: &mut Set, cell: Cell) -> bool {
+    match set.binary_search(&cell) {
+        Ok(_) => false,
+        Err(at) => {
+            set.insert(at, cell);
+            true
+        }
+    }
+}
+
+/// Barriers in force at the borders of blocks, beyond what liveness says; by block.
 #[derive(Clone, Debug, Default)]
 pub struct InForce {
-    /// Cells of barriers.
-    cells: Vec<Cell>,
-    /// By block: bits by place in `cells`.
-    start: Vec<BitVec>,
-    end: Vec<BitVec>,
+    start: Vec<Set>,
+    end: Vec<Set>,
 }
 
 impl InForce {
     pub fn compute(body: &Body<'_>, liveness: &Liveness) -> InForce {
-        let cells: Vec<Cell> = (0..body.vreg_count() as u32)
-            .map(VRegId)
-            .filter(|id| body.vreg(*id).file == RegFile::B)
-            .map(|id| liveness.map.first(id))
-            .collect();
-        if cells.is_empty() {
+        let mut vregs = (0..body.vreg_count() as u32).map(VRegId);
+        if !vregs.any(|id| body.vreg(id).file == RegFile::B) {
             return InForce::default();
         }
-        let empty = || vec![bitvec![0; cells.len()]; body.block_count()];
-        let mut all = InForce { start: empty(), end: empty(), cells };
+        let empty = || vec![Set::new(); body.block_count()];
+        let mut all = InForce { start: empty(), end: empty() };
         let mut work: Vec<BlockId> = body.layout().iter().rev().copied().collect();
         let mut first_time = bitvec![1; body.block_count()];
         while let Some(block) = work.pop() {
@@ -44,13 +51,13 @@ impl InForce {
             }
             for succ in &body.block(block).succs {
                 let start = &mut all.start[succ.0 as usize];
-                let before = start.clone();
-                for bit in end.iter_ones() {
-                    if !broken[bit] || liveness.is_live_in(*succ, all.cells[bit]) {
-                        start.set(bit, true);
+                let mut news = false;
+                for cell in &end {
+                    if !broken.contains(cell) || liveness.is_live_in(*succ, *cell) {
+                        news |= add(start, *cell);
                     }
                 }
-                if *start != before {
+                if news {
                     work.push(*succ);
                 }
             }
@@ -60,39 +67,47 @@ impl InForce {
     }
 
     /// What is in force at the end of a block, and what it breaks out of.
-    fn through(&self, body: &Body<'_>, liveness: &Liveness, block: BlockId) -> (BitVec, BitVec) {
+    fn through(&self, body: &Body<'_>, liveness: &Liveness, block: BlockId) -> (Set, Set) {
         let mut now = self.start[block.0 as usize].clone();
-        let mut broken = bitvec![0; self.cells.len()];
+        let mut broken = Set::new();
         for &id in &body.block(block).insts {
             let inst = body.inst(id);
-            let bits = |reg| {
-                liveness.map.cells(reg).filter_map(|cell| self.cells.binary_search(&cell).ok())
-            };
-            inst.for_each_def(|r| bits(r).for_each(|bit| now.set(bit, true)));
-            inst.for_each_use(|r| match inst.op {
-                Opcode::BSYNC if inst.guard.is_always() => {
-                    bits(r).for_each(|bit| now.set(bit, false));
+            let is_barrier = |r: &RegUse| r.reg.file() == RegFile::B && r.reg.vreg().is_some();
+            inst.for_each_def(|r| {
+                if is_barrier(&r) {
+                    liveness.map.cells(r).for_each(|cell| {
+                        add(&mut now, cell);
+                    });
                 }
-                Opcode::BREAK => bits(r).for_each(|bit| broken.set(bit, true)),
-                _ => {}
+            });
+            if !matches!(inst.op, Opcode::BSYNC | Opcode::BREAK) {
+                continue;
+            }
+            inst.for_each_use(|r| {
+                if !is_barrier(&r) {
+                    return;
+                }
+                for cell in liveness.map.cells(r) {
+                    match inst.op {
+                        Opcode::BSYNC if inst.guard.is_always() => now.retain(|c| *c != cell),
+                        Opcode::BREAK => {
+                            add(&mut broken, cell);
+                        }
+                        _ => {}
+                    }
+                }
             });
         }
         (now, broken)
     }
 
     pub fn at_start(&self, block: BlockId, cell: Cell) -> bool {
-        self.has(&self.start, block, cell)
+        self.start.get(block.0 as usize).is_some_and(|set| set.binary_search(&cell).is_ok())
     }
 
     /// Cells of the barriers in force at the end of a block.
     pub fn at_end(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
-        let bits = self.end.get(block.0 as usize).into_iter().flat_map(|bits| bits.iter_ones());
-        bits.map(|bit| self.cells[bit])
-    }
-
-    fn has(&self, sets: &[BitVec], block: BlockId, cell: Cell) -> bool {
-        let bit = self.cells.binary_search(&cell).ok();
-        bit.is_some_and(|bit| sets.get(block.0 as usize).is_some_and(|bits| bits[bit]))
+        self.end.get(block.0 as usize).into_iter().flatten().copied()
     }
 }
 

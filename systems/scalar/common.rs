@@ -3,64 +3,69 @@
 //! Phase `GvnCse` in the reference works on the whole function; this one looks at one block at a time, where registers with
 //! several definitions are no trouble: an expression is known as long as neither its operands nor its result are written.
 
-use crate::analysis::liveness::{Cell, CellMap};
+use crate::analysis::liveness::CellMap;
 use crate::notes::Notes;
 use orias_components::{
     Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
 };
 use rustc_hash::FxHashMap;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// An expression: the same key gives the same value.
-type Key = (Opcode, Mods, Vec<Operand>);
+type Key = (Opcode, Mods, SmallVec<[Operand; 6]>);
 
 /// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
 pub fn local_value_numbering(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let map = CellMap::new(&body);
     let mut found = 0;
+    // When each cell was written last; what is known was true at a time, and is as long as nothing was written since.
+    let mut written = vec![0u32; map.count()];
+    let mut now = 0;
+    let mut insts = Vec::new();
+    let mut known: FxHashMap<Key, (RegUse, u32)> = FxHashMap::default();
     for block in body.layout().to_vec() {
-        let mut known: FxHashMap<Key, RegUse> = FxHashMap::default();
-        // Keys to forget when a cell is written.
-        let mut readers: FxHashMap<Cell, Vec<Key>> = FxHashMap::default();
-        for id in body.block(block).insts.clone() {
+        known.clear();
+        insts.clone_from(&body.block(block).insts);
+        for &id in &insts {
+            now += 1;
             let key = expression(body.inst(id));
-            if let Some((key, to)) = &key
-                && let Some(from) = known.get(key)
+            let entry = key.as_ref().and_then(|(key, _)| known.get(key).copied());
+            let entry = entry.zip(key.as_ref());
+            let entry =
+                entry.filter(|(e, (key, _))| holds(&map, &written, key, *e)).map(|(e, _)| e);
+            if let (Some((_, to)), Some((from, _))) = (&key, entry)
                 && to.count == from.count
                 && (to.reg != from.reg || to.cell == from.cell)
             {
                 found += 1;
-                become_copy(&mut body, block, id, *to, *from);
+                become_copy(&mut body, block, id, *to, from);
             }
-            let inst = body.inst(id).to_inst();
-            let mut written: Vec<Cell> = Vec::new();
-            inst.for_each_def(|r| written.extend(map.cells(r)));
-            if let Some((_, to)) = &key {
-                written.extend(map.cells(*to));
-            }
-            for cell in &written {
-                for key in readers.remove(cell).unwrap_or_default() {
-                    known.remove(&key);
-                }
-            }
+            let mut write = |r: RegUse| map.cells(r).for_each(|c| written[c as usize] = now);
+            body.inst(id).for_each_def(&mut write);
             let Some((key, to)) = key else { continue };
-            let mut read: Vec<Cell> = map.cells(to).collect();
-            key.2.iter().for_each(|o| o.for_each_reg(|r| read.extend(map.cells(r))));
-            // An expression that overwrites its own operand is no longer known.
-            let own = |o: &Operand| {
-                let mut overlaps = false;
-                o.for_each_reg(|r| overlaps |= map.cells(r).any(|c| written.contains(&c)));
-                overlaps
-            };
-            if key.2.iter().any(own) || known.contains_key(&key) {
-                continue;
+            write(to);
+            // An expression that overwrites its own operand is no longer known; one that is known stays so.
+            let mut own = false;
+            for o in &key.2 {
+                o.for_each_reg(|r| own |= map.cells(r).any(|c| written[c as usize] == now));
             }
-            read.iter().for_each(|c| readers.entry(*c).or_default().push(key.clone()));
-            known.insert(key, to);
+            if !own && !entry.is_some_and(|e| holds(&map, &written, &key, e)) {
+                known.insert(key, (to, now));
+            }
         }
     }
     notes.count(found);
+}
+
+/// Whether nothing has written an expression's operands, or the register with its value, since it was made.
+fn holds(map: &CellMap, written: &[u32], key: &Key, (to, since): (RegUse, u32)) -> bool {
+    let is_old = |r: RegUse| map.cells(r).all(|c| written[c as usize] <= since);
+    let mut all = is_old(to);
+    for operand in &key.2 {
+        operand.for_each_reg(|r| all &= is_old(r));
+    }
+    all
 }
 
 /// The instruction as an expression with one result in file R, when it is one.
@@ -85,7 +90,7 @@ fn expression(inst: View<'_>) -> Option<(Key, RegUse)> {
     }
     // Where the result stands among the destinations is part of the expression.
     let at = inst.dests().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
-    let mut operands: Vec<Operand> = inst.sources().collect();
+    let mut operands: SmallVec<[Operand; 6]> = inst.sources().collect();
     operands.push(Operand::Imm(at as u64));
     Some(((inst.op, *inst.mods(), operands), to))
 }

@@ -21,7 +21,6 @@ use orias_components::{
     RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use rustc_hash::FxHashMap;
 
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,16 +41,16 @@ pub fn copy_prop(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes
 pub(super) fn propagate(body: &mut Body<'_>, target: &Target) -> usize {
     let map = CellMap::new(body);
     let everywhere = Everywhere::new(body, &map);
+    let mut here = Here::new(map.count());
     let mut replaced = 0;
-    for block in body.layout().to_vec() {
-        let mut here = Here::default();
-        for id in body.block(block).insts.clone() {
-            let find =
-                |cell: Cell| here.copies.get(&cell).copied().or_else(|| everywhere.at(cell, block));
+    for at in 0..body.layout().len() {
+        let block = body.layout()[at];
+        here.enter();
+        for n in 0..body.block(block).insts.len() {
+            let id = body.block(block).insts[n];
+            let find = |cell: Cell| here.at(&map, cell).or_else(|| everywhere.at(cell, block));
             replaced += rewrite_uses(body, &map, target, id, find);
-            let inst = body.inst(id);
-            inst.for_each_def(|r| map.cells(r).for_each(|cell| here.forget(cell)));
-            copies_of(&map, inst, |cell, source| here.note(&map, cell, source));
+            here.step(&map, body.inst(id));
         }
     }
     replaced
@@ -98,43 +97,84 @@ fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source))
     }
 }
 
-/// Copies that hold at one place of a block.
-#[derive(Default)]
+/// Copies that hold at one place of a block, by the times of writes: a copy holds as long as its cell was written by it last,
+/// and its source not since.
 struct Here {
-    copies: FxHashMap<Cell, Source>,
-    /// Copies to forget when a cell is written.
-    readers: FxHashMap<Cell, Vec<Cell>>,
+    /// When the walk is: grows with each instruction.
+    now: u32,
+    /// When it came to the block.
+    entered: u32,
+    /// When each cell was written last.
+    written: Vec<u32>,
+    /// The copy to each cell: its place in `copies`, where it was written by one.
+    copy: Vec<u32>,
+    copies: Vec<Source>,
 }
 
 impl Here {
-    fn note(&mut self, map: &CellMap, cell: Cell, source: Source) {
-        if let Source::Cell(from) = source {
-            for read in map.cells(from) {
-                if read == cell {
-                    return;
-                }
-                self.readers.entry(read).or_default().push(cell);
-            }
-        }
-        self.copies.insert(cell, source);
+    fn new(cells: usize) -> Here {
+        let none = vec![0; cells];
+        Here { now: 0, entered: 0, written: none.clone(), copy: none, copies: Vec::new() }
     }
 
-    fn forget(&mut self, written: Cell) {
-        self.copies.remove(&written);
-        for cell in self.readers.remove(&written).unwrap_or_default() {
-            self.copies.remove(&cell);
+    fn enter(&mut self) {
+        self.now += 1;
+        self.entered = self.now;
+        self.copies.clear();
+    }
+
+    fn at(&self, map: &CellMap, cell: Cell) -> Option<Source> {
+        let time = self.written[cell as usize];
+        // Copies of this block only, and the last write was one: the place of another block's is out of date.
+        if time < self.entered {
+            return None;
         }
+        let place = self.copy[cell as usize].checked_sub(1)?;
+        let source = self.copies[place as usize];
+        match source {
+            Source::Cell(from) if map.cells(from).any(|c| self.written[c as usize] > time) => None,
+            _ => Some(source),
+        }
+    }
+
+    /// Goes over one instruction.
+    fn step(&mut self, map: &CellMap, inst: View<'_>) {
+        self.now += 1;
+        let Here { now, written, copy, copies, .. } = self;
+        inst.for_each_def(|r| {
+            for cell in map.cells(r) {
+                written[cell as usize] = *now;
+                copy[cell as usize] = 0;
+            }
+        });
+        copies_of(map, inst, |cell, source| {
+            let to_itself = match source {
+                Source::Cell(from) => map.cells(from).any(|c| c == cell),
+                _ => false,
+            };
+            if !to_itself {
+                copies.push(source);
+                copy[cell as usize] = copies.len() as u32;
+            }
+        });
     }
 }
 
 /// Copies between cells that have one definition each, and where.
+#[derive(Default)]
 struct Everywhere {
-    copies: FxHashMap<Cell, (Source, BlockId)>,
-    dom: Dominators,
+    /// By cell: 1 + the place in `copies`; empty where there are none.
+    copy: Vec<u32>,
+    copies: Vec<(Source, BlockId)>,
+    dom: Option<Dominators>,
 }
 
 impl Everywhere {
     fn new(body: &Body<'_>, map: &CellMap) -> Everywhere {
+        let mut all = Everywhere::default();
+        if body.layout().len() < 2 {
+            return all;
+        }
         let mut definitions: Vec<u8> = vec![0; map.count()];
         let mut found = Vec::new();
         for block in body.layout() {
@@ -154,47 +194,56 @@ impl Everywhere {
             Source::Cell(r) => map.cells(*r).all(once),
             _ => true,
         };
-        let copies = found
-            .into_iter()
-            .filter(|(cell, source, _)| once(*cell) && fixed(source))
-            .map(|(cell, source, block)| (cell, (source, block)))
-            .collect();
-        Everywhere { copies, dom: Dominators::new(&Graph::of(body)) }
+        found.retain(|(cell, source, _)| once(*cell) && fixed(source));
+        if !found.is_empty() {
+            all.copy.resize(map.count(), 0);
+            all.dom = Some(Dominators::new(&Graph::of(body)));
+        }
+        for (cell, source, block) in found {
+            all.copies.push((source, block));
+            all.copy[cell as usize] = all.copies.len() as u32;
+        }
+        all
     }
 
     /// What the cell is a copy of in another block. (In its own block, [`Here`] knows.)
     fn at(&self, cell: Cell, block: BlockId) -> Option<Source> {
-        let (source, home) = self.copies.get(&cell)?;
-        (*home != block && self.dom.dominates(home.0, block.0)).then_some(*source)
+        let place = self.copy.get(cell as usize)?.checked_sub(1)?;
+        let (source, home) = self.copies[place as usize];
+        let reaches = |dom: &Dominators| home != block && dom.dominates(home.0, block.0);
+        self.dom.as_ref().is_some_and(reaches).then_some(source)
     }
 }
 
 /// Instructions whose one-cell sources are whole 32-bit words, so that an immediate there is the register's value.
-const WORD_OPS: [Opcode; 23] = [
-    Opcode::MOV,
-    Opcode::IADD3,
-    Opcode::IMAD,
-    Opcode::ISETP,
-    Opcode::LEA,
-    Opcode::LOP3,
-    Opcode::SHF,
-    Opcode::SEL,
-    Opcode::PRMT,
-    Opcode::VIADD,
-    Opcode::VIMNMX,
-    Opcode::IMNMX,
-    Opcode::IABS,
-    Opcode::POPC,
-    Opcode::FLO,
-    Opcode::BREV,
-    Opcode::FADD,
-    Opcode::FMUL,
-    Opcode::FFMA,
-    Opcode::FSETP,
-    Opcode::FSEL,
-    Opcode::FMNMX,
-    Opcode::SGXT,
-];
+fn reads_words(op: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        op,
+        MOV | IADD3
+            | IMAD
+            | ISETP
+            | LEA
+            | LOP3
+            | SHF
+            | SEL
+            | PRMT
+            | VIADD
+            | VIMNMX
+            | IMNMX
+            | IABS
+            | POPC
+            | FLO
+            | BREV
+            | FADD
+            | FMUL
+            | FFMA
+            | FSETP
+            | FSEL
+            | FMNMX
+            | SGXT
+    )
+}
 
 /// Whether an operand is what a matrix product adds to and writes back: it stays where the result goes.
 fn is_accumulator(inst: &Inst, at: usize) -> bool {
@@ -240,11 +289,11 @@ fn rewrite_uses(
         if r.count != 1 || r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
             continue;
         }
-        let mut value = None;
-        map.cells(r).for_each(|cell| value = find(cell));
-        if !WORD_OPS.contains(&changed.op) {
+        if !reads_words(changed.op) {
             continue;
         }
+        let mut value = None;
+        map.cells(r).for_each(|cell| value = find(cell));
         let new = match value {
             Some(Source::Imm(0)) => Operand::RZ,
             Some(Source::Imm(v)) => Operand::Imm(u64::from(v)),

@@ -4,8 +4,10 @@
 //! simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one walk, what no needed instruction reads
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
+use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::notes::Notes;
+use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{Body, Code, InstId, Mod, Opcode, Props, View};
 
@@ -13,12 +15,24 @@ use orias_components::{Body, Code, InstId, Mod, Opcode, Props, View};
 const ROUNDS: usize = 8;
 
 /// Phases 18, 38, 70, 99: removes dead instructions by liveness.
-pub fn perform_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
-    notes.count(remove_dead(&mut code.body()));
+pub fn perform_live_dead(code: Code<'_, '_>, mut clean: ResMut<'_, Clean>, mut notes: Notes<'_>) {
+    notes.count(remove_dead(&mut code.body(), &mut clean));
+}
+
+/// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look again.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub struct Clean {
+    /// No dead code.
+    pub dead: u64,
+    /// No copy to propagate, and nothing to fold.
+    pub copies: u64,
 }
 
 /// The same as a part of other phases: how many instructions went.
-pub(super) fn remove_dead(body: &mut Body<'_>) -> usize {
+pub(super) fn remove_dead(body: &mut Body<'_>, clean: &mut Clean) -> usize {
+    if clean.dead == body.stamp() {
+        return 0;
+    }
     let mut removed = remove_unread(body);
     // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
     // they are gone before.
@@ -38,6 +52,7 @@ pub(super) fn remove_dead(body: &mut Body<'_>) -> usize {
             }
         }
         if !dead.any() {
+            clean.dead = body.stamp();
             break;
         }
         removed += sweep(body, &dead);
@@ -52,7 +67,7 @@ pub fn simple_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
 }
 
 fn remove_unread(body: &mut Body<'_>) -> usize {
-    let mut writers: Vec<Vec<InstId>> = vec![Vec::new(); body.vreg_count()];
+    let mut writers: Lists<InstId> = Lists::new(body.vreg_count());
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
     let mut work = Vec::new();
     for block in body.layout() {
@@ -60,7 +75,7 @@ fn remove_unread(body: &mut Body<'_>) -> usize {
             let inst = body.inst(*id);
             inst.for_each_def(|r| {
                 if let Some(v) = r.reg.vreg() {
-                    writers[v.0 as usize].push(*id);
+                    writers.push(v.0, *id);
                 }
             });
             if is_removable(inst) {
@@ -73,10 +88,12 @@ fn remove_unread(body: &mut Body<'_>) -> usize {
     while let Some(id) = work.pop() {
         body.inst(id).for_each_use(|r| {
             let Some(v) = r.reg.vreg() else { return };
-            for writer in std::mem::take(&mut writers[v.0 as usize]) {
+            let mut at = writers.take(v.0);
+            while let Some((writer, next)) = writers.get(at) {
                 if dead.replace(writer.0 as usize, false) {
                     work.push(writer);
                 }
+                at = next;
             }
         });
     }

@@ -2,6 +2,7 @@
 
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::scalar::dead_code::Clean;
 use crate::scalar::{copies, dead_code};
 use bevy_ecs::prelude::*;
 use orias_components::{
@@ -10,17 +11,25 @@ use orias_components::{
 use smallvec::smallvec;
 
 /// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few rounds), then dead code.
-pub fn general_optimize(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
+pub fn general_optimize(
+    code: Code<'_, '_>,
+    options: Res<'_, Options>,
+    mut clean: ResMut<'_, Clean>,
+    mut notes: Notes<'_>,
+) {
     const ROUNDS: usize = 4;
     let mut body = code.body();
     for _ in 0..ROUNDS {
+        if clean.copies == body.stamp() {
+            break;
+        }
         let changed = copies::propagate(&mut body, options.target) + fold_all(&mut body);
         notes.count(changed);
         if changed == 0 {
-            break;
+            clean.copies = body.stamp();
         }
     }
-    notes.count(dead_code::remove_dead(&mut body));
+    notes.count(dead_code::remove_dead(&mut body, &mut clean));
 }
 
 /// Simplifies every instruction by itself; returns how many changed.

@@ -1,0 +1,60 @@
+//! Lists by number that grow in any order, all in one allocation.
+
+/// For each of some numbers a list; what was added last comes first.
+#[derive(Clone, Debug)]
+pub struct Lists<T> {
+    /// By number: 1 + the place of the last entry, 0 for none.
+    last: Vec<u32>,
+    /// Entries, each with the one before of its list.
+    entries: Vec<(T, u32)>,
+}
+
+impl<T: Copy> Lists<T> {
+    pub fn new(count: usize) -> Lists<T> {
+        Lists { last: vec![0; count], entries: Vec::new() }
+    }
+
+    pub fn push(&mut self, list: u32, entry: T) {
+        let last = &mut self.last[list as usize];
+        self.entries.push((entry, *last));
+        *last = self.entries.len() as u32;
+    }
+
+    /// Where a list begins: for a walk with [`Lists::get`] that borrows nothing between its steps.
+    pub fn first(&self, list: u32) -> u32 {
+        self.last[list as usize]
+    }
+
+    /// Empties a list; where it began.
+    pub fn take(&mut self, list: u32) -> u32 {
+        std::mem::take(&mut self.last[list as usize])
+    }
+
+    /// The entry at a place, and the next place; None at the end.
+    pub fn get(&self, at: u32) -> Option<(T, u32)> {
+        at.checked_sub(1).map(|place| self.entries[place as usize])
+    }
+
+    pub fn iter(&self, list: u32) -> impl Iterator<Item = T> + '_ {
+        let next = move |(_, at): &(T, u32)| self.get(*at);
+        std::iter::successors(self.get(self.first(list)), next).map(|(entry, _)| entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_list_holds_what_was_added_to_it() {
+        let mut lists = Lists::new(3);
+        for (list, entry) in [(0, 'a'), (2, 'b'), (0, 'c')] {
+            lists.push(list, entry);
+        }
+        assert_eq!(lists.iter(0).collect::<String>(), "ca");
+        assert_eq!(lists.iter(1).count(), 0);
+        let at = lists.take(2);
+        assert_eq!(lists.get(at), Some(('b', 0)));
+        assert_eq!(lists.iter(2).count(), 0);
+    }
+}
