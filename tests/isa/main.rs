@@ -207,6 +207,7 @@ fn run(args: Args) -> Result<(), String> {
             steps: 20_000,
             meaningful: true,
             prepared: false,
+            strict_regions: *ours,
         };
         let maker = match (ours, beside) {
             (true, _) => Maker::Ours(opt.parse().map_err(|e| format!("--opt {opt}: {e}"))?),
