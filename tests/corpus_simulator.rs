@@ -4,29 +4,17 @@
 //! A wrong buffer here is a mistake of the simulator (or of the instruction table), never of ptxas; a hazard is one of its
 //! model of time or of the latencies.
 
-use orias::simulate::{SimulateError, simulate};
+use orias::simulate::simulate;
 use orias_runner::case::{Case, Suite};
 use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
-use orias_targets::simulator::{Cause, Hazards, Limits, SimError};
+use orias_targets::simulator::{Hazards, Limits};
 use rayon::prelude::*;
 use std::path::Path;
 use std::process::Command;
 
-/// Folders with a case that ptxas's cubin cannot run here yet, because the instruction table has no row for an instruction or
-/// the simulator does not do it. A folder that starts to pass must leave this list.
-const NOT_YET: &[(&str, &str)] = &[];
-
 /// A case runs at most about 3 million thread instructions of PTX.
 const STEPS: u64 = 50_000_000;
-
-/// How a case ended.
-enum End {
-    Passed,
-    /// An instruction that has no row or that the simulator does not do.
-    Unsupported(String),
-    Wrong(String),
-}
 
 fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
     let name = format!(
@@ -44,7 +32,7 @@ fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
     cubin
 }
 
-fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
+fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, String)> {
     // Once as always, once with the groups of a warp changing at every taken branch.
     let jobs: Vec<(&Case, u64)> = suite
         .cases
@@ -63,13 +51,9 @@ fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, End)> {
             Ok(outcome) => {
                 let mut wrong = suite.verify(case, &launch, &outcome.buffers).unwrap();
                 wrong.extend(outcome.hazards.iter().map(|h| h.to_string()));
-                if wrong.is_empty() { End::Passed } else { End::Wrong(wrong.join("; ")) }
+                wrong.join("; ")
             }
-            Err(SimulateError::Run(SimError::At {
-                cause: cause @ (Cause::Decode(_) | Cause::Unsupported(_)),
-                ..
-            })) => End::Unsupported(cause.to_string()),
-            Err(error) => End::Wrong(error.to_string()),
+            Err(error) => error.to_string(),
         };
         (format!("{}/{} -O{level}, turns of {group_slice}", suite.name, case.name), end)
     };
@@ -84,29 +68,19 @@ fn cubins_of_ptxas_give_the_expected_buffers() {
         folders::all().iter().map(|name| Suite::load(&corpus.join(name)).unwrap()).collect();
     assert!(suites.len() >= 60, "the corpus has {} folders", suites.len());
     let jobs: Vec<(&Suite, u8)> = suites.iter().flat_map(|s| [(s, 0), (s, 1), (s, 3)]).collect();
-    let ends: Vec<(&str, String, End)> = jobs
+    let ends: Vec<(String, String)> = jobs
         .par_iter()
         .flat_map(|(suite, level)| {
             let cubin = ptxas(&tool, &suite.ptx, *level);
             let all = run_folder(suite, &cubin, *level).into_iter();
-            all.map(|(case, end)| (suite.name.as_str(), case, end)).collect::<Vec<_>>()
+            all.collect::<Vec<_>>()
         })
         .collect();
 
-    let listed = |name: &str| NOT_YET.iter().any(|(n, _)| *n == name);
-    let mut failures = Vec::new();
-    for (folder, case, end) in &ends {
-        match end {
-            End::Passed => {}
-            End::Unsupported(_) if listed(folder) => {}
-            End::Unsupported(why) | End::Wrong(why) => failures.push(format!("{case}: {why}")),
-        }
-    }
-    for (name, why) in NOT_YET {
-        let runs = ends.iter().filter(|(folder, ..)| folder == name);
-        if runs.clone().all(|(.., end)| matches!(end, End::Passed)) {
-            failures.push(format!("{name} runs now (or is no folder); the list says: {why}"));
-        }
-    }
+    let failures: Vec<String> = ends
+        .iter()
+        .filter(|(_, wrong)| !wrong.is_empty())
+        .map(|(case, wrong)| format!("{case}: {wrong}"))
+        .collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }

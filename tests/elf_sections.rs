@@ -6,7 +6,8 @@ mod elf_support;
 
 use elf_support::MODULES;
 use orias_isa::attributes::run::{file, files};
-use orias_isa::attributes::{NAMED, differences};
+use orias_isa::attributes::{Difference, differences, known};
+use orias_isa::exceptions::group;
 use orias_runner::folders::LINE;
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -31,16 +32,7 @@ fn our_files_say_what_those_of_ptxas_say() {
     paths.extend(["system", "data"].map(|name| tests.join("engines").join(format!("{name}.ptx"))));
     let report = files(&tool, target(), &paths, &[0, 3], false);
     assert!(report.left_out.is_empty(), "{:?}", report.left_out);
-    let unnamed: Vec<_> = report.unnamed().collect();
-    assert!(unnamed.is_empty(), "{unnamed:#?}");
-    // A name that nothing needs any more would hide the next fault of its kind.
-    for (name, _) in NAMED {
-        let elsewhere =
-            ["barrier numbers", "half atomics", "texture references", "reserved shared memory"];
-        // Only kernels that spill show it, and these do not.
-        let elsewhere = elsewhere.contains(name) || *name == "spill code";
-        assert!(elsewhere || report.found.contains_key(name), "no file shows `{name}` any more");
-    }
+    assert_eq!(report.wrong(), [""; 0]);
 }
 
 #[test]
@@ -53,26 +45,29 @@ fn our_files_with_line_tables_say_what_those_of_ptxas_say() {
         .collect();
     let report = files(&tool, target(), &paths, &[0, 3], true);
     assert!(report.left_out.is_empty(), "{:?}", report.left_out);
-    let unnamed: Vec<_> = report.unnamed().collect();
-    assert!(unnamed.is_empty(), "{unnamed:#?}");
+    let mut known = known();
+    let unknown = |(f, level, d): &&(String, u8, Difference)| !d.is_known(&mut known, f, *level);
+    assert_eq!(report.found.iter().find(unknown), None);
 }
 
 #[test]
 fn our_files_of_odd_modules_say_what_those_of_ptxas_say() {
     let Some(tool) = oracle::tool("ptxas") else { return };
-    let mut failures = Vec::new();
+    let (mut failures, mut known) = (Vec::new(), known());
     for (module, text) in MODULES {
         let text = format!(".version 9.0\n.target sm_90a\n.address_size 64\n{text}");
         for level in [0, 3] {
             match file(&tool, target(), &text, level, false) {
                 Err(error) => failures.push(format!("{module} -O{level}: {error}")),
                 Ok(found) => {
-                    let unnamed = found.into_iter().filter(|d| !d.is_named());
-                    failures.extend(unnamed.map(|d| format!("{module} -O{level}: {d:?}")));
+                    let unknown = |d: &Difference| !d.is_known(&mut known, module, level);
+                    let unknown = found.into_iter().filter(unknown);
+                    failures.extend(unknown.map(|d| format!("{module} -O{level}: {d:?}")));
                 }
             }
         }
     }
+    failures.extend(known.unused(|row| MODULES.iter().any(|(module, _)| group(module) == row[0])));
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -96,7 +91,7 @@ fn what_differs_is_found() {
     ] {
         let other = cubin(body);
         let found = differences(target(), (&plain, &other), 3, &[]).expect("both are cubins");
-        assert!(found.iter().any(|d| d.name == name && !d.is_named()), "{body}: {found:?}");
+        assert!(found.iter().any(|d| d.name == name), "{body}: {found:?}");
     }
     assert_eq!(differences(target(), (&plain, &plain), 3, &[]), Ok(Vec::new()));
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 fn setup() -> Setup {
     let seed = std::env::var("ORIAS_SEED").ok().and_then(|s| s.parse().ok());
-    Setup { seed: seed.unwrap_or(1), ..Setup::default() }
+    Setup { seed: seed.unwrap_or(1), strict_regions: false, ..Setup::default() }
 }
 
 /// For one-instruction kernels, whose operands are prepared.

@@ -60,6 +60,7 @@ fn programs_of_the_families_that_are_asked_for_agree() {
         (Some("warpgroup"), None, 0, 64),
         (None, Some("pressure"), 0, 64),
         (None, Some("matrix,pressure"), 0, 64),
+        (Some("graphs"), None, 0, 128),
     ] {
         let [only, also] = [only, also].map(|name: Option<&str>| name.map(str::to_string));
         check(seed, count, &Wishes { only, also, ..Wishes::default() });

@@ -4,60 +4,45 @@
 use orias::driver::CompileOptions;
 use orias::launch::{Argument, Buffer, Launch};
 use orias::simulate::simulate;
+use orias_isa::accesses::Difference;
+use orias_isa::exceptions::group;
 use orias_isa::{accesses, ours, sources};
 use orias_runner::oracle;
 use orias_targets::target;
 use rayon::prelude::*;
 
-/// Where ptxas has a word that we lack with a reason: the kernel and that word.
-const ELSEWHERE: &[(&str, &str)] = &[
-    // ptxas asks the driver how far a fence must reach.
-    ("membar_proxy_alias", "MEMBAR.SC.GPU"),
-    // A fragment by words or by matrices.
-    ("wmma_load_a_row_m32n8k16_shared_s8_stridei", "LDSM.16.M88.2"),
-    ("wmma_load_a_row_m8n8k32_shared_s4", "LDSM.16.M88"),
-    ("wmma_load_a_row_m8n8k32_shared_s4_strider", "LDSM.16.M88"),
-    ("wmma_load_a_row_m8n8k32_shared_u4", "LDSM.16.M88"),
-    ("wmma_load_a_row_m8n8k32_shared_u4_strider", "LDSM.16.M88"),
-    ("wmma_load_b_col_m8n8k128_shared_b1_strider", "LDSM.16.M88"),
-];
-
-/// Kernels where something is missing without a known reason, and the places in [`ELSEWHERE`] of those with one.
-fn wrong(text: &str, theirs: &[u8]) -> (Vec<String>, Vec<usize>) {
+/// The kernels where something is missing.
+fn differences(text: &str, theirs: &[u8]) -> Vec<Difference> {
     let target = target("sm_90a").expect("a target");
     let options = CompileOptions { opt_level: 3, threads: 1, ..Default::default() };
     let made = ours::compile(text, &options).expect("PTX that ptxas takes");
     let hinted = accesses::hinted(text);
     let ours = made.cubin.expect("kernels that compile");
     let found = accesses::differences(target, theirs, &ours, |kernel| hinted.contains(kernel));
-    let (mut wrong, mut used) = (Vec::new(), Vec::new());
-    for d in found.expect("two cubins") {
-        let row = ELSEWHERE.iter().position(|(k, lacks)| *k == d.kernel && d.lacking == [*lacks]);
-        match row.filter(|_| d.why.is_some()) {
-            Some(row) => used.push(row),
-            None => {
-                wrong.push(format!("{}: {:?} is missing, beside {:?}", d.kernel, d.lacking, d.more))
-            }
-        }
-    }
-    (wrong, used)
+    found.expect("two cubins")
 }
 
 #[test]
 fn no_access_of_the_coverage_set_lacks_a_word() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
-    let one = |source: sources::Source| {
+    let one = |source: &sources::Source| {
         let theirs = sources::ptxas(&ptxas, "sm_90a", &source.text, &["-O3"]);
-        wrong(&source.text, &theirs.expect("ptxas takes the coverage set"))
+        differences(&source.text, &theirs.expect("ptxas takes the coverage set"))
     };
     let mut all = sources::one_instruction("sm_90a");
     all.retain(|s| !s.name.starts_with("tex") && !s.name.starts_with("su"));
-    let (missing, used): (Vec<_>, Vec<_>) = all.into_par_iter().map(one).unzip();
-    let missing = missing.concat();
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
-    let mut used = used.concat();
-    used.sort_unstable();
-    assert_eq!(used, (0..ELSEWHERE.len()).collect::<Vec<_>>(), "each row has its kernel");
+    let found: Vec<_> = all.par_iter().map(one).collect();
+    let (mut known, mut missing) = (accesses::known(), Vec::new());
+    for (source, found) in all.iter().zip(found) {
+        let unknown = |d: &Difference| d.why(&mut known, group(&source.name)).is_none();
+        missing.extend(found.into_iter().filter(unknown));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+    let there = |row: &[&str]| {
+        let kernel = format!(".entry {}(", row[1]);
+        all.iter().any(|s| group(&s.name) == row[0] && s.text.contains(&kernel))
+    };
+    assert_eq!(known.unused(there), [""; 0]);
 }
 
 /// The words of policies with a share, as ptxas 13.0.88 makes them: sixteenths less one from bit 52 on.

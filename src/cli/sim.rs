@@ -21,6 +21,10 @@ pub struct SimArgs {
     /// in parts), or all. What is found is listed, and is an error
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["uninit", "barriers", "all"])]
     check: Vec<String>,
+    /// Threads at BSYNC wait for all threads of their region, for ever where those do not come; otherwise they are let go when
+    /// no thread of their warp could go on
+    #[arg(long)]
+    strict_regions: bool,
 }
 
 impl SimArgs {
@@ -91,7 +95,12 @@ fn simulate(
     args: &SimArgs,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
     let hazards = if args.launch.hazards == "off" { Hazards::Ignore } else { Hazards::Find };
-    let mut limits = Limits { checks: args.checks(), hazards, ..Default::default() };
+    let mut limits = Limits {
+        checks: args.checks(),
+        hazards,
+        strict_regions: args.strict_regions,
+        ..Default::default()
+    };
     limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
     crate::simulate::simulate(cubin, launch, limits).map_err(|error| match error {
         SimulateError::Read(error) => BadInput(error.to_string()).into(),

@@ -339,9 +339,15 @@ impl Warp {
         };
         let released = matches!(group.state, State::Released);
         self.groups[index].state = State::Ready;
+        // To come with another member mask is not to come.
+        let same = |wanted: u64| {
+            bits(mask)
+                .filter(|lane| members[*lane] == wanted)
+                .fold(0u32, |set, lane| set | 1 << lane)
+        };
         let mut come = 0;
         for lane in bits(mask) {
-            if released || members[lane] as u32 & self.live & !mask == 0 {
+            if released || members[lane] as u32 & self.live & !same(members[lane]) == 0 {
                 come |= 1 << lane;
             }
         }
@@ -365,24 +371,33 @@ impl Warp {
         Ok(Next::Regroup)
     }
 
-    /// No group can run: those whose members all wait too, at whatever instruction, are let go.
+    /// No group can run: lanes whose members all wait for the same mask too, at whatever instruction, are let go.
     fn release_waiting(&mut self, env: &Env<'_>) -> bool {
-        let waits = |g: &Group| matches!(g.state, State::Waiting);
-        let come = self.groups.iter().filter(|g| waits(g)).fold(0, |mask, g| mask | g.mask);
-        let mut free = Vec::new();
-        for (index, group) in self.groups.iter().enumerate().filter(|(_, g)| waits(g)) {
+        let mut wanted = [None; LANES];
+        for group in self.groups.iter().filter(|g| matches!(g.state, State::Waiting)) {
             let Some(inst) = env.code.insts.get(group.pc as usize) else { continue };
             let Some(src) = lanes::members(&inst.op) else { continue };
             let members = self.row(src, group.base);
-            let all = bits(group.mask).all(|lane| members[lane] as u32 & self.live & !come == 0);
-            if all {
-                free.push(index);
+            bits(group.mask).for_each(|lane| wanted[lane] = Some(members[lane] as u32));
+        }
+        let mut free = 0;
+        for lane in bits(self.live) {
+            let Some(members) = wanted[lane] else { continue };
+            let come = |other: usize| wanted[other] == Some(members);
+            free |= u32::from(bits(members & self.live).all(come)) << lane;
+        }
+        for index in 0..self.groups.len() {
+            let group = self.groups[index];
+            let (on, stay) = (group.mask & free, group.mask & !free);
+            if on == 0 {
+                continue;
+            }
+            self.groups[index] = Group { mask: on, state: State::Released, ..group };
+            if stay != 0 {
+                self.groups.push(Group { mask: stay, ..group });
             }
         }
-        for index in &free {
-            self.groups[*index].state = State::Released;
-        }
-        !free.is_empty()
+        free != 0
     }
 }
 

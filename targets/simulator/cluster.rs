@@ -37,6 +37,12 @@ impl Cluster {
         any
     }
 
+    /// Lets go who waits at one BSYNC of one warp; says whether somebody did.
+    pub fn give_up(&mut self) -> bool {
+        let mut warps = self.ctas.iter_mut().flat_map(|cta| &mut cta.warps);
+        warps.any(|warp| warp.groups.give_up(&mut warp.barriers))
+    }
+
     /// What a group of the CTA waits for, for a message.
     pub fn describe(cta: &Cta, state: State) -> String {
         let State::Mbarrier { address, .. } = state else { return format!("{state:?}") };

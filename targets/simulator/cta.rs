@@ -163,7 +163,13 @@ fn run_warp(
         env.wake(warp)?;
     }
     while steps < WARP_SLICE {
-        let Some(group) = warp.groups.ready() else { break };
+        let Some(group) = warp.groups.ready() else {
+            let give_up = !env.strict_regions && warp.groups.is_locked();
+            if give_up && warp.groups.give_up(&mut warp.barriers) {
+                continue;
+            }
+            break;
+        };
         let slice =
             if warp.groups.has_other_ready() { env.group_slice } else { WARP_SLICE - steps };
         let (stop, ran) = env.run_group(warp, group.pc, group.mask, slice)?;

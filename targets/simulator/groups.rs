@@ -2,7 +2,8 @@
 //!
 //! What holds: every lane that has not exited is in exactly one group. Groups run in turn (independent thread scheduling), so a
 //! lane may spin on what another lane of its warp will write. Groups join only where the machine says so: at BSYNC, WARPSYNC and
-//! collectives, never because their program counters happen to be equal.
+//! collectives, never because their program counters happen to be equal. They wait for each other as long as one of the warp can go
+//! on; what becomes of those at BSYNC when none can, [`Groups::give_up`] says.
 
 use super::matrix::GROUPS;
 use super::operand::{LANES, Lanes};
@@ -276,23 +277,60 @@ impl Groups {
         self.list.iter().filter(|g| g.state == state).fold(0, |m, g| m | g.mask)
     }
 
-    fn try_sync(&mut self, at: usize, barrier: u8, masks: &mut Lanes) -> bool {
+    /// Whom the lanes of a group at BSYNC wait for, themselves among them, and who of those is there.
+    fn arrivals(&self, at: usize, barrier: u8, masks: &Lanes) -> (u32, u32) {
         let mask = self.list[at].mask;
         let mut want = mask;
         each_lane(mask, |lane| want |= masks[lane]);
-        let state = State::Sync(barrier);
         // A lane that waits at the same barrier, but for others, is in a call deeper: it saved this mask and will be back.
         let mut here = mask;
-        each_lane(want & self.waiting(state), |lane| {
+        each_lane(want & self.waiting(State::Sync(barrier)), |lane| {
             here |= u32::from(masks[lane] & mask != 0) << lane;
         });
-        if want & !self.exited & !here != 0 {
+        (want & !self.exited, here)
+    }
+
+    fn try_sync(&mut self, at: usize, barrier: u8, masks: &mut Lanes) -> bool {
+        let (want, here) = self.arrivals(at, barrier, masks);
+        if want & !here != 0 {
             return false;
         }
-        self.release(want, state);
+        self.release(here, State::Sync(barrier));
         // Nobody waits here any more: who comes by once again, past BSSY, goes on (observed: ptxas 13.0.88 has jump tables into
         // such regions).
         each_lane(here, |lane| masks[lane] = 0);
+        true
+    }
+
+    /// Whether all lanes wait for others of their warp: whatever other warps do, none goes on.
+    pub fn is_locked(&self) -> bool {
+        let inside =
+            |g: &Group| matches!(g.state, State::Sync(_) | State::WarpSync | State::Collective);
+        !self.list.is_empty() && self.list.iter().all(inside)
+    }
+
+    /// Lets go who waits at one BSYNC, as if those who have not come had left the region by BREAK; says whether somebody waits at
+    /// one. For a warp of which no lane can go on otherwise: ptxas counts on it (observed: ptxas 13.0.88 leaves regions without
+    /// BREAK for a barrier of the CTA, `tests/cuda/found/left-for-a-barrier-of-the-block.cu`). Which region a machine would
+    /// give up is not known. Here it is an inner one: those who are missed at it wait at no BSYNC, so that an outer region whose
+    /// lanes wait further in holds.
+    pub fn give_up(&mut self, barriers: &mut [Lanes; BARRIERS]) -> bool {
+        let mut at_sync = 0;
+        let mut waits: SmallVec<[(u8, u32, u32); 4]> = SmallVec::new();
+        for (at, g) in self.list.iter().enumerate() {
+            if let State::Sync(barrier) = g.state {
+                at_sync |= g.mask;
+                let (want, here) = self.arrivals(at, barrier, &barriers[usize::from(barrier)]);
+                waits.push((barrier, here, want & !here));
+            }
+        }
+        let inner = waits.iter().find(|(_, _, missed)| missed & at_sync == 0);
+        let Some((barrier, here, missed)) = inner.or(waits.first()).copied() else { return false };
+        let masks = &mut barriers[usize::from(barrier)];
+        each_lane(missed, |lane| masks[lane] &= !here);
+        each_lane(here, |lane| masks[lane] = 0);
+        self.release(here, State::Sync(barrier));
+        self.settle(barriers);
         true
     }
 
@@ -418,6 +456,64 @@ mod tests {
         g.wait(0b10, 5, 6, State::Sync(0));
         g.settle(&mut b);
         assert_eq!(g.list(), [Group { pc: 6, mask: 0b11, state: State::Ready }]);
+    }
+
+    #[test]
+    fn who_waits_at_an_inner_bsync_is_let_go_first() {
+        // Lane 0 waits at the end of a region of all, lane 1 at that of one inside it, lane 2 has left both for a WARPSYNC of all.
+        let mut b = NONE;
+        b[0] = [0b111; LANES];
+        b[1] = [0b110; LANES];
+        let mut g = Groups::new(0, 0b111);
+        g.ready();
+        g.branch(0b110, 10, 1);
+        g.wait(0b001, 5, 6, State::Sync(0));
+        g.ready();
+        g.branch(0b100, 20, 11);
+        g.wait(0b010, 12, 13, State::Sync(1));
+        assert!(!g.is_locked());
+        assert_eq!(g.ready().unwrap().mask, 0b100);
+        g.want(2, 0b111, 0);
+        g.wait(0b100, 20, 21, State::WarpSync);
+        g.settle(&mut b);
+        assert!(g.is_locked() && g.ready().is_none());
+
+        assert!(g.give_up(&mut b));
+        assert_eq!(g.ready().unwrap(), Group { pc: 13, mask: 0b010, state: State::Ready });
+        // It comes to the outer end: lane 0 waited for it, and still waits for lane 2.
+        g.wait(0b010, 5, 6, State::Sync(0));
+        g.settle(&mut b);
+        assert!(g.is_locked() && g.give_up(&mut b));
+        assert_eq!(g.ready().unwrap(), Group { pc: 6, mask: 0b011, state: State::Ready });
+        for lane in 0..2 {
+            g.want(lane, 0b111, 0);
+        }
+        g.wait(0b011, 20, 21, State::WarpSync);
+        g.settle(&mut b);
+        assert_eq!(g.list(), [Group { pc: 21, mask: 0b111, state: State::Ready }]);
+    }
+
+    #[test]
+    fn who_was_not_waited_for_waits_for_nobody_who_has_gone() {
+        let mut b = barrier0(0b11);
+        let mut g = Groups::new(0, 0b11);
+        g.ready();
+        g.branch(0b10, 10, 1);
+        g.wait(0b01, 5, 6, State::Sync(0));
+        assert!(g.give_up(&mut b));
+        g.select(0b10);
+        g.wait(0b10, 5, 6, State::Sync(0));
+        g.settle(&mut b);
+        assert!(g.list().iter().all(|g| g.state == State::Ready && g.pc == 6));
+    }
+
+    #[test]
+    fn a_warp_without_bsync_has_nobody_to_let_go() {
+        let mut g = Groups::new(0, 0b11);
+        g.ready();
+        g.want(0, 0b11, 0);
+        g.wait(0b01, 5, 6, State::WarpSync);
+        assert!(!g.give_up(&mut { NONE }));
     }
 
     #[test]

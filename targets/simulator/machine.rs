@@ -54,10 +54,13 @@ pub struct Limits {
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
     pub hazards: Hazards,
+    /// Who waits at BSYNC waits for all of its region, and for ever where they do not come: what our code is held to. Otherwise
+    /// some are let go when no lane of the warp could go on, as ptxas's code seems to count on.
+    pub strict_regions: bool,
 }
 
 impl Default for Limits {
-    /// Some hours.
+    /// Some hours, and strict.
     fn default() -> Limits {
         Limits {
             warp_instructions: 100_000_000_000,
@@ -65,6 +68,7 @@ impl Default for Limits {
             checks: Checks::default(),
             hazards: Hazards::Ignore,
             completion: Completion::default(),
+            strict_regions: true,
         }
     }
 }
@@ -257,7 +261,7 @@ impl Machine<'_> {
     }
 
     /// When nothing can go on: does what is under way, or cuts off the waits at barriers in shared memory, which may end at any
-    /// time. Says whether something can go on then.
+    /// time, or lets lanes of one warp go that wait at BSYNC. Says whether something can go on then.
     fn rescue(
         &mut self,
         running: &mut VecDeque<Cluster>,
@@ -271,11 +275,14 @@ impl Machine<'_> {
             return Ok(true);
         }
         self.expirations += 1;
-        if self.expirations > MAX_EXPIRATIONS {
-            return Ok(false);
+        if self.expirations <= MAX_EXPIRATIONS {
+            for cluster in running.iter_mut() {
+                any |= cluster.expire();
+            }
         }
-        for cluster in running.iter_mut() {
-            any |= cluster.expire();
+        if !any && !self.limits.strict_regions {
+            any = running.iter_mut().any(Cluster::give_up);
+            self.expirations = 0;
         }
         Ok(any)
     }
@@ -312,6 +319,7 @@ impl Machine<'_> {
             completion: self.limits.completion,
             local_bytes: self.kernel.local_bytes,
             group_slice: self.limits.group_slice,
+            strict_regions: self.limits.strict_regions,
             started: cta.started,
             counts,
             system: &mut self.system,

@@ -39,11 +39,20 @@ pub(super) struct Run {
     local: u32,
     words: usize,
     limit: u64,
+    strict: bool,
 }
 
 impl Default for Run {
     fn default() -> Run {
-        Run { grid: [1, 1, 1], block: [32, 1, 1], shared: 0, local: 0, words: 32, limit: 1_000_000 }
+        Run {
+            grid: [1, 1, 1],
+            block: [32, 1, 1],
+            shared: 0,
+            local: 0,
+            words: 32,
+            limit: 1_000_000,
+            strict: true,
+        }
     }
 }
 
@@ -126,7 +135,11 @@ impl Run {
             dynamic_shared: 0,
             params: base.to_le_bytes().to_vec(),
         };
-        let limits = Limits { warp_instructions: self.limit, ..Limits::default() };
+        let limits = Limits {
+            warp_instructions: self.limit,
+            strict_regions: self.strict,
+            ..Limits::default()
+        };
         run(&self.image(source), "k", &launch, &mut memory, limits)?;
         let bytes = &memory.region(base).unwrap().bytes;
         Ok(bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect())
@@ -393,6 +406,28 @@ BB1:
 }
 
 #[test]
+fn who_left_a_region_without_break_is_waited_for_as_long_as_others_can_go_on() {
+    // Lane 0 leaves the region for a meeting of the warp and a barrier of the CTA.
+    let source = "
+    BSSY B0, BB1
+    P0, PT = ISETP.EQ.U32.AND R0, RZ, PT
+    @P0 BRA PT, BB2
+    BSYNC PT, B0
+BB1:
+    R0, PT, PT = IADD3 R0, 100, RZ
+BB2:
+    WARPSYNC.ALL
+    BAR.SYNC 0
+    STG.E desc[UR4:2], [R4:2.64], R0
+    EXIT PT";
+    assert!(error(source).starts_with("deadlock: no thread can go on"));
+    let lenient = Run { strict: false, ..Run::default() };
+    let words = lenient.go(source).unwrap_or_else(|e| panic!("{e}"));
+    let expected: Vec<u32> = std::iter::once(0).chain(101..132).collect();
+    assert_eq!(words, expected);
+}
+
+#[test]
 fn an_endless_loop_hits_the_limit() {
     let text = error("\n    BRA PT, BB1\nBB1:\n    BRA PT, BB1");
     assert_eq!(text, "still running after 1000000 warp instructions");
@@ -460,7 +495,11 @@ fn random_programs_end_without_a_panic() {
             "k",
             &launch,
             &mut Memory::default(),
-            Limits { warp_instructions: 5000, ..Limits::default() },
+            Limits {
+                warp_instructions: 5000,
+                strict_regions: program % 2 == 0,
+                ..Limits::default()
+            },
         );
     }
     let never = ran.iter().filter(|n| **n < 10).count();

@@ -6,7 +6,7 @@ use crate::nvcc::{self, Flavour};
 use crate::print;
 use crate::program::{Program, Word};
 use orias::launch::Launch;
-use orias_fuzz::engines::{self, Buffers, Failure, What};
+use orias_fuzz::engines::{self, Buffers, Failure, Maker, What};
 use std::fmt;
 
 /// Who takes part besides the reference.
@@ -210,18 +210,18 @@ pub fn module(
     }
     let sides = engines.ptxas.iter().map(|level| Side::Ptxas(*level));
     for side in sides.chain(engines.orias.iter().map(|level| Side::Orias(*level))) {
-        let (cubin, hazards) = match side {
+        let (cubin, maker) = match side {
             Side::Ptxas(level) => match engines::ptxas(ptx, level) {
-                Some(cubin) => (cubin, false),
+                Some(cubin) => (cubin, Maker::Ptxas { hazards: false }),
                 None => continue,
             },
-            Side::Orias(level) => (engines::orias(ptx, level), true),
+            Side::Orias(level) => (engines::orias(ptx, level), Maker::Orias),
             _ => continue,
         };
         let results = match cubin {
             Ok(cubin) => kernels
                 .iter()
-                .map(|kernel| engines::simulate(&cubin, &kernel.launch, hazards))
+                .map(|kernel| engines::simulate(&cubin, &kernel.launch, maker))
                 .collect(),
             Err(_) if whole => return None,
             Err(failure) => all(&failure),

@@ -8,11 +8,10 @@ use orias_cuda::program::Program;
 use orias_cuda::report::Summary;
 use orias_cuda::{found, print, shrink};
 use orias_fuzz::engines::{Failure, What};
+use orias_fuzz::rounds::Rounds;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// Programs of one file.
 const BATCH: u64 = 16;
@@ -67,51 +66,42 @@ fn main() -> ExitCode {
     if !args.file.is_empty() {
         return files(&args.file, args.ptxas_every > 0);
     }
-    let started = Instant::now();
-    let (next, mistakes) = (AtomicU64::new(0), AtomicUsize::new(0));
-    let stop = AtomicBool::new(false);
-    let summary = Mutex::new(Summary::default());
-    let worker = || {
-        while !stop.load(Ordering::Relaxed) {
-            let from = next.fetch_add(BATCH, Ordering::Relaxed);
-            let timed = args.time.map(|limit| started.elapsed().as_secs() >= limit);
-            if timed.unwrap_or(from >= args.count) {
-                return;
-            }
-            let to = if args.time.is_some() { from + BATCH } else { args.count.min(from + BATCH) };
-            let programs: Vec<Program> = (from..to).map(|n| program(args.seed + n)).collect();
-            let every = args.ptxas_every;
-            let with_ptxas = every > 0 && (from / BATCH).is_multiple_of(every);
-            let flavour = chosen.unwrap_or_else(|| Flavour::of(args.seed + from));
-            let engines = Engines::all(flavour, with_ptxas);
-            let mut part = Summary::default();
-            for (program, verdict) in programs.iter().zip(batch::run(&programs, &engines)) {
-                part.add(flavour.name(), &verdict);
-                if verdict.first().is_none() || stop.load(Ordering::Relaxed) {
-                    continue;
-                }
-                report(program, &verdict, flavour, &args);
-                if mistakes.fetch_add(1, Ordering::Relaxed) + 1 >= args.most {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            }
-            if let Ok(mut summary) = summary.lock() {
-                summary.join(part);
-                // So often that a run of hours says where it is.
-                if summary.programs % (16 * BATCH as usize) < BATCH as usize {
-                    eprintln!("{} programs, {} mistakes", summary.programs, summary.mistakes);
-                }
-            }
-        }
+    let rounds = Rounds {
+        batch: BATCH,
+        from: 0,
+        count: args.count,
+        time: args.time,
+        jobs: args.jobs,
+        most: args.most,
     };
-    std::thread::scope(|scope| {
-        for _ in 0..args.jobs.max(1) {
-            scope.spawn(worker);
+    let summary = Mutex::new(Summary::default());
+    let (took, _) = rounds.run(|seeds, progress| {
+        let from = seeds.start;
+        let programs: Vec<Program> = seeds.map(|n| program(args.seed + n)).collect();
+        let every = args.ptxas_every;
+        let with_ptxas = every > 0 && (from / BATCH).is_multiple_of(every);
+        let flavour = chosen.unwrap_or_else(|| Flavour::of(args.seed + from));
+        let engines = Engines::all(flavour, with_ptxas);
+        let mut part = Summary::default();
+        for (program, verdict) in programs.iter().zip(batch::run(&programs, &engines)) {
+            part.add(flavour.name(), &verdict);
+            if verdict.first().is_none() || progress.is_over() {
+                continue;
+            }
+            report(program, &verdict, flavour, &args);
+            progress.differs(&rounds);
+        }
+        if let Ok(mut summary) = summary.lock() {
+            summary.join(part);
+            // So often that a run of hours says where it is.
+            if summary.programs % (16 * BATCH as usize) < BATCH as usize {
+                eprintln!("{} programs, {} mistakes", summary.programs, summary.mistakes);
+            }
         }
     });
     let summary = summary.into_inner().unwrap_or_default();
     println!("{}", summary.text());
-    println!("seed {}, {:.1} s", args.seed, started.elapsed().as_secs_f64());
+    println!("seed {}, {:.1} s", args.seed, took.as_secs_f64());
     if summary.mistakes == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -4,62 +4,13 @@
 //! another), and where no kernel needs it any more. "Both" is an end too: a kernel that no engine runs shows nothing.
 
 use orias_isa::differ::{End, Verdict};
+use orias_isa::exceptions::{Exceptions as Table, has};
 use orias_runner::oracle::workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Causes: what the instruction under test has, one of these words, and what the two engines then differ in.
-const CAUSES: &[(&str, &[&str], &str)] = &[
-    ("approximate", &["div.approx", "div.full", "lg2.approx"], "each computes within the bound"),
-    ("subnormal", &["sin.approx.f32"], "sine of a subnormal number: zero is within the bound"),
-    ("order_of_sum", &["mma."], "products are summed in an order that PTX leaves open"),
-    ("nan", &["cvt.", "sub."], "bits of a NaN"),
-    ("policy", &["createpolicy"], "PTX says nothing of a policy's bits"),
-    ("object", &["mbarrier.init"], "PTX says nothing of the bits of a barrier's object"),
-    ("clock", &["%clock64", "%globaltimer"], "time"),
-    ("place", &["mov.", "cvta.to"], "variables, stacks and windows lie elsewhere"),
-    ("stack", &["ld.local"], "a number as local address: the stack lies elsewhere"),
-    ("reserved", &["[%t+64]"], "a number as address in shared memory: below the kernel's own"),
-    ("past", &["+74560]"], "past the kernel's shared memory, in whose size the offset is no part"),
-    ("race", &["ld.shared"], "all lanes store to one place; ptxas takes what the lane stored"),
-    ("guarded_lane", &["shfl"], "it reads lanes whose guard is false"),
-    ("no_ftz", &["cvt.rp.ftz"], "ptxas leaves out .ftz of the operand"),
-    ("position", &["bfe.s64", "bfi.b64"], "ptxas reads all of position and length, PTX a byte"),
-    // Video instructions: ptxas's are software. The words say which part of them is at work.
-    (
-        "third_signed",
-        &[".min ", ".max "],
-        "the second operation takes the result as unsigned and the third operand as signed",
-    ),
-    ("clamps_below", &[".sat "], "of a 32-bit result ptxas clamps only what lies below"),
-    (
-        "clamps_part",
-        &[".b0, ", ".b1, ", ".b2, ", ".b3, ", ".h0, ", ".h1, "],
-        "ptxas clamps a byte or a half of the destination to another range",
-    ),
-    ("shifted_out", &["vshl."], "bits that a shift to the left loses are not clamped, or wrongly"),
-    ("product", &["vmad."], "a shift brings down other bits of the product; clamping goes by them"),
-    ("upper_half", &["vset."], "vset to the upper half gives 0"),
-];
-
-pub struct Row {
-    group: String,
-    kernel: String,
-    end: String,
-    /// `all`, or of `ptxas`, `O0` and `O3` those that it is for.
-    cubins: String,
-    cause: String,
-}
-
-impl Row {
-    fn is_for(&self, cubins: &str) -> bool {
-        self.cubins == "all" || self.cubins.split(',').any(|c| c == cubins)
-    }
-}
-
 /// The rows that the verdicts of one compiler's cubins used.
 pub struct Exceptions {
-    rows: Vec<Row>,
-    used: BTreeSet<usize>,
+    table: Table,
     cubins: &'static str,
     instructions: BTreeMap<(String, String), String>,
     /// Of the opcodes that no engine has those that were met.
@@ -115,33 +66,21 @@ pub fn judge_cuda(compiler: &str, levels: usize, ends: &[(String, Verdict)]) -> 
 
 impl Exceptions {
     /// # Panics
-    /// When the table has a row that is not of five columns, names a cause that there is not, or one that cannot be the kernel's.
+    /// When the table is none, or names a cause that cannot be the kernel's.
     pub fn of(cubins: &'static str) -> Exceptions {
+        let table = Table::read("except.tbl", include_str!("except.tbl"), 5);
         let instructions = instructions();
-        let row = |line: &str| {
-            let columns: Vec<&str> = line.split('\t').collect();
-            let [group, kernel, end, cubins, cause] = columns[..] else {
-                panic!("except.tbl: `{line}` has {} columns", columns.len())
-            };
-            let known = CAUSES.iter().find(|(name, ..)| *name == cause);
-            let (_, words, _) = known.unwrap_or_else(|| panic!("except.tbl: no cause {cause}"));
+        for row in table.rows() {
+            let [group, kernel, _, _, cause] = row[..] else { continue };
             let instruction = instructions.get(&(group.to_string(), kernel.to_string()));
             let instruction = instruction.unwrap_or_else(|| panic!("no kernel {group} {kernel}"));
+            // Behind what a cause is stand words of which its instructions have one.
             assert!(
-                words.iter().any(|word| instruction.contains(word)),
+                table.cause(cause)[1..].iter().any(|word| instruction.contains(word)),
                 "except.tbl: {cause} is not the cause in `{instruction}` ({kernel})"
             );
-            let [group, kernel, end, cubins, cause] =
-                [group, kernel, end, cubins, cause].map(str::to_string);
-            Row { group, kernel, end, cubins, cause }
-        };
-        let table = include_str!("except.tbl");
-        let rows = table.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(row);
-        let rows: Vec<Row> = rows.collect();
-        for (name, ..) in CAUSES {
-            assert!(rows.iter().any(|row| row.cause == *name), "no row has the cause {name}");
         }
-        Exceptions { rows, used: BTreeSet::new(), cubins, instructions, missing: BTreeSet::new() }
+        Exceptions { table, cubins, instructions, missing: BTreeSet::new() }
     }
 
     /// None where the verdict is equal buffers or has its row; else what is wrong.
@@ -158,30 +97,17 @@ impl Exceptions {
         if kind == "same" {
             return None;
         }
-        let row = self.rows.iter().position(|row| {
-            (row.group.as_str(), row.kernel.as_str()) == (group, verdict.kernel.as_str())
-                && row.end == kind
-                && row.is_for(self.cubins)
-        });
-        match row {
-            Some(row) => {
-                self.used.insert(row);
-                None
-            }
+        let cubins = self.cubins;
+        let fits = |row: &[&str]| row[..3] == [group, &verdict.kernel, kind] && has(row[3], cubins);
+        match self.table.find(fits) {
+            Some(_) => None,
             None => Some(format!("{group} {}: {kind}: {text}", verdict.kernel)),
         }
     }
 
     /// The rows for these cubins that no verdict needed. Other inputs may meet fewer differences.
     pub fn unused(&self) -> Vec<String> {
-        let rows = self.rows.iter().enumerate();
-        let unused = rows.filter(|(n, row)| row.is_for(self.cubins) && !self.used.contains(n));
-        let text = |(_, row): (usize, &Row)| {
-            let says = CAUSES.iter().find(|(name, ..)| *name == row.cause);
-            let says = says.map_or("", |(_, _, says)| says);
-            format!("{} {} no longer ends `{}`: {says}", row.group, row.kernel, row.end)
-        };
-        let mut all: Vec<String> = unused.map(text).collect();
+        let mut all = self.table.unused(|row| has(row[3], self.cubins));
         // Our compiler refuses what the engines lack: those kernels are not there.
         if self.cubins == "ptxas" {
             let there = MISSING.iter().filter(|(opcode, _)| !self.missing.contains(opcode));

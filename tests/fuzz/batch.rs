@@ -1,7 +1,7 @@
 //! Many programs through all engines: one run of ptxas for all of them.
 
 use crate::compare::differences;
-use crate::engines::{self, Buffers, Failure, Side, What};
+use crate::engines::{self, Buffers, Failure, Maker, Side, What};
 use crate::input::Shape;
 use crate::print::{entry, head, module};
 use crate::program::{Output, Program};
@@ -95,12 +95,13 @@ pub fn run(
             let launch = case.shape.launch();
             let mut results = vec![(Side::Interpreter, engines::interpret(&case.module, &launch))];
             if let (Some(level), Some(cubin)) = (ptxas, cubin) {
-                let ran = cubin.and_then(|cubin| engines::simulate(&cubin, &launch, hazards));
+                let ran = cubin
+                    .and_then(|cubin| engines::simulate(&cubin, &launch, Maker::Ptxas { hazards }));
                 results.push((Side::Ptxas(level), ran));
             }
             if let Some(level) = orias {
                 let cubin = engines::orias(&case.module, level);
-                let ran = cubin.and_then(|cubin| engines::simulate(&cubin, &launch, true));
+                let ran = cubin.and_then(|cubin| engines::simulate(&cubin, &launch, Maker::Orias));
                 results.push((Side::Orias(level), ran));
             }
             judge(&case.outputs, results)
@@ -152,11 +153,11 @@ pub fn run_alone(case: &Case, levels: Levels) -> Verdict {
     let launch = case.shape.launch();
     let mut results = vec![(Side::Interpreter, engines::interpret(&case.module, &launch))];
     let all = |chosen: Option<u8>| chosen.map_or(vec![0, 1, 2, 3], |level| vec![level]);
+    let theirs = Maker::Ptxas { hazards: levels.hazards };
     if levels.with_ptxas {
         for level in all(levels.ptxas) {
             if let Some(cubin) = engines::ptxas(&case.module, level) {
-                let ran =
-                    cubin.and_then(|cubin| engines::simulate(&cubin, &launch, levels.hazards));
+                let ran = cubin.and_then(|cubin| engines::simulate(&cubin, &launch, theirs));
                 results.push((Side::Ptxas(level), ran));
             }
         }
@@ -164,7 +165,7 @@ pub fn run_alone(case: &Case, levels: Levels) -> Verdict {
     if levels.with_orias {
         for level in all(levels.orias) {
             let cubin = engines::orias(&case.module, level);
-            let ran = cubin.and_then(|cubin| engines::simulate(&cubin, &launch, true));
+            let ran = cubin.and_then(|cubin| engines::simulate(&cubin, &launch, Maker::Orias));
             results.push((Side::Orias(level), ran));
         }
     }

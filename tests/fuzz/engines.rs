@@ -101,15 +101,31 @@ pub fn interpret_loaded(
     })
 }
 
-/// Runs a cubin; a hazard is a failure where somebody looks for it.
-pub fn simulate(cubin: &[u8], launch: &Launch, deny: bool) -> Result<Buffers, Failure> {
+/// Whose cubin runs, and so what it is held to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Maker {
+    /// Its hazards are failures where somebody asks. Regions that some leave without BREAK are let go.
+    Ptxas {
+        hazards: bool,
+    },
+    Orias,
+}
+
+/// Runs a cubin.
+pub fn simulate(cubin: &[u8], launch: &Launch, maker: Maker) -> Result<Buffers, Failure> {
     // Groups of lanes change often in some runs: what one breaks for another shows.
     let slices = [256, 1, 7];
     let group_slice = slices[launch.block.iter().sum::<u32>() as usize % slices.len()];
     guarded(|| {
+        let deny = maker != Maker::Ptxas { hazards: false };
         let hazards = if deny { Hazards::Find } else { Hazards::Ignore };
-        let limits =
-            Limits { warp_instructions: MOST * SLOWER, group_slice, hazards, ..Limits::default() };
+        let limits = Limits {
+            warp_instructions: MOST * SLOWER,
+            group_slice,
+            hazards,
+            strict_regions: maker == Maker::Orias,
+            ..Limits::default()
+        };
         let outcome = orias::simulate::simulate(cubin, launch, limits)
             .map_err(|error| failure(error.to_string(), What::Stopped))?;
         match outcome.hazards.first() {

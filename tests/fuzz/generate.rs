@@ -5,6 +5,8 @@
 //! preference a young one, or a constant. What the threads of a warp or block do together stands only where they are together:
 //! [`Place`] knows who comes.
 
+mod graph;
+
 use crate::program::{
     Call, Class, Cond, Depth, Function, If, Loop, Op, Operand, Output, Piece, Program, Slot, Stmt,
     Switch, Var, VarInfo,
@@ -62,7 +64,7 @@ pub fn program(seed: u64, wishes: &Wishes) -> Program {
     let (families, calls) = choose(&mut random, wishes);
     let begins = |name: &str| families.iter().any(|f| f.name.starts_with(name));
     let together = begins("matrix") || begins("warpgroup");
-    let pressure = begins("pressure");
+    let (pressure, graphs) = (begins("pressure"), begins("graphs"));
     let least = if begins("warpgroup") { 128 } else { 32 };
     let block = match (together, block) {
         (false, block) => block,
@@ -82,6 +84,7 @@ pub fn program(seed: u64, wishes: &Wishes) -> Program {
     let mut maker = Maker {
         families,
         pressure,
+        graphs,
         together,
         left,
         program: Program {
@@ -160,6 +163,8 @@ struct Maker {
     together: bool,
     /// Much is alive at once.
     pressure: bool,
+    /// Control flow is no tree everywhere.
+    graphs: bool,
     /// Statements still to come.
     left: usize,
     program: Program,
@@ -196,6 +201,9 @@ impl Maker {
                 let class = *self.random.pick(&HELD);
                 self.first(class, &mut body, true);
             }
+        }
+        if self.graphs {
+            self.graph(&place, &mut body);
         }
         while self.left > 0 {
             self.statement(&place, &mut body);
@@ -281,6 +289,7 @@ impl Maker {
             if self.control && self.may_leave(place) { 1 } else { 0 },
             if calls { 14 } else { 0 },
             if self.in_kernel() && !self.scope.is_empty() { 3 } else { 0 },
+            if self.graphs && place.level < 2 { 12 } else { 0 },
         ];
         match self.random.weighted(weights.into_iter()) {
             1 => self.branch(place, list),
@@ -297,6 +306,7 @@ impl Maker {
                 list.push(Stmt::Leave(cond));
             }
             6 => self.call(place, list),
+            8 => self.graph(place, list),
             7 => {
                 let var = *self.random.pick(&self.scope);
                 if !self.function.info(var).near {

@@ -15,6 +15,7 @@ pub mod print;
 pub mod program;
 pub mod random;
 pub mod report;
+pub mod rounds;
 pub mod rows;
 pub mod shrink;
 pub mod template;

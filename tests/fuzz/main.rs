@@ -6,12 +6,11 @@ use orias_fuzz::engines::{Side, What};
 use orias_fuzz::generate::{Wishes, program};
 use orias_fuzz::program::Program;
 use orias_fuzz::report::{Summary, title};
+use orias_fuzz::rounds::Rounds;
 use orias_fuzz::{found, print, shrink};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// Programs of one module.
 const BATCH: u64 = 64;
@@ -97,50 +96,38 @@ fn main() -> ExitCode {
     if !args.file.is_empty() {
         return files(&args, levels);
     }
-    let started = Instant::now();
-    let next = AtomicU64::new(args.from);
-    let mistakes = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let summary = Mutex::new(Summary::default());
-    let worker = || {
-        while !stop.load(Ordering::Relaxed) {
-            let from = next.fetch_add(BATCH, Ordering::Relaxed);
-            let timed = args.time.map(|limit| started.elapsed().as_secs() >= limit);
-            if timed.unwrap_or(from >= args.count) {
-                return;
-            }
-            let to = if args.time.is_some() { from + BATCH } else { args.count.min(from + BATCH) };
-            let with_ptxas =
-                levels.with_ptxas && (from / BATCH).is_multiple_of(args.ptxas_every.max(1));
-            let wishes = Wishes { constants: args.constants && !with_ptxas, ..wishes.clone() };
-            let programs: Vec<Program> =
-                (from..to).map(|n| program(args.seed + n, &wishes)).collect();
-            let levels = Levels { with_ptxas, ..levels }.of(args.seed + from);
-            let cases: Vec<Case> = programs.iter().map(Case::of).collect();
-            let mut part = Summary::default();
-            for (program, verdict) in programs.iter().zip(batch::run(&cases, levels, args.hazards))
-            {
-                part.add(program, &verdict);
-                if verdict.mistakes().next().is_none() || stop.load(Ordering::Relaxed) {
-                    continue;
-                }
-                report(program, &verdict, levels, &args);
-                if mistakes.fetch_add(1, Ordering::Relaxed) + 1 >= args.most {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            }
-            if let Ok(mut summary) = summary.lock() {
-                summary.join(part);
-                // So often that a run of hours says where it is.
-                if summary.programs % (100 * BATCH as usize) < BATCH as usize {
-                    eprintln!("{} programs, {} mistakes", summary.programs, summary.mistakes);
-                }
-            }
-        }
+    let rounds = Rounds {
+        batch: BATCH,
+        from: args.from,
+        count: args.count,
+        time: args.time,
+        jobs: args.jobs,
+        most: args.most,
     };
-    std::thread::scope(|scope| {
-        for _ in 0..args.jobs.max(1) {
-            scope.spawn(worker);
+    let summary = Mutex::new(Summary::default());
+    let (took, next) = rounds.run(|seeds, progress| {
+        let from = seeds.start;
+        let with_ptxas =
+            levels.with_ptxas && (from / BATCH).is_multiple_of(args.ptxas_every.max(1));
+        let wishes = Wishes { constants: args.constants && !with_ptxas, ..wishes.clone() };
+        let programs: Vec<Program> = seeds.map(|n| program(args.seed + n, &wishes)).collect();
+        let levels = Levels { with_ptxas, ..levels }.of(args.seed + from);
+        let cases: Vec<Case> = programs.iter().map(Case::of).collect();
+        let mut part = Summary::default();
+        for (program, verdict) in programs.iter().zip(batch::run(&cases, levels, args.hazards)) {
+            part.add(program, &verdict);
+            if verdict.mistakes().next().is_none() || progress.is_over() {
+                continue;
+            }
+            report(program, &verdict, levels, &args);
+            progress.differs(&rounds);
+        }
+        if let Ok(mut summary) = summary.lock() {
+            summary.join(part);
+            // So often that a run of hours says where it is.
+            if summary.programs % (100 * BATCH as usize) < BATCH as usize {
+                eprintln!("{} programs, {} mistakes", summary.programs, summary.mistakes);
+            }
         }
     });
     let summary = summary.into_inner().unwrap_or_default();
@@ -149,8 +136,8 @@ fn main() -> ExitCode {
         "seed {} from {}, next --from {}, {:.1} s",
         args.seed,
         args.from,
-        next.load(Ordering::Relaxed),
-        started.elapsed().as_secs_f64()
+        next,
+        took.as_secs_f64()
     );
     if summary.mistakes == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

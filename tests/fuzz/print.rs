@@ -1,8 +1,8 @@
 //! The PTX text of a program.
 
 use crate::program::{
-    Call, Class, Cond, Depth, Function, If, Loop, Op, Operand, Piece, Program, Slot, Stmt, Switch,
-    Var,
+    Call, Class, Cond, Depth, End, Function, Graph, If, Loop, Op, Operand, Piece, Program, Slot,
+    Stmt, Switch, Var,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -347,6 +347,7 @@ impl Printer<'_> {
             Stmt::If(inner) => self.branch(inner),
             Stmt::Loop(inner) => self.repeat(inner),
             Stmt::Switch(inner) => self.switch(inner),
+            Stmt::Graph(inner) => self.graph(inner),
             Stmt::Leave(cond) => {
                 let cond = self.cond(*cond);
                 if self.function.results.is_empty() {
@@ -514,6 +515,56 @@ impl Printer<'_> {
         self.place(&end);
     }
 
+    fn graph(&mut self, inner: &Graph) {
+        let counter = self.var(inner.counter);
+        // The last is the way out.
+        let labels: Vec<String> = (0..=inner.blocks.len()).map(|_| self.label()).collect();
+        let out = &labels[inner.blocks.len()];
+        self.line(&format!("mov.b32 {counter}, 0;"));
+        for (node, label) in inner.blocks.iter().zip(&labels) {
+            self.place(label);
+            self.line(&format!(
+                "{{ .reg .pred %t; add.u32 {counter}, {counter}, 1; setp.gt.u32 %t, {counter}, {}; @%t bra {out}; }}",
+                node.limit
+            ));
+            self.list(&node.body);
+            match &node.end {
+                End::Fall => {}
+                End::Jump(target) => self.line(&format!("bra {};", labels[*target])),
+                End::Branch { value, counted, bits, negated, target, other } => {
+                    let value = self.var(*value);
+                    let (add, from) = match counted {
+                        true => (format!("add.u32 %t, {value}, {counter}; "), "%t"),
+                        false => (String::new(), &value[..]),
+                    };
+                    let sign = if *negated { "!" } else { "" };
+                    self.line(&format!(
+                        "{{ .reg .b32 %t; .reg .pred %p; {add}and.b32 %t, {from}, {bits}; setp.eq.u32 %p, %t, 0; @{sign}%p bra {}; }}",
+                        labels[*target]
+                    ));
+                    if let Some(other) = other {
+                        self.line(&format!("bra {};", labels[*other]));
+                    }
+                }
+                End::Table { value, targets } => {
+                    let names: Vec<&str> = targets.iter().map(|t| &labels[*t][..]).collect();
+                    let (list, value) = (self.label(), self.var(*value));
+                    // As many low bits as number targets.
+                    let bits = (1 << targets.len().ilog2()) - 1;
+                    let _ = writeln!(self.text, "{list}: .branchtargets {};", names.join(", "));
+                    self.line(&format!(
+                        "{{ .reg .b32 %t; and.b32 %t, {value}, {bits}; brx.idx %t, {list}; }}"
+                    ));
+                }
+            }
+        }
+        self.place(out);
+        if let Some(mask) = &inner.mask {
+            let mask = self.operand(mask, Class::B32);
+            self.line(&format!("bar.warp.sync {mask};"));
+        }
+    }
+
     fn call(&mut self, call: &Call) {
         let program = self.program;
         let callee = &program.functions[call.function];
@@ -665,6 +716,17 @@ impl Assigned {
                     // A case may be entered from the one before it as well as from the start: what is known is what was known there.
                     self.list(case, &mut known.clone());
                 }
+            }
+            Stmt::Graph(inner) => {
+                self.write(inner.counter, known);
+                for node in &inner.blocks {
+                    // What a block writes others may read that threads come to without it.
+                    self.list(&node.body, &mut known.clone());
+                    if let End::Branch { value, .. } | End::Table { value, .. } = &node.end {
+                        self.read(*value, known);
+                    }
+                }
+                inner.mask.iter().for_each(|mask| self.operand(mask, known));
             }
             Stmt::Call(call) => {
                 call.args.iter().for_each(|arg| self.operand(arg, known));

@@ -234,6 +234,7 @@ pub enum Stmt {
     If(If),
     Loop(Loop),
     Switch(Switch),
+    Graph(Graph),
     /// Ends the thread, or returns from the function.
     Leave(Cond),
     Break(Cond),
@@ -277,6 +278,59 @@ pub struct Switch {
     pub mask: Option<(Operand, Var)>,
     /// Each case, and whether it goes on with the next one.
     pub cases: Vec<(Vec<Stmt>, bool)>,
+}
+
+/// Blocks that go anywhere. A thread begins with the first and leaves behind the last, or where a target says so.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Graph {
+    /// Blocks that the thread has come to.
+    pub counter: Var,
+    /// The threads that come here, where they meet behind it.
+    pub mask: Option<Operand>,
+    pub blocks: Vec<Node>,
+}
+
+/// A block of a graph. Targets are blocks by number; one behind the last leaves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// Who has come to more blocks than this leaves.
+    pub limit: u32,
+    pub body: Vec<Stmt>,
+    pub end: End,
+}
+
+/// Where a block goes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum End {
+    /// To the next one.
+    Fall,
+    Jump(usize),
+    /// To `target` where none of the bits is set in the value, with the counter added if it is `counted`; to `other` else.
+    Branch {
+        value: Var,
+        counted: bool,
+        bits: u32,
+        negated: bool,
+        target: usize,
+        other: Option<usize>,
+    },
+    /// By low bits of the value.
+    Table {
+        value: Var,
+        targets: Vec<usize>,
+    },
+}
+
+impl End {
+    /// The targets, each to be changed.
+    pub fn targets(&mut self) -> Vec<&mut usize> {
+        match self {
+            End::Fall => Vec::new(),
+            End::Jump(target) => vec![target],
+            End::Branch { target, other, .. } => std::iter::once(target).chain(other).collect(),
+            End::Table { targets, .. } => targets.iter_mut().collect(),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -412,6 +466,7 @@ impl Stmt {
             }
             Stmt::Loop(inner) => visit(&mut inner.body),
             Stmt::Switch(inner) => inner.cases.iter_mut().for_each(|(case, _)| visit(case)),
+            Stmt::Graph(inner) => inner.blocks.iter_mut().for_each(|b| visit(&mut b.body)),
             _ => {}
         }
     }
@@ -426,6 +481,8 @@ impl Stmt {
             Stmt::Loop(_) => "loop",
             Stmt::Switch(inner) if inner.mask.is_some() => "switch with mask",
             Stmt::Switch(_) => "switch",
+            Stmt::Graph(inner) if inner.mask.is_some() => "graph with a meeting",
+            Stmt::Graph(_) => "graph",
             Stmt::Leave(_) => "leave",
             Stmt::Break(_) => "break",
             Stmt::Continue(_) => "continue",

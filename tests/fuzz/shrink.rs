@@ -3,7 +3,7 @@
 //! Each step tries changes of one kind, some at a time in one module, and keeps the first that still differs. Whatever is taken
 //! out, the rest is a program without undefined behaviour: variables start as zero, and masks are computed where they are used.
 
-use crate::program::{Cond, Operand, Program, Slot, Stmt};
+use crate::program::{Cond, End, Graph, Operand, Program, Slot, Stmt};
 
 /// Says of each program whether it still differs.
 pub type Check<'a> = &'a mut dyn FnMut(&[Program]) -> Vec<bool>;
@@ -14,8 +14,8 @@ const TOGETHER: usize = 24;
 /// The smallest program that was found.
 pub fn shrink(program: &Program, check: Check<'_>) -> Program {
     let mut best = program.clone();
-    let steps: [fn(&Program) -> Vec<Program>; 6] =
-        [launches, removals, unwrapped, loops, operands, guards];
+    let steps: [fn(&Program) -> Vec<Program>; 7] =
+        [launches, removals, unwrapped, loops, graphs, operands, guards];
     loop {
         let before = best.clone();
         for step in steps {
@@ -133,6 +133,9 @@ fn inside(stmt: &Stmt, way: usize) -> Option<Vec<Stmt>> {
         Stmt::Switch(inner) if inner.mask.is_none() && way == 0 => {
             Some(inner.cases.iter().flat_map(|(case, _)| case.clone()).collect())
         }
+        Stmt::Graph(inner) if way == 0 => {
+            Some(inner.blocks.iter().flat_map(|b| b.body.clone()).collect())
+        }
         _ => None,
     }
 }
@@ -179,6 +182,62 @@ fn loops(program: &Program) -> Vec<Program> {
         }
     }
     all
+}
+
+/// Graphs with a block less, with simpler ends, lower limits, without a meeting.
+fn graphs(program: &Program) -> Vec<Program> {
+    let mut sizes = Vec::new();
+    program.clone().lists(&mut |list| {
+        sizes.extend(list.iter().filter_map(|s| match s {
+            Stmt::Graph(inner) => Some(inner.blocks.len()),
+            _ => None,
+        }));
+    });
+    let mut all = Vec::new();
+    for (which, blocks) in sizes.into_iter().enumerate() {
+        for at in 0..blocks {
+            for way in 0..7 {
+                let mut smaller = program.clone();
+                let mut index = 0;
+                smaller.lists(&mut |list| {
+                    for stmt in list {
+                        let Stmt::Graph(inner) = stmt else { continue };
+                        if index == which {
+                            simpler(inner, at, way);
+                        }
+                        index += 1;
+                    }
+                });
+                all.push(smaller);
+            }
+        }
+    }
+    all
+}
+
+/// Makes a block of a graph simpler in one of several ways.
+fn simpler(graph: &mut Graph, at: usize, way: usize) {
+    let count = graph.blocks.len();
+    let node = &mut graph.blocks[at];
+    match (way, &mut node.end) {
+        (0, _) if count > 1 => {
+            graph.blocks.remove(at);
+            let targets = graph.blocks.iter_mut().flat_map(|b| b.end.targets());
+            targets.filter(|target| **target > at).for_each(|target| *target -= 1);
+        }
+        (1, end) => *end = End::Fall,
+        (2, end @ End::Table { .. }) => {
+            let first = end.targets().first().map_or(count, |target| **target);
+            *end = End::Jump(first);
+        }
+        (3, End::Table { targets, .. }) if targets.len() > 2 => {
+            targets.truncate(targets.len().next_power_of_two() / 2);
+        }
+        (4, End::Branch { other, .. }) => *other = None,
+        (5, _) => node.limit = node.limit.min(4),
+        (6, _) => graph.mask = None,
+        _ => {}
+    }
 }
 
 fn slots(program: &mut Program, visit: &mut dyn FnMut(&mut Slot)) {

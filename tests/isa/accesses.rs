@@ -5,6 +5,7 @@
 //! Compared are sets of spellings without the width of the value, which both choose as it suits them. What counts is what ptxas
 //! has and we lack; an order or a scope that is stronger than asked is none.
 
+use crate::exceptions::Exceptions;
 use orias::elf::read::Cubin;
 use orias_components::{Inst, Opcode, Operand, Reg, RegFile};
 use orias_targets::Target;
@@ -46,21 +47,10 @@ const WITHOUT_WIDTH: &[&str] = &["LD", "LDG", "LDS", "LDL", "ST", "STG", "STS", 
 /// Scopes by strength.
 const SCOPES: &[&str] = &["SM", "GPU", "SYS"];
 
-/// Differences with a reason: how the spelling of ptxas begins, that of ours, and why.
-const KNOWN: &[(&str, &str, &str)] = &[
-    ("ATOMS.POPC.INC", "ATOMS.", "a sum of ones, by counting lanes"),
-    ("ATOMS", "ATOM.E", "the address is seen to be in the CTA's own memory"),
-    ("LDS", "LD.E", "the address is seen to be in the CTA's own memory"),
-    ("STS", "ST.E", "the address is seen to be in the CTA's own memory"),
-    ("ATOM.E.ADD", "ATOM.E.INC", "an increment whose bound is all ones is a sum"),
-    ("ATOMG.E.ADD", "ATOMG.E.INC", "an increment whose bound is all ones is a sum"),
-    ("ATOMS.ADD", "ATOMS.INC", "an increment whose bound is all ones is a sum"),
-    ("REDG.E.ADD", "REDG.E.INC", "an increment whose bound is all ones is a sum"),
-    ("LDSM", "LDS", "a fragment by words or by matrices"),
-    ("LDGSTS", "LDGSTS", "a number of source bytes that is seen to be constant"),
-    ("MEMBAR.SC.GPU", "", "ptxas asks the driver how far a fence must reach"),
-    ("QSPC", "", "the address is seen to be in no window"),
-];
+/// Differences with a cause: group, kernel, what is lacking, cause.
+pub fn known() -> Exceptions {
+    Exceptions::read("accesses.tbl", include_str!("accesses.tbl"), 4)
+}
 
 /// One kernel's difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +60,14 @@ pub struct Difference {
     pub lacking: Vec<String>,
     /// What only we have.
     pub more: Vec<String>,
+}
+
+impl Difference {
     /// Why that is right; None where it is not known to be.
-    pub why: Option<&'static str>,
+    pub fn why(&self, known: &mut Exceptions, group: &str) -> Option<&'static str> {
+        let lacking = self.lacking.join(" ");
+        known.find(|row| row[..3] == [group, &self.kernel, &lacking])
+    }
 }
 
 /// The differences between two cubins of one module. `hinted` says which kernels have cache policies.
@@ -94,18 +90,7 @@ pub fn differences(
             continue;
         }
         let more: Vec<String> = ours.difference(&theirs).cloned().collect();
-        let known = |text: &String| {
-            // A policy that is missing has no reason.
-            let like = |m: &&String| m.ends_with(POLICY) == text.ends_with(POLICY);
-            let reason = KNOWN.iter().find(|(a, b, _)| {
-                let mut mine = more.iter().filter(like);
-                text.starts_with(a) && (b.is_empty() || mine.any(|m| m.starts_with(b)))
-            });
-            reason.map(|(.., why)| *why)
-        };
-        let reasons: Option<Vec<&'static str>> = lacking.iter().map(known).collect();
-        let why = reasons.and_then(|list| list.first().copied());
-        found.push(Difference { kernel, lacking, more, why });
+        found.push(Difference { kernel, lacking, more });
     }
     Ok(found)
 }

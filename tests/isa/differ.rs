@@ -29,11 +29,20 @@ pub struct Setup {
     pub meaningful: bool,
     /// Operands are what their instruction takes them for ([`crate::prepare`]).
     pub prepared: bool,
+    /// As in the simulator's limits: what ours is held to. The cubin of reference never is.
+    pub strict_regions: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { threads: 32, seed: 1, steps: 200_000, meaningful: false, prepared: false }
+        Setup {
+            threads: 32,
+            seed: 1,
+            steps: 200_000,
+            meaningful: false,
+            prepared: false,
+            strict_regions: true,
+        }
     }
 }
 
@@ -240,17 +249,19 @@ fn compare(
         let limits = interpret::Limits { warp_instructions: setup.steps, checks };
         interpret::run_limited(program, source, launch, limits)
     });
-    let simulated = |cubin: &Cubin<'_>| {
+    let simulated = |cubin: &Cubin<'_>, strict_regions: bool| {
         guarded::<SimulateError>(|| {
             let limits = simulator::Limits {
                 warp_instructions: setup.steps,
                 hazards: simulator::Hazards::Find,
+                strict_regions,
                 ..simulator::Limits::default()
             };
             simulate_read(cubin, launch, limits)
         })
     };
-    let run = cubin.map_or(Err("no cubin".to_string()), simulated);
+    let run =
+        cubin.map_or(Err("no cubin".to_string()), |cubin| simulated(cubin, setup.strict_regions));
     let hazards = run.as_ref().map_or(Vec::new(), |outcome| outcome.hazards.clone());
     let end = match (&interpreted, &run) {
         (Ok(a), Ok(b)) => compare_buffers(a, b),
@@ -262,7 +273,7 @@ fn compare(
         End::Differ(t) | End::Simulator(t) | End::Interpreter(t) => t.clone(),
         _ => return (end, hazards),
     };
-    let same = match (&run, reference.map(simulated)) {
+    let same = match (&run, reference.map(|cubin| simulated(cubin, false))) {
         (Ok(a), Some(Ok(b))) => matches!(compare_buffers(a, &b), End::Same | End::Near(_)),
         (Err(_), Some(Err(_))) => true,
         _ => false,

@@ -1,9 +1,10 @@
 //! `orias-isa flow`: the checker of convergence ([`orias::check`]) over cubins: ours of PTX at all
 //! levels, ptxas's, and files.
 //!
-//! What it flags in ptxas's code is listed with its cause ([`KNOWN`]); in ours nothing may be a
-//! fault. That it can fail at all, [`mutants`] shows.
+//! What it flags is listed with its cause, kernel by kernel ([`known`]); a fault of ours never is. That it can fail at all, [`mutants`] shows.
 
+use crate::exceptions::{self, Exceptions, has};
+use crate::sources::Checked;
 use crate::{coverage, ours, sources};
 use orias::check::{self, Finding, Report, Rule};
 use orias::driver::CompileOptions;
@@ -13,38 +14,23 @@ use orias_fuzz::{generate, print};
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Why the checker says something of code of ptxas (13.0.88, sm_90a) that is no mistake of the
-/// checker.
-pub const KNOWN: &[(Rule, &str)] = &[
-    (Rule::UnmetOutside, "ptxas leaves out the barrier of the innermost branch around a meeting"),
-    (Rule::UnmetShared, "ptxas keeps a barrier that other branches need too, or jump tables"),
-    (Rule::UnmetCollective, "at -O0 ptxas puts a barrier around every vote"),
-    (Rule::Undecoded, "a sparse HGMMA word that nvdisasm refuses too"),
-];
+/// Findings that are no mistakes of the checker: group, kernel, compiler, levels, rule, cause.
+pub fn known() -> Exceptions {
+    Exceptions::read("flow.tbl", include_str!("flow.tbl"), 6)
+}
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// PTX files and cubins, or folders of them; without any the corpus, the coverage set and the
-    /// engines' kernels.
-    paths: Vec<PathBuf>,
-    /// Our levels.
-    #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 2, 3])]
-    level: Vec<u8>,
-    /// What ptxas makes of the PTX too, at the same levels.
-    #[arg(long)]
-    ptxas: bool,
-    /// So many random programs beside.
+    #[command(flatten)]
+    checked: Checked,
+    /// So many random programs beside, of which findings are printed and not judged but for faults of ours.
     #[arg(long, default_value_t = 0)]
     fuzz: u64,
     /// Change each cubin of PTX in one place at a time, and count how many changes are flagged.
     #[arg(long)]
     mutants: bool,
-    /// Show every finding, not three of a kind.
-    #[arg(long)]
-    all: bool,
 }
 
 /// Sums over many cubins.
@@ -54,6 +40,9 @@ pub struct Sum {
     pub regions: usize,
     pub found: BTreeMap<Rule, Vec<String>>,
     pub assumed: BTreeMap<&'static str, usize>,
+    /// Group of the module, and kernel.
+    pub seen: BTreeSet<(String, String)>,
+    cases: BTreeSet<(String, String, Rule)>,
 }
 
 impl Sum {
@@ -61,14 +50,33 @@ impl Sum {
         for report in reports {
             self.kernels += 1;
             self.regions += report.regions;
+            let case = (exceptions::group(name).to_string(), report.kernel.clone());
+            self.seen.insert(case.clone());
             for (why, count) in &report.assumed {
                 *self.assumed.entry(why).or_default() += count;
             }
             for Finding { rule, place, what } in &report.findings {
                 let line = format!("{name} {} at {place:#06x}: {what}", report.kernel);
                 self.found.entry(*rule).or_default().push(line);
+                self.cases.insert((case.0.clone(), case.1.clone(), *rule));
             }
         }
+    }
+
+    /// What no row explains, in the code of a compiler at a level; faults of ours never are.
+    pub fn unexplained(&self, known: &mut Exceptions, maker: &str, level: u8) -> Vec<String> {
+        let level = level.to_string();
+        let mut wrong = Vec::new();
+        for (group, kernel, rule) in &self.cases {
+            let text = format!("{rule:?}");
+            let fits = |row: &[&str]| {
+                row[..3] == [group, kernel, maker] && has(row[3], &level) && row[4] == text
+            };
+            if maker == "ours" && rule.is_fault() || known.find(fits).is_none() {
+                wrong.push(format!("{group} {kernel}, {maker} -O{level}: {text}"));
+            }
+        }
+        wrong
     }
 
     fn print(&self, title: &str, all: bool) {
@@ -99,60 +107,64 @@ pub fn our_cubin(text: &str, level: u8) -> Option<Vec<u8>> {
 pub fn run(target: &Target, args: &Args) -> Result<(), String> {
     // What cannot be compiled is said by others.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut list: Vec<(String, String)> = Vec::new();
-    for file in coverage::files(&args.paths, "ptx") {
-        let text =
-            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-        list.push((file.file_name().unwrap_or_default().to_string_lossy().into_owned(), text));
-    }
-    if args.paths.is_empty() && args.fuzz == 0 {
-        let all = [sources::corpus("sm_90a"), sources::one_instruction("sm_90a")];
-        let all = all.into_iter().flatten().chain(sources::below("engines", "sm_90a"));
-        list.extend(all.map(|s| (s.name, s.text)));
-    }
+    let list = args.checked.modules(args.fuzz == 0)?;
+    let mut random = Vec::new();
     for seed in 0..args.fuzz {
         let program = generate::program(seed, &generate::Wishes::default());
-        list.push((format!("seed {seed}"), print::module(&program)));
+        random.push((format!("seed {seed}"), print::module(&program)));
     }
+    let Checked { all, .. } = args.checked;
     let mut files = Sum::default();
-    for file in coverage::files(&args.paths, "cubin") {
+    for file in coverage::files(&args.checked.paths, "cubin") {
         let bytes = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         files.add(&name, &reports(target, &bytes)?);
     }
     if files.kernels > 0 {
-        files.print("cubins", args.all);
+        files.print("cubins", all);
     }
-    let mut faults = 0;
-    for level in &args.level {
-        let ours = |text: &str| our_cubin(text, *level);
-        faults += check_all(target, &list, &format!("ours -O{level}"), args, ours)?;
-    }
-    if args.ptxas {
-        let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
-        for level in &args.level {
-            let theirs =
-                |text: &str| sources::ptxas(&ptxas, "sm_90a", text, &[&format!("-O{level}")]).ok();
-            check_all(target, &list, &format!("ptxas -O{level}"), args, theirs)?;
+    let ptxas = args.checked.ptxas.then(|| oracle::tool("ptxas"));
+    let ptxas = ptxas.map(|tool| tool.ok_or("the oracle tools are missing")).transpose()?;
+    let (mut known, mut wrong, mut there) = (known(), Vec::new(), BTreeSet::new());
+    let mut check = |maker: &'static str, level: u8, make: &Make<'_>| {
+        let title = format!("{maker} -O{level}");
+        let sum = check_all(target, &list, &title, args, make);
+        wrong.extend(sum.unexplained(&mut known, maker, level));
+        let seen = sum.seen.into_iter();
+        there.extend(seen.map(|(group, kernel)| (group, kernel, maker, level)));
+        if !random.is_empty() {
+            let sum = check_all(target, &random, &format!("{title}, random"), args, make);
+            let faults = sum.found.iter().filter(|(rule, _)| maker == "ours" && rule.is_fault());
+            wrong.extend(faults.flat_map(|(_, lines)| lines.clone()));
         }
-        for (rule, why) in KNOWN {
-            println!("ptxas's {rule:?}: {why}");
-        }
+    };
+    for level in &args.checked.level {
+        check("ours", *level, &|text| our_cubin(text, *level));
     }
-    match faults {
-        0 => Ok(()),
-        count => Err(format!("{count} faults in our code")),
+    for (ptxas, level) in ptxas.iter().flat_map(|p| args.checked.level.iter().map(move |l| (p, l)))
+    {
+        let option = format!("-O{level}");
+        check("ptxas", *level, &|text| sources::ptxas(ptxas, "sm_90a", text, &[&option]).ok());
     }
+    wrong.extend(known.unused(|row| {
+        there.iter().any(|(group, kernel, maker, level)| {
+            row[..3] == [group, kernel, *maker] && has(row[3], &level.to_string())
+        })
+    }));
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Checks what `make` makes of the modules; returns how many faults there are.
+/// What makes a cubin of a module, where it compiles.
+type Make<'a> = dyn Fn(&str) -> Option<Vec<u8>> + Sync + 'a;
+
+/// Checks what `make` makes of the modules, and prints it.
 fn check_all(
     target: &Target,
     list: &[(String, String)],
     title: &str,
     args: &Args,
-    make: impl Fn(&str) -> Option<Vec<u8>> + Sync,
-) -> Result<usize, String> {
+    make: &Make<'_>,
+) -> Sum {
     type Made = (Vec<Report>, Mutants);
     let made: Vec<Option<Made>> = list
         .par_iter()
@@ -170,12 +182,12 @@ fn check_all(
         }
     }
     if !list.is_empty() {
-        sum.print(title, args.all);
+        sum.print(title, args.checked.all);
     }
     if args.mutants {
-        changed.print(args.all);
+        changed.print(args.checked.all);
     }
-    Ok(sum.found.iter().filter(|(rule, _)| rule.is_fault()).map(|(_, lines)| lines.len()).sum())
+    sum
 }
 
 /// Changes of single words, and how many the checker says something of that it does not say of the

@@ -6,6 +6,7 @@ pub mod attributes;
 pub mod compare;
 pub mod coverage;
 pub mod differ;
+pub mod exceptions;
 pub mod flow;
 pub mod forms;
 pub mod generate;

@@ -1,9 +1,10 @@
 //! `orias-isa`: the instruction table beside the oracle tools.
 
 use clap::{Parser, Subcommand};
+use orias::elf::read::Cubin;
 use orias_isa::{
-    accesses, attributes, compare, coverage, differ, flow, forms, generate, habits, latency, order,
-    ours, probe, proof, ptx_table, report, seen, words,
+    accesses, attributes, compare, coverage, differ, exceptions, flow, forms, generate, habits,
+    latency, order, ours, probe, proof, ptx_table, report, seen, words,
 };
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -132,6 +133,7 @@ enum Command {
     /// Holds the accesses to memory of our compiler's kernels beside those of ptxas's: what ptxas says of scope, order and cache that
     /// we do not.
     Accesses {
+        /// PTX files, or folders of them; without any the corpus, the coverage set and the engines' kernels.
         paths: Vec<PathBuf>,
         /// Take FILE.cubin beside FILE.ptx where there is one.
         #[arg(long)]
@@ -207,6 +209,7 @@ fn run(args: Args) -> Result<(), String> {
             steps: 20_000,
             meaningful: true,
             prepared: false,
+            strict_regions: *ours,
         };
         let maker = match (ours, beside) {
             (true, _) => Maker::Ours(opt.parse().map_err(|e| format!("--opt {opt}: {e}"))?),
@@ -518,31 +521,51 @@ fn compare_accesses(
     beside: bool,
     all: bool,
 ) -> Result<(), String> {
-    let (mut known, mut kinds) = (0, std::collections::BTreeMap::<String, Vec<String>>::new());
-    for file in coverage::files(paths, "ptx") {
+    let (mut known, mut kinds) = (accesses::known(), std::collections::BTreeMap::new());
+    let (mut there, mut wrong) = (std::collections::BTreeSet::new(), 0);
+    let tests = oracle::workspace().join("tests");
+    let own = ["corpus", "coverage/sm_90a", "engines"].map(|f| tests.join(f));
+    for file in coverage::files(if paths.is_empty() { &own } else { paths }, "ptx") {
         let source =
             std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let theirs = Maker::Ptxas { opt: "3", beside }.cubin(target.name, &file, &source)?;
-        let ours = Maker::Ours(3).cubin(target.name, &file, &source)?;
-        let (Some(theirs), Some(ours)) = (theirs.cubin, ours.cubin) else { continue };
-        let hinted = accesses::hinted(&source);
-        for d in accesses::differences(target, &theirs, &ours, |k| hinted.contains(k))? {
-            known += usize::from(d.why.is_some());
-            if d.why.is_some() && !all {
+        let ours = match Maker::Ours(3).cubin(target.name, &file, &source) {
+            Ok(ours) => ours,
+            Err(error) => {
+                println!("left out: {}: {}", file.display(), one_line(&error));
                 continue;
             }
-            let why = d.why.map_or(String::new(), |why| format!(" ({why})"));
+        };
+        let (Some(theirs), Some(cubin)) = (theirs.cubin, ours.cubin) else { continue };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let group = exceptions::group(&name);
+        let made = |kernel: &str| !ours.refused.iter().any(|(name, _)| name == kernel);
+        let kernels = Cubin::read(&theirs).map_err(|e| e.to_string())?;
+        there.extend(kernels.kernels().map(|k| (group.to_string(), k.name.to_string())));
+        let hinted = accesses::hinted(&source);
+        for d in accesses::differences(target, &theirs, &cubin, |k| hinted.contains(k))? {
+            let why = d.why(&mut known, group);
+            if !made(&d.kernel) || why.is_some() && !all {
+                continue;
+            }
+            wrong += usize::from(why.is_none());
+            let why = why.map_or(String::new(), |why| format!(" ({why})"));
             let kind = format!("{} | {}{why}", d.lacking.join(" "), d.more.join(" "));
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            kinds.entry(kind).or_default().push(format!("{name} {}", d.kernel));
+            let list: &mut Vec<String> = kinds.entry(kind).or_default();
+            list.push(format!("{name} {}", d.kernel));
         }
     }
     for (kind, list) in &kinds {
         println!("{}: {kind}", list.len());
         list.iter().take(if all { usize::MAX } else { 1 }).for_each(|line| println!("    {line}"));
     }
-    println!("{known} kernels differ for a known reason");
-    Ok(())
+    let is_there = |row: &[&str]| there.contains(&(row[0].to_string(), row[1].to_string()));
+    let unused = known.unused(is_there);
+    unused.iter().for_each(|line| println!("{line}"));
+    match wrong + unused.len() {
+        0 => Ok(()),
+        count => Err(format!("{count} kernels without a row, or rows without need")),
+    }
 }
 
 /// Measures the generator's kernels and writes the table of PTX.

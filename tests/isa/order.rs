@@ -1,7 +1,9 @@
 //! `orias-isa order`: the checker of the order of accesses ([`orias::check::order`]) over PTX,
 //! compiled by us and by ptxas with lines.
 
-use crate::{coverage, ours, sources};
+use crate::exceptions::{Exceptions, group, has};
+use crate::sources::Checked;
+use crate::{ours, sources};
 use orias::check::order::{self, OrderReport, Place};
 use orias::check::ptx_lines::{self, one_a_line};
 use orias::driver::CompileOptions;
@@ -10,36 +12,20 @@ use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-/// Lines that may be without an instruction, by how they begin, and why.
-pub const WITHOUT: &[(&str, &str)] = &[
-    ("wgmma.commit_group", "the last product of a group has the group's scoreboard"),
-    ("bar.warp.sync", "ptxas leaves it out where the warp is together"),
-    ("fence.acquire.cta", "ptxas has a NOP there"),
-    ("fence.acquire.sync_restrict", "ptxas has a NOP there"),
-    ("fence.mbarrier_init", "ptxas has a NOP there"),
-    ("fence.proxy.async::generic.acquire.sync_restrict", "ptxas has a NOP there"),
-];
+/// PTX that may be without an instruction: group of the module and kernel, or `any`, line, compiler, levels, cause.
+pub fn without() -> Exceptions {
+    Exceptions::read("order.tbl", include_str!("order.tbl"), 6)
+}
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// PTX files, or folders of them; without any the corpus, the coverage set and the engines'
-    /// kernels.
-    paths: Vec<PathBuf>,
-    /// Our levels.
-    #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 2, 3])]
-    level: Vec<u8>,
-    /// What ptxas makes of the PTX too, at the same levels.
-    #[arg(long)]
-    ptxas: bool,
+    #[command(flatten)]
+    checked: Checked,
     /// Exchange two instructions of each cubin at a time that must keep their order, and count how
     /// many exchanges are seen.
     #[arg(long)]
     mutants: bool,
-    /// Show everything, not three of a kind.
-    #[arg(long)]
-    all: bool,
 }
 
 /// Sums over many cubins.
@@ -74,10 +60,25 @@ impl Sum {
         }
     }
 
-    /// What is lost without a reason.
-    pub fn unexplained(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
-        let known = |what: &str| WITHOUT.iter().any(|(name, _)| what.starts_with(name));
-        self.lost.iter().filter(move |(what, _)| !known(what))
+    /// What is lost without a reason, in the code of a compiler at a level.
+    pub fn unexplained(&self, known: &mut Exceptions, maker: &str, level: u8) -> Vec<String> {
+        let level = level.to_string();
+        let mut all = Vec::new();
+        for (what, places) in &self.lost {
+            for place in places {
+                let mut words = place.split(' ');
+                let [module, kernel] = [(); 2].map(|()| words.next().unwrap_or(""));
+                let fits = |row: &[&str]| {
+                    (row[..2] == ["any", "any"] || row[..2] == [group(module), kernel])
+                        && row[2..4] == [what, maker]
+                        && has(row[4], &level)
+                };
+                if known.find(fits).is_none() {
+                    all.push(format!("no instruction for {what}, {maker} -O{level}: {place}"));
+                }
+            }
+        }
+        all
     }
 
     fn print(&self, title: &str, all: bool) {
@@ -91,9 +92,7 @@ impl Sum {
         let most = if all { usize::MAX } else { 3 };
         self.wrong.iter().take(most).for_each(|line| println!("    {line}"));
         for (what, list) in &self.lost {
-            let why = WITHOUT.iter().find(|(name, _)| what.starts_with(name));
-            let why = why.map_or(String::new(), |(_, why)| format!(" ({why})"));
-            println!("  no instruction for {what}: {}, as {}{why}", list.len(), list[0]);
+            println!("  no instruction for {what}: {}, as {}", list.len(), list[0]);
         }
         self.too_many.iter().for_each(|k| println!("  too long to be looked at: {k}"));
         if self.mutants.0 > 0 {
@@ -159,38 +158,41 @@ pub fn mutants(target: &Target, cubin: &[u8], most: usize) -> (usize, usize) {
 pub fn run(target: &Target, args: &Args) -> Result<(), String> {
     // What cannot be compiled is said by others.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut list: Vec<(String, String)> = Vec::new();
-    for file in coverage::files(&args.paths, "ptx") {
-        let text =
-            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-        list.push((file.file_name().unwrap_or_default().to_string_lossy().into_owned(), text));
-    }
-    if args.paths.is_empty() {
-        let all = [sources::corpus("sm_90a"), sources::one_instruction("sm_90a")];
-        let all = all.into_iter().flatten().chain(sources::below("engines", "sm_90a"));
-        list.extend(all.map(|s| (s.name, s.text)));
-    }
+    let mut list = args.checked.modules(true)?;
     list.iter_mut().for_each(|(_, text)| *text = one_a_line(text));
-    let mut wrong = 0;
-    for level in &args.level {
+    let Checked { all, .. } = args.checked;
+    let (mut known, mut wrong) = (without(), Vec::new());
+    for level in &args.checked.level {
         let sum = check_all(target, &list, args.mutants, |text| our_cubin(text, *level));
-        sum.print(&format!("ours -O{level}"), args.all);
-        wrong += sum.wrong.len();
+        sum.print(&format!("ours -O{level}"), all);
+        wrong.extend(sum.wrong.iter().cloned());
+        wrong.extend(sum.unexplained(&mut known, "ours", *level));
     }
-    if args.ptxas {
+    if args.checked.ptxas {
         let ptxas = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
-        for level in &args.level {
-            let level = format!("-O{level}");
+        for level in &args.checked.level {
+            let option = format!("-O{level}");
             let sum = check_all(target, &list, false, |text| {
-                sources::ptxas(&ptxas, "sm_90a", text, &[&level, "-lineinfo"]).ok()
+                sources::ptxas(&ptxas, "sm_90a", text, &[&option, "-lineinfo"]).ok()
             });
-            sum.print(&format!("ptxas {level}"), args.all);
+            sum.print(&format!("ptxas {option}"), all);
+            wrong.extend(sum.unexplained(&mut known, "ptxas", *level));
         }
     }
-    match wrong {
-        0 => Ok(()),
-        count => Err(format!("{count} pairs of our code are in the wrong order")),
-    }
+    // What is nowhere in the PTX needs no row.
+    let stands = |row: &[&str]| {
+        let kernel = format!(".entry {}(", row[1]);
+        list.iter().any(|(name, text)| {
+            let there = row[0] == "any" || row[0] == group(name) && text.contains(&kernel);
+            there && text.contains(row[2])
+        })
+    };
+    let ran = |row: &[&str]| {
+        let level = args.checked.level.iter().any(|level| has(row[4], &level.to_string()));
+        level && (row[3] == "ours" || args.checked.ptxas)
+    };
+    wrong.extend(known.unused(|row| ran(row) && stands(row)));
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
 /// Checks what `make` makes of modules.

@@ -17,6 +17,49 @@ pub struct Source {
     pub text: String,
 }
 
+/// What a command looks at that checks machine code: modules, levels, and who compiles.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Checked {
+    /// PTX files, or folders of them; without any the corpus, the coverage set and the engines'
+    /// kernels. `flow` takes cubins too.
+    pub paths: Vec<PathBuf>,
+    /// Our levels.
+    #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 2, 3])]
+    pub level: Vec<u8>,
+    /// What ptxas makes of the PTX too, at the same levels.
+    #[arg(long)]
+    pub ptxas: bool,
+    /// Show everything, not three of a kind.
+    #[arg(long)]
+    pub all: bool,
+}
+
+impl Checked {
+    /// The modules' names and PTX; those of the project, where the command line names no files and they are wanted.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn modules(&self, own: bool) -> Result<Vec<(String, String)>, String> {
+        let mut list = Vec::new();
+        for file in crate::coverage::files(&self.paths, "ptx") {
+            let text = std::fs::read_to_string(&file);
+            let text = text.map_err(|e| format!("{}: {e}", file.display()))?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            list.push((name, text));
+        }
+        if self.paths.is_empty() && own {
+            list.extend(project("sm_90a").into_iter().map(|s| (s.name, s.text)));
+        }
+        Ok(list)
+    }
+}
+
+/// The project's own PTX: the corpus, the coverage set and the engines' kernels.
+pub fn project(target: &str) -> Vec<Source> {
+    let all = [corpus(target), one_instruction(target), below("engines", target)];
+    all.into_iter().flatten().collect()
+}
+
 /// A cubin that ptxas made.
 pub struct Built {
     /// `vecadd -O3`

@@ -58,6 +58,7 @@ pub struct Env<'a> {
     pub local_bytes: u32,
     /// See `Limits`.
     pub group_slice: u64,
+    pub strict_regions: bool,
     /// When the CTA started (estimated cycles), for clock registers.
     pub started: u64,
     pub counts: &'a mut Counts,

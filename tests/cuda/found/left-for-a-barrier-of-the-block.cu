@@ -1,9 +1,8 @@
 // A loop that is left in its middle for a barrier of the block, with nothing but the exit behind it: at -O2 and -O3 ptxas has no BREAK
-// before that way out (as before a way that only exits), and WARPSYNC.ALL before the barrier. In the simulator who waits at the loop's
-// BSYNC and who waits at WARPSYNC.ALL wait for each other. So simple a kernel must run on a machine: its BSYNC probably lets go when no
-// lane of the warp can go on otherwise. Until that is known the simulator is strict, and ptxas's side is left out.
+// before that way out (as before a way that only exits), and WARPSYNC.ALL before the barrier. Who waits at the loop's BSYNC and who
+// waits at WARPSYNC.ALL wait for each other; so simple a kernel must run on a machine. The simulator lets the former go when no lane
+// of the warp can go on otherwise; our code has BREAK there, and is not let go.
 // Seed 30777.
-// without: ptxas
 // nvcc: little
 // launch: kernel 30777 grid 1 block 2 outputs 1
 // in: 0000000000000006 c74416829e2eec5b fe2c501d78447968 ffffffffffff0001 000000001ca5eb60 00000000d49769d7 00000000df4b7016 879e67e500000007 1566af667346a1ed 000000800000007f fffffffffffffff0 0000000000000007 1cdc5c5900000010 0000002000000000 000000000000000e ffffffffffffffef

@@ -6,6 +6,7 @@
 
 mod convert;
 mod float;
+mod graphs;
 mod integer;
 mod matrix;
 mod memory;
@@ -124,6 +125,7 @@ pub static ASKED: &[&Family] = &[
     &warpgroup::PRODUCTS,
     &warpgroup::SPARSE,
     &pressure::PRESSURE,
+    &graphs::GRAPHS,
 ];
 
 /// How a variable of each class can begin where there is none yet.

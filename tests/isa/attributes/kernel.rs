@@ -37,7 +37,7 @@ impl Side<'_> {
     }
 }
 
-/// Attributes whose presence follows from code, with the difference that it then is.
+/// Attributes whose presence follows from code, with the difference that it then is. They list places, and are not compared.
 const BY_CODE: &[(u8, &str)] = &[
     (code::EXIT_INSTR_OFFSETS, "exit offsets"),
     (code::CRS_STACK_SIZE, "call/return stack"),
@@ -48,16 +48,19 @@ const BY_CODE: &[(u8, &str)] = &[
     (code::ATOM16_EMUL_INSTR_REG_MAP, "half atomics"),
 ];
 
-/// Attributes whose value follows from code; both files have them or none.
-const VALUE_BY_CODE: &[(u8, &str)] = &[
+/// Attributes that list places and registers: both files have them or none. Where ptxas drops what they are of, there is this
+/// difference.
+const LISTS: &[(u8, &str)] = &[
     (code::COOP_GROUP_INSTR_OFFSETS, "warp operations"),
     (code::COOP_GROUP_MASK_REGIDS, "warp operations"),
-    (code::MBARRIER_INSTR_OFFSETS, "mbarrier operations"),
-    (code::NUM_MBARRIERS, "mbarrier operations"),
-    (code::INSTR_REG_MAP, "mbarrier operations"),
-    (code::SYSCALL_OFFSETS, "text"),
-    (code::NUM_BARRIERS, "barrier numbers"),
+    (code::MBARRIER_INSTR_OFFSETS, "presence of an attribute"),
+    (code::INSTR_REG_MAP, "presence of an attribute"),
+    (code::SYSCALL_OFFSETS, "presence of an attribute"),
 ];
+
+/// Numbers that follow from code; both files have them or none.
+const NUMBERS: &[(u8, &str)] =
+    &[(code::NUM_MBARRIERS, "mbarrier operations"), (code::NUM_BARRIERS, "barrier numbers")];
 
 pub fn compare(found: &mut Found, ours: &Side<'_>, theirs: &Side<'_>, level: u8) {
     for (who, side) in [("ours", ours), ("theirs", theirs)] {
@@ -67,16 +70,16 @@ pub fn compare(found: &mut Found, ours: &Side<'_>, theirs: &Side<'_>, level: u8)
     fixed(found, place, ours, theirs);
     for (attribute, difference) in BY_CODE {
         let [a, b] = [ours, theirs].map(|side| side.find(*attribute));
-        found.equal(difference, place, a, b);
+        found.equal(difference, place, a.is_some(), b.is_some());
     }
-    for (attribute, difference) in VALUE_BY_CODE {
+    for (attribute, difference) in LISTS.iter().chain(NUMBERS) {
         let [a, b] = [ours, theirs].map(|side| side.find(*attribute));
         // From -O1 on ptxas drops operations whose result is not read or is known.
         let dropped = level > 0 && *difference == "warp operations" && b.is_none();
         if a.is_some() != b.is_some() && !dropped {
-            let what = format!("{} {place}: {a:x?} instead of {b:x?}", label(*attribute));
+            let what = format!("{place}: {} {a:x?} instead of {b:x?}", label(*attribute));
             found.add("presence of an attribute", what);
-        } else {
+        } else if a.is_some() != b.is_some() || NUMBERS.iter().any(|(n, _)| n == attribute) {
             found.equal(difference, place, a, b);
         }
     }
@@ -89,7 +92,7 @@ fn label(code: u8) -> &'static str {
 
 /// All other attributes: in order, with their values.
 fn fixed(found: &mut Found, place: &str, ours: &Side<'_>, theirs: &Side<'_>) {
-    let by_code = |c: u8| BY_CODE.iter().chain(VALUE_BY_CODE).any(|(code, _)| *code == c);
+    let by_code = |c: u8| BY_CODE.iter().chain(LISTS).chain(NUMBERS).any(|(code, _)| *code == c);
     let text = |side: &Side<'_>| -> Vec<String> {
         let all = side.function.attributes.iter().filter(|a| !by_code(a.code()));
         let name = |s: u32| side.cubin.symbols.get(s as usize).map_or("?", |s| s.name);

@@ -179,11 +179,9 @@ fn contents(
         _ if equal => {}
         // Compared by what is in them.
         ".shstrtab" | ".strtab" | ".symtab" | ".nv.info" => {}
-        ".debug_frame" => found.add("frame description", ""),
-        ".debug_line" | ".nv_debug_line_sass" | ".nv_debug_ptx_txt" => {
-            found.add("line table", name);
-        }
-        ".note.nv.tkinfo" => found.add("tool", ""),
+        // They name places in the text and its length, and who made the file.
+        ".debug_frame" | ".debug_line" | ".nv_debug_line_sass" | ".nv_debug_ptx_txt" => {}
+        ".note.nv.tkinfo" => {}
         ".nv.callgraph" => {
             let pairs = |cubin: &Cubin<'_>, data: &[u8]| -> Vec<String> {
                 let (words, _) = data.as_chunks::<4>();
@@ -204,7 +202,7 @@ fn contents(
         }
         ".nv.constant4" | ".nv.global" if has_references(theirs) => {}
         ".nv.compat" => found.equal("content", name, mine.data, section.data),
-        _ if name.starts_with(".text.") => found.add("text", name),
+        _ if name.starts_with(".text.") => {}
         _ if name.starts_with(".nv.info.") || name.starts_with(".rela.") => {}
         _ if name.starts_with(".nv.constant2.") => constant2(found, ours, theirs, name),
         _ => {
@@ -287,38 +285,18 @@ fn module_attributes(found: &mut Found, ours: &Cubin<'_>, theirs: &Cubin<'_>, ex
     let name = |cubin: &Cubin<'_>, s: u32| {
         cubin.symbols.get(s as usize).map_or("?".to_string(), |s| s.name.to_string())
     };
-    let split = |cubin: &Cubin<'_>| -> (Vec<String>, Vec<(&'static str, String)>) {
-        let (mut texts, mut values) = (Vec::new(), Vec::new());
-        for a in &cubin.attributes {
-            let (kind, s, value, difference) = match a {
-                Attribute::RegCount { symbol, registers } => {
-                    ("RegCount", *symbol, *registers, "register count")
-                }
-                Attribute::FrameSize { symbol, bytes } => {
-                    ("FrameSize", *symbol, *bytes, "frame size")
-                }
-                Attribute::MinStackSize { symbol, bytes } => {
-                    ("MinStackSize", *symbol, *bytes, "frame size")
-                }
-                other => {
-                    texts.push(format!("{other:?}"));
-                    continue;
-                }
+    // How many registers and how much stack there are is another compiler's; of which functions they are said is not.
+    let texts = |cubin: &Cubin<'_>| -> Vec<String> {
+        let text = |a: &Attribute| {
+            let (kind, s) = match a {
+                Attribute::RegCount { symbol, .. } => ("RegCount", *symbol),
+                Attribute::FrameSize { symbol, .. } => ("FrameSize", *symbol),
+                Attribute::MinStackSize { symbol, .. } => ("MinStackSize", *symbol),
+                other => return Some(format!("{other:?}")),
             };
-            if helper(cubin, s) {
-                continue;
-            }
-            let text = format!("{kind} {}", name(cubin, s));
-            values.push((difference, format!("{text} {value}")));
-            texts.push(text);
-        }
-        (texts, values)
+            (!helper(cubin, s)).then(|| format!("{kind} {}", name(cubin, s)))
+        };
+        cubin.attributes.iter().filter_map(text).collect()
     };
-    let ((a, values), (b, their_values)) = (split(ours), split(theirs));
-    lists(found, "attributes of the module", extra, a, b);
-    for value in &values {
-        if !their_values.contains(value) {
-            found.add(value.0, value.1.clone());
-        }
-    }
+    lists(found, "attributes of the module", extra, texts(ours), texts(theirs));
 }

@@ -1,13 +1,14 @@
 //! `orias-isa attributes`: compiles PTX with both compilers at several levels and prints what differs.
 
-use super::{Difference, NAMED, differences};
+use super::{Difference, differences, known};
+use crate::exceptions::{group, has};
 use crate::{coverage, ours, sources};
 use clap::Args;
 use orias::driver::CompileOptions;
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Clone, Debug)]
@@ -20,7 +21,7 @@ pub struct Attributes {
     /// Pass -lineinfo to both.
     #[arg(long)]
     lineinfo: bool,
-    /// Print every unnamed difference, not three of each kind, and an example of each named one.
+    /// Print every difference.
     #[arg(long)]
     all: bool,
 }
@@ -32,15 +33,29 @@ pub struct Report {
     pub files: usize,
     /// Not compared, with the reason.
     pub left_out: Vec<String>,
-    /// Places by name.
-    pub found: BTreeMap<&'static str, Vec<String>>,
+    /// By file and level.
+    pub found: Vec<(String, u8, Difference)>,
+    compared: BTreeSet<(String, u8)>,
 }
 
 impl Report {
-    /// Differences without a name, each with its first places.
-    pub fn unnamed(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
-        let named = |name: &str| NAMED.iter().any(|(n, _)| *n == name);
-        self.found.iter().filter(move |(name, _)| !named(name)).map(|(name, list)| (*name, list))
+    /// Differences that no row explains, and rows that no file needs any more.
+    pub fn wrong(&self) -> Vec<String> {
+        let mut known = known();
+        let unknown =
+            |(file, level, d): &&(String, u8, Difference)| !d.is_known(&mut known, file, *level);
+        let mut wrong: Vec<String> = self
+            .found
+            .iter()
+            .filter(unknown)
+            .map(|(f, level, d)| format!("{f} -O{level}: {d:?}"))
+            .collect();
+        wrong.extend(known.unused(|row| {
+            self.compared
+                .iter()
+                .any(|(f, level)| group(f) == row[0] && has(row[2], &level.to_string()))
+        }));
+        wrong
     }
 
     fn add(&mut self, file: &str, level: u8, result: Result<Vec<Difference>, String>) {
@@ -48,10 +63,8 @@ impl Report {
             Err(error) => self.left_out.push(format!("{file} -O{level}: {error}")),
             Ok(list) => {
                 self.files += 1;
-                for d in list {
-                    let place = format!("{file} -O{level}: {}", d.what);
-                    self.found.entry(d.name).or_default().push(place);
-                }
+                self.compared.insert((file.to_string(), level));
+                self.found.extend(list.into_iter().map(|d| (file.to_string(), level, d)));
             }
         }
     }
@@ -119,7 +132,7 @@ pub fn files(
 /// The command.
 ///
 /// # Errors
-/// Where the oracle is missing, and where a difference has no name.
+/// Where the oracle is missing, and where a difference has no row.
 pub fn run(target: &Target, args: &Attributes) -> Result<(), String> {
     let tool = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
     let tests = oracle::workspace().join("tests");
@@ -130,20 +143,12 @@ pub fn run(target: &Target, args: &Attributes) -> Result<(), String> {
     for text in &report.left_out {
         println!("left out: {text}");
     }
-    for (name, rule) in NAMED {
-        let list = report.found.get(name).map(Vec::as_slice).unwrap_or_default();
-        println!("{:6} {name}: {rule}", list.len());
-        if let Some(example) = list.first().filter(|_| args.all) {
-            println!("         {example}");
+    if args.all {
+        for (file, level, d) in &report.found {
+            println!("{}\t{}\t{level}\t{}\t{}", group(file), d.place(), d.name, d.what);
         }
     }
-    let most = if args.all { usize::MAX } else { 3 };
-    let mut unnamed = 0;
-    for (name, list) in report.unnamed() {
-        unnamed += list.len();
-        println!("{:6} UNNAMED {name}", list.len());
-        list.iter().take(most).for_each(|place| println!("         {place}"));
-    }
-    println!("{} files and levels compared, {unnamed} unnamed differences", report.files);
-    if unnamed > 0 { Err(format!("{unnamed} unnamed differences")) } else { Ok(()) }
+    let wrong = report.wrong();
+    println!("{} files and levels compared, {} differences", report.files, report.found.len());
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
