@@ -108,6 +108,47 @@ fn lanes_at_different_warp_barriers_release_each_other() {
     assert_eq!(got.unwrap(), [[1; 16], [2; 16]].concat());
 }
 
+/// PTX ISA, "vote.sync": "the executing thread waits until all non-exited threads of membermask have executed vote.sync with the
+/// same qualifiers and same membermask value": nothing says that it is the same instruction.
+#[test]
+fn lanes_at_different_instructions_of_one_kind_exchange() {
+    let both_ways = |one: &str, other: &str| {
+        let body = format!(
+            "setp.lt.u32 %p1, %t, 16; setp.eq.u32 %p2, %t, 20; add.u32 %r2, %t, 100; @%p1 bra LOW;\n\
+             {one} bra DONE;\nLOW: {other}\nDONE: st.global.u32 [%a], %r3;"
+        );
+        kernel(&body, 1, 32, 32).unwrap()
+    };
+    let ballot = "vote.sync.ballot.b32 %r3, %p2, -1;";
+    assert_eq!(both_ways(ballot, ballot), [1 << 20; 32]);
+    let any = "vote.sync.any.pred %p3, %p2, -1; selp.u32 %r3, 1, 0, %p3;";
+    assert_eq!(both_ways(any, any), [1; 32]);
+    let add = "redux.sync.add.u32 %r3, %t, -1;";
+    assert_eq!(both_ways(add, add), [496; 32]);
+    // Each lane asks for a lane of the other way, and by an operand of its own.
+    let up = "shfl.sync.idx.b32 %r3, %r2, 30, 31, -1;";
+    let down = "mov.u32 %r4, %r2; shfl.sync.idx.b32 %r3, %r4, %t, 31, -1;";
+    let want: Vec<u32> = (0..32).map(|t| if t < 16 { 130 } else { 100 + t }).collect();
+    assert_eq!(both_ways(down, up), want);
+    let odd = "and.b32 %r4, %t, 1; match.any.sync.b32 %r3, %r4, -1;";
+    let want: Vec<u32> = (0..32).map(|t| 0x5555_5555 << (t & 1)).collect();
+    assert_eq!(both_ways(odd, odd), want);
+}
+
+/// Other qualifiers or another mask: nobody to exchange with, and the lanes of a part of the warp do not wait for the others.
+#[test]
+fn lanes_with_other_masks_do_not_exchange() {
+    let got = kernel(
+        "setp.lt.u32 %p1, %t, 16; setp.eq.u32 %p2, %t, %t; @%p1 bra LOW;\n\
+         vote.sync.ballot.b32 %r3, %p2, 0xffff0000; bra DONE;\n\
+         LOW: vote.sync.ballot.b32 %r3, %p2, 0xffff;\nDONE: st.global.u32 [%a], %r3;",
+        1,
+        32,
+        32,
+    );
+    assert_eq!(got.unwrap(), [[0xffff; 16], [0xffff_0000; 16]].concat());
+}
+
 #[test]
 fn a_lane_may_wait_for_another_lane_of_its_warp() {
     // Each lane takes the lock in turn: the ones that spin must not starve the one that holds it.

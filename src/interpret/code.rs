@@ -200,13 +200,15 @@ pub enum Op {
     },
     Match {
         all: bool,
+        /// Of 64 bits.
+        wide: bool,
         dst: Dst,
         valid: Dst,
         a: Src,
         mask: Src,
     },
     Reduce {
-        f: Ternary,
+        f: Reduction,
         dst: Dst,
         a: Src,
         mask: Src,
@@ -340,6 +342,23 @@ pub enum Vote {
     Any,
     Uniform,
     Ballot,
+}
+
+/// What `redux` makes of two numbers of 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reduction {
+    pub kind: ReductionKind,
+    pub signed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReductionKind {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

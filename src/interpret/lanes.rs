@@ -1,7 +1,8 @@
 //! Exchanges between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect` (PTX ISA 9.0, "Parallel Synchronization and
 //! Communication Instructions").
 
-use super::code::{LANES, Op, Row, Shuffle, Src, Vote};
+use super::code::{Dst, LANES, Op, Reduction, ReductionKind, Row, Shuffle, Src, Vote};
+use super::integer::less;
 use super::matrix::ALL;
 use super::warp::{Warp, bits};
 
@@ -19,28 +20,52 @@ pub fn members(op: &Op) -> Option<Src> {
     }
 }
 
-/// Does the instruction for the lanes `come`; `members` holds each lane's member mask.
-pub fn execute(warp: &mut Warp, op: &Op, base: u32, come: u32, members: &Row) {
+/// Whether threads at these two instructions exchange with each other, where their member masks are the same: "the executing
+/// thread waits until all non-exited threads of membermask have executed [the instruction] with the same qualifiers and same
+/// membermask value", at whatever place.
+pub fn are_partners(one: &Op, other: &Op) -> bool {
+    match (one, other) {
+        (Op::WarpBarrier(_), Op::WarpBarrier(_)) | (Op::Elect { .. }, Op::Elect { .. }) => true,
+        (Op::Shuffle { mode, .. }, Op::Shuffle { mode: other, .. }) => mode == other,
+        (Op::Vote { mode, .. }, Op::Vote { mode: other, .. }) => mode == other,
+        (Op::Match { all, wide, .. }, Op::Match { all: other, wide: long, .. }) => {
+            (all, wide) == (other, long)
+        }
+        (Op::Reduce { f, .. }, Op::Reduce { f: other, .. }) => f == other,
+        _ => false,
+    }
+}
+
+/// Lanes at one instruction, whose frame begins at `base`.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub op: &'a Op,
+    pub base: u32,
+    pub lanes: u32,
+}
+
+/// Does the instruction for the lanes of all parts, which are partners; `members` holds each lane's member mask.
+pub fn execute(warp: &mut Warp, parts: &[Part<'_>], members: &Row) {
+    let Some(first) = parts.first() else { return };
+    let come = parts.iter().fold(0, |lanes, part| lanes | part.lanes);
     // The lanes that a lane exchanges with.
     let with = |lane: usize| members[lane] as u32 & come;
-    match op {
-        Op::Shuffle { mode, dst, valid, a, b, c, .. } => {
-            let [a, b, c] = [*a, *b, *c].map(|src| warp.row(src, base));
-            let (mut values, mut in_range) = ([0; LANES], [0; LANES]);
+    let (mut values, mut holds) = ([0; LANES], [0; LANES]);
+    match first.op {
+        Op::Shuffle { mode, .. } => {
+            let sources = [0, 1, 2].map(|at| sources(warp, parts, at));
+            let [a, b, c] = &sources;
             for lane in bits(come) {
                 let (from, ok) = shuffle_source(*mode, lane as u64, b[lane], c[lane]);
                 // A lane that does not take part has no value to give: the result is the lane's own.
                 let from = if come >> from & 1 != 0 { from } else { lane };
                 values[lane] = a[from];
-                in_range[lane] = u64::from(ok);
+                holds[lane] = u64::from(ok);
             }
-            warp.write(*dst, base, come, &values);
-            warp.write(*valid, base, come, &in_range);
         }
-        Op::Vote { mode, dst, a, .. } => {
-            let a = warp.row(*a, base);
+        Op::Vote { mode, .. } => {
+            let a = sources(warp, parts, 0);
             let votes = bits(come).fold(0u32, |set, lane| set | ((a[lane] & 1) as u32) << lane);
-            let mut values = [0; LANES];
             for lane in bits(come) {
                 let (members, votes) = (with(lane), votes & with(lane));
                 values[lane] = match mode {
@@ -50,43 +75,84 @@ pub fn execute(warp: &mut Warp, op: &Op, base: u32, come: u32, members: &Row) {
                     Vote::Ballot => votes.into(),
                 };
             }
-            warp.write(*dst, base, come, &values);
         }
-        Op::Match { all, dst, valid, a, .. } => {
-            let a = warp.row(*a, base);
-            let (mut values, mut same) = ([0; LANES], [0; LANES]);
+        Op::Match { all, .. } => {
+            let a = sources(warp, parts, 0);
             for lane in bits(come) {
                 let equal = bits(with(lane))
                     .filter(|other| a[*other] == a[lane])
                     .fold(0u32, |set, other| set | 1 << other);
                 let everyone = equal == with(lane);
                 values[lane] = if *all && !everyone { 0 } else { equal.into() };
-                same[lane] = u64::from(everyone);
+                holds[lane] = u64::from(everyone);
             }
-            warp.write(*dst, base, come, &values);
-            warp.write(*valid, base, come, &same);
         }
-        Op::Reduce { f, dst, a, .. } => {
-            let a = warp.row(*a, base);
-            let mut values = [0; LANES];
+        Op::Reduce { f, .. } => {
+            let a = sources(warp, parts, 0);
             for lane in bits(come) {
                 let mut others = bits(with(lane)).map(|other| a[other]);
                 let first = others.next().unwrap_or(a[lane]);
-                values[lane] = others.fold(first, |x, y| f(x, y, 0));
+                values[lane] = others.fold(first, |x, y| reduce(*f, x, y));
             }
-            warp.write(*dst, base, come, &values);
         }
-        Op::Elect { dst, valid, .. } => {
-            let (mut values, mut elected) = ([0; LANES], [0; LANES]);
+        Op::Elect { .. } => {
             for lane in bits(come) {
                 let leader = with(lane).trailing_zeros();
                 values[lane] = leader.into();
-                elected[lane] = u64::from(leader as usize == lane);
+                holds[lane] = u64::from(leader as usize == lane);
             }
-            warp.write(*dst, base, come, &values);
-            warp.write(*valid, base, come, &elected);
         }
-        _ => {}
+        _ => return,
+    }
+    for part in parts {
+        let (dst, valid) = results(part.op);
+        for (dst, row) in [(dst, &values), (valid, &holds)] {
+            if let Some(dst) = dst {
+                warp.write(dst, part.base, part.lanes, row);
+            }
+        }
+    }
+}
+
+/// The operand of this number, for each lane from its own part's instruction.
+fn sources(warp: &Warp, parts: &[Part<'_>], at: usize) -> Row {
+    let row = |part: &Part<'_>| source(part.op, at).map(|src| warp.row(src, part.base));
+    let mut rows = parts.iter().map(|part| (part.lanes, row(part).unwrap_or([0; LANES])));
+    let mut all = rows.next().map_or([0; LANES], |(_, row)| row);
+    for (lanes, row) in rows {
+        bits(lanes).for_each(|lane| all[lane] = row[lane]);
+    }
+    all
+}
+
+fn source(op: &Op, at: usize) -> Option<Src> {
+    match op {
+        Op::Shuffle { a, b, c, .. } => [a, b, c].get(at).map(|src| **src),
+        Op::Vote { a, .. } | Op::Match { a, .. } | Op::Reduce { a, .. } => Some(*a),
+        _ => None,
+    }
+}
+
+fn results(op: &Op) -> (Option<Dst>, Option<Dst>) {
+    match op {
+        Op::Shuffle { dst, valid, .. }
+        | Op::Match { dst, valid, .. }
+        | Op::Elect { dst, valid, .. } => (Some(*dst), Some(*valid)),
+        Op::Vote { dst, .. } | Op::Reduce { dst, .. } => (Some(*dst), None),
+        _ => (None, None),
+    }
+}
+
+fn reduce(f: Reduction, a: u64, b: u64) -> u64 {
+    let less = |a, b| less(a, b, 32, f.signed);
+    match f.kind {
+        ReductionKind::Add => a.wrapping_add(b),
+        ReductionKind::Min if less(b, a) => b,
+        ReductionKind::Max if less(a, b) => b,
+        ReductionKind::Min | ReductionKind::Max => a,
+        ReductionKind::And => a & b,
+        ReductionKind::Or => a | b,
+        ReductionKind::Xor => a ^ b,
     }
 }
 

@@ -4,7 +4,7 @@ use super::bulk;
 use super::code::{Barrier, BarrierKind, Inst, LANES, Op, Row};
 use super::error::StepError;
 use super::grid::{BARRIERS, Env};
-use super::lanes;
+use super::lanes::{self, Part};
 use super::matrix;
 use super::tensor;
 use super::transfer;
@@ -354,12 +354,16 @@ impl Warp {
         if come != 0 {
             match &inst.op {
                 Op::Matrix(matrix) => matrix::execute(self, env, matrix, group.base, come)?,
-                op => lanes::execute(self, op, group.base, come, &members),
+                op => {
+                    let part = Part { op, base: group.base, lanes: come };
+                    lanes::execute(self, &[part], &members);
+                }
             }
         }
         if come == mask {
             return Ok(Next::Fall);
         }
+        come |= self.with_partners(env, index, &inst.op, (mask & !come, &members));
         // Lanes that the guard holds back do not wait.
         let waiting = mask & !come;
         let on = group.mask & !waiting;
@@ -368,7 +372,67 @@ impl Warp {
         if on != 0 {
             self.groups.push(Group { pc: group.pc + 1, mask: on, state: State::Ready, ..group });
         }
+        self.groups.retain(|g| g.mask != 0);
         Ok(Next::Regroup)
+    }
+
+    /// Of lanes that have come to an instruction with these member masks those whose partners wait at other instructions of the
+    /// kind: they all do it together, and the others go on. May leave groups without lanes.
+    fn with_partners(
+        &mut self,
+        env: &Env<'_>,
+        index: usize,
+        op: &Op,
+        (mask, members): (u32, &Row),
+    ) -> u32 {
+        let mut wanted = *members;
+        let mut parts: Vec<(usize, Part<'_>)> = Vec::new();
+        for (at, group) in self.groups.iter().enumerate() {
+            let waits = at != index && matches!(group.state, State::Waiting);
+            let Some(other) = env.code.insts.get(group.pc as usize).filter(|_| waits) else {
+                continue;
+            };
+            if !lanes::are_partners(op, &other.op) {
+                continue;
+            }
+            let Some(src) = lanes::members(&other.op) else { continue };
+            let row = self.row(src, group.base);
+            bits(group.mask).for_each(|lane| wanted[lane] = row[lane]);
+            parts.push((at, Part { op: &other.op, base: group.base, lanes: group.mask }));
+        }
+        if parts.is_empty() {
+            return 0;
+        }
+        parts.push((index, Part { op, base: self.groups[index].base, lanes: mask }));
+        let (mut come, mut rest) = (0, mask);
+        while rest != 0 {
+            let mask = wanted[rest.trailing_zeros() as usize];
+            let of_mask = |part: &Part<'_>| {
+                let same = bits(part.lanes).filter(|lane| wanted[*lane] == mask);
+                same.fold(0u32, |set, lane| set | 1 << lane)
+            };
+            let of_mask =
+                parts.iter().map(|(at, part)| (*at, Part { lanes: of_mask(part), ..*part }));
+            let of_mask: Vec<_> = of_mask.filter(|(_, part)| part.lanes != 0).collect();
+            let here = of_mask.iter().fold(0, |set, (_, part)| set | part.lanes);
+            rest &= !here;
+            if mask as u32 & self.live & !here != 0 {
+                continue;
+            }
+            let done: Vec<Part<'_>> = of_mask.iter().map(|(_, part)| *part).collect();
+            lanes::execute(self, &done, &wanted);
+            for (at, part) in of_mask {
+                if at == index {
+                    come |= part.lanes;
+                    continue;
+                }
+                self.groups[at].mask &= !part.lanes;
+                let group = self.groups[at];
+                let on = Group { pc: group.pc + 1, mask: part.lanes, state: State::Ready, ..group };
+                self.groups.push(on);
+            }
+        }
+        come
     }
 
     /// No group can run: lanes whose members all wait for the same mask too, at whatever instruction, are let go.

@@ -1,8 +1,7 @@
 //! What the lanes of a warp do together: shuffles, votes, matches, reductions.
 
 use super::{Decoded, Decoder, only_type};
-use crate::interpret::code::{Dst, Op, Shuffle, Ternary, Vote};
-use crate::interpret::integer::less;
+use crate::interpret::code::{Dst, Op, Reduction, ReductionKind, Shuffle, Vote};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 
@@ -46,8 +45,9 @@ impl<'s> Decoder<'_, 's> {
             }
             "match" => {
                 let (dst, valid) = self.pair(inst)?;
-                let a = self.source(inst, 1, only_type(inst)?)?;
-                Ok(Some(Op::Match { all: inst.has("all"), dst, valid, a, mask: mask(2)? }))
+                let (ty, all) = (only_type(inst)?, inst.has("all"));
+                let a = self.source(inst, 1, ty)?;
+                Ok(Some(Op::Match { all, wide: ty.bytes() == 8, dst, valid, a, mask: mask(2)? }))
             }
             "redux" => {
                 let ty = only_type(inst)?;
@@ -82,18 +82,21 @@ fn shuffle_mode(word: &str) -> Option<Shuffle> {
     })
 }
 
-fn reduction(inst: &Instruction<'_>, ty: Type) -> Option<Ternary> {
-    let signed = ty.is_signed();
+fn reduction(inst: &Instruction<'_>, ty: Type) -> Option<Reduction> {
     if !matches!(ty, Type::U32 | Type::S32 | Type::B32) {
         return None;
     }
-    let words = ["add", "min", "max", "and", "or", "xor"];
-    Some(match *inst.modifiers.iter().find(|m| words.contains(m))? {
-        "add" => Box::new(|a, b, _| a.wrapping_add(b)),
-        "min" => Box::new(move |a, b, _| if less(b, a, 32, signed) { b } else { a }),
-        "max" => Box::new(move |a, b, _| if less(a, b, 32, signed) { b } else { a }),
-        "and" => Box::new(|a, b, _| a & b),
-        "or" => Box::new(|a, b, _| a | b),
-        _ => Box::new(|a, b, _| a ^ b),
-    })
+    let kind = |word: &&str| {
+        Some(match *word {
+            "add" => ReductionKind::Add,
+            "min" => ReductionKind::Min,
+            "max" => ReductionKind::Max,
+            "and" => ReductionKind::And,
+            "or" => ReductionKind::Or,
+            "xor" => ReductionKind::Xor,
+            _ => return None,
+        })
+    };
+    let kind = inst.modifiers.iter().find_map(kind)?;
+    Some(Reduction { kind, signed: ty.is_signed() })
 }
