@@ -65,8 +65,8 @@ fn kernels_from_cuda_give_the_same_in_both_engines() {
     let list = sources::below("engines", "sm_90a");
     assert_eq!(
         list.len(),
-        10,
-        "math and language with two sets of options, library, system, data, calls, functions, graphs"
+        11,
+        "math and language with two sets of options, library, system, data, calls, collectives, functions, graphs"
     );
     let levels = ["-O0", "-O1", "-O3"];
     let mut all = Vec::new();

@@ -32,7 +32,9 @@ impl Finder {
             matches!(inst.op, Opcode::WARPSYNC | Opcode::NOP | Opcode::BAR | Opcode::UCGABAR_ARV);
         let barrier = matches!(inst.op, Opcode::SYNCS | Opcode::ARRIVES);
         if inst.op == Opcode::WARPSYNC {
-            self.mask = data.map(|register| (ptx_inst, register));
+            // A collective has the place behind it as its last operand.
+            let register = data.or_else(|| inst.sources().find_map(general));
+            self.mask = register.map(|register| (ptx_inst, register));
         }
         let mask = self.mask.filter(|(of, _)| *of == ptx_inst).map(|(_, register)| register);
         inst.for_each_def(|r| {

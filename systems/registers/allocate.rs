@@ -16,6 +16,7 @@ use super::{blockers, demand, rewrite, uniform};
 use crate::analysis::liveness::Liveness;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::notes::Notes;
+use crate::sync::collective;
 use bevy_ecs::prelude::*;
 use orias_components::{BlockId, Body, Code, Loc, RegFile, VRegId};
 
@@ -104,13 +105,14 @@ pub fn allocate(
     local_bytes: u32,
 ) -> Result<Spills, AllocateError> {
     let mut spills = Spills::above(local_bytes, limits.frame);
+    spills.keep(body.vreg_count(), &collective::shared_registers(body));
     let mut nested = true;
     for round in 0..MAX_ROUNDS {
         let liveness = Liveness::compute(body);
         let barriers = if nested { InForce::compute(body, &liveness) } else { InForce::default() };
         let ranges = Ranges::compute(body, &liveness, &barriers);
         let depth = loop_depth(body);
-        // A register of spill code that joined others would keep them from being spilled.
+        // A register of spill code that joined others would keep them from being spilled, and so would one of collectives.
         let alone = |id| spills.is_short(id);
         let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth, alone);
         let pool = Pool::of(body, limits);

@@ -40,7 +40,13 @@ impl Spills {
         Spills { frame: local_bytes, pointer, ..Spills::default() }
     }
 
-    /// Whether a register belongs to spill code: it lives for a moment and may not be spilled (again).
+    /// Registers that keep one place from their first definition to their last use.
+    pub fn keep(&mut self, registers: usize, kept: &[VRegId]) {
+        self.short.resize(registers, false);
+        kept.iter().for_each(|id| self.short[id.0 as usize] = true);
+    }
+
+    /// Whether a register belongs to spill code, and lives for a moment, or is kept: it may not be spilled (again).
     pub fn is_short(&self, id: VRegId) -> bool {
         self.short.get(id.0 as usize).copied().unwrap_or(false)
     }

@@ -9,7 +9,7 @@ use crate::analysis::liveness::Liveness;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
-use orias_components::{Body, Code, InstId, Mod, Opcode, Props, View};
+use orias_components::{Body, Code, InstId, Mod, Props, View};
 
 /// Rounds of removal by liveness: what is left after them is as right, and rare.
 const ROUNDS: usize = 8;
@@ -111,7 +111,7 @@ fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
 /// Whether the instruction does nothing but write virtual registers (or nothing at all, into RZ and PT).
 pub(crate) fn is_removable(inst: View<'_>) -> bool {
     let never = Props::EFFECT.with(Props::STORE).with(Props::BRANCH);
-    let warp_wide = inst.op.has(Props::CONVERGENT) && inst.op != Opcode::SHFL;
+    let warp_wide = inst.op.has(Props::CONVERGENT);
     if inst.defs == 0 || inst.op.has(never) || warp_wide {
         return false;
     }

@@ -85,8 +85,9 @@ impl Pending {
 
     /// The scoreboards that must be zero before `inst` issues.
     fn waits(&self, inst: View<'_>, timing: Timing, timings: &Timings) -> u8 {
-        if matches!(inst.op, Opcode::CALL | Opcode::RET) || gives_registers_back(inst) {
-            // The other side of a call knows nothing of our scoreboards.
+        let leaves = matches!(inst.op, Opcode::CALL | Opcode::RET | Opcode::ENDCOLLECTIVE);
+        if leaves || gives_registers_back(inst) {
+            // The other side of a call knows nothing of our scoreboards, nor do threads that come from another copy of a vote.
             return self.all();
         }
         let memory = Props::LOAD.with(Props::STORE).with(Props::CONVERGENT);

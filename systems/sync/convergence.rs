@@ -14,8 +14,9 @@
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::divergence::{self, Divergence};
 use crate::control_flow::order::Order;
-use crate::function::Marked;
+use crate::function::{Marked, Options};
 use crate::notes::Notes;
+use crate::sync::collective::{self, Exchange};
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
 use bevy_ecs::prelude::*;
@@ -29,43 +30,63 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(
     code: Code<'_, '_>,
+    options: Res<'_, Options>,
     mut notes: Notes<'_>,
     mut marked: ResMut<'_, Marked>,
 ) {
-    let (made, divergent) = insert(&mut code.body());
+    let collective = Inst::new(
+        Opcode::WARPSYNC,
+        &[Mod::COLLECTIVE],
+        0,
+        &[Operand::RZ, Operand::Block(BlockId(0))],
+    );
+    let (made, divergent) = insert(&mut code.body(), options.target.takes(&collective).is_some());
     marked.divergent = divergent;
     notes.count(made);
 }
 
 /// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how many.
 pub fn insert_barriers(body: &mut Body<'_>) -> usize {
-    insert(body).0
+    insert(body, true).0
 }
 
-/// How many barriers there are now, and the branches at which threads may diverge.
-fn insert(body: &mut Body<'_>) -> (usize, FxHashSet<InstId>) {
+/// How many barriers there are now, and the branches at which threads may diverge. `collectives`: the machine gathers threads that
+/// stand at different places.
+fn insert(body: &mut Body<'_>, collectives: bool) -> (usize, FxHashSet<InstId>) {
     cfg::update(body);
     drop_idle_branches(body);
     let mut divergence = divergence::analyze(body);
     let mut regions = 0;
     let mut divergent = FxHashSet::default();
+    let mut exchanges = Vec::new();
     if divergence.branches.any() {
         make_preheaders(body, &divergence);
-        let mut plan = plan(body, &divergence);
+        exchanges = self::exchanges(body, &divergence, collectives);
+        let mut plan = plan(body, &divergence, !exchanges.is_empty());
         if plan.incomplete {
             // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
             divergence = Divergence::everywhere(body);
             make_preheaders(body, &divergence);
-            plan = self::plan(body, &divergence);
+            exchanges = self::exchanges(body, &divergence, collectives);
+            plan = self::plan(body, &divergence, !exchanges.is_empty());
         }
         regions = plan.regions.len();
         divergent = divergent_branches(body, &divergence);
         together::gather(body, &divergence.branches);
         Emitter::new(body, &plan).emit(&plan);
     }
-    let parting = parting(body, &divergence);
+    collective::drop_unread_shuffles(body, &exchanges);
+    let parting = parting(body, &divergence, &exchanges);
     meet_behind(body, &parting);
-    (regions + parting.len(), divergent)
+    collective::emit(body, &exchanges);
+    (regions + parting.len() + exchanges.len(), divergent)
+}
+
+fn exchanges(body: &Body<'_>, divergence: &Divergence, collectives: bool) -> Vec<Exchange> {
+    match collectives {
+        true => collective::find(body, &Graph::of(body), &divergence.branches),
+        false => Vec::new(),
+    }
 }
 
 /// The guarded branches of blocks whose branch is divergent.
@@ -85,8 +106,9 @@ struct Parting {
 }
 
 /// Calls that may lead the threads of a warp to different functions, and meetings of the threads of masks that may differ, up to
-/// their mark ENDCOLLECTIVE. The other marks are taken out.
-fn parting(body: &mut Body<'_>, divergence: &Divergence) -> Vec<Parting> {
+/// their mark ENDCOLLECTIVE, where they are none of the exchanges. The other marks are taken out.
+fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange]) -> Vec<Parting> {
+    let exchanges: FxHashSet<InstId> = exchanges.iter().map(|e| e.meet).collect();
     let differs = |operand: Option<Operand>| {
         operand.is_some_and(|o| o.as_reg().is_some_and(|r| divergence.is_divergent(r.reg)))
     };
@@ -99,7 +121,7 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence) -> Vec<Parting> {
                 Opcode::PCALL if parts && !inst.mods().has(Mod::ABS) => {
                     found.push(Parting { first: *id, last: *id });
                 }
-                Opcode::WARPSYNC if parts => {
+                Opcode::WARPSYNC if parts && !exchanges.contains(id) => {
                     let last = mark_behind(body, *block, at);
                     found.extend(last.map(|last| Parting { first: *id, last }));
                 }
@@ -176,11 +198,11 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
 
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
 /// a branch needs a barrier of its own.
-fn most_regions(body: &Body<'_>) -> usize {
+fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
     let ops = || body.layout().iter().flat_map(|b| &body.block(*b).insts).map(|id| body.op(*id));
     if ops().any(|op| op == Opcode::PCALL) {
         regions::MAX_DEPTH - 7
-    } else if ops().any(|op| op == Opcode::ENDCOLLECTIVE) {
+    } else if exchanges || ops().any(|op| op == Opcode::ENDCOLLECTIVE) {
         regions::MAX_DEPTH - 1
     } else {
         regions::MAX_DEPTH
@@ -201,7 +223,7 @@ fn drop_idle_branches(body: &mut Body<'_>) {
     }
 }
 
-fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
+fn plan(body: &Body<'_>, divergence: &Divergence, exchanges: bool) -> Plan {
     let graph = Graph::of(body);
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
@@ -214,7 +236,7 @@ fn plan(body: &Body<'_>, divergence: &Divergence) -> Plan {
         waits.set(block.0 as usize, wait);
     }
     let exits = divergence::exits(body);
-    let mut plan = regions::plan(&graph, &exits, &branches, &waits, most_regions(body));
+    let mut plan = regions::plan(&graph, &exits, &branches, &waits, most_regions(body, exchanges));
     plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.

@@ -1,5 +1,6 @@
 //! Synchronization within and between warps: convergence barriers, and instructions that let waiting threads go on.
 
+pub mod collective;
 pub mod convergence;
 pub mod progress;
 pub mod regions;

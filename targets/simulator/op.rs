@@ -454,7 +454,7 @@ pub enum Op {
         taken: PredSrc,
         target: u32,
     },
-    /// BRA.DIV: taken when the group is not exactly the lanes of the mask.
+    /// BRA.DIV: taken, by the whole group, when the lanes for which its guard holds are not exactly those of the mask.
     BranchDivergent {
         mask: Src,
         target: u32,

@@ -421,7 +421,7 @@ fn check(text: &str, runs: u64, seed: u64) -> (usize, bool) {
     let divergence = divergence::analyze(&body);
     let mut joins = joins_by_definition(&Graph::of(&body));
     make_preheaders(&mut body, &divergence);
-    let incomplete = plan(&body, &divergence).incomplete;
+    let incomplete = plan(&body, &divergence, false).incomplete;
     if incomplete {
         joins.clear();
     }

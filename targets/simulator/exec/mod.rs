@@ -315,7 +315,9 @@ impl Env<'_> {
                 let want = warp.read32(want)[first(active)] & warp.groups.live();
                 let diverged = want != active;
                 let taken = diverged == matches!(micro.op, Op::BranchDivergent { .. });
-                Ok(branch(warp, if taken { active } else { 0 }, mask, *target, next))
+                // All lanes go: ptxas has `@!P1 BRA.DIV`, P1 where the lane's mask is not the first lane's, before a vote of
+                // one mask.
+                Ok(branch(warp, if taken { mask } else { 0 }, mask, *target, next))
             }
             Op::Jump(jump) => {
                 let active = active & warp.pred(jump.pred);
