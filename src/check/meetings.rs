@@ -150,11 +150,11 @@ pub fn judge(code: &Code, region: &Region, report: &mut Report) {
     }
 }
 
-/// Whether a branch takes all threads of the warp or none.
+/// Whether a branch takes all threads that run together or none.
 fn is_uniform(inst: &Inst) -> bool {
     let uniform =
         |o: &Operand| o.as_reg().is_some_and(|r| r.reg.file() == RegFile::UP && !r.reg.is_zero());
-    inst.mods.has(Mod::ANY)
+    [Mod::ANY, Mod::DIV, Mod::CONV].iter().any(|m| inst.mods.has(*m))
         || inst.guard.reg.file() == RegFile::UP
         || inst.op == Opcode::BRA && inst.mods.has(Mod::U) && inst.operands.iter().any(uniform)
 }

@@ -39,6 +39,8 @@ use smallvec::SmallVec;
 /// So many instructions that threads may come to next are told apart, and so many masks; beyond that all of a kind may meet.
 const MOST_NEXT: usize = 8;
 const MOST_MASKS: usize = 8;
+/// The ways out of a branch are told apart up to so many.
+const MOST_WAYS: usize = 16;
 /// So many pairs of instructions are followed, for each instruction.
 const MOST_PAIRS: usize = 32;
 
@@ -356,6 +358,14 @@ fn meet(
     };
     for block in divergent.iter_ones().filter(|b| *b < graph.len()) {
         let succs = &graph.succs[block];
+        if succs.len() > MOST_WAYS {
+            let mut all = Some(SmallVec::new());
+            for succ in succs {
+                add(&mut all, &next[*succ as usize]);
+            }
+            pair(&all, &all, &mut work)?;
+            continue;
+        }
         for (i, a) in succs.iter().enumerate() {
             for b in &succs[i + 1..] {
                 pair(&next[*a as usize], &next[*b as usize], &mut work)?;

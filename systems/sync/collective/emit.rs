@@ -171,8 +171,8 @@ fn copy(body: &mut Body<'_>, to: &mut Vec<InstId>, (into, from): (Operand, Opera
             let cell = if r.reg.is_zero() { 0 } else { r.cell + i };
             Operand::Reg(RegUse { cell, count: 1, ..*r })
         };
-        let from = from.as_reg().map_or(from, |r| cell(&r));
-        to.push(body.new_inst(&mov(cell(&target), from), loc));
+        let from = from.as_reg().map_or(from, cell);
+        to.push(body.new_inst(&mov(cell(target), from), loc));
     }
 }
 
