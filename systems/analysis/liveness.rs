@@ -8,12 +8,13 @@
 //! * Physical registers count as cells too, defined at the entry, so that the analysis serves after allocation as before it.
 //!
 //! Only cells that some block reads before it defines them can be live between blocks ("globals"); the others get no bit.
-//! Sets are rows of one dense bit matrix; functions with many blocks and many globals, where most bits would be zero, use
-//! compressed sets (see [`DENSE_LIMIT`]).
+//! Sets are rows of one dense bit matrix; in functions with many blocks and many globals, where most bits would be zero, each
+//! global is followed through the blocks by itself, and blocks have lists (see [`DENSE_LIMIT`] and [`sparse`]).
 
 use bitvec::prelude::*;
 use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View};
-use roaring::RoaringBitmap;
+
+mod sparse;
 
 /// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
 pub type Cell = u32;
@@ -99,12 +100,8 @@ pub fn kills(inst: View<'_>) -> bool {
     inst.guard.is_always() || inst.op == Opcode::R2UR
 }
 
-/// Bits (blocks x globals) up to which the sets are dense rows.
-///
-/// Measured on functions whose blocks read values of 4 to 4,000 blocks before: dense rows were 2 to 5 times faster up to
-/// 2^27 bits, compressed sets 1.5 to 2.5 times faster at 2^30. The limit is lower because of memory: seven matrices of
-/// 2^26 bits take 56 MiB.
-pub const DENSE_LIMIT: usize = 1 << 26;
+/// Bits (blocks x globals) up to which the sets are dense rows: what a dense sweep reads then fits the caches.
+pub const DENSE_LIMIT: usize = 1 << 22;
 
 /// Live cells at block boundaries.
 #[derive(Clone, Debug)]
@@ -130,8 +127,11 @@ impl Liveness {
         let map = CellMap::new(body);
         let (globals, bit) = find_globals(body, &map);
         let (rows, bits) = (body.block_count(), globals.len());
-        let dense = rows.saturating_mul(bits) <= dense_limit;
-        let mut flow = Flow::new(rows, bits, dense);
+        if rows.saturating_mul(bits) > dense_limit {
+            let (live_in, live_out) = sparse::solve(body, &map, &globals, &bit);
+            return Liveness { map, globals, bit, live_in, live_out };
+        }
+        let mut flow = Flow::new(rows, bits);
         flow.fill(body, &map, &bit);
         let (read_in, read_out) = flow.read_later(body);
         let (live_in, live_out) = flow.defined_before(body, &globals, &read_in, &read_out);
@@ -267,7 +267,6 @@ fn find_globals(body: &Body<'_>, map: &CellMap) -> (Vec<Cell>, Vec<u32>) {
 struct Flow {
     rows: usize,
     bits: usize,
-    dense: bool,
     /// Read before any unguarded definition in the block.
     used: Sets,
     /// Defined without guard in the block.
@@ -277,9 +276,9 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(rows: usize, bits: usize, dense: bool) -> Flow {
-        let sets = || Sets::new(rows, bits, dense);
-        Flow { rows, bits, dense, used: sets(), killed: sets(), defined: sets() }
+    fn new(rows: usize, bits: usize) -> Flow {
+        let sets = || Sets::new(rows, bits);
+        Flow { rows, bits, used: sets(), killed: sets(), defined: sets() }
     }
 
     fn fill(&mut self, body: &Body<'_>, map: &CellMap, bit: &[u32]) {
@@ -313,8 +312,8 @@ impl Flow {
     /// What some path reads before it defines it, at start and end of each block: in = used | (out - killed), out = union of
     /// the successors' in.
     fn read_later(&self, body: &Body<'_>) -> (Sets, Sets) {
-        let mut into = Sets::new(self.rows, self.bits, self.dense);
-        let mut out = Sets::new(self.rows, self.bits, self.dense);
+        let mut into = Sets::new(self.rows, self.bits);
+        let mut out = Sets::new(self.rows, self.bits);
         let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
@@ -338,8 +337,8 @@ impl Flow {
         read_in: &Sets,
         read_out: &Sets,
     ) -> (Sets, Sets) {
-        let mut into = Sets::new(self.rows, self.bits, self.dense);
-        let mut out = Sets::new(self.rows, self.bits, self.dense);
+        let mut into = Sets::new(self.rows, self.bits);
+        let mut out = Sets::new(self.rows, self.bits);
         if let Some(entry) = body.layout().first() {
             for (bit, _) in globals.iter().enumerate().take_while(|(_, c)| CellMap::is_phys(**c)) {
                 into.insert(entry.0 as usize, bit as u32);
@@ -404,11 +403,9 @@ impl Worklist {
 #[derive(Clone, Debug)]
 enum Sets {
     /// Rows of whole words.
-    Dense {
-        words: usize,
-        bits: BitVec<u64>,
-    },
-    Sparse(Vec<RoaringBitmap>),
+    Dense { words: usize, bits: BitVec<u64> },
+    /// Ascending numbers: where each row's begin, and the end.
+    Lists { first: Vec<u32>, bits: Vec<u32> },
 }
 
 /// What passes through a block.
@@ -419,105 +416,83 @@ enum Keep<'a> {
 }
 
 impl Sets {
-    fn new(rows: usize, bits: usize, dense: bool) -> Sets {
-        if dense {
-            let words = bits.div_ceil(64);
-            Sets::Dense { words, bits: bitvec![u64, Lsb0; 0; rows * words * 64] }
-        } else {
-            Sets::Sparse(vec![RoaringBitmap::new(); rows])
+    /// Dense and empty.
+    fn new(rows: usize, bits: usize) -> Sets {
+        let words = bits.div_ceil(64);
+        Sets::Dense { words, bits: bitvec![u64, Lsb0; 0; rows * words * 64] }
+    }
+
+    /// The words of a row of dense sets.
+    fn row(&self, row: usize) -> &[u64] {
+        match self {
+            Sets::Dense { words, bits } => &bits.as_raw_slice()[row * words..(row + 1) * words],
+            Sets::Lists { .. } => unreachable!("lists are not computed with"),
+        }
+    }
+
+    fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        match self {
+            Sets::Dense { words, bits } => {
+                &mut bits.as_raw_mut_slice()[row * *words..(row + 1) * *words]
+            }
+            Sets::Lists { .. } => unreachable!("lists are not computed with"),
+        }
+    }
+
+    fn list(&self, row: usize) -> &[u32] {
+        match self {
+            Sets::Dense { .. } => &[],
+            Sets::Lists { first, bits } => &bits[first[row] as usize..first[row + 1] as usize],
         }
     }
 
     fn get(&self, row: usize, bit: u32) -> bool {
         match self {
             Sets::Dense { words, bits } => bits[row * words * 64 + bit as usize],
-            Sets::Sparse(rows) => rows[row].contains(bit),
+            Sets::Lists { .. } => self.list(row).binary_search(&bit).is_ok(),
         }
     }
 
     fn insert(&mut self, row: usize, bit: u32) {
-        match self {
-            Sets::Dense { words, bits } => bits.set(row * *words * 64 + bit as usize, true),
-            Sets::Sparse(rows) => {
-                rows[row].insert(bit);
-            }
-        }
+        self.row_mut(row)[bit as usize / 64] |= 1 << (bit % 64);
     }
 
     fn or(&mut self, row: usize, other: &Sets, from: usize) {
-        match (self, other) {
-            (Sets::Dense { words, bits }, Sets::Dense { bits: from_bits, .. }) => {
-                let (to, from) = (row * *words, from * *words);
-                let source = &from_bits.as_raw_slice()[from..from + *words];
-                for (a, b) in bits.as_raw_mut_slice()[to..to + *words].iter_mut().zip(source) {
-                    *a |= b;
-                }
-            }
-            (Sets::Sparse(rows), Sets::Sparse(other)) => rows[row] |= &other[from],
-            _ => unreachable!("the sets of one function are all of one kind"),
-        }
+        let source = other.row(from);
+        self.row_mut(row).iter_mut().zip(source).for_each(|(a, b)| *a |= b);
     }
 
     fn and(&mut self, row: usize, other: &Sets, from: usize) {
-        match (self, other) {
-            (Sets::Dense { words, bits }, Sets::Dense { bits: from_bits, .. }) => {
-                let (to, from) = (row * *words, from * *words);
-                let source = &from_bits.as_raw_slice()[from..from + *words];
-                for (a, b) in bits.as_raw_mut_slice()[to..to + *words].iter_mut().zip(source) {
-                    *a &= b;
-                }
-            }
-            (Sets::Sparse(rows), Sets::Sparse(other)) => rows[row] &= &other[from],
-            _ => unreachable!("the sets of one function are all of one kind"),
-        }
+        let source = other.row(from);
+        self.row_mut(row).iter_mut().zip(source).for_each(|(a, b)| *a &= b);
     }
 
     /// `self = made | (what is kept of from)` in one row; whether it changed.
     fn transfer(&mut self, row: usize, made: &Sets, from: &Sets, keep: Keep<'_>) -> bool {
-        let (mask, without) = match keep {
-            Keep::Without(mask) => (mask, true),
-            Keep::Within(mask) => (mask, false),
+        let (mask, flip) = match keep {
+            Keep::Without(mask) => (mask.row(row), u64::MAX),
+            Keep::Within(mask) => (mask.row(row), 0),
         };
-        match (self, made, from, mask) {
-            (
-                Sets::Dense { words, bits },
-                Sets::Dense { bits: made, .. },
-                Sets::Dense { bits: from, .. },
-                Sets::Dense { bits: mask, .. },
-            ) => {
-                let span = row * *words..(row + 1) * *words;
-                let made = &made.as_raw_slice()[span.clone()];
-                let from = &from.as_raw_slice()[span.clone()];
-                let mask = &mask.as_raw_slice()[span.clone()];
-                let flip = if without { u64::MAX } else { 0 };
-                let mut changed = false;
-                for (i, word) in bits.as_raw_mut_slice()[span].iter_mut().enumerate() {
-                    let new = made[i] | (from[i] & (mask[i] ^ flip));
-                    changed |= new != *word;
-                    *word = new;
-                }
-                changed
-            }
-            (Sets::Sparse(rows), Sets::Sparse(made), Sets::Sparse(from), Sets::Sparse(mask)) => {
-                let mask = &mask[row];
-                let kept = if without { &from[row] - mask } else { &from[row] & mask };
-                let new = &made[row] | &kept;
-                let changed = new != rows[row];
-                rows[row] = new;
-                changed
-            }
-            _ => unreachable!("the sets of one function are all of one kind"),
+        let (made, from) = (made.row(row), from.row(row));
+        let mut changed = 0;
+        for (i, word) in self.row_mut(row).iter_mut().enumerate() {
+            let new = made[i] | (from[i] & (mask[i] ^ flip));
+            changed |= new ^ *word;
+            *word = new;
         }
+        changed != 0
     }
 
-    fn iter(&self, row: usize) -> Box<dyn Iterator<Item = u32> + '_> {
-        match self {
-            Sets::Dense { words, bits } => {
-                let span = row * words * 64..(row + 1) * words * 64;
-                Box::new(bits[span].iter_ones().map(|b| b as u32))
-            }
-            Sets::Sparse(rows) => Box::new(rows[row].iter()),
-        }
+    fn iter(&self, row: usize) -> impl Iterator<Item = u32> + '_ {
+        let words = match self {
+            Sets::Dense { .. } => self.row(row),
+            Sets::Lists { .. } => &[],
+        };
+        let ones = words.iter().enumerate().flat_map(|(i, word)| {
+            let rest = std::iter::successors(Some(*word), |w| Some(w & w.wrapping_sub(1)));
+            rest.take_while(|w| *w != 0).map(move |w| 64 * i as u32 + w.trailing_zeros())
+        });
+        ones.chain(self.list(row).iter().copied())
     }
 }
 

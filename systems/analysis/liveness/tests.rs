@@ -229,7 +229,7 @@ fn random_functions_agree_with_a_search_along_paths_in_both_kinds_of_set() {
         let dense = Liveness::compute(&body);
         let sparse = Liveness::with_limit(&body, 0);
         assert!(matches!(dense.live_in, Sets::Dense { .. }));
-        assert!(matches!(sparse.live_in, Sets::Sparse(_)));
+        assert!(matches!(sparse.live_in, Sets::Lists { .. }));
         for &block in body.layout() {
             let expected: Vec<Cell> = (PHYS_BASE[5]..dense.map.count() as Cell)
                 .filter(|cell| live_by_search(&body, &dense.map, *cell, block))
