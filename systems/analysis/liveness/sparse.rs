@@ -5,7 +5,7 @@
 
 use super::{Cell, CellMap, NONE, Sets, kills};
 use crate::analysis::blocks::Marks;
-use orias_components::{BlockId, Body};
+use orias_components::{Block, BlockId, Body};
 
 /// What a block does to a global.
 #[derive(Clone, Copy, Default)]
@@ -25,6 +25,8 @@ pub(super) fn solve(body: &Body<'_>, map: &CellMap, globals: &[Cell], bit: &[u32
     let [mut killed, mut read_in, mut read_out, mut into, mut out] =
         [(); 5].map(|()| Marks::new(blocks));
     let (mut live_in, mut live_out) = (Vec::new(), Vec::new());
+    let preds = Edges::new(body, |b| &b.preds);
+    let succs = Edges::new(body, |b| &b.succs);
     let mut work = Vec::new();
     for (bit, &cell) in globals.iter().enumerate() {
         let bit = bit as u32;
@@ -42,9 +44,9 @@ pub(super) fn solve(body: &Body<'_>, map: &CellMap, globals: &[Cell], bit: &[u32
         }
         // Back from the reads: who reads it later.
         while let Some(block) = work.pop() {
-            for pred in &body.block(BlockId(block)).preds {
-                if read_out.add(pred.0) && !killed.has(pred.0) && read_in.add(pred.0) {
-                    work.push(pred.0);
+            for &pred in preds.of(block) {
+                if read_out.add(pred) && !killed.has(pred) && read_in.add(pred) {
+                    work.push(pred);
                 }
             }
         }
@@ -68,16 +70,39 @@ pub(super) fn solve(body: &Body<'_>, map: &CellMap, globals: &[Cell], bit: &[u32
         }
         while let Some(block) = work.pop() {
             live_out.push((block, bit));
-            for succ in &body.block(BlockId(block)).succs {
-                let before = into.has(succ.0);
-                enter(succ.0, &mut into, &mut out, &mut work);
-                if !before && into.has(succ.0) {
-                    live_in.push((succ.0, bit));
+            for &succ in succs.of(block) {
+                let before = into.has(succ);
+                enter(succ, &mut into, &mut out, &mut work);
+                if !before && into.has(succ) {
+                    live_in.push((succ, bit));
                 }
             }
         }
     }
     (lists(live_in, blocks), lists(live_out, blocks))
+}
+
+/// Neighbours of blocks, beside each other: the walks read little else.
+struct Edges {
+    first: Vec<u32>,
+    to: Vec<u32>,
+}
+
+impl Edges {
+    fn new(body: &Body<'_>, of: impl Fn(&Block) -> &Vec<BlockId>) -> Edges {
+        let mut edges = Edges { first: vec![0], to: Vec::new() };
+        for block in 0..body.block_count() as u32 {
+            if body.has_block(BlockId(block)) {
+                edges.to.extend(of(body.block(BlockId(block))).iter().map(|b| b.0));
+            }
+            edges.first.push(edges.to.len() as u32);
+        }
+        edges
+    }
+
+    fn of(&self, block: u32) -> &[u32] {
+        &self.to[self.first[block as usize] as usize..self.first[block as usize + 1] as usize]
+    }
 }
 
 /// Accesses of all globals, by bit number.
