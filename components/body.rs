@@ -14,6 +14,7 @@ use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::packed::{Packed, Side};
 use crate::register::{Reg, RegFile, VReg, VRegId};
+use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
@@ -186,6 +187,7 @@ pub struct Body<'w> {
 /// A row of a table, or of what is to follow it.
 #[inline]
 fn at<'a, T>(spawned: &'a [T], more: &'a [T], i: usize) -> Option<&'a T> {
+    work::add(1);
     match spawned.get(i) {
         Some(found) => Some(found),
         None => more.get(i - spawned.len()),
@@ -194,6 +196,7 @@ fn at<'a, T>(spawned: &'a [T], more: &'a [T], i: usize) -> Option<&'a T> {
 
 #[inline]
 fn at_mut<'a, T>(spawned: &'a mut [T], more: &'a mut [T], i: usize) -> &'a mut T {
+    work::add(1);
     let count = spawned.len();
     match spawned.get_mut(i) {
         Some(found) => found,
@@ -442,6 +445,7 @@ impl Body<'_> {
     }
 
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
+        work::add(order.len());
         self.arena.edits += 1;
         self.arena.layout = order;
     }

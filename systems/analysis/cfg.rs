@@ -4,7 +4,7 @@
 //! branch falls through to the next one). `AnalyzeControlFlow` and every phase that edits control flow bring `succs` and
 //! `preds` up to date with [`update`].
 
-use orias_components::{Block, BlockId, Body, Code, InstId, Opcode, Operand, View};
+use orias_components::{Block, BlockId, Body, Code, InstId, Opcode, Operand, View, work};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
@@ -110,6 +110,7 @@ pub struct Graph {
 impl Graph {
     /// A graph of `nodes` nodes whose entry is 0.
     pub fn new(nodes: usize, edges: &[(u32, u32)]) -> Graph {
+        work::add(nodes);
         let mut graph = Graph {
             entry: 0,
             succs: vec![SmallVec::new(); nodes],
@@ -134,6 +135,7 @@ impl Graph {
     }
 
     fn add(&mut self, from: u32, to: u32) {
+        work::add(1);
         if !self.succs[from as usize].contains(&to) {
             self.succs[from as usize].push(to);
             self.preds[to as usize].push(from);

@@ -2,6 +2,7 @@
 //! for Dominators and Related Problems": Semi-NCA).
 
 use crate::analysis::cfg::Graph;
+use orias_components::work;
 use smallvec::SmallVec;
 
 const NONE: u32 = u32::MAX;
@@ -108,7 +109,9 @@ impl Dominators {
         }
         let mut up = parent;
         for w in 1..order.len() {
+            work::add(1);
             while up[w] > semi[w] {
+                work::add(1);
                 up[w] = up[up[w] as usize];
             }
         }
@@ -149,6 +152,7 @@ impl Dominators {
             node = b;
         }
         while !self.dominates(node, b) {
+            work::add(1);
             node = self.idom[node as usize];
         }
         (self.real_root || node != self.root).then_some(node)
@@ -216,6 +220,7 @@ fn best(
     path.clear();
     let mut at = v;
     while above[at as usize] > w {
+        work::add(1);
         path.push(at);
         at = above[at as usize];
     }

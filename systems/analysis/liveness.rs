@@ -8,11 +8,12 @@
 //! * Physical registers count as cells too, defined at the entry, so that the analysis serves after allocation as before it.
 //!
 //! Only cells that some block reads before it defines them can be live between blocks ("globals"); the others get no bit.
-//! Sets are rows of one dense bit matrix; in functions with many blocks and many globals, where most bits would be zero, each
-//! global is followed through the blocks by itself, and blocks have lists (see [`DENSE_LIMIT`] and [`sparse`]).
+//! Sets are rows of one dense bit matrix. In functions with many blocks and many globals, where most bits would be zero, only
+//! globals that many blocks name have bits there; each of the others is followed through the blocks by itself, and blocks
+//! have lists of them (see [`DENSE_LIMIT`] and [`sparse`]).
 
 use bitvec::prelude::*;
-use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View};
+use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View, work};
 
 mod sparse;
 
@@ -100,14 +101,15 @@ pub fn kills(inst: View<'_>) -> bool {
     inst.guard.is_always() || inst.op == Opcode::R2UR
 }
 
-/// Bits (blocks x globals) up to which the sets are dense rows: what a dense sweep reads then fits the caches.
-pub const DENSE_LIMIT: usize = 1 << 22;
+/// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are dense: a sweep over them then
+/// takes no longer than one over the instructions.
+pub const DENSE_LIMIT: usize = 4;
 
 /// Live cells at block boundaries.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     pub map: CellMap,
-    /// Cells that may be live between blocks, by bit number, ascending.
+    /// Cells that may be live between blocks, by bit number: those with dense bits first.
     globals: Vec<Cell>,
     /// Bit number by cell, [`NONE`] for the others.
     bit: Vec<u32>,
@@ -120,30 +122,37 @@ const NONE: u32 = u32::MAX;
 impl Liveness {
     /// Computes it from the blocks' instructions and their `succs` and `preds`.
     pub fn compute(body: &Body<'_>) -> Liveness {
-        Liveness::with_limit(body, DENSE_LIMIT)
+        Liveness::split(body, None)
     }
 
-    fn with_limit(body: &Body<'_>, dense_limit: usize) -> Liveness {
+    /// With dense bits for globals that so many blocks name, and at most for so many; of its own choice without.
+    fn split(body: &Body<'_>, split: Option<(u32, usize)>) -> Liveness {
         let map = CellMap::new(body);
-        let (globals, bit) = find_globals(body, &map);
-        let (rows, bits) = (body.block_count(), globals.len());
-        if rows.saturating_mul(bits) > dense_limit {
-            let (live_in, live_out) = sparse::solve(body, &map, &globals, &bit);
-            return Liveness { map, globals, bit, live_in, live_out };
-        }
-        let mut flow = Flow::new(rows, bits);
+        let (mut globals, mut bit) = find_globals(body, &map);
+        let rows = body.block_count();
+        let most = DENSE_LIMIT.saturating_mul(body.inst_count()) / rows.max(1);
+        let split = split.or((globals.len().div_ceil(64) > most).then_some((OFTEN, 64 * most)));
+        let dense = match split {
+            Some((often, most)) => by_use(body, &map, (&mut globals, &mut bit), often, most),
+            None => globals.len(),
+        };
+        let mut flow = Flow::new(rows, dense);
         flow.fill(body, &map, &bit);
         let (read_in, read_out) = flow.read_later(body);
-        let (live_in, live_out) = flow.defined_before(body, &globals, &read_in, &read_out);
+        let (mut live_in, mut live_out) =
+            flow.defined_before(body, &globals[..dense], &read_in, &read_out);
+        if dense < globals.len() {
+            (live_in.lists, live_out.lists) = sparse::solve(body, &map, &globals, &bit, dense);
+        }
         Liveness { map, globals, bit, live_in, live_out }
     }
 
-    /// Cells live at the start of a block, ascending.
+    /// Cells live at the start of a block, each once.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
         self.live_in.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
     }
 
-    /// Cells live at the end of a block, ascending.
+    /// Cells live at the end of a block, each once.
     pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
         self.live_out.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
     }
@@ -167,6 +176,7 @@ impl Liveness {
 
     /// A set for walks through blocks, one after the other: see [`LiveCells::start`].
     pub fn cells(&self) -> LiveCells {
+        work::add(self.map.count() / 64);
         LiveCells { set: bitvec![u64, Lsb0; 0; self.map.count()], known: Vec::new() }
     }
 }
@@ -187,6 +197,7 @@ impl LiveCells {
             self.set.set(cell as usize, false);
         }
         for cell in liveness.live_out(block) {
+            work::add(1);
             self.set.set(cell as usize, true);
             self.known.push(cell);
         }
@@ -263,6 +274,43 @@ fn find_globals(body: &Body<'_>, map: &CellMap) -> (Vec<Cell>, Vec<u32>) {
     (globals, bit)
 }
 
+/// Blocks that must name a global for it to have a bit in each row.
+const OFTEN: u32 = 16;
+
+/// Numbers globals anew: first those that `often` blocks name, at most `most` of them. Returns how many those are.
+fn by_use(
+    body: &Body<'_>,
+    map: &CellMap,
+    (globals, bit): (&mut [Cell], &mut [u32]),
+    often: u32,
+    most: usize,
+) -> usize {
+    // By bit: the block that named it last, + 1, and how many have.
+    let mut named = vec![(0u32, 0u32); globals.len()];
+    for &block in body.layout() {
+        for &id in &body.block(block).insts {
+            let mut note = |r: RegUse| {
+                for cell in map.cells(r).filter(|c| bit[*c as usize] != NONE) {
+                    let (last, count) = &mut named[bit[cell as usize] as usize];
+                    *count += u32::from(std::mem::replace(last, block.0 + 1) != block.0 + 1);
+                }
+            };
+            let inst = body.inst(id);
+            inst.for_each_use(&mut note);
+            inst.for_each_def(&mut note);
+        }
+    }
+    let is_often = |cell: Cell| named[bit[cell as usize] as usize].1 >= often;
+    let (often, others): (Vec<Cell>, Vec<Cell>) = globals.iter().partition(|c| is_often(**c));
+    let dense = often.len().min(most);
+    globals.iter_mut().zip(often.iter().chain(&others)).for_each(|(g, cell)| *g = *cell);
+    globals[dense..].sort_unstable();
+    for (i, cell) in globals.iter().enumerate() {
+        bit[*cell as usize] = i as u32;
+    }
+    dense
+}
+
 /// The facts of each block that the equations start from.
 struct Flow {
     rows: usize,
@@ -282,6 +330,7 @@ impl Flow {
     }
 
     fn fill(&mut self, body: &Body<'_>, map: &CellMap, bit: &[u32]) {
+        let dense = self.bits as u32;
         for &block in body.layout() {
             let b = block.0 as usize;
             for &id in &body.block(block).insts {
@@ -289,7 +338,7 @@ impl Flow {
                 inst.for_each_use(|r| {
                     for cell in map.cells(r) {
                         let bit = bit[cell as usize];
-                        if bit != NONE && !self.killed.get(b, bit) {
+                        if bit < dense && !self.killed.get(b, bit) {
                             self.used.insert(b, bit);
                         }
                     }
@@ -297,7 +346,7 @@ impl Flow {
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {
                         let bit = bit[cell as usize];
-                        if bit != NONE {
+                        if bit < dense {
                             self.defined.insert(b, bit);
                             if kills(inst) {
                                 self.killed.insert(b, bit);
@@ -401,11 +450,28 @@ impl Worklist {
 
 /// One set of bit numbers for each block.
 #[derive(Clone, Debug)]
-enum Sets {
-    /// Rows of whole words.
-    Dense { words: usize, bits: BitVec<u64> },
-    /// Ascending numbers: where each row's begin, and the end.
-    Lists { first: Vec<u32>, bits: Vec<u32> },
+struct Sets {
+    /// Words of a row, and the bits that have dense rows.
+    words: usize,
+    dense: u32,
+    bits: BitVec<u64>,
+    lists: Lists,
+}
+
+/// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are dense.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    first: Vec<u32>,
+    bits: Vec<u32>,
+}
+
+impl Lists {
+    fn of(&self, row: usize) -> &[u32] {
+        match self.first.get(row + 1) {
+            Some(end) => &self.bits[self.first[row] as usize..*end as usize],
+            None => &[],
+        }
+    }
 }
 
 /// What passes through a block.
@@ -416,41 +482,27 @@ enum Keep<'a> {
 }
 
 impl Sets {
-    /// Dense and empty.
+    /// Empty, all bits dense.
     fn new(rows: usize, bits: usize) -> Sets {
         let words = bits.div_ceil(64);
-        Sets::Dense { words, bits: bitvec![u64, Lsb0; 0; rows * words * 64] }
+        work::add(rows * words);
+        let all = bitvec![u64, Lsb0; 0; rows * words * 64];
+        Sets { words, dense: bits as u32, bits: all, lists: Lists::default() }
     }
 
-    /// The words of a row of dense sets.
     fn row(&self, row: usize) -> &[u64] {
-        match self {
-            Sets::Dense { words, bits } => &bits.as_raw_slice()[row * words..(row + 1) * words],
-            Sets::Lists { .. } => unreachable!("lists are not computed with"),
-        }
+        &self.bits.as_raw_slice()[row * self.words..(row + 1) * self.words]
     }
 
     fn row_mut(&mut self, row: usize) -> &mut [u64] {
-        match self {
-            Sets::Dense { words, bits } => {
-                &mut bits.as_raw_mut_slice()[row * *words..(row + 1) * *words]
-            }
-            Sets::Lists { .. } => unreachable!("lists are not computed with"),
-        }
-    }
-
-    fn list(&self, row: usize) -> &[u32] {
-        match self {
-            Sets::Dense { .. } => &[],
-            Sets::Lists { first, bits } => &bits[first[row] as usize..first[row + 1] as usize],
-        }
+        &mut self.bits.as_raw_mut_slice()[row * self.words..(row + 1) * self.words]
     }
 
     fn get(&self, row: usize, bit: u32) -> bool {
-        match self {
-            Sets::Dense { words, bits } => bits[row * words * 64 + bit as usize],
-            Sets::Lists { .. } => self.list(row).binary_search(&bit).is_ok(),
+        if bit < self.dense {
+            return self.row(row)[bit as usize / 64] >> (bit % 64) & 1 != 0;
         }
+        self.lists.of(row).binary_search(&bit).is_ok()
     }
 
     fn insert(&mut self, row: usize, bit: u32) {
@@ -459,6 +511,7 @@ impl Sets {
 
     fn or(&mut self, row: usize, other: &Sets, from: usize) {
         let source = other.row(from);
+        work::add(source.len());
         self.row_mut(row).iter_mut().zip(source).for_each(|(a, b)| *a |= b);
     }
 
@@ -474,6 +527,7 @@ impl Sets {
             Keep::Within(mask) => (mask.row(row), 0),
         };
         let (made, from) = (made.row(row), from.row(row));
+        work::add(made.len());
         let mut changed = 0;
         for (i, word) in self.row_mut(row).iter_mut().enumerate() {
             let new = made[i] | (from[i] & (mask[i] ^ flip));
@@ -484,15 +538,11 @@ impl Sets {
     }
 
     fn iter(&self, row: usize) -> impl Iterator<Item = u32> + '_ {
-        let words = match self {
-            Sets::Dense { .. } => self.row(row),
-            Sets::Lists { .. } => &[],
-        };
-        let ones = words.iter().enumerate().flat_map(|(i, word)| {
+        let ones = self.row(row).iter().enumerate().flat_map(|(i, word)| {
             let rest = std::iter::successors(Some(*word), |w| Some(w & w.wrapping_sub(1)));
             rest.take_while(|w| *w != 0).map(move |w| 64 * i as u32 + w.trailing_zeros())
         });
-        ones.chain(self.list(row).iter().copied())
+        ones.chain(self.lists.of(row).iter().copied())
     }
 }
 

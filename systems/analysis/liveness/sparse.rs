@@ -3,7 +3,7 @@
 //! The work is the number of blocks through which values live, whatever the number of blocks times that of values is. (Sets
 //! of compressed bits took 50 times as long for 10 times the blocks: nearly all of them are empty, but each is looked at.)
 
-use super::{Cell, CellMap, NONE, Sets, kills};
+use super::{Cell, CellMap, Lists, NONE, kills};
 use crate::analysis::blocks::Marks;
 use orias_components::{Block, BlockId, Body};
 
@@ -17,9 +17,15 @@ struct Access {
     killed: bool,
 }
 
-/// Live globals at the start and the end of each block.
-pub(super) fn solve(body: &Body<'_>, map: &CellMap, globals: &[Cell], bit: &[u32]) -> (Sets, Sets) {
-    let accesses = accesses(body, map, globals.len(), bit);
+/// Live globals at the start and the end of each block: those with bit numbers from `from` on.
+pub(super) fn solve(
+    body: &Body<'_>,
+    map: &CellMap,
+    globals: &[Cell],
+    bit: &[u32],
+    from: usize,
+) -> (Lists, Lists) {
+    let accesses = accesses(body, map, globals.len(), bit, from as u32);
     let blocks = body.block_count();
     let entry = body.layout().first().map(|b| b.0);
     let [mut killed, mut read_in, mut read_out, mut into, mut out] =
@@ -28,7 +34,7 @@ pub(super) fn solve(body: &Body<'_>, map: &CellMap, globals: &[Cell], bit: &[u32
     let preds = Edges::new(body, |b| &b.preds);
     let succs = Edges::new(body, |b| &b.succs);
     let mut work = Vec::new();
-    for (bit, &cell) in globals.iter().enumerate() {
+    for (bit, &cell) in globals.iter().enumerate().skip(from) {
         let bit = bit as u32;
         for marks in [&mut killed, &mut read_in, &mut read_out, &mut into, &mut out] {
             marks.clear();
@@ -126,7 +132,7 @@ impl Accesses {
     }
 }
 
-fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesses {
+fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32], from: u32) -> Accesses {
     // By bit: the block that was looked at last, + 1, and what it does.
     let mut here = vec![(0u32, Access::default(), false); bits];
     let (mut found, mut defs) = (Vec::new(), Vec::new());
@@ -137,7 +143,7 @@ fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesse
             let inst = body.inst(id);
             let mut touch = |cell: Cell, f: &mut dyn FnMut(&mut Access, &mut bool)| {
                 let bit = bit[cell as usize];
-                if bit == NONE {
+                if bit == NONE || bit < from {
                     return;
                 }
                 let (at, access, defined) = &mut here[bit as usize];
@@ -193,7 +199,7 @@ fn by_key<T: Copy + Default>(entries: Vec<(u32, T)>, keys: usize) -> (Vec<u32>, 
     (first, all)
 }
 
-fn lists(entries: Vec<(u32, u32)>, rows: usize) -> Sets {
+fn lists(entries: Vec<(u32, u32)>, rows: usize) -> Lists {
     let (first, bits) = by_key(entries, rows);
-    Sets::Lists { first, bits }
+    Lists { first, bits }
 }
