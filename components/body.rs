@@ -92,8 +92,8 @@ where
     D: ContiguousQueryData + bevy_ecs::query::IterQueryData,
     F: ArchetypeFilter,
 {
-    let mut all = query.contiguous_iter_inner().ok().expect("components lie in tables");
-    all.next().expect("the world was prepared for a body")
+    let all = query.contiguous_iter_inner().ok();
+    all.and_then(|mut all| all.next()).expect("the world was prepared: one table of components")
 }
 
 impl<'w, 's> Code<'w, 's> {
