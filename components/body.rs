@@ -14,6 +14,7 @@ use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::packed::{Packed, Side};
 use crate::register::{Reg, RegFile, VReg, VRegId};
+use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
@@ -91,8 +92,8 @@ where
     D: ContiguousQueryData + bevy_ecs::query::IterQueryData,
     F: ArchetypeFilter,
 {
-    let mut all = query.contiguous_iter_inner().ok().expect("components lie in tables");
-    all.next().expect("the world was prepared for a body")
+    let all = query.contiguous_iter_inner().ok();
+    all.and_then(|mut all| all.next()).expect("the world was prepared: one table of components")
 }
 
 impl<'w, 's> Code<'w, 's> {
@@ -186,6 +187,7 @@ pub struct Body<'w> {
 /// A row of a table, or of what is to follow it.
 #[inline]
 fn at<'a, T>(spawned: &'a [T], more: &'a [T], i: usize) -> Option<&'a T> {
+    work::add(1);
     match spawned.get(i) {
         Some(found) => Some(found),
         None => more.get(i - spawned.len()),
@@ -194,6 +196,7 @@ fn at<'a, T>(spawned: &'a [T], more: &'a [T], i: usize) -> Option<&'a T> {
 
 #[inline]
 fn at_mut<'a, T>(spawned: &'a mut [T], more: &'a mut [T], i: usize) -> &'a mut T {
+    work::add(1);
     let count = spawned.len();
     match spawned.get_mut(i) {
         Some(found) => found,
@@ -258,7 +261,7 @@ impl Body<'_> {
 
     /// Whether there is such an instruction, not removed.
     pub fn has_inst(&self, id: InstId) -> bool {
-        (id.0 as usize) < self.arena.insts && !self.row(id).dead
+        (id.0 as usize) < self.arena.insts && !self.row(id).is_dead()
     }
 
     /// Whether there is such a block, not removed.
@@ -271,7 +274,7 @@ impl Body<'_> {
     #[inline]
     pub fn inst(&self, id: InstId) -> View<'_> {
         let row = self.row(id);
-        debug_assert!(!row.dead, "no instruction {id:?}");
+        debug_assert!(!row.is_dead(), "no instruction {id:?}");
         let first = row.first as usize;
         let words = &self.arena.operands[first..first + row.len as usize];
         View::new(row, words, &self.arena.side, &self.arena.mods)
@@ -321,9 +324,22 @@ impl Body<'_> {
         self.arena.edits += 1;
         let row = *self.row(id);
         assert!(at < row.len as usize, "{id:?} has no operand {at}");
+        self.row_mut(id).form = 0;
         let arena = &mut *self.arena;
         let word = &mut arena.operands[row.first as usize + at];
         *word = Packed::pack_over(Some(*word), &operand, &mut arena.side);
+    }
+
+    /// The index of the target's form that takes the instruction as it is, where that is known: set by [`Body::set_form`],
+    /// forgotten with every change but that of registers for others of their file.
+    #[inline]
+    pub fn form(&self, id: InstId) -> Option<u16> {
+        self.row(id).form.checked_sub(1)
+    }
+
+    pub fn set_form(&mut self, id: InstId, form: u16) {
+        let rows = self.rows.bypass_change_detection();
+        at_mut(rows, &mut self.arena.more_rows, id.0 as usize).form = form + 1;
     }
 
     /// Leads a branch that goes to one block to another one; whether it did go there.
@@ -347,12 +363,16 @@ impl Body<'_> {
     }
 
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
-        self.row_mut(id).set_guard(guard);
+        let row = self.row_mut(id);
+        row.set_guard(guard);
+        row.form = 0;
     }
 
     pub fn set_mods(&mut self, id: InstId, mods: &Mods) {
         let mods = self.arena.mods.intern(mods);
-        self.row_mut(id).mods = mods;
+        let row = self.row_mut(id);
+        row.mods = mods;
+        row.form = 0;
     }
 
     pub fn loc(&self, id: InstId) -> Loc {
@@ -368,6 +388,41 @@ impl Body<'_> {
     #[inline]
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
         self.arena.edits += 1;
+        let blocks = self.blocks.bypass_change_detection();
+        at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
+    }
+
+    /// Sets where control goes from a block; whether that is news.
+    pub fn set_succs(&mut self, id: BlockId, succs: &[BlockId]) -> bool {
+        let news = self.block(id).succs != succs;
+        if news {
+            let block = self.block_mut(id);
+            block.succs.clear();
+            block.succs.extend_from_slice(succs);
+        }
+        news
+    }
+
+    /// Makes the predecessors of all blocks of the layout those that their successors say, in the layout's order.
+    pub fn update_preds(&mut self) {
+        for at in 0..self.arena.layout.len() {
+            let id = self.arena.layout[at];
+            self.edges_mut(id).preds.clear();
+        }
+        for at in 0..self.arena.layout.len() {
+            let id = self.arena.layout[at];
+            for n in 0..self.block(id).succs.len() {
+                let succ = self.block(id).succs[n];
+                // A target outside the layout is the validator's matter.
+                if self.has_block(succ) {
+                    self.edges_mut(succ).preds.push(id);
+                }
+            }
+        }
+    }
+
+    /// What follows from other things: no edit of its own.
+    fn edges_mut(&mut self, id: BlockId) -> &mut Block {
         let blocks = self.blocks.bypass_change_detection();
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
@@ -390,6 +445,7 @@ impl Body<'_> {
     }
 
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
+        work::add(order.len());
         self.arena.edits += 1;
         self.arena.layout = order;
     }
@@ -555,7 +611,7 @@ impl Body<'_> {
 
     /// Removes from the world an instruction that is in no block's list (any more).
     pub fn discard(&mut self, inst: InstId) {
-        self.row_mut(inst).dead = true;
+        self.row_mut(inst).bury();
     }
 
     /// A number that differs whenever the body does (but for control fields): what was true of the body with the same number
@@ -568,7 +624,7 @@ impl Body<'_> {
     pub fn live_inst_count(&self) -> usize {
         let n = self.arena.insts;
         let spawned = n.min(self.rows.len());
-        let live = |rows: &[Row]| rows.iter().filter(|r| !r.dead).count();
+        let live = |rows: &[Row]| rows.iter().filter(|r| !r.is_dead()).count();
         live(&self.rows[..spawned]) + live(&self.arena.more_rows)
     }
 

@@ -111,16 +111,19 @@ pub struct Row {
     pub(crate) first: u32,
     /// The register, and the negation in the bit that registers leave clear.
     guard: u32,
-    /// Bits of [`Control`], and the number of destinations in the upper byte.
+    /// Bits of [`Control`], [`DEAD`], and the number of destinations in the upper byte.
     control: u32,
     pub(crate) len: u16,
-    /// Whether the instruction was removed, or never was: a tombstone.
-    pub(crate) dead: bool,
+    /// 1 + the index of the target's form that takes the instruction as it is, once a phase has said so; else 0.
+    pub(crate) form: u16,
 }
 
 const _: () = assert!(size_of::<Row>() == 20, "every walk over instructions pays for each byte");
 
 const NEGATED: u32 = 1 << 27;
+
+/// The instruction was removed, or never was: a tombstone.
+const DEAD: u32 = 1 << 20;
 
 impl Row {
     /// What stands in a row that no instruction has.
@@ -129,17 +132,26 @@ impl Row {
         mods: ModsId::NONE,
         first: 0,
         guard: 0,
-        control: 0,
+        control: DEAD,
         len: 0,
-        dead: true,
+        form: 0,
     };
 
     pub(crate) fn new(op: Opcode, mods: ModsId, defs: u8, (first, len): (u32, u16)) -> Row {
-        let mut row = Row { op, mods, first, len, dead: false, ..Row::NONE };
+        let mut row = Row { op, mods, first, len, ..Row::NONE };
         row.control = u32::from(defs) << 24;
         row.set_control(Control::default());
         row.set_guard(Guard::ALWAYS);
         row
+    }
+
+    #[inline]
+    pub(crate) fn is_dead(&self) -> bool {
+        self.control & DEAD != 0
+    }
+
+    pub(crate) fn bury(&mut self) {
+        self.control |= DEAD;
     }
 
     #[inline]
@@ -177,7 +189,7 @@ impl Row {
             | u32::from(c.write_sb & 7) << 6
             | u32::from(c.read_sb & 7) << 9
             | u32::from(c.wait) << 12;
-        self.control = self.control & 0xff00_0000 | bits;
+        self.control = self.control & (0xff00_0000 | DEAD) | bits;
     }
 }
 

@@ -17,6 +17,7 @@ pub mod register;
 pub mod symbol;
 pub mod text;
 pub mod validate;
+pub mod work;
 
 pub use block::{Block, BlockId};
 pub use body::{Arena, Body, Code, Function, Reader};

@@ -373,6 +373,7 @@ fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
         sum.insts_before += one.insts_before;
         sum.insts_after += one.insts_after;
         sum.rewrites += one.rewrites;
+        sum.work += one.work;
     }
 }
 

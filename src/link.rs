@@ -174,6 +174,9 @@ fn set(
 
 /// Bytes of stack from the kernel down the deepest way that comes to no function twice.
 fn stack(module: &Module, func: FuncId, kernel: &Compiled, callees: &[(FuncId, &Compiled)]) -> u32 {
+    if callees.is_empty() {
+        return kernel.frame_bytes;
+    }
     struct Walk<'a> {
         module: &'a Module,
         functions: FxHashMap<FuncId, &'a Compiled>,

@@ -53,6 +53,8 @@ pub struct PhaseStat {
     pub insts_after: u32,
     /// Rewrites that the phase reports.
     pub rewrites: u32,
+    /// Steps of work ([`orias_components::work`]); 0 in builds that do not count.
+    pub work: u64,
 }
 
 /// A place in the text that holds (part of) a symbol's address.

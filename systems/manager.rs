@@ -15,7 +15,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
 use orias_components::body::settle;
 use orias_components::validate::{definitions, validate};
-use orias_components::{Body, Function, Loc, text};
+use orias_components::{Body, Function, Loc, text, work};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -197,6 +197,7 @@ impl Worker {
         let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
         if let Some(system) = self.steps[at].system.as_mut().filter(|_| !settled) {
             let start = statistics.then(Instant::now);
+            let work = work::done();
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
             if let Err(error) = system.run((), &mut self.function.world) {
                 let message = format!("the phase could not run: {error}");
@@ -206,6 +207,7 @@ impl Worker {
             settle(&mut self.function.world);
             if let Some(start) = start {
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
+                stat.work = work::done() - work;
                 stat.insts_after = self.body().live_inst_count() as u32;
             }
             stat.rewrites = std::mem::take(&mut self.function.world.resource_mut::<Rewrites>().0);

@@ -91,12 +91,11 @@ fn fitting<'a>(table: &'a Table, inst: &'a Inst) -> impl Iterator<Item = &'stati
 }
 
 /// The row for an instruction; registers need not be physical.
-pub(crate) fn find(table: &Table, inst: &Inst) -> Result<&'static Form, EncodeError> {
+pub(crate) fn find(table: &Table, inst: &Inst) -> Option<&'static Form> {
     let mods = inst.mods.as_slice();
     let mut options = [0; 12];
-    let form = fitting(table, inst)
-        .find(|form| match_mods(form.mods, mods, &mut options) && selects(form, inst));
-    form.ok_or_else(|| unfit(table, inst))
+    fitting(table, inst)
+        .find(|form| match_mods(form.mods, mods, &mut options) && selects(form, inst))
 }
 
 /// Whether the form's addresses have the parts of their base (`.64`, `.X4`) that the instruction's have.

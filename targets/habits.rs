@@ -6,7 +6,7 @@
 #[path = "table/habits.rs"]
 pub mod rows;
 
-use orias_components::{Inst, Mod, Opcode};
+use orias_components::{Inst, Mod, Mods, Opcode};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -92,16 +92,16 @@ impl Habits {
 
     /// Whether the instruction's opcode, with its words, was seen often and never guarded.
     pub fn never_guards(&self, inst: &Inst) -> bool {
-        let known = [true, false].map(|optimized| self.get(inst, optimized));
+        let known = [true, false].map(|optimized| self.get(inst.op, &inst.mods, optimized));
         let mut known = known.into_iter().flatten();
         let often = known.clone().any(|habit| habit.often);
         often && known.all(|habit| habit.guards == Seen::Never)
     }
 
     /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on (`optimized`).
-    pub fn get(&self, inst: &Inst, optimized: bool) -> Option<&Habit> {
-        let of = &self.by_opcode[inst.op as usize];
-        let bits = of.words.iter().enumerate().filter(|(_, w)| inst.mods.has(**w));
+    pub fn get(&self, op: Opcode, mods: &Mods, optimized: bool) -> Option<&Habit> {
+        let of = &self.by_opcode[op as usize];
+        let bits = of.words.iter().enumerate().filter(|(_, w)| mods.has(**w));
         let mask = bits.fold(0, |mask, (i, _)| mask | 1 << i);
         let mut known = of.known.iter();
         known.find(|(m, o, _)| (*m, *o) == (mask, optimized)).map(|(_, _, habit)| habit)
@@ -174,10 +174,10 @@ mod tests {
     fn words_tell_keys_apart() {
         let habits = Habits::of(90);
         let inst = |op, mods: &[Mod]| Inst::new(op, mods, 0, &[] as &[Operand]);
-        let reads = |inst: &Inst| habits.get(inst, true).expect("seen").read_sb;
+        let reads = |inst: &Inst| habits.get(inst.op, &inst.mods, true).expect("seen").read_sb;
         assert_eq!(reads(&inst(Opcode::CCTL, &[Mod::IVALL])), Seen::Never, "it reads nothing");
         assert_ne!(reads(&inst(Opcode::MEMBAR, &[Mod::SC, Mod::CTA])), Seen::Never);
-        let barrier = habits.get(&inst(Opcode::BSYNC, &[]), true).expect("seen");
+        let barrier = habits.get(Opcode::BSYNC, &Mods::default(), true).expect("seen");
         assert_eq!((barrier.stalls.0, barrier.yields(5)), (5, Some(true)));
     }
 
@@ -193,8 +193,7 @@ mod tests {
     #[test]
     fn at_o0_there_is_one_stall() {
         let habits = Habits::of(90);
-        let inst = |op| Inst::new(op, &[], 0, &[] as &[Operand]);
-        let stalls = |op| habits.get(&inst(op), false).expect("seen").stalls;
+        let stalls = |op| habits.get(op, &Mods::default(), false).expect("seen").stalls;
         assert_eq!(stalls(Opcode::IADD3), (15, 15));
         assert_eq!(stalls(Opcode::ERRBAR), (16, 16));
     }
@@ -202,6 +201,6 @@ mod tests {
     #[test]
     fn an_sm_without_rows_has_no_habits() {
         let inst = Inst::new(Opcode::BSYNC, &[], 0, &[] as &[Operand]);
-        assert!(Habits::of(80).get(&inst, true).is_none());
+        assert!(Habits::of(80).get(inst.op, &inst.mods, true).is_none());
     }
 }

@@ -48,6 +48,11 @@ impl Table {
         Table { forms, specials, by_opcode, by_number, by_number_list, seen: OnceLock::new() }
     }
 
+    /// The form with this index.
+    pub fn form(&self, index: u16) -> &'static Form {
+        &self.forms[index as usize]
+    }
+
     /// The forms of an opcode.
     pub fn forms_of(&self, op: Opcode) -> &'static [Form] {
         let (start, end) = self.by_opcode[op as usize];
@@ -312,7 +317,7 @@ impl Target {
 
     /// The row that encodes this instruction as it stands (virtual registers are fine).
     pub fn form(&self, inst: &Inst) -> Option<&'static Form> {
-        crate::encode::find(self.table(), inst).ok()
+        crate::encode::find(self.table(), inst)
     }
 
     /// The instruction's word. `pc` is its byte offset in the text that targets count in.

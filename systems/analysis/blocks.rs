@@ -1,11 +1,14 @@
 //! Sets of blocks that are small beside the function: loops, regions, what a branch leads to.
 
+use orias_components::work;
+
 /// Block numbers, ascending.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlockSet(Vec<u32>);
 
 impl BlockSet {
     pub fn contains(&self, block: u32) -> bool {
+        work::add(1);
         self.0.binary_search(&block).is_ok()
     }
 
@@ -46,6 +49,7 @@ pub struct Marks {
 
 impl Marks {
     pub fn new(blocks: usize) -> Marks {
+        work::add(blocks);
         Marks { by: vec![0; blocks], now: 1 }
     }
 
@@ -59,11 +63,13 @@ impl Marks {
     }
 
     pub fn has(&self, block: u32) -> bool {
+        work::add(1);
         self.by[block as usize] == self.now
     }
 
     /// Marks the block; whether it was not marked.
     pub fn add(&mut self, block: u32) -> bool {
+        work::add(1);
         std::mem::replace(&mut self.by[block as usize], self.now) != self.now
     }
 }

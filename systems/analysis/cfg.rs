@@ -4,7 +4,7 @@
 //! branch falls through to the next one). `AnalyzeControlFlow` and every phase that edits control flow bring `succs` and
 //! `preds` up to date with [`update`].
 
-use orias_components::{Block, BlockId, Body, Code, InstId, Opcode, Operand, View};
+use orias_components::{Block, BlockId, Body, Code, InstId, Opcode, Operand, View, work};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
@@ -43,10 +43,10 @@ pub fn falls_through(body: &Body<'_>, block: &Block) -> bool {
 
 /// The blocks that may follow the block at a place in the layout, each once: targets first, in text order, then the block
 /// that control falls through to.
-pub fn successors(body: &Body<'_>, at: usize) -> Vec<BlockId> {
+pub fn successors(body: &Body<'_>, at: usize) -> SmallVec<[BlockId; 4]> {
     let layout = body.layout();
     let block = body.block(layout[at]);
-    let mut succs: Vec<BlockId> = Vec::new();
+    let mut succs: SmallVec<[BlockId; 4]> = SmallVec::new();
     // Branches stand at the end only: the walk stops at the first instruction that is none.
     let is_branch = |i: &&InstId| body.op(**i).is_branch();
     let count = block.insts.iter().rev().take_while(is_branch).count();
@@ -75,7 +75,7 @@ pub fn check(body: &Body<'_>) -> Result<(), String> {
     for (at, id) in body.layout().iter().enumerate() {
         let succs = successors(body, at);
         let held = &body.block(*id).succs;
-        if *held != succs {
+        if **held != *succs {
             return Err(format!("{id}: its successors are {succs:?}, it holds {held:?}"));
         }
         succs.iter().for_each(|s| preds[s.0 as usize].push(*id));
@@ -91,20 +91,11 @@ pub fn check(body: &Body<'_>) -> Result<(), String> {
 
 /// Recomputes `succs` and `preds` of the blocks in the layout.
 pub fn update(body: &mut Body<'_>) {
-    let layout = body.layout().to_vec();
-    for id in &layout {
-        body.block_mut(*id).preds.clear();
-    }
-    for (at, id) in layout.iter().enumerate() {
+    for at in 0..body.layout().len() {
         let succs = successors(body, at);
-        for succ in &succs {
-            // A target outside the layout is the validator's matter.
-            if body.has_block(*succ) {
-                body.block_mut(*succ).preds.push(*id);
-            }
-        }
-        body.block_mut(*id).succs = succs;
+        body.set_succs(body.layout()[at], &succs);
     }
+    body.update_preds();
 }
 
 /// The edges as dense lists, by block number: what the graph algorithms walk.
@@ -119,6 +110,7 @@ pub struct Graph {
 impl Graph {
     /// A graph of `nodes` nodes whose entry is 0.
     pub fn new(nodes: usize, edges: &[(u32, u32)]) -> Graph {
+        work::add(nodes);
         let mut graph = Graph {
             entry: 0,
             succs: vec![SmallVec::new(); nodes],
@@ -143,6 +135,7 @@ impl Graph {
     }
 
     fn add(&mut self, from: u32, to: u32) {
+        work::add(1);
         if !self.succs[from as usize].contains(&to) {
             self.succs[from as usize].push(to);
             self.preds[to as usize].push(from);

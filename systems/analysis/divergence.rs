@@ -25,6 +25,8 @@ use orias_components::{
 };
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// What may differ between the threads of a warp.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +111,9 @@ struct Solver<'a, 'w> {
     branches: BitVec,
     /// Registers whose readers are to be looked at.
     work: Vec<VRegId>,
+    /// Divergent branches whose join is to be looked at, by their place in the layout.
+    parted: BinaryHeap<Reverse<(u32, u32)>>,
+    place: Vec<u32>,
     /// By join: blocks between divergent branches and it.
     covered: FxHashMap<u32, FxHashSet<u32>>,
     /// Scratch: blocks of a search; registers written between a branch and its join.
@@ -135,6 +140,10 @@ impl<'a, 'w> Solver<'a, 'w> {
                 });
             }
         }
+        let mut place = vec![0; body.block_count()];
+        for (i, block) in body.layout().iter().enumerate() {
+            place[block.0 as usize] = i as u32;
+        }
         Solver {
             body,
             graph,
@@ -146,6 +155,8 @@ impl<'a, 'w> Solver<'a, 'w> {
             registers: RoaringBitmap::new(),
             branches: BitVec::repeat(false, graph.len()),
             work: Vec::new(),
+            parted: BinaryHeap::new(),
+            place,
             covered: FxHashMap::default(),
             marks: Marks::new(graph.len()),
             written: FxHashSet::default(),
@@ -166,6 +177,18 @@ impl<'a, 'w> Solver<'a, 'w> {
                 }
             }
         }
+        loop {
+            self.spread();
+            // Branches in the layout's order: what lies behind one of them is then known when it is looked at.
+            match self.parted.pop() {
+                Some(Reverse((_, branch))) => self.part(branch),
+                None => break,
+            }
+        }
+    }
+
+    /// Looks at all readers of what differs.
+    fn spread(&mut self) {
         while let Some(v) = self.work.pop() {
             let mut at = self.users.first(v.0);
             while let Some(((inst, block), next)) = self.users.get(at) {
@@ -183,7 +206,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             let parts = self.graph.succs[block.0 as usize].len() > 1
                 && depends_on_thread(inst, |v| registers.contains(v.0));
             if parts && !self.branches.replace(block.0 as usize, true) {
-                self.part(block.0);
+                self.parted.push(Reverse((self.place[block.0 as usize], block.0)));
             }
         }
         let uniform_result = matches!(inst.op, Opcode::VOTE | Opcode::R2UR | Opcode::REDUX);

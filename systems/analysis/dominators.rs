@@ -1,17 +1,17 @@
-//! Dominators and post-dominators, by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm").
+//! Dominators and post-dominators, by semidominators and their nearest common ancestors (Georgiadis, "Linear-Time Algorithms
+//! for Dominators and Related Problems": Semi-NCA).
 
-use crate::analysis::cfg::{Graph, postorder};
+use crate::analysis::cfg::Graph;
+use orias_components::work;
 use smallvec::SmallVec;
 
 const NONE: u32 = u32::MAX;
 
 /// A dominator tree over the nodes of a graph: forward from the entry, or backward from a virtual exit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Dominators {
     /// Immediate dominator; the root's is itself, [`NONE`] for nodes that the root does not reach.
     idom: Vec<u32>,
-    /// Place in the order of the walk: a dominator's is smaller.
-    rank: Vec<u32>,
     /// Place in a walk of the tree and the end of what the node dominates there; empty where it is not reached.
     span: Vec<(u32, u32)>,
     root: u32,
@@ -21,9 +21,10 @@ pub struct Dominators {
 
 impl Dominators {
     pub fn new(graph: &Graph) -> Dominators {
-        let mut order = postorder(graph.entry, &graph.succs);
-        order.reverse();
-        Self::solve(graph.entry, &order, &graph.preds, true)
+        if graph.is_empty() {
+            return Dominators { real_root: true, ..Dominators::default() };
+        }
+        Self::solve(graph.entry, &graph.succs, &graph.preds, true)
     }
 
     /// Post-dominators: the root is a virtual exit behind every block without successor.
@@ -80,47 +81,46 @@ impl Dominators {
                 mark(*node, &backward, &mut reached);
             }
         }
-        let mut order = postorder(exit, &backward);
-        order.reverse();
-        Self::solve(exit, &order, &forward, false)
+        Self::solve(exit, &backward, &forward, false)
     }
 
-    /// `preds` are the neighbours on the root's side; `order` is a reverse postorder from the root.
+    /// `preds` are the neighbours on the root's side, `next` those on the other.
     fn solve(
         root: u32,
-        order: &[u32],
+        next: &[SmallVec<[u32; 2]>],
         preds: &[SmallVec<[u32; 2]>],
         real_root: bool,
     ) -> Dominators {
-        let mut rank = vec![NONE; preds.len()];
-        for (i, node) in order.iter().enumerate() {
-            rank[*node as usize] = i as u32;
-        }
-        let mut idom = vec![NONE; preds.len()];
-        if order.is_empty() {
-            let span = vec![(0, 0); preds.len()];
-            return Dominators { idom, rank, span, root, real_root };
-        }
-        idom[root as usize] = root;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for node in &order[1..] {
-                let mut new = NONE;
-                for pred in &preds[*node as usize] {
-                    if idom[*pred as usize] == NONE {
-                        continue;
-                    }
-                    new = if new == NONE { *pred } else { meet(*pred, new, &idom, &rank) };
-                }
-                if idom[*node as usize] != new {
-                    idom[*node as usize] = new;
-                    changed = true;
+        let (order, parent, rank) = preorder(root, next);
+        // All by place in the order from here on.
+        let mut semi: Vec<u32> = (0..order.len() as u32).collect();
+        let mut label = semi.clone();
+        let mut above = parent.clone();
+        let mut path = Vec::new();
+        for w in (1..order.len() as u32).rev() {
+            let mut lowest = parent[w as usize];
+            for pred in &preds[order[w as usize] as usize] {
+                let v = rank[*pred as usize];
+                if v != NONE {
+                    lowest = lowest.min(semi[best(v, w, &semi, &mut label, &mut above, &mut path)]);
                 }
             }
+            semi[w as usize] = lowest;
         }
-        let span = spans(root, order, &idom);
-        Dominators { idom, rank, span, root, real_root }
+        let mut up = parent;
+        for w in 1..order.len() {
+            work::add(1);
+            while up[w] > semi[w] {
+                work::add(1);
+                up[w] = up[up[w] as usize];
+            }
+        }
+        let mut idom = vec![NONE; preds.len()];
+        for (w, node) in order.iter().enumerate() {
+            idom[*node as usize] = order[up[w] as usize];
+        }
+        let span = spans(root, &order, &idom);
+        Dominators { idom, span, root, real_root }
     }
 
     /// The immediate dominator; None for the root, for nodes whose only post-dominator is the virtual exit, and for nodes
@@ -146,7 +146,15 @@ impl Dominators {
         if !self.is_reached(a) || !self.is_reached(b) {
             return None;
         }
-        let node = meet(a, b, &self.idom, &self.rank);
+        // The usual cases need no climb, which may be as long as there are blocks.
+        let mut node = a;
+        if self.dominates(b, a) {
+            node = b;
+        }
+        while !self.dominates(node, b) {
+            work::add(1);
+            node = self.idom[node as usize];
+        }
         (self.real_root || node != self.root).then_some(node)
     }
 }
@@ -173,16 +181,57 @@ fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
     span
 }
 
-fn meet(mut a: u32, mut b: u32, idom: &[u32], rank: &[u32]) -> u32 {
-    while a != b {
-        while rank[a as usize] > rank[b as usize] {
-            a = idom[a as usize];
-        }
-        while rank[b as usize] > rank[a as usize] {
-            b = idom[b as usize];
+/// Nodes that the root reaches, parents before children of a walk into depth; the parent's place of each, by place; and the
+/// place of each, by node.
+fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let mut rank = vec![NONE; next.len()];
+    let (mut order, mut parent) = (vec![root], vec![0]);
+    rank[root as usize] = 0;
+    let mut stack = vec![(root, 0)];
+    while let Some((node, at)) = stack.last_mut() {
+        let Some(&succ) = next[*node as usize].get(*at) else {
+            stack.pop();
+            continue;
+        };
+        *at += 1;
+        if rank[succ as usize] == NONE {
+            rank[succ as usize] = order.len() as u32;
+            parent.push(rank[*node as usize]);
+            order.push(succ);
+            stack.push((succ, 0));
         }
     }
-    a
+    (order, parent, rank)
+}
+
+/// The node with the lowest semidominator on the way from `v` up to what was not looked at yet (places below `w`), by places;
+/// shortens the way for the next.
+fn best(
+    v: u32,
+    w: u32,
+    semi: &[u32],
+    label: &mut [u32],
+    above: &mut [u32],
+    path: &mut Vec<u32>,
+) -> usize {
+    if v <= w {
+        return v as usize;
+    }
+    path.clear();
+    let mut at = v;
+    while above[at as usize] > w {
+        work::add(1);
+        path.push(at);
+        at = above[at as usize];
+    }
+    while let Some(node) = path.pop() {
+        let up = above[node as usize];
+        if semi[label[up as usize] as usize] < semi[label[node as usize] as usize] {
+            label[node as usize] = label[up as usize];
+        }
+        above[node as usize] = above[up as usize];
+    }
+    label[v as usize] as usize
 }
 
 fn mark(from: u32, next: &[SmallVec<[u32; 2]>], reached: &mut [bool]) {

@@ -1,5 +1,7 @@
 //! Lists by number that grow in any order, all in one allocation.
 
+use orias_components::work;
+
 /// For each of some numbers a list; what was added last comes first.
 #[derive(Clone, Debug)]
 pub struct Lists<T> {
@@ -11,6 +13,7 @@ pub struct Lists<T> {
 
 impl<T: Copy> Lists<T> {
     pub fn new(count: usize) -> Lists<T> {
+        work::add(count);
         Lists { last: vec![0; count], entries: Vec::new() }
     }
 
@@ -32,6 +35,7 @@ impl<T: Copy> Lists<T> {
 
     /// The entry at a place, and the next place; None at the end.
     pub fn get(&self, at: u32) -> Option<(T, u32)> {
+        work::add(1);
         at.checked_sub(1).map(|place| self.entries[place as usize])
     }
 

@@ -8,12 +8,14 @@
 //! * Physical registers count as cells too, defined at the entry, so that the analysis serves after allocation as before it.
 //!
 //! Only cells that some block reads before it defines them can be live between blocks ("globals"); the others get no bit.
-//! Sets are rows of one dense bit matrix; functions with many blocks and many globals, where most bits would be zero, use
-//! compressed sets (see [`DENSE_LIMIT`]).
+//! Sets are rows of one dense bit matrix. In functions with many blocks and many globals, where most bits would be zero, only
+//! globals that many blocks name have bits there; each of the others is followed through the blocks by itself, and blocks
+//! have lists of them (see [`DENSE_LIMIT`] and [`sparse`]).
 
 use bitvec::prelude::*;
-use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View};
-use roaring::RoaringBitmap;
+use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View, work};
+
+mod sparse;
 
 /// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
 pub type Cell = u32;
@@ -99,18 +101,15 @@ pub fn kills(inst: View<'_>) -> bool {
     inst.guard.is_always() || inst.op == Opcode::R2UR
 }
 
-/// Bits (blocks x globals) up to which the sets are dense rows.
-///
-/// Measured on functions whose blocks read values of 4 to 4,000 blocks before: dense rows were 2 to 5 times faster up to
-/// 2^27 bits, compressed sets 1.5 to 2.5 times faster at 2^30. The limit is lower because of memory: seven matrices of
-/// 2^26 bits take 56 MiB.
-pub const DENSE_LIMIT: usize = 1 << 26;
+/// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are dense: a sweep over them then
+/// takes no longer than one over the instructions.
+pub const DENSE_LIMIT: usize = 4;
 
 /// Live cells at block boundaries.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     pub map: CellMap,
-    /// Cells that may be live between blocks, by bit number, ascending.
+    /// Cells that may be live between blocks, by bit number: those with dense bits first.
     globals: Vec<Cell>,
     /// Bit number by cell, [`NONE`] for the others.
     bit: Vec<u32>,
@@ -123,27 +122,37 @@ const NONE: u32 = u32::MAX;
 impl Liveness {
     /// Computes it from the blocks' instructions and their `succs` and `preds`.
     pub fn compute(body: &Body<'_>) -> Liveness {
-        Liveness::with_limit(body, DENSE_LIMIT)
+        Liveness::split(body, None)
     }
 
-    fn with_limit(body: &Body<'_>, dense_limit: usize) -> Liveness {
+    /// With dense bits for globals that so many blocks name, and at most for so many; of its own choice without.
+    fn split(body: &Body<'_>, split: Option<(u32, usize)>) -> Liveness {
         let map = CellMap::new(body);
-        let (globals, bit) = find_globals(body, &map);
-        let (rows, bits) = (body.block_count(), globals.len());
-        let dense = rows.saturating_mul(bits) <= dense_limit;
-        let mut flow = Flow::new(rows, bits, dense);
+        let (mut globals, mut bit) = find_globals(body, &map);
+        let rows = body.block_count();
+        let most = DENSE_LIMIT.saturating_mul(body.inst_count()) / rows.max(1);
+        let split = split.or((globals.len().div_ceil(64) > most).then_some((OFTEN, 64 * most)));
+        let dense = match split {
+            Some((often, most)) => by_use(body, &map, (&mut globals, &mut bit), often, most),
+            None => globals.len(),
+        };
+        let mut flow = Flow::new(rows, dense);
         flow.fill(body, &map, &bit);
         let (read_in, read_out) = flow.read_later(body);
-        let (live_in, live_out) = flow.defined_before(body, &globals, &read_in, &read_out);
+        let (mut live_in, mut live_out) =
+            flow.defined_before(body, &globals[..dense], &read_in, &read_out);
+        if dense < globals.len() {
+            (live_in.lists, live_out.lists) = sparse::solve(body, &map, &globals, &bit, dense);
+        }
         Liveness { map, globals, bit, live_in, live_out }
     }
 
-    /// Cells live at the start of a block, ascending.
+    /// Cells live at the start of a block, each once.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
         self.live_in.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
     }
 
-    /// Cells live at the end of a block, ascending.
+    /// Cells live at the end of a block, each once.
     pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Cell> + '_ {
         self.live_out.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
     }
@@ -167,6 +176,7 @@ impl Liveness {
 
     /// A set for walks through blocks, one after the other: see [`LiveCells::start`].
     pub fn cells(&self) -> LiveCells {
+        work::add(self.map.count() / 64);
         LiveCells { set: bitvec![u64, Lsb0; 0; self.map.count()], known: Vec::new() }
     }
 }
@@ -187,6 +197,7 @@ impl LiveCells {
             self.set.set(cell as usize, false);
         }
         for cell in liveness.live_out(block) {
+            work::add(1);
             self.set.set(cell as usize, true);
             self.known.push(cell);
         }
@@ -263,11 +274,47 @@ fn find_globals(body: &Body<'_>, map: &CellMap) -> (Vec<Cell>, Vec<u32>) {
     (globals, bit)
 }
 
+/// Blocks that must name a global for it to have a bit in each row.
+const OFTEN: u32 = 16;
+
+/// Numbers globals anew: first those that `often` blocks name, at most `most` of them. Returns how many those are.
+fn by_use(
+    body: &Body<'_>,
+    map: &CellMap,
+    (globals, bit): (&mut [Cell], &mut [u32]),
+    often: u32,
+    most: usize,
+) -> usize {
+    // By bit: the block that named it last, + 1, and how many have.
+    let mut named = vec![(0u32, 0u32); globals.len()];
+    for &block in body.layout() {
+        for &id in &body.block(block).insts {
+            let mut note = |r: RegUse| {
+                for cell in map.cells(r).filter(|c| bit[*c as usize] != NONE) {
+                    let (last, count) = &mut named[bit[cell as usize] as usize];
+                    *count += u32::from(std::mem::replace(last, block.0 + 1) != block.0 + 1);
+                }
+            };
+            let inst = body.inst(id);
+            inst.for_each_use(&mut note);
+            inst.for_each_def(&mut note);
+        }
+    }
+    let is_often = |cell: Cell| named[bit[cell as usize] as usize].1 >= often;
+    let (often, others): (Vec<Cell>, Vec<Cell>) = globals.iter().partition(|c| is_often(**c));
+    let dense = often.len().min(most);
+    globals.iter_mut().zip(often.iter().chain(&others)).for_each(|(g, cell)| *g = *cell);
+    globals[dense..].sort_unstable();
+    for (i, cell) in globals.iter().enumerate() {
+        bit[*cell as usize] = i as u32;
+    }
+    dense
+}
+
 /// The facts of each block that the equations start from.
 struct Flow {
     rows: usize,
     bits: usize,
-    dense: bool,
     /// Read before any unguarded definition in the block.
     used: Sets,
     /// Defined without guard in the block.
@@ -277,12 +324,13 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(rows: usize, bits: usize, dense: bool) -> Flow {
-        let sets = || Sets::new(rows, bits, dense);
-        Flow { rows, bits, dense, used: sets(), killed: sets(), defined: sets() }
+    fn new(rows: usize, bits: usize) -> Flow {
+        let sets = || Sets::new(rows, bits);
+        Flow { rows, bits, used: sets(), killed: sets(), defined: sets() }
     }
 
     fn fill(&mut self, body: &Body<'_>, map: &CellMap, bit: &[u32]) {
+        let dense = self.bits as u32;
         for &block in body.layout() {
             let b = block.0 as usize;
             for &id in &body.block(block).insts {
@@ -290,7 +338,7 @@ impl Flow {
                 inst.for_each_use(|r| {
                     for cell in map.cells(r) {
                         let bit = bit[cell as usize];
-                        if bit != NONE && !self.killed.get(b, bit) {
+                        if bit < dense && !self.killed.get(b, bit) {
                             self.used.insert(b, bit);
                         }
                     }
@@ -298,7 +346,7 @@ impl Flow {
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {
                         let bit = bit[cell as usize];
-                        if bit != NONE {
+                        if bit < dense {
                             self.defined.insert(b, bit);
                             if kills(inst) {
                                 self.killed.insert(b, bit);
@@ -313,8 +361,8 @@ impl Flow {
     /// What some path reads before it defines it, at start and end of each block: in = used | (out - killed), out = union of
     /// the successors' in.
     fn read_later(&self, body: &Body<'_>) -> (Sets, Sets) {
-        let mut into = Sets::new(self.rows, self.bits, self.dense);
-        let mut out = Sets::new(self.rows, self.bits, self.dense);
+        let mut into = Sets::new(self.rows, self.bits);
+        let mut out = Sets::new(self.rows, self.bits);
         let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
@@ -338,8 +386,8 @@ impl Flow {
         read_in: &Sets,
         read_out: &Sets,
     ) -> (Sets, Sets) {
-        let mut into = Sets::new(self.rows, self.bits, self.dense);
-        let mut out = Sets::new(self.rows, self.bits, self.dense);
+        let mut into = Sets::new(self.rows, self.bits);
+        let mut out = Sets::new(self.rows, self.bits);
         if let Some(entry) = body.layout().first() {
             for (bit, _) in globals.iter().enumerate().take_while(|(_, c)| CellMap::is_phys(**c)) {
                 into.insert(entry.0 as usize, bit as u32);
@@ -402,13 +450,28 @@ impl Worklist {
 
 /// One set of bit numbers for each block.
 #[derive(Clone, Debug)]
-enum Sets {
-    /// Rows of whole words.
-    Dense {
-        words: usize,
-        bits: BitVec<u64>,
-    },
-    Sparse(Vec<RoaringBitmap>),
+struct Sets {
+    /// Words of a row, and the bits that have dense rows.
+    words: usize,
+    dense: u32,
+    bits: BitVec<u64>,
+    lists: Lists,
+}
+
+/// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are dense.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    first: Vec<u32>,
+    bits: Vec<u32>,
+}
+
+impl Lists {
+    fn of(&self, row: usize) -> &[u32] {
+        match self.first.get(row + 1) {
+            Some(end) => &self.bits[self.first[row] as usize..*end as usize],
+            None => &[],
+        }
+    }
 }
 
 /// What passes through a block.
@@ -419,105 +482,67 @@ enum Keep<'a> {
 }
 
 impl Sets {
-    fn new(rows: usize, bits: usize, dense: bool) -> Sets {
-        if dense {
-            let words = bits.div_ceil(64);
-            Sets::Dense { words, bits: bitvec![u64, Lsb0; 0; rows * words * 64] }
-        } else {
-            Sets::Sparse(vec![RoaringBitmap::new(); rows])
-        }
+    /// Empty, all bits dense.
+    fn new(rows: usize, bits: usize) -> Sets {
+        let words = bits.div_ceil(64);
+        work::add(rows * words);
+        let all = bitvec![u64, Lsb0; 0; rows * words * 64];
+        Sets { words, dense: bits as u32, bits: all, lists: Lists::default() }
+    }
+
+    fn row(&self, row: usize) -> &[u64] {
+        &self.bits.as_raw_slice()[row * self.words..(row + 1) * self.words]
+    }
+
+    fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.bits.as_raw_mut_slice()[row * self.words..(row + 1) * self.words]
     }
 
     fn get(&self, row: usize, bit: u32) -> bool {
-        match self {
-            Sets::Dense { words, bits } => bits[row * words * 64 + bit as usize],
-            Sets::Sparse(rows) => rows[row].contains(bit),
+        if bit < self.dense {
+            return self.row(row)[bit as usize / 64] >> (bit % 64) & 1 != 0;
         }
+        self.lists.of(row).binary_search(&bit).is_ok()
     }
 
     fn insert(&mut self, row: usize, bit: u32) {
-        match self {
-            Sets::Dense { words, bits } => bits.set(row * *words * 64 + bit as usize, true),
-            Sets::Sparse(rows) => {
-                rows[row].insert(bit);
-            }
-        }
+        self.row_mut(row)[bit as usize / 64] |= 1 << (bit % 64);
     }
 
     fn or(&mut self, row: usize, other: &Sets, from: usize) {
-        match (self, other) {
-            (Sets::Dense { words, bits }, Sets::Dense { bits: from_bits, .. }) => {
-                let (to, from) = (row * *words, from * *words);
-                let source = &from_bits.as_raw_slice()[from..from + *words];
-                for (a, b) in bits.as_raw_mut_slice()[to..to + *words].iter_mut().zip(source) {
-                    *a |= b;
-                }
-            }
-            (Sets::Sparse(rows), Sets::Sparse(other)) => rows[row] |= &other[from],
-            _ => unreachable!("the sets of one function are all of one kind"),
-        }
+        let source = other.row(from);
+        work::add(source.len());
+        self.row_mut(row).iter_mut().zip(source).for_each(|(a, b)| *a |= b);
     }
 
     fn and(&mut self, row: usize, other: &Sets, from: usize) {
-        match (self, other) {
-            (Sets::Dense { words, bits }, Sets::Dense { bits: from_bits, .. }) => {
-                let (to, from) = (row * *words, from * *words);
-                let source = &from_bits.as_raw_slice()[from..from + *words];
-                for (a, b) in bits.as_raw_mut_slice()[to..to + *words].iter_mut().zip(source) {
-                    *a &= b;
-                }
-            }
-            (Sets::Sparse(rows), Sets::Sparse(other)) => rows[row] &= &other[from],
-            _ => unreachable!("the sets of one function are all of one kind"),
-        }
+        let source = other.row(from);
+        self.row_mut(row).iter_mut().zip(source).for_each(|(a, b)| *a &= b);
     }
 
     /// `self = made | (what is kept of from)` in one row; whether it changed.
     fn transfer(&mut self, row: usize, made: &Sets, from: &Sets, keep: Keep<'_>) -> bool {
-        let (mask, without) = match keep {
-            Keep::Without(mask) => (mask, true),
-            Keep::Within(mask) => (mask, false),
+        let (mask, flip) = match keep {
+            Keep::Without(mask) => (mask.row(row), u64::MAX),
+            Keep::Within(mask) => (mask.row(row), 0),
         };
-        match (self, made, from, mask) {
-            (
-                Sets::Dense { words, bits },
-                Sets::Dense { bits: made, .. },
-                Sets::Dense { bits: from, .. },
-                Sets::Dense { bits: mask, .. },
-            ) => {
-                let span = row * *words..(row + 1) * *words;
-                let made = &made.as_raw_slice()[span.clone()];
-                let from = &from.as_raw_slice()[span.clone()];
-                let mask = &mask.as_raw_slice()[span.clone()];
-                let flip = if without { u64::MAX } else { 0 };
-                let mut changed = false;
-                for (i, word) in bits.as_raw_mut_slice()[span].iter_mut().enumerate() {
-                    let new = made[i] | (from[i] & (mask[i] ^ flip));
-                    changed |= new != *word;
-                    *word = new;
-                }
-                changed
-            }
-            (Sets::Sparse(rows), Sets::Sparse(made), Sets::Sparse(from), Sets::Sparse(mask)) => {
-                let mask = &mask[row];
-                let kept = if without { &from[row] - mask } else { &from[row] & mask };
-                let new = &made[row] | &kept;
-                let changed = new != rows[row];
-                rows[row] = new;
-                changed
-            }
-            _ => unreachable!("the sets of one function are all of one kind"),
+        let (made, from) = (made.row(row), from.row(row));
+        work::add(made.len());
+        let mut changed = 0;
+        for (i, word) in self.row_mut(row).iter_mut().enumerate() {
+            let new = made[i] | (from[i] & (mask[i] ^ flip));
+            changed |= new ^ *word;
+            *word = new;
         }
+        changed != 0
     }
 
-    fn iter(&self, row: usize) -> Box<dyn Iterator<Item = u32> + '_> {
-        match self {
-            Sets::Dense { words, bits } => {
-                let span = row * words * 64..(row + 1) * words * 64;
-                Box::new(bits[span].iter_ones().map(|b| b as u32))
-            }
-            Sets::Sparse(rows) => Box::new(rows[row].iter()),
-        }
+    fn iter(&self, row: usize) -> impl Iterator<Item = u32> + '_ {
+        let ones = self.row(row).iter().enumerate().flat_map(|(i, word)| {
+            let rest = std::iter::successors(Some(*word), |w| Some(w & w.wrapping_sub(1)));
+            rest.take_while(|w| *w != 0).map(move |w| 64 * i as u32 + w.trailing_zeros())
+        });
+        ones.chain(self.lists.of(row).iter().copied())
     }
 }
 

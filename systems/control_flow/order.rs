@@ -1,6 +1,6 @@
 //! The layout as a list: blocks come and go while it is walked, each in the same time however many there are.
 
-use orias_components::{BlockId, Body};
+use orias_components::{BlockId, Body, work};
 
 /// The order of blocks. Blocks are named by number; one that is not in the list has no neighbours.
 #[derive(Clone, Debug)]
@@ -37,6 +37,7 @@ impl Order {
     }
 
     fn link(&mut self, a: Option<BlockId>, b: Option<BlockId>) {
+        work::add(1);
         match a {
             Some(a) => self.next[a.0 as usize] = b,
             None => self.first = b,

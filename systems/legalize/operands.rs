@@ -30,7 +30,7 @@ pub fn enforce_argument_restrictions(
         let old = std::mem::take(&mut body.block_mut(block).insts);
         let mut new = Vec::with_capacity(old.len());
         for id in old {
-            if !body.op(id).is_pseudo() {
+            if !body.op(id).is_pseudo() && body.form(id).is_none() {
                 match fix(target, &mut body, id, &mut new) {
                     Ok(changes) => rewrites += changes,
                     Err(message) => errors.push((message, body.loc(id))),
@@ -52,7 +52,7 @@ pub fn final_inspection(code: Reader<'_, '_>, options: Res<'_, Options>, mut not
     for block in body.layout() {
         for id in &body.block(*block).insts {
             let inst = body.inst(*id);
-            if inst.op.is_of_calls() {
+            if inst.op.is_of_calls() || body.form(*id).is_some() {
                 continue;
             }
             if inst.op.is_pseudo() {
@@ -101,7 +101,9 @@ fn fix(
     if let Some(form) = target.takes(&inst)
         && misfit(form, &inst).is_none()
     {
-        return Ok(canonical_immediates(body, id, &inst, form));
+        let changes = canonical_immediates(body, id, &inst, form);
+        body.set_form(id, form.index);
+        return Ok(changes);
     }
     let movable: Vec<usize> = (inst.defs as usize..inst.operands.len())
         .filter(|i| is_movable(&inst.operands[*i]))
@@ -129,7 +131,9 @@ fn fix(
                     move_out(body, id, i, before);
                 }
                 let moved = body.inst(id).to_inst();
-                return Ok(count + canonical_immediates(body, id, &moved, form));
+                let changes = count + canonical_immediates(body, id, &moved, form);
+                body.set_form(id, form.index);
+                return Ok(changes);
             }
         }
     }

@@ -96,10 +96,10 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
     let width = |leader: VRegId| std::cmp::Reverse(input.classes.class(leader).cells);
     let mut by_start = order.clone();
     by_start.sort_by_key(|(_, leader)| fixed_first(*leader));
-    let bound = highest_pressure(input);
+    let (bound, least) = highest_pressure(input);
     let first = place_all(input, &by_start, Some(bound));
     let wide = order.iter().any(|(_, leader)| input.classes.class(*leader).cells > 1);
-    let good = |a: &Assignment| a.failed.is_empty() && a.general <= bound;
+    let good = |a: &Assignment| a.failed.is_empty() && a.general <= least;
     if good(&first) || input.ranges.points > TRY_BOTH_BELOW {
         return first;
     }
@@ -115,27 +115,33 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
     if good(&found) { found } else { fewer(found, place_all(input, &order, None)) }
 }
 
-/// Cells of general registers that are live at once, at most, and R1: no assignment uses fewer registers.
-fn highest_pressure(input: &Input<'_, '_>) -> u32 {
-    let mut change = vec![0i32; input.ranges.points as usize + 1];
+/// Cells of general registers that are live at once, at most, and R1; and how many registers any assignment uses at least.
+/// Nothing wide lies in R0, which R1 is beside: where only wide values are live, it stays free.
+fn highest_pressure(input: &Input<'_, '_>) -> (u32, u32) {
+    let mut change = vec![(0i32, 0i32); input.ranges.points as usize + 1];
     for leader in input.classes.leaders() {
         let class = input.classes.class(leader);
         if class.file != RegFile::R {
             continue;
         }
+        let single = i32::from(class.cells == 1);
         for cell in 0..class.cells {
             for s in input.classes.range(input.map(), input.ranges, leader, cell) {
-                change[s.start as usize] += 1;
-                change[s.end as usize] -= 1;
+                let (start, end) = (s.start as usize, s.end as usize);
+                change[start] = (change[start].0 + 1, change[start].1 + single);
+                change[end] = (change[end].0 - 1, change[end].1 - single);
             }
         }
     }
-    let mut now = 0;
-    let highest = change.iter().map(|c| {
-        now += c;
-        now
-    });
-    highest.max().unwrap_or(0) as u32 + 1
+    let (mut now, mut singles) = (0, 0);
+    let (mut live, mut needed) = (0, 0);
+    for (all, single) in change {
+        now += all;
+        singles += single;
+        live = live.max(now);
+        needed = needed.max(now + i32::from(now > 0 && singles == 0));
+    }
+    (live as u32 + 1, needed as u32 + 1)
 }
 
 /// One register file while classes are placed in it.
@@ -208,10 +214,9 @@ impl<const N: usize> File<N> {
         }
         let mut occupancy = Occupancy::new(input.ranges.points.max(1));
         // Registers that instructions name directly.
-        for (reg, cell) in CellMap::of_file(file).enumerate() {
-            for s in input.ranges.of(cell) {
-                occupancy.take(s.start, s.end, Mask::one(reg as u32));
-            }
+        for (of, reg, s) in input.ranges.named().iter().filter(|(of, ..)| *of == file) {
+            debug_assert_eq!(*of, file);
+            occupancy.take(s.start, s.end, Mask::one(*reg));
         }
         if file == RegFile::R {
             for (s, count) in input.pool.pieces() {

@@ -568,11 +568,11 @@ fn copied(inst: &Inst) -> Option<(RegUse, RegUse)> {
 fn makes_a_constant(inst: &Inst) -> bool {
     let mut reads = false;
     inst.for_each_use(|_| reads = true);
-    let source = match (inst.op, inst.operands.get(1)) {
-        (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. })) => true,
-        (Opcode::LDC, Some(Operand::Const(_))) => true,
-        _ => false,
-    };
+    let source = matches!(
+        (inst.op, inst.operands.get(1)),
+        (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
+            | (Opcode::LDC, Some(Operand::Const(_)))
+    );
     inst.defs == 1 && inst.guard.is_always() && !reads && source
 }
 

@@ -4,6 +4,8 @@
 //! sixteens again, and so on: `any` of a group is what is taken somewhere in it, `full` what was taken by an interval that
 //! covers it. A question or an entry touches at most 30 groups a level.
 
+use orias_components::work;
+
 /// A set of the physical registers of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mask<const N: usize>(pub [u64; N]);
@@ -146,6 +148,7 @@ fn groups(levels: usize, start: u32, end: u32, mut f: impl FnMut(usize, usize)) 
     for level in 0..levels {
         let top = level + 1 == levels;
         while start < end && (top || start % (1 << RADIX_BITS) != 0) {
+            work::add(1);
             f(level, start as usize);
             start += 1;
         }

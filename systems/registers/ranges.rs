@@ -5,7 +5,7 @@
 //! them: ascending, disjoint, not adjacent (but uniform ranges may end with empty ones).
 
 use super::barriers::InForce;
-use crate::analysis::liveness::{Cell, Liveness, kills};
+use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
 use crate::schedule::groups;
 use bitvec::prelude::*;
 use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId, View};
@@ -30,9 +30,16 @@ pub struct Ranges {
     pub block_start: Vec<u32>,
     /// Instructions that read their sources some time after they issue, by half the point.
     late: BitVec,
+    /// Segments of the registers that instructions name directly.
+    named: Vec<(RegFile, u32, Segment)>,
 }
 
 impl Ranges {
+    /// Where the registers are taken that instructions name directly.
+    pub fn named(&self) -> &[(RegFile, u32, Segment)] {
+        &self.named
+    }
+
     pub fn of(&self, cell: Cell) -> &[Segment] {
         let cell = cell as usize;
         &self.segments[self.first[cell] as usize..self.first[cell + 1] as usize]
@@ -87,6 +94,14 @@ impl Ranges {
         }
         let mut ranges = Ranges { late, ..walk.finish(points, block_start) };
         ranges.widen_uniform(body, liveness);
+        for file in RegFile::ALL {
+            for (reg, cell) in CellMap::of_file(file).enumerate() {
+                let segments = &ranges.segments[ranges.first[cell as usize] as usize..];
+                let count = ranges.first[cell as usize + 1] - ranges.first[cell as usize];
+                let found = segments[..count as usize].iter().map(|s| (file, reg as u32, *s));
+                ranges.named.extend(found);
+            }
+        }
         ranges
     }
 
@@ -217,7 +232,14 @@ impl Walk {
             }
         }
         joined.push(segments.len() as u32);
-        Ranges { first: joined, segments, points, block_start, late: BitVec::new() }
+        Ranges {
+            first: joined,
+            segments,
+            points,
+            block_start,
+            late: BitVec::new(),
+            named: Vec::new(),
+        }
     }
 }
 

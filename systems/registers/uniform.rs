@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug)]
 enum Home {
     /// This instruction makes it again.
-    Again(Inst),
+    Again(Box<Inst>),
     /// A general register for each cell, or a predicate.
     General(Reg),
 }
@@ -116,7 +116,9 @@ fn homes(body: &mut Body<'_>, files: &[RegFile]) -> FxHashMap<VRegId, Home> {
             continue;
         }
         let home = match makers.get(&id).map(Vec::as_slice) {
-            Some([one]) if is_free(body.inst(*one)) => Home::Again(body.inst(*one).to_inst()),
+            Some([one]) if is_free(body.inst(*one)) => {
+                Home::Again(Box::new(body.inst(*one).to_inst()))
+            }
             _ if vreg.file == RegFile::UP => Home::General(body.new_vreg(RegFile::P, 1, 1)),
             _ => Home::General(body.new_vreg(RegFile::R, vreg.cells, vreg.align)),
         };

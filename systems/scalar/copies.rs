@@ -34,11 +34,12 @@ pub(super) enum Source {
 
 /// Phase `OriCopyProp`.
 pub fn copy_prop(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
-    notes.count(propagate(&mut code.body(), options.target));
+    notes.count(propagate(&mut code.body(), options.target, false));
 }
 
-/// Replaces uses of copies; the copies themselves stay for dead code elimination. Returns how many operands changed.
-pub(super) fn propagate(body: &mut Body<'_>, target: &Target) -> usize {
+/// Replaces uses of copies, and folds on the way where asked for; the copies themselves stay for dead code elimination.
+/// Returns how many changes it took.
+pub(super) fn propagate(body: &mut Body<'_>, target: &Target, fold: bool) -> usize {
     let map = CellMap::new(body);
     let everywhere = Everywhere::new(body, &map);
     let mut here = Here::new(map.count());
@@ -50,6 +51,7 @@ pub(super) fn propagate(body: &mut Body<'_>, target: &Target) -> usize {
             let id = body.block(block).insts[n];
             let find = |cell: Cell| here.at(&map, cell).or_else(|| everywhere.at(cell, block));
             replaced += rewrite_uses(body, &map, target, id, find);
+            replaced += usize::from(fold && fold::fold_one(body, id));
             here.step(&map, body.inst(id));
         }
     }

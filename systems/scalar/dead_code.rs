@@ -5,7 +5,7 @@
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
 use crate::analysis::lists::Lists;
-use crate::analysis::liveness::Liveness;
+use crate::analysis::liveness::{CellMap, Liveness};
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -33,7 +33,12 @@ pub(super) fn remove_dead(body: &mut Body<'_>, clean: &mut Clean) -> usize {
     if clean.dead == body.stamp() {
         return 0;
     }
-    let mut removed = remove_unread(body);
+    let (mut removed, again) = remove_unread(body);
+    if !again {
+        // What is written once is read behind that, or nowhere: places add nothing.
+        clean.dead = body.stamp();
+        return removed;
+    }
     // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
     // they are gone before.
     for _ in 0..ROUNDS {
@@ -62,42 +67,53 @@ pub(super) fn remove_dead(body: &mut Body<'_>, clean: &mut Clean) -> usize {
 
 /// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
 pub fn simple_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
-    let removed = remove_unread(&mut code.body());
+    let (removed, _) = remove_unread(&mut code.body());
     notes.count(removed);
 }
 
-fn remove_unread(body: &mut Body<'_>) -> usize {
-    let mut writers: Lists<InstId> = Lists::new(body.vreg_count());
+/// How many instructions went, and whether some cell of a register is written more than once.
+fn remove_unread(body: &mut Body<'_>) -> (usize, bool) {
+    let map = CellMap::new(body);
+    let mut writers: Lists<InstId> = Lists::new(map.count());
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
+    let mut written: BitVec = BitVec::repeat(false, map.count());
     let mut work = Vec::new();
+    let mut again = false;
     for block in body.layout() {
         for id in &body.block(*block).insts {
             let inst = body.inst(*id);
+            if !is_removable(inst) {
+                work.push(*id);
+                inst.for_each_def(|r| {
+                    for cell in map.cells(r) {
+                        again |= written.replace(cell as usize, true);
+                    }
+                });
+                continue;
+            }
+            dead.set(id.0 as usize, true);
             inst.for_each_def(|r| {
-                if let Some(v) = r.reg.vreg() {
-                    writers.push(v.0, *id);
+                for cell in map.cells(r) {
+                    again |= written.replace(cell as usize, true);
+                    writers.push(cell, *id);
                 }
             });
-            if is_removable(inst) {
-                dead.set(id.0 as usize, true);
-            } else {
-                work.push(*id);
-            }
         }
     }
     while let Some(id) = work.pop() {
         body.inst(id).for_each_use(|r| {
-            let Some(v) = r.reg.vreg() else { return };
-            let mut at = writers.take(v.0);
-            while let Some((writer, next)) = writers.get(at) {
-                if dead.replace(writer.0 as usize, false) {
-                    work.push(writer);
+            for cell in map.cells(r) {
+                let mut at = writers.take(cell);
+                while let Some((writer, next)) = writers.get(at) {
+                    if dead.replace(writer.0 as usize, false) {
+                        work.push(writer);
+                    }
+                    at = next;
                 }
-                at = next;
             }
         });
     }
-    sweep(body, &dead)
+    (sweep(body, &dead), again)
 }
 
 fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {

@@ -23,7 +23,7 @@ pub fn general_optimize(
         if clean.copies == body.stamp() {
             break;
         }
-        let changed = copies::propagate(&mut body, options.target) + fold_all(&mut body);
+        let changed = copies::propagate(&mut body, options.target, true);
         notes.count(changed);
         if changed == 0 {
             clean.copies = body.stamp();
@@ -32,22 +32,17 @@ pub fn general_optimize(
     notes.count(dead_code::remove_dead(&mut body, &mut clean));
 }
 
-/// Simplifies every instruction by itself; returns how many changed.
-fn fold_all(body: &mut Body<'_>) -> usize {
-    let mut changed = 0;
-    let all: Vec<InstId> =
-        body.layout().iter().flat_map(|b| body.block(*b).insts.iter().copied()).collect();
-    for id in all {
-        if !may_fold(body.op(id)) {
-            continue;
-        }
-        let inst = body.inst(id).to_inst();
-        if let Some(new) = fold(&inst).filter(|new| *new != inst) {
-            body.set_inst(id, &new);
-            changed += 1;
-        }
+/// Simplifies an instruction by itself; whether it changed.
+pub(super) fn fold_one(body: &mut Body<'_>, id: InstId) -> bool {
+    if !may_fold(body.op(id)) {
+        return false;
     }
-    changed
+    let inst = body.inst(id).to_inst();
+    let new = fold(&inst).filter(|new| *new != inst);
+    if let Some(new) = &new {
+        body.set_inst(id, new);
+    }
+    new.is_some()
 }
 
 /// A 32-bit operand without sign changes, as a number.

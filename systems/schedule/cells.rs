@@ -7,6 +7,9 @@ use orias_targets::latency::{In, Out};
 /// One more than the largest cell number.
 pub const COUNT: usize = 256 + 256 + 8 + 8 + 16;
 
+/// The cells of uniform registers.
+pub const UNIFORM: std::ops::Range<usize> = 256..512;
+
 /// A 32-bit cell of R or UR, a predicate, or a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Cell(pub u16);

@@ -29,7 +29,7 @@ pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
         let mut slow: Vec<(usize, u8)> = Vec::new();
         for (at, id) in body.block(block).insts.clone().into_iter().enumerate() {
             let inst = body.inst(id).to_inst();
-            let timing = Timing::of(target, &inst, false);
+            let timing = Timing::of(target, &body, id, false);
             let habit = timing.habit;
             let waits = target.form(&inst).is_none_or(|form| form.waits)
                 && habit.is_none_or(|h| h.waits != Seen::Never);

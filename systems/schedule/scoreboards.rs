@@ -72,15 +72,16 @@ impl Pending {
 
     /// Adds what may be outstanding on another way here; true when that is news.
     fn merge(&mut self, other: &Pending) -> bool {
-        let mut changed = false;
-        let pairs = self.results.iter_mut().zip(&other.results);
-        for (mine, theirs) in pairs.chain(self.reads.iter_mut().zip(&other.reads)) {
-            changed |= *theirs & !*mine != 0;
-            *mine |= *theirs;
-        }
-        changed |= other.order & !self.order != 0;
+        let mut news = other.order & !self.order;
         self.order |= other.order;
-        changed
+        let lists = [(&mut self.results, &other.results), (&mut self.reads, &other.reads)];
+        for (mine, theirs) in lists {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                news |= theirs & !*mine;
+                *mine |= theirs;
+            }
+        }
+        news != 0
     }
 
     /// The scoreboards that must be zero before `inst` issues.
@@ -95,9 +96,7 @@ impl Pending {
         let mut wait = if orders { self.order } else { 0 };
         if inst.op == Opcode::EXIT {
             // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.
-            let uniform = self.reads.iter().enumerate();
-            let uniform = uniform.filter(|(i, _)| Cell(*i as u16).file() == RegFile::UR);
-            wait |= uniform.fold(0, |all, (_, one)| all | one);
+            wait |= self.reads[cells::UNIFORM].iter().fold(0, |all, one| all | one);
         }
         cells::for_each_use(inst, |c, _| wait |= self.results[c.0 as usize]);
         cells::for_each_def(inst, |c| {
@@ -110,14 +109,14 @@ impl Pending {
     }
 
     fn all(&self) -> u8 {
-        self.results.iter().chain(&self.reads).fold(self.order, |all, one| all | one)
+        let any = |list: &[u8]| list.iter().fold(0, |all, one| all | one);
+        self.order | any(&self.results) | any(&self.reads)
     }
 
     fn clear(&mut self, scoreboards: u8) {
         if scoreboards != 0 {
-            for one in self.results.iter_mut().chain(&mut self.reads) {
-                *one &= !scoreboards;
-            }
+            self.results.iter_mut().for_each(|one| *one &= !scoreboards);
+            self.reads.iter_mut().for_each(|one| *one &= !scoreboards);
             self.order &= !scoreboards;
         }
     }

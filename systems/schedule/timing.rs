@@ -2,7 +2,7 @@
 
 use super::cells::{self, Cell};
 use super::groups;
-use orias_components::{BlockId, Body, Inst, InstId, Props, RegFile, View};
+use orias_components::{BlockId, Body, InstId, Props, RegFile, View};
 use orias_targets::Target;
 use orias_targets::form::Ports;
 use orias_targets::habits::{Habit, Seen};
@@ -36,14 +36,19 @@ impl Timing {
     };
 
     /// With the habits of -O0, or of the levels from -O1 on.
-    pub fn of(target: &Target, inst: &Inst, optimized: bool) -> Timing {
-        target.form(inst).map_or(Timing::UNKNOWN, |form| Timing {
+    pub fn of(target: &Target, body: &Body<'_>, id: InstId, optimized: bool) -> Timing {
+        let inst = body.inst(id);
+        let form = match body.form(id) {
+            Some(known) => Some(target.table().form(known)),
+            None => target.form(&inst.to_inst()),
+        };
+        form.map_or(Timing::UNKNOWN, |form| Timing {
             class: form.class,
             ports: form.ports,
             write_sb: form.write_sb,
             read_sb: form.read_sb,
             late_uniform: form.read_sb && form.guard == RegFile::UP,
-            habit: target.habits().get(inst, optimized),
+            habit: target.habits().get(inst.op, inst.mods(), optimized),
         })
     }
 
@@ -77,7 +82,7 @@ impl Timings {
         for block in layout {
             for id in &body.block(*block).insts {
                 let inst = body.inst(*id);
-                all[id.0 as usize] = Timing::of(target, &inst.to_inst(), true);
+                all[id.0 as usize] = Timing::of(target, body, *id, true);
                 if inst.op.has(Props::GROUP) {
                     cells::for_each_use(inst, |c, _| products.push(c));
                     cells::for_each_def(inst, |c| products.push(c));

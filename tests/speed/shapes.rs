@@ -101,7 +101,7 @@ impl Text {
                 self.line(format_args!("setp.lt.s32 %p1, %r{a}, %r{b};"));
                 self.line(format_args!("selp.b32 %r{d}, %r{a}, %r{c}, %p1;"));
             }
-            8 | 9 | 10 => self.line(format_args!("fma.rn.f32 %f{d}, %f{a}, %f{b}, %f{c};")),
+            8..=10 => self.line(format_args!("fma.rn.f32 %f{d}, %f{a}, %f{b}, %f{c};")),
             11 => self.line(format_args!("add.f32 %f{d}, %f{a}, %f{b};")),
             12 => self.line(format_args!("mul.f32 %f{d}, %f{a}, %f{b};")),
             13 => self.line(format_args!("max.f32 %f{d}, %f{a}, %f{b};")),

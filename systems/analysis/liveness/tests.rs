@@ -227,9 +227,14 @@ fn random_functions_agree_with_a_search_along_paths_in_both_kinds_of_set() {
         let blocks = 2 + numbers.below(12) as u32;
         let body = random_function(&mut function, blocks, &mut numbers);
         let dense = Liveness::compute(&body);
-        let sparse = Liveness::with_limit(&body, 0);
-        assert!(matches!(dense.live_in, Sets::Dense { .. }));
-        assert!(matches!(sparse.live_in, Sets::Sparse(_)));
+        let sparse = Liveness::split(&body, Some((0, 0)));
+        let mixed = Liveness::split(&body, Some((3, 64)));
+        assert!(sparse.live_in.dense == 0 && dense.live_in.lists.bits.is_empty());
+        let sorted = |cells: &mut dyn Iterator<Item = Cell>| {
+            let mut all: Vec<Cell> = cells.collect();
+            all.sort_unstable();
+            all
+        };
         for &block in body.layout() {
             let expected: Vec<Cell> = (PHYS_BASE[5]..dense.map.count() as Cell)
                 .filter(|cell| live_by_search(&body, &dense.map, *cell, block))
@@ -237,6 +242,9 @@ fn random_functions_agree_with_a_search_along_paths_in_both_kinds_of_set() {
             assert_eq!(dense.live_in(block).collect::<Vec<_>>(), expected, "seed {seed} {block}");
             assert!(sparse.live_in(block).eq(dense.live_in(block)), "seed {seed} {block}");
             assert!(sparse.live_out(block).eq(dense.live_out(block)), "seed {seed} {block}");
+            assert_eq!(sorted(&mut mixed.live_in(block)), expected, "seed {seed} {block}");
+            let out = sorted(&mut mixed.live_out(block));
+            assert!(dense.live_out(block).eq(out), "seed {seed} {block}");
         }
     }
 }
