@@ -20,6 +20,9 @@ const CONSTANT: usize = 12 << 20;
 
 const SIZE: usize = 6 << 20;
 
+/// Declarations of one kind that a module may have, nearly.
+const MOST_NAMES: usize = 130_000;
+
 /// Bytes at the peak of compiling, beyond those before; and whether it was refused.
 fn peak(text: &str) -> (usize, bool) {
     let before = MEMORY.current_usage();
@@ -105,6 +108,10 @@ fn text_that_is_no_code_needs_six_bytes_for_each_of_its_bytes() {
         }),
         ("prototypes", Compiles, {
             module("", &numbered(|i| format!("p{i}: .callprototype _;\n")))
+        }),
+        ("parameters in a body", Compiles, {
+            let one = |i| format!(".param .b32 p{i};\n");
+            module("", &(0..MOST_NAMES).map(one).collect::<String>())
         }),
         ("pragmas", Compiles, module("", &filled(".pragma \"x\";\n"))),
         ("strings of a pragma", Compiles, {

@@ -13,7 +13,7 @@ use crate::ptx::types::{Space, Type};
 use orias_components::{BlockId, Inst, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegUse};
 use orias_systems::calls::FRAME_POINTER;
 use orias_systems::emit::{Address, cell, imm, r};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Words that registers may hold of one variable: as many as can be passed in them.
 const MOST_WORDS: u32 = 12;
@@ -109,13 +109,44 @@ pub fn passing(program: &Program<'_>, call: &Call<'_>) -> (Passing, Vec<Shape>, 
     (Passing::new(&shapes, &results), shapes, results)
 }
 
+/// Does something with every variable that an operand names.
+fn for_each_var(operand: &Ptx, f: &mut impl FnMut(VarId)) {
+    match operand {
+        Ptx::Var(var, _) | Ptx::Address { base: AddressBase::Var(var), .. } => f(*var),
+        Ptx::Vector(list) | Ptx::AddressList(list) | Ptx::List(list) => {
+            list.iter().for_each(|o| for_each_var(o, f));
+        }
+        Ptx::Pair(a, b) => {
+            for_each_var(a, f);
+            for_each_var(b, f);
+        }
+        Ptx::Neg(a) => for_each_var(a, f),
+        _ => {}
+    }
+}
+
+/// Variables of the parameter space that a function's code or its list of parameters names: others need no home.
+fn named(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId> {
+    let mut found: FxHashSet<VarId> =
+        function.params.iter().chain(&function.returns).copied().collect();
+    let mut note = |var: VarId| {
+        if program.vars[var.0 as usize].space == Space::Param {
+            found.insert(var);
+        }
+    };
+    for operand in function.code.iter().flat_map(|inst| &inst.operands) {
+        for_each_var(operand, &mut note);
+    }
+    found
+}
+
 /// Variables of the parameter space that must be memory: code takes their address, or reaches into them in a way that words
 /// cannot follow.
-fn in_memory(program: &Program<'_>, function: &Function<'_>) -> Vec<VarId> {
-    let mut found = Vec::new();
+fn in_memory(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId> {
+    let mut found = FxHashSet::default();
     let mut note = |var: &VarId| {
         if program.vars[var.0 as usize].space == Space::Param {
-            found.push(*var);
+            found.insert(*var);
         }
     };
     for inst in &function.code {
@@ -180,7 +211,8 @@ impl Params {
         all.bytes = all.outgoing.next_multiple_of(16.min(all.align));
         all.results_at = all.place(all.results, 16.min(all.align));
         let locals_at = all.place(local.0, local.1);
-        let memory = in_memory(program, function);
+        let (named, memory) = (named(program, function), in_memory(program, function));
+        let formals: FxHashSet<VarId> = function.params.iter().copied().collect();
         if !function.entry {
             let shapes = |vars: &[VarId]| -> Vec<Shape> {
                 vars.iter().map(|v| Shape::of(program, *v)).collect()
@@ -189,8 +221,8 @@ impl Params {
         }
         for var_id in program.owned[id.0 as usize].iter().copied() {
             let var = &program.vars[var_id.0 as usize];
-            let formal = function.params.contains(&var_id);
-            if var.space != Space::Param || (function.entry && formal) {
+            let formal = formals.contains(&var_id);
+            if var.space != Space::Param || (function.entry && formal) || !named.contains(&var_id) {
                 continue;
             }
             let words = (var.size as u32).div_ceil(4);
