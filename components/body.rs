@@ -128,15 +128,6 @@ impl<'w> Deref for ReadOnly<'w> {
     }
 }
 
-/// Runs `f` on the function of a world: for those that are no systems. It looks the tables up each time.
-pub fn with_body<R>(world: &mut World, f: impl FnOnce(&mut Body<'_>) -> R) -> R {
-    prepare(world);
-    settle(world);
-    let mut state = SystemState::<Code<'_, '_>>::new(world);
-    let code = state.get_mut(world).expect("the world was prepared");
-    f(&mut code.body())
-}
-
 /// A world with one function, and the way into it.
 pub struct Function {
     pub world: World,
@@ -365,13 +356,6 @@ impl Body<'_> {
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
         let row = self.row_mut(id);
         row.set_guard(guard);
-        row.form = 0;
-    }
-
-    pub fn set_mods(&mut self, id: InstId, mods: &Mods) {
-        let mods = self.arena.mods.intern(mods);
-        let row = self.row_mut(id);
-        row.mods = mods;
         row.form = 0;
     }
 

@@ -54,11 +54,7 @@ impl ModsTable {
     }
 
     /// Number of lists.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.lists.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        false
     }
 }
