@@ -12,7 +12,7 @@ use crate::modifier::Mods;
 use crate::mods::ModsTable;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
-use crate::packed::{Packed, Side};
+use crate::packed::{Kind, Packed, Side};
 use crate::register::{Reg, RegFile, VReg, VRegId};
 use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
@@ -266,9 +266,7 @@ impl Body<'_> {
     pub fn inst(&self, id: InstId) -> View<'_> {
         let row = self.row(id);
         debug_assert!(!row.is_dead(), "no instruction {id:?}");
-        let first = row.first as usize;
-        let words = &self.arena.operands[first..first + row.len as usize];
-        View::new(row, words, &self.arena.side, &self.arena.mods)
+        View::new(row, &self.arena.operands, &self.arena.side, &self.arena.mods)
     }
 
     #[inline]
@@ -279,21 +277,25 @@ impl Body<'_> {
     /// Replaces an instruction; it keeps its id, its place and its source place.
     pub fn set_inst(&mut self, id: InstId, inst: &Inst) {
         let (old, arena) = (*self.row(id), &mut *self.arena);
-        let first = if inst.operands.len() <= old.len as usize {
+        let tied = inst.tied.iter().map(|r| Operand::Reg(*r));
+        let count = inst.operands.len() + tied.len();
+        let first = if count <= old.len as usize + old.tied() {
             let first = old.first as usize;
-            let words = &mut arena.operands[first..first + inst.operands.len()];
-            for (word, operand) in words.iter_mut().zip(&inst.operands) {
-                *word = Packed::pack_over(Some(*word), operand, &mut arena.side);
+            let words = &mut arena.operands[first..first + count];
+            for (word, operand) in words.iter_mut().zip(inst.operands.iter().copied().chain(tied)) {
+                *word = Packed::pack_over(Some(*word), &operand, &mut arena.side);
             }
             old.first
         } else {
             let first = arena.operands.len() as u32;
             let side = &mut arena.side;
-            arena.operands.extend(inst.operands.iter().map(|o| Packed::pack(o, side)));
+            let operands = inst.operands.iter().copied().chain(tied);
+            arena.operands.extend(operands.map(|o| Packed::pack(&o, side)));
             first
         };
         let mods = arena.mods.intern(&inst.mods);
         let mut row = Row::new(inst.op, mods, inst.defs, (first, inst.operands.len() as u16));
+        row.set_tied(inst.tied.len());
         row.set_guard(inst.guard);
         row.set_control(inst.control);
         *self.row_mut(id) = row;
@@ -304,11 +306,31 @@ impl Body<'_> {
         let row = self.row_mut(id);
         let guard = row.guard();
         row.set_guard(crate::Guard { reg: f(RegUse::new(guard.reg)).reg, ..guard });
-        let (first, len) = (row.first as usize, row.len as usize);
+        let (first, len) = (row.first as usize, row.len as usize + row.tied());
         let arena = &mut *self.arena;
         for word in &mut arena.operands[first..first + len] {
             word.map_regs(&mut arena.side, &mut f);
         }
+    }
+
+    /// Says what the destinations hold where the guard is false: see [`Inst::tied`].
+    pub fn set_tied(&mut self, id: InstId, tied: &[RegUse]) {
+        let row = *self.row(id);
+        let arena = &mut *self.arena;
+        let words = tied.iter().map(|r| Packed::of_reg(Kind::Reg, *r));
+        let end = row.first as usize + row.len as usize;
+        let mut first = row.first;
+        if tied.len() <= row.tied() {
+            arena.operands[end..].iter_mut().zip(words).for_each(|(old, new)| *old = new);
+        } else {
+            // Words that name what lies in side arenas stay the only ones that do: the old ones are out of use.
+            first = arena.operands.len() as u32;
+            arena.operands.extend_from_within(row.first as usize..end);
+            arena.operands.extend(words);
+        }
+        let row = self.row_mut(id);
+        row.first = first;
+        row.set_tied(tied.len());
     }
 
     pub fn set_operand(&mut self, id: InstId, at: usize, operand: Operand) {
@@ -518,6 +540,8 @@ impl Body<'_> {
         let mods = self.arena.mods.intern(&inst.mods);
         let words = self.pack(&inst.operands);
         let mut row = Row::new(inst.op, mods, inst.defs, words);
+        row.set_tied(inst.tied.len());
+        self.arena.operands.extend(inst.tied.iter().map(|r| Packed::of_reg(Kind::Reg, *r)));
         row.set_guard(inst.guard);
         row.set_control(inst.control);
         self.add(row, loc)

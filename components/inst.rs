@@ -41,6 +41,9 @@ pub struct Inst {
     pub guard: Guard,
     pub mods: Mods,
     pub operands: SmallVec<[Operand; 8]>,
+    /// Of a guarded instruction in SSA form: what its destinations hold where the guard is false, one for each destination
+    /// that is a register and no constant one, in their order. Empty where nothing is known of that.
+    pub tied: SmallVec<[RegUse; 1]>,
 }
 
 impl Inst {
@@ -52,6 +55,7 @@ impl Inst {
             guard: Guard::ALWAYS,
             mods: Mods::new(mods),
             operands: SmallVec::from_slice(operands),
+            tied: SmallVec::new(),
         }
     }
 
@@ -74,6 +78,9 @@ impl Inst {
         for operand in &mut self.operands {
             operand.map_regs(&mut f);
         }
+        for tied in &mut self.tied {
+            *tied = f(*tied);
+        }
     }
 
     /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard is false.
@@ -87,7 +94,7 @@ impl Inst {
         }
     }
 
-    /// Registers read, guard included, without RZ/PT.
+    /// Registers read, guard and tied ones included, without RZ/PT.
     pub fn for_each_use(&self, mut f: impl FnMut(RegUse)) {
         if !self.guard.reg.is_zero() {
             f(RegUse::new(self.guard.reg));
@@ -99,11 +106,12 @@ impl Inst {
                 }
             });
         }
+        self.tied.iter().filter(|r| !r.reg.is_zero()).for_each(|r| f(*r));
     }
 }
 
-/// The hot component of an instruction. Its operands are `len` words from `first` on in the function's arena, its modifiers
-/// an entry of the table of modifier lists; [`View`] reads it all.
+/// The hot component of an instruction. Its operands are `len` words from `first` on in the function's arena, tied registers
+/// the words behind them, its modifiers an entry of the table of modifier lists; [`View`] reads it all.
 #[derive(Component, Clone, Copy, Debug)]
 pub struct Row {
     pub(crate) op: Opcode,
@@ -111,7 +119,7 @@ pub struct Row {
     pub(crate) first: u32,
     /// The register, and the negation in the bit that registers leave clear.
     guard: u32,
-    /// Bits of [`Control`], [`DEAD`], and the number of destinations in the upper byte.
+    /// Bits of [`Control`], [`DEAD`], the number of tied registers, and the number of destinations in the upper byte.
     control: u32,
     pub(crate) len: u16,
     /// 1 + the index of the target's form that takes the instruction as it is, once a phase has said so; else 0.
@@ -124,6 +132,12 @@ const NEGATED: u32 = 1 << 27;
 
 /// The instruction was removed, or never was: a tombstone.
 const DEAD: u32 = 1 << 20;
+
+/// Where the number of tied registers stands: three bits.
+const TIED: u32 = 21;
+
+/// An instruction has at most so many tied registers.
+pub const MOST_TIED: usize = 7;
 
 impl Row {
     /// What stands in a row that no instruction has.
@@ -171,6 +185,16 @@ impl Row {
     }
 
     #[inline]
+    pub(crate) fn tied(&self) -> usize {
+        (self.control >> TIED) as usize & MOST_TIED
+    }
+
+    pub(crate) fn set_tied(&mut self, count: usize) {
+        assert!(count <= MOST_TIED, "{count} tied registers");
+        self.control = self.control & !((MOST_TIED as u32) << TIED) | (count as u32) << TIED;
+    }
+
+    #[inline]
     pub(crate) fn control(&self) -> Control {
         let bits = |at: u32, count: u32| (self.control >> at & ((1 << count) - 1)) as u8;
         Control {
@@ -189,7 +213,7 @@ impl Row {
             | u32::from(c.write_sb & 7) << 6
             | u32::from(c.read_sb & 7) << 9
             | u32::from(c.wait) << 12;
-        self.control = self.control & (0xff00_0000 | DEAD) | bits;
+        self.control = self.control & (0xffe0_0000 | DEAD) | bits;
     }
 }
 
@@ -202,6 +226,7 @@ pub struct View<'a> {
     pub guard: Guard,
     row: &'a Row,
     words: &'a [Packed],
+    tied: &'a [Packed],
     side: &'a Side,
     mods: &'a ModsTable,
 }
@@ -210,11 +235,14 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn new(
         row: &'a Row,
-        words: &'a [Packed],
+        arena: &'a [Packed],
         side: &'a Side,
         mods: &'a ModsTable,
     ) -> View<'a> {
-        View { op: row.op, defs: row.defs(), guard: row.guard(), row, words, side, mods }
+        let first = row.first as usize;
+        let end = first + row.len as usize;
+        let (words, tied) = (&arena[first..end], &arena[end..end + row.tied()]);
+        View { op: row.op, defs: row.defs(), guard: row.guard(), row, words, tied, side, mods }
     }
 
     #[inline]
@@ -295,7 +323,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Registers read, guard included, without RZ/PT.
+    /// What the destinations hold where the guard is false: see [`Inst::tied`].
+    #[inline]
+    pub fn tied(&self) -> impl ExactSizeIterator<Item = RegUse> + use<'a> {
+        self.tied.iter().map(|w| w.reg_bits())
+    }
+
+    /// Registers read, guard and tied ones included, without RZ/PT.
     #[inline]
     pub fn for_each_use(&self, mut f: impl FnMut(RegUse)) {
         if !self.guard.reg.is_zero() {
@@ -308,6 +342,7 @@ impl<'a> View<'a> {
                 }
             });
         }
+        self.tied().filter(|r| !r.reg.is_zero()).for_each(f);
     }
 
     /// The instruction by value.
@@ -319,6 +354,7 @@ impl<'a> View<'a> {
             guard: self.guard,
             mods: *self.mods(),
             operands: self.operands().collect(),
+            tied: self.tied().collect(),
         }
     }
 }

@@ -126,7 +126,7 @@ impl Packed {
         Packed(payload as u64 | (kind as u64) << 60)
     }
 
-    const fn of_reg(kind: Kind, r: RegUse) -> Packed {
+    pub(crate) const fn of_reg(kind: Kind, r: RegUse) -> Packed {
         Packed(
             r.reg.bits() as u64
                 | (r.cell as u64) << 32
@@ -146,7 +146,7 @@ impl Packed {
     }
 
     #[inline]
-    const fn reg_bits(self) -> RegUse {
+    pub(crate) const fn reg_bits(self) -> RegUse {
         RegUse {
             reg: Reg::from_bits(self.0 as u32),
             cell: (self.0 >> 32) as u8,

@@ -119,6 +119,18 @@ fn instruction(body: &Body<'_>, placed: &[bool], inst: View<'_>) -> Result<(), S
             _ => return Err(format!("the destination {operand} is no register")),
         }
     }
+    if inst.tied().len() > 0 {
+        let named = |r: &RegUse| !r.reg.is_zero();
+        let to: Vec<RegUse> =
+            inst.dests().filter_map(|o| o.as_reg().copied()).filter(named).collect();
+        let fits = |(to, tied): (&RegUse, RegUse)| {
+            to.reg.file() == tied.reg.file() && (to.count == tied.count || !named(&tied))
+        };
+        if to.len() != inst.tied().len() || !to.iter().zip(inst.tied()).all(fits) {
+            return Err("the tied registers are not those of the destinations".into());
+        }
+        inst.tied().try_for_each(|r| register(body, r))?;
+    }
     for operand in inst.operands() {
         let mut result = Ok(());
         operand.for_each_reg(|r| {
@@ -167,11 +179,11 @@ fn register(body: &Body<'_>, r: RegUse) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every cell of a virtual register that is read is written somewhere. The body must be valid.
+/// Checks that every cell of a virtual register that is read in these blocks is written somewhere. The body must be valid.
 ///
 /// # Errors
 /// The first read of a cell that nothing writes.
-pub fn definitions(body: &Body<'_>) -> Result<(), Invalid> {
+pub fn definitions(body: &Body<'_>, is_looked_at: impl Fn(BlockId) -> bool) -> Result<(), Invalid> {
     let mut first = Vec::with_capacity(body.vreg_count() + 1);
     let mut cells = 0usize;
     for id in 0..body.vreg_count() {
@@ -188,7 +200,7 @@ pub fn definitions(body: &Body<'_>) -> Result<(), Invalid> {
             body.inst(*inst).for_each_def(|r| written[range(r)].fill(true));
         }
     }
-    for id in body.layout() {
+    for id in body.layout().iter().filter(|id| is_looked_at(**id)) {
         for (n, inst) in body.block(*id).insts.iter().enumerate() {
             let mut bad = None;
             body.inst(*inst).for_each_use(|r| {
@@ -220,7 +232,7 @@ mod tests {
         let mut function = Function::default();
         let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
-        validate(&body).and_then(|()| definitions(&body)).map_err(|e| e.to_string())
+        validate(&body).and_then(|()| definitions(&body, |_| true)).map_err(|e| e.to_string())
     }
 
     #[test]

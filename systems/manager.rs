@@ -4,18 +4,21 @@
 //! resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
 //! workers.
 
-use crate::analysis::cfg;
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::dominators::Dominators;
+use crate::analysis::liveness::may_read_unwritten;
 use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
 use crate::mercury::{CodeList, Words};
 use crate::notes::{Errors, PhaseError, Rewrites};
 use crate::pipeline::{self, PHASES, Phase, Status, When};
 use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
+use crate::ssa;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::BoxedSystem;
 use orias_components::body::settle;
 use orias_components::validate::{definitions, validate};
-use orias_components::{Body, Function, Loc, text, work};
+use orias_components::{BlockId, Body, Function, Loc, text, work};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -52,6 +55,7 @@ pub(crate) fn insert_resources(world: &mut World, options: &Options) {
     world.init_resource::<RegisterMap>();
     world.init_resource::<CodeList>();
     world.init_resource::<Words>();
+    world.init_resource::<ssa::Form>();
 }
 
 /// One phase of a worker: its system when it runs at all under the worker's options.
@@ -141,6 +145,7 @@ impl Worker {
         *world.resource_mut::<RegisterMap>() = RegisterMap::default();
         world.resource_mut::<CodeList>().clear();
         world.resource_mut::<Words>().clear();
+        *world.resource_mut::<ssa::Form>() = ssa::Form::default();
         self.dump.clear();
         self.rewrites = 0;
         self.settled.fill(None);
@@ -177,7 +182,7 @@ impl Worker {
         settle(&mut self.function.world);
         if self.options.verify_each {
             let body = self.function.body();
-            self.all_defined = validate(&body).and_then(|()| definitions(&body)).is_ok();
+            self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
         }
         for at in 0..end.min(self.steps.len()) {
             stats.push(self.step(at)?);
@@ -234,13 +239,22 @@ impl Worker {
         if !self.options.verify_each || is_words(at) {
             return Ok(());
         }
+        let is_ssa = self.function.world.resource::<ssa::Form>().is_ssa;
         let body = self.function.body();
-        let all = |()| if self.all_defined { definitions(&body) } else { Ok(()) };
+        if phase == "AnalyzeControlFlow" && may_read_unwritten(&body) {
+            // What writes the register on other ways may be dead there, and has another name in SSA form.
+            self.all_defined = false;
+        }
+        // Code that nothing comes to may lose its operands before it goes.
+        let dom = Dominators::new(&Graph::of(&body));
+        let is_reached = |b: BlockId| dom.is_reached(b.0);
+        let all = |()| if self.all_defined { definitions(&body, is_reached) } else { Ok(()) };
         let sound = validate(&body).and_then(all).map_err(|e| e.to_string()).and_then(|()| {
             // Before the first analysis of control flow there are no edges to be wrong.
             let analyzed = at as u16 >= pipeline::find("AnalyzeControlFlow").map_or(0, |p| p.index);
             if analyzed { cfg::check(&body) } else { Ok(()) }
         });
+        let sound = sound.and_then(|()| if is_ssa { ssa::check(&body) } else { Ok(()) });
         sound.map_err(|message| PipelineError::Invalid { function: self.name(), phase, message })
     }
 

@@ -20,7 +20,7 @@ use crate::scalar::{common, copies, dead_code, fold};
 use crate::setup::macros;
 use crate::sync::{convergence, progress, workarounds};
 use crate::uniform::constants;
-use crate::{mercury, registers, schedule};
+use crate::{mercury, registers, schedule, ssa};
 use bevy_ecs::system::{BoxedSystem, IntoSystem};
 use std::fmt;
 
@@ -296,7 +296,7 @@ pub static PHASES: [Phase; 159] = [
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
     phase(24, "OriStrengthReduce", Early, Optimization, Unstated, PLANNED),
     phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), PLANNED),
-    phase(26, "GenerateMovPhi", Early, Lowering, Unstated, PLANNED),
+    phase(26, "GenerateMovPhi", Early, Lowering, Unstated, needed_at_gate(system!(ssa::generate_mov_phi))),
     phase(27, "OriPipelining", Early, Optimization, Above(1), PLANNED),
     phase(28, "StageAndFence", Early, Lowering, Unstated, PLANNED),
     phase(29, "OriRemoveRedundantBarriers", Early, Optimization, Above(1), PLANNED),
@@ -357,7 +357,7 @@ pub static PHASES: [Phase; 159] = [
     phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), PLANNED),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
     phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(system!(convergence::late_expand_sync_instructions))),
-    phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, PLANNED),
+    phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, needed_at_gate(system!(ssa::convert_all_mov_phi_to_mov))),
     phase(86, "ConvertToUniformReg", Late, Optimization, Unstated, optional(system!(constants::convert_to_uniform_reg))),
     phase(87, "LateArchOptimizeFirst", Late, Optimization, Unstated, PLANNED),
     phase(88, "UpdateAfterOptimize", Late, Update, Unstated, marker(EDITS_ARE_WHOLE)),

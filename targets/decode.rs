@@ -94,7 +94,8 @@ fn decode_form(target: &Target, form: &'static Form, word: u128, pc: u64) -> Opt
     };
     // A guard that always holds has one name, whatever the file.
     let guard = if guard.reg.is_zero() && !guard.negated { Guard::ALWAYS } else { guard };
-    Some(Inst { op: form.op, defs: form.defs, control, guard, mods, operands })
+    let tied = SmallVec::new();
+    Some(Inst { op: form.op, defs: form.defs, control, guard, mods, operands, tied })
 }
 
 fn register(target: &Target, file: RegFile, index: u64) -> Option<Reg> {

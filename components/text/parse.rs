@@ -4,7 +4,7 @@ use super::print::default_align;
 use crate::block::BlockId;
 use crate::body::Body;
 use crate::control::Control;
-use crate::inst::{Guard, Inst, Loc};
+use crate::inst::{Guard, Inst, Loc, MOST_TIED};
 use crate::modifier::{Mod, Mods};
 use crate::opcode::Opcode;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
@@ -168,8 +168,24 @@ impl Function {
             }
         }
         c.space();
-        if !c.done() && !c.rest().starts_with("!loc") {
+        if !c.done() && !c.rest().starts_with("!loc") && !c.rest().starts_with("else ") {
             self.operands(c, &mut operands)?;
+        }
+        c.space();
+        let mut tied = SmallVec::new();
+        if c.eat_word("else") {
+            loop {
+                c.space();
+                let at = c.at;
+                tied.push(self.bare(c)?);
+                if tied.len() > MOST_TIED {
+                    return Err(c.error_at(at, "too many tied registers".into()));
+                }
+                c.space();
+                if !c.eat(",") {
+                    break;
+                }
+            }
         }
         c.space();
         let mut loc = Loc::default();
@@ -185,7 +201,7 @@ impl Function {
             let [file, line, column, ptx_inst] = parts;
             loc = Loc { file, line, column, ptx_inst };
         }
-        Ok((Inst { op, defs, control, guard, mods, operands }, loc))
+        Ok((Inst { op, defs, control, guard, mods, operands, tied }, loc))
     }
 
     fn operands(

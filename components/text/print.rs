@@ -61,6 +61,7 @@ fn print_vregs(body: &Body<'_>, out: &mut String) {
             };
             see(RegUse::new(inst.guard.reg));
             inst.operands().for_each(|o| o.for_each_reg(&mut see));
+            inst.tied().for_each(&mut see);
         }
     }
     for (i, cells) in seen.iter().enumerate() {
@@ -95,7 +96,11 @@ impl Display for Inst {
         if !self.sources().is_empty() {
             f.write_char(' ')?;
         }
-        list(f, self.sources())
+        list(f, self.sources())?;
+        for (i, r) in self.tied.iter().enumerate() {
+            write!(f, "{}{r}", if i == 0 { " else " } else { ", " })?;
+        }
+        Ok(())
     }
 }
 

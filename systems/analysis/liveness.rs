@@ -95,10 +95,25 @@ impl CellMap {
 
 /// Whether an instruction's definitions end the old values.
 ///
-/// A guarded definition keeps the old value in the threads where the guard is false. R2UR takes its value from a thread where the
+/// A guarded definition keeps the old value in the threads where the guard is false; in SSA form it reads it. R2UR takes its value from a thread where the
 /// guard holds: without one nobody wants the result.
 pub fn kills(inst: View<'_>) -> bool {
-    inst.guard.is_always() || inst.op == Opcode::R2UR
+    inst.guard.is_always() || inst.op == Opcode::R2UR || inst.tied().len() > 0
+}
+
+/// Whether some way from the entry comes to a reader of a cell of a virtual register before anything has written the cell, guarded
+/// or not. Edges are current. One bit for each block and cell that crosses blocks: for checks.
+pub fn may_read_unwritten(body: &Body<'_>) -> bool {
+    let map = CellMap::new(body);
+    let (globals, bit) = find_globals(body, &map);
+    let mut flow = Flow::new(body.block_count(), globals.len());
+    flow.fill(body, &map, &bit, |_| true);
+    let (read, _) = flow.read_later(body);
+    let entry = body.layout().first().map(|b| b.0 as usize);
+    let is_read = |(i, cell): (usize, &Cell)| {
+        !CellMap::is_phys(*cell) && entry.is_some_and(|b| read.get(b, i as u32))
+    };
+    globals.iter().enumerate().any(is_read)
 }
 
 /// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are dense: a sweep over them then
@@ -137,7 +152,7 @@ impl Liveness {
             None => globals.len(),
         };
         let mut flow = Flow::new(rows, dense);
-        flow.fill(body, &map, &bit);
+        flow.fill(body, &map, &bit, kills);
         let (read_in, read_out) = flow.read_later(body);
         let (mut live_in, mut live_out) =
             flow.defined_before(body, &globals[..dense], &read_in, &read_out);
@@ -329,7 +344,13 @@ impl Flow {
         Flow { rows, bits, used: sets(), killed: sets(), defined: sets() }
     }
 
-    fn fill(&mut self, body: &Body<'_>, map: &CellMap, bit: &[u32]) {
+    fn fill(
+        &mut self,
+        body: &Body<'_>,
+        map: &CellMap,
+        bit: &[u32],
+        kills: impl Fn(View<'_>) -> bool,
+    ) {
         let dense = self.bits as u32;
         for &block in body.layout() {
             let b = block.0 as usize;

@@ -5,6 +5,7 @@ pub mod blocks;
 pub mod cfg;
 pub mod divergence;
 pub mod dominators;
+pub mod frontiers;
 pub mod lists;
 pub mod liveness;
 pub mod loops;

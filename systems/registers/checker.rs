@@ -551,8 +551,19 @@ fn as_moves(inst: &Inst, frame: u32) -> Option<Vec<(Place, Place)>> {
     }
 }
 
-/// Destination and source of an instruction that only copies 32 bits.
+/// Destination and source of an instruction that only copies 32 bits, or a predicate.
 fn copied(inst: &Inst) -> Option<(RegUse, RegUse)> {
+    const TRUE: Operand = Operand::PT;
+    if inst.op == Opcode::PLOP3 {
+        // The table of what is the first source, whatever the others are; and of that with the others true.
+        let [Operand::Reg(to), TRUE, Operand::Reg(from), TRUE, TRUE, Operand::Imm(0x80), _] =
+            inst.operands[..]
+        else {
+            return None;
+        };
+        let plain = from.flags == RegFlags::NONE && !to.reg.is_zero() && !from.reg.is_zero();
+        return (plain && to.reg.file() == from.reg.file()).then_some((to, from));
+    }
     let is_move = matches!(inst.op, Opcode::MOV | Opcode::UMOV) && inst.mods.is_empty();
     let [Operand::Reg(to), Operand::Reg(from), lanes @ ..] = inst.operands.as_slice() else {
         return None;

@@ -4,7 +4,7 @@
 //! others lie within that one, so that a class never needs more room than its widest member. The pieces of 64-bit and
 //! 128-bit values join their whole this way, and its pieces join it when it is taken apart.
 
-use super::ranges::{Ranges, Segment, join, overlap};
+use super::ranges::{Ranges, Segment, join_into, overlap};
 use crate::analysis::liveness::CellMap;
 use orias_components::{Body, Opcode, Operand, RegFile, RegUse, VRegId, View};
 
@@ -42,8 +42,19 @@ pub struct Copy {
     pub from: RegUse,
 }
 
+/// Two classes that are to be one: the inner one lies `shift` cells into the outer.
+#[derive(Clone, Copy, Debug)]
+pub struct Joint {
+    pub outer: VRegId,
+    pub inner: VRegId,
+    pub shift: u8,
+}
+
 /// The copy that an instruction is, if it is nothing else.
 pub fn as_copy(inst: View<'_>) -> Option<Copy> {
+    if inst.op == Opcode::PLOP3 {
+        return copied_predicate(inst);
+    }
     let plain = match inst.op {
         Opcode::MOV => inst.len() < 4 && matches!(inst.get(2), None | Some(Operand::Imm(0xf))),
         Opcode::UMOV => inst.len() == 2,
@@ -54,6 +65,17 @@ pub fn as_copy(inst: View<'_>) -> Option<Copy> {
     }
     let (Operand::Reg(to), Operand::Reg(from)) = (inst.get(0)?, inst.get(1)?) else { return None };
     copy(to, from)
+}
+
+/// `PLOP3` whose result is its first operand.
+fn copied_predicate(inst: View<'_>) -> Option<Copy> {
+    const FIRST: Operand = Operand::Imm(0x80);
+    let (Some(Operand::Reg(to)), Some(Operand::Reg(from))) = (inst.get(0), inst.get(2)) else {
+        return None;
+    };
+    let others = [1, 3, 4].into_iter().all(|at| inst.get(at) == Some(Operand::PT));
+    let is_copy = others && inst.len() == 7 && inst.operand(5) == FIRST;
+    copy(to, from).filter(|_| is_copy)
 }
 
 fn copy(to: RegUse, from: RegUse) -> Option<Copy> {
@@ -108,10 +130,15 @@ impl Classes {
                 classes.try_join(map, ranges, copy);
             }
         }
-        for id in (0..body.vreg_count() as u32).map(VRegId) {
-            classes.find(id);
-        }
+        classes.shorten();
         classes
+    }
+
+    /// Leaves a direct way from each register to its leader.
+    pub fn shorten(&mut self) {
+        for id in (0..self.len()).map(VRegId) {
+            self.find(id);
+        }
     }
 
     /// [`Classes::place`], which leaves a direct way to the leader behind it.
@@ -176,6 +203,18 @@ impl Classes {
     }
 
     fn try_join(&mut self, map: &CellMap, ranges: &Ranges, copy: Copy) -> bool {
+        self.try_join_if(map, ranges, copy, |_, _| true)
+    }
+
+    /// Joins the classes of a copy's registers where their ranges allow it, and `allowed` does: it is given the place that each
+    /// register would have in the class of both.
+    pub fn try_join_if(
+        &mut self,
+        map: &CellMap,
+        ranges: &Ranges,
+        copy: Copy,
+        allowed: impl FnOnce(&Classes, Joint) -> bool,
+    ) -> bool {
         let (Some(a), Some(b)) = (copy.to.reg.vreg(), copy.from.reg.vreg()) else { return false };
         let (a, b) = (self.find(a), self.find(b));
         if a.leader == b.leader {
@@ -207,6 +246,9 @@ impl Classes {
                 return false;
             }
         }
+        if !allowed(self, Joint { outer, inner, shift }) {
+            return false;
+        }
         let mut joined: Vec<Vec<Segment>> = match self.classes[outer.0 as usize].joined.take() {
             Some(joined) => joined,
             None => {
@@ -215,8 +257,7 @@ impl Classes {
             }
         };
         for cell in 0..inner_cells {
-            let of_outer = &mut joined[(cell + shift) as usize];
-            *of_outer = join(of_outer, self.range(map, ranges, inner, cell));
+            join_into(&mut joined[(cell + shift) as usize], self.range(map, ranges, inner, cell));
         }
         let members = self.class(inner).members;
         self.classes[inner.0 as usize].joined = None;

@@ -35,6 +35,14 @@ pub struct Ranges {
 }
 
 impl Ranges {
+    /// Ranges from segments of so many cells, in any order.
+    pub fn of_segments(cells: usize, points: u32, mut found: Vec<(Cell, Segment)>) -> Ranges {
+        // The order that a walk backwards finds them in.
+        found.sort_unstable_by_key(|(_, s)| std::cmp::Reverse((s.start, s.end)));
+        let end = vec![CLOSED; cells];
+        Walk { end, found, ..Walk::default() }.finish(points, Vec::new())
+    }
+
     /// Where the registers are taken that instructions name directly.
     pub fn named(&self) -> &[(RegFile, u32, Segment)] {
         &self.named
@@ -143,6 +151,7 @@ impl Ranges {
 const CLOSED: u32 = u32::MAX;
 
 /// The state of a walk backwards over all blocks.
+#[derive(Default)]
 struct Walk {
     /// End of the segment that is being built, by cell.
     end: Vec<u32>,
@@ -276,6 +285,29 @@ pub fn overlap(a: &[Segment], b: &[Segment]) -> bool {
         let at = many.partition_point(|m| m.end <= s.start);
         many.get(at).is_some_and(|m| m.start < s.end)
     })
+}
+
+/// Adds a range that has no point in common with the other one.
+pub fn join_into(all: &mut Vec<Segment>, more: &[Segment]) {
+    const FEW: usize = 16;
+    if more.len() * FEW > all.len() {
+        *all = join(all, more);
+        return;
+    }
+    for s in more {
+        let at = all.partition_point(|a| a.end < s.start);
+        let begins = all.get(at).is_some_and(|a| a.end == s.start);
+        let ends = all.get(at + usize::from(begins)).is_some_and(|a| a.start == s.end);
+        match (begins, ends) {
+            (true, true) => {
+                all[at].end = all[at + 1].end;
+                all.remove(at + 1);
+            }
+            (true, false) => all[at].end = s.end,
+            (false, true) => all[at].start = s.start,
+            (false, false) => all.insert(at, *s),
+        }
+    }
 }
 
 /// The union of two ranges that have no point in common.

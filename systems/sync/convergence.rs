@@ -16,6 +16,7 @@ use crate::analysis::divergence::{self, Divergence};
 use crate::control_flow::order::Order;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
+use crate::ssa::phis;
 use crate::sync::collective::{self, Exchange};
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
@@ -168,7 +169,7 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
         begins.insert(p.first, (barrier, next));
         ends.insert(p.last, (barrier, next));
     }
-    let mut layout = Vec::new();
+    let (mut layout, mut split) = (Vec::new(), Vec::new());
     for block in body.layout().to_vec() {
         layout.push(block);
         let mut at = block;
@@ -191,9 +192,13 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
             }
         }
         body.block_mut(at).insts = new;
+        if at != block {
+            split.push((block, at));
+        }
     }
     body.set_layout(layout);
     cfg::update(body);
+    split.into_iter().for_each(|(block, end)| phis::rename_split(body, block, end));
 }
 
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
@@ -289,6 +294,7 @@ fn lead_through(body: &mut Body<'_>, order: &mut Order, preds: &[BlockId], to: B
     let block = body.block_mut(new);
     block.preds.extend(preds);
     block.succs.push(to);
+    phis::merge_preds(body, to, preds, new);
     new
 }
 
@@ -357,7 +363,8 @@ impl<'a, 'w> Emitter<'a, 'w> {
             let meet = self.lead_through(&preds, join);
             let first = self.body.block(join).insts.first();
             let loc = first.map_or(Loc::default(), |i| self.body.loc(*i));
-            self.body.insert(meet, 0, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
+            let at = phis::end(self.body, meet);
+            self.body.insert(meet, at, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
         }
         self.body.set_layout(self.order.to_layout());
         cfg::update(self.body);

@@ -9,6 +9,7 @@ use crate::analysis::cfg::{self, Graph};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::notes::Notes;
+use crate::ssa::phis;
 use orias_components::{BlockId, Body, Code, Inst, Mod, Opcode, Props, View};
 use roaring::RoaringBitmap;
 
@@ -23,7 +24,8 @@ pub fn forward_progress(code: Code<'_, '_>, mut notes: Notes<'_>) {
     for header in &headers {
         let block = BlockId(*header);
         let loc = body.block(block).insts.first().map(|i| body.loc(*i)).unwrap_or_default();
-        body.insert(block, 0, Inst::new(Opcode::YIELD, &[], 0, &[]), loc);
+        let at = phis::end(&body, block);
+        body.insert(block, at, Inst::new(Opcode::YIELD, &[], 0, &[]), loc);
     }
     notes.count(headers.len());
 }

@@ -27,14 +27,18 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     let mut function = testing::function();
     let mut body = function.body();
     text::parse(input, &mut body).map_err(|e| e.to_string())?;
-    validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("before: {e}"))?;
+    validate(&body)
+        .and_then(|()| definitions(&body, |_| true))
+        .map_err(|e| format!("before: {e}"))?;
     cfg::update(&mut body);
     function.run_boxed((system.make)());
     if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
         return Err(error.message.clone());
     }
     let body = function.body();
-    validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("after: {e}"))?;
+    validate(&body)
+        .and_then(|()| definitions(&body, |_| true))
+        .map_err(|e| format!("after: {e}"))?;
     cfg::check(&body)?;
     Ok(text::print(&body, &text::Style::default()))
 }

@@ -321,6 +321,7 @@ pub fn instance(
         guard,
         mods,
         operands: operands.into_iter().collect(),
+        ..Inst::new(form.op, &[], form.defs, &[])
     }
 }
 

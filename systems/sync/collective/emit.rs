@@ -3,6 +3,7 @@
 use super::Exchange;
 use crate::analysis::cfg;
 use crate::emit::plop3;
+use crate::ssa::phis;
 use orias_components::{
     BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegUse, VRegId,
 };
@@ -43,7 +44,7 @@ pub fn emit(body: &mut Body<'_>, exchanges: &[Exchange]) {
     }
     let meets: FxHashSet<InstId> = exchanges.iter().map(|e| e.meet).collect();
     let of_op: FxHashMap<InstId, &Exchange> = exchanges.iter().map(|e| (e.op, e)).collect();
-    let mut layout = Vec::new();
+    let (mut layout, mut split) = (Vec::new(), Vec::new());
     for block in body.layout().to_vec() {
         layout.push(block);
         let mut at = block;
@@ -66,9 +67,13 @@ pub fn emit(body: &mut Body<'_>, exchanges: &[Exchange]) {
             at = parts.after;
         }
         body.block_mut(at).insts = new;
+        if at != block {
+            split.push((block, at));
+        }
     }
     body.set_layout(layout);
     cfg::update(body);
+    split.into_iter().for_each(|(block, end)| phis::rename_split(body, block, end));
 }
 
 impl Shared {

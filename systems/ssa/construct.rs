@@ -1,0 +1,555 @@
+//! Into SSA form: values are numbered in a walk down the dominator tree, with phis where the liveness of a cell says that several of
+//! its definitions come together (pruned SSA after Cytron et al.); then values that operands name together get registers.
+
+use super::groups::{Groups, NONE, Value};
+use super::{Fixed, Form, is_value, phis};
+use crate::analysis::blocks::Marks;
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::dominators::Dominators;
+use crate::analysis::frontiers::Frontiers;
+use crate::analysis::lists::Lists;
+use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use crate::notes::Notes;
+use bevy_ecs::prelude::*;
+use bitvec::vec::BitVec;
+use orias_components::{
+    BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View, work,
+};
+use rustc_hash::FxHashMap;
+
+/// More ways than this into one block would not fit a phi.
+const MOST_WAYS: usize = 16_000;
+
+/// Phase 26.
+pub fn generate_mov_phi(code: Code<'_, '_>, mut notes: Notes<'_>, mut form: ResMut<'_, Form>) {
+    let mut body = code.body();
+    let ways = |b: &BlockId| body.block(*b).preds.len();
+    if body.layout().iter().any(|b| ways(b) > MOST_WAYS) {
+        // Phases that want values ask for the form.
+        return;
+    }
+    form.is_ssa = true;
+    notes.count(construct(&mut body));
+}
+
+/// How many phis there are now.
+fn construct(body: &mut Body<'_>) -> usize {
+    let entry_again =
+        |body: &Body<'_>| body.layout().first().is_some_and(|b| !body.block(*b).preds.is_empty());
+    let fixed = Fixed::of(body);
+    let map = CellMap::new(body);
+    let graph = Graph::of(body);
+    let dom = Dominators::new(&graph);
+    let renamed = to_rename(body, &map, &fixed, &dom);
+    if !renamed.any() {
+        return 0;
+    }
+    if entry_again(body) {
+        // Values come to a block by its edges: the entry needs one that function calls take.
+        let new = body.new_detached_block();
+        let mut layout = vec![new];
+        layout.extend_from_slice(body.layout());
+        body.set_layout(layout);
+        cfg::update(body);
+        return construct(body);
+    }
+    let mut builder = Builder::new(body, &map, &graph, &dom, &renamed);
+    builder.place_phis();
+    builder.number();
+    let Builder { values, registers, order, touched, ties, split, phis, .. } = builder;
+    let count = phis.len();
+    let mut writer = Writer {
+        map: &map,
+        renamed: &renamed,
+        taken: BitVec::repeat(false, body.vreg_count()),
+        register: vec![None; values.len()],
+        values,
+        body,
+    };
+    writer.write(&registers, &order, &touched, &ties, &split);
+    writer.write_phis(&phis, &dom);
+    count
+}
+
+/// The registers with a cell that is not written once, on every way to its readers, without guard.
+fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) -> BitVec {
+    let mut renamed: BitVec = BitVec::repeat(false, body.vreg_count());
+    // By cell: block and place of its definition.
+    let mut home: Vec<(u32, u32)> = vec![(NONE, 0); map.count()];
+    for block in body.layout() {
+        for (at, id) in body.block(*block).insts.iter().enumerate() {
+            let inst = body.inst(*id);
+            inst.for_each_def(|r| {
+                let Some(v) = r.reg.vreg() else { return };
+                for cell in map.cells(r) {
+                    let old = std::mem::replace(&mut home[cell as usize], (block.0, at as u32));
+                    if old.0 != NONE || !kills(inst) {
+                        renamed.set(v.0 as usize, true);
+                    }
+                }
+            });
+        }
+    }
+    for block in body.layout() {
+        if !dom.is_reached(block.0) {
+            continue;
+        }
+        for (at, id) in body.block(*block).insts.iter().enumerate() {
+            body.inst(*id).for_each_use(|r| {
+                let Some(v) = r.reg.vreg() else { return };
+                for cell in map.cells(r) {
+                    let (from, place) = home[cell as usize];
+                    let before = match from {
+                        NONE => true,
+                        b if b == block.0 => place < at as u32,
+                        b => dom.dominates(b, block.0),
+                    };
+                    if !before {
+                        renamed.set(v.0 as usize, true);
+                    }
+                }
+            });
+        }
+    }
+    for v in 0..body.vreg_count() {
+        if renamed[v] && !is_value(body, fixed, VRegId(v as u32)) {
+            renamed.set(v, false);
+        }
+    }
+    renamed
+}
+
+/// A cell's value at the start of a block.
+struct Phi {
+    block: BlockId,
+    cell: Cell,
+    value: Value,
+    /// What each predecessor brings.
+    values: Vec<(Value, BlockId)>,
+}
+
+struct Builder<'a, 'w> {
+    body: &'a Body<'w>,
+    map: &'a CellMap,
+    graph: &'a Graph,
+    dom: &'a Dominators,
+    renamed: &'a BitVec,
+    values: Groups,
+    /// By cell: its value where the walk is.
+    current: Vec<Value>,
+    phis: Vec<Phi>,
+    phis_of: Lists<u32>,
+    /// Blocks in the order of the walk.
+    order: Vec<BlockId>,
+    /// Instructions that name renamed registers, and the values that they name, in the order of [`Body::map_regs`].
+    touched: Vec<InstId>,
+    registers: Vec<Value>,
+    /// Guarded ones, and how many values each is tied to; those stand behind its own.
+    ties: FxHashMap<InstId, Vec<Tie>>,
+    /// Places in `registers` where an operand begins whose values cannot share a register.
+    split: BitVec,
+}
+
+/// What a destination is tied to: a register as it is (RZ or PT for none), or values.
+enum Tie {
+    Register(RegUse),
+    Values(RegUse),
+}
+
+impl<'a, 'w> Builder<'a, 'w> {
+    fn new(
+        body: &'a Body<'w>,
+        map: &'a CellMap,
+        graph: &'a Graph,
+        dom: &'a Dominators,
+        renamed: &'a BitVec,
+    ) -> Self {
+        Builder {
+            body,
+            map,
+            graph,
+            dom,
+            renamed,
+            values: Groups::default(),
+            current: vec![NONE; map.count()],
+            phis: Vec::new(),
+            phis_of: Lists::new(graph.len()),
+            order: Vec::new(),
+            touched: Vec::new(),
+            registers: Vec::new(),
+            ties: FxHashMap::default(),
+            split: BitVec::new(),
+        }
+    }
+
+    fn is_renamed(&self, r: RegUse) -> bool {
+        r.reg.vreg().is_some_and(|v| self.renamed[v.0 as usize])
+    }
+
+    /// Where the definitions of a cell come together and it is live.
+    fn place_phis(&mut self) {
+        if self.body.layout().len() < 2 {
+            return;
+        }
+        let liveness = Liveness::compute(self.body);
+        let mut written: Lists<u32> = Lists::new(self.map.count());
+        let mut cells: Vec<Cell> = Vec::new();
+        for block in self.body.layout() {
+            for id in &self.body.block(*block).insts {
+                self.body.inst(*id).for_each_def(|r| {
+                    if !self.is_renamed(r) {
+                        return;
+                    }
+                    for cell in self.map.cells(r).filter(|c| liveness.may_cross_blocks(*c)) {
+                        if written.first(cell) == 0 {
+                            cells.push(cell);
+                        }
+                        if written.iter(cell).next() != Some(block.0) {
+                            written.push(cell, block.0);
+                        }
+                    }
+                });
+            }
+        }
+        let frontiers = Frontiers::new(self.graph, self.dom);
+        let mut has_phi = Marks::new(self.graph.len());
+        let mut work: Vec<u32> = Vec::new();
+        for cell in cells {
+            has_phi.clear();
+            work.extend(written.iter(cell).filter(|b| self.dom.is_reached(*b)));
+            while let Some(block) = work.pop() {
+                for join in frontiers.of(block) {
+                    if liveness.is_live_in(BlockId(join), cell) && has_phi.add(join) {
+                        let phi = self.phis.len() as u32;
+                        let block = BlockId(join);
+                        self.phis.push(Phi { block, cell, value: NONE, values: Vec::new() });
+                        self.phis_of.push(join, phi);
+                        work.push(join);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Walks down the dominator tree and gives each definition and use its value.
+    fn number(&mut self) {
+        let mut children: Lists<u32> = Lists::new(self.graph.len());
+        for block in self.body.layout().iter().rev() {
+            if let Some(above) = self.dom.idom(block.0) {
+                children.push(above, block.0);
+            }
+        }
+        // What cells held before; a block's entries go when the walk leaves it.
+        let mut before: Vec<(Cell, Value)> = Vec::new();
+        let mut stack: Vec<(u32, usize)> = Vec::new();
+        let mut at = children.first(self.graph.entry);
+        stack.push((at, 0));
+        self.enter(self.graph.entry, &mut before);
+        while let Some((next, mark)) = stack.last_mut() {
+            at = *next;
+            match children.get(at) {
+                Some((block, rest)) => {
+                    *next = rest;
+                    stack.push((children.first(block), before.len()));
+                    self.enter(block, &mut before);
+                }
+                None => {
+                    for (cell, value) in before.drain(*mark..).rev() {
+                        self.current[cell as usize] = value;
+                    }
+                    stack.pop();
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, cell: Cell, value: Value, before: &mut Vec<(Cell, Value)>) {
+        work::add(1);
+        before.push((cell, std::mem::replace(&mut self.current[cell as usize], value)));
+    }
+
+    fn enter(&mut self, block: u32, before: &mut Vec<(Cell, Value)>) {
+        self.order.push(BlockId(block));
+        let mut at = self.phis_of.first(block);
+        while let Some((phi, next)) = self.phis_of.get(at) {
+            let cell = self.phis[phi as usize].cell;
+            let value = self.values.add(cell);
+            self.phis[phi as usize].value = value;
+            self.set(cell, value, before);
+            at = next;
+        }
+        let body = self.body;
+        for id in &body.block(BlockId(block)).insts {
+            self.step(*id, before);
+        }
+        for n in 0..self.graph.succs[block as usize].len() {
+            let succ = self.graph.succs[block as usize][n];
+            let mut at = self.phis_of.first(succ);
+            while let Some((phi, next)) = self.phis_of.get(at) {
+                let phi = &mut self.phis[phi as usize];
+                phi.values.push((self.current[phi.cell as usize], BlockId(block)));
+                at = next;
+            }
+        }
+    }
+
+    /// The value of a cell; one that nothing has written has a value all the same.
+    fn value(&mut self, cell: Cell, before: &mut Vec<(Cell, Value)>) -> Value {
+        if self.current[cell as usize] == NONE {
+            let value = self.values.add(cell);
+            self.set(cell, value, before);
+        }
+        self.current[cell as usize]
+    }
+
+    fn read(&mut self, r: RegUse, before: &mut Vec<(Cell, Value)>) {
+        let first = self.registers.len();
+        for cell in self.map.cells(r) {
+            let value = self.value(cell, before);
+            self.registers.push(value);
+        }
+        if !self.values.join(&self.registers[first..]) {
+            self.split.resize(first + 1, false);
+            self.split.set(first, true);
+        }
+    }
+
+    fn step(&mut self, id: InstId, before: &mut Vec<(Cell, Value)>) {
+        let inst = self.body.inst(id);
+        let mut any = false;
+        inst.for_each_use(|r| any |= self.is_renamed(r));
+        inst.for_each_def(|r| any |= self.is_renamed(r));
+        if !any {
+            return;
+        }
+        self.touched.push(id);
+        if self.is_renamed(RegUse::new(inst.guard.reg)) {
+            self.read(RegUse::new(inst.guard.reg), before);
+        }
+        // The destinations' values are there for what follows, and not for the sources.
+        let mut written: Vec<(Cell, Value)> = Vec::new();
+        for (at, operand) in inst.operands().enumerate() {
+            let mut named: Vec<RegUse> = Vec::new();
+            operand.for_each_reg(|r| named.push(r));
+            named.retain(|r| self.is_renamed(*r));
+            for r in named {
+                if at >= inst.defs as usize {
+                    self.read(r, before);
+                    continue;
+                }
+                let first = self.registers.len();
+                for cell in self.map.cells(r) {
+                    let value = self.values.add(cell);
+                    self.registers.push(value);
+                    written.push((cell, value));
+                }
+                self.values.join(&self.registers[first..]);
+            }
+        }
+        if !kills(inst) {
+            self.tie(id, inst, before);
+        }
+        for (cell, value) in written {
+            self.set(cell, value, before);
+        }
+    }
+
+    /// Names what the destinations hold where the guard is false, if anything is known of one of them.
+    fn tie(&mut self, id: InstId, inst: View<'_>, before: &mut Vec<(Cell, Value)>) {
+        let mut ties = Vec::new();
+        let mut known = false;
+        inst.for_each_def(|r| {
+            let renamed = self.is_renamed(r);
+            let any = self.map.cells(r).any(|cell| self.current[cell as usize] != NONE);
+            known |= any || !renamed;
+            ties.push(match (renamed, any) {
+                (true, true) => Tie::Values(r),
+                (true, false) => Tie::Register(RegUse::new(Reg::zero(r.reg.file()))),
+                (false, _) => Tie::Register(r),
+            });
+        });
+        if known {
+            for tie in &ties {
+                if let Tie::Values(r) = tie {
+                    self.read(*r, before);
+                }
+            }
+            self.ties.insert(id, ties);
+        }
+    }
+}
+
+struct Writer<'a, 'b, 'w> {
+    body: &'b mut Body<'w>,
+    map: &'a CellMap,
+    renamed: &'a BitVec,
+    values: Groups,
+    /// By the leader of a group: its register, and which cell of the old one is its first.
+    register: Vec<Option<(Reg, u8)>>,
+    /// Old registers that are one group's.
+    taken: BitVec,
+}
+
+impl Writer<'_, '_, '_> {
+    /// The register and cell of a value.
+    fn place(&mut self, value: Value) -> RegUse {
+        let Some((id, cell)) = self.map.vreg(self.values.cell(value)) else {
+            return RegUse::new(Reg::RZ);
+        };
+        let leader = self.values.leader(value);
+        if self.register[leader as usize].is_none() {
+            let old = *self.body.vreg(id);
+            let cells = |v| self.map.vreg(self.values.cell(v)).map_or(0, |(_, cell)| cell);
+            let (mut first, mut last) = (u8::MAX, 0);
+            for cell in self.values.members(value).map(cells) {
+                (first, last) = (first.min(cell), last.max(cell));
+            }
+            let count = last - first + 1;
+            let whole = count == old.cells;
+            let made = if whole && !self.taken.replace(id.0 as usize, true) {
+                (Reg::virt(old.file, id), 0)
+            } else {
+                let align = match first {
+                    0 if whole => old.align,
+                    0 => old.align.min(count.next_power_of_two()),
+                    _ => old.align.min(1 << first.trailing_zeros()).min(count.next_power_of_two()),
+                };
+                (self.body.new_vreg(old.file, count, align), first)
+            };
+            self.register[leader as usize] = Some(made);
+        }
+        match self.register[leader as usize] {
+            Some((reg, first)) => RegUse::at(reg, cell - first, 1),
+            None => RegUse::new(Reg::RZ),
+        }
+    }
+
+    /// An operand's values as a register; where they share none, one that copies bring together.
+    fn operand(
+        &mut self,
+        r: RegUse,
+        values: &[Value],
+        split: bool,
+        copies: &mut Vec<InstId>,
+    ) -> RegUse {
+        if !split {
+            let place = self.place(values[0]);
+            return RegUse { count: r.count, flags: r.flags, ..place };
+        }
+        let file = r.reg.file();
+        let new = self.body.new_vreg(file, r.count, r.count.next_power_of_two());
+        for (cell, value) in values.iter().enumerate() {
+            let from = self.place(*value);
+            let to = RegUse::at(new, cell as u8, 1);
+            copies.push(copy(self.body, to, from, Loc::default()));
+        }
+        RegUse { flags: r.flags, ..RegUse::wide(new, r.count) }
+    }
+
+    fn write(
+        &mut self,
+        values: &[Value],
+        order: &[BlockId],
+        touched: &[InstId],
+        ties: &FxHashMap<InstId, Vec<Tie>>,
+        split: &BitVec,
+    ) {
+        let renamed = self.renamed;
+        let is_renamed =
+            |r: RegUse| r.reg.vreg().is_some_and(|v| renamed.get(v.0 as usize).is_some_and(|r| *r));
+        let mut at = 0;
+        let mut before: FxHashMap<InstId, Vec<InstId>> = FxHashMap::default();
+        let mut named: Vec<RegUse> = Vec::new();
+        for id in touched {
+            named.clear();
+            let mut copies = Vec::new();
+            let inst = self.body.inst(*id);
+            named.push(RegUse::new(inst.guard.reg));
+            inst.operands().for_each(|o| o.for_each_reg(|r| named.push(r)));
+            named.retain(|r| is_renamed(*r));
+            let mut next = |writer: &mut Self, r: RegUse, copies: &mut Vec<InstId>| {
+                let count = writer.map.cells(r).len();
+                let split = split.get(at).is_some_and(|s| *s);
+                let made = writer.operand(r, &values[at..at + count], split, copies);
+                at += count;
+                made
+            };
+            let made: Vec<RegUse> = named.iter().map(|r| next(self, *r, &mut copies)).collect();
+            let tied = ties.get(id).map(|ties| {
+                let mut tied: Vec<RegUse> = Vec::with_capacity(ties.len());
+                for tie in ties {
+                    tied.push(match tie {
+                        Tie::Register(r) => *r,
+                        Tie::Values(r) => next(self, *r, &mut copies),
+                    });
+                }
+                tied
+            });
+            let mut new = made.into_iter();
+            self.body.map_regs(*id, |r| if is_renamed(r) { new.next().unwrap_or(r) } else { r });
+            if let Some(tied) = tied {
+                self.body.set_tied(*id, &tied);
+            }
+            if !copies.is_empty() {
+                before.insert(*id, copies);
+            }
+        }
+        if before.is_empty() {
+            return;
+        }
+        for block in order {
+            if self.body.block(*block).insts.iter().any(|id| before.contains_key(id)) {
+                let old = std::mem::take(&mut self.body.block_mut(*block).insts);
+                let mut new = Vec::with_capacity(old.len());
+                for id in old {
+                    new.extend(before.remove(&id).unwrap_or_default());
+                    new.push(id);
+                }
+                self.body.block_mut(*block).insts = new;
+            }
+        }
+    }
+
+    fn write_phis(&mut self, phis: &[Phi], dom: &Dominators) {
+        let mut made: FxHashMap<BlockId, Vec<InstId>> = FxHashMap::default();
+        for phi in phis.iter().filter(|phi| phi.value != NONE) {
+            let to = self.place(phi.value);
+            let mut pairs: Vec<(Option<RegUse>, BlockId)> = Vec::with_capacity(phi.values.len());
+            for (value, block) in &phi.values {
+                let value = (*value != NONE).then(|| self.place(*value));
+                pairs.push((value, *block));
+            }
+            // Ways that nothing takes bring nothing.
+            for pred in &self.body.block(phi.block).preds {
+                if !dom.is_reached(pred.0) {
+                    pairs.push((None, *pred));
+                }
+            }
+            let id = self::phis::new(self.body, to, &pairs);
+            made.entry(phi.block).or_default().push(id);
+        }
+        let mut blocks: Vec<BlockId> = made.keys().copied().collect();
+        blocks.sort_unstable();
+        for block in blocks {
+            let mut insts = made.remove(&block).unwrap_or_default();
+            let list = &mut self.body.block_mut(block).insts;
+            insts.append(list);
+            *list = insts;
+        }
+    }
+}
+
+/// A copy of one cell.
+pub(super) fn copy(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc) -> InstId {
+    let (to, from) = (Operand::Reg(to), Operand::Reg(from));
+    match to.file() {
+        Some(RegFile::P) => {
+            let inst = crate::emit::plop3(to, [from, Operand::PT, Operand::PT], 0x80);
+            body.new_inst(&inst, loc)
+        }
+        _ => body.make(Opcode::MOV, &[], 1, &[to, from, Operand::Imm(0xf)], loc),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,485 @@
+//! Out of SSA form, with the fewest copies that coalescing finds (after Boissinot et al., "Revisiting Out-of-SSA Translation for
+//! Correctness, Code Quality, and Efficiency").
+//!
+//! Each phi gets a register of its own, where the ways that lead to it meet: they write it at their ends, all phis of a block at
+//! once, and the phi reads it. What a guarded definition keeps is copied to where it writes. Then registers that a copy joins
+//! become one as long as no two of their values are wanted at once, copies of inner loops first; what joins needs no copy.
+//!
+//! The lost copy (a phi that is read behind its loop, where the next value is there already) and the swap (phis that exchange
+//! their values) are copies that cannot go: the ranges of their registers meet.
+
+mod ranges;
+
+use super::construct::copy;
+use super::{Form, phis};
+use crate::analysis::cfg::Graph;
+use crate::analysis::dominators::Dominators;
+use crate::analysis::liveness::CellMap;
+use crate::analysis::loops::Loops;
+use crate::notes::Notes;
+use crate::registers::coalesce::{Classes, Copy, Joint};
+use crate::registers::ranges::Ranges;
+use bevy_ecs::prelude::*;
+use bitvec::vec::BitVec;
+use orias_components::{
+    BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, work,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Phase 85.
+pub fn convert_all_mov_phi_to_mov(
+    code: Code<'_, '_>,
+    mut notes: Notes<'_>,
+    mut form: ResMut<'_, Form>,
+) {
+    if std::mem::take(&mut form.is_ssa) {
+        notes.count(destruct(&mut code.body()));
+    }
+}
+
+/// A copy that stands for a phi or a tied register, of one cell.
+#[derive(Clone, Copy)]
+struct Wanted {
+    copy: Copy,
+    at: Place,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// In place of a phi.
+    Phi,
+    /// At the end of a block.
+    End(BlockId),
+    /// Before the instruction that has the tied register.
+    Tie(InstId),
+}
+
+fn destruct(body: &mut Body<'_>) -> usize {
+    let (copies, phis) = wanted(body);
+    if copies.is_empty() && phis.is_empty() {
+        return 0;
+    }
+    let map = CellMap::new(body);
+    let classes = coalesce(body, &map, &copies);
+    rename(body, &classes);
+    let place = |r: RegUse| placed(&classes, r);
+    let mut ends: FxHashMap<BlockId, Vec<Copy>> = FxHashMap::default();
+    let mut ties: FxHashMap<InstId, Vec<Copy>> = FxHashMap::default();
+    let mut starts: FxHashMap<VRegId, Vec<Copy>> = FxHashMap::default();
+    let mut count = 0;
+    for wanted in &copies {
+        let copy = Copy { to: place(wanted.copy.to), from: place(wanted.copy.from) };
+        if copy.to == copy.from {
+            continue;
+        }
+        count += 1;
+        match (wanted.at, wanted.copy.to.reg.vreg()) {
+            (Place::End(block), _) => ends.entry(block).or_default().push(copy),
+            (Place::Tie(id), _) => ties.entry(id).or_default().push(copy),
+            (Place::Phi, Some(v)) => starts.entry(v).or_default().push(copy),
+            (Place::Phi, None) => {}
+        }
+    }
+    replace_phis(body, &phis, &starts);
+    write_ends(body, ends);
+    untie(body, &ties);
+    count
+}
+
+/// The phi instructions of a block, with the register and cell that each writes.
+struct Phis {
+    block: BlockId,
+    to: Vec<RegUse>,
+}
+
+/// All copies that there would be without coalescing, and the phis. Meeting registers are made.
+fn wanted(body: &mut Body<'_>) -> (Vec<Wanted>, Vec<Phis>) {
+    let map = CellMap::new(body);
+    let mut defined: BitVec = BitVec::repeat(false, map.count());
+    let mut with_phis: Vec<BlockId> = Vec::new();
+    let mut tied: Vec<InstId> = Vec::new();
+    for block in body.layout() {
+        for id in &body.block(*block).insts {
+            let inst = body.inst(*id);
+            if inst.op == Opcode::MOVPHI && with_phis.last() != Some(block) {
+                with_phis.push(*block);
+            }
+            if inst.tied().len() > 0 {
+                tied.push(*id);
+            }
+            inst.for_each_def(|r| map.cells(r).for_each(|c| defined.set(c as usize, true)));
+        }
+    }
+    let is_defined = |r: RegUse| {
+        let mut cells = map.cells(r);
+        !r.reg.is_zero() && cells.any(|c| defined.get(c as usize).is_none_or(|d| *d))
+    };
+    let mut copies = Vec::new();
+    let mut phis = Vec::with_capacity(with_phis.len());
+    let mut meet: FxHashMap<VRegId, Reg> = FxHashMap::default();
+    for block in with_phis {
+        let mut all = Phis { block, to: Vec::new() };
+        for at in 0..phis::end(body, block) {
+            let id = body.block(block).insts[at];
+            let phi = body.inst(id).to_inst();
+            let Some(Operand::Reg(to)) = phi.operands.first().copied() else { continue };
+            let Some(v) = to.reg.vreg() else { continue };
+            let reg = *meet.entry(v).or_insert_with(|| {
+                let old = *body.vreg(v);
+                body.new_vreg(old.file, old.cells, old.align)
+            });
+            let through = RegUse { reg, ..to };
+            all.to.push(to);
+            copies.push(Wanted { copy: Copy { to, from: through }, at: Place::Phi });
+            for pair in phi.sources().chunks_exact(2) {
+                let [Operand::Reg(value), Operand::Block(from)] = *pair else { continue };
+                if is_defined(value) {
+                    let copy = Copy { to: through, from: value };
+                    copies.push(Wanted { copy, at: Place::End(from) });
+                }
+            }
+        }
+        phis.push(all);
+    }
+    for id in tied {
+        for (to, from) in ties_of(body, id) {
+            for cell in 0..to.count {
+                let one = |r: RegUse| RegUse::at(r.reg, r.cell + cell, 1);
+                if is_defined(one(from)) && one(to) != one(from) {
+                    let copy = Copy { to: one(to), from: one(from) };
+                    copies.push(Wanted { copy, at: Place::Tie(id) });
+                }
+            }
+        }
+    }
+    (copies, phis)
+}
+
+/// Destinations, and what each is tied to.
+fn ties_of(body: &Body<'_>, id: InstId) -> Vec<(RegUse, RegUse)> {
+    let inst = body.inst(id);
+    let named = |o: Operand| o.as_reg().copied().filter(|r| !r.reg.is_zero());
+    let named = inst.dests().filter_map(named);
+    named.zip(inst.tied()).filter(|(_, tied)| !tied.reg.is_zero()).collect()
+}
+
+/// What a copy writes where the register that it writes has no range: at the end of a way, or before an instruction that is tied. No
+/// write is needed once both are of one class.
+#[derive(Clone, Copy)]
+struct Stub {
+    to: RegUse,
+    from: RegUse,
+}
+
+/// Classes of registers, and the stubs of each by the point of their write.
+struct Coalescer<'a> {
+    map: &'a CellMap,
+    ranges: &'a Ranges,
+    classes: Classes,
+    /// By the leader of a class.
+    stubs: FxHashMap<VRegId, BTreeMap<u32, Vec<Stub>>>,
+}
+
+fn coalesce(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Classes {
+    let found = ranges::compute(body, map, copies);
+    let mut all = Coalescer {
+        map,
+        ranges: &found.ranges,
+        classes: Classes::single(body),
+        stubs: FxHashMap::default(),
+    };
+    for wanted in copies {
+        let to = wanted.copy.to;
+        let point = match wanted.at {
+            Place::Phi => None,
+            Place::End(block) => Some(found.ends[block.0 as usize] + 1),
+            Place::Tie(_) => found.reads_at(to, map),
+        };
+        if let (Some(point), Some(v)) = (point, to.reg.vreg()) {
+            let stub = Stub { to, from: wanted.copy.from };
+            all.stubs.entry(v).or_default().entry(point).or_default().push(stub);
+        }
+    }
+    let graph = Graph::of(body);
+    let loops = Loops::new(&graph, &Dominators::new(&graph));
+    let mut order: Vec<(u32, usize)> = Vec::with_capacity(copies.len());
+    for (i, wanted) in copies.iter().enumerate() {
+        let depth = match wanted.at {
+            Place::End(block) => loops.depth(block.0),
+            _ => found.block_of(wanted.copy.to, map).map_or(0, |b| loops.depth(b)),
+        };
+        order.push((depth, i));
+    }
+    order.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+    // What was refused once is refused again until a class changes: one try for each pair of registers.
+    let mut tried: FxHashSet<(Reg, Reg)> = FxHashSet::default();
+    for (_, i) in order {
+        let copy = copies[i].copy;
+        if tried.insert((copy.to.reg, copy.from.reg)) {
+            all.join(copy);
+        }
+    }
+    all.classes.shorten();
+    all.classes
+}
+
+impl Coalescer<'_> {
+    fn join(&mut self, copy: Copy) {
+        let mut joint = None;
+        let (map, ranges, stubs) = (self.map, self.ranges, &self.stubs);
+        self.classes.try_join_if(map, ranges, copy, |classes, found| {
+            joint = Some(found);
+            let fits = |a, b| stubs_fit(map, ranges, classes, stubs, found, a, b);
+            fits(found.outer, found.inner) && fits(found.inner, found.outer)
+        });
+        let Some(Joint { outer, inner, .. }) = joint else { return };
+        if self.classes.is_leader(inner) {
+            return;
+        }
+        // Of both lists the longer one takes in the other.
+        let (a, b) = (self.stubs.remove(&outer), self.stubs.remove(&inner));
+        let (mut long, short) = match (a, b) {
+            (Some(a), Some(b)) if a.len() >= b.len() => (a, b),
+            (Some(a), Some(b)) => (b, a),
+            (Some(a), None) | (None, Some(a)) => (a, BTreeMap::new()),
+            (None, None) => return,
+        };
+        for (point, more) in short {
+            work::add(1);
+            long.entry(point).or_default().extend(more);
+        }
+        self.stubs.insert(outer, long);
+    }
+}
+
+/// Whether the stubs of one class leave the values of another one alone, were both one class.
+fn stubs_fit(
+    map: &CellMap,
+    ranges: &Ranges,
+    classes: &Classes,
+    stubs: &FxHashMap<VRegId, BTreeMap<u32, Vec<Stub>>>,
+    joint: Joint,
+    mine: VRegId,
+    other: VRegId,
+) -> bool {
+    let Some(stubs_here) = stubs.get(&mine) else { return true };
+    let shift = |leader: VRegId| i32::from(if leader == joint.inner { joint.shift } else { 0 });
+    let within = |r: RegUse| {
+        let place = r.reg.vreg().map(|v| classes.place(v));
+        place.map(|p| (p.leader, i32::from(p.offset + r.cell) + shift(p.leader)))
+    };
+    // In the class of both: is this stub the copy of a value that is there already?
+    let is_own = |stub: &Stub| {
+        let (to, from) = (within(stub.to), within(stub.from));
+        let inside = |l: VRegId| l == mine || l == other;
+        matches!((to, from), (Some((_, a)), Some((l, b))) if a == b && inside(l))
+    };
+    let writes = |stub: &Stub, cell: i32| within(stub.to).is_some_and(|(_, c)| c == cell);
+    for cell in 0..classes.class(other).cells {
+        let at = i32::from(cell) + shift(other);
+        for segment in classes.range(map, ranges, other, cell) {
+            for (_, list) in stubs_here.range(segment.start..segment.end) {
+                work::add(list.len());
+                if list.iter().any(|stub| writes(stub, at) && !is_own(stub)) {
+                    return false;
+                }
+            }
+        }
+    }
+    let Some(stubs_there) = stubs.get(&other) else { return true };
+    let (few, many) = if stubs_here.len() < stubs_there.len() {
+        (stubs_here, stubs_there)
+    } else {
+        (stubs_there, stubs_here)
+    };
+    few.iter().all(|(point, a)| {
+        work::add(1);
+        let Some(b) = many.get(point) else { return true };
+        // Two that write one cell, but for the same value, or where it is there already.
+        let clash = |x: &Stub, y: &Stub| {
+            within(x.to).map(|t| t.1) == within(y.to).map(|t| t.1)
+                && x.from != y.from
+                && !(is_own(x) && is_own(y))
+        };
+        !a.iter().any(|x| b.iter().any(|y| clash(x, y)))
+    })
+}
+
+/// A register's place in its class.
+fn placed(classes: &Classes, r: RegUse) -> RegUse {
+    let Some(v) = r.reg.vreg() else { return r };
+    let place = classes.place(v);
+    let reg = Reg::virt(r.reg.file(), place.leader);
+    RegUse { reg, cell: r.cell + place.offset, ..r }
+}
+
+/// Gives all registers of a class one name.
+fn rename(body: &mut Body<'_>, classes: &Classes) {
+    let moves = |r: RegUse| r.reg.vreg().is_some_and(|v| !classes.is_leader(v));
+    for at in 0..body.layout().len() {
+        let block = body.layout()[at];
+        for n in 0..body.block(block).insts.len() {
+            let id = body.block(block).insts[n];
+            let inst = body.inst(id);
+            if inst.op == Opcode::MOVPHI {
+                continue;
+            }
+            let mut any = false;
+            inst.for_each_def(|r| any |= moves(r));
+            inst.for_each_use(|r| any |= moves(r));
+            if any {
+                body.map_regs(id, |r| if moves(r) { placed(classes, r) } else { r });
+            }
+        }
+    }
+}
+
+/// Puts copies in the place of phis, and nothing where their register is that of their ways.
+fn replace_phis(body: &mut Body<'_>, phis: &[Phis], starts: &FxHashMap<VRegId, Vec<Copy>>) {
+    for Phis { block, to } in phis {
+        let end = phis::end(body, *block);
+        let mut copies = Vec::new();
+        let mut seen: FxHashSet<VRegId> = FxHashSet::default();
+        for v in to.iter().filter_map(|r| r.reg.vreg()).filter(|v| seen.insert(*v)) {
+            copies.extend(starts.get(&v).into_iter().flatten().copied());
+        }
+        let made = in_parallel(body, copies, Loc::default());
+        let old: Vec<InstId> = body.block_mut(*block).insts.splice(..end, made).collect();
+        old.into_iter().for_each(|id| body.discard(id));
+    }
+}
+
+/// Puts copies before the branches at the ends of blocks.
+fn write_ends(body: &mut Body<'_>, ends: FxHashMap<BlockId, Vec<Copy>>) {
+    for (block, copies) in ends {
+        let insts = &body.block(block).insts;
+        let loc = insts.last().map_or(Loc::default(), |i| body.loc(*i));
+        let branches = insts.iter().rev().take_while(|i| body.op(**i).is_branch()).count();
+        let at = insts.len() - branches;
+        let made = in_parallel(body, copies, loc);
+        body.block_mut(block).insts.splice(at..at, made);
+    }
+}
+
+/// Instructions one after the other that do these copies at once.
+fn in_parallel(body: &mut Body<'_>, mut copies: Vec<Copy>, loc: Loc) -> Vec<InstId> {
+    let mut made = Vec::with_capacity(copies.len());
+    // Phis of one class may want the same.
+    let mut known: FxHashSet<(RegUse, RegUse)> = FxHashSet::default();
+    copies.retain(|c| known.insert((c.to, c.from)));
+    // How many copies still read a cell.
+    let mut readers: FxHashMap<RegUse, u32> = FxHashMap::default();
+    for copy in &copies {
+        *readers.entry(copy.from).or_default() += 1;
+    }
+    let writer: FxHashMap<RegUse, usize> =
+        copies.iter().enumerate().map(|(i, c)| (c.to, i)).collect();
+    let mut done = vec![false; copies.len()];
+    let free =
+        |readers: &FxHashMap<RegUse, u32>, c: &Copy| readers.get(&c.to).is_none_or(|n| *n == 0);
+    for first in 0..copies.len() {
+        let mut ready: Vec<usize> = Vec::new();
+        if !done[first] {
+            if !free(&readers, &copies[first]) && closes_a_ring(&copies, &writer, &done, first) {
+                // Nobody can begin: what the first would overwrite is kept elsewhere.
+                let old = copies[first].to;
+                let kept = RegUse::new(body.new_vreg(old.reg.file(), 1, 1));
+                made.push(copy(body, kept, old, loc));
+                for c in copies.iter_mut().filter(|c| c.from == old) {
+                    c.from = kept;
+                }
+                readers.insert(old, 0);
+            }
+            if free(&readers, &copies[first]) {
+                ready.push(first);
+            }
+        }
+        while let Some(i) = ready.pop() {
+            work::add(1);
+            if std::mem::replace(&mut done[i], true) {
+                continue;
+            }
+            let Copy { to, from } = copies[i];
+            made.push(copy(body, to, from, loc));
+            let left = readers.entry(from).or_default();
+            *left = left.saturating_sub(1);
+            // Who writes what this one read may go on.
+            if let Some(next) = writer.get(&from).filter(|n| !done[**n] && *left == 0) {
+                ready.push(*next);
+            }
+        }
+    }
+    made
+}
+
+/// Whether the copies that wait for each other, from this one on, come back to it.
+fn closes_a_ring(
+    copies: &[Copy],
+    writer: &FxHashMap<RegUse, usize>,
+    done: &[bool],
+    first: usize,
+) -> bool {
+    let mut at = first;
+    for _ in 0..copies.len() {
+        work::add(1);
+        match writer.get(&copies[at].from) {
+            Some(next) if *next == first => return true,
+            Some(next) if !done[*next] => at = *next,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Copies what guarded instructions keep to where they write, and forgets that they are tied.
+fn untie(body: &mut Body<'_>, ties: &FxHashMap<InstId, Vec<Copy>>) {
+    let is_tied = |body: &Body<'_>, id: &InstId| body.inst(*id).tied().len() > 0;
+    for block in body.layout().to_vec() {
+        if !body.block(block).insts.iter().any(|id| is_tied(body, id)) {
+            continue;
+        }
+        let old = std::mem::take(&mut body.block_mut(block).insts);
+        let mut new = Vec::with_capacity(old.len() + 1);
+        for id in old {
+            if is_tied(body, &id) {
+                body.set_tied(id, &[]);
+                let loc = body.loc(id);
+                let copies = ties.get(&id).map_or(&[][..], Vec::as_slice);
+                new.extend(copies.iter().map(|c| copy(body, c.to, c.from, loc)));
+                read_copies(body, id, copies);
+            }
+            new.push(id);
+        }
+        body.block_mut(block).insts = new;
+    }
+}
+
+/// What an instruction reads of registers that were copied for it, it reads from the copies: the old registers end there where nothing
+/// else wants them.
+fn read_copies(body: &mut Body<'_>, id: InstId, copies: &[Copy]) {
+    if copies.is_empty() {
+        return;
+    }
+    let moved = |r: RegUse| {
+        let mut to: Option<RegUse> = None;
+        for i in 0..r.count {
+            let cell = RegUse::at(r.reg, r.cell + i, 1);
+            let Some(copy) = copies.iter().find(|c| c.from == cell) else { return r };
+            match to {
+                None => to = Some(copy.to),
+                Some(first) if copy.to.reg == first.reg && copy.to.cell == first.cell + i => {}
+                Some(_) => return r,
+            }
+        }
+        to.map_or(r, |to| RegUse { count: r.count, flags: r.flags, ..to })
+    };
+    let mut inst = body.inst(id).to_inst();
+    let defs = usize::from(inst.defs);
+    inst.guard.reg = moved(RegUse::new(inst.guard.reg)).reg;
+    inst.operands[defs..].iter_mut().for_each(|o| o.map_regs(moved));
+    body.set_inst(id, &inst);
+}
+
+#[cfg(test)]
+mod tests;
