@@ -1,20 +1,23 @@
 //! A list that grows without moving what it has: to double it as a `Vec` does needs three times its memory for a moment, and
 //! leaves up to half of it empty. For lists that hostile text makes as long as it likes.
 
+use std::iter::{Chain, Flatten};
 use std::ops::{Index, IndexMut};
+use std::slice;
 
 /// Elements of a chunk; a list of fewer is a `Vec`.
 const CHUNK: usize = 1 << 11;
 
-/// All chunks but the last are full.
+/// What comes first is in full chunks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct List<T> {
-    chunks: Vec<Vec<T>>,
+    full: Vec<Vec<T>>,
+    last: Vec<T>,
 }
 
 impl<T> Default for List<T> {
     fn default() -> List<T> {
-        List { chunks: Vec::new() }
+        List { full: Vec::new(), last: Vec::new() }
     }
 }
 
@@ -24,44 +27,43 @@ impl<T> List<T> {
     }
 
     pub fn len(&self) -> usize {
-        self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * CHUNK + last.len())
+        self.full.len() * CHUNK + self.last.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
+        self.len() == 0
     }
 
     pub fn push(&mut self, value: T) {
-        match self.chunks.last_mut() {
-            Some(last) if last.len() < CHUNK => last.push(value),
-            Some(_) => {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(value);
-                self.chunks.push(chunk);
-            }
-            None => self.chunks.push(vec![value]),
+        if self.last.len() == CHUNK {
+            let full = std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK));
+            self.full.push(full);
         }
+        self.last.push(value);
     }
 
     pub fn pop(&mut self) -> Option<T> {
-        let last = self.chunks.last_mut()?;
-        let value = last.pop();
-        if last.is_empty() {
-            self.chunks.pop();
+        if self.last.is_empty() {
+            self.last = self.full.pop()?;
         }
-        value
+        self.last.pop()
+    }
+
+    /// The chunk of an element. Most lists have but one.
+    fn chunk(&self, i: usize) -> &Vec<T> {
+        self.full.get(i / CHUNK).unwrap_or(&self.last)
     }
 
     pub fn get(&self, i: usize) -> Option<&T> {
-        self.chunks.get(i / CHUNK)?.get(i % CHUNK)
+        if i < self.len() { self.chunk(i).get(i % CHUNK) } else { None }
     }
 
     pub fn last_mut(&mut self) -> Option<&mut T> {
-        self.chunks.last_mut()?.last_mut()
+        if self.last.is_empty() { self.full.last_mut()?.last_mut() } else { self.last.last_mut() }
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
-        self.chunks.iter().flatten()
+        self.full.iter().flatten().chain(&self.last)
     }
 }
 
@@ -69,22 +71,23 @@ impl<T> Index<usize> for List<T> {
     type Output = T;
 
     fn index(&self, i: usize) -> &T {
-        &self.chunks[i / CHUNK][i % CHUNK]
+        &self.chunk(i)[i % CHUNK]
     }
 }
 
 impl<T> IndexMut<usize> for List<T> {
     fn index_mut(&mut self, i: usize) -> &mut T {
-        &mut self.chunks[i / CHUNK][i % CHUNK]
+        let chunk = self.full.get_mut(i / CHUNK).unwrap_or(&mut self.last);
+        &mut chunk[i % CHUNK]
     }
 }
 
 impl<'l, T> IntoIterator for &'l List<T> {
     type Item = &'l T;
-    type IntoIter = std::iter::Flatten<std::slice::Iter<'l, Vec<T>>>;
+    type IntoIter = Chain<Flatten<slice::Iter<'l, Vec<T>>>, slice::Iter<'l, T>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.chunks.iter().flatten()
+        self.full.iter().flatten().chain(&self.last)
     }
 }
 

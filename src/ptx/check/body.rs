@@ -34,7 +34,9 @@ impl<'s> Checker<'s> {
     pub(super) fn body(&mut self, body: Body<'s>) {
         self.loc = (0, 0, 0);
         let most = MOST_LABELS + LABELS_OF_INSTRUCTION * body.instructions.len();
-        if let Some(at) = labels(&body.statements).nth(most) {
+        if body.statements.len() > most
+            && let Some(at) = labels(&body.statements).nth(most)
+        {
             let message =
                 format!("Too many labels in a function of so few instructions ({most} max)");
             self.diagnostics.push(Diagnostic::fatal(at, message));
