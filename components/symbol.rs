@@ -22,12 +22,14 @@ pub enum SymbolKind {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Symbol {
-    pub name: String,
     pub kind: SymbolKind,
+    /// Bytes, a power of two.
+    pub align: u32,
     /// Bytes.
     pub size: u64,
-    /// Bytes, a power of two.
-    pub align: u64,
     /// Byte offset in its section or space, once placed.
     pub offset: u64,
 }
+
+/// A module may have a hundred thousand.
+const _: () = assert!(size_of::<Symbol>() == 24);

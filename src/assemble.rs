@@ -221,32 +221,32 @@ fn param(program: &Program<'_>, param: &ParamLayout) -> Param {
         Some(types::Space::Global | types::Space::Const) => 4,
         _ => 5,
     });
-    let log_alignment = pointer.map_or(0, |p| p.align.trailing_zeros() as u8);
+    let log_alignment = pointer.map_or(0, |p| p.align().trailing_zeros() as u8);
     Param { offset: param.offset, size: param.size, log_alignment, space }
 }
 
 /// Global and constant variables in order of declaration.
 fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(module.globals.len() + module.constant_vars.len());
     for (i, var) in program.vars.iter().enumerate() {
-        let Some(key) = module.vars[i] else { continue };
         let space = match var.space {
             types::Space::Global => Space::Global,
             types::Space::Const => Space::Constant,
             _ => continue,
         };
+        let Some(key) = module.key_of(VarId(i as u32)) else { continue };
         let (init, relocations) = initial(program, module, var).unzip();
         all.push(Variable {
             key,
-            name: var.name.to_string(),
+            name: program.name(var).into(),
             space,
             linkage: linkage(var.linkage),
             managed: var.managed,
             offset: module.symbols[key].offset,
             size: var.size,
-            align: var.align,
+            align: var.align(),
             init,
-            relocations: relocations.unwrap_or_default(),
+            relocations: relocations.unwrap_or_default().into(),
         });
     }
     all
@@ -254,11 +254,11 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
 
 fn relocation(module: &Module, reloc: &InitReloc) -> Option<DataReloc> {
     let target = match reloc.target {
-        SymbolRef::Var(VarId(var)) => module.vars[var as usize]?,
+        SymbolRef::Var(var) => module.key_of(var)?,
         SymbolRef::Func(func) => module.functions[func.0 as usize],
     };
     let kind = if reloc.bytes == 1 {
-        RelocKind::generic_byte(reloc.shift / 8)
+        RelocKind::generic_byte(u32::from(reloc.shift) / 8)
     } else {
         RelocKind::GENERIC64
     };
@@ -277,7 +277,7 @@ fn constant_offset(program: &Program<'_>, module: &Module, reloc: &InitReloc) ->
 fn initial(
     program: &Program<'_>,
     module: &Module,
-    var: &crate::ptx::program::Variable<'_>,
+    var: &crate::ptx::program::Variable,
 ) -> Option<(Arc<Vec<u8>>, Vec<DataReloc>)> {
     let Initial { mut bytes, relocs } = module.initial_value(var)?;
     let mut relocations = Vec::with_capacity(relocs.len());
@@ -285,7 +285,8 @@ fn initial(
         match constant_offset(program, module, reloc) {
             Some(value) => {
                 let from = reloc.offset as usize;
-                let place = Arc::make_mut(&mut bytes).get_mut(from..from + reloc.bytes as usize);
+                let place =
+                    Arc::make_mut(&mut bytes).get_mut(from..from + usize::from(reloc.bytes));
                 for (byte, value) in place.into_iter().flatten().zip(value.to_le_bytes()) {
                     *byte = value;
                 }

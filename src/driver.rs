@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::assemble;
 use crate::elf;
-use crate::elf::model::Tool;
+use crate::elf::model::{CubinModel, Tool};
 use crate::link::{self, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::overrides::{self, Overrides};
@@ -129,7 +129,10 @@ pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, 
     if missing.has_errors() {
         return Err(missing);
     }
-    compile_program(&program, options)
+    let (model, output) = model(&program, options)?;
+    // The file has all of it that is needed.
+    drop(program);
+    finish(model, output)
 }
 
 /// Compiles a module that was read already.
@@ -140,6 +143,25 @@ pub fn compile_program(
     program: &Program<'_>,
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
+    let (model, output) = model(program, options)?;
+    finish(model, output)
+}
+
+/// Writes the file.
+fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
+    let failed = |e: elf::WriteError| Diagnostics::from(Diagnostic::global(e.to_string()));
+    let image = elf::image(&model).map_err(failed)?;
+    // The file needs no model: there may be a hundred thousand variables.
+    drop(model);
+    let cubin = image.file().map_err(failed)?;
+    Ok(Output { cubin, ..output })
+}
+
+/// What the file is made of, and all else that a compile gives.
+fn model(
+    program: &Program<'_>,
+    options: &CompileOptions,
+) -> Result<(CubinModel, Output), Diagnostics> {
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;
@@ -161,26 +183,25 @@ pub fn compile_program(
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     let tool = tool(options, target);
     let model = assemble::cubin(program, &module, kernels, tool, options.with_lines(program));
-    let cubin =
-        elf::write(&model).map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))?;
     let mut warnings = program.warnings.clone();
-    warnings.extend(module.warnings.clone());
+    warnings.extend(std::mem::take(&mut module.warnings));
     for name in unresolved(program) {
         let message = format!(
             "Unresolved extern variable '{name}' in whole program compilation, ignoring extern qualifier"
         );
         warnings.push(Diagnostic { severity: Severity::Warning, ..Diagnostic::global(message) });
     }
-    Ok(Output { cubin, target, functions, warnings, global_bytes, stats, dump })
+    let cubin = Vec::new();
+    Ok((model, Output { cubin, target, functions, warnings, global_bytes, stats, dump }))
 }
 
 /// Variables that another module was to define; dynamic shared memory is none of them.
-fn unresolved<'a>(program: &Program<'a>) -> impl Iterator<Item = &'a str> {
-    let unresolved = |v: &&ptx::program::Variable<'a>| {
+fn unresolved<'a>(program: &'a Program<'_>) -> impl Iterator<Item = &'a str> {
+    let unresolved = |v: &&ptx::program::Variable| {
         let sized = v.space != Space::Shared || v.size > 0;
         v.linkage == Linkage::Extern && v.space != Space::Param && sized
     };
-    program.vars.iter().filter(unresolved).map(|v| v.name)
+    program.vars.iter().filter(unresolved).map(|v| program.name(v))
 }
 
 fn find_target(

@@ -13,6 +13,7 @@ pub mod interpret;
 pub mod launch;
 pub mod lines;
 pub mod link;
+pub mod list;
 pub mod lower;
 pub mod overrides;
 pub mod ptx;

@@ -22,7 +22,7 @@ fn variable(key: SymbolKey, name: &str, init: Option<Vec<u8>>) -> Variable {
         size: 16,
         align: 8,
         init: init.map(std::sync::Arc::new),
-        relocations: Vec::new(),
+        relocations: Box::default(),
     }
 }
 
@@ -108,7 +108,7 @@ fn addresses_in_text_and_data_become_relocations() {
     let keys = keys(2);
     let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));
     holder.relocations =
-        vec![DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 }];
+        [DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 }].into();
     let mut user = kernel("k");
     let at = |offset, high| TextRelocation { offset, target: keys[0], addend: 2, high };
     user.relocations = vec![at(0x10, false), at(0x20, true)];

@@ -197,7 +197,7 @@ fn kernel_parameters_are_laid_out_by_their_alignment() {
         .params
         .iter()
         .map(|id| &program.vars[id.0 as usize])
-        .map(|var| (var.name, var.offset, var.size, var.align))
+        .map(|var| (program.name(var), var.offset(), var.size, var.align()))
         .collect();
     assert_eq!(places, [("a", 0, 1, 1), ("b", 8, 8, 8), ("c", 16, 20, 16), ("d", 36, 2, 2)]);
 }
@@ -210,7 +210,7 @@ fn initialisers_become_bytes_and_relocations() {
          .global .u64 fn = f1;\n.const .u16 n[] = {1, 2, 3};\n.global .b32 z[4];",
     );
     let program = program(&source);
-    let var = |name: &str| program.vars.iter().find(|var| var.name == name).unwrap();
+    let var = |name: &str| program.vars.iter().find(|var| program.name(var) == name).unwrap();
     let words = |name: &str| -> Vec<u32> {
         let bytes = &var(name).init.as_ref().unwrap().bytes;
         bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
@@ -247,7 +247,7 @@ fn calls_name_their_function_and_arguments() {
     assert_eq!(k.code[3].operands[3], Operand::CallTargets(0));
     assert!(!function(&program, "f").defined && function(&program, "g").defined);
     let g = function(&program, "g");
-    let params = [g.returns[0], g.params[0]].map(|id| program.vars[id.0 as usize].reg);
+    let params = [g.returns[0], g.params[0]].map(|id| program.vars[id.0 as usize].reg());
     assert!(params.iter().all(Option::is_some) && params[0] != params[1]);
 }
 
@@ -271,8 +271,8 @@ fn linkage_spaces_and_directives() {
     );
     let program = program(&source);
     let var = |name: &str| {
-        let var = program.vars.iter().find(|var| var.name == name).unwrap();
-        (var.linkage, var.space, var.size, var.align)
+        let var = program.vars.iter().find(|var| program.name(var) == name).unwrap();
+        (var.linkage, var.space, var.size, var.align())
     };
     assert_eq!(var("dyn"), (Linkage::Extern, Space::Shared, 0, 16));
     assert_eq!(var("c"), (Linkage::Visible, Space::Const, 4, 4));

@@ -18,4 +18,4 @@ mod write_parts;
 pub use attribute::Attribute;
 pub use model::CubinModel;
 pub use read::{Cubin, ReadError};
-pub use write::{WriteError, write};
+pub use write::{WriteError, image, write};

@@ -128,7 +128,7 @@ pub enum Linkage {
 pub struct Variable {
     /// What initial values and code name it by.
     pub key: SymbolKey,
-    pub name: String,
+    pub name: Box<str>,
     pub space: Space,
     pub linkage: Linkage,
     /// `.attribute(.managed)`
@@ -142,8 +142,11 @@ pub struct Variable {
     /// None: zero. Otherwise exactly `size` bytes.
     pub init: Option<Arc<Vec<u8>>>,
     /// Addresses in the initial value.
-    pub relocations: Vec<DataReloc>,
+    pub relocations: Box<[DataReloc]>,
 }
+
+/// A module may have a hundred thousand.
+const _: () = assert!(size_of::<Variable>() == 80);
 
 /// A part of an initial value that holds the generic address of a variable + addend: eight bytes of it, or one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

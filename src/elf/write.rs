@@ -13,7 +13,7 @@ use super::read::{
 };
 use super::relocation::RelocKind;
 use super::write_frame::{FrameFunction, debug_frame};
-use super::write_image::{self, Image};
+use super::write_image::{Image, Symbols};
 use super::write_info::{self, KernelSymbols};
 use super::write_lines::{Sequence, line_program};
 use super::write_parts::{Class, Names, OutReloc, OutSection, OutSymbol, Ref};
@@ -24,6 +24,7 @@ use object::elf::{
 };
 use orias_components::SymbolKey;
 use rustc_hash::FxHashMap;
+use slotmap::SecondaryMap;
 
 /// Why a model cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -67,11 +68,13 @@ struct Writer<'m> {
     symbols: Vec<OutSymbol>,
     /// Global symbols get their names when all others have theirs.
     global_names: Vec<(usize, &'m str)>,
-    by_key: FxHashMap<SymbolKey, usize>,
+    /// How many of them come before those of variables, which are in none of the lists.
+    before_variables: usize,
+    by_key: SecondaryMap<SymbolKey, u32>,
     symtab: usize,
     constant4: Option<usize>,
     /// What its slots hold the addresses of.
-    addresses: Vec<usize>,
+    addresses: Vec<u32>,
     /// Sections that variables live in, by name.
     homes: FxHashMap<&'static str, usize>,
     frame: Option<usize>,
@@ -89,6 +92,11 @@ struct KernelSections {
 
 /// Makes the file.
 pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
+    image(model)?.file()
+}
+
+/// A file with all its parts in order: the next step needs no model.
+pub fn image(model: &CubinModel) -> Result<Image, WriteError> {
     check(model)?;
     let mut writer = Writer {
         model,
@@ -98,7 +106,8 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
         sections: Vec::new(),
         symbols: Vec::new(),
         global_names: Vec::new(),
-        by_key: FxHashMap::default(),
+        before_variables: 0,
+        by_key: SecondaryMap::new(),
         symtab: 0,
         constant4: None,
         addresses: Vec::new(),
@@ -106,8 +115,7 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
         frame: None,
         shared_symbol: false,
     };
-    let image = writer.build()?;
-    write_image::file(image, model.target.sm, model.sources.is_some())
+    writer.build()
 }
 
 fn check(model: &CubinModel) -> Result<(), WriteError> {
@@ -119,7 +127,7 @@ fn check(model: &CubinModel) -> Result<(), WriteError> {
         .filter(has_content)
         .fold(0u64, |sum, v| sum.saturating_add(v.size).saturating_add(v.align));
     for variable in &model.variables {
-        let bad = || WriteError::BadVariable(variable.name.clone());
+        let bad = || WriteError::BadVariable(variable.name.to_string());
         if variable.init.as_ref().is_some_and(|d| d.len() as u64 != variable.size) {
             return Err(bad());
         }
@@ -184,7 +192,7 @@ impl<'m> Writer<'m> {
         for (kernel, of) in self.kernels.clone().into_iter().zip(&kernels) {
             for alias in &kernel.aliases {
                 let symbol = self.named_symbol(&alias.name, alias.linkage, STT_FUNC.0);
-                self.symbols[symbol].section = Some(of.text);
+                self.symbols[symbol].section = Some(of.text as u32);
                 self.symbols[symbol].value = u64::from(alias.offset);
             }
         }
@@ -192,21 +200,20 @@ impl<'m> Writer<'m> {
         self.relocation_sections(&kernels);
         let call_graph = self.call_graph();
         self.move_relocations();
-        for (symbol, name) in std::mem::take(&mut self.global_names) {
-            self.symbols[symbol].name = self.names.add(name);
-        }
+        self.name_globals();
         let parameters: Vec<usize> =
             (0..self.kernels.len()).map(|k| self.parameters(k, &kernels[k])).collect();
 
         // Symbols get their numbers: those that are not global, the global ones, those of the parameters' sections.
-        let late = self.symbols.len() - parameters.len();
-        let (global, mut order): (Vec<usize>, Vec<usize>) =
-            (0..late).partition(|s| self.symbols[*s].binding == STB_GLOBAL.0);
-        order.extend(global);
-        order.extend(late..self.symbols.len());
-        let mut symbol_numbers = vec![0u32; order.len()];
-        for (number, symbol) in order.iter().enumerate() {
-            symbol_numbers[*symbol] = number as u32;
+        let (late, count) = (self.symbols.len() - parameters.len(), self.symbols.len());
+        let is_global = |s: &usize| self.symbols[*s].binding == STB_GLOBAL.0;
+        let others = (0..late).filter(|s| !is_global(s));
+        let all = others.chain((0..late).filter(is_global)).chain(late..count);
+        let mut symbol_order = Vec::with_capacity(count);
+        symbol_order.extend(all.map(|symbol| symbol as u32));
+        let mut symbol_numbers = vec![0u32; count];
+        for (number, symbol) in symbol_order.iter().enumerate() {
+            symbol_numbers[*symbol as usize] = number as u32;
         }
 
         let numbers: Vec<(&Kernel, KernelSymbols)> = kernels
@@ -215,10 +222,11 @@ impl<'m> Writer<'m> {
             .zip(&self.kernels)
             .map(|((k, parameter), kernel)| {
                 let number = |s: &usize| symbol_numbers[*s];
+                let of_key =
+                    |key: &SymbolKey| Some(symbol_numbers[*self.by_key.get(*key)? as usize]);
                 let inner = k.inner.iter().map(number).collect();
-                let all = |keys: &[SymbolKey]| -> Vec<u32> {
-                    keys.iter().filter_map(|key| self.by_key.get(key)).map(number).collect()
-                };
+                let all =
+                    |keys: &[SymbolKey]| -> Vec<u32> { keys.iter().filter_map(of_key).collect() };
                 (
                     *kernel,
                     KernelSymbols {
@@ -242,8 +250,30 @@ impl<'m> Writer<'m> {
         // ptxas leaves this much room behind the names of sections (observed); with it all later offsets are the same.
         self.sections[section_names].gap =
             14 + self.kernels.iter().map(|k| 18 + k.name.len()).sum::<usize>();
-        let symbols = order.iter().map(|s| self.symbols[*s].clone()).collect();
-        Ok(Image::new(std::mem::take(&mut self.sections), symbols, &symbol_numbers))
+        let symbols = Symbols {
+            list: std::mem::take(&mut self.symbols),
+            order: symbol_order,
+            numbers: symbol_numbers,
+        };
+        let of = (self.model.target.sm, self.model.sources.is_some());
+        Ok(Image::new(std::mem::take(&mut self.sections), symbols, of))
+    }
+
+    /// Gives global symbols their names, in the order of their creation.
+    fn name_globals(&mut self) {
+        let all = std::mem::take(&mut self.global_names);
+        let (before, behind) = all.split_at(self.before_variables.min(all.len()));
+        for (symbol, name) in before {
+            self.symbols[*symbol].name = self.names.add(name);
+        }
+        for variable in variables(self.model).filter(|v| v.linkage == Linkage::Visible) {
+            if let Some(symbol) = self.by_key.get(variable.key) {
+                self.symbols[*symbol as usize].name = self.names.add(&variable.name);
+            }
+        }
+        for (symbol, name) in behind {
+            self.symbols[*symbol].name = self.names.add(name);
+        }
     }
 
     /// A section, its name in both string tables.
@@ -279,6 +309,7 @@ impl<'m> Writer<'m> {
             variables: Vec::new(),
             memory: 0,
             relocs: Vec::new(),
+            addresses: Vec::new(),
             gap: 0,
         });
         self.sections.len() - 1
@@ -292,6 +323,7 @@ impl<'m> Writer<'m> {
 
     fn symbol(&mut self, name: &str, binding: u8, kind: u8, section: Option<usize>) -> usize {
         let name = if name.is_empty() { 0 } else { self.names.add(name) };
+        let section = section.map(|section| section as u32);
         self.symbols.push(OutSymbol { name, binding, kind, other: 0, section, value: 0, size: 0 });
         self.symbols.len() - 1
     }
@@ -329,34 +361,37 @@ impl<'m> Writer<'m> {
         self.symbols[alias].other = STO_CUDA_RESERVED_SHARED;
 
         let model = self.model;
-        let visible: Vec<bool> =
-            model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
         if let Some(first) = self.kernels.first().copied() {
             self.externals(&first.externals);
         }
-        let order = symbol_order(&visible);
-        let mut homes = Vec::with_capacity(order.len());
-        for variable in order.iter().map(|i| &model.variables[*i]) {
+        self.before_variables = self.global_names.len();
+        self.symbols.reserve_exact(model.variables.len() + 2 * self.kernels.len());
+        self.by_key.set_capacity(model.variables.len() + model.externals.len());
+        for variable in variables(model) {
             let home = self.home(variable);
-            homes.push(home);
-            let symbol = self.named_symbol(&variable.name, variable.linkage, STT_OBJECT.0);
-            self.symbols[symbol].section = Some(home);
+            let symbol = match variable.linkage {
+                Linkage::Visible => self.symbol("", STB_GLOBAL.0, STT_OBJECT.0, None),
+                linkage => self.named_symbol(&variable.name, linkage, STT_OBJECT.0),
+            };
+            self.symbols[symbol].section = Some(home as u32);
             self.symbols[symbol].value = variable.offset;
             self.symbols[symbol].size = variable.size;
             self.symbols[symbol].other = if variable.managed { STO_CUDA_MANAGED } else { 0 };
-            self.by_key.insert(variable.key, symbol);
+            self.by_key.insert(variable.key, symbol as u32);
             if variable.space == Space::Global {
                 self.address_bank();
-                self.addresses.push(symbol);
+                self.addresses.push(symbol as u32);
             }
         }
-        for (variable, home) in order.iter().map(|i| &model.variables[*i]).zip(homes) {
-            self.sections[home].relocs.reserve(variable.relocations.len());
+        for variable in variables(model).filter(|v| !v.relocations.is_empty()) {
+            let own = self.by_key.get(variable.key).map(|symbol| &self.symbols[*symbol as usize]);
+            let Some(home) = own.and_then(|symbol| symbol.section) else { continue };
+            let home = home as usize;
             for reloc in variable.relocations.iter().rev() {
                 let symbol = self
                     .by_key
-                    .get(&reloc.target)
-                    .ok_or_else(|| WriteError::UnknownSymbol(variable.name.clone()))?;
+                    .get(reloc.target)
+                    .ok_or_else(|| WriteError::UnknownSymbol(variable.name.to_string()))?;
                 self.sections[home].relocs.push(OutReloc {
                     offset: variable.offset + reloc.offset,
                     symbol: *symbol,
@@ -372,11 +407,11 @@ impl<'m> Writer<'m> {
     fn externals(&mut self, keys: &[SymbolKey]) {
         let model = self.model;
         for external in &model.externals {
-            if keys.contains(&external.key) && !self.by_key.contains_key(&external.key) {
+            if keys.contains(&external.key) && !self.by_key.contains_key(external.key) {
                 self.address_bank();
                 let symbol = self.named_symbol(&external.name, Linkage::Visible, STT_FUNC.0);
-                self.by_key.insert(external.key, symbol);
-                self.addresses.push(symbol);
+                self.by_key.insert(external.key, symbol as u32);
+                self.addresses.push(symbol as u32);
             }
         }
     }
@@ -385,15 +420,8 @@ impl<'m> Writer<'m> {
     fn fill_addresses(&mut self) {
         let Some(section) = self.constant4 else { return };
         let addresses = std::mem::take(&mut self.addresses);
-        self.sections[section].data = vec![0; addresses.len() * 8];
-        for (slot, symbol) in addresses.into_iter().enumerate().rev() {
-            self.sections[section].relocs.push(OutReloc {
-                offset: slot as u64 * 8,
-                symbol,
-                kind: RelocKind::ABS64,
-                addend: 0,
-            });
-        }
+        self.sections[section].memory = 8 * addresses.len() as u64;
+        self.sections[section].addresses = addresses;
     }
 
     /// Makes constant bank 4, once.
@@ -426,6 +454,13 @@ impl<'m> Writer<'m> {
             let section = self.push_section(class, offset, kind.0, flags.0, 1);
             self.section_symbol(section, name);
             self.homes.insert(name, section);
+            // In one piece: they may be many.
+            let here = |v: &&Variable| v.space == variable.space && v.init.is_some();
+            let filled = variable.init.is_some() || variable.space == Space::Constant;
+            let here = || self.model.variables.iter().filter(here).filter(|_| filled);
+            let relocs = here().map(|v| v.relocations.len()).sum();
+            self.sections[section].variables = Vec::with_capacity(here().count());
+            self.sections[section].relocs = Vec::with_capacity(relocs);
             section
         });
         let out = &mut self.sections[section];
@@ -449,7 +484,7 @@ impl<'m> Writer<'m> {
         self.sections[text].link = Ref::Section(self.symtab);
         self.sections[text].info = Ref::Symbol(symbol);
         let out = &mut self.symbols[symbol];
-        out.section = Some(text);
+        out.section = Some(text as u32);
         out.other = STO_CUDA_ENTRY;
         out.size = kernel.text.len() as u64;
         let info = format!(".nv.info.{name}");
@@ -501,7 +536,7 @@ impl<'m> Writer<'m> {
         let mut inner = Vec::new();
         for function in &kernel.inner {
             let symbol = self.named_symbol(&function.name, function.linkage, STT_FUNC.0);
-            self.symbols[symbol].section = Some(text);
+            self.symbols[symbol].section = Some(text as u32);
             self.symbols[symbol].value = u64::from(function.offset);
             self.symbols[symbol].size = u64::from(function.size);
             inner.push(symbol);
@@ -510,7 +545,7 @@ impl<'m> Writer<'m> {
         for reloc in kernel.relocations.iter().rev() {
             let symbol = *self
                 .by_key
-                .get(&reloc.target)
+                .get(reloc.target)
                 .ok_or_else(|| WriteError::UnknownSymbol(name.clone()))?;
             let kind = if reloc.high { RelocKind::INST_ABS32_HI } else { RelocKind::INST_ABS32_LO };
             let offset = u64::from(reloc.offset);
@@ -581,7 +616,7 @@ impl<'m> Writer<'m> {
             .into_iter()
             .map(|r| OutReloc {
                 offset: r.offset,
-                symbol: kernels[r.kernel].symbol,
+                symbol: kernels[r.kernel].symbol as u32,
                 kind: RelocKind::ABS64,
                 addend: r.addend as i64,
             })
@@ -603,7 +638,7 @@ impl<'m> Writer<'m> {
             self.section_symbol(section, name);
             let relocs = places.into_iter().map(|(kernel, offset)| OutReloc {
                 offset,
-                symbol: kernels[kernel].symbol,
+                symbol: kernels[kernel].symbol as u32,
                 kind: RelocKind::ABS64,
                 addend: 0,
             });
@@ -633,30 +668,24 @@ impl<'m> Writer<'m> {
             (".nv.global.init", ".nv.global.init", ".nv.global.init"),
         ];
         // That of the last variable with addresses is made first (observed).
-        let visible: Vec<bool> =
-            self.model.variables.iter().map(|v| v.linkage != Linkage::Local).collect();
-        let order = symbol_order(&visible);
-        let last = order.iter().map(|i| &self.model.variables[*i]);
-        if last.rev().find(|v| !v.relocations.is_empty()).is_some_and(|v| v.space == Space::Global)
-        {
+        let mut last = variables(self.model).rev();
+        if last.find(|v| !v.relocations.is_empty()).is_some_and(|v| v.space == Space::Global) {
             homes.reverse();
         }
         for (home, first, renamed) in homes {
             let Some(section) = self.homes.get(home).copied() else { continue };
             // An address without addend is tried without addends first; the last one in the file is made first.
-            let addends: Vec<i64> =
-                self.sections[section].relocs.iter().rev().map(|r| r.addend).collect();
-            let mut made = false;
-            for addend in addends {
-                if addend == 0 {
-                    self.name_only(&format!(".rel{first}"));
-                }
-                self.names.add(&format!(".rela{first}"));
-                if !made {
-                    made = true;
-                    let name = format!(".rela{renamed}");
-                    self.relocation_section(&name, Some(first.len() + 5), section);
-                }
+            let without = |r: &OutReloc| r.addend == 0;
+            let relocs = &self.sections[section].relocs;
+            let (last, any) = (relocs.last().map(without), relocs.iter().any(without));
+            let Some(last) = last else { continue };
+            if last {
+                self.name_only(&format!(".rel{first}"));
+            }
+            self.names.add(&format!(".rela{first}"));
+            self.relocation_section(&format!(".rela{renamed}"), Some(first.len() + 5), section);
+            if any && !last {
+                self.name_only(&format!(".rel{first}"));
             }
         }
         let mut frame = self.frame;
@@ -693,6 +722,8 @@ impl<'m> Writer<'m> {
                 (self.sections[section].class, self.sections[section].info)
             {
                 self.sections[section].relocs = std::mem::take(&mut self.sections[target].relocs);
+                let addresses = std::mem::take(&mut self.sections[target].addresses);
+                self.sections[section].addresses = addresses;
             }
         }
     }
@@ -708,6 +739,12 @@ impl<'m> Writer<'m> {
         self.sections[section].info = Ref::Section(sections.text);
         self.section_symbol(section, &name)
     }
+}
+
+/// The module's variables in the order of their symbols.
+fn variables(model: &CubinModel) -> impl DoubleEndedIterator<Item = &Variable> {
+    let visible = |i: usize| model.variables[i].linkage != Linkage::Local;
+    symbol_order(model.variables.len(), visible).map(|i| &model.variables[i])
 }
 
 /// `st_other` of a managed variable (observed).

@@ -1,5 +1,6 @@
 //! The last step of writing: sections in file order, numbers for references, headers, segments, bytes.
 
+use super::relocation::RelocKind;
 use super::write::{MAX_GAP, WriteError};
 use super::write_parts::{Class, OutSection, OutSymbol, Ref};
 use object::LittleEndian;
@@ -23,21 +24,32 @@ const FLAGS_WITH_LINES: u32 = 0x0900_0004;
 const SEGMENT_ALIGN: u64 = 8;
 
 /// Sections in file order (without the null section) and symbols in table order.
-pub(super) struct Image {
+pub struct Image {
     sections: Vec<OutSection>,
-    symbols: Vec<OutSymbol>,
+    symbols: Symbols,
     /// Section number in the file by order of creation.
     section_numbers: Vec<u32>,
-    /// Symbol number in the table by order of creation.
-    symbol_numbers: Vec<u32>,
+    /// 90 for sm_90.
+    sm: u8,
+    /// There are line tables.
+    lines: bool,
+}
+
+pub(super) struct Symbols {
+    /// In order of creation.
+    pub list: Vec<OutSymbol>,
+    /// Which of them stand in the table, in its order.
+    pub order: Vec<u32>,
+    /// Number in the table by order of creation.
+    pub numbers: Vec<u32>,
 }
 
 impl Image {
     /// Sorts sections by class.
     pub(super) fn new(
         sections: Vec<OutSection>,
-        symbols: Vec<OutSymbol>,
-        symbol_numbers: &[u32],
+        symbols: Symbols,
+        (sm, lines): (u8, bool),
     ) -> Image {
         let mut order: Vec<usize> = (0..sections.len()).collect();
         order.sort_by_key(|s| (sections[*s].class, *s));
@@ -47,30 +59,40 @@ impl Image {
         }
         let mut by_number: Vec<Option<OutSection>> = sections.into_iter().map(Some).collect();
         let sections = order.iter().filter_map(|s| by_number[*s].take()).collect();
-        Image { sections, symbols, section_numbers, symbol_numbers: symbol_numbers.to_vec() }
+        Image { sections, symbols, section_numbers, sm, lines }
     }
 
     /// Bytes of the file, about, so that it grows in place.
     fn estimate(&self) -> usize {
         let size = |s: &OutSection| {
             let values: usize = s.variables.iter().map(|(_, bytes)| bytes.len()).sum();
-            s.data.len() + values + s.relocs.len() * 24 + s.gap + 128 + 64
+            let relocs = s.relocs.len() + s.addresses.len();
+            let slots =
+                if s.data.is_empty() && s.kind != SHT_NOBITS.0 { s.memory as usize } else { 0 };
+            s.data.len() + values.max(slots) + relocs * 24 + s.gap + 128 + 64
         };
-        self.symbols.len() * 24 + self.sections.iter().map(size).sum::<usize>() + 1024
+        self.symbols.list.len() * 24 + self.sections.iter().map(size).sum::<usize>() + 1024
     }
 
     fn resolve(&self, reference: Ref) -> u32 {
         match reference {
             Ref::None => 0,
             Ref::Section(section) => self.section_numbers[section],
-            Ref::Symbol(symbol) => self.symbol_numbers[symbol],
-            Ref::SymbolCount => self.symbols.len() as u32,
+            Ref::Symbol(symbol) => self.symbols.numbers[symbol],
+            Ref::SymbolCount => self.symbols.list.len() as u32,
         }
     }
 }
 
-/// The file's bytes; `sm` is 90 for sm_90, and `lines` whether there are line tables.
-pub(super) fn file(mut image: Image, sm: u8, lines: bool) -> Result<Vec<u8>, WriteError> {
+impl Image {
+    /// The file's bytes.
+    pub fn file(self) -> Result<Vec<u8>, WriteError> {
+        file(self)
+    }
+}
+
+fn file(mut image: Image) -> Result<Vec<u8>, WriteError> {
+    let (sm, lines) = (image.sm, image.lines);
     // Number 0 is the null section.
     let section_count = image.sections.len() + 1;
     if section_count >= usize::from(SHN_LORESERVE) {
@@ -101,9 +123,18 @@ pub(super) fn file(mut image: Image, sm: u8, lines: bool) -> Result<Vec<u8>, Wri
                 for reloc in &section.relocs {
                     let rel = Rel {
                         r_offset: reloc.offset,
-                        r_sym: image.symbol_numbers[reloc.symbol],
+                        r_sym: image.symbols.numbers[reloc.symbol as usize],
                         r_type: RelocationType(reloc.kind.0),
                         r_addend: reloc.addend,
+                    };
+                    encoder.relocation(&mut out, true, &rel);
+                }
+                for (slot, symbol) in section.addresses.iter().enumerate().rev() {
+                    let rel = Rel {
+                        r_offset: 8 * slot as u64,
+                        r_sym: image.symbols.numbers[*symbol as usize],
+                        r_type: RelocationType(RelocKind::ABS64.0),
+                        r_addend: 0,
                     };
                     encoder.relocation(&mut out, true, &rel);
                 }
@@ -170,10 +201,11 @@ pub(super) fn file(mut image: Image, sm: u8, lines: bool) -> Result<Vec<u8>, Wri
 }
 
 fn write_symbols(image: &Image, encoder: Encoder<LittleEndian>, out: &mut Vec<u8>) {
-    for symbol in &image.symbols {
+    for number in &image.symbols.order {
+        let symbol = &image.symbols.list[*number as usize];
         let sym = Sym {
             st_name: symbol.name,
-            section: symbol.section.map(|s| image.section_numbers[s]),
+            section: symbol.section.map(|s| image.section_numbers[s as usize]),
             st_info: SymbolInfo(symbol.binding << 4 | symbol.kind),
             st_other: SymbolOther(symbol.other),
             st_shndx: object::elf::SHN_UNDEF,

@@ -4,6 +4,7 @@
 
 use super::model::{LineRow, SourceFile};
 use super::write_frame::{sleb128, uleb128};
+use rustc_hash::FxHashMap;
 
 const LINE_BASE: i64 = -5;
 const LINE_RANGE: i64 = 14;
@@ -33,14 +34,16 @@ pub fn line_program(
     let mut header = vec![1, 1, LINE_BASE as u8, LINE_RANGE as u8, OPCODE_BASE as u8];
     header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1]);
     let mut folders: Vec<&str> = Vec::new();
+    let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
     let mut names = Vec::new();
     for file in files {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-        let number = match folders.iter().position(|f| *f == folder) {
+        let number = match numbers.get(folder) {
             _ if folder.is_empty() => 0,
-            Some(at) => at + 1,
+            Some(number) => *number,
             None => {
                 folders.push(folder);
+                numbers.insert(folder, folders.len());
                 folders.len()
             }
         };

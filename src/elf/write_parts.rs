@@ -1,7 +1,9 @@
 //! The parts that the writer collects before anything has a number: sections, symbols, relocations, names.
 
 use super::relocation::RelocKind;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Classes of sections, in file order.
@@ -51,6 +53,8 @@ pub struct OutSection {
     /// Bytes of a section without content, and of one of variables.
     pub memory: u64,
     pub relocs: Vec<OutReloc>,
+    /// Symbols whose addresses, 64 bits each, are all that the section holds: one relocation each, the last one first.
+    pub addresses: Vec<u32>,
     /// Zero bytes in the file behind the section.
     pub gap: usize,
 }
@@ -59,10 +63,13 @@ pub struct OutSection {
 #[derive(Clone, Copy, Debug)]
 pub struct OutReloc {
     pub offset: u64,
-    pub symbol: usize,
+    pub symbol: u32,
     pub kind: RelocKind,
     pub addend: i64,
 }
+
+/// There is one for each address in an initial value.
+const _: () = assert!(size_of::<OutReloc>() == 24);
 
 /// A symbol; the section is a number of creation.
 #[derive(Clone, Debug)]
@@ -72,30 +79,46 @@ pub struct OutSymbol {
     pub binding: u8,
     pub kind: u8,
     pub other: u8,
-    pub section: Option<usize>,
+    pub section: Option<u32>,
     pub value: u64,
     pub size: u64,
 }
 
+const _: () = assert!(size_of::<OutSymbol>() == 32);
+
 /// A string table that keeps every name that was ever added, in order.
 pub struct Names {
     pub data: Vec<u8>,
-    known: FxHashMap<String, u32>,
+    /// Where each begins, by its hash.
+    known: HashTable<u32>,
+}
+
+fn hash(name: &[u8]) -> u64 {
+    FxBuildHasher.hash_one(name)
 }
 
 impl Names {
     pub fn new() -> Names {
-        Names { data: vec![0], known: FxHashMap::default() }
+        Names { data: vec![0], known: HashTable::new() }
     }
 
     pub fn add(&mut self, name: &str) -> u32 {
-        if let Some(offset) = self.known.get(name) {
+        let Names { data, known } = self;
+        let hash = self::hash(name.as_bytes());
+        let is = |offset: &u32| {
+            let rest = data[*offset as usize..].strip_prefix(name.as_bytes());
+            rest.is_some_and(|rest| rest.first() == Some(&0))
+        };
+        if let Some(offset) = known.find(hash, is) {
             return *offset;
         }
-        let offset = self.data.len() as u32;
-        self.data.extend(name.as_bytes());
-        self.data.push(0);
-        self.known.insert(name.to_owned(), offset);
+        let offset = data.len() as u32;
+        data.extend(name.as_bytes());
+        data.push(0);
+        known.insert_unique(hash, offset, |offset| {
+            let rest = &data[*offset as usize..];
+            self::hash(rest.split(|byte| *byte == 0).next().unwrap_or_default())
+        });
         offset
     }
 

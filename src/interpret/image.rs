@@ -95,7 +95,7 @@ impl Image {
     ) -> Result<(), InterpretError> {
         let params = &program.functions[self.entry.0 as usize].params;
         let vars = params.iter().map(|id| &program.vars[id.0 as usize]);
-        let layout: Vec<_> = vars.map(|v| Parameter { offset: v.offset, size: v.size }).collect();
+        let layout: Vec<_> = vars.map(|v| Parameter { offset: v.offset(), size: v.size }).collect();
         let block = launch::parameter_block(launch, &layout, &self.placed)?;
         let size = block.len() as u64;
         let base = self.memory.map("the kernel's parameters", MemorySpace::Param, block, false);
@@ -121,7 +121,8 @@ impl Image {
             let bytes = var.init.as_ref().map(|init| init.bytes.to_vec());
             let bytes = bytes.unwrap_or_else(|| vec![0; var.size as usize]);
             let space = if constant { MemorySpace::Const } else { MemorySpace::Global };
-            let base = self.memory.map(format!("variable {}", var.name), space, bytes, !constant);
+            let base =
+                self.memory.map(format!("variable {}", program.name(var)), space, bytes, !constant);
             self.locations[index] = Location::Mapped(base);
             if constant {
                 self.constants.push((base, var.size));
@@ -137,10 +138,10 @@ impl Image {
         let mut dynamic_align = 1;
         for (index, var) in program.vars.iter().enumerate().filter(|(i, _)| shared(*i)) {
             if var.size == 0 {
-                dynamic_align = var.align.max(dynamic_align);
+                dynamic_align = var.align().max(dynamic_align);
                 continue;
             }
-            end = end.next_multiple_of(var.align);
+            end = end.next_multiple_of(var.align());
             self.locations[index] = Location::Shared(SHARED_RESERVED + end);
             end += var.size;
         }
@@ -161,13 +162,13 @@ impl Image {
         let sized = program.vars.iter().enumerate().filter(|(_, var)| var.size > 0);
         let unsized_ = program.vars.iter().enumerate().filter(|(_, var)| var.size == 0);
         for (index, var) in sized.chain(unsized_) {
-            let Some(owner) = var.owner else { continue };
+            let Some(owner) = var.owner() else { continue };
             let in_frame = matches!(var.space, Space::Local | Space::Param);
             if !in_frame || self.locations[index] != Location::Nowhere {
                 continue;
             }
             let frame = &mut self.frames[owner.0 as usize];
-            *frame = frame.next_multiple_of(var.align);
+            *frame = frame.next_multiple_of(var.align());
             self.locations[index] = Location::Frame(*frame);
             *frame += var.size;
         }

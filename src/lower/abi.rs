@@ -35,9 +35,9 @@ impl Shape {
         let (size, align) = match var.ty {
             // A predicate is passed as 0 or 1.
             Type::Pred => (4, 4),
-            _ => (var.size.max(u64::from(var.ty.bytes())) as u32, var.align.max(1) as u32),
+            _ => (var.size.max(u64::from(var.ty.bytes())) as u32, var.align() as u32),
         };
-        let open = var.size == 0 && var.reg.is_none();
+        let open = var.size == 0 && var.reg().is_none();
         Shape { size: if open { 0 } else { size }, align, open }
     }
 

@@ -171,7 +171,7 @@ impl CallGraph {
         let callers = uses.iter().zip(&defined).filter(|(_, defined)| **defined);
         let called: BTreeSet<u32> = callers.flat_map(|(u, _)| u.called.iter().copied()).collect();
         let externs = called.into_iter().filter(|f| !defined[*f as usize]).map(FuncId).collect();
-        let is_dynamic = |(_, var): &(usize, &Variable<'_>)| {
+        let is_dynamic = |(_, var): &(usize, &Variable)| {
             var.space == Space::Shared && var.linkage == Linkage::Extern && var.size == 0
         };
         let dynamic =

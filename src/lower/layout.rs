@@ -109,16 +109,13 @@ pub struct GlobalData {
     pub initialised: bool,
 }
 
-/// A 64-bit address in constant bank 4, for the loader to fill: entry i stands at byte 8·i.
-pub type AddressSlot = SymbolKey;
-
 /// A module, lowered as far as it is common to its functions.
 #[derive(Clone, Debug)]
 pub struct Module {
     pub options: LowerOptions,
     pub symbols: SlotMap<SymbolKey, Symbol>,
-    /// By [`VarId`]: the symbol of a module-scope or shared variable; None for parameters, registers and locals.
-    pub vars: Vec<Option<SymbolKey>>,
+    /// The symbols of module-scope and shared variables, by these: parameters, registers and locals have none.
+    vars: Vec<(VarId, SymbolKey)>,
     /// By [`FuncId`].
     pub functions: Vec<SymbolKey>,
     /// By [`FuncId`].
@@ -130,10 +127,10 @@ pub struct Module {
     /// `.const` variables in the order of their symbols, and [`Self::globals`] likewise.
     pub constant_vars: Vec<VarId>,
     pub globals: Vec<GlobalData>,
-    /// Bank 4: functions of the system, then every variable of [`Self::globals`], in their order.
-    pub addresses: Vec<AddressSlot>,
-    /// Functions of the system that code calls.
+    /// Functions of the system that code calls. In bank 4 so many of them come first, then every variable of
+    /// [`Self::globals`], then the rest.
     pub externs: Vec<FuncId>,
+    pub early_externs: usize,
     /// Device functions whose address something holds: entry i stands at byte 8·(i + 1) of a kernel's bank 2, and that number
     /// is the function's address (observed: ptxas 13.0.88).
     pub pointers: Vec<FuncId>,
@@ -143,12 +140,17 @@ pub struct Module {
 }
 
 impl Module {
+    pub fn key_of(&self, var: VarId) -> Option<SymbolKey> {
+        let at = self.vars.binary_search_by_key(&var, |(var, _)| *var).ok()?;
+        Some(self.vars[at].1)
+    }
+
     pub fn symbol_of(&self, var: VarId) -> Option<&Symbol> {
-        self.vars[var.0 as usize].map(|key| &self.symbols[key])
+        self.key_of(var).map(|key| &self.symbols[key])
     }
 
     /// A variable's initial value and the addresses in it that a linker fills in; numbers of functions are there already.
-    pub fn initial_value(&self, var: &Variable<'_>) -> Option<Initial> {
+    pub fn initial_value(&self, var: &Variable) -> Option<Initial> {
         let mut init = Initial::clone(var.init.as_deref()?);
         fill_in_pointers(&mut init, &self.pointers);
         Some(init)
@@ -161,7 +163,17 @@ impl Module {
 
     /// Byte offset in constant bank 4 of a symbol's address.
     pub fn address_offset(&self, key: SymbolKey) -> Option<u32> {
-        self.addresses.iter().position(|k| *k == key).map(|i| 8 * i as u32)
+        // Variables have their keys, and their slots, in one order.
+        let global = self.globals.binary_search_by_key(&key, |global| global.key);
+        let slot = match global {
+            Ok(number) => Some(number + self.early_externs),
+            Err(_) => self
+                .externs
+                .iter()
+                .position(|f| self.functions[f.0 as usize] == key)
+                .map(|i| if i < self.early_externs { i } else { i + self.globals.len() }),
+        };
+        slot.map(|slot| 8 * slot as u32)
     }
 }
 
@@ -170,26 +182,28 @@ impl Module {
 /// # Errors
 /// When a program needs more of a space than the target has, or uses a module feature that is not supported.
 pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, Diagnostics> {
-    let mut symbols = SlotMap::with_key();
-    let mut vars = vec![None; program.vars.len()];
+    let in_memory = |v: &&Variable| matches!(v.space, Space::Global | Space::Const | Space::Shared);
+    let count = program.vars.iter().filter(in_memory).count();
+    let mut symbols = SlotMap::with_capacity_and_key(count + program.functions.len());
+    let mut vars = Vec::with_capacity(count);
     let mut module_constants = Bank::default();
-    let mut globals = Vec::new();
+    let is_global = |v: &&Variable| v.space == Space::Global;
+    let mut globals = Vec::with_capacity(program.vars.iter().filter(is_global).count());
     let mut constant_vars = Vec::new();
-    let visible: Vec<bool> = program.vars.iter().map(|v| v.linkage != Linkage::Internal).collect();
-    for i in symbol_order(&visible) {
+    let visible = |i: usize| program.vars[i].linkage != Linkage::Internal;
+    for i in symbol_order(program.vars.len(), visible) {
         let var = &program.vars[i];
         let id = VarId(i as u32);
         let mut symbol = Symbol {
-            name: var.name.to_string(),
             kind: SymbolKind::Global,
+            align: var.align() as u32,
             size: var.size,
-            align: var.align.max(1),
             offset: 0,
         };
         match var.space {
             Space::Global => {
                 let key = symbols.insert(symbol);
-                vars[i] = Some(key);
+                vars.push((id, key));
                 // One that is extern is defined nonetheless: there is no other module to have it.
                 globals.push(GlobalData {
                     key,
@@ -202,7 +216,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
                 symbol.kind = SymbolKind::Constant;
                 symbol.offset = module_constants.place(
                     var.size,
-                    symbol.align,
+                    var.align(),
                     var.init.as_ref().map(|init| init.bytes.as_slice()),
                 );
                 module_constants.relocs.extend(
@@ -210,21 +224,21 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
                         .iter()
                         .map(|r| InitReloc { offset: r.offset + symbol.offset, ..r.clone() }),
                 );
-                vars[i] = Some(symbols.insert(symbol));
+                vars.push((id, symbols.insert(symbol)));
                 constant_vars.push(id);
             }
             Space::Shared => {
                 let dynamic = var.linkage == Linkage::Extern && var.size == 0;
                 symbol.kind = if dynamic { SymbolKind::DynamicShared } else { SymbolKind::Shared };
-                vars[i] = Some(symbols.insert(symbol));
+                vars.push((id, symbols.insert(symbol)));
             }
             _ => {}
         }
     }
-    let mut functions = Vec::new();
+    vars.sort_unstable_by_key(|(var, _)| *var);
+    let mut functions = Vec::with_capacity(program.functions.len());
     for function in &program.functions {
         functions.push(symbols.insert(Symbol {
-            name: function.name.to_string(),
             kind: match (function.defined, function.entry) {
                 (true, true) => SymbolKind::Entry,
                 (true, false) => SymbolKind::Function,
@@ -249,10 +263,12 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
     if constants > MAX_CONSTANTS {
         // At the first variable that is too much.
         let beyond = |id: &&VarId| {
-            let symbol = vars[id.0 as usize].map(|key: SymbolKey| &symbols[key]);
-            symbol.is_some_and(|s: &Symbol| s.offset + s.size > MAX_CONSTANTS as u64)
+            let at = vars.binary_search_by_key(*id, |(var, _)| *var);
+            let symbol = at.map(|at| &symbols[vars[at].1]);
+            symbol.is_ok_and(|s: &Symbol| s.offset + s.size > MAX_CONSTANTS as u64)
         };
-        let span = constant_vars.iter().find(beyond).map(|id| program.vars[id.0 as usize].span);
+        let span =
+            constant_vars.iter().find(beyond).map(|id| program.span(&program.vars[id.0 as usize]));
         let message = "File uses too much global constant data";
         let text = format!("{message} ({constants:#x} bytes, {MAX_CONSTANTS:#x} max)");
         errors.push(match span {
@@ -260,11 +276,7 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
             None => Diagnostic::global(text),
         });
     }
-    let (externs, before_globals) = externs_in_order(program, &calls, &layouts);
-    let (early, late) = externs.split_at(before_globals);
-    let key = |f: &FuncId| functions[f.0 as usize];
-    let addresses = early.iter().map(key).chain(globals.iter().map(|g| g.key));
-    let addresses = addresses.chain(late.iter().map(key)).collect();
+    let (externs, early_externs) = externs_in_order(program, &calls, &layouts);
     let frame_align = layouts.iter().map(|l| l.local_align).fold(16, u32::max);
     if errors.has_errors() {
         return Err(errors);
@@ -279,8 +291,8 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         constant_relocs: module_constants.relocs,
         constant_vars,
         globals,
-        addresses,
         externs,
+        early_externs,
         pointers: calls.pointers,
         frame_align,
         warnings: errors,
@@ -321,7 +333,7 @@ fn fill_in_pointers(init: &mut Initial, pointers: &[FuncId]) {
         let SymbolRef::Func(function) = reloc.target else { return true };
         let Some(slot) = slot_of(pointers, function) else { return true };
         let value = (slot.wrapping_add(reloc.addend as u64) >> reloc.shift).to_le_bytes();
-        let (at, length) = (reloc.offset as usize, (reloc.bytes as usize).min(8));
+        let (at, length) = (reloc.offset as usize, usize::from(reloc.bytes).min(8));
         if let Some(place) = Arc::make_mut(bytes).get_mut(at..at + length) {
             place.copy_from_slice(&value[..length]);
         }
@@ -334,12 +346,14 @@ fn place_globals(symbols: &mut SlotMap<SymbolKey, Symbol>, globals: &[GlobalData
     for initialised in [true, false] {
         let members: Vec<SymbolKey> =
             globals.iter().filter(|g| g.initialised == initialised).map(|g| g.key).collect();
-        let shapes: Vec<(u64, u64)> =
-            members.iter().map(|key| (symbols[*key].align, symbols[*key].size)).collect();
-        let order = placement_order(&shapes);
-        let (offsets, _) = place(order.iter().map(|i| shapes[*i]));
+        let shape = |symbols: &SlotMap<SymbolKey, Symbol>, i: usize| {
+            let symbol = &symbols[members[i]];
+            (u64::from(symbol.align), symbol.size)
+        };
+        let order = placement_order(members.len(), |i| shape(symbols, i));
+        let (offsets, _) = place(order.iter().map(|i| shape(symbols, *i as usize)));
         for (i, offset) in order.into_iter().zip(offsets) {
-            symbols[members[i]].offset = offset;
+            symbols[members[i as usize]].offset = offset;
         }
     }
 }
@@ -412,12 +426,12 @@ fn function_layout(
         let var = &program.vars[param.0 as usize];
         // A kernel's parameters are aligned in constant bank 0, not from the first one on (observed: ptxas 13.0.88).
         let start = if function.entry { target.const_params } else { 0 };
-        let offset = (start + layout.param_bytes).next_multiple_of(var.align.max(1) as u32) - start;
+        let offset = (start + layout.param_bytes).next_multiple_of(var.align() as u32) - start;
         layout.params.push(ParamLayout {
             var: *param,
             offset,
             size: var.size as u32,
-            align: var.align as u32,
+            align: var.align() as u32,
         });
         layout.param_bytes = layout.param_bytes.max(offset + var.size as u32);
     }
@@ -431,7 +445,7 @@ fn function_layout(
     let is_extern = |f: &u32| calls.externs.binary_search(&FuncId(*f)).is_ok();
     layout.externs = reached.iter().copied().filter(is_extern).map(FuncId).collect();
     // A kernel's own shared variables have their place even where no code names them.
-    let owned = &program.owned[id.0 as usize];
+    let owned = program.owned.of(id);
     let own = |v: &&VarId| program.vars[v.0 as usize].space == Space::Shared;
     let used: BTreeSet<u32> = reached
         .iter()
@@ -445,21 +459,22 @@ fn function_layout(
         var.linkage == Linkage::Extern && var.size == 0
     };
     // The kernel's own variables come first, then the module's.
-    let (own, outer): (Vec<u32>, Vec<u32>) = shared
-        .iter()
-        .copied()
-        .filter(|v| !is_dynamic(*v))
-        .partition(|v| program.vars[*v as usize].owner.is_some());
+    drop(used);
+    let fixed = |own: bool| {
+        let here = move |v: &u32| program.vars[*v as usize].owner().is_some() == own;
+        shared.iter().copied().filter(move |v| !is_dynamic(*v)).filter(here)
+    };
+    layout.shared.reserve_exact(shared.len());
     let mut end = SHARED_RESERVED;
-    for v in own.into_iter().chain(outer) {
+    for v in fixed(true).chain(fixed(false)) {
         let var = &program.vars[v as usize];
-        let offset = end.next_multiple_of(var.align.max(1));
+        let offset = end.next_multiple_of(var.align());
         layout.shared.push(SharedSlot { var: VarId(v), offset });
         end = offset + var.size;
     }
     for v in shared.iter().copied().filter(|v| is_dynamic(*v)) {
         layout.dynamic_shared = true;
-        end = end.next_multiple_of(program.vars[v as usize].align.max(1));
+        end = end.next_multiple_of(program.vars[v as usize].align());
     }
     for v in shared.iter().copied().filter(|v| is_dynamic(*v)) {
         layout.shared.push(SharedSlot { var: VarId(v), offset: end });
@@ -471,9 +486,9 @@ fn function_layout(
     // Every kernel can be given dynamic memory where the module has such a variable, whoever names it (observed: ptxas 13.0.88).
     let declared = calls.dynamic.iter().copied().filter(|_| function.entry);
     for v in shared.iter().copied().chain(declared) {
-        layout.shared_align = layout.shared_align.max(program.vars[v as usize].align);
+        layout.shared_align = layout.shared_align.max(program.vars[v as usize].align());
         if is_dynamic(v) {
-            end = end.next_multiple_of(program.vars[v as usize].align.max(1));
+            end = end.next_multiple_of(program.vars[v as usize].align());
         }
         layout.shared_bytes = end;
     }
@@ -494,7 +509,7 @@ fn function_layout(
     for id in owned.iter().copied() {
         let var = &program.vars[id.0 as usize];
         if var.space == Space::Local {
-            let align = var.align.max(1) as u32;
+            let align = var.align() as u32;
             let offset = layout.local_bytes.next_multiple_of(align);
             layout.local.push((id, offset));
             layout.local_bytes = offset + var.size as u32;
@@ -566,17 +581,20 @@ mod tests {
         let target = orias_targets::target("sm_90a").expect("the target is there");
         let module = module(&program, &LowerOptions { target, opt_level: 3, fmad: true })
             .expect("everything in it is supported");
-        let places: Vec<(&str, u64)> =
-            module.symbols.values().map(|s| (s.name.as_str(), s.offset)).collect();
-        let place = |name: &str| places.iter().find(|(n, _)| *n == name).map(|(_, o)| *o);
+        let key = |name: &str| {
+            let at = program.vars.iter().position(|var| program.name(var) == name)?;
+            module.key_of(VarId(at as u32))
+        };
+        let place = |name: &str| key(name).map(|key| module.symbols[key].offset);
         for (name, offset) in [("pf", 0), ("pp", 8), ("vis", 16), ("unused", 20)] {
             assert_eq!(place(name), Some(offset), "{name}");
         }
         for (name, offset) in [("w", 0), ("un", 4), ("c1", 0), ("c0", 16)] {
             assert_eq!(place(name), Some(offset), "{name}");
         }
-        let slots: Vec<&str> =
-            module.addresses.iter().map(|key| module.symbols[*key].name.as_str()).collect();
-        assert_eq!(slots, ["vis", "w", "un", "pp", "pf", "unused"]);
+        for (slot, name) in ["vis", "w", "un", "pp", "pf", "unused"].iter().enumerate() {
+            let offset = key(name).and_then(|key| module.address_offset(key));
+            assert_eq!(offset, Some(8 * slot as u32), "{name}");
+        }
     }
 }

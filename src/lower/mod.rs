@@ -23,6 +23,6 @@ mod special;
 
 pub use function::function;
 pub use layout::{
-    AddressSlot, FunctionLayout, GlobalData, LowerOptions, Module, ParamLayout, SHARED_RESERVED,
-    SharedSlot, module,
+    FunctionLayout, GlobalData, LowerOptions, Module, ParamLayout, SHARED_RESERVED, SharedSlot,
+    module,
 };

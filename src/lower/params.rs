@@ -219,7 +219,7 @@ impl Params {
             };
             all.own = Some(Passing::new(&shapes(&function.params), &shapes(&function.returns)));
         }
-        for var_id in program.owned[id.0 as usize].iter().copied() {
+        for var_id in program.owned.of(id).iter().copied() {
             let var = &program.vars[var_id.0 as usize];
             let formal = formals.contains(&var_id);
             if var.space != Space::Param || (function.entry && formal) || !named.contains(&var_id) {
@@ -227,7 +227,7 @@ impl Params {
             }
             let words = (var.size as u32).div_ceil(4);
             let home = if words > MOST_WORDS || words == 0 || memory.contains(&var_id) {
-                let align = (var.align.max(4) as u32).min(16);
+                let align = (var.align().max(4) as u32).min(16);
                 all.align = all.align.max(align);
                 Home::Memory(all.frame(), all.place(words * 4, align) as i32)
             } else {
@@ -290,7 +290,7 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
     let mut late = Vec::new();
     for (var, spot) in cx.function.params.iter().zip(&own.params) {
         let words = Shape::of(cx.program, *var).words();
-        let home = match cx.program.vars[var.0 as usize].reg {
+        let home = match cx.program.vars[var.0 as usize].reg() {
             Some(reg) => Home::Words(register_homes(cx, reg, words)),
             None => match cx.params.home(*var) {
                 Some(home) => home.clone(),
@@ -336,7 +336,7 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
 
 /// The words of a home: cells of the registers of a `.reg` parameter, or a register each.
 fn word_operands(cx: &Cx<'_, '_>, var: VarId, regs: &[Reg], words: u32) -> Vec<Operand> {
-    match cx.program.vars[var.0 as usize].reg {
+    match cx.program.vars[var.0 as usize].reg() {
         Some(_) => {
             let cells = words / regs.len() as u32;
             regs.iter().flat_map(|reg| (0..cells as u8).map(|i| cell(*reg, i))).collect()
@@ -431,7 +431,7 @@ pub fn give_back(cx: &mut Cx<'_, '_>) -> Sel {
 /// The words of a variable of the parameter space, or of the register that it is.
 pub fn value_words(cx: &mut Cx<'_, '_>, var: VarId) -> Sel<Vec<Operand>> {
     let shape = Shape::of(cx.program, var);
-    if let Some(reg) = cx.program.vars[var.0 as usize].reg {
+    if let Some(reg) = cx.program.vars[var.0 as usize].reg() {
         return register_words(cx, reg, shape.words());
     }
     match cx.params.home(var).cloned() {

@@ -294,7 +294,7 @@ impl<'a, 'w> Cx<'a, 'w> {
         }
         match v.space {
             Space::Global => {
-                let key = self.module.vars[var.0 as usize].ok_or("variable without a symbol")?;
+                let key = self.module.key_of(var).ok_or("variable without a symbol")?;
                 let at = self.module.address_offset(key).ok_or("variable without an address")?;
                 let d = self.e.temp(2);
                 self.e.ldc(&[Mod::_64], wide(d, 2), Operand::constant(4, at as i32));

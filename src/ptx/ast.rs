@@ -7,6 +7,7 @@
 
 use super::constant::{Binary, Const, Unary};
 use super::types::{Linkage, Space, Span, Type};
+use crate::list::List;
 use std::borrow::Cow;
 
 /// A name with its place.
@@ -132,7 +133,7 @@ impl Expr<'_> {
 /// A function's body: its statements in order, those of inner blocks too.
 #[derive(Clone, Debug, Default)]
 pub struct Body<'s> {
-    pub statements: Vec<Statement>,
+    pub statements: List<Statement>,
     /// Those of all [`Statement::Instruction`]s, in their order.
     pub instructions: Vec<Instruction<'s>>,
 }

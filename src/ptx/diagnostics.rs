@@ -9,6 +9,9 @@ use std::fmt;
 /// More errors than this in one run are counted, not kept: a megabyte of garbage needs no megabyte of messages.
 pub const MAX_ERRORS: usize = 100;
 
+/// The same of warnings: there may be one for each variable of a module.
+pub const MAX_WARNINGS: usize = 1000;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     Warning,
@@ -67,6 +70,7 @@ pub struct Diagnostics {
     /// Errors beyond [`MAX_ERRORS`].
     dropped: usize,
     errors: usize,
+    warnings: usize,
 }
 
 impl Diagnostics {
@@ -75,6 +79,11 @@ impl Diagnostics {
             self.errors += 1;
             if self.errors > MAX_ERRORS {
                 self.dropped += 1;
+                return;
+            }
+        } else {
+            self.warnings += 1;
+            if self.warnings > MAX_WARNINGS {
                 return;
             }
         }
@@ -109,6 +118,7 @@ impl Diagnostics {
     pub fn extend(&mut self, other: Diagnostics) {
         self.dropped += other.dropped;
         self.errors += other.dropped;
+        self.warnings += other.warnings.saturating_sub(MAX_WARNINGS);
         for diagnostic in other.items {
             self.push(diagnostic);
         }
@@ -120,6 +130,9 @@ impl Diagnostics {
         let mut text = String::new();
         for diagnostic in &self.items {
             render_one(&mut text, diagnostic, file, source, &lines);
+        }
+        if self.warnings > MAX_WARNINGS {
+            text.push_str(&format!("(and {} more warnings)\n", self.warnings - MAX_WARNINGS));
         }
         if self.dropped > 0 {
             text.push_str(&format!("(and {} more errors)\n", self.dropped));

@@ -23,8 +23,8 @@ pub fn unresolved(program: &Program<'_>) -> Diagnostics {
     for variable in &program.vars {
         let memory = matches!(variable.space, Space::Global | Space::Const);
         if variable.linkage == Linkage::Extern && memory && variable.size == 0 {
-            let message = format!("Unresolved extern variable '{}'", variable.name);
-            all.push(Diagnostic::fatal(variable.span, message));
+            let message = format!("Unresolved extern variable '{}'", program.name(variable));
+            all.push(Diagnostic::fatal(program.span(variable), message));
         }
     }
     all

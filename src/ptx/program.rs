@@ -4,7 +4,9 @@
 //! instructions, labels are positions in it, and every register has its type.
 
 use super::diagnostics::Diagnostics;
+use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
+use crate::list::List;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -43,9 +45,8 @@ pub struct Program<'s> {
     pub target_options: Vec<&'s str>,
     pub address_size: u32,
     pub functions: Vec<Function<'s>>,
-    pub vars: Vec<Variable<'s>>,
-    /// By [`FuncId`]: the variables that the function declares, parameters included, in order.
-    pub owned: Vec<Vec<VarId>>,
+    pub vars: List<Variable>,
+    pub owned: Owned,
     /// The whole text.
     pub source: &'s str,
     pub files: Vec<SourceFile<'s>>,
@@ -62,8 +63,9 @@ pub struct Function<'s> {
     pub name: &'s str,
     pub entry: bool,
     pub linkage: Linkage,
-    /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the place in its list's layout.
-    /// A `.reg` parameter of a device function is of [`Space::Reg`] and has its register in `Variable::reg`.
+    /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the place in its list's
+    /// layout.
+    /// A `.reg` parameter of a device function is of [`Space::Reg`] and has its register ([`Variable::reg`]).
     pub returns: Vec<VarId>,
     pub params: Vec<VarId>,
     /// Performance and other directives: name without dot, numbers.
@@ -79,7 +81,7 @@ pub struct Function<'s> {
     /// `.calltargets` lists.
     pub call_targets: Vec<Vec<FuncId>>,
     /// `.callprototype`s: (returns, params).
-    pub prototypes: Vec<(Vec<VarId>, Vec<VarId>)>,
+    pub prototypes: List<(Vec<VarId>, Vec<VarId>)>,
     pub span: Span,
 }
 
@@ -92,40 +94,109 @@ pub struct Register<'s> {
     pub vector: u32,
 }
 
+/// There is one for each parameter of each function, and of each call: [`Program::name`] reads its name in the text.
 #[derive(Clone, Debug)]
-pub struct Variable<'s> {
-    pub name: &'s str,
+pub struct Variable {
+    /// Where its name stands: that of the declaration, or of a range's variable that of its first use.
+    pub(super) start: u32,
+    /// The function that declares it; [`NO_FUNCTION`] at module scope.
+    pub(super) owner: u32,
+    /// Size in bytes of the whole variable; 0 for `.extern .shared name[]`.
+    pub size: u64,
+    /// Byte offset in the parameter list, or number of the register that a `.reg` parameter is.
+    pub(super) place: u64,
+    /// None: zero.
+    pub init: Option<Box<Initial>>,
     pub space: Space,
     pub linkage: Linkage,
     pub ty: Type,
-    /// Size in bytes of the whole variable; 0 for `.extern .shared name[]`.
-    pub size: u64,
+    pub(super) log_align: u8,
     /// Declared with dimensions.
     pub array: bool,
-    /// Alignment in bytes, always a power of two.
-    pub align: u64,
-    /// Byte offset in the parameter list, for parameters; otherwise 0.
-    pub offset: u64,
-    /// None: zero.
-    pub init: Option<Box<Initial>>,
-    /// The register of `owner` that a `.reg` parameter is.
-    pub reg: Option<RegId>,
     /// `.attribute(.managed)`
     pub managed: bool,
     /// What `.ptr` says of the memory that a parameter points to.
     pub pointer: Option<Pointer>,
-    /// The function that declares it; None at module scope.
-    pub owner: Option<FuncId>,
-    pub span: Span,
 }
 
-/// There is one for each parameter of each function, and of each call.
-const _: () = assert!(size_of::<Variable<'static>>() == 88);
+const _: () = assert!(size_of::<Variable>() == 40);
 
-impl Variable<'_> {
+/// [`Variable::owner`] of the module's variables.
+pub(super) const NO_FUNCTION: u32 = u32::MAX;
+
+impl Variable {
     /// The addresses in its initial value.
     pub fn relocs(&self) -> &[InitReloc] {
         self.init.as_ref().map_or(&[], |init| &init.relocs)
+    }
+
+    /// Alignment in bytes, always a power of two.
+    pub fn align(&self) -> u64 {
+        1 << self.log_align
+    }
+
+    /// Byte offset in the parameter list, for parameters; otherwise 0.
+    pub fn offset(&self) -> u64 {
+        if self.space == Space::Reg { 0 } else { self.place }
+    }
+
+    /// The register of its function that a `.reg` parameter is.
+    pub fn reg(&self) -> Option<RegId> {
+        (self.space == Space::Reg).then_some(RegId(self.place as u32))
+    }
+
+    /// The function that declares it; None at module scope.
+    pub fn owner(&self) -> Option<FuncId> {
+        (self.owner != NO_FUNCTION).then_some(FuncId(self.owner))
+    }
+}
+
+/// The variables that each function declares, parameters included, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Owned {
+    /// By function.
+    vars: Vec<VarId>,
+    /// By [`FuncId`]: where its variables end.
+    ends: Vec<u32>,
+}
+
+impl Owned {
+    pub(super) fn new(functions: usize, vars: &List<Variable>) -> Owned {
+        let mut ends = vec![0; functions];
+        let owners =
+            || vars.iter().enumerate().filter_map(|(i, v)| Some((i, v.owner()?.0 as usize)));
+        owners().for_each(|(_, owner)| ends[owner] += 1);
+        let mut count = 0;
+        // Where they begin, at first: filling moves that to where they end.
+        for end in &mut ends {
+            count += std::mem::replace(end, count);
+        }
+        let mut all = vec![VarId(0); count as usize];
+        for (i, owner) in owners() {
+            all[ends[owner] as usize] = VarId(i as u32);
+            ends[owner] += 1;
+        }
+        Owned { vars: all, ends }
+    }
+
+    pub fn of(&self, function: FuncId) -> &[VarId] {
+        let end = |f: usize| self.ends.get(f).map_or(0, |end| *end as usize);
+        let start = (function.0 as usize).checked_sub(1).map_or(0, end);
+        self.vars.get(start..end(function.0 as usize)).unwrap_or_default()
+    }
+}
+
+impl<'s> Program<'s> {
+    /// A variable's name.
+    pub fn name(&self, variable: &Variable) -> &'s str {
+        let span = self.span(variable);
+        self.source.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// Where its name stands.
+    pub fn span(&self, variable: &Variable) -> Span {
+        let start = variable.start as usize;
+        Span::new(start, lexer::end_of_name(self.source, start))
     }
 }
 
@@ -142,21 +213,30 @@ pub struct Initial {
 pub struct Pointer {
     /// None: a generic address.
     pub space: Option<Space>,
+    pub(super) log_align: u8,
+}
+
+impl Pointer {
     /// Alignment in bytes, a power of two.
-    pub align: u32,
+    pub fn align(&self) -> u64 {
+        1 << self.log_align
+    }
 }
 
 /// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >> shift.
 #[derive(Clone, Debug)]
 pub struct InitReloc {
     pub offset: u64,
-    pub bytes: u32,
-    pub shift: u32,
-    pub target: SymbolRef,
-    pub addend: i64,
+    pub bytes: u8,
+    pub shift: u8,
     /// `generic(name)`
     pub generic: bool,
+    pub target: SymbolRef,
+    pub addend: i64,
 }
+
+/// There may be one for every two bytes of text.
+const _: () = assert!(size_of::<InitReloc>() == 32);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolRef {

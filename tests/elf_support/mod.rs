@@ -224,7 +224,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
         };
         all.push(Variable {
             key: keys[i],
-            name: symbol.name.to_owned(),
+            name: symbol.name.into(),
             space,
             linkage: linkage(symbol.binding),
             managed: symbol.other == 4,
@@ -232,7 +232,7 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
             size: symbol.size,
             align,
             init,
-            relocations,
+            relocations: relocations.into(),
         });
     }
     let slot = |v: &Variable| {

@@ -115,7 +115,11 @@ impl<'a, 's> Decoder<'a, 's> {
             Location::Frame(offset) => offset,
             _ => 0,
         };
-        Formal { offset, size: var.size, reg: var.reg.map(|reg| self.rows(reg)) }
+        Formal {
+            offset,
+            size: var.size,
+            reg: var.reg().filter(|_| self.function.defined).map(|reg| self.rows(reg)),
+        }
     }
 
     pub(super) fn rows(&self, reg: RegId) -> Rows {

@@ -2,42 +2,71 @@
 
 use super::Checker;
 use super::declaration::Place;
-use super::scope::{Entity, Range, RegShape};
+use super::scope::{self, Entity, RegShape};
+use crate::list::List;
 use crate::ptx::ast::{self, Body, Ident, Statement};
+use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
 use crate::ptx::types::{Space, Span, Type};
+use std::ops::Range;
 
 /// Labels of a `.branchtargets` at most. Each is a way of control through the function, which costs
 /// some kilobytes and a tenth of a millisecond; ptxas 13.0.88 takes minutes for half as many.
 const MOST_TARGETS: usize = 1 << 17;
 
+/// Labels of a function at most, and as many more for each of its instructions.
+const MOST_LABELS: usize = 1 << 12;
+const LABELS_OF_INSTRUCTION: usize = 8;
+
+/// The labels of places in the code, not those of lists.
+fn labels(statements: &List<Statement>) -> impl Iterator<Item = Span> {
+    let behind = statements.iter().skip(1).map(Some).chain([None]);
+    statements.iter().zip(behind).filter_map(|(statement, next)| match (statement, next) {
+        (_, Some(Statement::BranchTargets(_) | Statement::CallTargets(_))) => None,
+        (_, Some(Statement::CallPrototype(_))) => None,
+        (Statement::Label(at), _) => Some(*at),
+        _ => None,
+    })
+}
+
 impl<'s> Checker<'s> {
     /// The statements of a function, in the scope that holds its parameters. Each instruction goes as soon as it is checked.
     pub(super) fn body(&mut self, body: Body<'s>) {
         self.loc = (0, 0, 0);
+        let most = MOST_LABELS + LABELS_OF_INSTRUCTION * body.instructions.len();
+        if body.statements.len() > most
+            && let Some(at) = labels(&body.statements).nth(most)
+        {
+            let message =
+                format!("Too many labels in a function of so few instructions ({most} max)");
+            self.diagnostics.push(Diagnostic::fatal(at, message));
+            return;
+        }
         self.current().code.reserve_exact(body.instructions.len());
-        self.statements(&body.statements, &mut body.instructions.into_iter());
+        let all = 0..body.statements.len();
+        self.statements(&body.statements, all, &mut body.instructions.into_iter());
     }
 
     /// The depth of this recursion is that of the parser's blocks.
     fn statements(
         &mut self,
-        statements: &[Statement],
+        statements: &List<Statement>,
+        range: Range<usize>,
         instructions: &mut std::vec::IntoIter<ast::Instruction<'s>>,
     ) {
-        self.declare_labels(statements);
+        self.declare_labels(statements, range.clone());
         let again = self.again;
         // Of the statement before, where that is a label.
         let mut label = None;
         let mut inside = 0;
-        for (i, statement) in statements.iter().enumerate() {
+        for i in range {
             // The inner call has seen it.
             if inside > 0 {
                 inside -= 1;
                 continue;
             }
             let before = label.take();
-            match *statement {
+            match statements[i] {
                 Statement::Declaration(at) => again.declaration(at.start, |variable| {
                     if variable.space == Space::Reg {
                         self.registers(&variable);
@@ -60,9 +89,8 @@ impl<'s> Checker<'s> {
                 Statement::Block(length) => {
                     inside = length as usize;
                     self.scopes.enter();
-                    let inner = statements.get(i + 1..=i + inside).unwrap_or_default();
-                    self.statements(inner, instructions);
-                    self.scopes.leave();
+                    self.statements(statements, i + 1..i + 1 + inside, instructions);
+                    self.leave_scope();
                 }
                 Statement::Loc { file, line, column } => self.loc = (file, line, column),
                 Statement::Inlined(name) => self.inline_gate(name),
@@ -100,7 +128,7 @@ impl<'s> Checker<'s> {
         let mut list =
             |variables| self.parameters(variables, owner, &mut regs, Place::Prototype, false);
         let lists = (list(&prototype.returns), list(&prototype.params));
-        self.scopes.leave();
+        self.leave_scope();
         lists
     }
 
@@ -126,14 +154,15 @@ impl<'s> Checker<'s> {
     }
 
     /// Labels are known in their whole block, before the instruction that they stand at too.
-    fn declare_labels(&mut self, statements: &[Statement]) {
+    fn declare_labels(&mut self, statements: &List<Statement>, range: Range<usize>) {
         let mut inside = 0;
-        for (i, statement) in statements.iter().enumerate() {
+        let end = range.end;
+        for i in range {
             if inside > 0 {
                 inside -= 1;
                 continue;
             }
-            let name = match *statement {
+            let name = match statements[i] {
                 Statement::Label(span) => Ident { text: self.text(span), span },
                 Statement::Block(length) => {
                     inside = length;
@@ -142,7 +171,7 @@ impl<'s> Checker<'s> {
                 _ => continue,
             };
             let function = self.current();
-            let entity = match statements.get(i + 1) {
+            let entity = match statements.get(i + 1).filter(|_| i + 1 < end) {
                 Some(Statement::BranchTargets(_)) => {
                     function.branch_targets.push(Vec::new());
                     Entity::BranchTargets(function.branch_targets.len() as u32 - 1)
@@ -231,7 +260,7 @@ impl<'s> Checker<'s> {
         self.type_gate(variable.ty, variable.span);
         let shape = RegShape { ty: variable.ty, vector: variable.vector as u8 };
         let known = match variable.count {
-            Some(count) => self.scopes.define_range(name, Range::Reg(shape), count),
+            Some(count) => self.scopes.define_range(name, scope::Range::Reg(shape), count),
             None => {
                 let new = self.scopes.define_variable(name, Entity::Unused(shape));
                 (!new).then(|| name.text.to_string())
@@ -250,7 +279,7 @@ impl<'s> Checker<'s> {
             self.variable_range(new, variable.name, count);
             return;
         }
-        if self.one_too_many(&new) {
+        if self.one_too_many(new.space, variable.name.span) {
             return;
         }
         let id = VarId(self.program.vars.len() as u32);

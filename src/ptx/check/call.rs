@@ -35,7 +35,7 @@ impl<'s> Checker<'s> {
             _ => None,
         });
         if let Some(var) = lists.flatten().find_map(formal) {
-            let name = self.program.vars[var.0 as usize].name;
+            let name = self.program.name(&self.program.vars[var.0 as usize]);
             let message = format!(
                 "Formal parameter '{name}' declared in .param space cannot be used as argument to call"
             );
@@ -110,7 +110,10 @@ impl<'s> Checker<'s> {
                     let message = self.misfit(formal, actual, written, result)?;
                     Some(Diagnostic::error(written.span(), message).note(format!(
                         "'{}' is declared as {} of {} bytes, aligned to {}",
-                        formal.name, formal.ty, formal.size, formal.align
+                        self.program.name(formal),
+                        formal.ty,
+                        formal.size,
+                        formal.align()
                     )))
                 })
                 .collect();
@@ -125,12 +128,12 @@ impl<'s> Checker<'s> {
     /// Why an argument, or the place of a result, does not fit a parameter. Observed: ptxas 13.0.88.
     fn misfit(
         &self,
-        formal: &Variable<'s>,
+        formal: &Variable,
         actual: &Operand,
         written: &ast::Operand<'s>,
         result: bool,
     ) -> Option<String> {
-        let name = formal.name;
+        let name = self.program.name(formal);
         let wrong_type = || format!("Type of argument does not match formal parameter '{name}'");
         if let ast::Operand::Expr(Expr::Const(value, _)) = written {
             let kind = formal.ty.kind();
@@ -152,12 +155,13 @@ impl<'s> Checker<'s> {
                 (Space::Reg, ty, size, false, size)
             }
             Operand::Var(var, _) => {
-                let Variable { name, space, ty, align, array, size, .. } =
-                    &self.program.vars[var.0 as usize];
+                let var = &self.program.vars[var.0 as usize];
+                let Variable { space, ty, array, size, .. } = var;
                 if *space != Space::Param {
+                    let name = self.program.name(var);
                     return Some(format!("Call argument '{name}' has illegal state space"));
                 }
-                (*space, *ty, *align, *array, *size)
+                (*space, *ty, var.align(), *array, *size)
             }
             // Observed: all that counts of a whole vector register is its size.
             Operand::Vector(_) => {
@@ -199,7 +203,7 @@ impl<'s> Checker<'s> {
                 false => wrong_type(),
             });
         }
-        (align != formal.align)
+        (align != formal.align())
             .then(|| format!("Alignment of argument does not match formal parameter '{name}'"))
     }
 
@@ -218,7 +222,7 @@ impl<'s> Checker<'s> {
 }
 
 /// Types that ptxas does not pass between functions.
-fn too_narrow(var: &Variable<'_>) -> bool {
+fn too_narrow(var: &Variable) -> bool {
     use Type::{Pred, S8, S16, U8, U16};
     !var.array && matches!(var.ty, Pred | S8 | S16 | U8 | U16)
 }

@@ -3,9 +3,13 @@
 
 use super::Checker;
 use super::scope::{Entity, Range};
+use crate::list::List;
 use crate::ptx::ast;
-use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{FuncId, Function, Pointer, RegId, Register, VarId, Variable};
+use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
+use crate::ptx::lexer;
+use crate::ptx::program::{
+    FuncId, Function, NO_FUNCTION, Pointer, RegId, Register, VarId, Variable,
+};
 use crate::ptx::types::{Linkage, Space, Span, Type, TypeKind};
 
 /// Where a variable is declared.
@@ -32,6 +36,13 @@ impl Place {
 /// relocation: hundreds of bytes. A table of sections has room for fewer kernels.
 const MOST_VARIABLES: usize = 1 << 17;
 const MOST_FUNCTIONS: usize = 1 << 16;
+
+/// Bytes of text that each `.local` and `.param` variable of a function has behind as many as a module may have: fewer than
+/// any compiler writes (`.param .b32 p;`), more than a list of short names.
+const TEXT_OF_VARIABLE: usize = 14;
+
+/// Declarations `name<4>` outside the space of registers: no compiler writes any.
+const MOST_RANGES: usize = 1 << 15;
 
 /// Larger variables have no address in any space.
 const MAX_SIZE: u64 = 1 << 48;
@@ -60,7 +71,8 @@ impl<'s> Checker<'s> {
             Some(Entity::Var(old)) => {
                 let known = &mut self.program.vars[old.0 as usize];
                 if (new.space, new.ty) != (known.space, known.ty) {
-                    let message = format!("Inconsistent redefinition of variable '{}'", new.name);
+                    let message =
+                        format!("Inconsistent redefinition of variable '{}'", variable.name.text);
                     self.diagnostics.error(variable.name.span, message);
                     return;
                 }
@@ -75,7 +87,7 @@ impl<'s> Checker<'s> {
             }
             Some(_) => self.duplicate_variable(variable.name.text, variable.name.span),
             None => {
-                if self.one_too_many(&new) {
+                if self.one_too_many(new.space, variable.name.span) {
                     return;
                 }
                 let id = VarId(self.program.vars.len() as u32);
@@ -88,29 +100,42 @@ impl<'s> Checker<'s> {
     }
 
     /// `name<4>` declares four variables like this one; those that nothing names are not made.
-    pub(super) fn variable_range(
-        &mut self,
-        variable: Variable<'s>,
-        name: ast::Ident<'s>,
-        count: u32,
-    ) {
-        let span = variable.span;
+    pub(super) fn variable_range(&mut self, variable: Variable, name: ast::Ident<'s>, count: u32) {
+        let span = name.span;
         let number = self.variable_ranges.len() as u32;
+        if number as usize == MOST_RANGES {
+            let message = format!("Too many ranges of variables ({MOST_RANGES} max)");
+            self.diagnostics.push(Diagnostic::fatal(span, message));
+            return;
+        }
         self.variable_ranges.push(variable);
         if let Some(known) = self.scopes.define_range(name, Range::Var(number), count) {
             self.duplicate_variable(&known, span);
         }
     }
 
-    /// Counts the variables of memory; true where the module has too many, which is said once.
-    pub(super) fn one_too_many(&mut self, variable: &Variable<'s>) -> bool {
-        self.memory_variables +=
-            usize::from(matches!(variable.space, Space::Global | Space::Const | Space::Shared));
-        if self.memory_variables == MOST_VARIABLES + 1 {
-            let message = format!("Too many variables in the module ({MOST_VARIABLES} max)");
-            self.diagnostics.push(Diagnostic::fatal(variable.span, message));
+    /// Counts the variables of memory, and those of functions; true where there are too many, which is said once.
+    pub(super) fn one_too_many(&mut self, space: Space, span: Span) -> bool {
+        if matches!(space, Space::Local | Space::Param) {
+            self.body_variables += 1;
+            let most = MOST_VARIABLES.max(self.source.len() / TEXT_OF_VARIABLE);
+            if self.body_variables == most + 1 {
+                let message =
+                    format!("Too many variables in functions of a text this long ({most} max)");
+                self.diagnostics.push(Diagnostic::fatal(span, message));
+            }
+            return self.body_variables > most;
         }
-        self.memory_variables > MOST_VARIABLES
+        one_too_many(&mut self.memory_variables, space, span, &mut self.diagnostics)
+    }
+
+    /// Closes the innermost scope, and says what was declared alone and in a range.
+    pub(super) fn leave_scope(&mut self) {
+        for (start, name) in self.scopes.leave() {
+            let start = start as usize;
+            let span = Span::new(start, lexer::end_of_name(self.source, start));
+            self.duplicate_variable(&name, span);
+        }
     }
 
     pub(super) fn duplicate_variable(&mut self, name: &str, span: Span) {
@@ -123,7 +148,7 @@ impl<'s> Checker<'s> {
         variable: &ast::Variable<'s>,
         owner: Option<FuncId>,
         place: Place,
-    ) -> Option<Variable<'s>> {
+    ) -> Option<Variable> {
         let span = variable.span;
         let name = variable.name.text;
         if let Some(message) = self.misplaced(variable, place) {
@@ -180,20 +205,21 @@ impl<'s> Checker<'s> {
         }
         let natural = u64::from(variable.ty.bytes()) * u64::from(variable.vector);
         Some(Variable {
-            name,
+            start: variable.name.span.start,
             space: variable.space,
             linkage: variable.linkage,
             ty: variable.ty,
             size,
             array: !variable.dims.is_empty(),
-            align: variable.align.map_or(natural.next_power_of_two(), u64::from),
-            offset: 0,
+            log_align: variable
+                .align
+                .map_or(natural.next_power_of_two(), u64::from)
+                .trailing_zeros() as u8,
+            place: 0,
             init,
-            reg: None,
             managed: variable.attributes.iter().any(|a| a.text == "managed"),
             pointer: pointer(variable),
-            owner,
-            span,
+            owner: owner.map_or(NO_FUNCTION, |owner| owner.0),
         })
     }
 
@@ -381,6 +407,9 @@ impl<'s> Checker<'s> {
         checked.directives =
             function.directives.iter().map(|(name, list)| (name.text, list.clone())).collect();
         checked.defined = defined;
+        if !defined {
+            checked.regs = Vec::new();
+        }
         if let Some(known) = known {
             self.same_prototype(known, &checked, name);
         }
@@ -390,7 +419,7 @@ impl<'s> Checker<'s> {
         if let Some(body) = body {
             self.body(body);
         }
-        self.scopes.leave();
+        self.leave_scope();
     }
 
     fn duplicate_function(&mut self, name: ast::Ident<'s>) {
@@ -438,7 +467,7 @@ impl<'s> Checker<'s> {
             "number of parameters differ"
         } else if differ(|v| (v.space, v.ty, v.size)) {
             "parameter types differ"
-        } else if differ(|v| (Space::Param, Type::B8, v.align)) {
+        } else if differ(|v| (Space::Param, Type::B8, v.align())) {
             "parameter alignment differ"
         } else {
             return;
@@ -473,11 +502,11 @@ impl<'s> Checker<'s> {
             let entity = if parameter.space == Space::Reg {
                 let reg = RegId(regs.len() as u32);
                 regs.push(Register { name: name.text, ty: parameter.ty, vector: parameter.vector });
-                variable.reg = Some(reg);
+                variable.place = u64::from(reg.0);
                 Entity::Reg(reg)
             } else {
-                offset = offset.next_multiple_of(variable.align);
-                variable.offset = offset;
+                offset = offset.next_multiple_of(variable.align());
+                variable.place = offset;
                 offset += variable.size;
                 Entity::Var(id)
             };
@@ -503,6 +532,21 @@ impl<'s> Checker<'s> {
     }
 }
 
+/// Counts a variable of the module; true where it has too many, which is said once.
+pub(super) fn one_too_many(
+    count: &mut usize,
+    space: Space,
+    span: Span,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    *count += usize::from(matches!(space, Space::Global | Space::Const | Space::Shared));
+    if *count == MOST_VARIABLES + 1 {
+        let message = format!("Too many variables in the module ({MOST_VARIABLES} max)");
+        diagnostics.push(Diagnostic::fatal(span, message));
+    }
+    *count > MOST_VARIABLES
+}
+
 /// What is wrong with a parameter `name[]`.
 fn incomplete(place: Place, last: bool) -> Option<&'static str> {
     match place {
@@ -524,7 +568,7 @@ fn pointer(variable: &ast::Variable<'_>) -> Option<Pointer> {
     ];
     has("ptr").then(|| Pointer {
         space: spaces.iter().find(|(name, _)| has(name)).map(|(_, space)| *space),
-        align: variable.pointee_align.unwrap_or(1),
+        log_align: variable.pointee_align.unwrap_or(1).trailing_zeros() as u8,
     })
 }
 
@@ -542,7 +586,7 @@ fn empty_function<'s>(name: &'s str, function: &ast::Function<'s>) -> Function<'
         labels: Vec::new(),
         branch_targets: Vec::new(),
         call_targets: Vec::new(),
-        prototypes: Vec::new(),
+        prototypes: List::new(),
         span: function.span,
     }
 }

@@ -294,7 +294,7 @@ impl<'s> Checker<'s> {
                 Variable { space: Space::Shared, .. } => 6,
                 Variable { space: Space::Local, .. } => 7,
                 Variable { space: Space::Const, .. } => 8,
-                Variable { space: Space::Param, span, .. } if self.is_parameter(*span) => 9,
+                var @ Variable { space: Space::Param, .. } if self.is_parameter(var) => 9,
                 Variable { space: Space::Param, .. } => 16,
                 _ => 5,
             },

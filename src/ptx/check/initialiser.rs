@@ -98,7 +98,8 @@ impl<'s> Checker<'s> {
         again.init(init.start, |part| {
             good = good && self.fill(part, &mut cursor, &mut data, span).is_some();
         });
-        let Data { bytes, relocs } = data;
+        let Data { bytes, mut relocs } = data;
+        relocs.shrink_to_fit();
         good.then(|| Box::new(Initial { bytes: Arc::new(bytes), relocs }))
     }
 
@@ -155,7 +156,8 @@ impl<'s> Checker<'s> {
                     self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
                     return None;
                 }
-                data.relocs.push(InitReloc { offset: at, bytes, shift, target, addend, generic });
+                let (bytes, shift) = (bytes as u8, shift as u8);
+                data.relocs.push(InitReloc { offset: at, bytes, shift, generic, target, addend });
             }
         }
         Some(())

@@ -22,9 +22,12 @@ mod words;
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::parser::{Again, Reader};
-use super::program::{FuncId, Function, Program, RegId, Register, SourceFile, VarId, Variable};
+use super::program::{
+    FuncId, Function, Owned, Program, RegId, Register, SourceFile, VarId, Variable,
+};
 use super::target::{self, Sm};
 use super::types::Span;
+use crate::list::List;
 use scope::{Entity, Range, RegShape, Scopes};
 
 /// The newest PTX version that is understood (that of ptxas 13.0).
@@ -43,7 +46,9 @@ pub struct Checker<'s> {
     /// Registers of sums (`%r1 + 4`) among the operands of the instruction that is checked: nothing may be written there.
     sums: Vec<RegId>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
-    variable_ranges: Vec<Variable<'s>>,
+    variable_ranges: Vec<Variable>,
+    /// Variables of functions that are declared one by one.
+    body_variables: usize,
     /// Variables that are symbols of the file.
     memory_variables: usize,
     /// Calls that pass what the ABI does not: wrong unless a function with several results turns it off.
@@ -73,8 +78,8 @@ impl<'s> Checker<'s> {
                 target_options: Vec::new(),
                 address_size: 64,
                 functions: Vec::new(),
-                vars: Vec::new(),
-                owned: Vec::new(),
+                vars: List::new(),
+                owned: Owned::default(),
                 source,
                 files: Vec::new(),
                 aliases: Vec::new(),
@@ -88,6 +93,7 @@ impl<'s> Checker<'s> {
             loc: (0, 0, 0),
             sums: Vec::new(),
             variable_ranges: Vec::new(),
+            body_variables: 0,
             memory_variables: 0,
             narrow_calls: Vec::new(),
             forms: forms::Known::default(),
@@ -99,6 +105,7 @@ impl<'s> Checker<'s> {
     /// # Errors
     /// Every error and warning that was found.
     pub fn finish(mut self) -> Result<Program<'s>, Diagnostics> {
+        self.leave_scope();
         if self.program.functions.iter().all(|function| function.returns.len() < 2) {
             let narrow = std::mem::take(&mut self.narrow_calls);
             narrow.into_iter().for_each(|diagnostic| self.diagnostics.push(diagnostic));
@@ -111,12 +118,9 @@ impl<'s> Checker<'s> {
             return Err(self.diagnostics);
         }
         self.program.warnings = self.diagnostics;
-        self.program.owned = vec![Vec::new(); self.program.functions.len()];
-        for (i, var) in self.program.vars.iter().enumerate() {
-            if let Some(owner) = var.owner {
-                self.program.owned[owner.0 as usize].push(VarId(i as u32));
-            }
-        }
+        // What the checker alone has.
+        drop(self.scopes);
+        self.program.owned = Owned::new(self.program.functions.len(), &self.program.vars);
         Ok(self.program)
     }
 
@@ -216,16 +220,27 @@ impl<'s> Checker<'s> {
 
     /// What a name means here; its register is made at the first use.
     fn lookup(&mut self, name: ast::Ident<'s>) -> Option<Entity> {
-        let Checker { program, variable_ranges, function, scopes, .. } = self;
+        let Checker {
+            program,
+            variable_ranges,
+            function,
+            scopes,
+            memory_variables,
+            diagnostics,
+            ..
+        } = self;
         scopes.lookup(name, |name, range| match range {
             Range::Reg(RegShape { ty, vector }) => {
                 let regs = &mut program.functions.get_mut(function.0 as usize)?.regs;
-                regs.push(Register { name, ty, vector: u32::from(vector) });
+                regs.push(Register { name: name.text, ty, vector: u32::from(vector) });
                 Some(Entity::Reg(RegId(regs.len() as u32 - 1)))
             }
             Range::Var(number) => {
                 let like = variable_ranges.get(number as usize)?;
-                program.vars.push(Variable { name, ..like.clone() });
+                if declaration::one_too_many(memory_variables, like.space, name.span, diagnostics) {
+                    return None;
+                }
+                program.vars.push(Variable { start: name.span.start, ..like.clone() });
                 Some(Entity::Var(VarId(program.vars.len() as u32 - 1)))
             }
         })

@@ -1,11 +1,14 @@
 //! Names in scope: the module, a function, and each `{ }` block inside it.
 
+use crate::list::List;
 use crate::ptx::ast::Ident;
+use crate::ptx::diagnostics::MAX_ERRORS;
 use crate::ptx::lexer;
 use crate::ptx::program::{FuncId, LabelId, RegId, VarId};
 use crate::ptx::types::Type;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +45,7 @@ pub(super) enum Range {
 struct Names<V> {
     /// Numbers in `entries`, by the hash of the name.
     table: HashTable<u32>,
-    entries: Vec<Named<V>>,
+    entries: List<Named<V>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +59,7 @@ const _: () = assert!(size_of::<Named<Entity>>() == 12);
 
 impl<V> Default for Names<V> {
     fn default() -> Names<V> {
-        Names { table: HashTable::new(), entries: Vec::new() }
+        Names { table: HashTable::new(), entries: List::new() }
     }
 }
 
@@ -84,11 +87,15 @@ impl<V: Copy> Names<V> {
 
     /// The same of who has the hash already.
     fn get_hashed(&self, source: &str, name: &str, hash: u64) -> Option<V> {
+        self.entry(source, name, hash).map(|named| named.meaning)
+    }
+
+    fn entry(&self, source: &str, name: &str, hash: u64) -> Option<Named<V>> {
         if self.entries.is_empty() {
             return None;
         }
         let is = |i: &u32| is_at(source, self.entries[*i as usize].start, name);
-        self.table.find(hash, is).map(|i| self.entries[*i as usize].meaning)
+        self.table.find(hash, is).map(|i| self.entries[*i as usize])
     }
 
     /// Gives a name its meaning; a former one is returned and replaced.
@@ -113,9 +120,8 @@ struct Scope<'s> {
     names: Names<Entity>,
     /// `%r<8>`: the name before the number, and how many.
     ranges: Names<(Range, u32)>,
-    /// `%r5` alone: the name before the number, and the least such number. A range must not have it too, so there is none
-    /// before the first range.
-    numbered: Option<FxHashMap<&'s str, u32>>,
+    /// How many names there were when the last range was declared: a range must not have one that was declared before it.
+    before_range: usize,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
 }
@@ -136,11 +142,14 @@ impl<'s> Scopes<'s> {
         self.open.push(Scope::default());
     }
 
-    /// Closes the innermost scope; the module's stays.
-    pub fn leave(&mut self) {
+    /// Closes the innermost scope; the module's stays. Gives what [`Scope::in_ranges`] does.
+    pub fn leave(&mut self) -> Vec<(u32, String)> {
+        let source = self.source;
+        let names = self.innermost().in_ranges(source);
         if self.open.len() > 1 {
             self.open.pop();
         }
+        names
     }
 
     fn innermost(&mut self) -> &mut Scope<'s> {
@@ -165,41 +174,29 @@ impl<'s> Scopes<'s> {
         let source = self.source;
         let scope = self.innermost();
         let mut of_range = false;
-        if let Some(numbered) = &mut scope.numbered
+        if !scope.ranges.entries.is_empty()
             && let (prefix, Some(number)) = split_number(name.text)
         {
             let range = scope.ranges.get(source, prefix);
             of_range = range.is_some_and(|(_, count)| number < count);
-            note_number(numbered, name.text);
         }
         self.define(name, entity).is_none() && !of_range
     }
 
-    /// `%r<count>`; what the innermost scope already has of it: such a range, or one of its names.
+    /// `%r<count>`; whether the innermost scope has such a range already. Who closes it is told of names that are of the range.
     pub fn define_range(&mut self, name: Ident<'s>, range: Range, count: u32) -> Option<String> {
         let source = self.source;
         let scope = self.innermost();
-        let prefix = name.text;
-        let numbered = scope.numbered.get_or_insert_with(|| {
-            let mut numbered = FxHashMap::default();
-            for named in &scope.names.entries {
-                let variable = Entity::is_variable(named.meaning);
-                variable.then(|| note_number(&mut numbered, name_at(source, named.start)));
-            }
-            numbered
-        });
-        let known = numbered.get(prefix).filter(|least| **least < count).copied();
-        if scope.ranges.insert(source, name, (range, count)).is_some() {
-            return Some(format!("{prefix}<"));
-        }
-        known.map(|number| format!("{prefix}{number}"))
+        scope.before_range = scope.names.entries.len();
+        let known = scope.ranges.insert(source, name, (range, count));
+        known.map(|_| format!("{}<", name.text))
     }
 
     /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at their first use.
     pub fn lookup(
         &mut self,
         name: Ident<'s>,
-        mut new: impl FnMut(&'s str, Range) -> Option<Entity>,
+        mut new: impl FnMut(Ident<'s>, Range) -> Option<Entity>,
     ) -> Option<Entity> {
         let source = self.source;
         let (prefix, number) = split_number(name.text);
@@ -223,7 +220,7 @@ impl<'s> Scopes<'s> {
                     odd.or_else(|| scope.names.get(source, &format!("{prefix}{number}")))
                 }
             };
-            let entity = known.or_else(|| new(name.text, shape))?;
+            let entity = known.or_else(|| new(name, shape))?;
             if !plain {
                 scope.odd.insert((prefix, number), entity);
             }
@@ -258,12 +255,26 @@ impl Entity {
     }
 }
 
-/// Keeps the least number of names with one prefix. Observed: ptxas 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before it.
-fn note_number<'s>(numbered: &mut FxHashMap<&'s str, u32>, name: &'s str) {
-    let (prefix, number) = split_number(name);
-    if let Some(number) = number.filter(|_| is_plain(name, prefix)) {
-        let least = numbered.entry(prefix).or_insert(number);
-        *least = number.min(*least);
+impl Scope<'_> {
+    /// The ranges that have a name which was declared alone before: where each stands, and the least such name. Observed: ptxas
+    /// 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before it.
+    fn in_ranges(&self, source: &str) -> Vec<(u32, String)> {
+        let mut found: BTreeMap<u32, (u32, &str)> = BTreeMap::new();
+        for named in self.names.entries.iter().take(self.before_range) {
+            if !named.meaning.is_variable() {
+                continue;
+            }
+            let name = name_at(source, named.start);
+            let (prefix, number) = split_number(name);
+            let Some(number) = number.filter(|_| is_plain(name, prefix)) else { continue };
+            let Some(range) = self.ranges.entry(source, prefix, hash(prefix)) else { continue };
+            if number >= range.meaning.1 || range.start < named.start || found.len() > MAX_ERRORS {
+                continue;
+            }
+            let least = found.entry(range.start).or_insert((number, name));
+            *least = (*least).min((number, name));
+        }
+        found.into_iter().map(|(at, (_, name))| (at, name.to_string())).collect()
     }
 }
 
@@ -294,7 +305,7 @@ mod tests {
     use super::*;
     use crate::ptx::types::Span;
 
-    const TEXT: &str = "%r %r0 %r1 %r2 %r3 %r01 %r02 %r5 %r05 %r7 %r8 %r9 a";
+    const TEXT: &str = "%r %r0 %r1 %r2 %r3 %r01 %r02 %r5 %r05 %r7 %r8 %r9 a %r";
 
     /// The name where it stands in the text.
     fn name(text: &'static str) -> Ident<'static> {
@@ -328,20 +339,27 @@ mod tests {
     #[test]
     fn a_name_is_declared_once_alone_or_in_a_range() {
         let shape = RegShape { ty: Type::B32, vector: 1 };
+        let last = TEXT.len() - 2;
+        let last = Ident { text: "%r", span: Span::new(last, last + 2) };
         let range =
-            |scopes: &mut Scopes<'static>| scopes.define_range(name("%r"), Range::Reg(shape), 8);
+            |scopes: &mut Scopes<'static>, at| scopes.define_range(at, Range::Reg(shape), 8);
         let alone = |scopes: &mut Scopes<'static>, text| {
             scopes.define_variable(name(text), Entity::Unused(shape))
         };
         let mut scopes = Scopes::new(TEXT);
-        assert!(alone(&mut scopes, "%r5") && alone(&mut scopes, "%r9"));
-        assert_eq!(range(&mut scopes).as_deref(), Some("%r5"));
+        scopes.enter();
+        for text in ["%r9", "%r7", "%r5", "%r05"] {
+            assert!(alone(&mut scopes, text));
+        }
+        assert_eq!(range(&mut scopes, last), None);
+        assert_eq!(scopes.leave(), [(last.span.start, "%r5".to_string())]);
         scopes.enter();
         assert!(alone(&mut scopes, "%r9"));
-        assert_eq!(range(&mut scopes), None);
-        assert_eq!(range(&mut scopes).as_deref(), Some("%r<"));
+        assert_eq!(range(&mut scopes, name("%r")), None);
+        assert_eq!(range(&mut scopes, name("%r")).as_deref(), Some("%r<"));
         assert!(!alone(&mut scopes, "%r7") && !alone(&mut scopes, "%r05"));
         assert!(alone(&mut scopes, "%r8"));
+        assert_eq!(scopes.leave(), []);
     }
 
     #[test]

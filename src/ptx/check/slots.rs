@@ -237,7 +237,7 @@ impl<'s> Checker<'s> {
     /// variable's own, if that can be written as an address. Observed: ptxas 13.0.88.
     fn same_space(
         &self,
-        var: &Variable<'s>,
+        var: &Variable,
         space: Option<Space>,
         case: &Case<'_, 's>,
     ) -> Result<(), Misfit> {
@@ -253,7 +253,7 @@ impl<'s> Checker<'s> {
                 "State space mismatch between instruction and address in instruction '{}'",
                 case.name()
             ),
-            note: format!("'{}' is in {}", var.name, space_name(var.space)),
+            note: format!("'{}' is in {}", self.program.name(var), space_name(var.space)),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
 use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
+use crate::list::List;
 use crate::ptx::ast::{Body, Expr, Function, Ident, Instruction, Operand, Statement};
 use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
@@ -66,7 +67,7 @@ impl<'s> Parser<'s> {
     }
 
     /// What a directive lists is read again by who wants it.
-    fn directive(&mut self, out: &mut Vec<Statement>) -> Parsed<()> {
+    fn directive(&mut self, out: &mut List<Statement>) -> Parsed<()> {
         let span = self.token.span;
         let statement = match self.text(span) {
             ".loc" => return self.loc(out),
@@ -130,7 +131,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `.loc 1 10 3[, function_name $L[+5], inlined_at 1 10 3]`
-    pub(super) fn loc(&mut self, out: &mut Vec<Statement>) -> Parsed<()> {
+    pub(super) fn loc(&mut self, out: &mut List<Statement>) -> Parsed<()> {
         self.bump();
         let file = self.number32("the file's index")?;
         let line = self.number32("a line")?;
