@@ -221,21 +221,21 @@ struct FormSeen {
 #[derive(Debug)]
 pub struct Seen {
     groups: &'static [Group],
-    specials: &'static [(u8, &'static str)],
+    specials: Vec<(u8, &'static str)>,
     /// Each made when its form is first asked for: a kernel uses few of them.
-    forms: Vec<OnceLock<FormSeen>>,
+    forms: Vec<OnceLock<Box<FormSeen>>>,
 }
 
 impl Seen {
     /// Of an SM whose data there is.
     pub(crate) fn of(sm: u32, table: &Table) -> Option<Seen> {
         let groups = data::ALL.iter().find(|(of, _)| *of == sm)?.1;
-        let forms = table.forms.iter().map(|_| OnceLock::new()).collect();
-        Some(Seen { groups, specials: table.specials, forms })
+        let forms = (0..table.len()).map(|_| OnceLock::new()).collect();
+        Some(Seen { groups, specials: table.specials().to_vec(), forms })
     }
 
     fn form(&self, form: &Form) -> &FormSeen {
-        self.forms[form.index as usize].get_or_init(|| self.read(form))
+        self.forms[form.index as usize].get_or_init(|| Box::new(self.read(form)))
     }
 
     fn read(&self, form: &Form) -> FormSeen {
