@@ -18,7 +18,7 @@ use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
-use bevy_ecs::system::{BoxedSystem, SystemParam, SystemState};
+use bevy_ecs::system::{SystemParam, SystemState};
 use std::ops::{Deref, DerefMut};
 
 /// Rows that a new world has.
@@ -149,14 +149,10 @@ impl Function {
         self.state.get_mut(&mut self.world).expect("the world was prepared").body()
     }
 
-    /// Runs a phase once: for tests. (Workers keep their systems.)
+    /// Runs a phase once: for tests.
     pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
-        self.run_boxed(Box::new(IntoSystem::into_system(phase)));
-    }
-
-    /// The same of a system that is one already.
-    pub fn run_boxed(&mut self, mut phase: BoxedSystem) {
         settle(&mut self.world);
+        let mut phase = IntoSystem::into_system(phase);
         phase.initialize(&mut self.world);
         let done = phase.run((), &mut self.world);
         done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));

@@ -16,6 +16,7 @@ pub mod report;
 pub mod scalar;
 pub mod schedule;
 pub mod setup;
+pub mod states;
 pub mod sync;
 pub mod testing;
 pub mod uniform;

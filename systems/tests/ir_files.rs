@@ -5,6 +5,7 @@ use orias_components::text;
 use orias_components::validate::{definitions, validate};
 use orias_systems::analysis::cfg;
 use orias_systems::pipeline::{self, Status};
+use orias_systems::states::States;
 use orias_systems::{Errors, testing};
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,8 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     text::parse(input, &mut body).map_err(|e| e.to_string())?;
     validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("before: {e}"))?;
     cfg::update(&mut body);
-    function.run_boxed((system.make)());
+    function.body();
+    (system.run)(&mut States::default(), &mut function.world).map_err(|e| e.to_string())?;
     if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
         return Err(error.message.clone());
     }
