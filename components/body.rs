@@ -21,8 +21,9 @@ use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
 use bevy_ecs::system::{SystemParam, SystemState};
 use std::ops::{Deref, DerefMut};
 
-/// Rows that a new world has.
-const FIRST_ROWS: usize = 256;
+/// Rows that a new world has of instructions and registers, and of blocks: as many as a small function needs.
+const FIRST_ROWS: usize = 64;
+const FIRST_BLOCKS: usize = 16;
 
 /// What a function has besides its entities: operands, and rows that are not spawned yet.
 #[derive(Resource, Debug, Default)]
@@ -52,7 +53,7 @@ pub fn prepare(world: &mut World) {
     }
     world.init_resource::<Arena>();
     world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, Loc::default())));
-    world.spawn_batch((0..FIRST_ROWS).map(|_| Block::NONE));
+    world.spawn_batch((0..FIRST_BLOCKS).map(|_| Block::NONE));
     world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
 }
 
@@ -112,6 +113,12 @@ impl<'w, 's> Code<'w, 's> {
 /// The same for phases that only read: they get no more than `&Body`.
 #[derive(SystemParam)]
 pub struct Reader<'w, 's>(Code<'w, 's>);
+
+impl<'w, 's> From<Code<'w, 's>> for Reader<'w, 's> {
+    fn from(code: Code<'w, 's>) -> Reader<'w, 's> {
+        Reader(code)
+    }
+}
 
 impl<'w, 's> Reader<'w, 's> {
     pub fn body(self) -> impl Deref<Target = Body<'w>> {

@@ -1,7 +1,6 @@
 //! Runs the phases of the table over one function after another.
 //!
-//! A [`Worker`] owns one world and the states of the phases' parameters in it, each made once. Between functions its tables and
-//! resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
+//! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables and resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
 //! workers.
 
 use crate::analysis::cfg;
@@ -108,10 +107,11 @@ impl Worker {
             .collect();
         let settled = vec![None; PHASES.len()];
         let dump = String::new();
+        let states = States::new(&mut function.world);
         let mut worker = Worker {
             function,
             options,
-            states: States::default(),
+            states,
             steps,
             dump,
             rewrites: 0,

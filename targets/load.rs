@@ -216,6 +216,19 @@ impl Data {
         std::str::from_utf8(text).map_err(|e| e.to_string())
     }
 
+    fn words(&self, count: u8, at: u32) -> Result<&'static [Mod]> {
+        let word = |r: &mut Reader| {
+            let known = (r.short()? as usize).checked_sub(1).and_then(|at| Mod::LIST.get(at));
+            known.ok_or_else(|| "a modifier beyond the list".to_string())
+        };
+        match count {
+            0 => Ok(&[]),
+            // Most have one: the list of all has that already.
+            1 => word(&mut self.words.from(at)?).map(std::slice::from_ref),
+            _ => self.words.from(at)?.array(count, |r| word(r).copied()),
+        }
+    }
+
     fn field(&self, r: &mut Reader) -> Result<ModField> {
         let name = self.text(r.short()?)?;
         let bits = r.bits()?;
@@ -223,10 +236,7 @@ impl Data {
         let options = self.options.from(at)?.array(count, |r| {
             let value = r.short()?;
             let [count, cells] = r.take()?;
-            let words = self.words.from(r.long()?)?.array(count, |r| {
-                let known = (r.short()? as usize).checked_sub(1).and_then(|at| Mod::LIST.get(at));
-                Ok(*known.ok_or("a modifier beyond the list")?)
-            })?;
+            let words = self.words(count, r.long()?)?;
             Ok(ModOption { value, words, cells })
         })?;
         Ok(ModField { name, bits, options })

@@ -160,14 +160,28 @@ pub fn words(form: &Form, inst: &Inst) -> Vec<String> {
 }
 
 fn word(field: &ModField, chosen: usize) -> String {
-    let text = |words: &[Mod]| words.iter().map(|w| w.name()).collect::<Vec<_>>().join(".");
+    let (minus, words) = named(field, chosen);
+    let words: Vec<_> = words.iter().map(|w| w.name()).collect();
+    format!("{minus}{}", words.join("."))
+}
+
+/// What the name of an option begins with, and its words.
+fn named(field: &ModField, chosen: usize) -> (&'static str, &'static [Mod]) {
     match field.options[chosen].words {
-        [] => {
-            let other = field.options.iter().find(|o| !o.words.is_empty());
-            format!("-{}", other.map_or(String::new(), |o| text(o.words)))
-        }
-        shown => text(shown),
+        [] => ("-", field.options.iter().map(|o| o.words).find(|w| !w.is_empty()).unwrap_or(&[])),
+        shown => ("", shown),
     }
+}
+
+/// Whether the data calls the option so.
+fn is_named(field: &ModField, chosen: usize, name: &str) -> bool {
+    let (minus, words) = named(field, chosen);
+    let rest = words.iter().enumerate().try_fold(name.strip_prefix(minus), |rest, (i, word)| {
+        let rest = rest?;
+        let rest = if i > 0 { rest.strip_prefix('.')? } else { rest };
+        Some(rest.strip_prefix(word.name()))
+    });
+    rest.flatten() == Some("")
 }
 
 /// The flags of an operand that count.
@@ -252,7 +266,7 @@ impl Seen {
         };
         for field in form.mods {
             let options = (0..field.options.len())
-                .filter(|i| is_fixed(field) || group.words.contains(&word(field, *i).as_str()));
+                .filter(|i| is_fixed(field) || group.words.iter().any(|w| is_named(field, *i, w)));
             seen.words.push(options.fold(0, |all, i| all | 1 << i));
         }
         for (operand, flags) in group.flags {
@@ -363,6 +377,19 @@ impl What {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_option_has_the_name_that_it_is_looked_for_by() {
+        let table = crate::target("sm_90").expect("a target").table();
+        for field in table.forms().flat_map(|form| form.mods) {
+            for at in 0..field.options.len() {
+                let name = word(field, at);
+                assert!(is_named(field, at, &name), "{name}");
+                assert!(!is_named(field, at, &format!("{name}.")), "{name}");
+                assert!(!is_named(field, at, &name[1..]), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn flags_have_the_bits_that_operands_have() {

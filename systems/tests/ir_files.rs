@@ -31,7 +31,8 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     validate(&body).and_then(|()| definitions(&body)).map_err(|e| format!("before: {e}"))?;
     cfg::update(&mut body);
     function.body();
-    (system.run)(&mut States::default(), &mut function.world).map_err(|e| e.to_string())?;
+    let mut states = States::new(&mut function.world);
+    (system.run)(&mut states, &mut function.world).map_err(|e| e.to_string())?;
     if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
         return Err(error.message.clone());
     }
