@@ -42,7 +42,7 @@ macro_rules! opcodes {
         /// A SASS mnemonic (without its modifiers) or a pseudo instruction.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[repr(u16)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         pub enum Opcode { $($($name,)+)* }
 
         impl Opcode {

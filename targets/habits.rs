@@ -64,6 +64,13 @@ pub struct Habits {
     all: &'static [u8],
 }
 
+/// What is known of an opcode: the words that tell its keys apart, by number; of each key which of them it has, one bit each,
+/// whether it is from -O1 on, and what was seen.
+struct OfOpcode {
+    words: &'static [[u8; 2]],
+    records: &'static [[u8; 8]],
+}
+
 static SM90: Habits = Habits::read(include_bytes!(concat!(env!("OUT_DIR"), "/sm90.habits")));
 static NONE: Habits = Habits { ends: &[], all: &[] };
 
@@ -89,7 +96,7 @@ impl Habits {
 
     /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on (`optimized`).
     pub fn get(&self, op: Opcode, mods: &Mods, optimized: bool) -> Option<Habit> {
-        let (words, records) = self.known(op)?;
+        let OfOpcode { words, records } = self.known(op)?;
         let has = |number: u16| mods.iter().any(|m| m as u16 == number);
         let bits = words.iter().enumerate().filter(|(_, word)| has(u16::from_le_bytes(**word)));
         let mask = bits.fold(0, |mask, (i, _)| mask | 1 << i);
@@ -112,14 +119,12 @@ impl Habits {
         })
     }
 
-    /// The words that tell an opcode's keys apart, by number; of each key which of them it has, one bit each, whether it is from
-    /// -O1 on, and what was seen.
-    fn known(&self, op: Opcode) -> Option<(&'static [[u8; 2]], &'static [[u8; 8]])> {
+    fn known(&self, op: Opcode) -> Option<OfOpcode> {
         let end = |op: usize| Some(u16::from_le_bytes(*self.ends.get(op)?) as usize);
         let start = (op as usize).checked_sub(1).map_or(Some(0), end)?;
         let (words, known) = self.all.get(start..end(op as usize)?)?.split_first()?;
         let (words, records) = known.split_at_checked(2 * *words as usize)?;
-        Some((words.as_chunks().0, records.as_chunks().0))
+        Some(OfOpcode { words: words.as_chunks().0, records: records.as_chunks().0 })
     }
 }
 

@@ -7,6 +7,8 @@ use crate::form::*;
 use crate::latency::{Class, In};
 use crate::rows::write::{FORM, SECTIONS};
 use orias_components::{Mod, Opcode, RegFile};
+use rustc_hash::FxHashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Reads numbers one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +118,8 @@ pub(crate) struct Data {
     tests: Reader,
     aliases: Reader,
     specials: &'static [[u8; 4]],
+    /// Options that were read, by place and count: many fields have the same.
+    known: Mutex<FxHashMap<(u32, u16), &'static [ModOption]>>,
 }
 
 /// What tells whether a form may fit, before it is read.
@@ -181,6 +185,7 @@ impl Data {
             tests,
             aliases,
             specials: specials.as_chunks().0,
+            known: Mutex::default(),
         })
     }
 
@@ -233,13 +238,22 @@ impl Data {
         let name = self.text(r.short()?)?;
         let bits = r.bits()?;
         let (count, at) = (r.short()?, r.long()?);
+        Ok(ModField { name, bits, options: self.options(count, at)? })
+    }
+
+    fn options(&self, count: u16, at: u32) -> Result<&'static [ModOption]> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(options) = known.get(&(at, count)) {
+            return Ok(options);
+        }
         let options = self.options.from(at)?.array(count, |r| {
             let value = r.short()?;
             let [count, cells] = r.take()?;
             let words = self.words(count, r.long()?)?;
             Ok(ModOption { value, words, cells })
         })?;
-        Ok(ModField { name, bits, options })
+        known.insert((at, count), options);
+        Ok(options)
     }
 
     fn alias(&self, r: &mut Reader) -> Result<Alias> {

@@ -173,15 +173,19 @@ fn named(field: &ModField, chosen: usize) -> (&'static str, &'static [Mod]) {
     }
 }
 
-/// Whether the data calls the option so.
-fn is_named(field: &ModField, chosen: usize, name: &str) -> bool {
+/// Whether the data has the option by its name among these.
+fn is_among(names: &[&str], field: &ModField, chosen: usize) -> bool {
     let (minus, words) = named(field, chosen);
-    let rest = words.iter().enumerate().try_fold(name.strip_prefix(minus), |rest, (i, word)| {
-        let rest = rest?;
-        let rest = if i > 0 { rest.strip_prefix('.')? } else { rest };
-        Some(rest.strip_prefix(word.name()))
-    });
-    rest.flatten() == Some("")
+    let len = words.iter().map(|w| w.name().len() + 1).sum::<usize>().saturating_sub(1);
+    let is_name = |name: &str| {
+        let text =
+            words.iter().enumerate().try_fold(name.strip_prefix(minus), |rest, (i, word)| {
+                let rest = if i > 0 { rest?.strip_prefix('.')? } else { rest? };
+                Some(rest.strip_prefix(word.name()))
+            });
+        text.flatten() == Some("")
+    };
+    names.iter().filter(|name| name.len() == minus.len() + len).any(|name| is_name(name))
 }
 
 /// The flags of an operand that count.
@@ -266,7 +270,7 @@ impl Seen {
         };
         for field in form.mods {
             let options = (0..field.options.len())
-                .filter(|i| is_fixed(field) || group.words.iter().any(|w| is_named(field, *i, w)));
+                .filter(|i| is_fixed(field) || is_among(group.words, field, *i));
             seen.words.push(options.fold(0, |all, i| all | 1 << i));
         }
         for (operand, flags) in group.flags {
@@ -384,9 +388,10 @@ mod tests {
         for field in table.forms().flat_map(|form| form.mods) {
             for at in 0..field.options.len() {
                 let name = word(field, at);
-                assert!(is_named(field, at, &name), "{name}");
-                assert!(!is_named(field, at, &format!("{name}.")), "{name}");
-                assert!(!is_named(field, at, &name[1..]), "{name}");
+                let others = [&name[1..], &format!("{name}."), &name.replace('.', "-"), ""];
+                let others: Vec<&str> = others.into_iter().filter(|n| **n != *name).collect();
+                assert!(!is_among(&others, field, at), "{name}");
+                assert!(is_among(&[others[0], &name], field, at), "{name}");
             }
         }
     }
