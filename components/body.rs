@@ -18,11 +18,12 @@ use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
-use bevy_ecs::system::{BoxedSystem, SystemParam, SystemState};
+use bevy_ecs::system::{SystemParam, SystemState};
 use std::ops::{Deref, DerefMut};
 
-/// Rows that a new world has.
-const FIRST_ROWS: usize = 256;
+/// Rows that a new world has of instructions and registers, and of blocks: as many as a small function needs.
+const FIRST_ROWS: usize = 64;
+const FIRST_BLOCKS: usize = 16;
 
 /// What a function has besides its entities: operands, and rows that are not spawned yet.
 #[derive(Resource, Debug, Default)]
@@ -52,7 +53,7 @@ pub fn prepare(world: &mut World) {
     }
     world.init_resource::<Arena>();
     world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, Loc::default())));
-    world.spawn_batch((0..FIRST_ROWS).map(|_| Block::NONE));
+    world.spawn_batch((0..FIRST_BLOCKS).map(|_| Block::NONE));
     world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
 }
 
@@ -113,6 +114,12 @@ impl<'w, 's> Code<'w, 's> {
 #[derive(SystemParam)]
 pub struct Reader<'w, 's>(Code<'w, 's>);
 
+impl<'w, 's> From<Code<'w, 's>> for Reader<'w, 's> {
+    fn from(code: Code<'w, 's>) -> Reader<'w, 's> {
+        Reader(code)
+    }
+}
+
 impl<'w, 's> Reader<'w, 's> {
     pub fn body(self) -> impl Deref<Target = Body<'w>> {
         ReadOnly(self.0.body())
@@ -149,14 +156,10 @@ impl Function {
         self.state.get_mut(&mut self.world).expect("the world was prepared").body()
     }
 
-    /// Runs a phase once: for tests. (Workers keep their systems.)
+    /// Runs a phase once: for tests.
     pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
-        self.run_boxed(Box::new(IntoSystem::into_system(phase)));
-    }
-
-    /// The same of a system that is one already.
-    pub fn run_boxed(&mut self, mut phase: BoxedSystem) {
         settle(&mut self.world);
+        let mut phase = IntoSystem::into_system(phase);
         phase.initialize(&mut self.world);
         let done = phase.run((), &mut self.world);
         done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));

@@ -10,6 +10,7 @@ pub mod control;
 pub mod inst;
 pub mod modifier;
 pub mod mods;
+pub mod names;
 pub mod opcode;
 pub mod operand;
 pub mod packed;

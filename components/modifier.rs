@@ -3,6 +3,7 @@
 //! An instruction's modifiers are the words that its text shows, in that order; a word that the text leaves out (a default)
 //! is not in the list. The target's row says which field each word fills.
 
+use crate::names::Names;
 use std::fmt;
 
 macro_rules! modifiers {
@@ -19,7 +20,9 @@ macro_rules! modifiers {
         }
 
         impl Mod {
+            /// All but [`Mod::NONE`]: the first is number 1.
             pub const LIST: &'static [Mod] = &[$(Mod::$name,)*];
+            const NAMES: &'static [&'static str] = &[$($text,)*];
 
             /// The word without its dot.
             pub const fn name(self) -> &'static str {
@@ -137,11 +140,8 @@ modifiers! {
 impl Mod {
     /// The modifier with this spelling (no dot).
     pub fn parse(text: &str) -> Option<Mod> {
-        use rustc_hash::FxHashMap;
-        use std::sync::LazyLock;
-        static BY_NAME: LazyLock<FxHashMap<&'static str, Mod>> =
-            LazyLock::new(|| Mod::LIST.iter().map(|m| (m.name(), *m)).collect());
-        BY_NAME.get(text).copied()
+        static BY_NAME: Names<2048> = Names::new(Mod::NAMES);
+        BY_NAME.find(text, |i| Mod::LIST[i].name()).map(|i| Mod::LIST[i])
     }
 }
 

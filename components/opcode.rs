@@ -2,6 +2,7 @@
 //!
 //! This is the one list of mnemonics. How each is encoded, timed and which operands it has stands in the target tables.
 
+use crate::names::Names;
 use std::fmt;
 
 /// What is true of an opcode whatever its operands and target.
@@ -41,11 +42,13 @@ macro_rules! opcodes {
         /// A SASS mnemonic (without its modifiers) or a pseudo instruction.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[repr(u16)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         pub enum Opcode { $($($name,)+)* }
 
         impl Opcode {
             pub const LIST: &'static [Opcode] = &[$($(Opcode::$name,)+)*];
+
+            const NAMES: &'static [&'static str] = &[$($(stringify!($name),)+)*];
 
             pub const fn name(self) -> &'static str {
                 match self { $($(Opcode::$name => stringify!($name),)+)* }
@@ -134,11 +137,8 @@ opcodes! {
 
 impl Opcode {
     pub fn parse(name: &str) -> Option<Opcode> {
-        use rustc_hash::FxHashMap;
-        use std::sync::LazyLock;
-        static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> =
-            LazyLock::new(|| Opcode::LIST.iter().map(|op| (op.name(), *op)).collect());
-        BY_NAME.get(name).copied()
+        static BY_NAME: Names<1024> = Names::new(Opcode::NAMES);
+        BY_NAME.find(name, |i| Opcode::LIST[i].name()).map(|i| Opcode::LIST[i])
     }
 
     pub const fn has(self, props: Props) -> bool {

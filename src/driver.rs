@@ -6,6 +6,7 @@ use orias_systems::{Compiled, Options, PhaseStat, PipelineError, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::assemble;
@@ -82,6 +83,10 @@ impl CompileOptions {
         !self.suppress_debug_info && (self.line_info || places())
     }
 }
+
+/// PTX instructions of a module below which its functions are compiled one after another: threads and what each needs would
+/// take longer to make than they save.
+const FEW_INSTRUCTIONS: usize = 256;
 
 /// What `-v` says of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -321,20 +326,21 @@ fn compile_functions(
         statistics: options.statistics,
         knobs: options.knobs.clone(),
     };
-    let worker = || {
-        Worker::new(pipeline.clone())
-            .map_err(|e| Diagnostics::from(Diagnostic::global(e.to_string())))
+    // A worker is made when none is idle, so there are no more of them than threads.
+    let idle: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
+    let one = |unit: &Unit| {
+        let known = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let made = |e: PipelineError| Diagnostics::from(Diagnostic::global(e.to_string()));
+        let mut worker = known.map_or_else(|| Worker::new(pipeline.clone()).map_err(made), Ok)?;
+        let done = compile_function(program, module, *unit, &mut worker);
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        done
     };
-    let one = |worker: &mut Result<Worker, Diagnostics>, unit: &Unit| match worker {
-        Ok(worker) => compile_function(program, module, *unit, worker),
-        Err(error) => Err(error.clone()),
-    };
-    let parallel = || units.par_iter().map_init(worker, one).collect();
+    let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
+    let is_small = units.len() < 2 || units.iter().map(code).sum::<usize>() < FEW_INSTRUCTIONS;
+    let parallel = || units.par_iter().map(one).collect();
     let done: Vec<Result<Done, Diagnostics>> = match options.threads {
-        threads if threads == 1 || units.len() < 2 => {
-            let mut worker = worker();
-            units.iter().map(|unit| one(&mut worker, unit)).collect()
-        }
+        threads if threads == 1 || is_small => units.iter().map(one).collect(),
         0 => parallel(),
         threads => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

@@ -17,6 +17,7 @@ pub mod scalar;
 pub mod schedule;
 pub mod setup;
 pub mod ssa;
+pub mod states;
 pub mod sync;
 pub mod testing;
 pub mod uniform;

@@ -1,7 +1,6 @@
 //! Runs the phases of the table over one function after another.
 //!
-//! A [`Worker`] owns one world and the boxed systems of all phases, initialised once for it. Between functions its tables and
-//! resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
+//! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables and resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
 //! workers.
 
 use crate::analysis::cfg::{self, Graph};
@@ -10,12 +9,12 @@ use crate::analysis::liveness::may_read_unwritten;
 use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
 use crate::mercury::{CodeList, Words};
 use crate::notes::{Errors, PhaseError, Rewrites};
-use crate::pipeline::{self, PHASES, Phase, Status, When};
+use crate::pipeline::{self, PHASES, Phase, Status, System, When};
 use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa;
+use crate::states::States;
 use bevy_ecs::prelude::*;
-use bevy_ecs::system::BoxedSystem;
 use orias_components::body::settle;
 use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Function, Loc, text, work};
@@ -61,16 +60,17 @@ pub(crate) fn insert_resources(world: &mut World, options: &Options) {
 /// One phase of a worker: its system when it runs at all under the worker's options.
 struct Step {
     phase: &'static Phase,
-    system: Option<BoxedSystem>,
+    system: Option<System>,
     dump: bool,
     /// For an optimization: the first step with the same code, whose mark in [`Worker::settled`] they share.
     optimization: Option<usize>,
 }
 
-/// A world, the systems that run on it, and the options that they run under.
+/// A world, the phases that run on it, and the options that they run under.
 pub struct Worker {
     function: Function,
     options: Options,
+    states: States,
     steps: Vec<Step>,
     dump: String,
     /// Rewrites of all phases since the function came.
@@ -83,7 +83,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Builds and initialises the systems of the phases that these options let run.
+    /// Looks up the phases that these options let run.
     ///
     /// # Errors
     /// A name in `disabled` or `dump_ir` that is no phase, or `disabled` names a phase that correct code needs.
@@ -104,15 +104,24 @@ impl Worker {
             .iter()
             .map(|phase| Step {
                 phase,
-                system: system(phase, &options, &mut function.world),
+                system: system(phase, &options),
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
                 optimization: optimization(phase),
             })
             .collect();
         let settled = vec![None; PHASES.len()];
         let dump = String::new();
-        let mut worker =
-            Worker { function, options, steps, dump, rewrites: 0, settled, all_defined: false };
+        let states = States::new(&mut function.world);
+        let mut worker = Worker {
+            function,
+            options,
+            states,
+            steps,
+            dump,
+            rewrites: 0,
+            settled,
+            all_defined: false,
+        };
         worker.reset();
         Ok(worker)
     }
@@ -131,7 +140,7 @@ impl Worker {
         self.function.body()
     }
 
-    /// Forgets the function and what phases left; keeps allocations and systems.
+    /// Forgets the function and what phases left; keeps allocations.
     pub fn reset(&mut self) {
         self.function.body().clear();
         let world = &mut self.function.world;
@@ -200,11 +209,11 @@ impl Worker {
         self.print(at, "before");
         let optimization = self.steps[at].optimization;
         let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
-        if let Some(system) = self.steps[at].system.as_mut().filter(|_| !settled) {
+        if let Some(system) = self.steps[at].system.filter(|_| !settled) {
             let start = statistics.then(Instant::now);
             let work = work::done();
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
-            if let Err(error) = system.run((), &mut self.function.world) {
+            if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
                 let message = format!("the phase could not run: {error}");
                 let error = PhaseError { message, loc: Loc::default() };
                 self.function.world.resource_mut::<Errors>().0.push(error);
@@ -284,7 +293,7 @@ fn optimization(phase: &Phase) -> Option<usize> {
     PHASES.iter().position(|other| code(other) == Some(mine))
 }
 
-fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSystem> {
+fn system(phase: &Phase, options: &Options) -> Option<System> {
     let Status::Implemented(_, code) = phase.status else { return None };
     let needed = phase.is_needed(options.opt_level);
     let limited = options.phase_limit.is_some_and(|n| phase.index as u32 >= n) && !needed;
@@ -292,9 +301,7 @@ fn system(phase: &Phase, options: &Options, world: &mut World) -> Option<BoxedSy
     if off || !phase.runs_at(options.opt_level) {
         return None;
     }
-    let mut system = (code.make)();
-    system.initialize(world);
-    Some(system)
+    Some(code)
 }
 
 #[cfg(test)]

@@ -18,10 +18,12 @@ use crate::legalize::{guards, operands};
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
 use crate::setup::macros;
+use crate::states::States;
 use crate::sync::{convergence, progress, workarounds};
 use crate::uniform::constants;
 use crate::{mercury, registers, schedule, ssa};
-use bevy_ecs::system::{BoxedSystem, IntoSystem};
+use bevy_ecs::system::SystemParamValidationError;
+use bevy_ecs::world::World;
 use std::fmt;
 
 /// A phase's code: a system. What it may touch its parameters say: [`Reader`](orias_components::Reader) or
@@ -31,17 +33,14 @@ use std::fmt;
 pub struct System {
     /// The function: phases with the same one do the same.
     pub name: &'static str,
-    /// Makes the system, once for each worker.
-    pub make: fn() -> BoxedSystem,
+    /// Runs it.
+    pub run: fn(&mut States, &mut World) -> Result<(), SystemParamValidationError>,
 }
 
 /// The [`System`] of a function.
 macro_rules! system {
     ($function:path) => {
-        System {
-            name: stringify!($function),
-            make: || Box::new(IntoSystem::into_system($function)),
-        }
+        System { name: stringify!($function), run: |states, world| states.run($function, world) }
     };
 }
 

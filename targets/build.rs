@@ -13,6 +13,15 @@ mod habits;
 mod latency;
 #[path = "table/model.rs"]
 mod model;
+#[allow(dead_code)] // The numbers of opcodes and modifiers: the library gets those of the same files.
+#[path = "../components/modifier.rs"]
+mod modifier;
+#[allow(dead_code)]
+#[path = "../components/names.rs"]
+mod names;
+#[allow(dead_code)]
+#[path = "../components/opcode.rs"]
+mod opcode;
 #[path = "table/parse.rs"]
 mod parse;
 #[path = "table/ports.rs"]
@@ -24,12 +33,17 @@ mod slot;
 #[path = "table/write.rs"]
 mod write;
 
+use modifier::Mod;
+use opcode::Opcode;
 use std::path::Path;
 use std::{env, fs};
 
 fn main() {
     for path in ["build.rs", "table", "tables"] {
         println!("cargo::rerun-if-changed={path}");
+    }
+    for name in ["modifier", "names", "opcode"] {
+        println!("cargo::rerun-if-changed=../components/{name}.rs");
     }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     for generation in generations::GENERATIONS {

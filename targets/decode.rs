@@ -27,20 +27,24 @@ pub(crate) fn decode(
     pc: u64,
 ) -> Result<(&'static Form, Inst), DecodeError> {
     let number = (word & 0xfff) as u16;
-    let mut nearest: Option<(&Form, u128)> = None;
-    for form in target.table().numbered(number) {
-        let wrong = (word ^ form.fixed) & form.fixed_mask;
-        if wrong == 0
-            && let Some(inst) = decode_form(target, form, word, pc)
-        {
-            return Ok((form, inst));
+    let table = target.table();
+    let mut nearest: Option<(u16, u128)> = None;
+    for (index, head) in table.numbered(number) {
+        let wrong = (word ^ head.fixed()) & head.fixed_mask();
+        if wrong == 0 {
+            let form = table.form(index);
+            if let Some(inst) = decode_form(target, form, word, pc) {
+                return Ok((form, inst));
+            }
         }
         if nearest.is_none_or(|(_, w)| wrong.count_ones() < w.count_ones()) {
-            nearest = Some((form, wrong));
+            nearest = Some((index, wrong));
         }
     }
     Err(match nearest {
-        Some((form, unexpected)) => DecodeError::Bits { pc, op: form.op.name(), unexpected, word },
+        Some((index, unexpected)) => {
+            DecodeError::Bits { pc, op: table.form(index).op.name(), unexpected, word }
+        }
         None => DecodeError::Opcode { pc, number, word },
     })
 }

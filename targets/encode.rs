@@ -85,9 +85,8 @@ pub(crate) fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 1
 }
 
 /// The forms that an instruction's opcode and operand kinds fit, in the table's order.
-fn fitting<'a>(table: &'a Table, inst: &'a Inst) -> impl Iterator<Item = &'static Form> + 'a {
-    let kinds = kinds(inst);
-    table.forms_of(inst.op).iter().filter(move |form| kinds & form.kinds_mask == form.kinds)
+fn fitting(table: &Table, inst: &Inst) -> impl DoubleEndedIterator<Item = &'static Form> {
+    table.fitting(inst.op, kinds(inst))
 }
 
 /// The row for an instruction; registers need not be physical.
@@ -111,13 +110,11 @@ fn selects(form: &Form, inst: &Inst) -> bool {
 
 /// Why no form fits.
 fn unfit(table: &Table, inst: &Inst) -> EncodeError {
-    let forms = table.forms_of(inst.op);
-    if forms.is_empty() {
+    if table.forms_of(inst.op).next().is_none() {
         return EncodeError::Opcode { op: inst.op.name() };
     }
-    let kinds = kinds(inst);
     let text = format!("{}{}", inst.op, inst.mods);
-    match forms.iter().rfind(|form| kinds & form.kinds_mask == form.kinds) {
+    match fitting(table, inst).next_back() {
         Some(form) => EncodeError::Modifiers { inst: text, row: form.row },
         None => EncodeError::Kinds { inst: text, kinds: kinds_text(inst) },
     }

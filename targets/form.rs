@@ -1,6 +1,6 @@
 //! What a row of the instruction table becomes: one [`Form`] for each opcode and operand-form pair.
 //!
-//! The forms of an SM are read once, when it is first asked for (`load.rs`).
+//! Each is read once, when it is first asked for (`load.rs`).
 
 use crate::latency::{Class, In, NO_PORT, Out};
 use orias_components::{Mod, Opcode, RegFile};

@@ -7,8 +7,6 @@
 pub mod rows;
 
 use orias_components::{Inst, Mod, Mods, Opcode};
-use rustc_hash::FxHashMap;
-use std::sync::LazyLock;
 
 /// How often something was seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,36 +56,34 @@ impl Habit {
     }
 }
 
-/// The habits on one SM; none are known on most.
+/// The habits on one SM; none are known on most. They are read from the bytes that the build script wrote as they are asked for.
 #[derive(Debug)]
 pub struct Habits {
-    by_opcode: Vec<OfOpcode>,
+    /// By opcode where what is known of it ends in `all`.
+    ends: &'static [[u8; 2]],
+    all: &'static [u8],
 }
 
-#[derive(Clone, Default, Debug)]
+/// What is known of an opcode: the words that tell its keys apart, by number; of each key which of them it has, one bit each,
+/// whether it is from -O1 on, and what was seen.
 struct OfOpcode {
-    /// The words that tell its keys apart.
-    words: Vec<Mod>,
-    /// Which of the words, one bit each; whether from -O1 on; and what was seen.
-    known: Vec<(u8, bool, Habit)>,
+    words: &'static [[u8; 2]],
+    records: &'static [[u8; 8]],
 }
+
+static SM90: Habits = Habits::read(include_bytes!(concat!(env!("OUT_DIR"), "/sm90.habits")));
+static NONE: Habits = Habits { ends: &[], all: &[] };
 
 impl Habits {
     /// The habits on an SM.
-    ///
-    /// # Panics
-    /// When the bytes cannot be read: they are part of the program, and a test reads them.
     pub fn of(sm: u32) -> &'static Habits {
-        static SM90: LazyLock<Habits> = LazyLock::new(|| {
-            let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/sm90.habits"));
-            read(bytes).expect("a test reads the habits")
-        });
-        static NONE: LazyLock<Habits> = LazyLock::new(Habits::none);
         if sm == 90 { &SM90 } else { &NONE }
     }
 
-    fn none() -> Habits {
-        Habits { by_opcode: vec![OfOpcode::default(); Opcode::LIST.len()] }
+    /// Of what [`rows::Rows::bytes`] wrote.
+    const fn read(bytes: &'static [u8]) -> Habits {
+        let (ends, all) = bytes.split_at(2 * Opcode::LIST.len());
+        Habits { ends: ends.as_chunks().0, all }
     }
 
     /// Whether the instruction's opcode, with its words, was seen often and never guarded.
@@ -99,59 +95,37 @@ impl Habits {
     }
 
     /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on (`optimized`).
-    pub fn get(&self, op: Opcode, mods: &Mods, optimized: bool) -> Option<&Habit> {
-        let of = &self.by_opcode[op as usize];
-        let bits = of.words.iter().enumerate().filter(|(_, w)| mods.has(**w));
+    pub fn get(&self, op: Opcode, mods: &Mods, optimized: bool) -> Option<Habit> {
+        let OfOpcode { words, records } = self.known(op)?;
+        let has = |number: u16| mods.iter().any(|m| m as u16 == number);
+        let bits = words.iter().enumerate().filter(|(_, word)| has(u16::from_le_bytes(**word)));
         let mask = bits.fold(0, |mask, (i, _)| mask | 1 << i);
-        let mut known = of.known.iter();
-        known.find(|(m, o, _)| (*m, *o) == (mask, optimized)).map(|(_, _, habit)| habit)
-    }
-}
-
-/// Reads what [`rows::Rows::bytes`] writes: the words by opcode, then the records; strings have their length before them.
-fn read(mut bytes: &[u8]) -> Option<Habits> {
-    let mods: FxHashMap<&str, Mod> = Mod::LIST.iter().map(|m| (m.name(), *m)).collect();
-    let mut habits = Habits::none();
-    let from = &mut bytes;
-    for _ in 0..byte(from)? {
-        let op = Opcode::parse(text(from)?)?;
-        let count = byte(from)?;
-        let words = (0..count).map(|_| mods.get(text(from)?).copied());
-        habits.by_opcode[op as usize].words = words.collect::<Option<Vec<_>>>()?;
-    }
-    let count = u16::from_le_bytes([byte(from)?, byte(from)?]);
-    let seen = |bits: u8| [Seen::Never, Seen::Sometimes, Seen::Always].get(bits as usize & 3);
-    let set = |n: u8| (n < 2).then_some(n == 1);
-    for _ in 0..count {
-        let op = Opcode::parse(text(from)?)?;
-        let (record, rest) = from.split_first_chunk::<8>()?;
-        *from = rest;
-        let [mask, optimized, often, hows, least, longest, short, long] = *record;
-        let habit = Habit {
+        let record = records.iter().find(|r| (r[0], r[1]) == (mask, u8::from(optimized)))?;
+        let [_, _, often, hows, least, longest, short, long] = *record;
+        let seen = |bits: u8| match hows >> bits & 3 {
+            0 => Seen::Never,
+            1 => Seen::Sometimes,
+            _ => Seen::Always,
+        };
+        let set = |n: u8| (n < 2).then_some(n == 1);
+        Some(Habit {
             often: often != 0,
-            write_sb: *seen(hows)?,
-            read_sb: *seen(hows >> 2)?,
-            waits: *seen(hows >> 4)?,
-            guards: *seen(hows >> 6)?,
+            write_sb: seen(0),
+            read_sb: seen(2),
+            waits: seen(4),
+            guards: seen(6),
             stalls: (least, longest),
             yields: [set(short), set(long)],
-        };
-        habits.by_opcode[op as usize].known.push((mask, optimized != 0, habit));
+        })
     }
-    from.is_empty().then_some(habits)
-}
 
-fn byte(from: &mut &[u8]) -> Option<u8> {
-    let (first, rest) = from.split_first()?;
-    *from = rest;
-    Some(*first)
-}
-
-fn text<'b>(from: &mut &'b [u8]) -> Option<&'b str> {
-    let count = byte(from)? as usize;
-    let (text, rest) = from.split_at_checked(count)?;
-    *from = rest;
-    std::str::from_utf8(text).ok()
+    fn known(&self, op: Opcode) -> Option<OfOpcode> {
+        let end = |op: usize| Some(u16::from_le_bytes(*self.ends.get(op)?) as usize);
+        let start = (op as usize).checked_sub(1).map_or(Some(0), end)?;
+        let (words, known) = self.all.get(start..end(op as usize)?)?.split_first()?;
+        let (words, records) = known.split_at_checked(2 * *words as usize)?;
+        Some(OfOpcode { words: words.as_chunks().0, records: records.as_chunks().0 })
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
-//! The instruction table of an SM from the bytes that the build script wrote (`table/write.rs` says how they lie).
+//! The instruction table of an SM in the bytes that the build script wrote (`table/write.rs` says how they lie). Nothing is read
+//! before it is asked for, so that a program starts at once: a kernel uses few forms.
 //!
-//! A table lives as long as the program: its arrays are leaked, once a table.
+//! A form lives as long as the program: what it consists of is leaked, once a form.
 
 use crate::form::*;
 use crate::latency::{Class, In};
-use crate::target::Table;
+use crate::rows::write::{FORM, SECTIONS};
 use orias_components::{Mod, Opcode, RegFile};
 use rustc_hash::FxHashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Reads numbers one after the other.
+#[derive(Clone, Copy, Debug)]
 struct Reader {
     bytes: &'static [u8],
 }
@@ -35,11 +38,14 @@ impl Reader {
         Ok(u16::from_le_bytes(self.take()?))
     }
 
-    fn text(&mut self) -> Result<&'static str> {
-        let n = self.short()? as usize;
-        let (head, tail) = self.bytes.split_at_checked(n).ok_or("a string ends too early")?;
-        self.bytes = tail;
-        std::str::from_utf8(head).map_err(|e| e.to_string())
+    fn long(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.take()?))
+    }
+
+    /// What begins at this byte.
+    fn from(&self, at: u32) -> Result<Reader> {
+        let bytes = self.bytes.get(at as usize..).ok_or("a place beyond its section")?;
+        Ok(Reader { bytes })
     }
 
     fn bits(&mut self) -> Result<Bits> {
@@ -76,95 +82,221 @@ impl Reader {
         Ok(*files.get(self.byte()? as usize).ok_or("a register file")?)
     }
 
-    /// An array: its length, then each entry.
+    /// So many entries, leaked.
     fn array<T>(
-        &mut self,
+        mut self,
+        count: impl Into<usize>,
         mut entry: impl FnMut(&mut Reader) -> Result<T>,
     ) -> Result<&'static [T]> {
-        let n = self.short()?;
-        let mut list = Vec::with_capacity(n as usize);
-        for _ in 0..n {
-            list.push(entry(self)?);
+        let count = count.into();
+        let mut list = Vec::with_capacity(count);
+        for _ in 0..count {
+            list.push(entry(&mut self)?);
         }
         Ok(list.leak())
     }
 }
 
-fn part<T>(of: &'static [T], at: u16, count: usize) -> Result<&'static [T]> {
-    if count == 0 {
-        return Ok(&[]);
-    }
-    of.get(at as usize..at as usize + count).ok_or_else(|| "an index beyond its array".into())
+fn one<T>(of: T) -> &'static T {
+    Box::leak(Box::new(of))
 }
 
-/// Reads a table; see [`Table`].
-pub(crate) fn load(bytes: &'static [u8]) -> Result<Table> {
-    let mut r = Reader { bytes };
-    let mods: FxHashMap<&str, Mod> = Mod::LIST.iter().map(|m| (m.name(), *m)).collect();
-    let opcodes: FxHashMap<&str, Opcode> = Opcode::LIST.iter().map(|o| (o.name(), *o)).collect();
-    let strings = r.array(Reader::text)?;
-    let text = |at: u16| strings.get(at as usize).copied().ok_or("a string beyond the list");
-    let words = r.array(|r| {
-        let name = text(r.short()?)?;
-        mods.get(name).copied().ok_or(format!("{name} is not in components/modifier.rs"))
-    })?;
-    let options = r.array(|r| {
-        let (value, at) = (r.short()?, r.short()?);
-        let [count, cells] = r.take()?;
-        Ok(ModOption { value, words: part(words, at, count as usize)?, cells })
-    })?;
-    let fields = r.array(|r| {
-        let name = text(r.short()?)?;
-        let bits = r.bits()?;
-        let (at, count) = (r.short()?, r.short()?);
-        Ok(ModField { name, bits, options: part(options, at, count as usize)? })
-    })?;
-    let slots = r.array(|r| slot(r, &text, fields))?;
-    let ports = r.array(|r| Ok(SlotPorts([r.short()?, r.short()?, r.short()?, r.short()?])))?;
-    let tests = r.array(|r| {
-        let [kind, at] = r.take()?;
-        let value = u32::from_le_bytes(r.take()?);
-        Ok(match kind {
-            0 => AliasTest::Zero(at),
-            1 => AliasTest::Is(at, value),
-            2 => AliasTest::PowerOfTwo(at),
-            _ => AliasTest::NotUniform(at),
+/// The sections of a table.
+#[derive(Debug)]
+pub(crate) struct Data {
+    opcodes: &'static [[u8; 4]],
+    starts: &'static [[u8; 2]],
+    numbered: &'static [[u8; 2]],
+    heads: &'static [[u8; FORM]],
+    ends: &'static [[u8; 4]],
+    text: &'static [u8],
+    words: Reader,
+    options: Reader,
+    fields: Reader,
+    slots: Reader,
+    ports: Reader,
+    tests: Reader,
+    aliases: Reader,
+    specials: &'static [[u8; 4]],
+    /// Options that were read, by place and count: many fields have the same.
+    known: Mutex<FxHashMap<(u32, u16), &'static [ModOption]>>,
+}
+
+/// What tells whether a form may fit, before it is read.
+#[derive(Clone, Copy)]
+pub(crate) struct Head(&'static [u8; FORM]);
+
+impl Head {
+    fn part<const N: usize>(self, at: usize) -> [u8; N] {
+        *self.0[at..].first_chunk().expect("it lies within the bytes of a form")
+    }
+
+    /// See [`Form::fixed_mask`].
+    #[inline]
+    pub fn fixed_mask(self) -> u128 {
+        u128::from_le_bytes(self.part(0))
+    }
+
+    #[inline]
+    pub fn fixed(self) -> u128 {
+        u128::from_le_bytes(self.part(16))
+    }
+
+    /// The operands may be of these kinds: see [`Form::kinds`].
+    #[inline]
+    pub fn takes_kinds(self, kinds: u64) -> bool {
+        kinds & u64::from_le_bytes(self.part(40)) == u64::from_le_bytes(self.part(32))
+    }
+}
+
+fn numbers([a, b, c, d]: [u8; 4]) -> (u16, u16) {
+    (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
+}
+
+impl Data {
+    /// The sections of a table's bytes.
+    pub fn read(bytes: &'static [u8]) -> Result<Data> {
+        let mut r = Reader { bytes };
+        let mut lengths = [0; SECTIONS];
+        for length in &mut lengths {
+            *length = r.long()? as usize;
+        }
+        let mut sections = [&[][..]; SECTIONS];
+        for (section, length) in sections.iter_mut().zip(lengths) {
+            let (head, tail) =
+                r.bytes.split_at_checked(length).ok_or("a section ends too early")?;
+            (*section, r.bytes) = (head, tail);
+        }
+        let [opcodes, starts, numbered, heads, ends, text, parts @ .., specials] = sections;
+        let [words, options, fields, slots, ports, tests, aliases] =
+            parts.map(|bytes| Reader { bytes });
+        Ok(Data {
+            opcodes: opcodes.as_chunks().0,
+            starts: starts.as_chunks().0,
+            numbered: numbered.as_chunks().0,
+            heads: heads.as_chunks().0,
+            ends: ends.as_chunks().0,
+            text,
+            words,
+            options,
+            fields,
+            slots,
+            ports,
+            tests,
+            aliases,
+            specials: specials.as_chunks().0,
+            known: Mutex::default(),
         })
-    })?;
-    let aliases = r.array(|r| {
-        let word = text(r.short()?)?;
-        let at = r.short()?;
-        let count = r.byte()? as usize;
-        Ok(Alias { word, tests: part(tests, at, count)? })
-    })?;
-    let mut index = 0;
-    let forms = r.array(|r| {
-        let (name, row, class) = (text(r.short()?)?, text(r.short()?)?, text(r.short()?)?);
-        let place = |e: String| format!("{row}: {e}");
-        let op = opcodes.get(name).copied();
-        let op = op.ok_or_else(|| place(format!("{name} is not in components/opcode.rs")))?;
-        let class = Class::named(class).ok_or_else(|| place(format!("no class {class}")))?;
-        let fixed_mask = u128::from_le_bytes(r.take()?);
-        let fixed = u128::from_le_bytes(r.take()?);
-        let kinds = u64::from_le_bytes(r.take()?);
-        let kinds_mask = u64::from_le_bytes(r.take()?);
+    }
+
+    /// How many forms there are.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub fn head(&self, index: u16) -> Head {
+        Head(&self.heads[index as usize])
+    }
+
+    /// The forms of an opcode.
+    #[inline]
+    pub fn forms_of(&self, op: Opcode) -> std::ops::Range<u16> {
+        let (start, end) = numbers(self.opcodes[op as usize]);
+        start..end
+    }
+
+    /// The forms whose low twelve bits are `number`.
+    #[inline]
+    pub fn numbered(&self, number: u16) -> impl Iterator<Item = u16> {
+        let at = |number: u16| u16::from_le_bytes(self.starts[number as usize]) as usize;
+        let number = number & 0xfff;
+        self.numbered[at(number)..at(number + 1)].iter().map(|index| u16::from_le_bytes(*index))
+    }
+
+    fn text(&self, at: u16) -> Result<&'static str> {
+        let end = |at: usize| self.ends.get(at).map(|end| u32::from_le_bytes(*end) as usize);
+        let start = (at as usize).checked_sub(1).map_or(Some(0), end);
+        let place = start.zip(end(at as usize)).ok_or("a string beyond the list")?;
+        let text = self.text.get(place.0..place.1).ok_or("a string ends too early")?;
+        std::str::from_utf8(text).map_err(|e| e.to_string())
+    }
+
+    fn words(&self, count: u8, at: u32) -> Result<&'static [Mod]> {
+        let word = |r: &mut Reader| {
+            let known = (r.short()? as usize).checked_sub(1).and_then(|at| Mod::LIST.get(at));
+            known.ok_or_else(|| "a modifier beyond the list".to_string())
+        };
+        match count {
+            0 => Ok(&[]),
+            // Most have one: the list of all has that already.
+            1 => word(&mut self.words.from(at)?).map(std::slice::from_ref),
+            _ => self.words.from(at)?.array(count, |r| word(r).copied()),
+        }
+    }
+
+    fn field(&self, r: &mut Reader) -> Result<ModField> {
+        let name = self.text(r.short()?)?;
+        let bits = r.bits()?;
+        let (count, at) = (r.short()?, r.long()?);
+        Ok(ModField { name, bits, options: self.options(count, at)? })
+    }
+
+    fn options(&self, count: u16, at: u32) -> Result<&'static [ModOption]> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(options) = known.get(&(at, count)) {
+            return Ok(options);
+        }
+        let options = self.options.from(at)?.array(count, |r| {
+            let value = r.short()?;
+            let [count, cells] = r.take()?;
+            let words = self.words(count, r.long()?)?;
+            Ok(ModOption { value, words, cells })
+        })?;
+        known.insert((at, count), options);
+        Ok(options)
+    }
+
+    fn alias(&self, r: &mut Reader) -> Result<Alias> {
+        let word = self.text(r.short()?)?;
+        let count = r.byte()?;
+        let tests = self.tests.from(r.long()?)?.array(count, |r| {
+            let [kind, at] = r.take()?;
+            let value = r.long()?;
+            Ok(match kind {
+                0 => AliasTest::Zero(at),
+                1 => AliasTest::Is(at, value),
+                2 => AliasTest::PowerOfTwo(at),
+                _ => AliasTest::NotUniform(at),
+            })
+        })?;
+        Ok(Alias { word, tests })
+    }
+
+    /// Reads a form, which lives as long as the program.
+    pub fn form(&self, index: u16) -> Result<&'static Form> {
+        let bytes = self.heads.get(index as usize).ok_or("a form beyond the list")?;
+        let mut r = Reader { bytes };
+        let (fixed_mask, fixed) = (r.take()?, r.take()?);
+        let (kinds, kinds_mask) = (r.take()?, r.take()?);
+        let (op, row) = (r.short()?, self.text(r.short()?)?);
+        let class = *Class::ALL.get(r.byte()? as usize).ok_or("a class")?;
         let guard = r.file()?;
         let [defs, flags] = r.take()?;
-        let (at, count) = (r.short()?, r.byte()? as usize);
-        let mods = part(fields, at, count)?;
-        let (at, count) = (r.short()?, r.byte()? as usize);
-        let slots = part(slots, at, count)?;
-        let (at, count) = (r.short()?, r.byte()? as usize);
-        let aliases = part(aliases, at, count)?;
-        let ports = part(ports, r.short()?, slots.len())?;
-        let ports = Ports { slots: ports, guard: In(r.short()?), masked: r.short()? };
-        index += 1;
-        Ok(Form {
-            op,
-            index: index - 1,
+        let (mods, slots, aliases, ports) = (r.long()?, r.long()?, r.long()?, r.long()?);
+        let [mods_count, count, aliases_count, _] = r.take()?;
+        let places =
+            |r: &mut Reader| Ok(SlotPorts([r.short()?, r.short()?, r.short()?, r.short()?]));
+        let ports = Ports {
+            slots: self.ports.from(ports)?.array(count, places)?,
+            guard: In(r.short()?),
+            masked: r.short()?,
+        };
+        Ok(one(Form {
+            op: *Opcode::LIST.get(op as usize).ok_or("an opcode beyond the list")?,
+            index,
             row,
-            fixed_mask,
-            fixed,
+            fixed_mask: u128::from_le_bytes(fixed_mask),
+            fixed: u128::from_le_bytes(fixed),
             guard,
             class,
             write_sb: flags & 1 != 0,
@@ -172,42 +304,47 @@ pub(crate) fn load(bytes: &'static [u8]) -> Result<Table> {
             seen: flags & 4 != 0,
             waits: flags & 8 != 0,
             defs,
-            mods,
-            slots,
-            aliases,
+            mods: self.fields.from(mods)?.array(mods_count, |r| self.field(r))?,
+            slots: self.slots.from(slots)?.array(count, |r| slot(r, self))?,
+            aliases: self.aliases.from(aliases)?.array(aliases_count, |r| self.alias(r))?,
             ports,
-            kinds,
-            kinds_mask,
-        })
-    })?;
-    let specials = r.array(|r| Ok((r.short()? as u8, text(r.short()?)?)))?;
-    if !r.bytes.is_empty() {
-        return Err("bytes after the table".into());
+            kinds: u64::from_le_bytes(kinds),
+            kinds_mask: u64::from_le_bytes(kinds_mask),
+        }))
     }
-    Ok(Table::new(forms, specials))
+
+    /// Special registers, in order of their numbers.
+    pub fn specials(&self) -> Result<Vec<(u8, &'static str)>> {
+        let one = |bytes: &[u8; 4]| {
+            let (number, name) = numbers(*bytes);
+            Ok((number as u8, self.text(name)?))
+        };
+        self.specials.iter().map(one).collect()
+    }
 }
 
-fn slot(
-    r: &mut Reader,
-    text: &dyn Fn(u16) -> std::result::Result<&'static str, &'static str>,
-    fields: &'static [ModField],
-) -> Result<Slot> {
+fn slot(r: &mut Reader, data: &Data) -> Result<Slot> {
+    let text = |at: u16| data.text(at);
+    let field = |at: u32| match at {
+        u32::MAX => Ok(None),
+        at => Ok::<_, String>(Some(one(data.field(&mut data.fields.from(at)?)?))),
+    };
     let name = text(r.short()?)?;
-    let field = |at: u16| fields.get(at as usize);
     let kind = match r.byte()? {
         0 => SlotKind::Reg { file: r.file()?, bits: r.bits()?, flags: r.flags()? },
         1 => SlotKind::Part {
             file: r.file()?,
             bits: r.bits()?,
             flags: r.flags()?,
-            part: field(r.short()?).ok_or("a part selector")?,
+            part: field(r.long()?)?.ok_or("a part selector")?,
         },
         2 => {
             let bits = r.bits()?;
             let (signed, scale) = (r.flag()?, r.byte()?);
             let style = text(r.short()?)?;
-            let style = ImmStyle::named(style).ok_or(format!("no immediate style {style}"))?;
-            SlotKind::Imm { bits, signed, scale, style, names: field(r.short()?) }
+            let style =
+                ImmStyle::named(style).ok_or_else(|| format!("no immediate style {style}"))?;
+            SlotKind::Imm { bits, signed, scale, style, names: field(r.long()?)? }
         }
         3 => SlotKind::Const {
             offset: r.bits()?,
@@ -217,7 +354,7 @@ fn slot(
             base_file: r.file()?,
             handle: r.optional_bits()?,
             flags: r.flags()?,
-            part: field(r.short()?),
+            part: field(r.long()?)?,
         },
         4 => SlotKind::Mem {
             base: r.optional_bits()?,
@@ -228,7 +365,7 @@ fn slot(
             uniform_needed: r.flag()?,
             offset: r.bits()?,
             signed: r.flag()?,
-            sel: field(r.short()?),
+            sel: field(r.long()?)?,
         },
         5 => SlotKind::Desc {
             bits: r.bits()?,
@@ -243,13 +380,13 @@ fn slot(
             relative: r.flag()?,
             address: r.flag()?,
         },
-        8 => SlotKind::Named { field: field(r.short()?).ok_or("the words of an operand")? },
+        8 => SlotKind::Named { field: field(r.long()?)?.ok_or("the words of an operand")? },
         other => return Err(format!("operand kind {other}")),
     };
     let cells = r.cells()?;
     let align = r.byte()?;
     let hide = r.byte()?;
-    let value = u32::from_le_bytes(r.take()?);
+    let value = r.long()?;
     let hide = match hide {
         0 => Hide::Never,
         1 => Hide::Zero,

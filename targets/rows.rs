@@ -15,8 +15,9 @@ mod ports;
 #[path = "table/slot.rs"]
 mod slot;
 #[path = "table/write.rs"]
-mod write;
+pub(crate) mod write;
 
+use orias_components::{Mod, Opcode};
 use std::path::Path;
 
 /// The bytes of the table that a folder of rows makes for an SM, and those of its latencies.

@@ -160,14 +160,32 @@ pub fn words(form: &Form, inst: &Inst) -> Vec<String> {
 }
 
 fn word(field: &ModField, chosen: usize) -> String {
-    let text = |words: &[Mod]| words.iter().map(|w| w.name()).collect::<Vec<_>>().join(".");
+    let (minus, words) = named(field, chosen);
+    let words: Vec<_> = words.iter().map(|w| w.name()).collect();
+    format!("{minus}{}", words.join("."))
+}
+
+/// What the name of an option begins with, and its words.
+fn named(field: &ModField, chosen: usize) -> (&'static str, &'static [Mod]) {
     match field.options[chosen].words {
-        [] => {
-            let other = field.options.iter().find(|o| !o.words.is_empty());
-            format!("-{}", other.map_or(String::new(), |o| text(o.words)))
-        }
-        shown => text(shown),
+        [] => ("-", field.options.iter().map(|o| o.words).find(|w| !w.is_empty()).unwrap_or(&[])),
+        shown => ("", shown),
     }
+}
+
+/// Whether the data has the option by its name among these.
+fn is_among(names: &[&str], field: &ModField, chosen: usize) -> bool {
+    let (minus, words) = named(field, chosen);
+    let len = words.iter().map(|w| w.name().len() + 1).sum::<usize>().saturating_sub(1);
+    let is_name = |name: &str| {
+        let text =
+            words.iter().enumerate().try_fold(name.strip_prefix(minus), |rest, (i, word)| {
+                let rest = if i > 0 { rest?.strip_prefix('.')? } else { rest? };
+                Some(rest.strip_prefix(word.name()))
+            });
+        text.flatten() == Some("")
+    };
+    names.iter().filter(|name| name.len() == minus.len() + len).any(|name| is_name(name))
 }
 
 /// The flags of an operand that count.
@@ -221,21 +239,21 @@ struct FormSeen {
 #[derive(Debug)]
 pub struct Seen {
     groups: &'static [Group],
-    specials: &'static [(u8, &'static str)],
+    specials: Vec<(u8, &'static str)>,
     /// Each made when its form is first asked for: a kernel uses few of them.
-    forms: Vec<OnceLock<FormSeen>>,
+    forms: Vec<OnceLock<Box<FormSeen>>>,
 }
 
 impl Seen {
     /// Of an SM whose data there is.
     pub(crate) fn of(sm: u32, table: &Table) -> Option<Seen> {
         let groups = data::ALL.iter().find(|(of, _)| *of == sm)?.1;
-        let forms = table.forms.iter().map(|_| OnceLock::new()).collect();
-        Some(Seen { groups, specials: table.specials, forms })
+        let forms = (0..table.len()).map(|_| OnceLock::new()).collect();
+        Some(Seen { groups, specials: table.specials().to_vec(), forms })
     }
 
     fn form(&self, form: &Form) -> &FormSeen {
-        self.forms[form.index as usize].get_or_init(|| self.read(form))
+        self.forms[form.index as usize].get_or_init(|| Box::new(self.read(form)))
     }
 
     fn read(&self, form: &Form) -> FormSeen {
@@ -252,7 +270,7 @@ impl Seen {
         };
         for field in form.mods {
             let options = (0..field.options.len())
-                .filter(|i| is_fixed(field) || group.words.contains(&word(field, *i).as_str()));
+                .filter(|i| is_fixed(field) || is_among(group.words, field, *i));
             seen.words.push(options.fold(0, |all, i| all | 1 << i));
         }
         for (operand, flags) in group.flags {
@@ -363,6 +381,20 @@ impl What {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_option_has_the_name_that_it_is_looked_for_by() {
+        let table = crate::target("sm_90").expect("a target").table();
+        for field in table.forms().flat_map(|form| form.mods) {
+            for at in 0..field.options.len() {
+                let name = word(field, at);
+                let others = [&name[1..], &format!("{name}."), &name.replace('.', "-"), ""];
+                let others: Vec<&str> = others.into_iter().filter(|n| **n != *name).collect();
+                assert!(!is_among(&others, field, at), "{name}");
+                assert!(is_among(&[others[0], &name], field, at), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn flags_have_the_bits_that_operands_have() {

@@ -3,76 +3,92 @@
 use crate::form::{Form, Slot, SlotKind};
 use crate::habits::Habits;
 use crate::latency::Latencies;
-use crate::load;
+use crate::load::{self, Data, Head};
 use crate::seen::{Seen, Unseen};
 use orias_components::{Inst, Opcode, Operand, RegFile};
 use std::sync::{LazyLock, OnceLock};
 
-/// The instruction table of an SM.
+/// The instruction table of an SM. Forms are read when they are first asked for, and live as long as the program.
 #[derive(Debug)]
 pub struct Table {
-    /// All forms; those of one opcode stand together.
-    pub forms: &'static [Form],
-    /// Special registers, in order of their numbers.
-    pub specials: &'static [(u8, &'static str)],
-    /// First and past-the-last form of each opcode.
-    by_opcode: Vec<(u16, u16)>,
-    /// The same of each value of a word's low twelve bits, in `by_number_list`.
-    by_number: Vec<(u16, u16)>,
-    by_number_list: Vec<u16>,
-    /// Made when it is first asked for: what only reads code does not need it.
+    data: Data,
+    forms: Vec<OnceLock<&'static Form>>,
+    specials: OnceLock<Vec<(u8, &'static str)>>,
     seen: OnceLock<Option<Seen>>,
 }
 
 impl Table {
-    pub(crate) fn new(forms: &'static [Form], specials: &'static [(u8, &'static str)]) -> Table {
-        let mut by_opcode = vec![(0, 0); Opcode::LIST.len()];
-        for form in forms {
-            let range = &mut by_opcode[form.op as usize];
-            if range.1 == 0 {
-                range.0 = form.index;
-            }
-            range.1 = form.index + 1;
+    fn read(bytes: &'static [u8]) -> load::Result<Table> {
+        let data = Data::read(bytes)?;
+        let forms = vec![OnceLock::new(); data.len()];
+        Ok(Table { data, forms, specials: OnceLock::new(), seen: OnceLock::new() })
+    }
+
+    /// What is wrong with a form, of rows that no test has read.
+    fn check(&self) -> load::Result<()> {
+        for (index, place) in self.forms.iter().enumerate() {
+            let form = self.data.form(index as u16)?;
+            place.get_or_init(|| form);
         }
-        let number = |index: &u16| forms[*index as usize].fixed as usize & 0xfff;
-        let mut by_number_list: Vec<u16> = (0..forms.len() as u16).collect();
-        by_number_list.sort_by_key(number);
-        let mut by_number = vec![(0, 0); 4096];
-        for (at, index) in by_number_list.iter().enumerate() {
-            let range = &mut by_number[number(index)];
-            if range.1 == 0 {
-                range.0 = at as u16;
-            }
-            range.1 = at as u16 + 1;
-        }
-        Table { forms, specials, by_opcode, by_number, by_number_list, seen: OnceLock::new() }
+        self.data.specials().map(|_| ())
+    }
+
+    /// How many forms there are.
+    pub fn len(&self) -> usize {
+        self.forms.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
+    /// All forms; those of one opcode stand together.
+    pub fn forms(&self) -> impl Iterator<Item = &'static Form> + Clone {
+        (0..self.forms.len()).map(|index| self.form(index as u16))
     }
 
     /// The form with this index.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[inline]
     pub fn form(&self, index: u16) -> &'static Form {
-        &self.forms[index as usize]
+        let read = || self.data.form(index).expect("a test reads every form");
+        self.forms[index as usize].get_or_init(read)
     }
 
     /// The forms of an opcode.
-    pub fn forms_of(&self, op: Opcode) -> &'static [Form] {
-        let (start, end) = self.by_opcode[op as usize];
-        &self.forms[start as usize..end as usize]
+    pub fn forms_of(&self, op: Opcode) -> impl Iterator<Item = &'static Form> {
+        self.data.forms_of(op).map(|index| self.form(index))
     }
 
-    /// Forms whose low twelve bits are `number`.
-    pub(crate) fn numbered(&self, number: u16) -> impl Iterator<Item = &'static Form> {
-        let (start, end) = self.by_number[number as usize & 0xfff];
-        let forms = self.forms;
-        self.by_number_list[start as usize..end as usize].iter().map(move |i| &forms[*i as usize])
+    /// The forms of an opcode that take operands of these kinds, in the table's order.
+    pub(crate) fn fitting(
+        &self,
+        op: Opcode,
+        kinds: u64,
+    ) -> impl DoubleEndedIterator<Item = &'static Form> {
+        let fits = move |index: &u16| self.data.head(*index).takes_kinds(kinds);
+        self.data.forms_of(op).filter(fits).map(|index| self.form(index))
+    }
+
+    /// Forms whose low twelve bits are `number`, with what tells whether a word may be theirs.
+    pub(crate) fn numbered(&self, number: u16) -> impl Iterator<Item = (u16, Head)> {
+        self.data.numbered(number).map(|index| (index, self.data.head(index)))
+    }
+
+    /// Special registers, in order of their numbers.
+    pub fn specials(&self) -> &[(u8, &'static str)] {
+        self.specials.get_or_init(|| self.data.specials().expect("a test reads every table"))
     }
 }
 
-/// The tables that the build script wrote, each read when it is first asked for.
+/// The tables that the build script wrote.
 macro_rules! tables {
     ($($name:ident $file:literal)*) => {
         $(static $name: LazyLock<Table> = LazyLock::new(|| {
             let bytes = include_bytes!(concat!(env!("OUT_DIR"), $file));
-            load::load(bytes).expect("a test reads every table")
+            Table::read(bytes).expect("a test reads every table")
         });)*
     };
 }
@@ -257,7 +273,8 @@ impl Target {
     /// What is wrong with a row, with its place.
     pub fn with_rows(&self, folder: &std::path::Path) -> Result<&'static Target, String> {
         let (table, latencies) = crate::rows::compile(folder, self.sm as u16)?;
-        let table = load::load(table.leak())?;
+        let table = Table::read(table.leak())?;
+        table.check()?;
         let latencies = Latencies::read(self.sm, latencies.leak());
         let table = Source::Read(Box::leak(Box::new(table)), Box::leak(Box::new(latencies)));
         Ok(Box::leak(Box::new(Target { table, ..*self })))
@@ -357,15 +374,16 @@ impl Target {
 
     /// `SR_TID.X` and so on; numbers without a name are `SR36`.
     pub fn special_name(&self, number: u8) -> std::borrow::Cow<'static, str> {
-        match self.table().specials.binary_search_by_key(&number, |s| s.0) {
-            Ok(i) => self.table().specials[i].1.into(),
+        let specials = self.table().specials();
+        match specials.binary_search_by_key(&number, |s| s.0) {
+            Ok(i) => specials[i].1.into(),
             Err(_) => format!("SR{number}").into(),
         }
     }
 
     /// The number of a special register (`SR_TID.X`).
     pub fn special(&self, name: &str) -> Option<u8> {
-        let named = self.table().specials.iter().find(|s| s.1 == name).map(|s| s.0);
+        let named = self.table().specials().iter().find(|s| s.1 == name).map(|s| s.0);
         named.or_else(|| name.strip_prefix("SR")?.parse().ok())
     }
 }

@@ -41,6 +41,16 @@ struct Cli {
     compile: compile::CompileArgs,
 }
 
+/// A compile alone: what nearly every run is, and made sooner than the options of all subcommands.
+#[derive(Parser, Debug)]
+#[command(name = "orias", disable_version_flag = true)]
+struct CompileCli {
+    #[command(flatten)]
+    compile: compile::CompileArgs,
+}
+
+const SUBCOMMANDS: [&str; 4] = ["sim", "run", "dis", "phases"];
+
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Run a kernel without a GPU: PTX in the reference interpreter, a cubin in the simulator
@@ -65,8 +75,7 @@ pub fn main() -> ExitCode {
             }
         }
     }
-    let subcommand = ["sim", "run", "dis", "phases"];
-    if args.first().is_some_and(|first| subcommand.contains(&first.as_str())) {
+    if args.first().is_some_and(|first| SUBCOMMANDS.contains(&first.as_str())) {
         let cli = Cli::parse_from(std::iter::once("orias".to_string()).chain(args));
         return match cli.command {
             Some(Command::Sim(args)) => finish(sim::sim(&args)),
@@ -90,8 +99,13 @@ fn compile_command(args: &[String]) -> ExitCode {
             return ExitCode::from(FAILED);
         }
     };
-    let line = std::iter::once("orias".to_string()).chain(normalised.args);
-    match Cli::try_parse_from(line) {
+    let line = || std::iter::once("orias").chain(normalised.args.iter().map(|arg| &**arg));
+    if !line().any(|arg| SUBCOMMANDS.contains(&arg))
+        && let Ok(cli) = CompileCli::try_parse_from(line())
+    {
+        return compile::compile(&cli.compile, &normalised.warnings);
+    }
+    match Cli::try_parse_from(line()) {
         Ok(cli) => compile::compile(&cli.compile, &normalised.warnings),
         Err(error) if error.use_stderr() => {
             // clap's first line says what is wrong; usage and hints would drown it in a build log.

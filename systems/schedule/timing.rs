@@ -21,7 +21,7 @@ pub struct Timing {
     /// That holds for its uniform registers too.
     pub late_uniform: bool,
     /// What ptxas does with its control fields, where that was seen.
-    pub habit: Option<&'static Habit>,
+    pub habit: Option<Habit>,
 }
 
 impl Timing {
@@ -64,7 +64,7 @@ impl Timing {
 
     /// Seen often enough to count, and never with a wait.
     pub fn never_waits(self) -> bool {
-        self.habit.is_some_and(Habit::never_waits)
+        self.habit.is_some_and(|h| h.never_waits())
     }
 }
 

@@ -5,6 +5,7 @@ use orias_components::text;
 use orias_components::validate::{definitions, validate};
 use orias_systems::analysis::cfg;
 use orias_systems::pipeline::{self, Status};
+use orias_systems::states::States;
 use orias_systems::{Errors, testing};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,9 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
         .and_then(|()| definitions(&body, |_| true))
         .map_err(|e| format!("before: {e}"))?;
     cfg::update(&mut body);
-    function.run_boxed((system.make)());
+    function.body();
+    let mut states = States::new(&mut function.world);
+    (system.run)(&mut states, &mut function.world).map_err(|e| e.to_string())?;
     if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
         return Err(error.message.clone());
     }

@@ -58,35 +58,37 @@ const OFTEN: u8 = 20;
 /// Cycles by ports. Those that no cycle tells apart share a row or a column.
 #[derive(Debug, Default)]
 struct Matrix {
-    row_of: Vec<u16>,
-    column_of: Vec<u16>,
+    row_of: &'static [[u8; 2]],
+    column_of: &'static [[u8; 2]],
     columns: usize,
-    cells: Cow<'static, [u8]>,
+    cells: &'static [u8],
     /// The largest of each row.
-    most: Vec<u8>,
+    most: &'static [u8],
 }
 
 impl Matrix {
     #[inline]
     fn get(&self, row: u16, column: u16) -> Option<u8> {
-        let row = *self.row_of.get(row as usize)? as usize;
-        let column = *self.column_of.get(column as usize)? as usize;
+        let row = number(self.row_of.get(row as usize)?);
+        let column = number(self.column_of.get(column as usize)?);
         self.cells.get(row * self.columns + column).copied()
     }
 
     fn most(&self, row: u16) -> u8 {
-        self.row_of.get(row as usize).map_or(0, |row| self.most[*row as usize])
+        self.row_of.get(row as usize).map_or(0, |row| self.most[number(row)])
     }
 
     fn read(bytes: &mut Bytes, rows: usize, columns: usize) -> Matrix {
         let (own_rows, own_columns) = (bytes.short() as usize, bytes.short() as usize);
-        let mut ids = |n: usize| (0..n).map(|_| bytes.short()).collect();
+        let mut ids = |n: usize| bytes.take(2 * n).as_chunks().0;
         let (row_of, column_of) = (ids(rows), ids(columns));
         let cells = bytes.take(own_rows * own_columns);
-        let cycles = |line: &[u8]| line.iter().map(|c| c & !ASSUMED).max().unwrap_or(0);
-        let most = cells.chunks(own_columns.max(1)).map(cycles).collect();
-        Matrix { row_of, column_of, columns: own_columns, cells: Cow::Borrowed(cells), most }
+        Matrix { row_of, column_of, columns: own_columns, cells, most: bytes.take(own_rows) }
     }
+}
+
+fn number(bytes: &[u8; 2]) -> usize {
+    u16::from_le_bytes(*bytes) as usize
 }
 
 /// What the build script wrote, front to back. What is missing reads as nothing: a test looks at every SM.
@@ -112,11 +114,12 @@ pub struct Latencies {
     raw: Matrix,
     waw: Matrix,
     /// Classes of results, then of sources.
-    classes: Vec<Class>,
+    classes: &'static [u8],
     results: usize,
     /// By hazard, file, first, second class: see [`index`].
     cycles: Cow<'static, [u8]>,
-    stalls: Vec<u8>,
+    /// By opcode.
+    stalls: &'static [u8],
     longest: u8,
     /// Facts as the build script wrote them; read when they are first asked for.
     facts: &'static [u8],
@@ -177,20 +180,12 @@ impl Latencies {
     pub(crate) fn read(sm: u32, bytes: &'static [u8]) -> Latencies {
         let mut bytes = Bytes(bytes);
         let (results, sources) = (bytes.short() as usize, bytes.short() as usize);
-        let class = |n: &u8| Class::ALL.get(*n as usize).copied().unwrap_or(Class::Variable);
-        let classes = bytes.take(results + sources).iter().map(class).collect();
+        let classes = bytes.take(results + sources);
         let cycles = bytes.take(pairs());
         let raw = Matrix::read(&mut bytes, results, sources);
         let waw = Matrix::read(&mut bytes, results, results);
-        let mut stalls = vec![1; Opcode::LIST.len()];
-        for _ in 0..bytes.short() {
-            let head = bytes.take(2);
-            let name = std::str::from_utf8(bytes.take(head[0] as usize)).unwrap_or("");
-            if let Some(op) = Opcode::parse(name) {
-                stalls[op as usize] = head[1];
-            }
-        }
-        let longest = cycles.iter().chain(&raw.most).chain(&waw.most).copied().max().unwrap_or(0);
+        let longest = bytes.take(1)[0];
+        let stalls = bytes.take(Opcode::LIST.len());
         Latencies {
             raw,
             waw,
@@ -215,9 +210,9 @@ impl Latencies {
         Latencies {
             raw: Matrix::default(),
             waw: Matrix::default(),
-            classes: Vec::new(),
+            classes: &[],
             results: 0,
-            stalls: vec![1; Opcode::LIST.len()],
+            stalls: &[],
             longest,
             facts: &[],
             seen: OnceLock::from(seen),
@@ -256,10 +251,10 @@ impl Latencies {
     /// The same, from one that reads it at a fixed time to one that writes it: by classes alone.
     #[inline]
     pub fn write_after_read(&self, file: RegFile, first: In, second: Out) -> u8 {
-        let source = self.classes.get(self.results + first.0 as usize);
-        let classes = source.zip(self.classes.get(second.0 as usize));
+        let source = self.class(self.results + first.0 as usize);
+        let classes = source.zip(self.class(second.0 as usize));
         classes.map_or(self.longest, |(first, second)| {
-            self.cycles(Hazard::WriteAfterRead, file, *first, *second)
+            self.cycles(Hazard::WriteAfterRead, file, first, second)
         })
     }
 
@@ -271,7 +266,11 @@ impl Latencies {
 
     /// The timing class of a result.
     pub fn class_of(&self, result: Out) -> Class {
-        self.classes.get(result.0 as usize).copied().unwrap_or(Class::Variable)
+        self.class(result.0 as usize).unwrap_or(Class::Variable)
+    }
+
+    fn class(&self, port: usize) -> Option<Class> {
+        Class::ALL.get(*self.classes.get(port)? as usize).copied()
     }
 
     /// Cycles by classes, 0 for barriers: what holds where there are no facts. Guards are read as by [`Class::Control`], cells
@@ -356,7 +355,7 @@ impl Latencies {
     /// The smallest stall of an instruction, whatever follows it; 1 for most.
     #[inline]
     pub fn least_stall(&self, op: Opcode) -> u8 {
-        self.stalls[op as usize]
+        self.stalls.get(op as usize).copied().unwrap_or(1)
     }
 }
 

@@ -452,14 +452,14 @@ fn random_programs_end_without_a_panic() {
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     };
-    let mut ran = vec![0u32; target.table().forms.len()];
+    let mut ran = vec![0u32; target.table().len()];
     let exit = assemble("BB0:\n    EXIT PT");
     for program in 0..8000 {
         let mut bytes = Vec::new();
         // Short ones, because a wild address ends a program; each form comes again and again.
         for at in 0..[1, 1, 1, 3, 40][program % 5] {
             let index = (program + at * 7) % ran.len();
-            let form = &target.table().forms[index];
+            let form = target.table().form(index as u16);
             let at = at as u64;
             // Of some forms few words are instructions: wide operands are aligned, fields have values that mean nothing.
             let word = (0..200).find_map(|_| {
@@ -539,7 +539,7 @@ fn every_row_of_the_table_runs() {
             |s: &crate::Slot| matches!(s.kind, crate::SlotKind::Const { handle: Some(_), .. });
         form.slots.iter().any(handle)
     };
-    for form in target.table().forms.iter().filter(|f| f.seen && !bindless(f)) {
+    for form in target.table().forms().filter(|f| f.seen && !bindless(f)) {
         let mut example = None;
         let mut runs = false;
         for attempt in 0..4000 {

@@ -1,6 +1,7 @@
 //! The rows of `tables/habits`: what ptxas does with the control fields of each opcode, as text, and as the bytes that the
 //! program reads (`habits.rs`). The notation is in `tables/README.md`.
 
+use super::{Mod, Opcode};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -14,6 +15,12 @@ pub struct Key {
     pub optimized: bool,
     /// `SYNCS.ARRIVE.RED`: the opcode, then the words in the order of its `words` row.
     pub name: String,
+}
+
+impl Key {
+    fn opcode(&self) -> &str {
+        self.name.split('.').next().unwrap_or(&self.name)
+    }
 }
 
 /// What was seen of a key, in instructions.
@@ -174,29 +181,44 @@ impl Rows {
         text
     }
 
-    /// What the scheduler asks of the counts, a record a key: `habits.rs` says how the bytes lie.
+    /// What the scheduler asks of the counts. Two bytes for each opcode: where what is known of it ends; then of each that was
+    /// seen the number of its words, those (two bytes each), and a record of eight bytes for each key.
+    ///
+    /// # Errors
+    /// A name that is no opcode or none of its words.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
-        let mut out = Vec::new();
-        let put = |out: &mut Vec<u8>, text: &str| {
-            out.push(text.len() as u8);
-            out.extend_from_slice(text.as_bytes());
-        };
-        out.push(self.words.len() as u8);
-        for (op, words) in &self.words {
-            put(&mut out, op);
-            out.push(words.len() as u8);
-            words.iter().for_each(|w| put(&mut out, w));
+        let mut names = self.counts.keys().map(Key::opcode).chain(self.words.keys().map(|w| &**w));
+        if let Some(name) = names.find(|name| Opcode::parse(name).is_none()) {
+            return Err(format!("no opcode {name}"));
         }
-        out.extend_from_slice(&(self.counts.len() as u16).to_le_bytes());
-        for (key, c) in &self.counts {
-            let (op, words) = key.name.split_once('.').unwrap_or((&key.name, ""));
+        let (mut ends, mut all) = (Vec::new(), Vec::new());
+        for op in Opcode::LIST {
+            self.put(op.name(), &mut all)?;
+            let end = u16::try_from(all.len()).map_err(|e| e.to_string())?;
+            ends.extend_from_slice(&end.to_le_bytes());
+        }
+        ends.extend(all);
+        Ok(ends)
+    }
+
+    fn put(&self, op: &str, out: &mut Vec<u8>) -> Result<(), String> {
+        let known = self.words.get(op).map_or(&[][..], |w| w);
+        let keys: Vec<_> = self.counts.iter().filter(|(key, _)| key.opcode() == op).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        out.push(known.len() as u8);
+        for word in known {
+            let number = Mod::parse(word).ok_or_else(|| format!("{op}: no modifier {word}"))?;
+            out.extend_from_slice(&(number as u16).to_le_bytes());
+        }
+        for (key, c) in keys {
+            let (_, words) = key.name.split_once('.').unwrap_or((&key.name, ""));
             let mut mask = 0u8;
-            let known = self.words.get(op).map_or(&[][..], |w| w);
             for word in words.split('.').filter(|w| !w.is_empty()) {
                 let at = known.iter().position(|w| w == word);
                 mask |= 1 << at.ok_or_else(|| format!("{}: no word {word}", key.name))?;
             }
-            put(&mut out, op);
             let how = |n: u64| match n {
                 0 => 0u8,
                 n if n == c.all => 2,
@@ -221,6 +243,6 @@ impl Rows {
                 mostly(3..=11),
             ]);
         }
-        Ok(out)
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Results that all readers wait for alike share a row of the matrix, and readers that wait alike a column.
 
+use super::Opcode;
 use super::ports::{Port, Ports};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -120,14 +121,17 @@ fn read_row(
     line: &str,
     sm: u16,
     rows: &mut Vec<Row>,
-    stalls: &mut Vec<(String, u8)>,
+    stalls: &mut Vec<(Opcode, u8)>,
 ) -> Result<(), String> {
     let Some(words) = words(line, ';') else { return Ok(()) };
     if !holds(line, sm)? {
         return Ok(());
     }
     match words[..] {
-        ["stall", op, cycles] => stalls.push((op.into(), number(cycles)?)),
+        ["stall", op, cycles] => {
+            let op = Opcode::parse(op).ok_or_else(|| format!("no opcode {op}"))?;
+            stalls.push((op, number(cycles)?));
+        }
         [hazard, files, first, "->", second, cycles] => rows.push(Row {
             hazard: list(hazard, &HAZARDS)?[0],
             files: list(files, &FILES)?,
@@ -205,8 +209,13 @@ fn read_facts(text: &str, ports: &Ports) -> Result<Facts, String> {
     Ok(facts)
 }
 
-/// A matrix whose equal rows and columns stand once.
-fn put_matrix(out: &mut Vec<u8>, rows: usize, columns: usize, at: impl Fn(usize, usize) -> u8) {
+/// A matrix whose equal rows and columns stand once; its largest number.
+fn put_matrix(
+    out: &mut Vec<u8>,
+    rows: usize,
+    columns: usize,
+    at: impl Fn(usize, usize) -> u8,
+) -> u8 {
     let cells: Vec<Vec<u8>> = (0..rows).map(|r| (0..columns).map(|c| at(r, c)).collect()).collect();
     let number = |lines: &[Vec<u8>]| {
         let mut known: BTreeMap<Vec<u8>, u16> = BTreeMap::new();
@@ -232,16 +241,21 @@ fn put_matrix(out: &mut Vec<u8>, rows: usize, columns: usize, at: impl Fn(usize,
     put16(out, row_firsts.len() as u16);
     put16(out, column_firsts.len() as u16);
     row_of.iter().chain(&column_of).for_each(|id| put16(out, *id));
-    for row in &row_firsts {
-        out.extend(column_firsts.iter().map(|column| cells[*row][*column]));
+    // Behind them the most of each row.
+    let mut most = Vec::new();
+    for row in row_firsts {
+        out.extend(column_firsts.iter().map(|column| cells[row][*column]));
+        most.push(cells[row].iter().map(|cycles| cycles & !ASSUMED).max().unwrap_or(0));
     }
+    out.extend_from_slice(&most);
+    most.into_iter().max().unwrap_or(0)
 }
 
 fn put16(out: &mut Vec<u8>, n: u16) {
     out.extend_from_slice(&n.to_le_bytes());
 }
 
-fn put(cycles: &[u8], stalls: &[(String, u8)], facts: &Facts, ports: &Ports) -> Vec<u8> {
+fn put(cycles: &[u8], stalls: &[(Opcode, u8)], facts: &Facts, ports: &Ports) -> Vec<u8> {
     let class = |name: &str| CLASSES.iter().position(|c| *c == name).unwrap_or(CLASSES.len() - 1);
     let results: Vec<(usize, usize)> =
         ports.results.list.iter().map(|(p, c)| (p.file, class(c))).collect();
@@ -277,12 +291,13 @@ fn put(cycles: &[u8], stalls: &[(String, u8)], facts: &Facts, ports: &Ports) -> 
     put16(&mut out, sources.len() as u16);
     out.extend(results.iter().chain(&sources).map(|(_, class)| *class as u8));
     out.extend_from_slice(cycles);
-    put_matrix(&mut out, results.len(), sources.len(), raw);
-    put_matrix(&mut out, results.len(), results.len(), waw);
-    put16(&mut out, stalls.len() as u16);
+    let raw = put_matrix(&mut out, results.len(), sources.len(), raw);
+    let waw = put_matrix(&mut out, results.len(), results.len(), waw);
+    out.push(cycles.iter().copied().max().unwrap_or(0).max(raw).max(waw));
+    let first = out.len();
+    out.resize(first + Opcode::LIST.len(), 1);
     for (op, cycles) in stalls {
-        out.extend_from_slice(&[op.len() as u8, *cycles]);
-        out.extend_from_slice(op.as_bytes());
+        out[first + *op as usize] = *cycles;
     }
     for ((hazard, first, second), fact) in facts {
         put16(&mut out, *first);

@@ -1,12 +1,21 @@
 //! Writes a parsed table as the bytes that `load.rs` reads: nothing in them is an address, so a program that holds the
-//! tables of many SMs pays only for the one that it uses.
+//! tables of many SMs pays only for the one that it uses, and of that only for the forms that it meets.
 //!
-//! All numbers are little-endian. A table is its strings, then arrays in the order in which they refer to each other:
-//! words (modifiers), options, fields, slots, ports, tests, aliases, forms, special registers. What repeats stands once.
+//! All numbers are little-endian; opcodes and modifiers are those of `components`. A table is the lengths of its sections
+//! ([`SECTIONS`] of them, four bytes each), then the sections: by opcode its first form and the one past its last; by value of a
+//! word's low twelve bits the first of its forms in the next section; those; forms ([`FORM`] bytes each); where each string
+//! ends; strings; then what forms consist of: words (modifiers), options, fields, slots, ports, tests, aliases; at last special
+//! registers. What repeats stands once. Runs are named by the byte at which they begin in their section.
 
 use super::model::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
 use super::ports::OfForm;
+use super::{Mod, Opcode, latency};
 use std::collections::BTreeMap;
+
+pub const SECTIONS: usize = 14;
+
+/// Bytes of a form.
+pub const FORM: usize = 80;
 
 /// Bits that every instruction has in common: guard, control.
 const COMMON: u128 = 0xf << 12 | ((1 << 17) - 1) << 105;
@@ -15,22 +24,20 @@ const COMMON: u128 = 0xf << 12 | ((1 << 17) - 1) << 105;
 #[derive(Default)]
 struct Pool {
     bytes: Vec<u8>,
-    count: u16,
     /// Runs of entries by their bytes.
-    runs: BTreeMap<Vec<u8>, u16>,
+    runs: BTreeMap<Vec<u8>, u32>,
 }
 
 impl Pool {
-    /// The first index of a run of entries, `bytes` together.
-    fn run(&mut self, entries: usize, bytes: Vec<u8>) -> u16 {
-        if entries == 0 {
+    /// Where a run of entries begins, `bytes` together.
+    fn run(&mut self, bytes: Vec<u8>) -> u32 {
+        if bytes.is_empty() {
             return 0;
         }
         if let Some(at) = self.runs.get(&bytes) {
             return *at;
         }
-        let at = self.count;
-        self.count += u16::try_from(entries).expect("a run of entries");
+        let at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(&bytes);
         self.runs.insert(bytes, at);
         at
@@ -62,33 +69,74 @@ pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
     let mut forms: Vec<(&Form, &OfForm)> = table.forms.iter().zip(ports).collect();
     forms.sort_by_key(|(f, _)| opcodes.iter().position(|o| *o == f.opcode));
     let mut w = Writer::default();
-    let mut body = Vec::new();
+    let mut heads = Vec::new();
     for (form, ports) in &forms {
-        w.form(&mut body, form, ports).map_err(|e| format!("{}: {e}", form.row))?;
+        w.form(&mut heads, form, ports).map_err(|e| format!("{}: {e}", form.row))?;
     }
     let mut specials = Vec::new();
     for (number, name) in &table.specials {
         put16(&mut specials, *number);
         put16(&mut specials, w.string(name));
     }
+    let (mut ends, mut text) = (Vec::new(), Vec::new());
+    for string in &w.strings {
+        text.extend_from_slice(string.as_bytes());
+        put32(&mut ends, text.len() as u32);
+    }
+    let numbers: Vec<u16> = forms.iter().map(|(form, _)| form.fixed as u16 & 0xfff).collect();
+    let (starts, numbered) = by_number(&numbers);
+    let sections: [&[u8]; SECTIONS] = [
+        &by_opcode(&forms.iter().map(|(form, _)| form.opcode.as_str()).collect::<Vec<_>>()),
+        &starts,
+        &numbered,
+        &heads,
+        &ends,
+        &text,
+        &w.words.bytes,
+        &w.options.bytes,
+        &w.fields.bytes,
+        &w.slots.bytes,
+        &w.ports.bytes,
+        &w.tests.bytes,
+        &w.aliases.bytes,
+        &specials,
+    ];
     let mut out = Vec::new();
-    put16(&mut out, w.strings.len() as u16);
-    for text in &w.strings {
-        put16(&mut out, text.len() as u16);
-        out.extend_from_slice(text.as_bytes());
-    }
-    for pool in [&w.words, &w.options, &w.fields, &w.slots, &w.ports, &w.tests, &w.aliases] {
-        put16(&mut out, pool.count);
-        out.extend_from_slice(&pool.bytes);
-    }
-    put16(&mut out, forms.len() as u16);
-    out.extend_from_slice(&body);
-    put16(&mut out, table.specials.len() as u16);
-    out.extend_from_slice(&specials);
+    sections.iter().for_each(|section| put32(&mut out, section.len() as u32));
+    sections.iter().for_each(|section| out.extend_from_slice(section));
     Ok(out)
 }
 
+/// The first form of each opcode, and the one past its last.
+fn by_opcode(forms: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for op in Opcode::LIST {
+        let first = forms.iter().position(|f| *f == op.name()).unwrap_or(0);
+        let count = forms.iter().filter(|f| **f == op.name()).count();
+        put16(&mut out, first as u16);
+        put16(&mut out, (first + count) as u16);
+    }
+    out
+}
+
+/// Where the forms of each number begin, and last where all end; and those forms.
+fn by_number(numbers: &[u16]) -> (Vec<u8>, Vec<u8>) {
+    let mut list: Vec<u16> = (0..numbers.len() as u16).collect();
+    list.sort_by_key(|index| numbers[*index as usize]);
+    let (mut starts, mut numbered) = (Vec::new(), Vec::new());
+    for number in 0..=4096 {
+        let start = list.partition_point(|index| numbers[*index as usize] < number);
+        put16(&mut starts, start as u16);
+    }
+    list.iter().for_each(|index| put16(&mut numbered, *index));
+    (starts, numbered)
+}
+
 fn put16(out: &mut Vec<u8>, v: u16) {
+    out.extend_from_slice(&v.to_le_bytes());
+}
+
+fn put32(out: &mut Vec<u8>, v: u32) {
     out.extend_from_slice(&v.to_le_bytes());
 }
 
@@ -138,8 +186,8 @@ fn file(name: &str) -> u8 {
     ["R", "UR", "P", "UP", "B"].iter().position(|f| *f == name).expect("a register file") as u8
 }
 
-/// The number of "no field".
-const NONE: u16 = u16::MAX;
+/// The place of "no field".
+const NONE: u32 = u32::MAX;
 
 impl Writer {
     fn string(&mut self, text: &str) -> u16 {
@@ -157,26 +205,26 @@ impl Writer {
         for o in &m.options {
             let mut words = Vec::new();
             for word in &o.words {
-                put16(&mut words, self.string(word));
+                let known = Mod::parse(word);
+                let known = known.ok_or(format!("{word} is not in components/modifier.rs"))?;
+                put16(&mut words, known as u16);
             }
-            let at = self.words.run(o.words.len(), words);
             put16(&mut options, o.value);
-            put16(&mut options, at);
             options.extend_from_slice(&[o.words.len() as u8, o.cells]);
+            put32(&mut options, self.words.run(words));
         }
-        let at = self.options.run(m.options.len(), options);
         put16(out, self.string(&m.name));
         put_bits(out, &m.bits)?;
-        put16(out, at);
         put16(out, m.options.len() as u16);
+        put32(out, self.options.run(options));
         Ok(())
     }
 
-    fn one_field(&mut self, m: &Option<ModField>) -> Result<u16, String> {
+    fn one_field(&mut self, m: &Option<ModField>) -> Result<u32, String> {
         let Some(m) = m else { return Ok(NONE) };
         let mut bytes = Vec::new();
         self.field(&mut bytes, m)?;
-        Ok(self.fields.run(1, bytes))
+        Ok(self.fields.run(bytes))
     }
 
     fn slot(&mut self, out: &mut Vec<u8>, form: &Form, slot: &Slot) -> Result<(), String> {
@@ -191,14 +239,14 @@ impl Writer {
                 out.extend_from_slice(&[1, file(f)]);
                 put_bits(out, bits)?;
                 put_flags(out, flags);
-                put16(out, self.one_field(part)?);
+                put32(out, self.one_field(part)?);
             }
             Kind::Imm { bits, signed, scale, style, names } => {
                 out.push(2);
                 put_bits(out, bits)?;
                 out.extend_from_slice(&[*signed as u8, *scale]);
                 put16(out, self.string(style));
-                put16(out, self.one_field(names)?);
+                put32(out, self.one_field(names)?);
             }
             Kind::Const { offset, scale, bank, base, base_file, handle, flags, part } => {
                 out.push(3);
@@ -209,7 +257,7 @@ impl Writer {
                 out.push(file(base_file));
                 put_optional(out, handle)?;
                 put_flags(out, flags);
-                put16(out, self.one_field(part)?);
+                put32(out, self.one_field(part)?);
             }
             Kind::Mem {
                 base,
@@ -231,7 +279,7 @@ impl Writer {
                 out.push(*uniform_needed as u8);
                 put_bits(out, offset)?;
                 out.push(*signed as u8);
-                put16(out, self.one_field(sel)?);
+                put32(out, self.one_field(sel)?);
             }
             Kind::Desc { bits, prefix, matrices, after } => {
                 out.push(5);
@@ -251,7 +299,7 @@ impl Writer {
             }
             Kind::Named(field) => {
                 out.push(8);
-                put16(out, self.one_field(&Some(field.clone()))?);
+                put32(out, self.one_field(&Some(field.clone()))?);
             }
             Kind::Generic { .. } => return Err(format!("{}: an operand of no form", slot.name)),
         }
@@ -288,11 +336,10 @@ impl Writer {
             bytes.extend_from_slice(&[kind, at]);
             bytes.extend_from_slice(&value.to_le_bytes());
         }
-        let at = self.tests.run(tests.len(), bytes);
         let mut out = Vec::new();
         put16(&mut out, self.string(word));
-        put16(&mut out, at);
         out.push(tests.len() as u8);
+        put32(&mut out, self.tests.run(bytes));
         Ok(out)
     }
 
@@ -309,30 +356,32 @@ impl Writer {
         for (word, tests) in &form.aliases {
             aliases.extend(self.alias(form, word, tests)?);
         }
-        let mods = self.fields.run(form.mods.len(), mods);
-        let slots = self.slots.run(form.slots.len(), slots);
-        let aliases = self.aliases.run(form.aliases.len(), aliases);
-        put16(out, self.string(&form.opcode));
-        put16(out, self.string(&form.row));
-        put16(out, self.string(&form.class));
+        let mut places = Vec::new();
+        ports.slots.iter().flatten().for_each(|port| put16(&mut places, *port));
+        let op = Opcode::parse(&form.opcode);
+        let op = op.ok_or(format!("{} is not in components/opcode.rs", form.opcode))?;
+        let class = latency::CLASSES.iter().position(|class| *class == form.class);
+        let class = class.ok_or(format!("no class {}", form.class))?;
+        let start = out.len();
         out.extend_from_slice(&fixed_mask.to_le_bytes());
         out.extend_from_slice(&form.fixed.to_le_bytes());
         out.extend_from_slice(&kinds.to_le_bytes());
         out.extend_from_slice(&kinds_mask.to_le_bytes());
+        put16(out, op as u16);
+        put16(out, self.string(&form.row));
         let flags = form.write_sb as u8 | (form.read_sb as u8) << 1 | (form.seen as u8) << 2;
         let flags = flags | (form.waits as u8) << 3;
-        out.extend_from_slice(&[file(form.guard), form.defs, flags]);
-        for (at, count) in
-            [(mods, form.mods.len()), (slots, form.slots.len()), (aliases, form.aliases.len())]
-        {
-            put16(out, at);
-            out.push(count as u8);
-        }
-        let mut bytes = Vec::new();
-        ports.slots.iter().flatten().for_each(|port| put16(&mut bytes, *port));
-        put16(out, self.ports.run(ports.slots.len(), bytes));
+        out.extend_from_slice(&[class as u8, file(form.guard), form.defs, flags]);
+        put32(out, self.fields.run(mods));
+        put32(out, self.slots.run(slots));
+        put32(out, self.aliases.run(aliases));
+        put32(out, self.ports.run(places));
+        let counts = [form.mods.len(), form.slots.len(), form.aliases.len()];
+        out.extend(counts.map(|count| count as u8));
+        out.push(0);
         put16(out, ports.guard);
         put16(out, ports.masked);
+        assert_eq!(out.len() - start, FORM, "the bytes of a form");
         Ok(())
     }
 }

@@ -35,14 +35,14 @@ fn the_rows_of_every_target_can_be_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tables");
     for target in Target::all() {
         let rows = target.with_rows(&folder).unwrap_or_else(|e| panic!("{}: {e}", target.name));
-        assert_eq!(rows.table().forms.len(), target.table().forms.len(), "{}", target.name);
+        assert_eq!(rows.table().len(), target.table().len(), "{}", target.name);
     }
 }
 
 #[test]
 fn every_bit_of_every_word_belongs_to_one_named_field_or_is_constant() {
     for target in Target::all() {
-        for form in target.table().forms {
+        for form in target.table().forms() {
             let place = format!("{} {}", target.name, form.row);
             let mut owned = 0u128;
             for field in form.layout() {
@@ -61,7 +61,7 @@ fn every_bit_of_every_word_belongs_to_one_named_field_or_is_constant() {
 
 #[test]
 fn destinations_lead_and_every_width_names_a_field() {
-    for form in sm90().table().forms {
+    for form in sm90().table().forms() {
         assert!(form.defs as usize <= form.slots.len(), "{}", form.row);
         assert!(form.slots.len() <= 16, "{}: kinds are four bits each", form.row);
         assert!(form.mods.len() <= 12, "{}", form.row);
@@ -86,7 +86,7 @@ fn destinations_lead_and_every_width_names_a_field() {
 
 #[test]
 fn only_variable_results_and_stores_touch_scoreboards() {
-    for form in sm90().table().forms {
+    for form in sm90().table().forms() {
         let variable = form.class.is_variable()
             || matches!(form.class, Class::Special | Class::Fp64 | Class::MmaSmall);
         assert!(variable || !(form.write_sb || form.read_sb), "{}", form.row);
@@ -201,7 +201,7 @@ fn garbage_words_are_errors_that_name_the_place() {
     let error = sm90().decode(0xfff, 0x30).expect_err("no such instruction");
     assert!(error.to_string().contains("at 0x30"), "{error}");
     // Every single-bit change of a word decodes to something that encodes to the same word, or to nothing.
-    for form in sm90().table().forms {
+    for form in sm90().table().forms() {
         for bit in 0..128 {
             let word = form.fixed ^ 1 << bit;
             if let Ok(inst) = sm90().decode(word, 0)
@@ -226,7 +226,7 @@ fn special_registers_have_one_name_each() {
 #[test]
 fn a_series_of_options_names_each_shape_and_its_registers() {
     let form = |row: &str| {
-        sm90().table().forms.iter().find(|f| f.row.starts_with(row) && f.op == Opcode::HGMMA)
+        sm90().table().forms().find(|f| f.row.starts_with(row) && f.op == Opcode::HGMMA)
     };
     let field = &form("matrix.isa").expect("HGMMA has rows").mods[0];
     let cells = |word: &str| {

@@ -300,7 +300,7 @@ fn run(args: Args) -> Result<(), String> {
         Command::Probe { forms } => {
             let wanted =
                 |row: &str, op: &str| forms.is_empty() || forms.iter().any(|f| f == op || f == row);
-            let table = target.table().forms.iter();
+            let table = target.table().forms();
             let list: Vec<_> = table.filter(|f| wanted(f.row, f.op.name())).collect();
             let (findings, lost) = probe::probe(target, &nvdisasm, &list);
             let mut last = "";

@@ -116,7 +116,7 @@ pub fn probe(
         let pc = 16 * i as u64;
         let ours = target.decode(word, pc).map(|inst| instruction(target, &inst, &Numeric));
         // A row whose constant bits differ only where the disassembler does not look.
-        let forced = target.table().forms.iter().any(|form| {
+        let forced = target.table().forms().any(|form| {
             (form.fixed ^ word) & 0xfff == 0
                 && target
                     .decode(word & !form.fixed_mask | form.fixed, pc)
@@ -132,7 +132,7 @@ pub fn probe(
 
 /// Opcode numbers (low twelve bits) that no form has and for which nvdisasm accepts a word of a simple shape.
 pub fn opcodes(target: &Target, nvdisasm: &Path) -> Vec<(u16, u128, String)> {
-    let known: Vec<u16> = target.table().forms.iter().map(|f| f.fixed as u16 & 0xfff).collect();
+    let known: Vec<u16> = target.table().forms().map(|f| f.fixed as u16 & 0xfff).collect();
     let base = 7u128 << 12 | 1 << 105 | 7 << 110 | 7 << 113;
     let predicates: [u128; 3] = [0, 7 << 87, 7 << 81 | 7 << 84 | 7 << 87];
     let selectors: [u128; 6] = [0, 1 << 72, 1 << 73, 2 << 73, 1 << 75, 1 << 76];

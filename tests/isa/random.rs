@@ -215,10 +215,10 @@ fn operand(
 /// again, and through all options of each field.
 pub fn draw(target: &Target, random: &mut Random, count: usize) -> Vec<(&'static Form, Inst)> {
     let mut drawn = Vec::new();
-    let forms = target.table().forms;
-    let options = forms.iter().flat_map(fields).map(|f| f.options.len()).max().unwrap_or(1);
+    let forms = target.table().forms();
+    let options = forms.clone().flat_map(fields).map(|f| f.options.len()).max().unwrap_or(1);
     for round in 0.. {
-        for form in forms {
+        for form in forms.clone() {
             // After the first rounds only what still has options left, until all had their turn.
             if drawn.len() < count
                 || round < fields(form).map(|f| f.options.len()).max().unwrap_or(1)

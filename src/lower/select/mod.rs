@@ -39,8 +39,7 @@ pub use moves::extract;
 
 use super::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
-use rustc_hash::FxHashMap;
-use std::sync::LazyLock;
+use orias_components::names::Names;
 
 type Rule = for<'a, 'w, 'i> fn(&mut Cx<'a, 'w>, &'i Instruction<'a>) -> Sel;
 
@@ -183,15 +182,22 @@ const RULES: &[(&str, Rule)] = &[
     ("pmevent", control::pmevent),
 ];
 
+static BY_NAME: Names<512> = {
+    let (mut names, mut i) = ([""; RULES.len()], 0);
+    while i < RULES.len() {
+        names[i] = RULES[i].0;
+        i += 1;
+    }
+    Names::new(&names)
+};
+
 /// Lowers one instruction.
 pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    static BY_NAME: LazyLock<FxHashMap<&'static str, Rule>> =
-        LazyLock::new(|| RULES.iter().copied().collect());
-    match BY_NAME.get(inst.opcode) {
+    match BY_NAME.find(inst.opcode, |i| RULES[i].0).map(|i| RULES[i].1) {
         Some(_) if inst.has("async") && matches!(inst.opcode, "st" | "red") => {
             cluster::asynchronous(cx, inst)
         }
-        Some(rule) if is_access(inst.opcode) => accesses::lower(cx, inst, *rule),
+        Some(rule) if is_access(inst.opcode) => accesses::lower(cx, inst, rule),
         Some(rule) => rule(cx, inst),
         None => Err("no lowering for this instruction".into()),
     }

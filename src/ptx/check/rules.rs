@@ -7,20 +7,29 @@ use crate::ptx::ast::{self, Expr};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
-use rustc_hash::FxHashMap;
-use std::sync::LazyLock;
+use orias_components::names::{self, Names};
 
-/// Rows by opcode; an opcode without rows is known and unchecked.
-static BY_OPCODE: LazyLock<FxHashMap<&'static str, Vec<&'static Row>>> = LazyLock::new(|| {
-    let mut map: FxHashMap<&str, Vec<&Row>> = FxHashMap::default();
-    for row in ROWS {
-        map.entry(row.opcode).or_default().push(row);
+/// The opcode of each row.
+const OPCODES: [&str; ROWS.len()] = {
+    let (mut opcodes, mut i) = ([""; ROWS.len()], 0);
+    while i < ROWS.len() {
+        opcodes[i] = ROWS[i].opcode;
+        i += 1;
     }
-    for opcode in words::OPCODES {
-        map.entry(opcode).or_default();
+    opcodes
+};
+static FIRST: Names<512> = Names::new(&OPCODES);
+static NEXT: [u16; ROWS.len()] = names::next(&OPCODES);
+
+/// The rows of an opcode; none for one that is known and unchecked. None where it is not known.
+fn rows_of(opcode: &str) -> Option<impl Iterator<Item = &'static Row> + Clone> {
+    let first = FIRST.find(opcode, |i| ROWS[i].opcode);
+    if first.is_none() && words::OPCODES.binary_search(&opcode).is_err() {
+        return None;
     }
-    map
-});
+    let next = |i: &usize| (NEXT[*i] != names::LAST).then_some(usize::from(NEXT[*i]));
+    Some(std::iter::successors(first, next).map(|i| &ROWS[i]))
+}
 
 /// Why an operand does not fit: ptxas's message, and what was expected.
 pub(super) struct Misfit {
@@ -42,7 +51,7 @@ impl<'s> Checker<'s> {
         source: &ast::Instruction<'s>,
     ) {
         let opcode = source.opcode;
-        let Some(rows) = BY_OPCODE.get(opcode.text) else {
+        let Some(rows) = rows_of(opcode.text) else {
             let message = format!("Not a name of any known instruction: '{}'", opcode.text);
             self.diagnostics
                 .push(with_similar(Diagnostic::error(opcode.span, message), opcode.text));
@@ -64,7 +73,7 @@ impl<'s> Checker<'s> {
         }
         let before = self.diagnostics.errors();
         let mut case = Case { instruction, source };
-        if !rows.is_empty()
+        if rows.clone().next().is_some()
             && let Some(row) = self.choose(rows, &case)
             && self.modifiers(row, &case)
         {
@@ -76,12 +85,17 @@ impl<'s> Checker<'s> {
     }
 
     /// The row for the instruction's modifiers, types and number of operands.
-    fn choose(&mut self, rows: &[&'static Row], case: &Case<'_, 's>) -> Option<&'static Row> {
+    fn choose(
+        &mut self,
+        rows: impl Iterator<Item = &'static Row> + Clone,
+        case: &Case<'_, 's>,
+    ) -> Option<&'static Row> {
         let has_all = |row: &Row| row.when.iter().all(|word| case.instruction.has(word));
         // The rows that ask for most are meant.
-        let Some(most) = rows.iter().filter(|row| has_all(row)).map(|row| row.when.len()).max()
+        let Some(most) = rows.clone().filter(|row| has_all(row)).map(|row| row.when.len()).max()
         else {
-            let wanted = rows.first().map_or("", |row| row.when.first().copied().unwrap_or(""));
+            let first = rows.clone().next();
+            let wanted = first.map_or("", |row| row.when.first().copied().unwrap_or(""));
             let message =
                 format!("Modifier '.{wanted}' required for instruction '{}'", case.name());
             self.diagnostics.error(case.source.opcode.span, message);
@@ -103,7 +117,7 @@ impl<'s> Checker<'s> {
         let takes = |row: &&'static Row| {
             (row.slots.len() - usize::from(row.optional)..=row.slots.len()).contains(&count)
         };
-        let mut fitting = rows.iter().copied().filter(fits);
+        let mut fitting = rows.filter(fits);
         let first = fitting.next();
         let found = first.filter(takes).or_else(|| fitting.find(takes)).or(first);
         if found.is_none() {
@@ -268,13 +282,9 @@ pub(super) fn mismatch(name: &str) -> String {
 
 /// Adds the opcode that the writer may have meant.
 fn with_similar(diagnostic: Diagnostic, name: &str) -> Diagnostic {
-    let mut known: Vec<&str> = BY_OPCODE
-        .keys()
-        .copied()
-        .filter(|known| super::scope::one_apart(known.as_bytes(), name.as_bytes()))
-        .collect();
-    known.sort_unstable();
-    match known.first() {
+    let known = OPCODES.iter().chain(words::OPCODES);
+    let similar = known.filter(|known| super::scope::one_apart(known.as_bytes(), name.as_bytes()));
+    match similar.min() {
         Some(similar) => diagnostic.note(format!("did you mean '{similar}'?")),
         None => diagnostic,
     }

@@ -4,7 +4,8 @@
 
 use crate::ptx::types::Type;
 
-/// Opcodes that [`super::table`] has no rows for: their operands are checked by what compiles them.
+/// Opcodes that [`super::table`] has no rows for: their operands are checked by what compiles them;
+/// sorted.
 #[rustfmt::skip]
 pub(super) const OPCODES: &[&str] = &[
     "activemask", "alloca", "applypriority", "bar", "barrier", "bmsk", "brkpt", "call", "clusterlaunchcontrol", "cp",
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_list_is_sorted() {
-        for list in [MODIFIERS, NARROW] {
+        for list in [OPCODES, MODIFIERS, NARROW] {
             let wrong = list.windows(2).find(|pair| pair[0] >= pair[1]);
             assert_eq!(wrong, None);
         }

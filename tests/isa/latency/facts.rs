@@ -54,7 +54,7 @@ fn fixed(mined: &Mined) -> impl Iterator<Item = (&Key, &Seen)> {
 
 /// The name of one end.
 fn port(target: &Target, kind: Kind) -> Port {
-    let form = &target.table().forms[kind.form as usize];
+    let form = target.table().form(kind.form);
     touch::port_name(form, kind.part, kind.offset)
 }
 
@@ -67,7 +67,7 @@ pub fn ends(target: &Target, key: &Key) -> Ends {
 /// The numbers of the two ports.
 pub fn ports(target: &Target, key: &Key) -> (u16, u16) {
     let number = |kind: Kind, writes| {
-        let form = &target.table().forms[kind.form as usize];
+        let form = target.table().form(kind.form);
         touch::port(form, kind.part, kind.offset, writes)
     };
     let first = number(key.first, key.hazard != Hazard::WriteAfterRead);

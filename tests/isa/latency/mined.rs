@@ -99,7 +99,7 @@ impl Kind {
 
     /// `IMAD.WIDE d+1`
     pub fn name(&self, target: &Target) -> String {
-        let form = &target.table().forms[self.form as usize];
+        let form = target.table().form(self.form);
         let slot = self.part.name(form);
         let cell = if self.offset > 0 { format!("+{}", self.offset) } else { String::new() };
         format!("{} {slot}{cell}", touch::unit(form))
@@ -107,7 +107,7 @@ impl Kind {
 
     /// The timing class by which this part is read or written.
     pub fn class(&self, target: &Target, writes: bool) -> Class {
-        let form = &target.table().forms[self.form as usize];
+        let form = target.table().form(self.form);
         touch::class(form, self.part, self.offset, writes)
     }
 }
@@ -121,7 +121,7 @@ impl Key {
     /// The classes that the time between the two is about; `None` where scoreboards tell it.
     pub fn classes(&self, target: &Target) -> Option<(Hazard, RegFile, Class, Class)> {
         let writes = self.hazard != Hazard::WriteAfterRead;
-        let form = &target.table().forms[self.first.form as usize];
+        let form = target.table().form(self.first.form);
         let late = match writes {
             true => form.write_sb,
             false => self.file == RegFile::R && (form.may_read_late() || form.write_sb),

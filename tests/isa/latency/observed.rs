@@ -32,7 +32,7 @@ pub fn is_near(first: Class, cycles: usize) -> bool {
 /// The smallest stall of control flow and barriers, where it is more than one cycle.
 fn stalls(mined: &Mined) -> Vec<(Opcode, usize, u32, u32)> {
     let forms = mined.target.table();
-    let control = |op: Opcode| forms.forms_of(op).iter().all(|f| f.class == Class::Control);
+    let control = |op: Opcode| forms.forms_of(op).all(|f| f.class == Class::Control);
     let mut all: Vec<_> = mined.stalls.iter().filter(|(op, _)| control(**op)).collect();
     all.sort_by_key(|(op, _)| op.name());
     let least = |(op, at): (&Opcode, &[u32; 16])| {

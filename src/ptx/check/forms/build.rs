@@ -13,6 +13,11 @@ const SEQUENCES: usize = 5;
 fn main() {
     println!("cargo::rerun-if-changed=src/ptx/check/forms/build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
+    // A program that is always in one place needs no addresses filled in when it starts: there are many thousands of them.
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|v| v == value);
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+        println!("cargo::rustc-link-arg-bin=orias=-no-pie");
+    }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let made = fs::read_to_string(TABLE).map_err(|e| e.to_string()).and_then(|text| rust(&text));
     match made {
