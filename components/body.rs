@@ -372,6 +372,19 @@ impl Body<'_> {
         found
     }
 
+    /// Replaces each block that an instruction names.
+    pub fn map_blocks(&mut self, id: InstId, f: impl Fn(BlockId) -> BlockId) {
+        let row = *self.row(id);
+        let arena = &mut *self.arena;
+        arena.edits += 1;
+        for word in &mut arena.operands[row.first as usize..][..row.len as usize] {
+            work::add(1);
+            if let Some(block) = word.as_block() {
+                *word = Packed::pack(&Operand::Block(f(block)), &mut arena.side);
+            }
+        }
+    }
+
     pub fn set_control(&mut self, id: InstId, control: crate::Control) {
         // Not an edit: what instructions do stays.
         let rows = self.rows.bypass_change_detection();

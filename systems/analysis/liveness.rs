@@ -5,6 +5,7 @@
 //!   an unguarded definition of it, *and* some path to there has defined it. The second half matters for guarded
 //!   definitions, which do not end a value: without it the value under a guard would seem live back to the entry.
 //! * A definition of some cells of a wide register ends only those cells.
+//! * What a phi reads is live at the end of the block that its value comes from, and not in the phi's own.
 //! * Physical registers count as cells too, defined at the entry, so that the analysis serves after allocation as before it.
 //!
 //! Only cells that some block reads before it defines them can be live between blocks ("globals"); the others get no bit.
@@ -12,8 +13,9 @@
 //! globals that many blocks name have bits there; each of the others is followed through the blocks by itself, and blocks
 //! have lists of them (see [`DENSE_LIMIT`] and [`sparse`]).
 
+use crate::analysis::lists::Lists;
 use bitvec::prelude::*;
-use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, View, work};
+use orias_components::{BlockId, Body, Opcode, Operand, RegFile, RegUse, View, work};
 
 mod sparse;
 
@@ -101,14 +103,42 @@ pub fn kills(inst: View<'_>) -> bool {
     inst.guard.is_always() || inst.op == Opcode::R2UR || inst.tied().len() > 0
 }
 
+/// Calls `f` on the registers that an instruction reads in its block: phis read at the ends of others.
+fn for_each_read(inst: View<'_>, f: impl FnMut(RegUse)) {
+    if inst.op != Opcode::MOVPHI {
+        inst.for_each_use(f);
+    }
+}
+
+/// Cells that phis read, by the block at whose end they do.
+fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Lists<Cell>> {
+    let mut reads = None;
+    for block in body.layout() {
+        for id in body.block(*block).insts.iter().take_while(|i| body.op(**i) == Opcode::MOVPHI) {
+            let all = reads.get_or_insert_with(|| Lists::new(body.block_count()));
+            let mut value = None;
+            for operand in body.inst(*id).sources() {
+                match (operand, value) {
+                    (Operand::Block(from), Some(r)) => {
+                        map.cells(r).for_each(|cell| all.push(from.0, cell));
+                    }
+                    (operand, _) => value = operand.as_reg().copied(),
+                }
+            }
+        }
+    }
+    reads
+}
+
 /// Whether some way from the entry comes to a reader of a cell of a virtual register before anything has written the cell, guarded
 /// or not. Edges are current. One bit for each block and cell that crosses blocks: for checks.
 pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     let map = CellMap::new(body);
-    let (globals, bit) = find_globals(body, &map);
+    let phis = phi_reads(body, &map);
+    let (globals, bit) = find_globals(body, &map, phis.as_ref());
     let mut flow = Flow::new(body.block_count(), globals.len());
     flow.fill(body, &map, &bit, |_| true);
-    let (read, _) = flow.read_later(body);
+    let (read, _) = flow.read_later(body, &bit, phis.as_ref());
     let entry = body.layout().first().map(|b| b.0 as usize);
     let is_read = |(i, cell): (usize, &Cell)| {
         !CellMap::is_phys(*cell) && entry.is_some_and(|b| read.get(b, i as u32))
@@ -143,7 +173,9 @@ impl Liveness {
     /// With dense bits for globals that so many blocks name, and at most for so many; of its own choice without.
     fn split(body: &Body<'_>, split: Option<(u32, usize)>) -> Liveness {
         let map = CellMap::new(body);
-        let (mut globals, mut bit) = find_globals(body, &map);
+        let phis = phi_reads(body, &map);
+        let phis = phis.as_ref();
+        let (mut globals, mut bit) = find_globals(body, &map, phis);
         let rows = body.block_count();
         let most = DENSE_LIMIT.saturating_mul(body.inst_count()) / rows.max(1);
         let split = split.or((globals.len().div_ceil(64) > most).then_some((OFTEN, 64 * most)));
@@ -153,11 +185,11 @@ impl Liveness {
         };
         let mut flow = Flow::new(rows, dense);
         flow.fill(body, &map, &bit, kills);
-        let (read_in, read_out) = flow.read_later(body);
+        let (read_in, read_out) = flow.read_later(body, &bit, phis);
         let (mut live_in, mut live_out) =
             flow.defined_before(body, &globals[..dense], &read_in, &read_out);
         if dense < globals.len() {
-            (live_in.lists, live_out.lists) = sparse::solve(body, &map, &globals, &bit, dense);
+            (live_in.lists, live_out.lists) = sparse::solve(body, &map, &globals, (&bit, dense), phis);
         }
         Liveness { map, globals, bit, live_in, live_out }
     }
@@ -239,7 +271,7 @@ impl LiveCells {
         if kills(inst) {
             inst.for_each_def(|r| self.set_all(map, r, false));
         }
-        inst.for_each_use(|r| self.set_all(map, r, true));
+        for_each_read(inst, |r| self.set_all(map, r, true));
     }
 
     fn set_all(&mut self, map: &CellMap, r: RegUse, live: bool) {
@@ -256,14 +288,18 @@ impl LiveCells {
 }
 
 /// Cells that some block reads before it defines them, ascending, and their bit numbers by cell.
-fn find_globals(body: &Body<'_>, map: &CellMap) -> (Vec<Cell>, Vec<u32>) {
+fn find_globals(
+    body: &Body<'_>,
+    map: &CellMap,
+    phis: Option<&Lists<Cell>>,
+) -> (Vec<Cell>, Vec<u32>) {
     let mut bit = vec![NONE; map.count()];
     // In which block (number + 1) a cell was last defined without guard.
     let mut defined = vec![0u32; map.count()];
     for &block in body.layout() {
         for &id in &body.block(block).insts {
             let inst = body.inst(id);
-            inst.for_each_use(|r| {
+            for_each_read(inst, |r| {
                 for cell in map.cells(r) {
                     if defined[cell as usize] != block.0 + 1 {
                         bit[cell as usize] = 0;
@@ -277,6 +313,11 @@ fn find_globals(body: &Body<'_>, map: &CellMap) -> (Vec<Cell>, Vec<u32>) {
                     }
                 });
             }
+        }
+    }
+    if let Some(phis) = phis {
+        for block in body.layout() {
+            phis.iter(block.0).for_each(|cell| bit[cell as usize] = 0);
         }
     }
     let mut globals = Vec::new();
@@ -311,7 +352,7 @@ fn by_use(
                 }
             };
             let inst = body.inst(id);
-            inst.for_each_use(&mut note);
+            for_each_read(inst, &mut note);
             inst.for_each_def(&mut note);
         }
     }
@@ -356,7 +397,7 @@ impl Flow {
             let b = block.0 as usize;
             for &id in &body.block(block).insts {
                 let inst = body.inst(id);
-                inst.for_each_use(|r| {
+                for_each_read(inst, |r| {
                     for cell in map.cells(r) {
                         let bit = bit[cell as usize];
                         if bit < dense && !self.killed.get(b, bit) {
@@ -380,10 +421,22 @@ impl Flow {
     }
 
     /// What some path reads before it defines it, at start and end of each block: in = used | (out - killed), out = union of
-    /// the successors' in.
-    fn read_later(&self, body: &Body<'_>) -> (Sets, Sets) {
+    /// the successors' in, and what phis read there.
+    fn read_later(
+        &self,
+        body: &Body<'_>,
+        bit: &[u32],
+        phis: Option<&Lists<Cell>>,
+    ) -> (Sets, Sets) {
         let mut into = Sets::new(self.rows, self.bits);
         let mut out = Sets::new(self.rows, self.bits);
+        for block in body.layout().iter().filter(|_| phis.is_some()) {
+            for bit in phis.into_iter().flat_map(|p| p.iter(block.0)).map(|c| bit[c as usize]) {
+                if (bit as usize) < self.bits {
+                    out.insert(block.0 as usize, bit);
+                }
+            }
+        }
         let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
@@ -476,17 +529,17 @@ struct Sets {
     words: usize,
     dense: u32,
     bits: BitVec<u64>,
-    lists: Lists,
+    lists: Rows,
 }
 
 /// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are dense.
 #[derive(Clone, Debug, Default)]
-struct Lists {
+struct Rows {
     first: Vec<u32>,
     bits: Vec<u32>,
 }
 
-impl Lists {
+impl Rows {
     fn of(&self, row: usize) -> &[u32] {
         match self.first.get(row + 1) {
             Some(end) => &self.bits[self.first[row] as usize..*end as usize],
@@ -508,7 +561,7 @@ impl Sets {
         let words = bits.div_ceil(64);
         work::add(rows * words);
         let all = bitvec![u64, Lsb0; 0; rows * words * 64];
-        Sets { words, dense: bits as u32, bits: all, lists: Lists::default() }
+        Sets { words, dense: bits as u32, bits: all, lists: Rows::default() }
     }
 
     fn row(&self, row: usize) -> &[u64] {

@@ -1,6 +1,7 @@
 //! The phis of a body, for phases that change its edges.
 
-use orias_components::{BlockId, Body, Inst, InstId, Loc, Opcode, Operand, Reg, RegUse};
+use orias_components::{BlockId, Body, InstId, Loc, Opcode, Operand, Reg, RegUse, work};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where the instructions behind a block's phis begin.
 pub fn end(body: &Body<'_>, block: BlockId) -> usize {
@@ -13,56 +14,94 @@ pub fn of<'a>(body: &'a Body<'_>, block: BlockId) -> impl Iterator<Item = InstId
     body.block(block).insts[..end(body, block)].iter().copied()
 }
 
-/// What the edges to `to` from `old` brought comes from `new` now: a block was split, or an edge goes through another one.
-pub fn rename_pred(body: &mut Body<'_>, to: BlockId, old: BlockId, new: BlockId) {
-    for n in 0..end(body, to) {
-        let id = body.block(to).insts[n];
-        body.redirect(id, old, new);
-    }
-}
+/// Edges that lead through other blocks now, until the phis where they end hear of it: all at once, however many they are.
+#[derive(Default)]
+pub struct Renames(FxHashMap<BlockId, FxHashMap<BlockId, BlockId>>);
 
-/// The same for all blocks that `new`, the end of what was `old`, leads to; its edges are current.
-pub fn rename_split(body: &mut Body<'_>, old: BlockId, new: BlockId) {
-    for succ in body.block(new).succs.clone() {
-        rename_pred(body, succ, old, new);
-    }
-}
-
-/// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor is `to`: values that meet there
-/// have their phis in `new`.
-pub fn merge_preds(body: &mut Body<'_>, to: BlockId, preds: &[BlockId], new: BlockId) {
-    if let [only] = preds {
-        return rename_pred(body, to, *only, new);
-    }
-    let phis: Vec<InstId> = of(body, to).collect();
-    let mut made = Vec::with_capacity(phis.len());
-    for id in phis {
-        let mut phi = body.inst(id).to_inst();
-        let pairs: Vec<Operand> = phi.sources().to_vec();
-        let through =
-            |pair: &&[Operand]| matches!(pair[1], Operand::Block(b) if preds.contains(&b));
-        let (moved, kept): (Vec<&[Operand]>, Vec<&[Operand]>) =
-            pairs.chunks_exact(2).partition(|pair| through(&pair));
-        let dest = phi.operands[0];
-        let same = moved.first().filter(|first| moved.iter().all(|pair| pair[0] == first[0]));
-        let value = match (same, dest) {
-            (Some(pair), _) => pair[0],
-            (None, Operand::Reg(r)) => Operand::reg(body.new_vreg(r.reg.file(), 1, 1)),
-            // A phi writes a register; the validator says so of others.
-            (None, other) => other,
-        };
-        if same.is_none() {
-            let operands: Vec<Operand> =
-                [value].into_iter().chain(moved.iter().copied().flatten().copied()).collect();
-            made.push((Inst::new(Opcode::MOVPHI, &[], 1, &operands), body.loc(id)));
+impl Renames {
+    /// What the edge to `to` from `old` brought comes from `new` now: a block was split, or the edge goes through another one.
+    pub fn rename(&mut self, body: &Body<'_>, to: BlockId, old: BlockId, new: BlockId) {
+        if end(body, to) > 0 {
+            self.0.entry(to).or_default().insert(old, new);
         }
-        let rest = kept.iter().copied().flatten().copied();
-        phi.operands = [dest].into_iter().chain(rest).chain([value, Operand::Block(new)]).collect();
-        body.set_inst(id, &phi);
     }
-    for (at, (phi, loc)) in made.into_iter().enumerate() {
-        body.insert(new, at, phi, loc);
+
+    /// The same for all blocks that `new`, the end of what was `old`, leads to; its edges are current.
+    pub fn split(&mut self, body: &Body<'_>, old: BlockId, new: BlockId) {
+        body.block(new).succs.iter().for_each(|to| self.rename(body, *to, old, new));
     }
+
+    fn tell(&mut self, body: &mut Body<'_>, to: BlockId) {
+        let Some(renames) = self.0.remove(&to) else { return };
+        let last = |mut block: BlockId| {
+            while let Some(next) = renames.get(&block) {
+                block = *next;
+            }
+            block
+        };
+        for at in 0..end(body, to) {
+            let id = body.block(to).insts[at];
+            body.map_blocks(id, last);
+        }
+    }
+
+    /// Tells all phis.
+    pub fn finish(mut self, body: &mut Body<'_>) {
+        let mut all: Vec<BlockId> = self.0.keys().copied().collect();
+        all.sort_unstable();
+        all.into_iter().for_each(|to| self.tell(body, to));
+    }
+
+    /// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor is `to`: values that meet there
+    /// have their phis in `new`.
+    pub fn merge(&mut self, body: &mut Body<'_>, to: BlockId, preds: &[BlockId], new: BlockId) {
+        if let [only] = preds {
+            return self.rename(body, to, *only, new);
+        }
+        self.tell(body, to);
+        let preds: FxHashSet<BlockId> = preds.iter().copied().collect();
+        let phis: Vec<InstId> = of(body, to).collect();
+        let mut made = Vec::with_capacity(phis.len());
+        for id in phis {
+            made.extend(merge_one(body, id, &preds, new));
+        }
+        for (at, id) in made.into_iter().enumerate() {
+            body.block_mut(new).insts.insert(at, id);
+        }
+    }
+}
+
+/// Takes the values of `preds` out of a phi, and gives it one that comes from `new`: the phi there, unless they are all the same.
+fn merge_one(
+    body: &mut Body<'_>,
+    id: InstId,
+    preds: &FxHashSet<BlockId>,
+    new: BlockId,
+) -> Option<InstId> {
+    let mut phi = body.inst(id).to_inst();
+    let pairs: Vec<Operand> = phi.sources().to_vec();
+    work::add(pairs.len());
+    let through = |pair: &&[Operand]| matches!(pair[1], Operand::Block(b) if preds.contains(&b));
+    let (moved, kept): (Vec<&[Operand]>, Vec<&[Operand]>) =
+        pairs.chunks_exact(2).partition(|pair| through(&pair));
+    let dest = phi.operands[0];
+    let same = moved.first().filter(|first| moved.iter().all(|pair| pair[0] == first[0]));
+    let (value, made) = match (same, dest) {
+        (Some(pair), _) => (pair[0], None),
+        (None, Operand::Reg(r)) => {
+            let value = Operand::reg(body.new_vreg(r.reg.file(), 1, 1));
+            let pairs = moved.iter().copied().flatten().copied();
+            let operands: Vec<Operand> = [value].into_iter().chain(pairs).collect();
+            let loc = body.loc(id);
+            (value, Some(body.make(Opcode::MOVPHI, &[], 1, &operands, loc)))
+        }
+        // A phi writes a register: the validator speaks of others.
+        (None, other) => (other, None),
+    };
+    let kept = kept.iter().copied().flatten().copied();
+    phi.operands = [dest].into_iter().chain(kept).chain([value, Operand::Block(new)]).collect();
+    body.set_inst(id, &phi);
+    made
 }
 
 /// A phi without its values yet.

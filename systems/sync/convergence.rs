@@ -16,7 +16,7 @@ use crate::analysis::divergence::{self, Divergence};
 use crate::control_flow::order::Order;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
-use crate::ssa::phis;
+use crate::ssa::phis::{self, Renames};
 use crate::sync::collective::{self, Exchange};
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
@@ -198,7 +198,9 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
     }
     body.set_layout(layout);
     cfg::update(body);
-    split.into_iter().for_each(|(block, end)| phis::rename_split(body, block, end));
+    let mut renames = Renames::default();
+    split.into_iter().for_each(|(block, end)| renames.split(body, block, end));
+    renames.finish(body);
 }
 
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
@@ -260,17 +262,24 @@ fn make_preheaders(body: &mut Body<'_>, divergence: &Divergence) {
     branches.resize(graph.len(), false);
     // A preheader changes no other loop's entries, so one look at the graph serves all.
     let mut order = Order::of(body);
+    let mut renames = Renames::default();
     for (header, outside) in regions::headers_without_preheader(&graph, &branches) {
         let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
-        lead_through(body, &mut order, &outside, BlockId(header));
+        lead_through(body, (&mut order, &mut renames), &outside, BlockId(header));
     }
+    renames.finish(body);
     body.set_layout(order.to_layout());
     cfg::update(body);
 }
 
 /// Makes a new block that leads to `to`, and leads the edges from `preds` to `to` through it. As the first block of the
 /// order when `to` was that.
-fn lead_through(body: &mut Body<'_>, order: &mut Order, preds: &[BlockId], to: BlockId) -> BlockId {
+fn lead_through(
+    body: &mut Body<'_>,
+    (order, renames): (&mut Order, &mut Renames),
+    preds: &[BlockId],
+    to: BlockId,
+) -> BlockId {
     let new = body.new_detached_block();
     for pred in preds {
         retarget(body, *pred, to, new);
@@ -294,7 +303,7 @@ fn lead_through(body: &mut Body<'_>, order: &mut Order, preds: &[BlockId], to: B
     let block = body.block_mut(new);
     block.preds.extend(preds);
     block.succs.push(to);
-    phis::merge_preds(body, to, preds, new);
+    renames.merge(body, to, preds, new);
     new
 }
 
@@ -327,6 +336,7 @@ struct Emitter<'a, 'w> {
     moved: FxHashMap<(BlockId, BlockId), BlockId>,
     first: FxHashMap<(BlockId, BlockId), BlockId>,
     order: Order,
+    renames: Renames,
 }
 
 impl<'a, 'w> Emitter<'a, 'w> {
@@ -340,7 +350,8 @@ impl<'a, 'w> Emitter<'a, 'w> {
         let conditions = plan.regions.iter().map(conditions).collect();
         let (moved, first) = Default::default();
         let order = Order::of(body);
-        Emitter { body, conditions, moved, first, order }
+        let renames = Renames::default();
+        Emitter { body, conditions, moved, first, order, renames }
     }
 
     /// Outer regions come first in the plan: an inner one's BSSY and BREAK then stand behind the outer one's, and where an
@@ -366,6 +377,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
             let at = phis::end(self.body, meet);
             self.body.insert(meet, at, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
         }
+        self.renames.finish(self.body);
         self.body.set_layout(self.order.to_layout());
         cfg::update(self.body);
     }
@@ -388,7 +400,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
     }
 
     fn lead_through(&mut self, preds: &[BlockId], to: BlockId) -> BlockId {
-        let new = lead_through(self.body, &mut self.order, preds, to);
+        let new = lead_through(self.body, (&mut self.order, &mut self.renames), preds, to);
         for pred in preds {
             // The plan may know the edge by an older target.
             let known = self.first.remove(&(*pred, to)).unwrap_or(to);

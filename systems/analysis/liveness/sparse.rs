@@ -3,8 +3,9 @@
 //! The work is the number of blocks through which values live, whatever the number of blocks times that of values is. (Sets
 //! of compressed bits took 50 times as long for 10 times the blocks: nearly all of them are empty, but each is looked at.)
 
-use super::{Cell, CellMap, Lists, NONE, kills};
+use super::{Cell, CellMap, NONE, Rows, for_each_read, kills};
 use crate::analysis::blocks::Marks;
+use crate::analysis::lists::Lists;
 use orias_components::{Block, BlockId, Body};
 
 /// What a block does to a global.
@@ -22,9 +23,9 @@ pub(super) fn solve(
     body: &Body<'_>,
     map: &CellMap,
     globals: &[Cell],
-    bit: &[u32],
-    from: usize,
-) -> (Lists, Lists) {
+    (bit, from): (&[u32], usize),
+    phis: Option<&Lists<Cell>>,
+) -> (Rows, Rows) {
     let accesses = accesses(body, map, globals.len(), bit, from as u32);
     let blocks = body.block_count();
     let entry = body.layout().first().map(|b| b.0);
@@ -33,6 +34,15 @@ pub(super) fn solve(
     let (mut live_in, mut live_out) = (Vec::new(), Vec::new());
     let preds = Edges::new(body, |b| &b.preds);
     let succs = Edges::new(body, |b| &b.succs);
+    // By bit: blocks at whose end a phi reads it.
+    let ends = phis.map(|phis| {
+        let mut ends = Lists::new(globals.len());
+        for block in body.layout() {
+            let bits = phis.iter(block.0).map(|cell| bit[cell as usize]);
+            bits.filter(|b| *b as usize >= from).for_each(|bit| ends.push(bit, block.0));
+        }
+        ends
+    });
     let mut work = Vec::new();
     for (bit, &cell) in globals.iter().enumerate().skip(from) {
         let bit = bit as u32;
@@ -46,6 +56,11 @@ pub(super) fn solve(
             }
             if access.used && read_in.add(access.block) {
                 work.push(access.block);
+            }
+        }
+        for block in ends.as_ref().into_iter().flat_map(|e| e.iter(bit)) {
+            if read_out.add(block) && !killed.has(block) && read_in.add(block) {
+                work.push(block);
             }
         }
         // Back from the reads: who reads it later.
@@ -154,7 +169,7 @@ fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32], from: u32)
                 }
                 f(access, defined);
             };
-            inst.for_each_use(|r| {
+            for_each_read(inst, |r| {
                 map.cells(r).for_each(|c| touch(c, &mut |a, _| a.used |= !a.killed));
             });
             let kill = kills(inst);
@@ -199,7 +214,7 @@ fn by_key<T: Copy + Default>(entries: Vec<(u32, T)>, keys: usize) -> (Vec<u32>, 
     (first, all)
 }
 
-fn lists(entries: Vec<(u32, u32)>, rows: usize) -> Lists {
+fn lists(entries: Vec<(u32, u32)>, rows: usize) -> Rows {
     let (first, bits) = by_key(entries, rows);
-    Lists { first, bits }
+    Rows { first, bits }
 }

@@ -3,7 +3,7 @@
 use super::Exchange;
 use crate::analysis::cfg;
 use crate::emit::plop3;
-use crate::ssa::phis;
+use crate::ssa::phis::Renames;
 use orias_components::{
     BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegUse, VRegId,
 };
@@ -73,7 +73,9 @@ pub fn emit(body: &mut Body<'_>, exchanges: &[Exchange]) {
     }
     body.set_layout(layout);
     cfg::update(body);
-    split.into_iter().for_each(|(block, end)| phis::rename_split(body, block, end));
+    let mut renames = Renames::default();
+    split.into_iter().for_each(|(block, end)| renames.split(body, block, end));
+    renames.finish(body);
 }
 
 impl Shared {
