@@ -19,11 +19,11 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
+use crate::ssa::phis;
 use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View,
 };
-use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,7 +32,7 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Debug, Default)]
 pub struct Divergence {
     /// Virtual registers, by id.
-    pub registers: RoaringBitmap,
+    pub registers: BitVec,
     /// Blocks at whose end threads may part, by number.
     pub branches: BitVec,
 }
@@ -57,11 +57,12 @@ impl Divergence {
                 body.block(*id).insts.iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
             branches.set(id.0 as usize, conditional && body.block(*id).succs.len() > 1);
         }
-        Divergence { registers: (0..body.vreg_count() as u32).collect(), branches }
+        Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
     }
 
     pub fn is_divergent(&self, reg: Reg) -> bool {
-        diverges(reg, |v| self.registers.contains(v.0))
+        // A register that was made since is of what makes threads meet, and as they are.
+        diverges(reg, |v| self.registers.get(v.0 as usize).is_some_and(|d| *d))
     }
 }
 
@@ -107,7 +108,7 @@ struct Solver<'a, 'w> {
     users: Lists<(InstId, BlockId)>,
     /// Registers that each block writes.
     writes: Lists<VRegId>,
-    registers: RoaringBitmap,
+    registers: BitVec,
     branches: BitVec,
     /// Registers whose readers are to be looked at.
     work: Vec<VRegId>,
@@ -118,7 +119,7 @@ struct Solver<'a, 'w> {
     covered: FxHashMap<u32, FxHashSet<u32>>,
     /// Scratch: blocks of a search; registers written between a branch and its join.
     marks: Marks,
-    written: FxHashSet<VRegId>,
+    written: Marks,
 }
 
 impl<'a, 'w> Solver<'a, 'w> {
@@ -152,14 +153,14 @@ impl<'a, 'w> Solver<'a, 'w> {
             liveness: Liveness::compute(body),
             users,
             writes,
-            registers: RoaringBitmap::new(),
+            registers: BitVec::repeat(false, body.vreg_count()),
             branches: BitVec::repeat(false, graph.len()),
             work: Vec::new(),
             parted: BinaryHeap::new(),
             place,
             covered: FxHashMap::default(),
             marks: Marks::new(graph.len()),
-            written: FxHashSet::default(),
+            written: Marks::new(body.vreg_count()),
         }
     }
 
@@ -204,7 +205,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         if inst.op.is_branch() {
             let registers = &self.registers;
             let parts = self.graph.succs[block.0 as usize].len() > 1
-                && depends_on_thread(inst, |v| registers.contains(v.0));
+                && depends_on_thread(inst, |v| registers[v.0 as usize]);
             if parts && !self.branches.replace(block.0 as usize, true) {
                 self.parted.push(Reverse((self.place[block.0 as usize], block.0)));
             }
@@ -220,11 +221,11 @@ impl<'a, 'w> Solver<'a, 'w> {
     }
 
     fn differs(&self, reg: Reg) -> bool {
-        diverges(reg, |v| self.registers.contains(v.0))
+        diverges(reg, |v| self.registers[v.0 as usize])
     }
 
     fn mark(&mut self, v: VRegId) {
-        if self.registers.insert(v.0) {
+        if !self.registers.replace(v.0 as usize, true) {
             self.work.push(v);
         }
     }
@@ -259,15 +260,19 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
         self.written.clear();
         for block in &passed {
-            self.written.extend(self.writes.iter(*block));
+            self.writes.iter(*block).for_each(|v| _ = self.written.add(v.0));
         }
         met.sort_unstable();
         met.dedup();
         let mut found: Vec<VRegId> = Vec::new();
         for node in met {
+            // Threads that come by different ways bring different values.
+            for id in phis::of(self.body, BlockId(node)) {
+                self.body.inst(id).for_each_def(|r| found.extend(r.reg.vreg()));
+            }
             for cell in self.liveness.live_in(BlockId(node)) {
                 if let Some((v, _)) = self.liveness.map.vreg(cell)
-                    && self.written.contains(&v)
+                    && self.written.has(v.0)
                 {
                     found.push(v);
                 }
@@ -342,8 +347,9 @@ mod tests {
         let found = analyze(&body);
         let mut names: Vec<String> = found
             .registers
-            .iter()
-            .map(|v| Reg::virt(body.vreg(VRegId(v)).file, VRegId(v)).to_string())
+            .iter_ones()
+            .map(|v| VRegId(v as u32))
+            .map(|v| Reg::virt(body.vreg(v).file, v).to_string())
             .collect();
         names.extend(found.branches.iter_ones().map(|b| format!("BB{b}")));
         names.join(" ")
@@ -367,6 +373,30 @@ mod tests {
             BB2:
               EXIT PT";
         assert_eq!(analyze_text(text), "%R0 %R3 %P5 BB1");
+    }
+
+    #[test]
+    fn a_phi_differs_where_parted_threads_meet_and_not_where_a_loop_begins() {
+        let text = "
+            BB0:
+              %R0 = S2R SR33
+              %R1 = MOV 0x1, 0xf
+              %P2, PT = ISETP.LT.AND %R0, 0x5, PT
+              @%P2 BRA PT, BB2
+            BB1:
+              %R3 = MOV 0x2, 0xf
+            BB2:
+              %R4 = MOVPHI %R1, BB0, %R3, BB1
+            BB3:
+              %R5 = MOVPHI %R1, BB2, %R6, BB3
+              %R6 = VIADD %R5, 0x1
+              %P7, PT = ISETP.LT.AND %R6, %R0, PT
+              @%P7 BRA PT, BB3
+            BB4:
+              %R8 = MOVPHI %R6, BB3
+              EXIT PT";
+        // The counter runs with those that still go round; what comes out of the loop is of different rounds.
+        assert_eq!(analyze_text(text), "%R0 %P2 %R4 %P7 %R8 BB0 BB3");
     }
 
     #[test]

@@ -19,6 +19,8 @@ use orias_components::{BlockId, Body, Opcode, Operand, RegFile, RegUse, View, wo
 
 mod sparse;
 
+use sparse::Accesses;
+
 /// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
 pub type Cell = u32;
 
@@ -139,16 +141,12 @@ pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     let mut flow = Flow::new(body.block_count(), globals.len());
     flow.fill(body, &map, &bit, |_| true);
     let (read, _) = flow.read_later(body, &bit, phis.as_ref());
-    let entry = body.layout().first().map(|b| b.0 as usize);
-    let is_read = |(i, cell): (usize, &Cell)| {
-        !CellMap::is_phys(*cell) && entry.is_some_and(|b| read.get(b, i as u32))
-    };
-    globals.iter().enumerate().any(is_read)
+    is_read_at_entry(body, &globals, &read)
 }
 
 /// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are dense: a sweep over them then
 /// takes no longer than one over the instructions.
-pub const DENSE_LIMIT: usize = 4;
+pub const DENSE_LIMIT: usize = 1;
 
 /// Live cells at block boundaries.
 #[derive(Clone, Debug)]
@@ -179,17 +177,27 @@ impl Liveness {
         let rows = body.block_count();
         let most = DENSE_LIMIT.saturating_mul(body.inst_count()) / rows.max(1);
         let split = split.or((globals.len().div_ceil(64) > most).then_some((OFTEN, 64 * most)));
-        let dense = match split {
-            Some((often, most)) => by_use(body, &map, (&mut globals, &mut bit), often, most),
-            None => globals.len(),
-        };
+        let split = split.map(|(often, most)| {
+            let accesses = Accesses::new(body, &map, globals.len(), &bit);
+            let (dense, old) = by_use(&accesses, (&mut globals, &mut bit), often, most);
+            (accesses, dense, old)
+        });
+        let dense = split.as_ref().map_or(globals.len(), |(_, dense, _)| *dense);
         let mut flow = Flow::new(rows, dense);
-        flow.fill(body, &map, &bit, kills);
+        match &split {
+            Some((accesses, dense, old)) => flow.fill_from(accesses, &old[..*dense]),
+            None => flow.fill(body, &map, &bit, kills),
+        }
         let (read_in, read_out) = flow.read_later(body, &bit, phis);
-        let (mut live_in, mut live_out) =
-            flow.defined_before(body, &globals[..dense], &read_in, &read_out);
-        if dense < globals.len() {
-            (live_in.lists, live_out.lists) = sparse::solve(body, &map, &globals, (&bit, dense), phis);
+        let (mut live_in, mut live_out) = match is_read_at_entry(body, &globals[..dense], &read_in)
+        {
+            // Wherever it may be read, something on the way has defined it.
+            false => (read_in, read_out),
+            true => flow.defined_before(body, &globals[..dense], &read_in, &read_out),
+        };
+        if let Some((accesses, dense, old)) = split {
+            (live_in.lists, live_out.lists) =
+                sparse::solve(body, &globals, (&accesses, &old), (&bit, dense), phis);
         }
         Liveness { map, globals, bit, live_in, live_out }
     }
@@ -287,6 +295,15 @@ impl LiveCells {
     }
 }
 
+/// Whether the entry reads a virtual register before it defines it, or passes it on to who does.
+fn is_read_at_entry(body: &Body<'_>, globals: &[Cell], read_in: &Sets) -> bool {
+    let entry = body.layout().first().map(|b| b.0 as usize);
+    let is_read = |(i, cell): (usize, &Cell)| {
+        !CellMap::is_phys(*cell) && entry.is_some_and(|b| read_in.get(b, i as u32))
+    };
+    globals.iter().enumerate().any(is_read)
+}
+
 /// Cells that some block reads before it defines them, ascending, and their bit numbers by cell.
 fn find_globals(
     body: &Body<'_>,
@@ -333,38 +350,27 @@ fn find_globals(
 /// Blocks that must name a global for it to have a bit in each row.
 const OFTEN: u32 = 16;
 
-/// Numbers globals anew: first those that `often` blocks name, at most `most` of them. Returns how many those are.
+/// Numbers globals anew: first those that `often` blocks name, at most `most` of them. Returns how many those are, and the old
+/// number by the new one.
 fn by_use(
-    body: &Body<'_>,
-    map: &CellMap,
+    accesses: &Accesses,
     (globals, bit): (&mut [Cell], &mut [u32]),
     often: u32,
     most: usize,
-) -> usize {
-    // By bit: the block that named it last, + 1, and how many have.
-    let mut named = vec![(0u32, 0u32); globals.len()];
-    for &block in body.layout() {
-        for &id in &body.block(block).insts {
-            let mut note = |r: RegUse| {
-                for cell in map.cells(r).filter(|c| bit[*c as usize] != NONE) {
-                    let (last, count) = &mut named[bit[cell as usize] as usize];
-                    *count += u32::from(std::mem::replace(last, block.0 + 1) != block.0 + 1);
-                }
-            };
-            let inst = body.inst(id);
-            for_each_read(inst, &mut note);
-            inst.for_each_def(&mut note);
-        }
-    }
-    let is_often = |cell: Cell| named[bit[cell as usize] as usize].1 >= often;
-    let (often, others): (Vec<Cell>, Vec<Cell>) = globals.iter().partition(|c| is_often(**c));
-    let dense = often.len().min(most);
-    globals.iter_mut().zip(often.iter().chain(&others)).for_each(|(g, cell)| *g = *cell);
-    globals[dense..].sort_unstable();
+) -> (usize, Vec<u32>) {
+    let is_often = |old: &u32| accesses.of(*old).len() >= often as usize;
+    let (mut old, mut others): (Vec<u32>, Vec<u32>) =
+        (0..globals.len() as u32).partition(|old| is_often(old));
+    let dense = old.len().min(most);
+    others.extend(old.drain(dense..));
+    others.sort_unstable();
+    old.extend(others);
+    let cells: Vec<Cell> = old.iter().map(|old| globals[*old as usize]).collect();
+    globals.copy_from_slice(&cells);
     for (i, cell) in globals.iter().enumerate() {
         bit[*cell as usize] = i as u32;
     }
-    dense
+    (dense, old)
 }
 
 /// The facts of each block that the equations start from.
@@ -420,14 +426,26 @@ impl Flow {
         }
     }
 
+    /// The same from the accesses of each bit, which has another number there.
+    fn fill_from(&mut self, accesses: &Accesses, old: &[u32]) {
+        for (bit, old) in old.iter().enumerate() {
+            let bit = bit as u32;
+            for access in accesses.of(*old) {
+                let b = access.block as usize;
+                if access.used {
+                    self.used.insert(b, bit);
+                }
+                if access.killed {
+                    self.killed.insert(b, bit);
+                }
+            }
+            accesses.defined(*old).iter().for_each(|b| self.defined.insert(*b as usize, bit));
+        }
+    }
+
     /// What some path reads before it defines it, at start and end of each block: in = used | (out - killed), out = union of
     /// the successors' in, and what phis read there.
-    fn read_later(
-        &self,
-        body: &Body<'_>,
-        bit: &[u32],
-        phis: Option<&Lists<Cell>>,
-    ) -> (Sets, Sets) {
+    fn read_later(&self, body: &Body<'_>, bit: &[u32], phis: Option<&Lists<Cell>>) -> (Sets, Sets) {
         let mut into = Sets::new(self.rows, self.bits);
         let mut out = Sets::new(self.rows, self.bits);
         for block in body.layout().iter().filter(|_| phis.is_some()) {

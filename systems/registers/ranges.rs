@@ -35,10 +35,12 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Ranges from segments of so many cells, in any order.
+    /// Ranges from segments of so many cells: those of one cell beside each other, in any order.
     pub fn of_segments(cells: usize, points: u32, mut found: Vec<(Cell, Segment)>) -> Ranges {
-        // The order that a walk backwards finds them in.
-        found.sort_unstable_by_key(|(_, s)| std::cmp::Reverse((s.start, s.end)));
+        // The order that a walk backwards finds them in, cell by cell.
+        for of_cell in found.chunk_by_mut(|a, b| a.0 == b.0) {
+            of_cell.sort_unstable_by_key(|(_, s)| std::cmp::Reverse((s.start, s.end)));
+        }
         let end = vec![CLOSED; cells];
         Walk { end, found, ..Walk::default() }.finish(points, Vec::new())
     }

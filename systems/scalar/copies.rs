@@ -205,7 +205,21 @@ impl Everywhere {
             all.copies.push((source, block));
             all.copy[cell as usize] = all.copies.len() as u32;
         }
+        all.shorten(map);
         all
+    }
+
+    /// Makes copies of copies copies of what those are: else each round would find one link of a chain.
+    fn shorten(&mut self, map: &CellMap) {
+        const LONGEST: usize = 64;
+        for at in 0..self.copies.len() {
+            for _ in 0..LONGEST {
+                let Source::Cell(r) = self.copies[at].0 else { break };
+                let next = map.cells(r).next().map_or(0, |cell| self.copy[cell as usize]);
+                let Some(next) = next.checked_sub(1).filter(|n| *n as usize != at) else { break };
+                self.copies[at].0 = self.copies[next as usize].0;
+            }
+        }
     }
 
     /// What the cell is a copy of in another block. (In its own block, [`Here`] knows.)

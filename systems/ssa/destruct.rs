@@ -25,7 +25,6 @@ use orias_components::{
     BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, work,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 
 /// Phase 85.
 pub fn convert_all_mov_phi_to_mov(
@@ -178,8 +177,11 @@ struct Coalescer<'a> {
     ranges: &'a Ranges,
     classes: Classes,
     /// By the leader of a class.
-    stubs: FxHashMap<VRegId, BTreeMap<u32, Vec<Stub>>>,
+    stubs: Stubs,
 }
+
+/// By the leader of a class: points and stubs, in the order of points.
+type Stubs = FxHashMap<VRegId, Vec<(u32, Stub)>>;
 
 fn coalesce(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Classes {
     let found = ranges::compute(body, map, copies);
@@ -198,9 +200,10 @@ fn coalesce(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Classes {
         };
         if let (Some(point), Some(v)) = (point, to.reg.vreg()) {
             let stub = Stub { to, from: wanted.copy.from };
-            all.stubs.entry(v).or_default().entry(point).or_default().push(stub);
+            all.stubs.entry(v).or_default().push((point, stub));
         }
     }
+    all.stubs.values_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
     let graph = Graph::of(body);
     let loops = Loops::new(&graph, &Dominators::new(&graph));
     let mut order: Vec<(u32, usize)> = Vec::with_capacity(copies.len());
@@ -237,17 +240,18 @@ impl Coalescer<'_> {
         if self.classes.is_leader(inner) {
             return;
         }
-        // Of both lists the longer one takes in the other.
+        // The longer list takes in the other.
         let (a, b) = (self.stubs.remove(&outer), self.stubs.remove(&inner));
         let (mut long, short) = match (a, b) {
             (Some(a), Some(b)) if a.len() >= b.len() => (a, b),
             (Some(a), Some(b)) => (b, a),
-            (Some(a), None) | (None, Some(a)) => (a, BTreeMap::new()),
+            (Some(a), None) | (None, Some(a)) => (a, Vec::new()),
             (None, None) => return,
         };
-        for (point, more) in short {
+        for (point, stub) in short {
             work::add(1);
-            long.entry(point).or_default().extend(more);
+            let at = long.partition_point(|(p, _)| *p <= point);
+            long.insert(at, (point, stub));
         }
         self.stubs.insert(outer, long);
     }
@@ -258,7 +262,7 @@ fn stubs_fit(
     map: &CellMap,
     ranges: &Ranges,
     classes: &Classes,
-    stubs: &FxHashMap<VRegId, BTreeMap<u32, Vec<Stub>>>,
+    stubs: &Stubs,
     joint: Joint,
     mine: VRegId,
     other: VRegId,
@@ -279,9 +283,11 @@ fn stubs_fit(
     for cell in 0..classes.class(other).cells {
         let at = i32::from(cell) + shift(other);
         for segment in classes.range(map, ranges, other, cell) {
-            for (_, list) in stubs_here.range(segment.start..segment.end) {
-                work::add(list.len());
-                if list.iter().any(|stub| writes(stub, at) && !is_own(stub)) {
+            let first = stubs_here.partition_point(|(point, _)| *point < segment.start);
+            let inside = stubs_here[first..].iter().take_while(|(p, _)| *p < segment.end);
+            for (_, stub) in inside {
+                work::add(1);
+                if writes(stub, at) && !is_own(stub) {
                     return false;
                 }
             }
@@ -293,16 +299,17 @@ fn stubs_fit(
     } else {
         (stubs_there, stubs_here)
     };
-    few.iter().all(|(point, a)| {
+    // Two that write one cell, but for the same value, or where it is there already.
+    let clash = |x: &Stub, y: &Stub| {
+        within(x.to).map(|t| t.1) == within(y.to).map(|t| t.1)
+            && x.from != y.from
+            && !(is_own(x) && is_own(y))
+    };
+    few.iter().all(|(point, x)| {
         work::add(1);
-        let Some(b) = many.get(point) else { return true };
-        // Two that write one cell, but for the same value, or where it is there already.
-        let clash = |x: &Stub, y: &Stub| {
-            within(x.to).map(|t| t.1) == within(y.to).map(|t| t.1)
-                && x.from != y.from
-                && !(is_own(x) && is_own(y))
-        };
-        !a.iter().any(|x| b.iter().any(|y| clash(x, y)))
+        let first = many.partition_point(|(p, _)| p < point);
+        let mut same = many[first..].iter().take_while(|(p, _)| p == point);
+        !same.any(|(_, y)| clash(x, y))
     })
 }
 

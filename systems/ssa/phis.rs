@@ -61,6 +61,13 @@ impl Renames {
         self.tell(body, to);
         let preds: FxHashSet<BlockId> = preds.iter().copied().collect();
         let phis: Vec<InstId> = of(body, to).collect();
+        let others = |id: &InstId| body.inst(*id).blocks().any(|b| !preds.contains(&b));
+        if !phis.iter().any(others) {
+            // All ways lead through the new block: what meets does so there.
+            body.block_mut(to).insts.drain(..phis.len());
+            body.block_mut(new).insts.extend(phis);
+            return;
+        }
         let mut made = Vec::with_capacity(phis.len());
         for id in phis {
             made.extend(merge_one(body, id, &preds, new));

@@ -10,23 +10,22 @@ use orias_components::{Block, BlockId, Body};
 
 /// What a block does to a global.
 #[derive(Clone, Copy, Default)]
-struct Access {
-    block: u32,
+pub(super) struct Access {
+    pub block: u32,
     /// Read before any unguarded definition.
-    used: bool,
+    pub used: bool,
     /// Defined without guard.
-    killed: bool,
+    pub killed: bool,
 }
 
 /// Live globals at the start and the end of each block: those with bit numbers from `from` on.
 pub(super) fn solve(
     body: &Body<'_>,
-    map: &CellMap,
     globals: &[Cell],
+    (accesses, old): (&Accesses, &[u32]),
     (bit, from): (&[u32], usize),
     phis: Option<&Lists<Cell>>,
 ) -> (Rows, Rows) {
-    let accesses = accesses(body, map, globals.len(), bit, from as u32);
     let blocks = body.block_count();
     let entry = body.layout().first().map(|b| b.0);
     let [mut killed, mut read_in, mut read_out, mut into, mut out] =
@@ -43,34 +42,51 @@ pub(super) fn solve(
         }
         ends
     });
-    let mut work = Vec::new();
+    let (mut work, mut reads, mut outs) = (Vec::new(), Vec::new(), Vec::new());
     for (bit, &cell) in globals.iter().enumerate().skip(from) {
         let bit = bit as u32;
         for marks in [&mut killed, &mut read_in, &mut read_out, &mut into, &mut out] {
             marks.clear();
         }
-        let of = accesses.of(bit);
+        let of = accesses.of(old[bit as usize]);
         for access in of {
             if access.killed {
                 killed.add(access.block);
             }
             if access.used && read_in.add(access.block) {
+                reads.push(access.block);
                 work.push(access.block);
             }
         }
         for block in ends.as_ref().into_iter().flat_map(|e| e.iter(bit)) {
-            if read_out.add(block) && !killed.has(block) && read_in.add(block) {
-                work.push(block);
+            if read_out.add(block) {
+                outs.push(block);
+                if !killed.has(block) && read_in.add(block) {
+                    reads.push(block);
+                    work.push(block);
+                }
             }
         }
         // Back from the reads: who reads it later.
         while let Some(block) = work.pop() {
             for &pred in preds.of(block) {
-                if read_out.add(pred) && !killed.has(pred) && read_in.add(pred) {
-                    work.push(pred);
+                if read_out.add(pred) {
+                    outs.push(pred);
+                    if !killed.has(pred) && read_in.add(pred) {
+                        reads.push(pred);
+                        work.push(pred);
+                    }
                 }
             }
         }
+        // Nothing reads it that has not been defined, whatever the way: it is live wherever it is read later.
+        if !CellMap::is_phys(cell) && entry.is_none_or(|entry| !read_in.has(entry)) {
+            live_in.extend(reads.drain(..).map(|block| (block, bit)));
+            live_out.extend(outs.drain(..).map(|block| (block, bit)));
+            continue;
+        }
+        reads.clear();
+        outs.clear();
         // On from the definitions, as far as it is read later. Physical registers are defined at the entry.
         let enter = |block: u32, into: &mut Marks, out: &mut Marks, work: &mut Vec<u32>| {
             if read_in.has(block) && into.add(block) && read_out.has(block) && out.add(block) {
@@ -84,7 +100,7 @@ pub(super) fn solve(
             }
             live_in.extend(read_in.has(entry).then_some((entry, bit)));
         }
-        for access in accesses.defined(bit) {
+        for access in accesses.defined(old[bit as usize]) {
             if read_out.has(*access) && out.add(*access) {
                 work.push(*access);
             }
@@ -127,7 +143,7 @@ impl Edges {
 }
 
 /// Accesses of all globals, by bit number.
-struct Accesses {
+pub(super) struct Accesses {
     first: Vec<u32>,
     all: Vec<Access>,
     /// Blocks that define each, guarded or not.
@@ -136,18 +152,22 @@ struct Accesses {
 }
 
 impl Accesses {
-    fn of(&self, bit: u32) -> &[Access] {
+    pub fn of(&self, bit: u32) -> &[Access] {
         let bit = bit as usize;
         &self.all[self.first[bit] as usize..self.first[bit + 1] as usize]
     }
 
-    fn defined(&self, bit: u32) -> &[u32] {
+    pub fn defined(&self, bit: u32) -> &[u32] {
         let bit = bit as usize;
         &self.defs[self.first_def[bit] as usize..self.first_def[bit + 1] as usize]
     }
+
+    pub fn new(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesses {
+        accesses(body, map, bits, bit)
+    }
 }
 
-fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32], from: u32) -> Accesses {
+fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesses {
     // By bit: the block that was looked at last, + 1, and what it does.
     let mut here = vec![(0u32, Access::default(), false); bits];
     let (mut found, mut defs) = (Vec::new(), Vec::new());
@@ -158,7 +178,7 @@ fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32], from: u32)
             let inst = body.inst(id);
             let mut touch = |cell: Cell, f: &mut dyn FnMut(&mut Access, &mut bool)| {
                 let bit = bit[cell as usize];
-                if bit == NONE || bit < from {
+                if bit == NONE {
                     return;
                 }
                 let (at, access, defined) = &mut here[bit as usize];
