@@ -217,7 +217,11 @@ impl Everywhere {
                 let Source::Cell(r) = self.copies[at].0 else { break };
                 let next = map.cells(r).next().map_or(0, |cell| self.copy[cell as usize]);
                 let Some(next) = next.checked_sub(1).filter(|n| *n as usize != at) else { break };
-                self.copies[at].0 = self.copies[next as usize].0;
+                match self.copies[next as usize].0 {
+                    end @ Source::Cell(_) => self.copies[at].0 = end,
+                    // Not every reader takes a constant: the register that has it comes first.
+                    _ => break,
+                }
             }
         }
     }
