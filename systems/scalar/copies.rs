@@ -49,6 +49,11 @@ pub(super) fn propagate(body: &mut Body<'_>, target: &Target, fold: bool) -> usi
         here.enter();
         for n in 0..body.block(block).insts.len() {
             let id = body.block(block).insts[n];
+            if body.op(id) == Opcode::MOVPHI {
+                replaced += rewrite_phi(body, &map, id, &everywhere);
+                here.step(&map, body.inst(id));
+                continue;
+            }
             let find = |cell: Cell| here.at(&map, cell).or_else(|| everywhere.at(cell, block));
             replaced += rewrite_uses(body, &map, target, id, find);
             replaced += usize::from(fold && fold::fold_one(body, id));
@@ -228,10 +233,20 @@ impl Everywhere {
 
     /// What the cell is a copy of in another block. (In its own block, [`Here`] knows.)
     fn at(&self, cell: Cell, block: BlockId) -> Option<Source> {
+        self.at_end(cell, block).filter(|_| self.home(cell) != Some(block))
+    }
+
+    /// What the cell is a copy of at the end of a block, its own or another one.
+    fn at_end(&self, cell: Cell, block: BlockId) -> Option<Source> {
         let place = self.copy.get(cell as usize)?.checked_sub(1)?;
         let (source, home) = self.copies[place as usize];
-        let reaches = |dom: &Dominators| home != block && dom.dominates(home.0, block.0);
+        let reaches = |dom: &Dominators| dom.dominates(home.0, block.0);
         self.dom.as_ref().is_some_and(reaches).then_some(source)
+    }
+
+    fn home(&self, cell: Cell) -> Option<BlockId> {
+        let place = self.copy.get(cell as usize)?.checked_sub(1)?;
+        Some(self.copies[place as usize].1)
     }
 }
 
@@ -281,10 +296,6 @@ fn rewrite_uses(
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
     let inst = body.inst(id);
-    // A phi's values belong to edges, and what a barrier or a branch target names is no value.
-    if inst.op == Opcode::MOVPHI {
-        return 0;
-    }
     let mut reads_copy = false;
     inst.for_each_use(|r| reads_copy |= map.cells(r).any(|cell| find(cell).is_some()));
     if !reads_copy {
@@ -359,6 +370,25 @@ fn rewrite_uses(
         body.set_inst(id, &changed);
     }
     replaced
+}
+
+/// The same for a phi: each of its values is read at the end of the block that it comes from.
+fn rewrite_phi(body: &mut Body<'_>, map: &CellMap, id: InstId, everywhere: &Everywhere) -> usize {
+    let inst = body.inst(id);
+    let source = |at: usize| {
+        let (value, from) = (inst.reg(at)?, inst.get(at + 1)?);
+        let (cell, Operand::Block(from)) = (map.cells(value).next()?, from) else { return None };
+        match everywhere.at_end(cell, from)? {
+            Source::Cell(source) => Some(source),
+            _ => None,
+        }
+    };
+    let places = (usize::from(inst.defs)..inst.len()).step_by(2);
+    let found: Vec<(usize, RegUse)> = places.filter_map(|at| Some((at, source(at)?))).collect();
+    for (at, source) in &found {
+        body.set_operand(id, *at, Operand::Reg(*source));
+    }
+    found.len()
 }
 
 /// The second source, when operand `at` may change places with it.
