@@ -3,7 +3,8 @@
 //!
 //! Each phi gets a register of its own, where the ways that lead to it meet: they write it at their ends, all phis of a block at
 //! once, and the phi reads it. What a guarded definition keeps is copied to where it writes. Then registers that a copy joins
-//! become one as long as no two of their values are wanted at once, copies of inner loops first; what joins needs no copy.
+//! become one as long as no two of their values are wanted at once, copies of inner loops first, and of those the registers with most
+//! copies; what joins needs no copy.
 //!
 //! The lost copy (a phi that is read behind its loop, where the next value is there already) and the swap (phis that exchange
 //! their values) are copies that cannot go: the ranges of their registers meet.
@@ -206,20 +207,30 @@ fn coalesce(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Classes {
     all.stubs.values_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
     let graph = Graph::of(body);
     let loops = Loops::new(&graph, &Dominators::new(&graph));
-    let mut order: Vec<(u32, usize)> = Vec::with_capacity(copies.len());
+    let pair = |copy: &Copy| (copy.to.reg, copy.from.reg);
+    let mut alike: FxHashMap<(Reg, Reg), u32> = FxHashMap::default();
+    for wanted in copies {
+        *alike.entry(pair(&wanted.copy)).or_default() += 1;
+    }
+    let mut order: Vec<(u32, u32, usize)> = Vec::with_capacity(copies.len());
     for (i, wanted) in copies.iter().enumerate() {
         let depth = match wanted.at {
             Place::End(block) => loops.depth(block.0),
             _ => found.block_of(wanted.copy.to, map).map_or(0, |b| loops.depth(b)),
         };
-        order.push((depth, i));
+        // A phi's own copy is done however control comes, and each way's only then.
+        let ways = match wanted.at {
+            Place::End(_) => alike[&pair(&wanted.copy)],
+            _ => u32::MAX,
+        };
+        order.push((depth, ways, i));
     }
-    order.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+    order.sort_by_key(|(depth, ways, _)| std::cmp::Reverse((*depth, *ways)));
     // What was refused once is refused again until a class changes: one try for each pair of registers.
     let mut tried: FxHashSet<(Reg, Reg)> = FxHashSet::default();
-    for (_, i) in order {
+    for (_, _, i) in order {
         let copy = copies[i].copy;
-        if tried.insert((copy.to.reg, copy.from.reg)) {
+        if tried.insert(pair(&copy)) {
             all.join(copy);
         }
     }

@@ -58,12 +58,12 @@ fn phis_that_exchange_their_values_do() {
             %R0 = MOV 0x1, 0xf
             %R1 = MOV 0x2, 0xf
             BB1:
-            %R7 = MOV %R1, 0xf
-            %R1 = MOV %R0, 0xf
-            %R0 = MOV %R7, 0xf
+            %R2 = MOV %R0, 0xf
+            %R0 = MOV %R1, 0xf
+            %R1 = MOV %R2, 0xf
             @%P4 BRA PT, BB1
             BB2:
-            STS [RZ], %R1
+            STS [RZ], %R2
             EXIT PT",
     );
 }
