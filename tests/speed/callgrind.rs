@@ -39,8 +39,8 @@ pub fn instructions(
 
 /// `==123== Collected : 4567`: of one process, the last if it says so more than once.
 fn collected(said: &str) -> Option<u64> {
-    let totals = said.lines().filter_map(|line| line.split_once("Collected : "));
-    totals.last()?.1.trim().parse().ok()
+    let (_, total) = said.lines().rev().find_map(|line| line.split_once("Collected : "))?;
+    total.trim().parse().ok()
 }
 
 #[cfg(test)]
