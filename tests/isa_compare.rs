@@ -11,6 +11,7 @@ fn args(paths: Vec<PathBuf>) -> Args {
         ours: None,
         tsv: None,
         before: None,
+        changed: false,
         brief: true,
         no_run: false,
         max_steps: 10_000_000,

@@ -1,15 +1,17 @@
 //! `orias-speed`: what compiling costs, beside ptxas on the same files in turns.
 
-use clap::{Parser, Subcommand};
+mod inputs;
+mod tables;
+
+use clap::{Args, Parser, Subcommand};
+use inputs::{Input, shape};
 use orias_runner::oracle;
-use orias_speed::shapes::{self, SHAPES};
-use orias_speed::turns::{Pair, compare, geomean};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(about = "CPU time and memory of orias beside ptxas, in turns")]
-struct Args {
+#[command(about = "What compiling costs: CPU time, memory and instructions of orias beside ptxas")]
+struct Program {
     #[command(subcommand)]
     what: What,
 }
@@ -20,27 +22,45 @@ enum What {
     Shape { name: String, size: usize },
     /// Compiles with both, in turns, and prints a table. Without files: the shapes at their usual sizes.
     Compare {
-        /// PTX files, or folders that are searched for them.
-        files: Vec<PathBuf>,
-        /// Shapes, as NAME=SIZE.
+        #[command(flatten)]
+        sides: Sides,
+        /// The shape of a million instructions too, which takes ptxas minutes.
         #[arg(long)]
-        shape: Vec<String>,
-        /// Our compiler; beside this program without it.
-        #[arg(long)]
-        orias: Option<PathBuf>,
-        /// The other compiler: ptxas, or another build of ours.
-        #[arg(long)]
-        other: Option<PathBuf>,
-        /// Each compiler runs at least so often on each file.
-        #[arg(long, default_value_t = 3)]
+        large: bool,
+        /// Each compiler runs at least so often on each file: once would say nothing of the machine's noise.
+        #[arg(long, default_value_t = 3, value_parser = at_least_two)]
         turns: usize,
         /// And more often while both took less than so many seconds of CPU time together.
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
-        /// Prints one row a file too, not only the last line.
+        /// Prints one row a file too, not only the last lines.
         #[arg(long)]
         rows: bool,
     },
+    /// Counts the instructions that both execute (valgrind's callgrind). Without files: a few shapes and a kernel.
+    Callgrind {
+        #[command(flatten)]
+        sides: Sides,
+    },
+}
+
+/// What is compiled, and by whom.
+#[derive(Args)]
+struct Sides {
+    /// PTX files, or folders that are searched for them.
+    files: Vec<PathBuf>,
+    /// Shapes, as NAME=SIZE.
+    #[arg(long)]
+    shape: Vec<String>,
+    /// Our compiler; beside this program without it.
+    #[arg(long)]
+    orias: Option<PathBuf>,
+    /// The other compiler: ptxas, or another build of ours.
+    #[arg(long)]
+    other: Option<PathBuf>,
+    /// Threads of each compiler (`--split-compile`); 0 is one for each core.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
 }
 
 /// What is compared where nothing is asked for.
@@ -59,8 +79,18 @@ const USUAL: &[(&str, usize)] = &[
     ("labels", 20_000),
 ];
 
+/// What is added where large ones are asked for.
+const LARGE: &[(&str, usize)] = &[("straight", 1_000_000)];
+
+/// What is counted where nothing is asked for: fifty times slower than to run, so little of each kind.
+const COUNTED: &[(&str, usize)] =
+    &[("kernels", 1), ("kernels", 20), ("straight", 2_000), ("diamonds", 1_000)];
+
+/// The corpus's largest.
+const COUNTED_KERNEL: &str = "tests/corpus/sha256/sha256.ptx";
+
 fn main() -> ExitCode {
-    match run(Args::parse().what) {
+    match run(Program::parse().what) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("orias-speed: {message}");
@@ -69,10 +99,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn shape(name: &str, size: usize) -> Result<String, String> {
-    let known = || SHAPES.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
-    let shape = shapes::find(name).ok_or_else(|| format!("no shape `{name}`: {}", known()))?;
-    Ok(shape.text(size))
+fn at_least_two(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n >= 2).ok_or("at least 2".to_string())
 }
 
 fn run(what: What) -> Result<(), String> {
@@ -81,17 +109,54 @@ fn run(what: What) -> Result<(), String> {
             print!("{}", shape(&name, size)?);
             Ok(())
         }
-        What::Compare { files, shape: named, orias, other, turns, seconds, rows } => {
-            let ours = orias.map_or_else(beside, Ok)?;
-            let theirs = other.or_else(|| oracle::tool("ptxas"));
-            let theirs = theirs.ok_or("no ptxas: `tests/oracle.sh` installs it")?;
-            let inputs = inputs(&files, &named)?;
-            let folder = std::env::temp_dir().join(format!("orias-speed-{}", std::process::id()));
-            std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-            let done = table(&inputs, (&ours, &theirs), &folder, (turns, seconds), rows);
-            let _ = std::fs::remove_dir_all(&folder);
-            done
+        What::Compare { sides, large, turns, seconds, rows } => {
+            let mut inputs = sides.inputs()?;
+            if inputs.is_empty() && !large {
+                inputs.extend(inputs::shapes(USUAL));
+            }
+            if large {
+                inputs.extend(inputs::shapes(LARGE));
+            }
+            sides
+                .with(|both, folder| tables::compare(&inputs, both, folder, (turns, seconds), rows))
         }
+        What::Callgrind { sides } => {
+            orias_speed::callgrind::ready()?;
+            let mut inputs = sides.inputs()?;
+            if inputs.is_empty() {
+                inputs.extend(inputs::shapes(COUNTED));
+                inputs.push(Input::File(oracle::workspace().join(COUNTED_KERNEL)));
+            }
+            sides.with(|both, folder| tables::callgrind(&inputs, both, folder))
+        }
+    }
+}
+
+/// The two compilers, and what both are told.
+#[derive(Clone, Copy)]
+struct Both<'a> {
+    ours: &'a Path,
+    theirs: &'a Path,
+    options: &'a [String],
+}
+
+impl Sides {
+    fn inputs(&self) -> Result<Vec<Input>, String> {
+        inputs::named(&self.files, &self.shape)
+    }
+
+    /// Does something with both compilers and a folder that is gone afterwards.
+    fn with(&self, act: impl Fn(Both<'_>, &Path) -> Result<(), String>) -> Result<(), String> {
+        let ours = self.orias.clone().map_or_else(beside, Ok)?;
+        let theirs = self.other.clone().or_else(|| oracle::tool("ptxas"));
+        let theirs = theirs.ok_or("no ptxas: `tests/oracle.sh` installs it")?;
+        let threads = format!("--split-compile={}", self.threads);
+        let options = ["-arch=sm_90a", "-O3", &threads].map(str::to_string);
+        let folder = std::env::temp_dir().join(format!("orias-speed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let done = act(Both { ours: &ours, theirs: &theirs, options: &options }, &folder);
+        let _ = std::fs::remove_dir_all(&folder);
+        done
     }
 }
 
@@ -99,100 +164,4 @@ fn run(what: What) -> Result<(), String> {
 fn beside() -> Result<PathBuf, String> {
     let me = std::env::current_exe().map_err(|e| e.to_string())?;
     Ok(me.with_file_name("orias"))
-}
-
-enum Input {
-    File(PathBuf),
-    Shape(String, usize),
-}
-
-fn inputs(files: &[PathBuf], named: &[String]) -> Result<Vec<Input>, String> {
-    let mut all = Vec::new();
-    for text in named {
-        let (name, size) = text.split_once('=').ok_or_else(|| format!("`{text}`: NAME=SIZE"))?;
-        let size = size.parse().map_err(|_| format!("`{text}`: the size is no number"))?;
-        all.push(Input::Shape(name.to_string(), size));
-    }
-    for path in files {
-        find_ptx(path, &mut all)?;
-    }
-    if all.is_empty() {
-        all.extend(USUAL.iter().map(|(name, size)| Input::Shape(name.to_string(), *size)));
-    }
-    Ok(all)
-}
-
-fn find_ptx(path: &Path, all: &mut Vec<Input>) -> Result<(), String> {
-    if !path.is_dir() {
-        all.push(Input::File(path.to_path_buf()));
-        return Ok(());
-    }
-    let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() || path.extension().is_some_and(|e| e == "ptx") {
-            find_ptx(&path, all)?;
-        }
-    }
-    Ok(())
-}
-
-fn table(
-    inputs: &[Input],
-    compilers: (&Path, &Path),
-    folder: &Path,
-    effort: (usize, f64),
-    rows: bool,
-) -> Result<(), String> {
-    let options = ["-arch=sm_90a", "-O3"].map(str::to_string).to_vec();
-    let out = folder.join("out.cubin");
-    let mut pairs: Vec<(String, Pair)> = Vec::new();
-    println!(
-        "{:<36} {:>9} {:>9} {:>7} {:>8} {:>8}",
-        "input", "ours s", "other s", "ratio", "MB", "MB"
-    );
-    for input in inputs {
-        let (name, path) = match input {
-            Input::File(path) => (path.display().to_string(), path.clone()),
-            Input::Shape(name, size) => {
-                let path = folder.join(format!("{name}-{size}.ptx"));
-                std::fs::write(&path, shape(name, *size)?).map_err(|e| e.to_string())?;
-                (format!("{name} {size}"), path)
-            }
-        };
-        match compare(compilers, (&options, &options), &path, &out, effort) {
-            Ok(pair) => {
-                if rows || matches!(input, Input::Shape(..)) {
-                    print_row(&name, &pair);
-                }
-                pairs.push((name, pair));
-            }
-            Err(message) => println!("{name}: {message}"),
-        }
-    }
-    let Some((worst, pair)) = pairs.iter().min_by(|a, b| a.1.ratio().total_cmp(&b.1.ratio()))
-    else {
-        return Err("nothing was compared".to_string());
-    };
-    let total = |f: fn(&Pair) -> f64| pairs.iter().map(|(_, p)| f(p)).sum::<f64>();
-    println!(
-        "{} inputs: geomean {:.2}, in all {:.2}, least {:.2} ({worst})",
-        pairs.len(),
-        geomean(pairs.iter().map(|(_, p)| p.ratio())),
-        total(|p| p.theirs.seconds) / total(|p| p.ours.seconds),
-        pair.ratio(),
-    );
-    Ok(())
-}
-
-fn print_row(name: &str, pair: &Pair) {
-    println!(
-        "{name:<36} {:>9.4} {:>9.4} {:>7.2} {:>8.1} {:>8.1}",
-        pair.ours.seconds,
-        pair.theirs.seconds,
-        pair.ratio(),
-        pair.ours.memory as f64 / 1e6,
-        pair.theirs.memory as f64 / 1e6,
-    );
 }

@@ -2,6 +2,7 @@
 //!
 //! Where inputs lie beside a file (`inputs.rs`) it is also run: both cubins in the simulator, on the same inputs.
 
+mod changed;
 mod compilers;
 mod inputs;
 mod measure;
@@ -37,6 +38,9 @@ pub struct Args {
     /// A file that `--tsv` wrote: what our compiler made then stands beside what it makes now.
     #[arg(long, value_name = "FILE")]
     pub before: Option<PathBuf>,
+    /// With `--before`: print only what our compiler made then and makes now, as Markdown.
+    #[arg(long, requires = "before")]
+    pub changed: bool,
     /// Print the totals and who refuses what, no line for each kernel.
     #[arg(long)]
     pub brief: bool,
@@ -84,10 +88,14 @@ pub fn run(target: &'static Target, args: &Args) -> Result<(), String> {
     if let Some(file) = &args.tsv {
         tsv::write(file, &rows)?;
     }
+    let before = args.before.as_deref().map(tsv::read).transpose()?;
+    if let (true, Some(before)) = (args.changed, &before) {
+        print!("{}", changed::changed(&rows, before));
+        return Ok(());
+    }
     if !args.brief {
         print!("{}", table::kernels(&rows));
     }
-    let before = args.before.as_deref().map(tsv::read).transpose()?;
     print!("{} -O{}: {}", target.name, args.level, summary(&rows, before.as_ref()));
     Ok(())
 }
