@@ -62,7 +62,9 @@ pub fn apply(
         if function.entry {
             bound(function, &overrides.bounds, max_registers);
         }
-        for inst in &mut function.code {
+        // To ask for the code of one without a body would make it one.
+        let body = function.body.iter_mut();
+        for inst in body.flat_map(|body| &mut body.code) {
             let caches = &overrides.caches;
             match inst.opcode {
                 "ld" => cache(inst, &LOADS, (caches.load, caches.forced_load)),

@@ -21,8 +21,8 @@ fn variable(key: SymbolKey, name: &str, init: Option<Vec<u8>>) -> Variable {
         offset: 0,
         size: 16,
         align: 8,
-        init: init.map(std::sync::Arc::new),
-        relocations: Box::default(),
+        init: init
+            .map(|bytes| Box::new(InitialValue { bytes: bytes.into(), relocations: Vec::new() })),
     }
 }
 
@@ -107,8 +107,8 @@ fn what_a_loader_needs_is_read_back() {
 fn addresses_in_text_and_data_become_relocations() {
     let keys = keys(2);
     let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));
-    holder.relocations =
-        [DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 }].into();
+    let address = DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 };
+    holder.init.as_mut().expect("it has a value").relocations.push(address);
     let mut user = kernel("k");
     let at = |offset, high| TextRelocation { offset, target: keys[0], addend: 2, high };
     user.relocations = vec![at(0x10, false), at(0x20, true)];
