@@ -104,6 +104,20 @@ fn what_a_loader_needs_is_read_back() {
 }
 
 #[test]
+fn an_address_ends_with_its_variable() {
+    let keys = keys(2);
+    let written = |kind, offset| {
+        let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));
+        let address = DataReloc { kind, offset, target: keys[0], addend: 0 };
+        holder.init.as_mut().expect("it has a value").relocations.push(address);
+        write(&model(vec![variable(keys[0], "v", None), holder], vec![kernel("k")])).is_ok()
+    };
+    let byte = RelocKind::generic_byte(7);
+    assert!(written(byte, 15) && written(RelocKind::GENERIC64, 8));
+    assert!(!written(byte, 16) && !written(RelocKind::GENERIC64, 9));
+}
+
+#[test]
 fn addresses_in_text_and_data_become_relocations() {
     let keys = keys(2);
     let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));

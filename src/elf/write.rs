@@ -137,7 +137,7 @@ fn check(model: &CubinModel) -> Result<(), WriteError> {
         if variable
             .relocations()
             .iter()
-            .any(|r| u64::from(r.offset) + 8 > variable.size)
+            .any(|r| u64::from(r.offset) + r.kind.bytes() > variable.size)
         {
             return Err(bad());
         }
