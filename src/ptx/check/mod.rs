@@ -210,7 +210,7 @@ impl<'s> Checker<'s> {
                 let text = self.source.get(body.start as usize..body.end as usize);
                 self.program.sections.push((name.text, text.unwrap_or("")));
             }
-            ast::Item::Pragma(span) => self.pragma_gates(span),
+            ast::Item::Pragma(span) => self.pragma_gates(span.start),
         }
     }
 
