@@ -143,7 +143,7 @@ pub fn function(
 /// The instruction as it is written, for messages.
 fn spelling(inst: &Instruction<'_>) -> String {
     let mut text = inst.opcode.to_string();
-    for modifier in &inst.modifiers {
+    for modifier in inst.modifiers.iter() {
         text.push('.');
         text.push_str(modifier);
     }

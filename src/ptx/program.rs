@@ -285,9 +285,10 @@ pub struct Instruction<'s> {
     pub guard: Option<(RegId, bool)>,
     pub opcode: &'s str,
     /// Dot words after the opcode, without dots, in order, types included.
-    pub modifiers: Vec<&'s str>,
+    /// Shared by all instructions that are spelled so.
+    pub modifiers: Arc<[&'s str]>,
     /// The words of `modifiers` that are types, in order.
-    pub types: Vec<Type>,
+    pub types: Arc<[Type]>,
     pub operands: Vec<Operand>,
     pub span: Span,
     /// `.loc` in force: file, line, column; file 0 is none.

@@ -322,8 +322,10 @@ impl<'s> Checker<'s> {
                 None => self.unknown(name),
             }
         }
-        let modifiers: Vec<&'s str> = instruction.modifiers.iter().map(|word| word.text).collect();
-        let types: Vec<Type> = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
+        // Behind an error none is read by anybody: there may be as many as the text likes.
+        let keep = !self.diagnostics.has_errors();
+        let spelling = self.forms.number(self.source, instruction, keep);
+        let (modifiers, types) = self.forms.words(spelling);
         let mut operands = Vec::with_capacity(instruction.operands.len());
         for operand in &instruction.operands {
             if let Some(operand) = self.operand(operand, instruction.opcode.text, &types) {
@@ -341,7 +343,7 @@ impl<'s> Checker<'s> {
             loc: self.loc,
         };
         if resolved {
-            self.check_instruction(&mut checked, instruction);
+            self.check_instruction(&mut checked, instruction, spelling);
         }
         // Behind an error nobody reads it.
         if !self.diagnostics.has_errors() {

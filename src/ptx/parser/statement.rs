@@ -175,7 +175,9 @@ impl<'s> Parser<'s> {
         opcode: Ident<'s>,
         start: Span,
     ) -> Parsed<Instruction<'s>> {
-        let mut modifiers = Vec::new();
+        // Room for as many as most have.
+        let some = |any: bool| if any { 4 } else { 0 };
+        let mut modifiers = Vec::with_capacity(some(self.at(Kind::Word)));
         loop {
             if modifiers.len() == MAX_WORDS {
                 return Err(self.too_many("modifiers", MAX_WORDS));
@@ -191,7 +193,7 @@ impl<'s> Parser<'s> {
                 _ => break,
             }
         }
-        let mut operands = Vec::new();
+        let mut operands = Vec::with_capacity(some(!self.at(Kind::Semi)));
         if !self.at(Kind::Semi) {
             let call = opcode.text == "call";
             loop {
