@@ -10,9 +10,7 @@ use crate::elf::relocation::RelocKind;
 use crate::lines::Places;
 use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
-use crate::ptx::program::{
-    FuncId, InitReloc, Initial, Instruction, Operand, Program, SymbolRef, VarId,
-};
+use crate::ptx::program::{FuncId, InitReloc, Instruction, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types;
 use orias_components::SymbolKey;
 use rustc_hash::FxHashSet;
@@ -287,10 +285,9 @@ fn initial(
     module: &Module,
     var: &crate::ptx::program::Variable,
 ) -> Option<InitialValue> {
-    let Initial { bytes, relocs } = var.init.as_deref()?;
-    let mut bytes = bytes.clone();
-    let mut relocations = Vec::with_capacity(relocs.len());
-    for reloc in relocs {
+    let mut bytes = var.init.as_deref()?.bytes.clone();
+    let mut relocations = Vec::with_capacity(var.relocs().count());
+    for reloc in var.relocs() {
         let number = function_number(module, reloc);
         match number.or_else(|| constant_offset(program, module, reloc)) {
             Some(value) => {

@@ -221,6 +221,12 @@ fn text_that_is_no_code_needs_six_bytes_for_each_of_its_bytes() {
         ("constants", Compiles, module(&list(".const .b8", 65_000, ""), "")),
         ("as many variables in a list", Compiles, module(&list(".global .b8", MOST_NAMES, ""), "")),
         ("as many weak ones", Compiles, module(&list(".weak .global .b8", MOST_NAMES, ""), "")),
+        ("as many with a value", Compiles, {
+            module(
+                &(0..MOST_NAMES).map(|i| format!(".global .b8 g{i}=1;\n")).collect::<String>(),
+                "",
+            )
+        }),
         ("pointers to as many", Compiles, {
             let all = list("", MOST_NAMES, "").replace(";\n", "");
             module(&format!(".global .b8 {all}; .global .u64 x[]={{{all}}};"), "")

@@ -162,7 +162,8 @@ pub(super) const NO_FUNCTION: u32 = u32::MAX;
 impl Variable {
     /// The addresses in its initial value.
     pub fn relocs(&self) -> impl Iterator<Item = &InitReloc> {
-        self.init.iter().flat_map(|init| &init.relocs)
+        let init = self.init.as_ref();
+        init.and_then(|init| init.relocs.as_deref()).into_iter().flatten()
     }
 
     /// Alignment in bytes, always a power of two.
@@ -240,7 +241,8 @@ impl<'s> Program<'s> {
 pub struct Initial {
     /// Exactly as many as the variable has. The file's writer shares them: they may be more than the text.
     pub bytes: Arc<Vec<u8>>,
-    pub relocs: List<InitReloc>,
+    /// None: it has no addresses.
+    pub relocs: Option<Box<List<InitReloc>>>,
 }
 
 /// `.ptr.space .align n` of a kernel parameter: advice about where the pointer points.

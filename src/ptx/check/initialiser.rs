@@ -101,6 +101,7 @@ impl<'s> Checker<'s> {
         });
         let Data { bytes, mut relocs } = data;
         relocs.shrink_to_fit();
+        let relocs = (!relocs.is_empty()).then(|| Box::new(relocs));
         good.then(|| Box::new(Initial { bytes: Arc::new(bytes), relocs }))
     }
 
