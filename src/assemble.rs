@@ -3,16 +3,14 @@
 use crate::attributes::tensor_maps;
 use crate::elf::attribute::Attribute;
 use crate::elf::model::{
-    Alias, CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InnerFunction, Kernel,
-    Linkage, Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
+    Alias, CfaOp, Constant2, CubinModel, CubinTarget, DataReloc, External, InitialValue,
+    InnerFunction, Kernel, Linkage, Param, Shared, Space, TextRelocation, Tool, Unwind, Variable,
 };
 use crate::elf::relocation::RelocKind;
 use crate::lines::Places;
 use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
-use crate::ptx::program::{
-    FuncId, InitReloc, Initial, Instruction, Operand, Program, SymbolRef, VarId,
-};
+use crate::ptx::program::{FuncId, InitReloc, Instruction, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types;
 use orias_components::SymbolKey;
 use rustc_hash::FxHashSet;
@@ -33,7 +31,7 @@ pub fn cubin(
     let target = module.options.target;
     let kernel = |linked: Linked| {
         let function = &program.functions[linked.func.0 as usize];
-        let layout = &module.layouts[linked.func.0 as usize];
+        let layout = &module.layouts[linked.func];
         Kernel {
             clusters: clusters(&function.directives),
             ..kernel(program, module, linked, layout, linkage(function.linkage), places.as_ref())
@@ -227,7 +225,10 @@ fn param(program: &Program<'_>, param: &ParamLayout) -> Param {
 
 /// Global and constant variables in order of declaration.
 fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
-    let mut all = Vec::with_capacity(module.globals.len() + module.constant_vars.len());
+    let in_file = |v: &&crate::ptx::program::Variable| {
+        matches!(v.space, types::Space::Global | types::Space::Const)
+    };
+    let mut all = Vec::with_capacity(program.vars.iter().filter(in_file).count());
     for (i, var) in program.vars.iter().enumerate() {
         let space = match var.space {
             types::Space::Global => Space::Global,
@@ -235,7 +236,6 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             _ => continue,
         };
         let Some(key) = module.key_of(VarId(i as u32)) else { continue };
-        let (init, relocations) = initial(program, module, var).unzip();
         all.push(Variable {
             key,
             name: program.name(var).into(),
@@ -244,9 +244,8 @@ fn variables(program: &Program<'_>, module: &Module) -> Vec<Variable> {
             managed: var.managed,
             offset: module.symbols[key].offset,
             size: var.size,
-            align: var.align(),
-            init,
-            relocations: relocations.unwrap_or_default().into(),
+            align: var.align() as u32,
+            init: initial(program, module, var).map(Box::new),
         });
     }
     all
@@ -265,6 +264,13 @@ fn relocation(module: &Module, reloc: &InitReloc) -> Option<DataReloc> {
     Some(DataReloc { kind, offset: reloc.offset, target, addend: reloc.addend })
 }
 
+/// The number that stands for a function's address.
+fn function_number(module: &Module, reloc: &InitReloc) -> Option<u64> {
+    let SymbolRef::Func(function) = reloc.target else { return None };
+    let slot = module.pointer_slot(function)?;
+    Some(slot.wrapping_add(reloc.addend as u64) >> reloc.shift)
+}
+
 /// The number that an address in constant memory is, where the source does not ask for a generic one.
 fn constant_offset(program: &Program<'_>, module: &Module, reloc: &InitReloc) -> Option<u64> {
     let SymbolRef::Var(var) = reloc.target else { return None };
@@ -278,11 +284,12 @@ fn initial(
     program: &Program<'_>,
     module: &Module,
     var: &crate::ptx::program::Variable,
-) -> Option<(Arc<Vec<u8>>, Vec<DataReloc>)> {
-    let Initial { mut bytes, relocs } = module.initial_value(var)?;
-    let mut relocations = Vec::with_capacity(relocs.len());
-    for reloc in &relocs {
-        match constant_offset(program, module, reloc) {
+) -> Option<InitialValue> {
+    let mut bytes = var.init.as_deref()?.bytes.clone();
+    let mut relocations = Vec::with_capacity(var.relocs().count());
+    for reloc in var.relocs() {
+        let number = function_number(module, reloc);
+        match number.or_else(|| constant_offset(program, module, reloc)) {
             Some(value) => {
                 let from = reloc.offset as usize;
                 let place =
@@ -294,7 +301,7 @@ fn initial(
             None => relocations.extend(relocation(module, reloc)),
         }
     }
-    Some((bytes, relocations))
+    Some(InitialValue { bytes, relocations })
 }
 
 fn linkage(linkage: types::Linkage) -> Linkage {

@@ -171,7 +171,7 @@ fn model(
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global maxrregcount".
-    for layout in &mut module.layouts {
+    for layout in module.layouts.own_mut() {
         if layout.max_registers.is_none() && layout.cta_threads().is_none() {
             layout.max_registers = options.max_registers;
         }
@@ -186,6 +186,8 @@ fn model(
     }
     let (functions, kernels) = link_kernels(program, &module, compiled)?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
+    // Nobody asks for the slot of an address any more.
+    drop(std::mem::take(&mut module.globals));
     let tool = tool(options, target);
     let model = assemble::cubin(program, &module, kernels, tool, options.with_lines(program));
     let mut warnings = program.warnings.clone();
@@ -234,7 +236,7 @@ struct Unit {
 
 impl Unit {
     fn of(module: &Module, func: FuncId, kernel: FuncId) -> Unit {
-        let varies = func == kernel || module.layouts[func.0 as usize].names_shared;
+        let varies = func == kernel || module.layouts[func].names_shared;
         Unit { func, kernel: if varies { kernel } else { func } }
     }
 }
@@ -253,10 +255,10 @@ fn kernels<'p>(
 /// A device function may use as many registers as the kernels that come to it.
 fn limit_callees(program: &Program<'_>, module: &mut Module, options: &CompileOptions) {
     for kernel in kernels(program, options) {
-        let layout = &module.layouts[kernel.0 as usize];
+        let layout = &module.layouts[kernel];
         let Some(limit) = layout.max_registers else { continue };
         for callee in layout.callees.clone() {
-            let of_callee = &mut module.layouts[callee.0 as usize].max_registers;
+            let of_callee = &mut module.layouts[callee].max_registers;
             *of_callee = Some(of_callee.map_or(limit, |other| other.min(limit)));
         }
     }
@@ -275,7 +277,7 @@ fn link_kernels(
     let (mut reports, mut linked) = (Vec::new(), Vec::new());
     for one in kernels {
         let func = one.unit.func;
-        let layout = &module.layouts[func.0 as usize];
+        let layout = &module.layouts[func];
         let units = layout.callees.iter().map(|f| Unit::of(module, *f, func));
         let parts: Vec<&Done> = units.filter_map(|unit| callees.get(&unit).copied()).collect();
         let parts_of: Vec<(FuncId, &Compiled)> =
@@ -312,7 +314,7 @@ fn compile_functions(
         kernels(program, options).map(|k| Unit { func: k, kernel: k }).collect();
     let mut known: FxHashSet<Unit> = FxHashSet::default();
     for kernel in kernels(program, options) {
-        let callees = module.layouts[kernel.0 as usize].callees.iter();
+        let callees = module.layouts[kernel].callees.iter();
         let callees = callees.map(|f| Unit::of(module, *f, kernel));
         units.extend(callees.filter(|unit| known.insert(*unit)));
     }
@@ -405,7 +407,7 @@ fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
 }
 
 fn report(module: &Module, done: &Done) -> FunctionReport {
-    let layout = &module.layouts[done.unit.func.0 as usize];
+    let layout = &module.layouts[done.unit.func];
     let compiled = &done.compiled;
     FunctionReport {
         name: compiled.name.clone(),

@@ -59,7 +59,7 @@ pub fn kernel(
     (func, kernel): (FuncId, Compiled),
     callees: &[(FuncId, &Compiled)],
 ) -> Result<Linked, String> {
-    let layout = &module.layouts[func.0 as usize];
+    let layout = &module.layouts[func];
     let system = |c: &Compiled, base: u32| -> Vec<u32> {
         let calls = c.links.iter().filter(|l| l.to == LinkTo::System);
         calls.map(|l| base + l.offset).collect()
@@ -199,7 +199,7 @@ fn stack(module: &Module, func: FuncId, kernel: &Compiled, callees: &[(FuncId, &
                     next.extend(self.by_key.get(&key));
                 }
             }
-            if self.module.layouts[f.0 as usize].calls_pointers {
+            if self.module.layouts[f].calls_pointers {
                 next.extend(&self.module.pointers);
             }
             let below = next.into_iter().map(|f| self.depth(f)).max().unwrap_or(0);

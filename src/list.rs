@@ -17,13 +17,18 @@ pub struct List<T> {
 
 impl<T> Default for List<T> {
     fn default() -> List<T> {
-        List { full: Vec::new(), last: Vec::new() }
+        List::new()
     }
 }
 
 impl<T> List<T> {
-    pub fn new() -> List<T> {
-        List::default()
+    pub const fn new() -> List<T> {
+        List { full: Vec::new(), last: Vec::new() }
+    }
+
+    /// Gives back what the last chunk does not need.
+    pub fn shrink_to_fit(&mut self) {
+        self.last.shrink_to_fit();
     }
 
     pub fn len(&self) -> usize {

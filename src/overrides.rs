@@ -7,6 +7,7 @@
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{Function, Instruction, Program};
 use crate::ptx::types::Type;
+use std::sync::Arc;
 
 /// Cache operators of the command line; each a word of PTX.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -62,7 +63,9 @@ pub fn apply(
         if function.entry {
             bound(function, &overrides.bounds, max_registers);
         }
-        for inst in &mut function.code {
+        // To ask for the code of one without a body would make it one.
+        let body = function.body.iter_mut();
+        for inst in body.flat_map(|body| &mut body.code) {
             let caches = &overrides.caches;
             match inst.opcode {
                 "ld" => cache(inst, &LOADS, (caches.load, caches.forced_load)),
@@ -106,10 +109,12 @@ fn cache(
     let wanted = if named.is_some() { forced } else { forced.or(default) };
     let Some(word) = wanted.filter(|w| !inst.has("nc") || *w == "cs") else { return };
     match named {
-        Some(at) => inst.modifiers[at] = word,
+        Some(at) => Arc::make_mut(&mut inst.modifiers)[at] = word,
         None => {
             let first_type = inst.modifiers.len().saturating_sub(inst.types.len());
-            inst.modifiers.insert(first_type, word);
+            let mut words = inst.modifiers.to_vec();
+            words.insert(first_type, word);
+            inst.modifiers = words.into();
         }
     }
 }

@@ -21,8 +21,8 @@ fn variable(key: SymbolKey, name: &str, init: Option<Vec<u8>>) -> Variable {
         offset: 0,
         size: 16,
         align: 8,
-        init: init.map(std::sync::Arc::new),
-        relocations: Box::default(),
+        init: init
+            .map(|bytes| Box::new(InitialValue { bytes: bytes.into(), relocations: Vec::new() })),
     }
 }
 
@@ -104,11 +104,25 @@ fn what_a_loader_needs_is_read_back() {
 }
 
 #[test]
+fn an_address_ends_with_its_variable() {
+    let keys = keys(2);
+    let written = |kind, offset| {
+        let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));
+        let address = DataReloc { kind, offset, target: keys[0], addend: 0 };
+        holder.init.as_mut().expect("it has a value").relocations.push(address);
+        write(&model(vec![variable(keys[0], "v", None), holder], vec![kernel("k")])).is_ok()
+    };
+    let byte = RelocKind::generic_byte(7);
+    assert!(written(byte, 15) && written(RelocKind::GENERIC64, 8));
+    assert!(!written(byte, 16) && !written(RelocKind::GENERIC64, 9));
+}
+
+#[test]
 fn addresses_in_text_and_data_become_relocations() {
     let keys = keys(2);
     let mut holder = variable(keys[1], "holder", Some(vec![0; 16]));
-    holder.relocations =
-        [DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 }].into();
+    let address = DataReloc { kind: RelocKind::GENERIC64, offset: 8, target: keys[0], addend: 4 };
+    holder.init.as_mut().expect("it has a value").relocations.push(address);
     let mut user = kernel("k");
     let at = |offset, high| TextRelocation { offset, target: keys[0], addend: 2, high };
     user.relocations = vec![at(0x10, false), at(0x20, true)];

@@ -22,6 +22,7 @@ const SIZE: usize = 6 << 20;
 
 /// Declarations of one kind that a module may have, nearly.
 const MOST_NAMES: usize = 130_000;
+const MOST_FUNCTIONS: usize = 65_000;
 
 /// Bytes at the peak of compiling, beyond those before; and the file's bytes, where it was not refused.
 fn peak(text: &str) -> (usize, Option<usize>) {
@@ -218,6 +219,36 @@ fn text_that_is_no_code_needs_six_bytes_for_each_of_its_bytes() {
         }),
         ("as many shared ones", Compiles, module(&list(".shared .b8", MOST_NAMES, ""), "")),
         ("constants", Compiles, module(&list(".const .b8", 65_000, ""), "")),
+        ("as many variables in a list", Compiles, module(&list(".global .b8", MOST_NAMES, ""), "")),
+        ("as many weak ones", Compiles, module(&list(".weak .global .b8", MOST_NAMES, ""), "")),
+        ("as many with a value", Compiles, {
+            module(
+                &(0..MOST_NAMES).map(|i| format!(".global .b8 g{i}=1;\n")).collect::<String>(),
+                "",
+            )
+        }),
+        ("pointers to as many", Compiles, {
+            let all = list("", MOST_NAMES, "").replace(";\n", "");
+            module(&format!(".global .b8 {all}; .global .u64 x[]={{{all}}};"), "")
+        }),
+        ("as many functions as there may be", Compiles, {
+            let one = |i| format!(".extern .func f{i};\n");
+            module(&(0..MOST_FUNCTIONS).map(one).collect::<String>(), "")
+        }),
+        ("as many kernels without a body", Refused, {
+            module(&(0..MOST_FUNCTIONS).map(|i| format!(".entry f{i};\n")).collect::<String>(), "")
+        }),
+        ("as many with directives", Compiles, {
+            let one = |i| format!(".extern .entry f{i} .maxntid 1,1,1 .maxnreg 9;\n");
+            module(&(0..MOST_FUNCTIONS).map(one).collect::<String>(), "")
+        }),
+        ("functions with short lists", Compiles, {
+            let params = vec![".reg.b8 a"; 30].join(",");
+            module(&numbered(|i| format!(".extern .func f{i}({params});\n")), "")
+        }),
+        ("one label again and again", Refused, module("", &filled("a:"))),
+        ("a label in each block", Refused, module("", &filled("{a:}"))),
+        ("places and labels", Refused, module(".file 1 \"a\"", &filled("a:.loc 1 1 1\n"))),
         ("variables of a range in a list", Refused, {
             let all = numbered(|i| format!("v{i},"));
             module(&format!(".global .b8 v<999999>;.global .u64 x[]={{{all}v0}};"), "")
@@ -265,21 +296,15 @@ fn what_is_in_the_file_needs_memory_by_its_number() {
     let _alone = ALONE.lock();
     let count = 20_000;
     let of = |one: fn(usize) -> String| (0..count).map(one).collect::<String>();
-    let kinds: [(&str, usize, String); 8] = [
+    let kinds: [(&str, usize, String); 6] = [
         ("variable", 300, module(&of(|i| format!(".global .b8 g{i};\n")), "")),
-        ("function", 1200, module(&of(|i| format!(".func f{i} {{ret;}}\n")), "")),
+        ("function", 550, module(&of(|i| format!(".func f{i} {{ret;}}\n")), "")),
         ("initialised variable", 400, module(&of(|i| format!(".global .b8 g{i}=1;\n")), "")),
         ("variable with an address", 500, {
             module(
                 &of(|i| format!(".global .u64 g{i}=g{};\n", i.max(1) - 1)).replacen("=g0", "", 1),
                 "",
             )
-        }),
-        // Twice: as the variable has it, and in the file.
-        ("number of 64 bits", 17, module(&format!(".global .b64 x[{count}]={{1}};"), "")),
-        ("address", 200, {
-            let list = "g,".repeat(count);
-            module(&format!(".global .b8 g; .global .u64 x[]={{{list}g}};"), "")
         }),
         ("instruction", 1000, {
             module("", &(".reg .b32 r<9>;\n".to_string() + &"mov.u32 r1,1;\n".repeat(count)))
@@ -298,5 +323,32 @@ fn what_is_in_the_file_needs_memory_by_its_number() {
         let (bytes, file) = peak(&text);
         let (each, refused) = (bytes.saturating_sub(nothing) / count, file.is_none());
         assert!(!refused && each <= most, "{kind}: {each} bytes, {most} max (refused: {refused})");
+    }
+}
+
+/// Bytes of initial values and of relocations stand in memory a second time: as the variable has them, and in the file. An address
+/// of two bytes of text is 32 of the file.
+#[test]
+fn data_needs_its_memory_twice() {
+    let _alone = ALONE.lock();
+    let zeros = format!(".global .b64 x[{}]={{1}};", SIZE / 2);
+    let kinds: [(&str, String); 6] = [
+        ("numbers of 64 bits", format!(".global .b64 x[]={{{}1}};", filled("1,"))),
+        ("numbers of 128 bits", format!(".global .b128 x[]={{{}1}};", filled("1,"))),
+        ("zeros that are counted", zeros),
+        ("addresses", format!(".global .b8 g; .global .u64 x[]={{{}g}};", filled("g,"))),
+        ("generic addresses", {
+            format!(".global .b8 g; .global .u64 x[]={{{}g}};", filled("generic(g)+1,"))
+        }),
+        ("bytes of addresses", {
+            format!(".global .b8 g; .global .u8 x[]={{{}0xff(g)}};", filled("0xff(g),"))
+        }),
+    ];
+    for (kind, text) in kinds {
+        let text = module(&text, "");
+        let (bytes, file) = peak(&text);
+        let file = file.unwrap_or(0);
+        let most = (PER_BYTE - 1) * text.len() + CONSTANT + 2 * file;
+        assert!(file > 0 && bytes <= most, "{kind}: {bytes} bytes, {most} max, file {file}");
     }
 }

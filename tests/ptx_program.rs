@@ -218,11 +218,11 @@ fn initialisers_become_bytes_and_relocations() {
     assert_eq!(words("t"), [1, 2, 0, u32::MAX, 0, 0]);
     assert_eq!(words("f"), [0x3fc0_0000, 0x4000_0000]);
     let relocs: Vec<_> =
-        var("p").relocs().iter().map(|r| (r.offset, r.bytes, r.addend, r.generic)).collect();
+        var("p").relocs().map(|r| (r.offset, r.bytes, r.addend, r.generic)).collect();
     assert_eq!(relocs, [(0, 8, 8, false), (8, 8, 0, true)]);
-    let masks: Vec<_> = var("m").relocs().iter().map(|r| (r.offset, r.bytes, r.shift)).collect();
+    let masks: Vec<_> = var("m").relocs().map(|r| (r.offset, r.bytes, r.shift)).collect();
     assert_eq!(masks, [(0, 1, 0), (1, 1, 8)]);
-    assert!(matches!(var("fn").relocs()[0].target, SymbolRef::Func(_)));
+    assert!(matches!(var("fn").relocs().next().unwrap().target, SymbolRef::Func(_)));
     assert_eq!((var("n").size, var("z").size, var("z").init.is_none()), (6, 16, true));
 }
 

@@ -138,25 +138,41 @@ pub struct Variable {
     /// Bytes.
     pub size: u64,
     /// Bytes, a power of two.
-    pub align: u64,
-    /// None: zero. Otherwise exactly `size` bytes.
-    pub init: Option<Arc<Vec<u8>>>,
-    /// Addresses in the initial value.
-    pub relocations: Box<[DataReloc]>,
+    pub align: u32,
+    /// None: zero.
+    pub init: Option<Box<InitialValue>>,
 }
 
 /// A module may have a hundred thousand.
-const _: () = assert!(size_of::<Variable>() == 80);
+const _: () = assert!(size_of::<Variable>() == 56);
+
+impl Variable {
+    /// Addresses in the initial value.
+    pub fn relocations(&self) -> &[DataReloc] {
+        self.init.as_ref().map_or(&[], |init| &init.relocations)
+    }
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct InitialValue {
+    /// Exactly as many as the variable has.
+    pub bytes: Arc<Vec<u8>>,
+    /// The addresses among them.
+    pub relocations: Vec<DataReloc>,
+}
 
 /// A part of an initial value that holds the generic address of a variable + addend: eight bytes of it, or one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataReloc {
     pub kind: RelocKind,
     /// Byte offset in the variable.
-    pub offset: u64,
+    pub offset: u32,
     pub target: SymbolKey,
     pub addend: i64,
 }
+
+/// There is one for each address in an initial value.
+const _: () = assert!(size_of::<DataReloc>() == 24);
 
 /// A kernel's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

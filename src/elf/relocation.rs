@@ -39,6 +39,12 @@ impl RelocKind {
         RelocKind(84 + byte.min(7))
     }
 
+    /// Bytes of data that it fills in.
+    pub fn bytes(self) -> u64 {
+        let fields = self.fields().unwrap_or_default();
+        u64::from(fields.iter().map(|(_, _, bits)| bits).sum::<u32>() / 8)
+    }
+
     /// The `R_CUDA_…` name.
     pub fn name(self) -> Option<&'static str> {
         NAMES.binary_search_by_key(&self.0, |row| row.0).ok().map(|i| NAMES[i].1)

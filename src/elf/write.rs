@@ -17,6 +17,7 @@ use super::write_image::{Image, Symbols};
 use super::write_info::{self, KernelSymbols};
 use super::write_lines::{Sequence, line_program};
 use super::write_parts::{Class, Names, OutReloc, OutSection, OutSymbol, Ref};
+use crate::list::List;
 use object::elf::{
     SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS,
     SHT_RELA, SHT_STRTAB, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_NOTYPE,
@@ -65,7 +66,7 @@ struct Writer<'m> {
     names: Names,
     sections: Vec<OutSection>,
     /// In order of creation.
-    symbols: Vec<OutSymbol>,
+    symbols: List<OutSymbol>,
     /// Global symbols get their names when all others have theirs.
     global_names: Vec<(usize, &'m str)>,
     /// How many of them come before those of variables, which are in none of the lists.
@@ -104,7 +105,7 @@ pub fn image(model: &CubinModel) -> Result<Image, WriteError> {
         section_names: Names::new(),
         names: Names::new(),
         sections: Vec::new(),
-        symbols: Vec::new(),
+        symbols: List::new(),
         global_names: Vec::new(),
         before_variables: 0,
         by_key: SecondaryMap::new(),
@@ -125,15 +126,19 @@ fn check(model: &CubinModel) -> Result<(), WriteError> {
         .variables
         .iter()
         .filter(has_content)
-        .fold(0u64, |sum, v| sum.saturating_add(v.size).saturating_add(v.align));
+        .fold(0u64, |sum, v| sum.saturating_add(v.size).saturating_add(v.align.into()));
     for variable in &model.variables {
         let bad = || WriteError::BadVariable(variable.name.to_string());
-        if variable.init.as_ref().is_some_and(|d| d.len() as u64 != variable.size) {
+        if variable.init.as_ref().is_some_and(|init| init.bytes.len() as u64 != variable.size) {
             return Err(bad());
         }
         let most = if has_content(&variable) { most } else { u64::MAX };
         variable.offset.checked_add(variable.size).filter(|end| *end <= most).ok_or_else(bad)?;
-        if variable.relocations.iter().any(|r| r.offset.saturating_add(8) > variable.size) {
+        if variable
+            .relocations()
+            .iter()
+            .any(|r| u64::from(r.offset) + r.kind.bytes() > variable.size)
+        {
             return Err(bad());
         }
     }
@@ -365,7 +370,6 @@ impl<'m> Writer<'m> {
             self.externals(&first.externals);
         }
         self.before_variables = self.global_names.len();
-        self.symbols.reserve_exact(model.variables.len() + 2 * self.kernels.len());
         self.by_key.set_capacity(model.variables.len() + model.externals.len());
         for variable in variables(model) {
             let home = self.home(variable);
@@ -383,17 +387,17 @@ impl<'m> Writer<'m> {
                 self.addresses.push(symbol as u32);
             }
         }
-        for variable in variables(model).filter(|v| !v.relocations.is_empty()) {
+        for variable in variables(model).filter(|v| !v.relocations().is_empty()) {
             let own = self.by_key.get(variable.key).map(|symbol| &self.symbols[*symbol as usize]);
             let Some(home) = own.and_then(|symbol| symbol.section) else { continue };
             let home = home as usize;
-            for reloc in variable.relocations.iter().rev() {
+            for reloc in variable.relocations().iter().rev() {
                 let symbol = self
                     .by_key
                     .get(reloc.target)
                     .ok_or_else(|| WriteError::UnknownSymbol(variable.name.to_string()))?;
                 self.sections[home].relocs.push(OutReloc {
-                    offset: variable.offset + reloc.offset,
+                    offset: variable.offset + u64::from(reloc.offset),
                     symbol: *symbol,
                     kind: reloc.kind,
                     addend: reloc.addend,
@@ -458,17 +462,17 @@ impl<'m> Writer<'m> {
             let here = |v: &&Variable| v.space == variable.space && v.init.is_some();
             let filled = variable.init.is_some() || variable.space == Space::Constant;
             let here = || self.model.variables.iter().filter(here).filter(|_| filled);
-            let relocs = here().map(|v| v.relocations.len()).sum();
+            let relocs = here().map(|v| v.relocations().len()).sum();
             self.sections[section].variables = Vec::with_capacity(here().count());
             self.sections[section].relocs = Vec::with_capacity(relocs);
             section
         });
         let out = &mut self.sections[section];
-        out.align = out.align.max(variable.align);
+        out.align = out.align.max(variable.align.into());
         let end = variable.offset + variable.size;
         out.memory = out.memory.max(end);
         if let Some(init) = &variable.init {
-            out.variables.push((variable.offset, init.clone()));
+            out.variables.push((variable.offset, init.bytes.clone()));
         }
         section
     }
@@ -669,7 +673,7 @@ impl<'m> Writer<'m> {
         ];
         // That of the last variable with addresses is made first (observed).
         let mut last = variables(self.model).rev();
-        if last.find(|v| !v.relocations.is_empty()).is_some_and(|v| v.space == Space::Global) {
+        if last.find(|v| !v.relocations().is_empty()).is_some_and(|v| v.space == Space::Global) {
             homes.reverse();
         }
         for (home, first, renamed) in homes {
@@ -778,7 +782,8 @@ fn calls(kernels: &[(&Kernel, KernelSymbols)]) -> Vec<u8> {
 }
 
 fn encode(attributes: Vec<Attribute>) -> Vec<u8> {
-    let mut data = Vec::new();
+    // Most have four bytes, and as many of them before.
+    let mut data = Vec::with_capacity(8 * attributes.len());
     for attribute in attributes {
         attribute.encode(&mut data);
     }

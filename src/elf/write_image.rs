@@ -3,6 +3,7 @@
 use super::relocation::RelocKind;
 use super::write::{MAX_GAP, WriteError};
 use super::write_parts::{Class, OutSection, OutSymbol, Ref};
+use crate::list::List;
 use object::LittleEndian;
 use object::elf::{
     EM_CUDA, ET_EXEC, FileFlags, OsAbi, PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR, ProgramFlags,
@@ -37,7 +38,7 @@ pub struct Image {
 
 pub(super) struct Symbols {
     /// In order of creation.
-    pub list: Vec<OutSymbol>,
+    pub list: List<OutSymbol>,
     /// Which of them stand in the table, in its order.
     pub order: Vec<u32>,
     /// Number in the table by order of creation.

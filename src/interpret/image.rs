@@ -273,7 +273,7 @@ fn reach(program: &Program<'_>, entry: FuncId) -> (Vec<bool>, Vec<bool>) {
             }
             SymbolRef::Var(VarId(id)) => {
                 if !std::mem::replace(&mut vars[id as usize], true) {
-                    todo.extend(program.vars[id as usize].relocs().iter().map(|r| r.target));
+                    todo.extend(program.vars[id as usize].relocs().map(|r| r.target));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Which functions call which, and what each names.
 
+use super::sparse::Sparse;
 use crate::ptx::program::{
     AddressBase, FuncId, Function, Instruction, Operand, Program, SymbolRef, Variable,
 };
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// What a function's code names.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub struct Uses {
     pub vars: BTreeSet<u32>,
     /// Those of them that an instruction names whose result matters.
@@ -142,8 +143,7 @@ fn registers(op: &Operand, f: &mut impl FnMut(usize)) {
 }
 
 pub struct CallGraph {
-    /// By [`FuncId`].
-    pub uses: Vec<Uses>,
+    pub uses: Sparse<Uses>,
     defined: Vec<bool>,
     /// Device functions whose address code or an initial value holds, in source order.
     pub pointers: Vec<FuncId>,
@@ -155,8 +155,17 @@ pub struct CallGraph {
 
 impl CallGraph {
     pub fn new(program: &Program<'_>) -> CallGraph {
-        let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
-        let mut taken: BTreeSet<u32> = uses.iter().flat_map(|u| u.taken.iter().copied()).collect();
+        let mut uses: Sparse<Uses> = Sparse::new(program.functions.len());
+        let mut called: BTreeSet<u32> = BTreeSet::new();
+        for (f, function) in program.functions.iter().enumerate() {
+            let of = Uses::of(function);
+            if of != Uses::default() {
+                called.extend(of.called.iter().filter(|_| function.defined));
+                uses.set(FuncId(f as u32), of);
+            }
+        }
+        let mut taken: BTreeSet<u32> =
+            uses.own().iter().flat_map(|u| u.taken.iter().copied()).collect();
         for reloc in program.vars.iter().flat_map(|v| v.relocs()) {
             if let SymbolRef::Func(f) = reloc.target {
                 taken.insert(f.0);
@@ -168,8 +177,6 @@ impl CallGraph {
         };
         let pointers = taken.into_iter().filter(is_device).map(FuncId).collect();
         let defined: Vec<bool> = program.functions.iter().map(|f| f.defined).collect();
-        let callers = uses.iter().zip(&defined).filter(|(_, defined)| **defined);
-        let called: BTreeSet<u32> = callers.flat_map(|(u, _)| u.called.iter().copied()).collect();
         let externs = called.into_iter().filter(|f| !defined[*f as usize]).map(FuncId).collect();
         let is_dynamic = |(_, var): &(usize, &Variable)| {
             var.space == Space::Shared && var.linkage == Linkage::Extern && var.size == 0
@@ -179,12 +186,12 @@ impl CallGraph {
         CallGraph { uses, defined, pointers, externs, dynamic }
     }
 
-    /// `f` and every function that its code can reach.
-    pub fn reachable(&self, f: FuncId) -> BTreeSet<u32> {
-        let mut seen = BTreeSet::from([f.0]);
-        let mut work = vec![f.0];
+    /// These and every function that their code can reach.
+    pub fn reachable(&self, from: impl Iterator<Item = FuncId>) -> BTreeSet<u32> {
+        let mut work: Vec<u32> = from.map(|f| f.0).collect();
+        let mut seen: BTreeSet<u32> = work.iter().copied().collect();
         while let Some(f) = work.pop() {
-            let uses = &self.uses[f as usize];
+            let uses = &self.uses[FuncId(f)];
             let pointed: &[FuncId] = if uses.indirect { &self.pointers } else { &[] };
             for callee in uses.called.iter().copied().chain(pointed.iter().map(|f| f.0)) {
                 if seen.insert(callee) {

@@ -26,7 +26,7 @@ pub fn function(
     body: Body<'_>,
 ) -> Result<FunctionInfo, Diagnostics> {
     let function = &program.functions[id.0 as usize];
-    let layout = &module.layouts[id.0 as usize];
+    let layout = &module.layouts[id];
     let mut e = Emit::new(body);
     let mut regs = Vec::with_capacity(function.regs.len());
     for reg in &function.regs {
@@ -51,7 +51,7 @@ pub fn function(
         module,
         function,
         layout,
-        shared: &module.layouts[kernel.0 as usize].shared,
+        shared: &module.layouts[kernel].shared,
         e,
         regs,
         read: registers_read(function),
@@ -143,7 +143,7 @@ pub fn function(
 /// The instruction as it is written, for messages.
 fn spelling(inst: &Instruction<'_>) -> String {
     let mut text = inst.opcode.to_string();
-    for modifier in &inst.modifiers {
+    for modifier in inst.modifiers.iter() {
         text.push('.');
         text.push_str(modifier);
     }

@@ -7,18 +7,16 @@
 //! variables come before the module's own.
 
 use super::call_graph::CallGraph;
+use super::sparse::Sparse;
 use crate::elf::layout::{place, placement_order, symbol_order};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
-use crate::ptx::program::{
-    FuncId, Function, InitReloc, Initial, Program, SymbolRef, VarId, Variable,
-};
+use crate::ptx::program::{FuncId, Function, Program, VarId, Variable};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
 use orias_targets::Target;
 pub use orias_targets::memory::SHARED_RESERVED;
 use slotmap::SlotMap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// How PTX is to be lowered.
 #[derive(Clone, Debug)]
@@ -118,12 +116,10 @@ pub struct Module {
     vars: Vec<(VarId, SymbolKey)>,
     /// By [`FuncId`].
     pub functions: Vec<SymbolKey>,
-    /// By [`FuncId`].
-    pub layouts: Vec<FunctionLayout>,
+    /// Of kernels with a definition, and the functions that they can come to; the others need none.
+    pub layouts: Sparse<FunctionLayout>,
     /// Initial bytes of constant bank 3.
     pub constants: Vec<u8>,
-    /// Addresses within bank 3, offsets from its start.
-    pub constant_relocs: Vec<InitReloc>,
     /// `.const` variables in the order of their symbols, and [`Self::globals`] likewise.
     pub constant_vars: Vec<VarId>,
     pub globals: Vec<GlobalData>,
@@ -149,16 +145,9 @@ impl Module {
         self.key_of(var).map(|key| &self.symbols[key])
     }
 
-    /// A variable's initial value and the addresses in it that a linker fills in; numbers of functions are there already.
-    pub fn initial_value(&self, var: &Variable) -> Option<Initial> {
-        let mut init = Initial::clone(var.init.as_deref()?);
-        fill_in_pointers(&mut init, &self.pointers);
-        Some(init)
-    }
-
     /// The number that stands for a function in pointers.
     pub fn pointer_slot(&self, function: FuncId) -> Option<u64> {
-        slot_of(&self.pointers, function)
+        self.pointers.iter().position(|f| *f == function).map(|i| 8 * (i as u64 + 1))
     }
 
     /// Byte offset in constant bank 4 of a symbol's address.
@@ -219,11 +208,6 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
                     var.align(),
                     var.init.as_ref().map(|init| init.bytes.as_slice()),
                 );
-                module_constants.relocs.extend(
-                    var.relocs()
-                        .iter()
-                        .map(|r| InitReloc { offset: r.offset + symbol.offset, ..r.clone() }),
-                );
                 vars.push((id, symbols.insert(symbol)));
                 constant_vars.push(id);
             }
@@ -255,9 +239,22 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         let name = program.functions[unknown.0 as usize].name;
         return Err(Diagnostic::global(format!("Unresolved extern function '{name}'")).into());
     }
-    let layouts: Vec<FunctionLayout> = (0..program.functions.len())
-        .map(|f| function_layout(program, FuncId(f as u32), options.target, &calls, &mut errors))
-        .collect();
+    let is_kernel = |f: &FuncId| {
+        let function = &program.functions[f.0 as usize];
+        function.entry && function.defined
+    };
+    let all = || (0..program.functions.len() as u32).map(FuncId);
+    let needed = calls.reachable(all().filter(is_kernel));
+    let mut layouts = Sparse::new(program.functions.len());
+    let mut frame_align = 16;
+    for f in all() {
+        // What is wrong with it is said of each.
+        let layout = function_layout(program, f, options.target, &calls, &mut errors);
+        frame_align = frame_align.max(layout.local_align);
+        if needed.contains(&f.0) {
+            layouts.set(f, layout);
+        }
+    }
     place_globals(&mut symbols, &globals);
     let constants = module_constants.bytes.len();
     if constants > MAX_CONSTANTS {
@@ -277,7 +274,6 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         });
     }
     let (externs, early_externs) = externs_in_order(program, &calls, &layouts);
-    let frame_align = layouts.iter().map(|l| l.local_align).fold(16, u32::max);
     if errors.has_errors() {
         return Err(errors);
     }
@@ -288,7 +284,6 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
         functions,
         layouts,
         constants: module_constants.bytes,
-        constant_relocs: module_constants.relocs,
         constant_vars,
         globals,
         externs,
@@ -305,10 +300,11 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
 fn externs_in_order(
     program: &Program<'_>,
     calls: &CallGraph,
-    layouts: &[FunctionLayout],
+    layouts: &Sparse<FunctionLayout>,
 ) -> (Vec<FuncId>, usize) {
-    let kernels = program.functions.iter().zip(layouts).rev();
-    let mut kernels = kernels.filter(|(f, _)| f.entry && f.defined).map(|(_, layout)| layout);
+    let kernels = program.functions.iter().enumerate().rev();
+    let kernels = kernels.filter(|(_, f)| f.entry && f.defined);
+    let mut kernels = kernels.map(|(f, _)| &layouts[FuncId(f as u32)]);
     let mut externs = kernels.next().map(|first| first.externs.clone()).unwrap_or_default();
     let early = externs.len();
     // Those that no kernel comes to are last.
@@ -320,25 +316,6 @@ fn externs_in_order(
         }
     }
     (externs, early)
-}
-
-fn slot_of(pointers: &[FuncId], function: FuncId) -> Option<u64> {
-    pointers.iter().position(|f| *f == function).map(|i| 8 * (i as u64 + 1))
-}
-
-/// Puts the numbers of functions where initial values have their addresses.
-fn fill_in_pointers(init: &mut Initial, pointers: &[FuncId]) {
-    let Initial { bytes, relocs } = init;
-    relocs.retain(|reloc| {
-        let SymbolRef::Func(function) = reloc.target else { return true };
-        let Some(slot) = slot_of(pointers, function) else { return true };
-        let value = (slot.wrapping_add(reloc.addend as u64) >> reloc.shift).to_le_bytes();
-        let (at, length) = (reloc.offset as usize, usize::from(reloc.bytes).min(8));
-        if let Some(place) = Arc::make_mut(bytes).get_mut(at..at + length) {
-            place.copy_from_slice(&value[..length]);
-        }
-        false
-    });
 }
 
 /// Places global variables in their sections, those with an initial value apart from those without.
@@ -398,7 +375,6 @@ fn check_ctas(function: &Function<'_>, layout: &mut FunctionLayout, messages: &m
 #[derive(Default)]
 struct Bank {
     bytes: Vec<u8>,
-    relocs: Vec<InitReloc>,
 }
 
 impl Bank {
@@ -422,6 +398,7 @@ fn function_layout(
 ) -> FunctionLayout {
     let function = &program.functions[id.0 as usize];
     let mut layout = FunctionLayout { local_align: 1, shared_align: 1, ..Default::default() };
+    layout.params.reserve_exact(function.params.len());
     for param in &function.params {
         let var = &program.vars[param.0 as usize];
         // A kernel's parameters are aligned in constant bank 0, not from the first one on (observed: ptxas 13.0.88).
@@ -435,13 +412,13 @@ fn function_layout(
         });
         layout.param_bytes = layout.param_bytes.max(offset + var.size as u32);
     }
-    let reached = calls.reachable(id);
+    let reached = calls.reachable([id].into_iter());
     let uses = &calls.uses;
     layout.names_shared =
-        uses[id.0 as usize].vars.iter().any(|v| program.vars[*v as usize].space == Space::Shared);
+        uses[id].vars.iter().any(|v| program.vars[*v as usize].space == Space::Shared);
     layout.callees = calls.in_text_order(program, id, &reached);
-    layout.indirect = reached.iter().any(|f| uses[*f as usize].indirect);
-    layout.calls_pointers = uses[id.0 as usize].indirect;
+    layout.indirect = reached.iter().any(|f| uses[FuncId(*f)].indirect);
+    layout.calls_pointers = uses[id].indirect;
     let is_extern = |f: &u32| calls.externs.binary_search(&FuncId(*f)).is_ok();
     layout.externs = reached.iter().copied().filter(is_extern).map(FuncId).collect();
     // A kernel's own shared variables have their place even where no code names them.
@@ -449,7 +426,7 @@ fn function_layout(
     let own = |v: &&VarId| program.vars[v.0 as usize].space == Space::Shared;
     let used: BTreeSet<u32> = reached
         .iter()
-        .flat_map(|f| uses[*f as usize].vars.iter().copied())
+        .flat_map(|f| uses[FuncId(*f)].vars.iter().copied())
         .chain(owned.iter().filter(own).map(|v| v.0))
         .collect();
     let shared: Vec<u32> =
@@ -481,7 +458,7 @@ fn function_layout(
     }
     layout.shared_used = reached
         .iter()
-        .flat_map(|f| &uses[*f as usize].needed)
+        .flat_map(|f| &uses[FuncId(*f)].needed)
         .any(|v| program.vars[*v as usize].space == Space::Shared);
     // Every kernel can be given dynamic memory where the module has such a variable, whoever names it (observed: ptxas 13.0.88).
     let declared = calls.dynamic.iter().copied().filter(|_| function.entry);

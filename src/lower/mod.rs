@@ -19,6 +19,7 @@ mod layout;
 mod params;
 mod select;
 mod source;
+mod sparse;
 mod special;
 
 pub use function::function;

@@ -76,7 +76,7 @@ pub fn call<'i>(
     let args = list(&mut operands);
     let signature = |f: FuncId| {
         let f = &program.functions[f.0 as usize];
-        (f.params.as_slice(), f.returns.as_slice())
+        (&*f.params, &*f.returns)
     };
     let formal = match (callee, operands.next()) {
         (Ptx::Func(f), _) => signature(*f),

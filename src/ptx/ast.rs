@@ -134,6 +134,8 @@ impl Expr<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Body<'s> {
     pub statements: List<Statement>,
+    /// Those of all [`Statement::Loc`]s: file, line, column.
+    pub locs: List<(u32, u32, u32)>,
     /// Those of all [`Statement::Instruction`]s, in their order.
     pub instructions: Vec<Instruction<'s>>,
 }
@@ -145,32 +147,28 @@ impl<'s> Body<'s> {
     }
 }
 
-/// Places are those of the first token, where the statement is to be read again.
+/// Numbers without a name are where the first token begins, for who reads the statement again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Statement {
     /// `.reg` and every other declaration inside a body.
-    Declaration(Span),
-    Label(Span),
+    Declaration(u32),
+    Label(u32),
     Instruction,
     /// `{ }` around the next so many statements.
     Block(u32),
-    /// `.loc file line column`
-    Loc {
-        file: u32,
-        line: u32,
-        column: u32,
-    },
+    /// `.loc file line column`: the number in [`Body::locs`].
+    Loc(u32),
     /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it; the place of the label.
-    Inlined(Span),
-    Pragma(Span),
+    Inlined(u32),
+    Pragma(u32),
     /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
-    BranchTargets(Span),
-    CallTargets(Span),
-    CallPrototype(Span),
+    BranchTargets(u32),
+    CallTargets(u32),
+    CallPrototype(u32),
 }
 
-/// There is one for every few bytes of a body's text.
-const _: () = assert!(size_of::<Statement>() == 16);
+/// There may be one for every two bytes of a body's text.
+const _: () = assert!(size_of::<Statement>() == 8);
 
 /// `@!%p1 opcode.mod.mod a, b, c;`
 #[derive(Clone, Debug)]

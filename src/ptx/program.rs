@@ -8,6 +8,7 @@ use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
 use crate::list::List;
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A register of one function: index into [`Function::regs`].
@@ -66,13 +67,24 @@ pub struct Function<'s> {
     /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the place in its list's
     /// layout.
     /// A `.reg` parameter of a device function is of [`Space::Reg`] and has its register ([`Variable::reg`]).
-    pub returns: Vec<VarId>,
-    pub params: Vec<VarId>,
+    pub returns: Box<[VarId]>,
+    pub params: Box<[VarId]>,
     /// Performance and other directives: name without dot, numbers.
     pub directives: Vec<(&'s str, Vec<u64>)>,
-    pub regs: Vec<Register<'s>>,
     /// False for a declaration (`.extern .func …;`).
     pub defined: bool,
+    /// None: nothing in any of its lists. A function has them as its own ([`Deref`]).
+    pub body: Option<Box<FunctionBody<'s>>>,
+    pub span: Span,
+}
+
+/// There may be one for every twenty bytes of text.
+const _: () = assert!(size_of::<Function<'_>>() == 96);
+
+/// What only functions with a definition have.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionBody<'s> {
+    pub regs: Vec<Register<'s>>,
     pub code: Vec<Instruction<'s>>,
     /// For each label the index of the instruction that it stands before (may equal `code.len()`), and its name.
     pub labels: Vec<(usize, &'s str)>,
@@ -82,7 +94,30 @@ pub struct Function<'s> {
     pub call_targets: Vec<Vec<FuncId>>,
     /// `.callprototype`s: (returns, params).
     pub prototypes: List<(Vec<VarId>, Vec<VarId>)>,
-    pub span: Span,
+}
+
+/// The body of all that have none.
+static NO_BODY: FunctionBody<'static> = FunctionBody {
+    regs: Vec::new(),
+    code: Vec::new(),
+    labels: Vec::new(),
+    branch_targets: Vec::new(),
+    call_targets: Vec::new(),
+    prototypes: List::new(),
+};
+
+impl<'s> Deref for Function<'s> {
+    type Target = FunctionBody<'s>;
+
+    fn deref(&self) -> &FunctionBody<'s> {
+        self.body.as_deref().unwrap_or(&NO_BODY)
+    }
+}
+
+impl<'s> DerefMut for Function<'s> {
+    fn deref_mut(&mut self) -> &mut FunctionBody<'s> {
+        self.body.get_or_insert_default()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,8 +161,9 @@ pub(super) const NO_FUNCTION: u32 = u32::MAX;
 
 impl Variable {
     /// The addresses in its initial value.
-    pub fn relocs(&self) -> &[InitReloc] {
-        self.init.as_ref().map_or(&[], |init| &init.relocs)
+    pub fn relocs(&self) -> impl Iterator<Item = &InitReloc> {
+        let init = self.init.as_ref();
+        init.and_then(|init| init.relocs.as_deref()).into_iter().flatten()
     }
 
     /// Alignment in bytes, always a power of two.
@@ -205,7 +241,8 @@ impl<'s> Program<'s> {
 pub struct Initial {
     /// Exactly as many as the variable has. The file's writer shares them: they may be more than the text.
     pub bytes: Arc<Vec<u8>>,
-    pub relocs: Vec<InitReloc>,
+    /// None: it has no addresses.
+    pub relocs: Option<Box<List<InitReloc>>>,
 }
 
 /// `.ptr.space .align n` of a kernel parameter: advice about where the pointer points.
@@ -226,7 +263,7 @@ impl Pointer {
 /// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >> shift.
 #[derive(Clone, Debug)]
 pub struct InitReloc {
-    pub offset: u64,
+    pub offset: u32,
     pub bytes: u8,
     pub shift: u8,
     /// `generic(name)`
@@ -236,7 +273,7 @@ pub struct InitReloc {
 }
 
 /// There may be one for every two bytes of text.
-const _: () = assert!(size_of::<InitReloc>() == 32);
+const _: () = assert!(size_of::<InitReloc>() == 24);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolRef {
@@ -250,9 +287,10 @@ pub struct Instruction<'s> {
     pub guard: Option<(RegId, bool)>,
     pub opcode: &'s str,
     /// Dot words after the opcode, without dots, in order, types included.
-    pub modifiers: Vec<&'s str>,
+    /// Shared by all instructions that are spelled so.
+    pub modifiers: Arc<[&'s str]>,
     /// The words of `modifiers` that are types, in order.
-    pub types: Vec<Type>,
+    pub types: Arc<[Type]>,
     pub operands: Vec<Operand>,
     pub span: Span,
     /// `.loc` in force: file, line, column; file 0 is none.

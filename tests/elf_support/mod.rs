@@ -203,14 +203,14 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
         let symbol = &cubin.symbols[i];
         let section = &cubin.sections[usize::from(symbol.section)];
         let range = symbol.value as usize..(symbol.value + symbol.size) as usize;
-        let init = (!section.is_nobits()).then(|| section.data[range].to_vec().into());
+        let bytes = (!section.is_nobits()).then(|| section.data[range].to_vec());
         let mut relocations: Vec<DataReloc> = section
             .relocations
             .iter()
             .filter(|r| (symbol.value..symbol.value + symbol.size).contains(&r.offset))
             .map(|r| DataReloc {
                 kind: r.kind,
-                offset: r.offset - symbol.value,
+                offset: (r.offset - symbol.value) as u32,
                 target: keys[r.symbol],
                 addend: r.addend.unwrap_or(0),
             })
@@ -230,9 +230,8 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
             managed: symbol.other == 4,
             offset: symbol.value,
             size: symbol.size,
-            align,
-            init,
-            relocations: relocations.into(),
+            align: align as u32,
+            init: bytes.map(|bytes| Box::new(InitialValue { bytes: bytes.into(), relocations })),
         });
     }
     let slot = |v: &Variable| {

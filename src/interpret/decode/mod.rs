@@ -394,7 +394,7 @@ fn rounding(inst: &Instruction<'_>) -> Option<(Round, bool)> {
 /// The state space that an instruction's modifiers name.
 fn space(inst: &Instruction<'_>) -> Decoded<Space> {
     let mut found = Space::Generic;
-    for modifier in &inst.modifiers {
+    for modifier in inst.modifiers.iter() {
         found = match *modifier {
             "global" | "const" => Space::Mapped,
             "shared" | "shared::cta" => Space::Shared,

@@ -8,10 +8,15 @@ use crate::ptx::types::{Space, Type};
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, imm, r, wide};
 
+/// A word without what stands behind `::`.
+pub fn head(word: &str) -> &str {
+    word.find(':').map_or(word, |colon| &word[..colon])
+}
+
 /// The state space word of an instruction.
 pub fn space(inst: &Instruction<'_>) -> Space {
-    for word in &inst.modifiers {
-        let space = match word.split("::").next().unwrap_or(word) {
+    for word in inst.modifiers.iter() {
+        let space = match head(word) {
             "global" => Space::Global,
             "shared" => Space::Shared,
             "local" => Space::Local,

@@ -1,5 +1,6 @@
 //! `mov` in all its forms, address conversion, selection.
 
+use super::memory::head;
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
@@ -225,10 +226,7 @@ pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let space = inst
         .modifiers
         .iter()
-        .find(|m| {
-            ["global", "shared", "local", "const", "param"]
-                .contains(&m.split("::").next().unwrap_or(""))
-        })
+        .find(|m| ["global", "shared", "local", "const", "param"].contains(&head(m)))
         .copied()
         .ok_or("no state space")?;
     let space = space.split("::").next().unwrap_or(space);

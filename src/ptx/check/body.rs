@@ -6,6 +6,7 @@ use super::scope::{self, Entity, RegShape};
 use crate::list::List;
 use crate::ptx::ast::{self, Body, Ident, Statement};
 use crate::ptx::diagnostics::Diagnostic;
+use crate::ptx::lexer;
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
 use crate::ptx::types::{Space, Span, Type};
 use std::ops::Range;
@@ -19,7 +20,7 @@ const MOST_LABELS: usize = 1 << 12;
 const LABELS_OF_INSTRUCTION: usize = 8;
 
 /// The labels of places in the code, not those of lists.
-fn labels(statements: &List<Statement>) -> impl Iterator<Item = Span> {
+fn labels(statements: &List<Statement>) -> impl Iterator<Item = u32> {
     let behind = statements.iter().skip(1).map(Some).chain([None]);
     statements.iter().zip(behind).filter_map(|(statement, next)| match (statement, next) {
         (_, Some(Statement::BranchTargets(_) | Statement::CallTargets(_))) => None,
@@ -39,18 +40,19 @@ impl<'s> Checker<'s> {
         {
             let message =
                 format!("Too many labels in a function of so few instructions ({most} max)");
-            self.diagnostics.push(Diagnostic::fatal(at, message));
+            self.diagnostics.push(Diagnostic::fatal(self.word_at(at), message));
             return;
         }
         self.current().code.reserve_exact(body.instructions.len());
         let all = 0..body.statements.len();
-        self.statements(&body.statements, all, &mut body.instructions.into_iter());
+        let Body { statements, locs, instructions } = body;
+        self.statements((&statements, &locs), all, &mut instructions.into_iter());
     }
 
     /// The depth of this recursion is that of the parser's blocks.
     fn statements(
         &mut self,
-        statements: &List<Statement>,
+        (statements, locs): (&List<Statement>, &List<(u32, u32, u32)>),
         range: Range<usize>,
         instructions: &mut std::vec::IntoIter<ast::Instruction<'s>>,
     ) {
@@ -67,7 +69,7 @@ impl<'s> Checker<'s> {
             }
             let before = label.take();
             match statements[i] {
-                Statement::Declaration(at) => again.declaration(at.start, |variable| {
+                Statement::Declaration(at) => again.declaration(at, |variable| {
                     if variable.space == Space::Reg {
                         self.registers(&variable);
                     } else {
@@ -75,8 +77,8 @@ impl<'s> Checker<'s> {
                     }
                 }),
                 Statement::Label(name) => {
-                    label = Some(name);
-                    if let Some(Entity::Label(label)) = self.scopes.here(self.text(name)) {
+                    label = Some(self.word_at(name));
+                    if let Some(Entity::Label(label)) = self.list_named(label) {
                         let at = self.current().code.len();
                         self.current().labels[label.0 as usize].0 = at;
                     }
@@ -89,17 +91,19 @@ impl<'s> Checker<'s> {
                 Statement::Block(length) => {
                     inside = length as usize;
                     self.scopes.enter();
-                    self.statements(statements, i + 1..i + 1 + inside, instructions);
+                    self.statements((statements, locs), i + 1..i + 1 + inside, instructions);
                     self.leave_scope();
                 }
-                Statement::Loc { file, line, column } => self.loc = (file, line, column),
-                Statement::Inlined(name) => self.inline_gate(name),
+                Statement::Loc(number) => self.loc = locs[number as usize],
+                Statement::Inlined(name) => self.inline_gate(self.word_at(name)),
                 Statement::Pragma(at) => self.pragma_gates(at),
                 Statement::BranchTargets(at) => {
+                    let at = self.word_at(at);
                     self.needs_label(before, at, ".branchtargets");
                     self.branch_targets(at, self.list_named(before));
                 }
                 Statement::CallTargets(at) => {
+                    let at = self.word_at(at);
                     self.needs_label(before, at, ".calltargets");
                     let mut targets = Vec::new();
                     again.names(at.start, |name| targets.extend(self.function_named(name)));
@@ -108,7 +112,7 @@ impl<'s> Checker<'s> {
                     }
                 }
                 Statement::CallPrototype(at) => {
-                    let Some(prototype) = again.prototype(at.start) else { continue };
+                    let Some(prototype) = again.prototype(at) else { continue };
                     self.needs_label(before, prototype.span, ".callprototype");
                     self.directive_gates(&prototype);
                     let lists = self.prototype(&prototype);
@@ -149,6 +153,12 @@ impl<'s> Checker<'s> {
         }
     }
 
+    /// The name or the directive that begins there.
+    fn word_at(&self, start: u32) -> Span {
+        let start = start as usize;
+        Span::new(start, lexer::end_of_name(self.source, start))
+    }
+
     fn text(&self, name: Span) -> &'s str {
         self.source.get(name.start as usize..name.end as usize).unwrap_or("")
     }
@@ -163,7 +173,10 @@ impl<'s> Checker<'s> {
                 continue;
             }
             let name = match statements[i] {
-                Statement::Label(span) => Ident { text: self.text(span), span },
+                Statement::Label(at) => {
+                    let span = self.word_at(at);
+                    Ident { text: self.text(span), span }
+                }
                 Statement::Block(length) => {
                     inside = length;
                     continue;
@@ -196,7 +209,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The list that the label before it names.
+    /// What a label names: a place, or the list behind it.
     fn list_named(&self, label: Option<Span>) -> Option<Entity> {
         label.and_then(|name| self.scopes.here(self.text(name)))
     }
@@ -309,8 +322,10 @@ impl<'s> Checker<'s> {
                 None => self.unknown(name),
             }
         }
-        let modifiers: Vec<&'s str> = instruction.modifiers.iter().map(|word| word.text).collect();
-        let types: Vec<Type> = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
+        // Behind an error none is read by anybody: there may be as many as the text likes.
+        let keep = !self.diagnostics.has_errors();
+        let spelling = self.forms.number(self.source, instruction, keep);
+        let (modifiers, types) = self.forms.words(spelling);
         let mut operands = Vec::with_capacity(instruction.operands.len());
         for operand in &instruction.operands {
             if let Some(operand) = self.operand(operand, instruction.opcode.text, &types) {
@@ -328,7 +343,7 @@ impl<'s> Checker<'s> {
             loc: self.loc,
         };
         if resolved {
-            self.check_instruction(&mut checked, instruction);
+            self.check_instruction(&mut checked, instruction, spelling);
         }
         // Behind an error nobody reads it.
         if !self.diagnostics.has_errors() {

@@ -49,7 +49,7 @@ impl<'s> Checker<'s> {
                     self.diagnostics.push(mismatch("a kernel cannot be called"));
                     return;
                 }
-                Some((callee.returns.as_slice(), callee.params.as_slice()))
+                Some((&*callee.returns, &*callee.params))
             }
             (Some(Operand::Reg(_)), Some(Operand::Prototype(index))) => {
                 let found = function.prototypes.get(*index as usize);
@@ -61,7 +61,7 @@ impl<'s> Checker<'s> {
                     function.call_targets.get(*index as usize).and_then(|list| list.first());
                 first.map(|target| {
                     let target: &Function<'_> = &self.program.functions[target.0 as usize];
-                    (target.returns.as_slice(), target.params.as_slice())
+                    (&*target.returns, &*target.params)
                 })
             }
             (Some(Operand::Reg(reg)), None) => {

@@ -3,7 +3,6 @@
 
 use super::Checker;
 use super::scope::{Entity, Range};
-use crate::list::List;
 use crate::ptx::ast;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::lexer;
@@ -401,14 +400,15 @@ impl<'s> Checker<'s> {
         self.scopes.enter();
         let mut checked = empty_function(name.text, function);
         let input = if function.entry { Place::Entry } else { Place::Parameter };
+        let mut regs = Vec::new();
         checked.returns =
-            self.parameters(&function.returns, id, &mut checked.regs, Place::Result, defined);
-        checked.params = self.parameters(&function.params, id, &mut checked.regs, input, defined);
+            self.parameters(&function.returns, id, &mut regs, Place::Result, defined).into();
+        checked.params = self.parameters(&function.params, id, &mut regs, input, defined).into();
         checked.directives =
             function.directives.iter().map(|(name, list)| (name.text, list.clone())).collect();
         checked.defined = defined;
-        if !defined {
-            checked.regs = Vec::new();
+        if defined {
+            checked.regs = regs;
         }
         if let Some(known) = known {
             self.same_prototype(known, &checked, name);
@@ -577,16 +577,11 @@ fn empty_function<'s>(name: &'s str, function: &ast::Function<'s>) -> Function<'
         name,
         entry: function.entry,
         linkage: function.linkage,
-        returns: Vec::new(),
-        params: Vec::new(),
+        returns: Box::default(),
+        params: Box::default(),
         directives: Vec::new(),
-        regs: Vec::new(),
         defined: false,
-        code: Vec::new(),
-        labels: Vec::new(),
-        branch_targets: Vec::new(),
-        call_targets: Vec::new(),
-        prototypes: List::new(),
+        body: None,
         span: function.span,
     }
 }

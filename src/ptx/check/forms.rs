@@ -8,12 +8,14 @@ mod table;
 
 use super::Checker;
 use super::rules::Case;
+use super::table::Row;
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{AddressBase, Operand, Special, Variable};
 use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use table::{Slot, Words, sequence};
 
 /// What is known of one spelling of an instruction.
@@ -32,8 +34,82 @@ struct Broken {
     why: String,
 }
 
-/// Spellings met in a module, by the text of opcode and modifiers.
-pub(super) type Known<'s> = FxHashMap<&'s str, Form>;
+/// An opcode with its modifiers, and what was found out of them.
+struct Spelling<'s> {
+    modifiers: Arc<[&'s str]>,
+    types: Arc<[Type]>,
+    /// With so many operands it is right, by this row of [`super::table`] if there is one.
+    row: Option<(usize, Option<&'static Row>)>,
+    form: Option<Form>,
+    /// The module's PTX version and SM have it.
+    passed: bool,
+    /// It takes an address that is looked at; true where that must have 64 bits.
+    address: Option<bool>,
+}
+
+/// Spellings met in a module.
+#[derive(Default)]
+pub(super) struct Known<'s> {
+    /// By the text of opcode and modifiers.
+    numbers: FxHashMap<&'s str, usize>,
+    all: Vec<Spelling<'s>>,
+}
+
+impl<'s> Known<'s> {
+    /// The number of an instruction's spelling. `keep`: otherwise it is one that the next may have too.
+    pub fn number(
+        &mut self,
+        source: &'s str,
+        instruction: &ast::Instruction<'s>,
+        keep: bool,
+    ) -> usize {
+        let opcode = instruction.opcode;
+        let end = instruction.modifiers.last().map_or(opcode.span.end, |word| word.span.end);
+        let text = source.get(opcode.span.start as usize..end as usize).unwrap_or("");
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let modifiers: Arc<[&'s str]> =
+            instruction.modifiers.iter().map(|word| word.text).collect();
+        let types = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
+        let address = wide_address(opcode.text, &modifiers);
+        let new = Spelling { modifiers, types, row: None, form: None, passed: false, address };
+        let number = self.all.len();
+        if keep {
+            self.numbers.insert(text, number);
+        } else {
+            self.all.truncate(self.numbers.len());
+        }
+        let number = number.min(self.all.len());
+        self.all.push(new);
+        number
+    }
+
+    pub fn words(&self, number: usize) -> (Arc<[&'s str]>, Arc<[Type]>) {
+        let spelling = &self.all[number];
+        (spelling.modifiers.clone(), spelling.types.clone())
+    }
+
+    /// The row of a spelling with so many operands; None where that is not known.
+    pub fn row(&self, number: usize, operands: usize) -> Option<Option<&'static Row>> {
+        self.all[number].row.filter(|(count, _)| *count == operands).map(|(_, row)| row)
+    }
+
+    pub fn set_row(&mut self, number: usize, operands: usize, row: Option<&'static Row>) {
+        self.all[number].row = Some((operands, row));
+    }
+}
+
+/// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower registers. Observed: ptxas
+/// 13.0.88, which says so at the end. None: of another opcode; false: of another space.
+fn wide_address(opcode: &str, modifiers: &[&str]) -> Option<bool> {
+    const WIDE: [&str; 7] = ["ld", "st", "atom", "red", "ldu", "prefetch", "mbarrier"];
+    if !WIDE.contains(&opcode) || modifiers.contains(&"async") {
+        return None;
+    }
+    let space = modifiers.iter().find(|word| sequence(word, "") == Some(2));
+    Some(space.is_none_or(|space| *space == "global"))
+}
 
 /// Modifiers that ptxas ignores on instructions that have none of the name.
 pub(super) fn counts_for_nothing(word: &str) -> bool {
@@ -43,21 +119,22 @@ pub(super) fn counts_for_nothing(word: &str) -> bool {
 impl<'s> Checker<'s> {
     /// Whether there is such an instruction, here and now, and its operands are of the right kind.
     pub(super) fn form(&mut self, case: &Case<'_, 's>) {
-        let opcode = case.source.opcode;
-        let end = case.source.modifiers.last().map_or(opcode.span.end, |word| word.span.end);
-        let text = self.source.get(opcode.span.start as usize..end as usize).unwrap_or("");
-        let form = match self.forms.get(text) {
-            Some(form) => *form,
+        let form = match self.forms.all[case.spelling].form {
+            Some(form) => form,
             None => match self.find_form(case) {
                 Some(form) => {
-                    self.forms.insert(text, form);
+                    self.forms.all[case.spelling].form = Some(form);
                     form
                 }
                 None => return,
             },
         };
         let Form::Right { operands, version, sm } = form else { return };
-        self.form_gate(case, version, sm);
+        if !self.forms.all[case.spelling].passed {
+            let before = self.diagnostics.errors();
+            self.form_gate(case, version, sm);
+            self.forms.all[case.spelling].passed = self.diagnostics.errors() == before;
+        }
         // Their operands are checked to the last by their rows.
         if matches!(case.source.opcode.text, "ld" | "st" | "mov") {
             self.address_width(case);
@@ -129,7 +206,7 @@ impl<'s> Checker<'s> {
         let family = sm % 10 == 1 && sm > 90;
         let least = if family { 0 } else { sm };
         self.gate(&case.name(), (version / 10, version % 10), least, span);
-        if family && self.lowest_target().is_some_and(|target| target.suffix.is_none()) {
+        if family && self.lowest_target.is_some_and(|target| target.suffix.is_none()) {
             let message = format!(
                 "Instruction '{}' not supported on .target '{}'",
                 case.name(),
@@ -199,13 +276,9 @@ impl<'s> Checker<'s> {
         sizes.all(|size| Some(size) == first)
     }
 
-    /// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower registers. Observed:
-    /// ptxas 13.0.88, which says so at the end.
+    /// See [`wide_address`].
     fn address_width(&mut self, case: &Case<'_, 's>) {
-        const WIDE: [&str; 7] = ["ld", "st", "atom", "red", "ldu", "prefetch", "mbarrier"];
-        if !WIDE.contains(&case.instruction.opcode) || case.instruction.has("async") {
-            return;
-        }
+        let Some(wide) = self.forms.all[case.spelling].address else { return };
         for (operand, source) in case.instruction.operands.iter().zip(&case.source.operands) {
             if let Operand::Address { base, .. } = operand
                 && self.base_class(*base) == 11
@@ -216,8 +289,7 @@ impl<'s> Checker<'s> {
                 self.diagnostics.push(diagnostic);
             }
         }
-        let space = case.instruction.modifiers.iter().find(|word| sequence(word, "") == Some(2));
-        if space.is_some_and(|space| *space != "global") {
+        if !wide {
             return;
         }
         for (operand, source) in case.instruction.operands.iter().zip(&case.source.operands) {

@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::scope::Entity;
+use crate::list::List;
 use crate::ptx::ast::{Expr, Init, InitPart};
 use crate::ptx::constant::{Binary, Const, Unary};
 use crate::ptx::diagnostics::Diagnostic;
@@ -28,7 +29,7 @@ enum Value {
 /// The bytes being filled.
 struct Data {
     bytes: Vec<u8>,
-    relocs: Vec<InitReloc>,
+    relocs: List<InitReloc>,
 }
 
 /// Where in a variable's elements its initial value is being read.
@@ -86,7 +87,7 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(span, "An initialised variable may have 1 GiB at most");
             return None;
         }
-        let mut data = Data { bytes: vec![0; size as usize], relocs: Vec::new() };
+        let mut data = Data { bytes: vec![0; size as usize], relocs: List::new() };
         let mut cursor = Cursor::new(ty, shape);
         let mut good = true;
         if shape.first().is_some_and(|count| u64::from(init.length) > *count) {
@@ -100,6 +101,7 @@ impl<'s> Checker<'s> {
         });
         let Data { bytes, mut relocs } = data;
         relocs.shrink_to_fit();
+        let relocs = (!relocs.is_empty()).then(|| Box::new(relocs));
         good.then(|| Box::new(Initial { bytes: Arc::new(bytes), relocs }))
     }
 
@@ -156,8 +158,8 @@ impl<'s> Checker<'s> {
                     self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
                     return None;
                 }
-                let (bytes, shift) = (bytes as u8, shift as u8);
-                data.relocs.push(InitReloc { offset: at, bytes, shift, generic, target, addend });
+                let (offset, bytes, shift) = (at as u32, bytes as u8, shift as u8);
+                data.relocs.push(InitReloc { offset, bytes, shift, generic, target, addend });
             }
         }
         Some(())

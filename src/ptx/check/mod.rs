@@ -40,6 +40,8 @@ pub struct Checker<'s> {
     program: Program<'s>,
     scopes: Scopes<'s>,
     diagnostics: Diagnostics,
+    /// Of several targets the lowest counts.
+    lowest_target: Option<Sm>,
     function: FuncId,
     /// `.loc` in force: file, line, column.
     loc: (u32, u32, u32),
@@ -89,6 +91,7 @@ impl<'s> Checker<'s> {
             again: Again::new(source),
             scopes: Scopes::new(source),
             diagnostics: Diagnostics::default(),
+            lowest_target: None,
             function: FuncId(0),
             loc: (0, 0, 0),
             sums: Vec::new(),
@@ -140,6 +143,8 @@ impl<'s> Checker<'s> {
             self.target(*first, rest);
             self.program.target = first.text;
             self.program.target_options = rest.iter().map(|word| word.text).collect();
+            let all = header.target.iter().filter_map(|word| Sm::parse(word.text));
+            self.lowest_target = all.min_by_key(|sm| sm.number);
         }
         if let Some((size, span)) = header.address_size {
             self.program.address_size = size;
@@ -210,7 +215,7 @@ impl<'s> Checker<'s> {
                 let text = self.source.get(body.start as usize..body.end as usize);
                 self.program.sections.push((name.text, text.unwrap_or("")));
             }
-            ast::Item::Pragma(span) => self.pragma_gates(span),
+            ast::Item::Pragma(span) => self.pragma_gates(span.start),
         }
     }
 
@@ -246,13 +251,6 @@ impl<'s> Checker<'s> {
         })
     }
 
-    /// Of several targets the lowest counts.
-    fn lowest_target(&self) -> Option<Sm> {
-        let others = self.program.target_options.iter().filter_map(|word| Sm::parse(word));
-        let all = Sm::parse(self.program.target).into_iter().chain(others);
-        all.min_by_key(|sm| sm.number)
-    }
-
     /// Refuses what is younger than the module's PTX version or SM.
     fn gate(&mut self, feature: &str, version: (u32, u32), sm: u32, span: Span) {
         if self.program.version < version {
@@ -261,7 +259,7 @@ impl<'s> Checker<'s> {
                 format!("Feature '{feature}' requires PTX ISA .version {major}.{minor} or later");
             self.diagnostics.error(span, message);
         }
-        if self.lowest_target().is_some_and(|target| target.number < sm) {
+        if self.lowest_target.is_some_and(|target| target.number < sm) {
             let message = format!("Feature '{feature}' requires .target sm_{sm} or higher");
             self.diagnostics.error(span, message);
         }

@@ -219,8 +219,8 @@ impl<'s> Checker<'s> {
         self.current().code.push(Instruction {
             guard: None,
             opcode: "add",
-            modifiers: vec![word.0],
-            types: vec![word.1],
+            modifiers: [word.0].into(),
+            types: [word.1].into(),
             operands: vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())],
             span,
             loc,

@@ -41,6 +41,8 @@ pub(super) struct Misfit {
 pub(super) struct Case<'a, 's> {
     pub instruction: &'a mut Instruction<'s>,
     pub source: &'a ast::Instruction<'s>,
+    /// The number of its spelling ([`super::forms::Known`]).
+    pub spelling: usize,
 }
 
 impl<'s> Checker<'s> {
@@ -49,13 +51,39 @@ impl<'s> Checker<'s> {
         &mut self,
         instruction: &mut Instruction<'s>,
         source: &ast::Instruction<'s>,
+        spelling: usize,
     ) {
+        let mut case = Case { instruction, source, spelling };
+        let before = self.diagnostics.errors();
+        let count = source.operands.len();
+        let row = match self.forms.row(spelling, count) {
+            Some(row) => row,
+            None => {
+                let Some(row) = self.row(&mut case) else { return };
+                if self.diagnostics.errors() == before {
+                    self.forms.set_row(spelling, count, row);
+                }
+                row
+            }
+        };
+        if let Some(row) = row {
+            self.slots(row, &mut case);
+        }
+        if self.diagnostics.errors() == before {
+            self.form(&case);
+        }
+    }
+
+    /// The row that an instruction is checked against, if any; None where nothing more of it is to be checked. What it says
+    /// depends on the spelling and the number of operands alone, but for what is wrong.
+    fn row(&mut self, case: &mut Case<'_, 's>) -> Option<Option<&'static Row>> {
+        let source = case.source;
         let opcode = source.opcode;
         let Some(rows) = rows_of(opcode.text) else {
             let message = format!("Not a name of any known instruction: '{}'", opcode.text);
             self.diagnostics
                 .push(with_similar(Diagnostic::error(opcode.span, message), opcode.text));
-            return;
+            return None;
         };
         let mut known = true;
         for word in &source.modifiers {
@@ -65,23 +93,17 @@ impl<'s> Checker<'s> {
             }
         }
         if !known {
-            return;
+            return None;
         }
         if opcode.text == "call" {
-            self.check_call(instruction, source);
-            return;
+            self.check_call(case.instruction, source);
+            return None;
         }
-        let before = self.diagnostics.errors();
-        let mut case = Case { instruction, source };
-        if rows.clone().next().is_some()
-            && let Some(row) = self.choose(rows, &case)
-            && self.modifiers(row, &case)
-        {
-            self.slots(row, &mut case);
+        if rows.clone().next().is_none() {
+            return Some(None);
         }
-        if self.diagnostics.errors() == before {
-            self.form(&case);
-        }
+        let row = self.choose(rows, case);
+        Some(row.filter(|row| self.modifiers(row, case)))
     }
 
     /// The row for the instruction's modifiers, types and number of operands.
@@ -111,7 +133,7 @@ impl<'s> Checker<'s> {
             row.when.len() == most
                 && has_all(row)
                 && row.types.len() == types.len()
-                && row.types.iter().zip(types).all(|(set, ty)| set.has(*ty))
+                && row.types.iter().zip(types.iter()).all(|(set, ty)| set.has(*ty))
         };
         let count = case.source.operands.len();
         let takes = |row: &&'static Row| {

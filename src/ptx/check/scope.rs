@@ -100,18 +100,24 @@ impl<V: Copy> Names<V> {
 
     /// Gives a name its meaning; a former one is returned and replaced.
     fn insert(&mut self, source: &str, name: Ident<'_>, meaning: V) -> Option<V> {
-        let Names { table, entries } = self;
         let hash = hash(name.text);
+        let entries = &mut self.entries;
         let is = |i: &u32| is_at(source, entries[*i as usize].start, name.text);
-        if let Some(i) = table.find(hash, is).copied() {
+        if let Some(i) = self.table.find(hash, is).copied() {
             return Some(std::mem::replace(&mut entries[i as usize].meaning, meaning));
         }
+        self.insert_new(source, name, hash, meaning);
+        None
+    }
+
+    /// The same of a name that is not there.
+    fn insert_new(&mut self, source: &str, name: Ident<'_>, hash: u64, meaning: V) {
+        let Names { table, entries } = self;
         let number = entries.len() as u32;
         entries.push(Named { start: name.span.start, meaning });
         table.insert_unique(hash, number, |i| {
             self::hash(name_at(source, entries[*i as usize].start))
         });
-        None
     }
 }
 
@@ -199,13 +205,23 @@ impl<'s> Scopes<'s> {
         mut new: impl FnMut(Ident<'s>, Range) -> Option<Entity>,
     ) -> Option<Entity> {
         let source = self.source;
-        let (prefix, number) = split_number(name.text);
         let hash = hash(name.text);
+        let mut split = None;
         for scope in self.open.iter_mut().rev() {
-            let shape = match scope.names.get_hashed(source, name.text, hash) {
+            let found = scope.names.get_hashed(source, name.text, hash);
+            if let Some(entity) = found
+                && !matches!(entity, Entity::Unused(_))
+            {
+                return Some(entity);
+            }
+            // Most names are found, and most scopes have no ranges.
+            if found.is_none() && scope.ranges.entries.is_empty() {
+                continue;
+            }
+            let (prefix, number) = *split.get_or_insert_with(|| split_number(name.text));
+            let shape = match found {
                 Some(Entity::Unused(shape)) => Range::Reg(shape),
-                Some(entity) => return Some(entity),
-                None => match (number, scope.ranges.get(source, prefix)) {
+                _ => match (number, scope.ranges.get(source, prefix)) {
                     (Some(number), Some((shape, count))) if number < count => shape,
                     _ => continue,
                 },
@@ -224,7 +240,10 @@ impl<'s> Scopes<'s> {
             if !plain {
                 scope.odd.insert((prefix, number), entity);
             }
-            scope.names.insert(source, name, entity);
+            match found {
+                Some(_) => drop(scope.names.insert(source, name, entity)),
+                None => scope.names.insert_new(source, name, hash, entity),
+            }
             return Some(entity);
         }
         None

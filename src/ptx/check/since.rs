@@ -39,10 +39,10 @@ impl<'s> Checker<'s> {
     }
 
     /// Of a `.pragma` that begins here.
-    pub(super) fn pragma_gates(&mut self, at: Span) {
+    pub(super) fn pragma_gates(&mut self, at: u32) {
         let again = self.again;
         let mut young = Vec::new();
-        let span = again.pragma(at.start, |value| {
+        let span = again.pragma(at, |value| {
             let first = value.split_whitespace().next().unwrap_or("");
             young.extend(PRAGMAS.into_iter().find(|p| p.0 == first));
         });

@@ -260,7 +260,7 @@ impl<'s> Checker<'s> {
     /// The state space that the instruction's words name; `None` is generic.
     fn space_word(&self, case: &Case<'_, 's>) -> Result<Option<Space>, Misfit> {
         let mut found = None;
-        for word in &case.instruction.modifiers {
+        for word in case.instruction.modifiers.iter() {
             let space = match word.split(':').next().unwrap_or(word) {
                 "global" => Space::Global,
                 "shared" => Space::Shared,

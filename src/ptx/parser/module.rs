@@ -1,8 +1,7 @@
 //! The module level: directives, functions and variables.
 
 use super::{MAX_WORDS, Parsed, Parser, Reader};
-use crate::list::List;
-use crate::ptx::ast::{Function, Header, Ident, Item};
+use crate::ptx::ast::{Body, Function, Header, Ident, Item};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
@@ -122,7 +121,7 @@ impl<'s> Parser<'s> {
         match self.text(start) {
             ".file" => self.file().map(Some),
             ".section" => self.section().map(Some),
-            ".loc" => self.loc(&mut List::new()).map(|()| None),
+            ".loc" => self.loc(&mut Body::default()).map(|()| None),
             ".pragma" => {
                 self.pragma(&mut |_| ())?;
                 Ok(Some(Item::Pragma(start)))

@@ -1,7 +1,6 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
 use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
-use crate::list::List;
 use crate::ptx::ast::{Body, Expr, Function, Ident, Instruction, Operand, Statement};
 use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
@@ -34,7 +33,7 @@ impl<'s> Parser<'s> {
             Kind::Ident => {
                 let first = self.ident("an instruction")?;
                 if self.eat(Kind::Colon) {
-                    out.statements.push(Statement::Label(first.span));
+                    out.statements.push(Statement::Label(first.span.start));
                     return Ok(());
                 }
                 let instruction = self.instruction(None, first, first.span)?;
@@ -61,41 +60,42 @@ impl<'s> Parser<'s> {
                 }
                 Ok(())
             }
-            Kind::Word => self.directive(&mut out.statements),
+            Kind::Word => self.directive(out),
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
     }
 
     /// What a directive lists is read again by who wants it.
-    fn directive(&mut self, out: &mut List<Statement>) -> Parsed<()> {
+    fn directive(&mut self, out: &mut Body<'s>) -> Parsed<()> {
         let span = self.token.span;
+        let at = span.start;
         let statement = match self.text(span) {
             ".loc" => return self.loc(out),
             ".pragma" => {
                 self.pragma(&mut |_| ())?;
-                Statement::Pragma(span)
+                Statement::Pragma(at)
             }
             ".branchtargets" => {
                 self.bump();
                 self.names("a label", &mut |_| ())?;
-                Statement::BranchTargets(span)
+                Statement::BranchTargets(at)
             }
             ".calltargets" => {
                 self.bump();
                 self.names("a function", &mut |_| ())?;
-                Statement::CallTargets(span)
+                Statement::CallTargets(at)
             }
             ".callprototype" => {
                 self.prototype()?;
-                Statement::CallPrototype(span)
+                Statement::CallPrototype(at)
             }
             _ if self.at_declaration(span) => {
                 self.variables(Linkage::Internal, &mut |_| ())?;
-                Statement::Declaration(span)
+                Statement::Declaration(at)
             }
             _ => return Err(self.unexpected("an instruction, a label or a directive")),
         };
-        out.push(statement);
+        out.statements.push(statement);
         Ok(())
     }
 
@@ -131,16 +131,18 @@ impl<'s> Parser<'s> {
     }
 
     /// `.loc 1 10 3[, function_name $L[+5], inlined_at 1 10 3]`
-    pub(super) fn loc(&mut self, out: &mut List<Statement>) -> Parsed<()> {
+    pub(super) fn loc(&mut self, out: &mut Body<'s>) -> Parsed<()> {
         self.bump();
         let file = self.number32("the file's index")?;
         let line = self.number32("a line")?;
         let column = self.number32("a column")?;
-        let loc = Statement::Loc { file, line, column };
         // Of those without anything in between the last one counts.
-        match out.last_mut() {
-            Some(last @ Statement::Loc { .. }) => *last = loc,
-            _ => out.push(loc),
+        match out.statements.last_mut() {
+            Some(Statement::Loc(last)) => out.locs[*last as usize] = (file, line, column),
+            _ => {
+                out.statements.push(Statement::Loc(out.locs.len() as u32));
+                out.locs.push((file, line, column));
+            }
         }
         if self.eat(Kind::Comma) {
             self.keyword("function_name")?;
@@ -153,7 +155,7 @@ impl<'s> Parser<'s> {
             self.number32("the file's index")?;
             self.number32("a line")?;
             self.number32("a column")?;
-            out.push(Statement::Inlined(function_name.span));
+            out.statements.push(Statement::Inlined(function_name.span.start));
         }
         Ok(())
     }
@@ -173,7 +175,9 @@ impl<'s> Parser<'s> {
         opcode: Ident<'s>,
         start: Span,
     ) -> Parsed<Instruction<'s>> {
-        let mut modifiers = Vec::new();
+        // Room for as many as most have.
+        let some = |any: bool| if any { 4 } else { 0 };
+        let mut modifiers = Vec::with_capacity(some(self.at(Kind::Word)));
         loop {
             if modifiers.len() == MAX_WORDS {
                 return Err(self.too_many("modifiers", MAX_WORDS));
@@ -189,7 +193,7 @@ impl<'s> Parser<'s> {
                 _ => break,
             }
         }
-        let mut operands = Vec::new();
+        let mut operands = Vec::with_capacity(some(!self.at(Kind::Semi)));
         if !self.at(Kind::Semi) {
             let call = opcode.text == "call";
             loop {
