@@ -90,7 +90,7 @@ fn merge_one(
     work::add(pairs.len());
     let through = |pair: &&[Operand]| matches!(pair[1], Operand::Block(b) if preds.contains(&b));
     let (moved, kept): (Vec<&[Operand]>, Vec<&[Operand]>) =
-        pairs.chunks_exact(2).partition(|pair| through(&pair));
+        pairs.chunks_exact(2).partition(through);
     let dest = phi.operands[0];
     let same = moved.first().filter(|first| moved.iter().all(|pair| pair[0] == first[0]));
     let (value, made) = match (same, dest) {
