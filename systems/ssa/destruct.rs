@@ -368,13 +368,17 @@ fn replace_phis(body: &mut Body<'_>, phis: &[Phis], starts: &FxHashMap<VRegId, V
     }
 }
 
-/// Puts copies before the branches at the ends of blocks.
+/// Puts copies before the branches at the ends of blocks. BSYNC ends its block too: its threads go on where BSSY says, which is
+/// right behind it.
 fn write_ends(body: &mut Body<'_>, ends: FxHashMap<BlockId, Vec<Copy>>) {
     for (block, copies) in ends {
         let insts = &body.block(block).insts;
         let loc = insts.last().map_or(Loc::default(), |i| body.loc(*i));
         let branches = insts.iter().rev().take_while(|i| body.op(**i).is_branch()).count();
-        let at = insts.len() - branches;
+        let mut at = insts.len() - branches;
+        if at > 0 && body.op(insts[at - 1]) == Opcode::BSYNC {
+            at -= 1;
+        }
         let made = in_parallel(body, copies, loc);
         body.block_mut(block).insts.splice(at..at, made);
     }

@@ -151,3 +151,41 @@ fn an_old_value_that_many_ways_keep_needs_no_copy_before_their_branches() {
             EXIT PT",
     );
 }
+
+#[test]
+fn nothing_stands_between_a_meeting_and_what_follows_it() {
+    expect(
+        "BB0:
+            %R0 = MOV 0x1, 0xf
+            %B6 = BSSY BB3
+            @%P4 BRA PT, BB2
+            BB1:
+            %R1 = MOV 0x2, 0xf
+            STS [RZ], %R1
+            BB2:
+            BSYNC %B6
+            BB3:
+            %R2 = MOVPHI %R0, BB2, %R3, BB3
+            %R3 = VIADD %R2, 0x1
+            STS [%R0], %R3
+            @%P5 BRA PT, BB3
+            BB4:
+            EXIT PT",
+        "BB0:
+            %R0 = MOV 0x1, 0xf
+            %B6 = BSSY BB3
+            @%P4 BRA PT, BB2
+            BB1:
+            %R1 = MOV 0x2, 0xf
+            STS [RZ], %R1
+            BB2:
+            %R2 = MOV %R0, 0xf
+            BSYNC %B6
+            BB3:
+            %R2 = VIADD %R2, 0x1
+            STS [%R0], %R2
+            @%P5 BRA PT, BB3
+            BB4:
+            EXIT PT",
+    );
+}
