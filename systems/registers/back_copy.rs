@@ -9,9 +9,13 @@
 //! Holds where the value has one definition and no reader but its copies (one for each cell, all to one register, cells in
 //! the same order), all in one block, and nothing between definition and copy touches the destination. Halves of pairs and
 //! the pieces of vectors for wide loads and stores are made in their place this way before scheduling sees a copy.
+//!
+//! Registers of collectives are left alone: they can be neither spilled nor split, so a predicate among them that lived over
+//! a call, as the value that it is copied from may, would find no register.
 
 use super::coalesce::as_copy;
 use crate::notes::Notes;
+use crate::sync::collective;
 use orias_components::{BlockId, Body, Code, InstId, Operand, RegUse, VRegId, View};
 
 /// Where one register is defined and read: all that matters of it here.
@@ -23,6 +27,8 @@ struct Accesses {
     /// Readers that are copies of one of its cells without guard, and all readers.
     copies: u32,
     uses: u32,
+    /// Named by collectives.
+    shared: bool,
 }
 
 /// The phase.
@@ -76,6 +82,9 @@ fn accesses(body: &Body<'_>) -> Vec<Accesses> {
             });
         }
     }
+    for v in collective::shared_registers(body) {
+        all[v.0 as usize].shared = true;
+    }
     all
 }
 
@@ -103,6 +112,9 @@ fn copies_of(
     let (source, dest) = (copy.from.reg.vreg()?, copy.to.reg.vreg()?);
     let (from, to) = (body.vreg(source), body.vreg(dest));
     let known = accesses[source.0 as usize];
+    if accesses[dest.0 as usize].shared {
+        return None;
+    }
     let def = known.def.1 as usize;
     let single = known.defs == 1 && known.uses == known.copies && known.def.0 == block.0;
     let first = copy.to.cell.checked_sub(copy.from.cell)?;
@@ -218,6 +230,20 @@ mod tests {
                 %R2 = VIADD %R2, 0x4
                 STS [RZ], %R2",
         );
+    }
+
+    #[test]
+    fn a_register_of_a_collective_is_copied_to() {
+        let text = "BB0:
+                %P3 = ISETP.NE.AND PT, %R1, RZ, PT
+                %R8 = VIADD %R1, 0x4
+                %P2, PT = PLOP3.LUT %P3, PT, PT, 0x80, 0x0
+                WARPSYNC.COLLECTIVE %R1, BB1
+                %R5 = VOTE.ANY PT, %P2
+                ENDCOLLECTIVE
+            BB1:
+                EXIT";
+        expect(text, text);
     }
 
     #[test]
