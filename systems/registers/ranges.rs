@@ -335,6 +335,7 @@ pub fn join(a: &[Segment], b: &[Segment]) -> Vec<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Analyses;
     use crate::analysis::cfg;
     use crate::testing;
     use orias_components::text;
@@ -345,7 +346,7 @@ mod tests {
         text::parse(input, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
         function.run(cfg::analyze_control_flow);
         let body = function.body();
-        let liveness = Liveness::compute(&body);
+        let liveness = Analyses::default().liveness(&body);
         let ranges = Ranges::compute(&body, &liveness, &InForce::default());
         ranges.of(liveness.map.first(VRegId(0))).to_vec()
     }

@@ -9,9 +9,8 @@
 //! Immediates and constants go only where a row of the target takes them. A wide use is replaced when all its cells are
 //! copies of neighbours in one register that keep its alignment.
 
-use crate::analysis::cfg::Graph;
-use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::{Cell, CellMap};
+use crate::analysis::{Analyses, ControlFlow, cfg};
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::scalar::fold;
@@ -21,6 +20,7 @@ use orias_components::{
     RegFlags, RegUse, View,
 };
 use orias_targets::Target;
+use std::sync::Arc;
 
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,15 +33,27 @@ pub(super) enum Source {
 }
 
 /// Phase `OriCopyProp`.
-pub fn copy_prop(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
-    notes.count(propagate(&mut code.body(), options.target, false));
+pub fn copy_prop(
+    code: Code<'_, '_>,
+    options: Res<'_, Options>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
+    notes.count(propagate(&mut code.body(), &mut analyses, options.target, false));
 }
 
 /// Replaces uses of copies, and folds on the way where asked for; the copies themselves stay for dead code elimination.
 /// Returns how many changes it took.
-pub(super) fn propagate(body: &mut Body<'_>, target: &Target, fold: bool) -> usize {
-    let map = CellMap::new(body);
-    let everywhere = Everywhere::new(body, &map);
+pub(super) fn propagate(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    target: &Target,
+    fold: bool,
+) -> usize {
+    // An earlier round may have folded a branch.
+    cfg::update(body);
+    let map = &*analyses.cells(body);
+    let everywhere = Everywhere::new(body, map, analyses);
     let mut here = Here::new(map.count());
     let mut replaced = 0;
     for at in 0..body.layout().len() {
@@ -50,14 +62,14 @@ pub(super) fn propagate(body: &mut Body<'_>, target: &Target, fold: bool) -> usi
         for n in 0..body.block(block).insts.len() {
             let id = body.block(block).insts[n];
             if body.op(id) == Opcode::MOVPHI {
-                replaced += rewrite_phi(body, &map, id, &everywhere);
-                here.step(&map, body.inst(id));
+                replaced += rewrite_phi(body, map, id, &everywhere);
+                here.step(map, body.inst(id));
                 continue;
             }
-            let find = |cell: Cell| here.at(&map, cell).or_else(|| everywhere.at(cell, block));
-            replaced += rewrite_uses(body, &map, target, id, find);
+            let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
+            replaced += rewrite_uses(body, map, target, id, find);
             replaced += usize::from(fold && fold::fold_one(body, id));
-            here.step(&map, body.inst(id));
+            here.step(map, body.inst(id));
         }
     }
     replaced
@@ -173,11 +185,11 @@ struct Everywhere {
     /// By cell: 1 + the place in `copies`; empty where there are none.
     copy: Vec<u32>,
     copies: Vec<(Source, BlockId)>,
-    dom: Option<Dominators>,
+    flow: Option<Arc<ControlFlow>>,
 }
 
 impl Everywhere {
-    fn new(body: &Body<'_>, map: &CellMap) -> Everywhere {
+    fn new(body: &Body<'_>, map: &CellMap, analyses: &mut Analyses) -> Everywhere {
         let mut all = Everywhere::default();
         if body.layout().len() < 2 {
             return all;
@@ -204,7 +216,7 @@ impl Everywhere {
         found.retain(|(cell, source, _)| once(*cell) && fixed(source));
         if !found.is_empty() {
             all.copy.resize(map.count(), 0);
-            all.dom = Some(Dominators::new(&Graph::of(body)));
+            all.flow = Some(analyses.flow(body));
         }
         for (cell, source, block) in found {
             all.copies.push((source, block));
@@ -240,8 +252,8 @@ impl Everywhere {
     fn at_end(&self, cell: Cell, block: BlockId) -> Option<Source> {
         let place = self.copy.get(cell as usize)?.checked_sub(1)?;
         let (source, home) = self.copies[place as usize];
-        let reaches = |dom: &Dominators| dom.dominates(home.0, block.0);
-        self.dom.as_ref().is_some_and(reaches).then_some(source)
+        let reaches = |flow: &Arc<ControlFlow>| flow.dominators().dominates(home.0, block.0);
+        self.flow.as_ref().is_some_and(reaches).then_some(source)
     }
 
     fn home(&self, cell: Cell) -> Option<BlockId> {
