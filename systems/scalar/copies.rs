@@ -15,6 +15,7 @@ use crate::function::Options;
 use crate::notes::Notes;
 use crate::scalar::fold;
 use bevy_ecs::prelude::*;
+use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
@@ -39,7 +40,40 @@ pub fn copy_prop(
     mut analyses: ResMut<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
-    notes.count(propagate(&mut code.body(), &mut analyses, options.target, false));
+    let mut body = code.body();
+    let mut news = News::all();
+    notes.count(propagate(&mut body, &mut analyses, options.target, false, &mut news));
+}
+
+/// What rounds of propagation have to look at: the instructions that changed, and those that read what these write. What becomes
+/// of all others depends on nothing that is another than in the round before.
+pub(super) struct News {
+    /// The first round looks at everything.
+    is_first: bool,
+    insts: BitVec,
+    cells: BitVec,
+}
+
+impl News {
+    pub(super) fn all() -> News {
+        News { is_first: true, insts: BitVec::new(), cells: BitVec::new() }
+    }
+
+    fn concern(&self, map: &CellMap, id: InstId, inst: View<'_>) -> bool {
+        let mut found = self.is_first || self.insts.get(id.0 as usize).is_some_and(|b| *b);
+        if !found {
+            inst.for_each_use(|r| found |= map.cells(r).any(|cell| self.cells[cell as usize]));
+        }
+        found
+    }
+
+    fn note(&mut self, map: &CellMap, id: InstId, inst: View<'_>) {
+        if self.insts.len() <= id.0 as usize {
+            self.insts.resize(id.0 as usize + 1, false);
+        }
+        self.insts.set(id.0 as usize, true);
+        inst.for_each_def(|r| map.cells(r).for_each(|cell| self.cells.set(cell as usize, true)));
+    }
 }
 
 /// Replaces uses of copies, and folds on the way where asked for; the copies themselves stay for dead code elimination.
@@ -49,6 +83,7 @@ pub(super) fn propagate(
     analyses: &mut Analyses,
     target: &Target,
     fold: bool,
+    news: &mut News,
 ) -> usize {
     // An earlier round may have folded a branch.
     cfg::update(body);
@@ -56,22 +91,34 @@ pub(super) fn propagate(
     let everywhere = Everywhere::new(body, map, analyses);
     let mut here = Here::new(map.count());
     let mut replaced = 0;
+    // What changes behind an instruction that reads it, around a loop, is for the next round.
+    news.cells.resize(map.count(), false);
+    let mut next = News { is_first: false, insts: BitVec::new(), cells: news.cells.clone() };
+    next.cells.fill(false);
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
         for n in 0..body.block(block).insts.len() {
             let id = body.block(block).insts[n];
-            if body.op(id) == Opcode::MOVPHI {
-                replaced += rewrite_phi(body, map, id, &everywhere);
-                here.step(map, body.inst(id));
-                continue;
+            let inst = body.inst(id);
+            if news.concern(map, id, inst) {
+                let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
+                let changed = if inst.op == Opcode::MOVPHI {
+                    rewrite_phi(body, map, id, &everywhere)
+                } else {
+                    let changed = rewrite_uses(body, map, target, id, find);
+                    changed + usize::from(fold && fold::fold_one(body, id))
+                };
+                if changed > 0 {
+                    replaced += changed;
+                    news.note(map, id, body.inst(id));
+                    next.note(map, id, body.inst(id));
+                }
             }
-            let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
-            replaced += rewrite_uses(body, map, target, id, find);
-            replaced += usize::from(fold && fold::fold_one(body, id));
             here.step(map, body.inst(id));
         }
     }
+    *news = next;
     replaced
 }
 
@@ -308,8 +355,13 @@ fn rewrite_uses(
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
     let inst = body.inst(id);
+    // Constants are for whole words only: most of what reads one needs no second look.
+    let takes_words = reads_words(inst.op);
     let mut reads_copy = false;
-    inst.for_each_use(|r| reads_copy |= map.cells(r).any(|cell| find(cell).is_some()));
+    inst.for_each_use(|r| {
+        let is_of_use = |source: Source| takes_words || matches!(source, Source::Cell(_));
+        reads_copy |= map.cells(r).any(|cell| find(cell).is_some_and(is_of_use));
+    });
     if !reads_copy {
         return 0;
     }
@@ -332,7 +384,7 @@ fn rewrite_uses(
         if r.count != 1 || r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
             continue;
         }
-        if !reads_words(changed.op) {
+        if !takes_words {
             continue;
         }
         let mut value = None;
@@ -361,20 +413,18 @@ fn rewrite_uses(
         }
     }
     // With every constant in place, whether a row takes that many or not, it may be something simpler.
-    let mut known = changed.clone();
-    for operand in known.operands.iter_mut().skip(known.defs as usize) {
-        if let Operand::Reg(r) = *operand
+    let mut known = None;
+    for at in changed.defs as usize..changed.operands.len() {
+        if let Operand::Reg(r) = changed.operands[at]
             && r.count == 1
             && r.flags == RegFlags::NONE
             && r.reg.file() == RegFile::R
             && let Some(Source::Imm(v)) = map.cells(r).next().and_then(&find)
         {
-            *operand = Operand::Imm(u64::from(v));
+            known.get_or_insert_with(|| changed.clone()).operands[at] = Operand::Imm(u64::from(v));
         }
     }
-    if known != changed
-        && let Some(simpler) = fold::fold(&known)
-    {
+    if let Some(simpler) = known.and_then(|known| fold::fold(&known)) {
         changed = simpler;
         replaced += 1;
     }

@@ -21,11 +21,13 @@ pub fn general_optimize(
 ) {
     const ROUNDS: usize = 4;
     let mut body = code.body();
+    let mut news = copies::News::all();
     for _ in 0..ROUNDS {
         if clean.copies == body.stamp() {
             break;
         }
-        let changed = copies::propagate(&mut body, &mut analyses, options.target, true);
+        let target = options.target;
+        let changed = copies::propagate(&mut body, &mut analyses, target, true, &mut news);
         notes.count(changed);
         if changed == 0 {
             clean.copies = body.stamp();
