@@ -6,6 +6,7 @@
 //! leaves a tombstone.
 
 use crate::block::{Block, BlockId};
+use crate::facts::Facts;
 use crate::inst::{Inst, InstId, Loc, Row, View};
 use crate::modifier::Mod;
 use crate::modifier::Mods;
@@ -39,6 +40,7 @@ pub struct Arena {
     registers: u64,
     /// What [`Stamps::flow`] was when the blocks' edges were made.
     edges: u64,
+    facts: Facts,
     operands: Vec<Packed>,
     side: Side,
     mods: ModsTable,
@@ -336,6 +338,7 @@ impl Body<'_> {
         row.set_tied(inst.tied.len());
         row.set_guard(inst.guard);
         row.set_control(inst.control);
+        self.arena.facts.note(&row);
         self.touch_flow(old.op);
         self.touch_flow(inst.op);
         *self.row_mut(id) = row;
@@ -434,6 +437,7 @@ impl Body<'_> {
 
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
         self.touch_flow(self.op(id));
+        self.arena.facts.note_guard();
         let row = self.row_mut(id);
         row.set_guard(guard);
         row.form = 0;
@@ -471,7 +475,7 @@ impl Body<'_> {
     pub fn update_preds(&mut self) {
         for at in 0..self.arena.layout.len() {
             let id = self.arena.layout[at];
-            self.edges_mut(id).preds.clear();
+            self.quietly(id).preds.clear();
         }
         for at in 0..self.arena.layout.len() {
             let id = self.arena.layout[at];
@@ -479,14 +483,14 @@ impl Body<'_> {
                 let succ = self.block(id).succs[n];
                 // A target outside the layout is the validator's matter.
                 if self.has_block(succ) {
-                    self.edges_mut(succ).preds.push(id);
+                    self.quietly(succ).preds.push(id);
                 }
             }
         }
     }
 
-    /// What follows from other things: no edit of its own.
-    fn edges_mut(&mut self, id: BlockId) -> &mut Block {
+    /// A block for what is no edit by itself.
+    fn quietly(&mut self, id: BlockId) -> &mut Block {
         let blocks = self.blocks.bypass_change_detection();
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
@@ -510,6 +514,9 @@ impl Body<'_> {
 
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
         work::add(order.len());
+        if self.arena.layout == order {
+            return;
+        }
         self.arena.edits += 1;
         self.arena.flow += 1;
         self.arena.layout = order;
@@ -633,6 +640,7 @@ impl Body<'_> {
 
     fn add(&mut self, row: Row, loc: Loc) -> InstId {
         let n = self.arena.insts;
+        self.arena.facts.note(&row);
         self.touch_flow(row.op);
         push(self.rows.bypass_change_detection(), &mut self.arena.more_rows, n, row);
         push(self.locs.bypass_change_detection(), &mut self.arena.more_locs, n, loc);
@@ -667,7 +675,7 @@ impl Body<'_> {
         block: BlockId,
         mut keep: impl FnMut(&Body<'_>, InstId) -> bool,
     ) -> usize {
-        let mut insts = std::mem::take(&mut self.block_mut(block).insts);
+        let mut insts = std::mem::take(&mut self.quietly(block).insts);
         let before = insts.len();
         insts.retain(|id| {
             let stays = keep(self, *id);
@@ -677,7 +685,7 @@ impl Body<'_> {
             stays
         });
         let gone = before - insts.len();
-        self.block_mut(block).insts = insts;
+        self.quietly(block).insts = insts;
         gone
     }
 
@@ -685,6 +693,12 @@ impl Body<'_> {
     pub fn discard(&mut self, inst: InstId) {
         self.touch_flow(self.op(inst));
         self.row_mut(inst).bury();
+    }
+
+    /// What the function may have in it.
+    #[inline]
+    pub fn facts(&self) -> &Facts {
+        &self.arena.facts
     }
 
     /// [`Stamps::edits`].
@@ -722,6 +736,7 @@ impl Body<'_> {
         arena.flow += 1;
         arena.registers += 1;
         (arena.insts, arena.blocks, arena.vregs) = (0, 0, 0);
+        arena.facts = Facts::default();
         arena.operands.clear();
         arena.side.clear();
         arena.layout.clear();

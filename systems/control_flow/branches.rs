@@ -60,10 +60,7 @@ fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
 /// Phase 17.
 pub fn branch_opt(code: Code<'_, '_>, mut analyses: ResMut<'_, Analyses>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    let has_barriers = body.layout().iter().any(|b| {
-        body.block(*b).insts.iter().any(|i| matches!(body.op(*i), Opcode::BSSY | Opcode::BSYNC))
-    });
-    if has_barriers {
+    if body.facts().may_have(&[Opcode::BSSY, Opcode::BSYNC]) {
         return;
     }
     // Each round removes a branch, a block or a detour; the limit only guards against a fault in this reasoning.

@@ -33,25 +33,21 @@ const ROOM: [u32; 2] = [44, 12];
 pub fn is_crowded(body: &Body<'_>, analyses: &mut Analyses) -> bool {
     let all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
     let cells: u32 = all.filter(|v| v.file == RegFile::UR).map(|v| u32::from(v.cells)).sum();
-    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
-    let calls = || body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call));
-    let room = || ROOM[usize::from(calls())];
-    if cells <= ROOM[1] || cells <= room() {
+    let room = ROOM[usize::from(body.facts().may_have(&[Opcode::PCALL]))];
+    if cells <= room {
         return false;
     }
     let liveness = analyses.liveness(body);
     let long = (0..body.vreg_count() as u32).map(VRegId).filter(|id| crosses(body, &liveness, *id));
     let long = long.filter(|id| body.vreg(*id).file == RegFile::UR);
     let cells: u32 = long.map(|id| u32::from(body.vreg(id).cells)).sum();
-    cells > room()
+    cells > room
 }
 
 /// Whether a kernel has uniform predicates and calls, which may change them all.
 pub fn may_lose_predicates(body: &Body<'_>) -> bool {
     let mut all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
-    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
-    all.any(|v| v.file == RegFile::UP)
-        && body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call))
+    body.facts().may_have(&[Opcode::PCALL]) && all.any(|v| v.file == RegFile::UP)
 }
 
 /// Whether a register holds a value from one block to another.

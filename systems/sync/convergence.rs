@@ -131,6 +131,9 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
         operand.is_some_and(|o| o.as_reg().is_some_and(|r| divergence.is_divergent(r.reg)))
     };
     let (mut found, mut marks) = (Vec::new(), Vec::new());
+    if !body.facts().may_have(&[Opcode::PCALL, Opcode::WARPSYNC, Opcode::ENDCOLLECTIVE]) {
+        return found;
+    }
     for block in body.layout() {
         for (at, id) in body.block(*block).insts.iter().enumerate() {
             let inst = body.inst(*id);
@@ -223,10 +226,9 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
 /// a branch needs a barrier of its own.
 fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
-    let ops = || body.layout().iter().flat_map(|b| &body.block(*b).insts).map(|id| body.op(*id));
-    if ops().any(|op| op == Opcode::PCALL) {
+    if body.facts().may_have(&[Opcode::PCALL]) {
         regions::MAX_DEPTH - 7
-    } else if exchanges || ops().any(|op| op == Opcode::ENDCOLLECTIVE) {
+    } else if exchanges || body.facts().may_have(&[Opcode::ENDCOLLECTIVE]) {
         regions::MAX_DEPTH - 1
     } else {
         regions::MAX_DEPTH

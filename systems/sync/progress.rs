@@ -21,6 +21,9 @@ pub fn forward_progress(
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
+    if body.layout().len() < 2 {
+        return;
+    }
     let flow = analyses.flow(&body);
     let waits = |l: &&Loop| waits_for_others(&body, flow.graph(), l);
     let headers: Vec<u32> = flow.loops().all.iter().filter(waits).map(|l| l.header).collect();

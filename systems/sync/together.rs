@@ -106,8 +106,7 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
         let inst = body.inst(*id);
         inst.op == Opcode::WARPSYNC && !inst.mods().has(Mod::ALL)
     };
-    let all = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    if !all().any(|id| is_barrier(body, id)) {
+    if !body.facts().may_have(&[Opcode::BAR]) {
         return;
     }
     let graph = flow.graph();
