@@ -355,14 +355,32 @@ fn rewrite_uses(
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
     let inst = body.inst(id);
-    // Constants are for whole words only: most of what reads one needs no second look.
     let takes_words = reads_words(inst.op);
-    let mut reads_copy = false;
-    inst.for_each_use(|r| {
-        let is_of_use = |source: Source| takes_words || matches!(source, Source::Cell(_));
-        reads_copy |= map.cells(r).any(|cell| find(cell).is_some_and(is_of_use));
+    // Most of what reads a constant can do nothing with it, and is not unpacked for that.
+    let places = usize::from(inst.defs)..inst.len();
+    let may_change = places.into_iter().any(|at| match inst.get(at) {
+        Some(Operand::Reg(r)) => map.cells(r).any(|cell| match find(cell) {
+            Some(Source::Cell(_)) => true,
+            Some(Source::Imm(_)) => takes_words,
+            Some(Source::Const(c)) => {
+                let new = Operand::Const(c);
+                let other = exchangeable(inst.op, usize::from(inst.defs), at);
+                let takes = |at: usize| target.may_take(inst.op, at, &new);
+                takes_words && (takes(at) || other.is_some_and(takes))
+            }
+            None => false,
+        }),
+        Some(operand) => {
+            let mut reads_copy = false;
+            operand.for_each_reg(|r| {
+                let is_cell = |cell| matches!(find(cell), Some(Source::Cell(_)));
+                reads_copy |= map.cells(r).any(is_cell);
+            });
+            reads_copy
+        }
+        None => false,
     });
-    if !reads_copy {
+    if !may_change {
         return 0;
     }
     let mut changed = inst.to_inst();
@@ -395,13 +413,15 @@ fn rewrite_uses(
             Some(Source::Const(c)) => Operand::Const(c),
             _ => continue,
         };
-        if target.form(&changed).is_none() {
+        let other = exchangeable(changed.op, changed.defs as usize, at);
+        let takes = |at: usize| target.may_take(changed.op, at, &new);
+        if !takes(at) && !other.is_some_and(takes) || target.form(&changed).is_none() {
             continue;
         }
         if target.accepts(&changed, at, new) {
             changed.operands[at] = new;
             replaced += 1;
-        } else if let Some(other) = exchangeable(&changed, at) {
+        } else if let Some(other) = other {
             // The second source takes constants where the others do not.
             let mut turned = changed.clone();
             turned.operands.swap(at, other);
@@ -453,11 +473,10 @@ fn rewrite_phi(body: &mut Body<'_>, map: &CellMap, id: InstId, everywhere: &Ever
     found.len()
 }
 
-/// The second source, when operand `at` may change places with it.
-pub fn exchangeable(inst: &Inst, at: usize) -> Option<usize> {
-    let first = inst.defs as usize;
+/// The second source, when operand `at` may change places with it. `first` is the first source.
+pub fn exchangeable(op: Opcode, first: usize, at: usize) -> Option<usize> {
     let second = first + 1;
-    let any_of = match inst.op {
+    let any_of = match op {
         Opcode::IADD3 => first..first + 3,
         Opcode::IMAD | Opcode::FADD | Opcode::FMUL | Opcode::FFMA => first..first + 2,
         _ => return None,

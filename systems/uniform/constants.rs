@@ -181,7 +181,7 @@ fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
     }
     // The second source takes uniform registers where the others do not.
     let [at] = places[..] else { return None };
-    let other = exchangeable(&changed, at)?;
+    let other = exchangeable(changed.op, changed.defs as usize, at)?;
     changed.operands.swap(at, other);
     target.takes(&changed).map(|_| changed)
 }
