@@ -58,6 +58,7 @@ pub(crate) fn insert_resources(world: &mut World, options: &Options) {
 }
 
 /// One phase of a worker: its system when it runs at all under the worker's options.
+#[derive(Clone, Copy)]
 struct Step {
     phase: &'static Phase,
     system: Option<System>,
@@ -187,14 +188,20 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
-        let mut stats = Vec::with_capacity(PHASES.len());
+        let statistics = self.options.statistics;
+        let mut stats = Vec::with_capacity(if statistics { PHASES.len() } else { 0 });
         settle(&mut self.function.world);
         if self.options.verify_each {
             let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
         }
         for at in 0..end.min(self.steps.len()) {
-            stats.push(self.step(at)?);
+            let Step { system, dump, .. } = self.steps[at];
+            if statistics {
+                stats.push(self.step(at)?);
+            } else if system.is_some() || dump {
+                self.step(at)?;
+            }
         }
         Ok(stats)
     }
@@ -206,7 +213,9 @@ impl Worker {
             stat.insts_before = self.body().live_inst_count() as u32;
             stat.insts_after = stat.insts_before;
         }
-        self.print(at, "before");
+        if self.steps[at].dump {
+            self.print(at, "before");
+        }
         let optimization = self.steps[at].optimization;
         let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
         if let Some(system) = self.steps[at].system.filter(|_| !settled) {
@@ -231,7 +240,9 @@ impl Worker {
             }
             self.check(at)?;
         }
-        self.print(at, "after");
+        if self.steps[at].dump {
+            self.print(at, "after");
+        }
         Ok(stat)
     }
 
@@ -284,9 +295,6 @@ impl Worker {
     }
 
     fn print(&mut self, at: usize, when: &str) {
-        if !self.steps[at].dump {
-            return;
-        }
         let phase = self.steps[at].phase;
         let name = self.name();
         let body = self.function.body();

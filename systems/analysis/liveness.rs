@@ -53,6 +53,7 @@ impl CellMap {
     }
 
     /// The cells that a use or definition names; none for RZ, PT and their like.
+    #[inline]
     pub fn cells(&self, r: RegUse) -> std::ops::Range<Cell> {
         let (first, limit) = match (r.reg.vreg(), r.reg.phys_index()) {
             (Some(v), _) => {
