@@ -78,6 +78,7 @@ const PSEUDO: Props = Props::PSEUDO;
 const MACRO: Props = PSEUDO.with(Props::MACRO);
 const CALLING: Props = PSEUDO.with(Props::CONVERGENT).with(STORE).with(LOAD);
 const LEAVING: Props = PSEUDO.with(BRANCH);
+const JUMPING: Props = PSEUDO.with(BRANCH);
 
 opcodes! {
     // Integer.
@@ -124,6 +125,9 @@ opcodes! {
     // Pseudo instructions.
     //   MOVPHI   d = phi(v0, block0, v1, block1, …), at the start of a block
     PSEUDO: MOVPHI;
+    // A branch with many ways, which ExpandJmxComputation expands:
+    //   SWITCH   index, first, block0, block1, …
+    JUMPING: SWITCH;
     // Macro instructions, which LateExpansion expands:
     //   IDIV     d = a / b       (.U32, .S32, .U64, .S64)
     //   IREM     d = a % b

@@ -13,7 +13,7 @@
 
 use crate::analysis::cfg;
 use crate::calls;
-use crate::control_flow::{branches, layout};
+use crate::control_flow::{branches, layout, switches};
 use crate::expand::macros;
 use crate::legalize::{guards, operands};
 use crate::report::check;
@@ -366,7 +366,7 @@ pub static PHASES: [Phase; 159] = [
     phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, PLANNED),
     phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), PLANNED),
     phase(93, "LateExpansionUnsupportedOpsMid", Legal, Lowering, Unstated, PLANNED),
-    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, PLANNED),
+    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, needed(system!(switches::expand_jmx_computation))),
     phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
     phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
     phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(system!(registers::ori_back_copy_propagate))),

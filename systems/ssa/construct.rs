@@ -9,6 +9,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::frontiers::Frontiers;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use crate::control_flow::switches;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -29,6 +30,7 @@ pub fn generate_mov_phi(code: Code<'_, '_>, mut notes: Notes<'_>, mut form: ResM
         return;
     }
     form.is_ssa = true;
+    switches::split_edges(&mut body);
     notes.count(construct(&mut body));
 }
 
