@@ -27,6 +27,8 @@ impl Props {
     pub const UNIFORM: Props = Props(1 << 6);
     /// A product of a warpgroup: goes on with its registers until a wait for its group.
     pub const GROUP: Props = Props(1 << 7);
+    /// A pseudo instruction that stands for a sequence: its results depend on its sources alone, and any source may be a constant.
+    pub const MACRO: Props = Props(1 << 8);
 
     pub const fn with(self, other: Props) -> Props {
         Props(self.0 | other.0)
@@ -76,8 +78,10 @@ const SYNC: Props = Props::CONVERGENT.with(Props::EFFECT);
 const ULOAD: Props = Props::UNIFORM.with(Props::LOAD);
 const GROUP: Props = Props::GROUP.with(Props::CONVERGENT).with(Props::EFFECT);
 const PSEUDO: Props = Props::PSEUDO;
+const MACRO: Props = PSEUDO.with(Props::MACRO);
 const CALLING: Props = PSEUDO.with(Props::CONVERGENT).with(STORE).with(LOAD);
 const LEAVING: Props = PSEUDO.with(BRANCH);
+const JUMPING: Props = PSEUDO.with(BRANCH);
 
 opcodes! {
     // Integer.
@@ -123,11 +127,16 @@ opcodes! {
     BRANCH: BRA BRX BRXU JMP JMX JMXU EXIT RET KILL CALL RPCMOV RTT;
     // Pseudo instructions.
     //   MOVPHI   d = phi(v0, block0, v1, block1, …), at the start of a block
-    //   IDIV     d = a / b       (32 bits: .U32 or signed; 64 bits: .64 …): expanded by OriCreateMacroInsts
+    PSEUDO: MOVPHI;
+    // A branch with many ways, which ExpandJmxComputation expands:
+    //   SWITCH   index, first, block0, block1, …
+    JUMPING: SWITCH;
+    // Macro instructions, which LateExpansion expands:
+    //   IDIV     d = a / b       (.U32, .S32, .U64, .S64)
     //   IREM     d = a % b
     //   FDIV     d = a / b       (IEEE; rounding and ftz as modifiers)
     //   FRCP FSQRT               (IEEE)
-    PSEUDO: MOVPHI IDIV IREM FDIV FRCP FSQRT;
+    MACRO: IDIV IREM FDIV FRCP FSQRT;
     // Pseudo instructions of calls, which stay until registers are allocated (`systems/registers/calls.rs`):
     //   PARGS    d = where a caller left the arguments that are on the stack: R1 at the function's entry
     //   PRETADR  R20:2 = where to go on behind the next PCALL (.ABS: as an address of the whole memory)

@@ -3,6 +3,7 @@
 //!
 //! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else.
 
+use crate::ssa::{Form, phis};
 use orias_components::{
     BlockId, Body, Guard, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse,
@@ -141,6 +142,8 @@ pub struct Emit<'w> {
     /// Registers from this id on are temporaries of the instruction being lowered: nothing reads them when the guard is false, so
     /// what writes only them runs unguarded (a guarded definition would keep the register live before it).
     first_temp: u32,
+    /// The body is in SSA form: each cell is written once.
+    is_ssa: bool,
 }
 
 /// A region that PTX's guard jumps over: where it ends, and the guard.
@@ -161,6 +164,7 @@ impl<'w> Emit<'w> {
             loc: Loc::default(),
             guard: Guard::ALWAYS,
             first_temp: 0,
+            is_ssa: false,
         }
     }
 
@@ -174,7 +178,13 @@ impl<'w> Emit<'w> {
             loc: Loc::default(),
             guard: Guard::ALWAYS,
             first_temp: 0,
+            is_ssa: false,
         }
+    }
+
+    /// The same for a body of this form.
+    pub fn edit_in(body: Body<'w>, form: Form) -> Emit<'w> {
+        Emit { is_ssa: form.is_ssa, ..Emit::edit(body) }
     }
 
     /// Opens an existing block and empties it; its instructions are for the caller to keep or to replace.
@@ -604,6 +614,45 @@ impl<'w> Emit<'w> {
 
     pub fn branch(&mut self, target: BlockId) {
         self.branch_if(Operand::PT, target);
+    }
+
+    /// Runs `rare` where the predicate holds and `common` elsewhere, in blocks of their own. Both give a register of so many cells; one
+    /// that has the values of the way taken is returned.
+    pub fn two_ways(
+        &mut self,
+        is_rare: Operand,
+        cells: u8,
+        common: impl FnOnce(&mut Emit<'w>) -> Reg,
+        rare: impl FnOnce(&mut Emit<'w>) -> Reg,
+    ) -> Reg {
+        let result = self.temp(cells);
+        let (other, after) = (self.label(), self.label());
+        self.branch_if(is_rare, other);
+        self.open_new();
+        let first = common(self);
+        let first = self.end_way(result, cells, first);
+        self.branch(after);
+        self.open(other);
+        let second = rare(self);
+        let second = self.end_way(result, cells, second);
+        self.open(after);
+        if self.is_ssa {
+            for i in 0..cells {
+                let ways =
+                    [first, second].map(|(value, block)| (Some(RegUse::at(value, i, 1)), block));
+                let phi = phis::new(&mut self.body, RegUse::at(result, i, 1), &ways);
+                self.keep(phi);
+            }
+        }
+        result
+    }
+
+    /// The end of one of two ways: what it brings, and from where. Without phis it writes the result itself.
+    fn end_way(&mut self, result: Reg, cells: u8, value: Reg) -> (Reg, BlockId) {
+        if !self.is_ssa {
+            (0..cells).for_each(|i| self.mov(cell(result, i), cell(value, i)));
+        }
+        (value, self.block)
     }
 
     /// Runs `f` only where the PTX guard holds, by a branch around it: for sequences of several blocks.

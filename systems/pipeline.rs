@@ -13,11 +13,11 @@
 
 use crate::analysis::cfg;
 use crate::calls;
-use crate::control_flow::{branches, layout};
+use crate::control_flow::{branches, layout, switches};
+use crate::expand::macros;
 use crate::legalize::{guards, operands};
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
-use crate::setup::macros;
 use crate::states::States;
 use crate::sync::{convergence, progress, workarounds};
 use crate::uniform::constants;
@@ -277,7 +277,7 @@ pub static PHASES: [Phase; 159] = [
     phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, needed(system!(branches::set_control_flow_op_last))),
     phase(7, "AdvancedPhaseAfterConvUnSup", Setup, Gate, Unstated, marker("marks the end of the first legalization: no phase asks for it")),
     phase(8, "UpdateAfterConvertUnsupportedOps", Setup, Update, Unstated, marker(EDITS_ARE_WHOLE)),
-    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, needed(system!(macros::create_macro_insts))),
+    phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, always(system!(macros::create_macro_insts))),
     phase(10, "ReportInitialRepresentation", Setup, Report, Unstated, marker(DUMPED)),
     phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, PLANNED),
@@ -334,7 +334,7 @@ pub static PHASES: [Phase; 159] = [
     // 4-late-optimization
     phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, PLANNED),
     phase(62, "OriDoRematEarly", Late, Optimization, Above(1), PLANNED),
-    phase(63, "LateExpansion", Late, Lowering, Unstated, PLANNED),
+    phase(63, "LateExpansion", Late, Lowering, Unstated, needed(system!(macros::late_expansion))),
     phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),
     phase(65, "RemoveASTToDefaultValues", Late, Cleanup, Unstated, PLANNED),
     phase(66, "GeneralOptimizeLate", Late, Optimization, Above(1), optional(system!(fold::general_optimize))),
@@ -345,7 +345,7 @@ pub static PHASES: [Phase; 159] = [
     phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, PLANNED),
     phase(72, "OriDoPredication", Late, Optimization, Above(1), PLANNED),
     phase(73, "LateVectorization", Late, Optimization, Unstated, PLANNED),
-    phase(74, "LateOriCommoning", Late, Optimization, Unstated, PLANNED),
+    phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::local_value_numbering))),
     phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), PLANNED),
     phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
@@ -366,7 +366,7 @@ pub static PHASES: [Phase; 159] = [
     phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, PLANNED),
     phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), PLANNED),
     phase(93, "LateExpansionUnsupportedOpsMid", Legal, Lowering, Unstated, PLANNED),
-    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, PLANNED),
+    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, needed(system!(switches::expand_jmx_computation))),
     phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
     phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
     phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(system!(registers::ori_back_copy_propagate))),

@@ -6,8 +6,8 @@ use orias::ptx;
 use orias::ptx::program::FuncId;
 use orias_components::{Function, validate::validate};
 use orias_runner::folders::LINE;
+use orias_systems::expand::macros;
 use orias_systems::legalize::operands;
-use orias_systems::setup::macros;
 use orias_systems::{Errors, Rewrites, testing};
 use orias_targets::target;
 use std::path::Path;
@@ -47,6 +47,7 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
         };
         check("lowering", &mut unit);
         unit.run(macros::create_macro_insts);
+        unit.run(macros::late_expansion);
         check("macro expansion", &mut unit);
         unit.run(operands::enforce_argument_restrictions);
         check("legalization", &mut unit);

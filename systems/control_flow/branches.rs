@@ -97,7 +97,7 @@ fn remove_unreachable(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
 }
 
 /// The block where control ends up that enters `block`, when nothing happens on the way.
-fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
+pub(super) fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
     let mut at = block;
     // A chain longer than the number of blocks is a loop that does nothing: it stays.
     for _ in 0..body.layout().len() {
@@ -121,6 +121,14 @@ fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
 fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
     let mut changed = 0;
     for id in body.block(block).insts.clone() {
+        if body.op(id) == Opcode::SWITCH {
+            let targets: Vec<BlockId> = cfg::targets(body.inst(id)).collect();
+            for target in targets {
+                let end = destination(body, target);
+                changed += usize::from(end != target && body.redirect(id, target, end));
+            }
+            continue;
+        }
         if body.op(id) != Opcode::BRA {
             continue;
         }

@@ -3,3 +3,4 @@
 pub mod branches;
 pub mod layout;
 pub mod order;
+pub mod switches;

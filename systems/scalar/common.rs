@@ -78,8 +78,8 @@ fn holds(map: &CellMap, written: &[u32], key: &Key, (to, since): (RegUse, u32)) 
 fn expression(inst: View<'_>) -> Option<(Key, RegUse)> {
     let constant_load = inst.op == Opcode::LDC;
     let excluded = Props::EFFECT.with(Props::STORE).with(Props::BRANCH).with(Props::CONVERGENT);
-    let pure =
-        !inst.op.has(excluded) && !inst.op.has(Props::PSEUDO) && !inst.op.has(Props::UNIFORM);
+    let is_known = !inst.op.has(Props::PSEUDO) || inst.op.has(Props::MACRO);
+    let pure = !inst.op.has(excluded) && is_known && !inst.op.has(Props::UNIFORM);
     // A clock is read anew each time; a copy is copy propagation's matter.
     let changes = matches!(inst.op, Opcode::CS2R | Opcode::MOV | Opcode::P2R | Opcode::B2R);
     if !pure || changes || (inst.op.has(Props::LOAD) && !constant_load) || !inst.guard.is_always() {

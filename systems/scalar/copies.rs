@@ -6,8 +6,8 @@
 //! * in blocks that the copy's block dominates, when both sides have one definition in the function: then neither can change
 //!   between the two (a second run of the source's definition would have to pass the copy again before the use).
 //!
-//! Immediates and constants go only where a row of the target takes them. A wide use is replaced when all its cells are
-//! copies of neighbours in one register that keep its alignment.
+//! Immediates and constants go only where a row of the target takes them; a macro instruction takes any immediate. A wide use is
+//! replaced when all its cells are copies of neighbours in one register that keep its alignment.
 
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::analysis::{Analyses, ControlFlow, cfg};
@@ -361,7 +361,7 @@ fn rewrite_uses(
     let may_change = places.into_iter().any(|at| match inst.get(at) {
         Some(Operand::Reg(r)) => map.cells(r).any(|cell| match find(cell) {
             Some(Source::Cell(_)) => true,
-            Some(Source::Imm(_)) => takes_words,
+            Some(Source::Imm(_)) => takes_words || inst.op.has(Props::MACRO),
             Some(Source::Const(c)) => {
                 let new = Operand::Const(c);
                 let other = exchangeable(inst.op, usize::from(inst.defs), at);
@@ -399,6 +399,13 @@ fn rewrite_uses(
         });
         changed.operands[at] = operand;
         let Operand::Reg(r) = operand else { continue };
+        if changed.op.has(Props::MACRO) {
+            if let Some(value) = constant(map, r, &find) {
+                changed.operands[at] = Operand::Imm(value);
+                replaced += 1;
+            }
+            continue;
+        }
         if r.count != 1 || r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
             continue;
         }
@@ -471,6 +478,17 @@ fn rewrite_phi(body: &mut Body<'_>, map: &CellMap, id: InstId, everywhere: &Ever
         body.set_operand(id, *at, Operand::Reg(*source));
     }
     found.len()
+}
+
+/// The number in a register of one cell or two, when it is one.
+fn constant(map: &CellMap, r: RegUse, find: &impl Fn(Cell) -> Option<Source>) -> Option<u64> {
+    if r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
+        return None;
+    }
+    map.cells(r).enumerate().try_fold(0, |value, (i, cell)| match find(cell)? {
+        Source::Imm(word) => Some(value | u64::from(word) << (32 * i)),
+        _ => None,
+    })
 }
 
 /// The second source, when operand `at` may change places with it. `first` is the first source.

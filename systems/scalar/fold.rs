@@ -85,7 +85,8 @@ fn constant(inst: &Inst, to: Operand, value: u32) -> Option<Inst> {
 
 /// Whether [`fold`] knows the opcode at all.
 fn may_fold(op: Opcode) -> bool {
-    matches!(op, Opcode::IADD3 | Opcode::IMAD | Opcode::LOP3 | Opcode::SHF | Opcode::SEL)
+    use Opcode::*;
+    matches!(op, IADD3 | IMAD | LOP3 | SHF | SEL | IDIV | IREM)
 }
 
 /// What the instruction is the same as, when something simpler.
@@ -148,6 +149,19 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
                 (_, Some(0)) if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
                 _ => None,
             }
+        }
+        // Rd, A, B: by zero, all ones.
+        Opcode::IDIV | Opcode::IREM if inst.mods.has(Mod::U32) || inst.mods.has(Mod::S32) => {
+            let (a, b) = (number(&ops[1])?, number(&ops[2])?);
+            let (signed_a, signed_b) = (a as i32, b as i32);
+            let value = match (inst.op, inst.mods.has(Mod::S32)) {
+                _ if b == 0 => u32::MAX,
+                (Opcode::IDIV, false) => a / b,
+                (Opcode::IDIV, true) => signed_a.wrapping_div(signed_b) as u32,
+                (_, false) => a % b,
+                (_, true) => signed_a.wrapping_rem(signed_b) as u32,
+            };
+            constant(inst, one_cell(0)?, value)
         }
         Opcode::SEL if ops.len() == 4 && inst.defs == 1 => {
             let to = one_cell(0)?;

@@ -9,6 +9,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap, kills};
 use crate::analysis::{Analyses, ControlFlow};
+use crate::control_flow::switches;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -34,6 +35,8 @@ pub fn generate_mov_phi(
         return;
     }
     form.is_ssa = true;
+    switches::split_edges(&mut body);
+    cfg::update(&mut body);
     notes.count(construct(&mut body, &mut analyses));
 }
 

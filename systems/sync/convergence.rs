@@ -107,12 +107,12 @@ fn exchanges(
     }
 }
 
-/// The guarded branches of blocks whose branch is divergent.
+/// The branches with several ways of blocks whose branch is divergent.
 fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<InstId> {
     let of_block = |block: usize| body.block(BlockId(block as u32)).insts.iter().copied();
     let guarded = |id: &InstId| {
         let inst = body.inst(*id);
-        inst.op == Opcode::BRA && !inst.guard.is_always()
+        inst.op == Opcode::SWITCH || inst.op == Opcode::BRA && !inst.guard.is_always()
     };
     divergence.branches.iter_ones().flat_map(of_block).filter(guarded).collect()
 }

@@ -16,7 +16,10 @@ pub fn bra<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// `brx.idx`: a search among the targets by halves. Jump tables are the business of a later phase.
+/// Most targets of one SWITCH: what looks at each edge of a block beside the others stays cheap.
+const MOST_TARGETS: usize = 256;
+
+/// `brx.idx`: one branch, or for long lists a search by halves for one of several.
 pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let index = cx.src(operand(inst, 0)?, Type::U32)?;
     let index = cx.in_reg(index);
@@ -26,6 +29,9 @@ pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let function = cx.function;
     let targets = function.branch_targets.get(*list as usize).ok_or("list of targets")?;
     let blocks: Vec<_> = targets.iter().map(|l| cx.labels[l.0 as usize]).collect();
+    if blocks.is_empty() {
+        return Err("an empty list of targets".into());
+    }
     cx.e.guarded_region(|e| -> Sel {
         // Ranges still to search, each with the block where its search starts.
         let mut work = vec![(e.block, 0, blocks.len())];
@@ -33,19 +39,22 @@ pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             if block != e.block {
                 e.open(block);
             }
-            match to - from {
-                0 => return Err("an empty list of targets".into()),
-                1 => e.branch(blocks[from]),
-                count => {
-                    let middle = from + count / 2;
-                    let p = e.temp_pred();
-                    e.icmp(r(p), Mod::GE, false, index, imm(middle as u32));
-                    let upper = e.label();
-                    e.branch_if(r(p), upper);
-                    let lower = e.label();
-                    work.push((upper, middle, to));
-                    work.push((lower, from, middle));
-                }
+            let range = &blocks[from..to];
+            if range.iter().all(|b| *b == range[0]) {
+                e.branch(range[0]);
+            } else if range.len() <= MOST_TARGETS {
+                let mut operands = vec![index, imm(from as u32)];
+                operands.extend(range.iter().map(|b| Operand::Block(*b)));
+                e.put(Opcode::SWITCH, &[], 0, &operands);
+            } else {
+                let middle = from + range.len() / 2;
+                let p = e.temp_pred();
+                e.icmp(r(p), Mod::GE, false, index, imm(middle as u32));
+                let upper = e.label();
+                e.branch_if(r(p), upper);
+                let lower = e.label();
+                work.push((upper, middle, to));
+                work.push((lower, from, middle));
             }
         }
         Ok(())

@@ -46,40 +46,19 @@ fn finish(e: &mut Emit<'_>, inst: &Inst, value: Operand) {
     }
 }
 
-/// Runs `fast`, and `slow` in its place where `special` holds; both write the register that is returned.
-fn two_ways(
-    e: &mut Emit<'_>,
-    special: Operand,
-    fast: impl FnOnce(&mut Emit<'_>, Operand),
-    slow: impl FnOnce(&mut Emit<'_>, Operand),
-) -> Operand {
-    let result = temp(e);
-    let (rare, after) = (e.label(), e.label());
-    e.branch_if(special, rare);
-    e.open_new();
-    fast(e, result);
-    e.branch(after);
-    e.open(rare);
-    slow(e, result);
-    e.open(after);
-    result
-}
-
 /// FDIV: `d = a / b`.
 pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
     let (a, b) = (source(e, inst, 1), source(e, inst, 2));
     let narrow = Narrow { round: rounding(inst), ftz: inst.mods.has(Mod::FTZ) };
     let value = if rounding(inst).is_some() {
-        let value = temp(e);
-        divide_double(e, value, a, b, narrow);
-        value
+        r(divide_double(e, a, b, narrow))
     } else {
         let p = e.temp_pred();
         e.put(Opcode::FCHK, &[], 1, &[r(p), a, b]);
-        two_ways(
-            e,
+        r(e.two_ways(
             r(p),
-            |e, d| {
+            1,
+            |e| {
                 let y0 = temp(e);
                 e.mufu(Mod::RCP, y0, b);
                 let y = refine(e, y0, b);
@@ -89,10 +68,12 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
                 e.ffma(&[], q1, y, rest, q0);
                 let rest = temp(e);
                 e.ffma(&[], rest, fneg(b), q1, a);
-                e.ffma(&[], d, y, rest, q1);
+                let d = e.temp(1);
+                e.ffma(&[], r(d), y, rest, q1);
+                d
             },
-            |e, d| divide_double(e, d, a, b, narrow),
-        )
+            |e| divide_double(e, a, b, narrow),
+        ))
     };
     finish(e, inst, value);
 }
@@ -150,7 +131,7 @@ fn reciprocal_double(e: &mut Emit<'_>, b: Operand) -> Operand {
 }
 
 /// Quotient by way of double precision, rounded once to single. Zeros, infinities and NaN get their own factor.
-fn divide_double(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, narrow: Narrow) {
+fn divide_double(e: &mut Emit<'_>, a: Operand, b: Operand, narrow: Narrow) -> Reg {
     // What a product says of these cases: a · (1/b exactly for 0 and inf, the sign of b otherwise).
     let (unit, sign, factor, special) = (temp(e), temp(e), temp(e), temp(e));
     e.mufu(Mod::RCP, unit, b);
@@ -169,7 +150,9 @@ fn divide_double(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, narrow: N
     let q = dfma(e, recip, rest, wide(q, 2));
     let quotient = temp(e);
     narrow_double(e, narrow, quotient, q);
-    e.put(Opcode::FSEL, &[], 1, &[d, quotient, special, r(both)]);
+    let d = e.temp(1);
+    e.put(Opcode::FSEL, &[], 1, &[r(d), quotient, special, r(both)]);
+    d
 }
 
 /// `p` = a is finite and not zero.
@@ -186,15 +169,13 @@ fn ordinary(e: &mut Emit<'_>, a: Operand) -> Operand {
 pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst) {
     let a = source(e, inst, 1);
     let narrow = Narrow { round: rounding(inst), ftz: inst.mods.has(Mod::FTZ) };
-    let slow = |e: &mut Emit<'_>, d: Operand| {
+    let slow = |e: &mut Emit<'_>| {
         let one = temp(e);
         e.mov(one, fimm(1.0));
-        divide_double(e, d, one, a, narrow);
+        divide_double(e, one, a, narrow)
     };
     let value = if rounding(inst).is_some() {
-        let value = temp(e);
-        slow(e, value);
-        value
+        r(slow(e))
     } else {
         // The exponent field between 2 and 252: neither source nor result is near the edge.
         let (field, p) = (temp(e), e.temp_pred());
@@ -202,17 +183,18 @@ pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst) {
         let exponent = temp(e);
         e.and(exponent, field, imm(0x7f80_0000));
         e.icmp(r(p), Mod::LE, false, exponent, imm(0x01ff_ffff));
-        two_ways(
-            e,
+        r(e.two_ways(
             r(p),
-            |e, d| {
-                let (y, error) = (temp(e), temp(e));
+            1,
+            |e| {
+                let (y, error, d) = (temp(e), temp(e), e.temp(1));
                 e.mufu(Mod::RCP, y, a);
                 e.ffma(&[], error, fneg(a), y, fimm(1.0));
-                e.ffma(&[], d, y, error, y);
+                e.ffma(&[], r(d), y, error, y);
+                d
             },
             slow,
-        )
+        ))
     };
     finish(e, inst, value);
 }
@@ -221,35 +203,35 @@ pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst) {
 pub fn square_root(e: &mut Emit<'_>, inst: &Inst) {
     let a = source(e, inst, 1);
     let round = rounding(inst);
-    let slow = |e: &mut Emit<'_>, d: Operand| square_root_double(e, d, a, round);
+    let slow = |e: &mut Emit<'_>| square_root_double(e, a, round);
     let value = if round.is_some() {
-        let value = temp(e);
-        slow(e, value);
-        value
+        r(slow(e))
     } else {
         // Positive, finite, and the squares in the remainder steps are normal.
         let (above, p) = (temp(e), e.temp_pred());
         e.iadd3(above, a, imm(0xf300_0000), Operand::RZ);
         e.icmp(r(p), Mod::GT, false, above, imm(0x727f_ffff));
-        two_ways(
-            e,
+        r(e.two_ways(
             r(p),
-            |e, d| {
+            1,
+            |e| {
                 let (y, s, h, rest) = (temp(e), temp(e), temp(e), temp(e));
                 e.mufu(Mod::RSQ, y, a);
                 e.fmul(&[Mod::FTZ], s, a, y);
                 e.fmul(&[Mod::FTZ], h, y, fimm(0.5));
                 e.ffma(&[], rest, fneg(s), s, a);
-                e.ffma(&[], d, rest, h, s);
+                let d = e.temp(1);
+                e.ffma(&[], r(d), rest, h, s);
+                d
             },
             slow,
-        )
+        ))
     };
     finish(e, inst, value);
 }
 
 /// Root by way of double precision. Zeros keep their sign, negative numbers give NaN.
-fn square_root_double(e: &mut Emit<'_>, d: Operand, a: Operand, round: Option<Mod>) {
+fn square_root_double(e: &mut Emit<'_>, a: Operand, round: Option<Mod>) -> Reg {
     let special = temp(e);
     let negative = e.temp_pred();
     let and = (Mod::AND, Operand::PT);
@@ -285,5 +267,7 @@ fn square_root_double(e: &mut Emit<'_>, d: Operand, a: Operand, round: Option<Mo
     let root = dfma(e, rest, wide(h, 2), wide(s, 2));
     let value = temp(e);
     narrow_double(e, Narrow { round, ftz: false }, value, root);
-    e.put(Opcode::FSEL, &[], 1, &[d, value, special, r(p)]);
+    let d = e.temp(1);
+    e.put(Opcode::FSEL, &[], 1, &[r(d), value, special, r(p)]);
+    d
 }

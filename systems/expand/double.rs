@@ -134,19 +134,18 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
     let p = within(e, ea, 128, 2047 - 128, Operand::PT);
     let p = within(e, eb, 1, 2044, p);
     let easy = within(e, difference, -1000, 2001, p);
-    let result = e.temp(2);
-    let (rare, after) = (e.label(), e.label());
-    e.branch_if(not(easy), rare);
-    e.open_new();
-    let [mut q, rest, y] = quotient(e, a, b);
-    if round.is_some() {
-        q = dfma_rounded(e, round, [y, rest, q]);
-    }
-    copy(e, result, reg(q));
-    e.branch(after);
-    e.open(rare);
-    divide_rare(e, result, ra, rb, round);
-    e.open(after);
+    let result = e.two_ways(
+        not(easy),
+        2,
+        |e| {
+            let [q, rest, y] = quotient(e, a, b);
+            reg(match round {
+                Some(_) => dfma_rounded(e, round, [y, rest, q]),
+                None => q,
+            })
+        },
+        |e| divide_rare(e, ra, rb, round),
+    );
     copy(e, reg(inst.operands[0]), result);
 }
 
@@ -187,7 +186,7 @@ fn ordinary(e: &mut Emit<'_>, a: Reg, also: Operand) -> Operand {
 }
 
 /// Any quotient.
-fn divide_rare(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg, round: Option<Mod>) {
+fn divide_rare(e: &mut Emit<'_>, a: Reg, b: Reg, round: Option<Mod>) -> Reg {
     let sign = temp(e);
     e.lop3(sign, cell(a, 1), cell(b, 1), imm(0x8000_0000), 0x28);
     // Zeros, infinities and NaN: a times what the reciprocal of b is in kind.
@@ -226,7 +225,9 @@ fn divide_rare(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg, round: Option<Mod>) {
     let signed = e.temp(2);
     e.mov(cell(signed, 0), cell(bits, 0));
     e.or(cell(signed, 1), cell(bits, 1), sign);
+    let d = e.temp(2);
     choose(e, d, halves(signed), halves(kept), both);
+    d
 }
 
 /// How a magnitude is rounded: to nearest, or away from zero where the predicate holds and to zero elsewhere.
