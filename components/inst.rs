@@ -351,6 +351,19 @@ impl<'a> View<'a> {
         self.tied().filter(|r| !r.reg.is_zero()).for_each(f);
     }
 
+    /// Its operands by value. Nearly all have room in place: to collect them would ask at each whether there is.
+    fn list(&self) -> SmallVec<[Operand; 8]> {
+        let count = self.words.len();
+        if count > 8 {
+            return self.operands().collect();
+        }
+        let mut operands = [Operand::RZ; 8];
+        for (operand, word) in operands.iter_mut().zip(self.words) {
+            *operand = word.unpack(self.side);
+        }
+        SmallVec::from_buf_and_len(operands, count)
+    }
+
     /// The instruction by value.
     pub fn to_inst(&self) -> Inst {
         Inst {
@@ -359,7 +372,7 @@ impl<'a> View<'a> {
             control: self.control(),
             guard: self.guard,
             mods: *self.mods(),
-            operands: self.operands().collect(),
+            operands: self.list(),
             tied: self.tied().collect(),
         }
     }

@@ -206,6 +206,7 @@ impl Everywhere {
             all.copy.resize(map.count(), 0);
             all.dom = Some(Dominators::new(&Graph::of(body)));
         }
+        all.copies.reserve(found.len());
         for (cell, source, block) in found {
             all.copies.push((source, block));
             all.copy[cell as usize] = all.copies.len() as u32;
@@ -334,42 +335,54 @@ fn rewrite_uses(
         if target.form(&changed).is_none() {
             continue;
         }
-        if target.accepts(&changed, at, new) {
-            changed.operands[at] = new;
+        if takes_with(target, &mut changed, at, new) {
             replaced += 1;
         } else if let Some(other) = exchangeable(&changed, at) {
             // The second source takes constants where the others do not.
-            let mut turned = changed.clone();
-            turned.operands.swap(at, other);
-            if target.accepts(&turned, other, new) {
-                turned.operands[other] = new;
-                changed = turned;
+            changed.operands.swap(at, other);
+            if takes_with(target, &mut changed, other, new) {
                 replaced += 1;
+            } else {
+                changed.operands.swap(at, other);
             }
         }
     }
     // With every constant in place, whether a row takes that many or not, it may be something simpler.
-    let mut known = changed.clone();
-    for operand in known.operands.iter_mut().skip(known.defs as usize) {
-        if let Operand::Reg(r) = *operand
-            && r.count == 1
-            && r.flags == RegFlags::NONE
-            && r.reg.file() == RegFile::R
-            && let Some(Source::Imm(v)) = map.cells(r).next().and_then(&find)
+    let constant = |operand: &Operand| match *operand {
+        Operand::Reg(r)
+            if r.count == 1 && r.flags == RegFlags::NONE && r.reg.file() == RegFile::R =>
         {
-            *operand = Operand::Imm(u64::from(v));
+            match map.cells(r).next().and_then(&find) {
+                Some(Source::Imm(v)) => Some(Operand::Imm(u64::from(v))),
+                _ => None,
+            }
         }
-    }
-    if known != changed
-        && let Some(simpler) = fold::fold(&known)
-    {
-        changed = simpler;
-        replaced += 1;
+        _ => None,
+    };
+    if changed.sources().iter().any(|operand| constant(operand).is_some()) {
+        let mut known = changed.clone();
+        for operand in known.operands.iter_mut().skip(known.defs as usize) {
+            *operand = constant(operand).unwrap_or(*operand);
+        }
+        if let Some(simpler) = fold::fold(&known) {
+            changed = simpler;
+            replaced += 1;
+        }
     }
     if replaced > 0 {
         body.set_inst(id, &changed);
     }
     replaced
+}
+
+/// Puts an operand in its place where a row takes the instruction with it; whether it did.
+fn takes_with(target: &Target, inst: &mut Inst, at: usize, new: Operand) -> bool {
+    let old = std::mem::replace(&mut inst.operands[at], new);
+    let takes = target.takes(inst).is_some();
+    if !takes {
+        inst.operands[at] = old;
+    }
+    takes
 }
 
 /// The same for a phi: each of its values is read at the end of the block that it comes from.

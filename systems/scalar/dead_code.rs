@@ -14,6 +14,9 @@ use orias_components::{Body, Code, InstId, Mod, Props, View};
 /// Rounds of removal by liveness: what is left after them is as right, and rare.
 const ROUNDS: usize = 8;
 
+/// Needed instructions that a list has room for before it grows: as many as a small function has.
+const FEW: usize = 32;
+
 /// Phases 18, 38, 70, 99: removes dead instructions by liveness.
 pub fn perform_live_dead(code: Code<'_, '_>, mut clean: ResMut<'_, Clean>, mut notes: Notes<'_>) {
     notes.count(remove_dead(&mut code.body(), &mut clean));
@@ -77,7 +80,7 @@ fn remove_unread(body: &mut Body<'_>) -> (usize, bool) {
     let mut writers: Lists<InstId> = Lists::new(map.count());
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
     let mut written: BitVec = BitVec::repeat(false, map.count());
-    let mut work = Vec::new();
+    let mut work = Vec::with_capacity(FEW);
     let mut again = false;
     for block in body.layout() {
         for id in &body.block(*block).insts {
