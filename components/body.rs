@@ -6,6 +6,7 @@
 //! leaves a tombstone.
 
 use crate::block::{Block, BlockId};
+use crate::facts::Facts;
 use crate::inst::{Inst, InstId, Loc, LocId, Row, View};
 use crate::modifier::Mod;
 use crate::modifier::Mods;
@@ -33,6 +34,13 @@ pub struct Arena {
     vregs: usize,
     /// Grows with each change of the body, over functions too.
     edits: u64,
+    /// The same of changes that may be changes of edges: of branches, and of the layout.
+    flow: u64,
+    /// The same of new registers.
+    registers: u64,
+    /// What [`Stamps::flow`] was when the blocks' edges were made.
+    edges: u64,
+    facts: Facts,
     operands: Vec<Packed>,
     side: Side,
     mods: ModsTable,
@@ -42,6 +50,29 @@ pub struct Arena {
     locs: Vec<Loc>,
     more_blocks: Vec<Block>,
     more_vregs: Vec<VReg>,
+}
+
+/// Numbers that differ whenever what they are of does, over functions too: what was true at the same number still is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamps {
+    /// The body, but for control fields.
+    pub edits: u64,
+    /// Branches and the layout, from which edges follow.
+    pub flow: u64,
+    /// Which registers there are, and of how many cells.
+    pub registers: u64,
+}
+
+impl Arena {
+    /// The numbers of the body; none is 0.
+    pub fn stamps(&self) -> Stamps {
+        Stamps { edits: self.edits + 1, flow: self.flow + 1, registers: self.registers + 1 }
+    }
+
+    /// See [`Body::edges_are_stale`].
+    pub fn edges_are_stale(&self) -> bool {
+        self.edges != self.stamps().flow
+    }
 }
 
 const NO_VREG: VReg =
@@ -255,6 +286,12 @@ impl Body<'_> {
         at_mut(rows, &mut self.arena.more_rows, id.0 as usize)
     }
 
+    /// Notes that edges may be others, where the opcode is one that makes some.
+    #[inline]
+    fn touch_flow(&mut self, op: Opcode) {
+        self.arena.flow += u64::from(op.is_branch());
+    }
+
     /// Whether there is such an instruction, not removed.
     pub fn has_inst(&self, id: InstId) -> bool {
         (id.0 as usize) < self.arena.insts && !self.row(id).is_dead()
@@ -303,11 +340,15 @@ impl Body<'_> {
         row.set_tied(inst.tied.len());
         row.set_guard(inst.guard);
         row.set_control(inst.control);
+        self.arena.facts.note(&row);
+        self.touch_flow(old.op);
+        self.touch_flow(inst.op);
         *self.row_mut(id) = row;
     }
 
     /// Replaces each register that the instruction names, guard included.
     pub fn map_regs(&mut self, id: InstId, mut f: impl FnMut(RegUse) -> RegUse) {
+        self.touch_flow(self.op(id));
         let row = self.row_mut(id);
         let guard = row.guard();
         row.set_guard(crate::Guard { reg: f(RegUse::new(guard.reg)).reg, ..guard });
@@ -342,6 +383,7 @@ impl Body<'_> {
         self.arena.edits += 1;
         let row = *self.row(id);
         assert!(at < row.len as usize, "{id:?} has no operand {at}");
+        self.touch_flow(row.op);
         self.row_mut(id).form = 0;
         let arena = &mut *self.arena;
         let word = &mut arena.operands[row.first as usize + at];
@@ -371,12 +413,14 @@ impl Body<'_> {
             *word = Packed::pack(&Operand::Block(to), &mut arena.side);
             found = true;
         }
+        self.touch_flow(row.op);
         found
     }
 
     /// Replaces each block that an instruction names.
     pub fn map_blocks(&mut self, id: InstId, f: impl Fn(BlockId) -> BlockId) {
         let row = *self.row(id);
+        self.touch_flow(row.op);
         let arena = &mut *self.arena;
         arena.edits += 1;
         for word in &mut arena.operands[row.first as usize..][..row.len as usize] {
@@ -394,6 +438,8 @@ impl Body<'_> {
     }
 
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
+        self.touch_flow(self.op(id));
+        self.arena.facts.note_guard();
         let row = self.row_mut(id);
         row.set_guard(guard);
         row.form = 0;
@@ -432,7 +478,7 @@ impl Body<'_> {
     pub fn update_preds(&mut self) {
         for at in 0..self.arena.layout.len() {
             let id = self.arena.layout[at];
-            self.edges_mut(id).preds.clear();
+            self.quietly(id).preds.clear();
         }
         for at in 0..self.arena.layout.len() {
             let id = self.arena.layout[at];
@@ -440,14 +486,14 @@ impl Body<'_> {
                 let succ = self.block(id).succs[n];
                 // A target outside the layout is the validator's matter.
                 if self.has_block(succ) {
-                    self.edges_mut(succ).preds.push(id);
+                    self.quietly(succ).preds.push(id);
                 }
             }
         }
     }
 
-    /// What follows from other things: no edit of its own.
-    fn edges_mut(&mut self, id: BlockId) -> &mut Block {
+    /// A block for what is no edit by itself.
+    fn quietly(&mut self, id: BlockId) -> &mut Block {
         let blocks = self.blocks.bypass_change_detection();
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
@@ -471,7 +517,11 @@ impl Body<'_> {
 
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
         work::add(order.len());
+        if self.arena.layout == order {
+            return;
+        }
         self.arena.edits += 1;
+        self.arena.flow += 1;
         self.arena.layout = order;
     }
 
@@ -497,6 +547,8 @@ impl Body<'_> {
         let vreg = VReg { id, file, cells, align, assigned: None };
         push(self.vregs.bypass_change_detection(), &mut self.arena.more_vregs, n, vreg);
         self.arena.vregs += 1;
+        self.arena.edits += 1;
+        self.arena.registers += 1;
         Reg::virt(file, id)
     }
 
@@ -504,6 +556,7 @@ impl Body<'_> {
     pub fn new_block(&mut self) -> BlockId {
         let id = self.new_detached_block();
         self.arena.layout.push(id);
+        self.arena.flow += 1;
         id
     }
 
@@ -543,6 +596,7 @@ impl Body<'_> {
             let mut layout = std::mem::take(&mut self.arena.layout);
             layout.retain(|b| !self.block(*b).dead);
             self.arena.layout = layout;
+            self.arena.flow += 1;
         }
     }
 
@@ -589,6 +643,8 @@ impl Body<'_> {
 
     fn add(&mut self, row: Row, loc: Loc) -> InstId {
         let n = self.arena.insts;
+        self.arena.facts.note(&row);
+        self.touch_flow(row.op);
         push(self.rows.bypass_change_detection(), &mut self.arena.more_rows, n, row);
         let loc = LocId::new(loc, &mut self.arena.locs);
         push(self.locs.bypass_change_detection(), &mut self.arena.more_locs, n, loc);
@@ -623,7 +679,7 @@ impl Body<'_> {
         block: BlockId,
         mut keep: impl FnMut(&Body<'_>, InstId) -> bool,
     ) -> usize {
-        let mut insts = std::mem::take(&mut self.block_mut(block).insts);
+        let mut insts = std::mem::take(&mut self.quietly(block).insts);
         let before = insts.len();
         insts.retain(|id| {
             let stays = keep(self, *id);
@@ -633,19 +689,40 @@ impl Body<'_> {
             stays
         });
         let gone = before - insts.len();
-        self.block_mut(block).insts = insts;
+        self.quietly(block).insts = insts;
         gone
     }
 
     /// Removes from the world an instruction that is in no block's list (any more).
     pub fn discard(&mut self, inst: InstId) {
+        self.touch_flow(self.op(inst));
         self.row_mut(inst).bury();
     }
 
-    /// A number that differs whenever the body does (but for control fields): what was true of the body with the same number
-    /// still is. The number of no body is 0.
+    /// What the function may have in it.
+    #[inline]
+    pub fn facts(&self) -> &Facts {
+        &self.arena.facts
+    }
+
+    /// [`Stamps::edits`].
     pub fn stamp(&self) -> u64 {
-        self.arena.edits + 1
+        self.stamps().edits
+    }
+
+    /// What to know by whether the body, or a part of it, has changed.
+    pub fn stamps(&self) -> Stamps {
+        self.arena.stamps()
+    }
+
+    /// Whether branches or the layout changed since the blocks' edges were made.
+    pub fn edges_are_stale(&self) -> bool {
+        self.arena.edges_are_stale()
+    }
+
+    /// Says that the blocks' edges follow from branches and layout as they are.
+    pub fn edges_are_made(&mut self) {
+        self.arena.edges = self.arena.stamps().flow;
     }
 
     /// Instructions that are not removed: what `--stat=phase-wise` counts.
@@ -660,7 +737,10 @@ impl Body<'_> {
     pub fn clear(&mut self) {
         let arena = &mut *self.arena;
         arena.edits += 1;
+        arena.flow += 1;
+        arena.registers += 1;
         (arena.insts, arena.blocks, arena.vregs) = (0, 0, 0);
+        arena.facts = Facts::default();
         arena.operands.clear();
         arena.side.clear();
         arena.layout.clear();

@@ -7,6 +7,7 @@
 pub mod block;
 pub mod body;
 pub mod control;
+pub mod facts;
 pub mod inst;
 pub mod modifier;
 pub mod mods;

@@ -185,6 +185,7 @@ impl Mods {
         self.0[0] == Mod::NONE
     }
 
+    #[inline]
     pub fn has(&self, m: Mod) -> bool {
         self.0.contains(&m)
     }

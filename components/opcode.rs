@@ -54,8 +54,11 @@ macro_rules! opcodes {
                 match self { $($(Opcode::$name => stringify!($name),)+)* }
             }
 
+            const PROPS: &'static [Props] = &[$($({ let _ = Opcode::$name; $props },)+)*];
+
+            #[inline]
             pub const fn props(self) -> Props {
-                match self { $($(Opcode::$name)|+ => $props,)* }
+                Opcode::PROPS[self as usize]
             }
         }
     };
@@ -141,10 +144,12 @@ impl Opcode {
         BY_NAME.find(name, |i| Opcode::LIST[i].name()).map(|i| Opcode::LIST[i])
     }
 
+    #[inline]
     pub const fn has(self, props: Props) -> bool {
         self.props().has(props)
     }
 
+    #[inline]
     pub const fn is_branch(self) -> bool {
         self.has(Props::BRANCH)
     }

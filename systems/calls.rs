@@ -11,7 +11,7 @@
 
 use crate::analysis::cfg;
 use orias_components::{
-    Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, SymbolKey,
+    Body, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegUse, SymbolKey,
 };
 
 /// Registers of arguments and results.
@@ -69,6 +69,9 @@ pub fn is_behind_call(operand: &Operand) -> bool {
 /// Phase `PostExpansion`: calls and returns as the machine has them. Calls end their blocks.
 pub fn post_expansion(code: Code<'_, '_>) {
     let mut body = code.body();
+    if !body.facts().may_have_any(Props::PSEUDO) {
+        return;
+    }
     let mut layout = Vec::new();
     let mut split = false;
     for block in body.layout().to_vec() {

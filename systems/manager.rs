@@ -3,9 +3,8 @@
 //! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables and resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
 //! workers.
 
-use crate::analysis::cfg::{self, Graph};
-use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::may_read_unwritten;
+use crate::analysis::{Analyses, cfg};
 use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
 use crate::mercury::{CodeList, Words};
 use crate::notes::{Errors, PhaseError, Rewrites};
@@ -15,7 +14,7 @@ use crate::scalar::dead_code::Clean;
 use crate::ssa;
 use crate::states::States;
 use bevy_ecs::prelude::*;
-use orias_components::body::settle;
+use orias_components::body::{Arena, settle};
 use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Function, Loc, text, work};
 use std::fmt::Write;
@@ -55,9 +54,11 @@ pub(crate) fn insert_resources(world: &mut World, options: &Options) {
     world.init_resource::<CodeList>();
     world.init_resource::<Words>();
     world.init_resource::<ssa::Form>();
+    world.init_resource::<Analyses>();
 }
 
 /// One phase of a worker: its system when it runs at all under the worker's options.
+#[derive(Clone, Copy)]
 struct Step {
     phase: &'static Phase,
     system: Option<System>,
@@ -187,14 +188,20 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
-        let mut stats = Vec::with_capacity(PHASES.len());
+        let statistics = self.options.statistics;
+        let mut stats = Vec::with_capacity(if statistics { PHASES.len() } else { 0 });
         settle(&mut self.function.world);
         if self.options.verify_each {
             let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
         }
         for at in 0..end.min(self.steps.len()) {
-            stats.push(self.step(at)?);
+            let Step { system, dump, .. } = self.steps[at];
+            if statistics {
+                stats.push(self.step(at)?);
+            } else if system.is_some() || dump {
+                self.step(at)?;
+            }
         }
         Ok(stats)
     }
@@ -206,7 +213,9 @@ impl Worker {
             stat.insts_before = self.body().live_inst_count() as u32;
             stat.insts_after = stat.insts_before;
         }
-        self.print(at, "before");
+        if self.steps[at].dump {
+            self.print(at, "before");
+        }
         let optimization = self.steps[at].optimization;
         let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
         if let Some(system) = self.steps[at].system.filter(|_| !settled) {
@@ -218,7 +227,7 @@ impl Worker {
                 let error = PhaseError { message, loc: Loc::default() };
                 self.function.world.resource_mut::<Errors>().0.push(error);
             }
-            settle(&mut self.function.world);
+            self.tidy();
             if let Some(start) = start {
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
                 stat.work = work::done() - work;
@@ -231,8 +240,22 @@ impl Worker {
             }
             self.check(at)?;
         }
-        self.print(at, "after");
+        if self.steps[at].dump {
+            self.print(at, "after");
+        }
         Ok(stat)
+    }
+
+    /// After a phase: spawns what is new, makes edges current, lets go of analyses that are stale.
+    fn tidy(&mut self) {
+        let world = &mut self.function.world;
+        settle(world);
+        if world.resource::<Arena>().edges_are_stale() {
+            cfg::update(&mut self.function.body());
+        }
+        let world = &mut self.function.world;
+        let stamps = world.resource::<Arena>().stamps();
+        world.resource_mut::<Analyses>().sweep(stamps);
     }
 
     /// Fails when the phase complained, or (where asked) when the body is not valid any more.
@@ -249,21 +272,21 @@ impl Worker {
             return Ok(());
         }
         let is_ssa = self.function.world.resource::<ssa::Form>().is_ssa;
+        let mut analyses = std::mem::take(&mut *self.function.world.resource_mut::<Analyses>());
         let body = self.function.body();
         if phase == "AnalyzeControlFlow" && may_read_unwritten(&body) {
             // What writes the register on other ways may be dead there, and has another name in SSA form.
             self.all_defined = false;
         }
         // Code that nothing comes to may lose its operands before it goes.
-        let dom = Dominators::new(&Graph::of(&body));
-        let is_reached = |b: BlockId| dom.is_reached(b.0);
+        let sound = analyses.check(&body);
+        let flow = analyses.flow(&body);
+        let is_reached = |b: BlockId| flow.dominators().is_reached(b.0);
         let all = |()| if self.all_defined { definitions(&body, is_reached) } else { Ok(()) };
-        let sound = validate(&body).and_then(all).map_err(|e| e.to_string()).and_then(|()| {
-            // Before the first analysis of control flow there are no edges to be wrong.
-            let analyzed = at as u16 >= pipeline::find("AnalyzeControlFlow").map_or(0, |p| p.index);
-            if analyzed { cfg::check(&body) } else { Ok(()) }
-        });
-        let sound = sound.and_then(|()| if is_ssa { ssa::check(&body) } else { Ok(()) });
+        let valid = || validate(&body).and_then(all).map_err(|e| e.to_string());
+        let sound = sound.and_then(|()| valid()).and_then(|()| cfg::check(&body));
+        let sound =
+            sound.and_then(|()| if is_ssa { ssa::check(&body, &mut analyses) } else { Ok(()) });
         sound.map_err(|message| PipelineError::Invalid { function: self.name(), phase, message })
     }
 
@@ -272,9 +295,6 @@ impl Worker {
     }
 
     fn print(&mut self, at: usize, when: &str) {
-        if !self.steps[at].dump {
-            return;
-        }
         let phase = self.steps[at].phase;
         let name = self.name();
         let body = self.function.body();

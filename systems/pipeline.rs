@@ -258,7 +258,7 @@ const fn marker(why: &'static str) -> Status {
 const PLANNED: Status = Status::Planned;
 const GRAPHICS_ONLY: Status = Status::GraphicsOnly;
 const EDITS_ARE_WHOLE: &str =
-    "nothing to refresh: a phase that edits blocks leaves their edges and ids right";
+    "nothing to refresh: the manager makes stale edges new after each phase";
 const DUMPED: &str = "--dump-ir prints the IR around any phase, this one included";
 
 use self::Gate::{Above, Only, Unstated};
@@ -426,7 +426,7 @@ pub static PHASES: [Phase; 159] = [
     // 9-post-mercury
     phase(148, "ComputeVCallRegUse", Final, RegAlloc, Unstated, PLANNED),
     phase(149, "CalcRegisterMap", Final, RegAlloc, Unstated, needed(system!(registers::calc_register_map))),
-    phase(150, "UpdateAfterPostRegAlloc", Final, Update, Unstated, marker("nothing to refresh: no set outlives the phase that computes it")),
+    phase(150, "UpdateAfterPostRegAlloc", Final, Update, Unstated, marker("nothing to refresh: what is kept knows when it is stale")),
     phase(151, "ReportFinalMemoryUsage", Final, Report, Unstated, PLANNED),
     phase(152, "AdvancedPhaseOriPhaseEncoding", Final, Gate, Unstated, marker("marks the end of encoding: no phase asks for it")),
     phase(153, "FormatCodeList", Final, Encoding, Unstated, needed(system!(mercury::format_code_list))),

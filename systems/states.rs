@@ -2,6 +2,7 @@
 //! system's parameters takes longer to make than most phases run over a small function. So it is made once, of all that phases
 //! have for parameters, and each phase gets of that what it names ([`Part`]).
 
+use crate::analysis::Analyses;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::mercury::{CodeList, Words};
 use crate::notes::Notes;
@@ -76,6 +77,7 @@ all! {
     list: ResMut<'w, CodeList>;
     words: ResMut<'w, Words>;
     form: ResMut<'w, Form>;
+    analyses: ResMut<'w, Analyses>;
 }
 
 macro_rules! parts {
@@ -106,6 +108,7 @@ parts! {
     ResMut<'_, Words>: words;
     Res<'_, Form>: form;
     ResMut<'_, Form>: form;
+    ResMut<'_, Analyses>: analyses;
 }
 
 macro_rules! several {
@@ -129,4 +132,5 @@ several! {
     A B C D;
     A B C D E;
     A B C D E F;
+    A B C D E F G;
 }

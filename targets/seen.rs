@@ -11,7 +11,7 @@ mod shape;
 
 use crate::form::{Form, ModField, SlotKind};
 use crate::target::Table;
-use orias_components::{Inst, Mod, Operand, RegFile, RegFlags};
+use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -242,14 +242,38 @@ pub struct Seen {
     specials: Vec<(u8, &'static str)>,
     /// Each made when its form is first asked for: a kernel uses few of them.
     forms: Vec<OnceLock<Box<FormSeen>>>,
+    /// By opcode and operand: a bit for each kind that was seen there.
+    kinds: Vec<OnceLock<[u32; 16]>>,
 }
+
+const _: () = assert!(KINDS.len() <= 32, "a bit for each kind");
 
 impl Seen {
     /// Of an SM whose data there is.
     pub(crate) fn of(sm: u32, table: &Table) -> Option<Seen> {
         let groups = data::ALL.iter().find(|(of, _)| *of == sm)?.1;
         let forms = (0..table.len()).map(|_| OnceLock::new()).collect();
-        Some(Seen { groups, specials: table.specials().to_vec(), forms })
+        let kinds = vec![OnceLock::new(); Opcode::LIST.len()];
+        Some(Seen { groups, specials: table.specials().to_vec(), forms, kinds })
+    }
+
+    /// Whether some instruction with the opcode was seen with an operand of this kind at this place.
+    pub fn may_take(&self, op: Opcode, at: usize, operand: &Operand) -> bool {
+        let kinds = self.kinds[op as usize].get_or_init(|| self.kinds_of(op));
+        kinds.get(at).is_none_or(|kinds| kinds >> kind(operand) & 1 != 0)
+    }
+
+    fn kinds_of(&self, op: Opcode) -> [u32; 16] {
+        let first = self.groups.partition_point(|g| g.name < op.name());
+        let is_of_op = |g: &&Group| g.name.split('.').next() == Some(op.name());
+        let mut kinds = [0; 16];
+        for shape in self.groups[first..].iter().take_while(is_of_op).flat_map(|g| g.shapes) {
+            for (i, kinds) in kinds.iter_mut().enumerate() {
+                let code = (shape >> (8 * i) & 0xff) as u32;
+                *kinds |= if code == 0 { 0 } else { 1 << (code - 1) };
+            }
+        }
+        kinds
     }
 
     fn form(&self, form: &Form) -> &FormSeen {

@@ -366,6 +366,13 @@ impl Target {
         self.takes(&changed).is_some()
     }
 
+    /// Whether some instruction with the opcode may have such an operand at this place: where not, none of [`Target::accepts`]
+    /// holds.
+    pub fn may_take(&self, op: Opcode, at: usize, operand: &Operand) -> bool {
+        let seen = self.seen().filter(|_| self.bound);
+        seen.is_none_or(|seen| seen.may_take(op, at, operand))
+    }
+
     /// The slot of the instruction's row that operand `index` fills.
     pub fn slot(&self, inst: &Inst, index: usize) -> Option<&'static Slot> {
         self.form(inst)?.slots.get(index)

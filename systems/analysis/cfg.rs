@@ -89,17 +89,21 @@ pub fn check(body: &Body<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Recomputes `succs` and `preds` of the blocks in the layout.
+/// Makes `succs` and `preds` of the blocks in the layout new, where they may be stale.
 pub fn update(body: &mut Body<'_>) {
+    if !body.edges_are_stale() {
+        return;
+    }
     for at in 0..body.layout().len() {
         let succs = successors(body, at);
         body.set_succs(body.layout()[at], &succs);
     }
     body.update_preds();
+    body.edges_are_made();
 }
 
 /// The edges as dense lists, by block number: what the graph algorithms walk.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Graph {
     /// Number of the entry block.
     pub entry: u32,
@@ -123,7 +127,7 @@ impl Graph {
     }
 
     /// The function's graph, from the edges that its blocks hold. Blocks outside the layout have none.
-    pub fn of(body: &Body<'_>) -> Graph {
+    pub(super) fn of(body: &Body<'_>) -> Graph {
         let mut graph = Graph::new(body.block_count(), &[]);
         graph.entry = body.layout().first().map_or(0, |b| b.0);
         for id in body.layout() {
@@ -184,7 +188,14 @@ pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
     order
 }
 
-/// The blocks that the entry reaches, in reverse postorder.
-pub fn reverse_postorder(body: &Body<'_>) -> Vec<BlockId> {
-    Graph::of(body).reverse_postorder().into_iter().map(BlockId).collect()
+/// Blocks of the layout that control leaves for good, in the order in which [`Dominators::post_by_exit`] asks for them: where
+/// most ways meet first, and of those the last in the text, where a function's common way leads.
+///
+/// [`Dominators::post_by_exit`]: super::dominators::Dominators::post_by_exit
+pub fn exits(body: &Body<'_>) -> Vec<u32> {
+    let leaves = |b: &&BlockId| body.block(**b).succs.is_empty();
+    let mut exits: Vec<u32> = body.layout().iter().filter(leaves).map(|b| b.0).collect();
+    exits.reverse();
+    exits.sort_by_key(|b| std::cmp::Reverse(body.block(BlockId(*b)).preds.len()));
+    exits
 }

@@ -13,8 +13,9 @@
 //! A load through an address that is the same for all is one access for all (ptxas relies on it too: it emits no barrier
 //! around a loop that spins on such a load).
 
+use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
-use crate::analysis::cfg::{self, Graph};
+use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
@@ -29,7 +30,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What may differ between the threads of a warp.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Divergence {
     /// Virtual registers, by id.
     pub registers: BitVec,
@@ -42,9 +43,9 @@ pub struct Divergence {
 const UNIFORM_SPECIALS: [u8; 4] = [0x25, 0x26, 0x27, 0x88];
 
 impl Divergence {
-    /// Analyses a body whose edges are current. `exits` as for [`Dominators::post_by_exit`].
-    pub fn new(body: &Body<'_>, graph: &Graph, exits: &[u32]) -> Divergence {
-        let mut solver = Solver::new(body, graph, exits);
+    /// Analyses a body whose edges are current.
+    pub(super) fn new(body: &Body<'_>, flow: &ControlFlow, liveness: &Liveness) -> Divergence {
+        let mut solver = Solver::new(body, flow, liveness);
         solver.run();
         Divergence { registers: solver.registers, branches: solver.branches }
     }
@@ -101,9 +102,9 @@ fn is_source(inst: View<'_>) -> bool {
 struct Solver<'a, 'w> {
     body: &'a Body<'w>,
     graph: &'a Graph,
-    post: Dominators,
-    loops: Loops,
-    liveness: Liveness,
+    post: &'a Dominators,
+    loops: &'a Loops,
+    liveness: &'a Liveness,
     /// Readers of registers, with their block.
     users: Lists<(InstId, BlockId)>,
     /// Registers that each block writes.
@@ -123,7 +124,8 @@ struct Solver<'a, 'w> {
 }
 
 impl<'a, 'w> Solver<'a, 'w> {
-    fn new(body: &'a Body<'w>, graph: &'a Graph, exits: &[u32]) -> Self {
+    fn new(body: &'a Body<'w>, flow: &'a ControlFlow, liveness: &'a Liveness) -> Self {
+        let graph = flow.graph();
         let mut users = Lists::new(body.vreg_count());
         let mut writes = Lists::new(body.block_count());
         for block in body.layout() {
@@ -148,9 +150,9 @@ impl<'a, 'w> Solver<'a, 'w> {
         Solver {
             body,
             graph,
-            post: Dominators::post_by_exit(graph, exits),
-            loops: Loops::new(graph, &Dominators::new(graph)),
-            liveness: Liveness::compute(body),
+            post: flow.post_dominators_by_exit(),
+            loops: flow.loops(),
+            liveness,
             users,
             writes,
             registers: BitVec::repeat(false, body.vreg_count()),
@@ -317,24 +319,10 @@ impl<'a, 'w> Solver<'a, 'w> {
     }
 }
 
-/// Blocks of the layout that control leaves for good, in the order in which [`Dominators::post_by_exit`] asks for them: where
-/// most ways meet first, and of those the last in the text, where a function's common way leads.
-pub fn exits(body: &Body<'_>) -> Vec<u32> {
-    let leaves = |b: &&BlockId| body.block(**b).succs.is_empty();
-    let mut exits: Vec<u32> = body.layout().iter().filter(leaves).map(|b| b.0).collect();
-    exits.reverse();
-    exits.sort_by_key(|b| std::cmp::Reverse(body.block(BlockId(*b)).preds.len()));
-    exits
-}
-
-/// The analysis of a body whose edges are current.
-pub fn analyze(body: &Body<'_>) -> Divergence {
-    Divergence::new(body, &cfg::Graph::of(body), &exits(body))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::{Analyses, cfg};
     use crate::testing;
     use orias_components::text;
 
@@ -344,7 +332,7 @@ mod tests {
         let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
         cfg::update(&mut body);
-        let found = analyze(&body);
+        let found = Analyses::default().divergence(&body);
         let mut names: Vec<String> = found
             .registers
             .iter_ones()

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 const NONE: u32 = u32::MAX;
 
 /// A dominator tree over the nodes of a graph: forward from the entry, or backward from a virtual exit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Dominators {
     /// Immediate dominator; the root's is itself, [`NONE`] for nodes that the root does not reach.
     idom: Vec<u32>,
@@ -20,7 +20,7 @@ pub struct Dominators {
 }
 
 impl Dominators {
-    pub fn new(graph: &Graph) -> Dominators {
+    pub(super) fn new(graph: &Graph) -> Dominators {
         if graph.is_empty() {
             return Dominators { real_root: true, ..Dominators::default() };
         }
@@ -32,7 +32,7 @@ impl Dominators {
     /// A region that never reaches an exit (an infinite loop) gets a pretended edge to the virtual exit from the last of
     /// its blocks in reverse postorder, which for a plain loop is its latch: blocks before the latch then have the
     /// post-dominators that they have in one round of the loop.
-    pub fn post(graph: &Graph) -> Dominators {
+    pub(super) fn post(graph: &Graph) -> Dominators {
         let all = vec![0; graph.len()];
         Self::backward(graph, &all)
     }
@@ -40,7 +40,7 @@ impl Dominators {
     /// Post-dominators among blocks that share an exit: each block belongs to the first exit of the list that it reaches,
     /// and edges from a block to one of another exit do not count. Where threads of a warp part and some of them leave for
     /// an exit of their own, this is where the others meet: threads that exit are waited for by no one.
-    pub fn post_by_exit(graph: &Graph, exits: &[u32]) -> Dominators {
+    pub(super) fn post_by_exit(graph: &Graph, exits: &[u32]) -> Dominators {
         let mut class = vec![NONE; graph.len()];
         for (i, exit) in exits.iter().enumerate() {
             let mut stack = vec![*exit];

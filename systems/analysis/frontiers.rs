@@ -5,11 +5,11 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 
 /// For each block those that it does not dominate itself, but one of whose predecessors it does (Cooper, Harvey, Kennedy).
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Frontiers(Lists<u32>);
 
 impl Frontiers {
-    pub fn new(graph: &Graph, dom: &Dominators) -> Frontiers {
+    pub(super) fn new(graph: &Graph, dom: &Dominators) -> Frontiers {
         let mut lists = Lists::new(graph.len());
         // What a block was added to last: its predecessors' ways up the tree meet.
         let mut added = vec![u32::MAX; graph.len()];

@@ -3,7 +3,7 @@
 use orias_components::work;
 
 /// For each of some numbers a list; what was added last comes first.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Lists<T> {
     /// By number: 1 + the place of the last entry, 0 for none.
     last: Vec<u32>,

@@ -16,6 +16,7 @@
 use crate::analysis::lists::Lists;
 use bitvec::prelude::*;
 use orias_components::{BlockId, Body, Opcode, Operand, RegFile, RegUse, View, work};
+use std::sync::Arc;
 
 mod sparse;
 
@@ -28,14 +29,14 @@ pub type Cell = u32;
 const PHYS_BASE: [Cell; 6] = [0, 256, 320, 328, 336, 352];
 
 /// Numbers the cells of a function's registers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CellMap {
     /// First cell by register id, and one past the last.
     base: Vec<Cell>,
 }
 
 impl CellMap {
-    pub fn new(body: &Body<'_>) -> CellMap {
+    pub(super) fn new(body: &Body<'_>) -> CellMap {
         let mut base = Vec::with_capacity(body.vreg_count() + 1);
         let mut next = PHYS_BASE[5];
         for id in 0..body.vreg_count() {
@@ -52,6 +53,7 @@ impl CellMap {
     }
 
     /// The cells that a use or definition names; none for RZ, PT and their like.
+    #[inline]
     pub fn cells(&self, r: RegUse) -> std::ops::Range<Cell> {
         let (first, limit) = match (r.reg.vreg(), r.reg.phys_index()) {
             (Some(v), _) => {
@@ -149,9 +151,9 @@ pub fn may_read_unwritten(body: &Body<'_>) -> bool {
 pub const DENSE_LIMIT: usize = 1;
 
 /// Live cells at block boundaries.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
-    pub map: CellMap,
+    pub map: Arc<CellMap>,
     /// Cells that may be live between blocks, by bit number: those with dense bits first.
     globals: Vec<Cell>,
     /// Bit number by cell, [`NONE`] for the others.
@@ -164,13 +166,12 @@ const NONE: u32 = u32::MAX;
 
 impl Liveness {
     /// Computes it from the blocks' instructions and their `succs` and `preds`.
-    pub fn compute(body: &Body<'_>) -> Liveness {
-        Liveness::split(body, None)
+    pub(super) fn compute(body: &Body<'_>, map: Arc<CellMap>) -> Liveness {
+        Liveness::split(body, map, None)
     }
 
     /// With dense bits for globals that so many blocks name, and at most for so many; of its own choice without.
-    fn split(body: &Body<'_>, split: Option<(u32, usize)>) -> Liveness {
-        let map = CellMap::new(body);
+    fn split(body: &Body<'_>, map: Arc<CellMap>, split: Option<(u32, usize)>) -> Liveness {
         let phis = phi_reads(body, &map);
         let phis = phis.as_ref();
         let (mut globals, mut bit) = find_globals(body, &map, phis);
@@ -541,7 +542,7 @@ impl Worklist {
 }
 
 /// One set of bit numbers for each block.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Sets {
     /// Words of a row, and the bits that have dense rows.
     words: usize,
@@ -551,7 +552,7 @@ struct Sets {
 }
 
 /// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are dense.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Rows {
     first: Vec<u32>,
     bits: Vec<u32>,

@@ -1,13 +1,14 @@
 //! Natural loops: for each header (a block that dominates the source of an edge to it) the blocks that reach such an edge
 //! without passing the header. Cycles with several entries (irreducible flow) have no header that dominates them and are no
-//! natural loops: [`is_reducible`] tells whether there are any.
+//! natural loops: [`irreducible`] finds those.
 
 use crate::analysis::blocks::{BlockSet, Marks};
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
+use bitvec::vec::BitVec;
 
 /// A natural loop; loops with the same header are one.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Loop {
     pub header: u32,
     /// Sources of the back edges, in reverse postorder.
@@ -21,7 +22,7 @@ pub struct Loop {
 }
 
 /// All natural loops of a function, outer before inner.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Loops {
     pub all: Vec<Loop>,
     /// The innermost loop of each block: an index in `all`.
@@ -29,7 +30,7 @@ pub struct Loops {
 }
 
 impl Loops {
-    pub fn new(graph: &Graph, dom: &Dominators) -> Loops {
+    pub(super) fn new(graph: &Graph, dom: &Dominators) -> Loops {
         let order = graph.reverse_postorder();
         let mut loops = Loops { all: Vec::new(), innermost: vec![None; graph.len()] };
         let mut rank = vec![0; graph.len()];
@@ -91,17 +92,37 @@ fn members(
     blocks.into_iter().collect()
 }
 
-/// Whether every cycle is a natural loop: an edge against the reverse postorder goes to a block that dominates its source.
-pub fn is_reducible(graph: &Graph, dom: &Dominators) -> bool {
+/// Blocks of cycles that are no natural loops: of each strongly connected part with an edge against the reverse postorder to a
+/// block that does not dominate its source.
+pub(super) fn irreducible(graph: &Graph, dom: &Dominators) -> BitVec {
     let order = graph.reverse_postorder();
-    let mut rank = vec![0; graph.len()];
-    for (i, n) in order.iter().enumerate() {
-        rank[*n as usize] = i;
+    let mut rank = vec![u32::MAX; graph.len()];
+    order.iter().zip(0..).for_each(|(n, i)| rank[*n as usize] = i);
+    let is_bad = |n: u32, to: u32| rank[to as usize] <= rank[n as usize] && !dom.dominates(to, n);
+    let has_bad = |n: &u32| graph.succs[*n as usize].iter().any(|to| is_bad(*n, *to));
+    let bad: Vec<u32> = order.iter().copied().filter(has_bad).collect();
+    let mut found = BitVec::repeat(false, graph.len());
+    if bad.is_empty() {
+        return found;
     }
-    order.iter().all(|n| {
-        let back = |s: &&u32| rank[**s as usize] <= rank[*n as usize];
-        graph.succs[*n as usize].iter().filter(back).all(|s| dom.dominates(*s, *n))
-    })
+    // Kosaraju: against the edges from each block in reverse postorder, what is reached and not taken is its part.
+    let mut part = vec![u32::MAX; graph.len()];
+    let mut stack = Vec::new();
+    for root in &order {
+        stack.push(*root);
+        while let Some(node) = stack.pop() {
+            if part[node as usize] == u32::MAX && rank[node as usize] != u32::MAX {
+                part[node as usize] = *root;
+                stack.extend(&graph.preds[node as usize]);
+            }
+        }
+    }
+    let mut bad_part = BitVec::<usize>::repeat(false, graph.len());
+    bad.iter().for_each(|n| bad_part.set(part[*n as usize] as usize, true));
+    for n in order {
+        found.set(n as usize, bad_part[part[n as usize] as usize]);
+    }
+    found
 }
 
 #[cfg(test)]
@@ -135,8 +156,14 @@ mod tests {
     fn a_cycle_with_two_entries_is_no_natural_loop() {
         let graph = Graph::new(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]);
         assert!(loops(&graph).all.is_empty());
-        assert!(!is_reducible(&graph, &Dominators::new(&graph)));
+        let blocks = |graph: &Graph| -> Vec<usize> {
+            irreducible(graph, &Dominators::new(graph)).iter_ones().collect()
+        };
+        assert_eq!(blocks(&graph), [1, 2]);
         let natural = Graph::new(3, &[(0, 1), (1, 1), (1, 2)]);
-        assert!(is_reducible(&natural, &Dominators::new(&natural)));
+        assert_eq!(blocks(&natural), []);
+        // 4 is a natural loop in a part with two entries, 5 one behind it.
+        let edges = [(0, 1), (0, 2), (1, 2), (2, 4), (4, 4), (4, 1), (2, 5), (5, 5), (5, 3)];
+        assert_eq!(blocks(&Graph::new(6, &edges)), [1, 2, 4]);
     }
 }

@@ -9,9 +9,11 @@
 //!
 //! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that it does not look at.
 
+use crate::analysis::Analyses;
 use crate::analysis::cfg;
 use crate::control_flow::order::Order;
 use crate::notes::Notes;
+use bevy_ecs::prelude::*;
 use orias_components::{
     BlockId, Body, Code, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
 };
@@ -56,19 +58,15 @@ fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
 }
 
 /// Phase 17.
-pub fn branch_opt(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn branch_opt(code: Code<'_, '_>, mut analyses: ResMut<'_, Analyses>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    let has_barriers = body.layout().iter().any(|b| {
-        body.block(*b).insts.iter().any(|i| matches!(body.op(*i), Opcode::BSSY | Opcode::BSYNC))
-    });
-    if has_barriers {
+    if body.facts().may_have(&[Opcode::BSSY, Opcode::BSYNC]) {
         return;
     }
     // Each round removes a branch, a block or a detour; the limit only guards against a fault in this reasoning.
     let mut total = 0;
     for _ in 0..body.block_count() * 2 + 8 {
-        cfg::update(&mut body);
-        let mut changed = remove_unreachable(&mut body);
+        let mut changed = remove_unreachable(&mut body, &mut analyses);
         let layout = body.layout().to_vec();
         for (at, block) in layout.iter().enumerate() {
             changed += thread_jumps(&mut body, *block);
@@ -85,10 +83,10 @@ pub fn branch_opt(code: Code<'_, '_>, mut notes: Notes<'_>) {
     notes.count(total);
 }
 
-fn remove_unreachable(body: &mut Body<'_>) -> usize {
-    let reached = cfg::reverse_postorder(body);
+fn remove_unreachable(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
+    let flow = analyses.flow_after(body);
     let mut keep = vec![false; body.block_count()];
-    reached.iter().for_each(|b| keep[b.0 as usize] = true);
+    flow.reverse_postorder().iter().for_each(|b| keep[*b as usize] = true);
     let gone: Vec<BlockId> =
         body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
     body.remove_blocks(&gone);

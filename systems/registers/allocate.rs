@@ -13,7 +13,7 @@ use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::{blockers, demand, rewrite, uniform};
-use crate::analysis::liveness::Liveness;
+use crate::analysis::{Analyses, cfg};
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::notes::Notes;
 use crate::sync::collective;
@@ -36,6 +36,7 @@ pub enum AllocateError {
 /// The phase.
 pub fn allocate_registers(
     code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
     mut notes: Notes<'_>,
     options: Res<'_, Options>,
     info: Res<'_, FunctionInfo>,
@@ -46,14 +47,14 @@ pub fn allocate_registers(
     let verify = options.verify_each;
     let stack_top = options.target.const_stack;
     let mut body = code.body();
-    if limits.keeps || uniform::is_crowded(&body) {
-        uniform::keep_within_blocks(&mut body, &[RegFile::UR, RegFile::UP]);
+    if limits.keeps || uniform::is_crowded(&body, &mut analyses) {
+        uniform::keep_within_blocks(&mut body, &mut analyses, &[RegFile::UR, RegFile::UP]);
     } else if uniform::may_lose_predicates(&body) {
-        uniform::keep_within_blocks(&mut body, &[RegFile::UP]);
+        uniform::keep_within_blocks(&mut body, &mut analyses, &[RegFile::UP]);
     }
     let before = verify.then(|| Snapshot::of(&body));
     let most = Pool::of(&body, &limits).most(&limits);
-    match allocate(&mut body, &limits, info.local_bytes) {
+    match allocate(&mut body, &mut analyses, &limits, info.local_bytes) {
         Ok(spills) => {
             let removed = rewrite::to_physical(&mut body);
             let checked = before
@@ -101,6 +102,7 @@ pub fn allocate_registers(
 /// When the values that one instruction reads and writes need more registers than there are.
 pub fn allocate(
     body: &mut Body<'_>,
+    analyses: &mut Analyses,
     limits: &Limits,
     local_bytes: u32,
 ) -> Result<Spills, AllocateError> {
@@ -108,9 +110,11 @@ pub fn allocate(
     spills.keep(body.vreg_count(), &collective::shared_registers(body));
     let mut nested = true;
     for round in 0..MAX_ROUNDS {
-        let liveness = Liveness::compute(body);
-        let barriers = if nested { InForce::compute(body, &liveness) } else { InForce::default() };
-        let ranges = Ranges::compute(body, &liveness, &barriers);
+        // Spill code gives branches other guards.
+        cfg::update(body);
+        let liveness = &*analyses.liveness(body);
+        let barriers = if nested { InForce::compute(body, liveness) } else { InForce::default() };
+        let ranges = Ranges::compute(body, liveness, &barriers);
         let depth = loop_depth(body);
         // A register of spill code that joined others would keep them from being spilled, and so would one of collectives.
         let alone = |id| spills.is_short(id);
@@ -119,7 +123,7 @@ pub fn allocate(
         let hints = assign::hints(body, &classes);
         let input = Input {
             body,
-            liveness: &liveness,
+            liveness,
             ranges: &ranges,
             classes: &classes,
             limits,

@@ -179,6 +179,9 @@ pub fn places_alone(input: &Input<'_, '_>, leader: VRegId) -> Vec<u32> {
 /// The classes of general registers that products of warpgroups name, by leader.
 fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
     let mut found = Vec::new();
+    if !input.body.facts().may_have_any(Props::GROUP) {
+        return found;
+    }
     for &block in input.body.layout() {
         for &id in &input.body.block(block).insts {
             let inst = input.body.inst(id);

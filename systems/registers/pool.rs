@@ -21,8 +21,9 @@ fn changes(inst: View<'_>) -> Option<u32> {
 
 /// Whether a function takes part in the pool: it must then begin with just the registers that its directives say.
 pub fn is_used(body: &Body<'_>) -> bool {
-    let insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    insts.into_iter().any(|id| changes(body.inst(*id)).is_some())
+    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    body.facts().may_have(&[Opcode::USETMAXREG])
+        && insts.any(|id| changes(body.inst(*id)).is_some())
 }
 
 impl Pool {

@@ -9,6 +9,7 @@
 //! For a kernel the same helps where there are too few uniform registers, and for uniform predicates, of which no function keeps
 //! any: over a call they are ordinary predicates.
 
+use crate::analysis::Analyses;
 use crate::analysis::liveness::Liveness;
 use orias_components::{
     Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
@@ -29,28 +30,24 @@ enum Home {
 const ROOM: [u32; 2] = [44, 12];
 
 /// Whether more values want to live long than there is room for.
-pub fn is_crowded(body: &Body<'_>) -> bool {
+pub fn is_crowded(body: &Body<'_>, analyses: &mut Analyses) -> bool {
     let all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
     let cells: u32 = all.filter(|v| v.file == RegFile::UR).map(|v| u32::from(v.cells)).sum();
-    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
-    let calls = || body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call));
-    let room = || ROOM[usize::from(calls())];
-    if cells <= ROOM[1] || cells <= room() {
+    let room = ROOM[usize::from(body.facts().may_have(&[Opcode::PCALL]))];
+    if cells <= room {
         return false;
     }
-    let liveness = Liveness::compute(body);
+    let liveness = analyses.liveness(body);
     let long = (0..body.vreg_count() as u32).map(VRegId).filter(|id| crosses(body, &liveness, *id));
     let long = long.filter(|id| body.vreg(*id).file == RegFile::UR);
     let cells: u32 = long.map(|id| u32::from(body.vreg(id).cells)).sum();
-    cells > room()
+    cells > room
 }
 
 /// Whether a kernel has uniform predicates and calls, which may change them all.
 pub fn may_lose_predicates(body: &Body<'_>) -> bool {
     let mut all = (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)));
-    let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
-    all.any(|v| v.file == RegFile::UP)
-        && body.layout().iter().any(|b| body.block(*b).insts.iter().any(is_call))
+    body.facts().may_have(&[Opcode::PCALL]) && all.any(|v| v.file == RegFile::UP)
 }
 
 /// Whether a register holds a value from one block to another.
@@ -61,8 +58,12 @@ fn crosses(body: &Body<'_>, liveness: &Liveness, id: VRegId) -> bool {
 }
 
 /// Rewrites the body's registers of these uniform files; returns how many were cut up.
-pub fn keep_within_blocks(body: &mut Body<'_>, files: &[RegFile]) -> usize {
-    let homes = homes(body, files);
+pub fn keep_within_blocks(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    files: &[RegFile],
+) -> usize {
+    let homes = homes(body, analyses, files);
     if homes.is_empty() {
         return 0;
     }
@@ -80,8 +81,12 @@ pub fn keep_within_blocks(body: &mut Body<'_>, files: &[RegFile]) -> usize {
 }
 
 /// The registers that live longer than a block or over a call, with their homes.
-fn homes(body: &mut Body<'_>, files: &[RegFile]) -> FxHashMap<VRegId, Home> {
-    let liveness = Liveness::compute(body);
+fn homes(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    files: &[RegFile],
+) -> FxHashMap<VRegId, Home> {
+    let liveness = analyses.liveness(body);
     let mut long = vec![false; body.vreg_count()];
     let is_uniform =
         |body: &Body<'_>, r: RegUse| r.reg.vreg().filter(|v| files.contains(&body.vreg(*v).file));
@@ -254,7 +259,7 @@ mod tests {
               EXIT PT";
         text::parse(input, &mut body).expect("Ori");
         cfg::update(&mut body);
-        assert_eq!(keep_within_blocks(&mut body, &[RegFile::UR]), 2);
+        assert_eq!(keep_within_blocks(&mut body, &mut Analyses::default(), &[RegFile::UR]), 2);
         let printed = text::print(&body, &text::Style::default());
         assert_eq!(printed.matches("ULDC").count(), 2, "{printed}");
         assert_eq!(printed.matches("R2UR").count(), 1, "{printed}");
@@ -274,7 +279,7 @@ mod tests {
         text::parse(input, &mut body).expect("Ori");
         cfg::update(&mut body);
         assert!(may_lose_predicates(&body));
-        assert_eq!(keep_within_blocks(&mut body, &[RegFile::UP]), 1);
+        assert_eq!(keep_within_blocks(&mut body, &mut Analyses::default(), &[RegFile::UP]), 1);
         let printed = text::print(&body, &text::Style::default());
         let lines: Vec<&str> = printed.lines().map(str::trim).collect();
         assert!(lines[2].ends_with("PLOP3.LUT PT, PT, %UP2, 0x80, 0x0"), "{printed}");

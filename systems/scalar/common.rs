@@ -3,8 +3,10 @@
 //! Phase `GvnCse` in the reference works on the whole function; this one looks at one block at a time, where registers with
 //! several definitions are no trouble: an expression is known as long as neither its operands nor its result are written.
 
+use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
 use crate::notes::Notes;
+use bevy_ecs::prelude::*;
 use hashbrown::HashTable;
 use orias_components::{
     Body, Code, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
@@ -68,9 +70,13 @@ impl Table {
 }
 
 /// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
-pub fn local_value_numbering(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn local_value_numbering(
+    code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
     let mut body = code.body();
-    let map = CellMap::new(&body);
+    let map = analyses.cells(&body);
     let mut found = 0;
     // When each cell was written last; what is known was true at a time, and is as long as nothing was written since.
     let mut written = vec![0u32; map.count()];

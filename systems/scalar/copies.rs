@@ -9,18 +9,19 @@
 //! Immediates and constants go only where a row of the target takes them. A wide use is replaced when all its cells are
 //! copies of neighbours in one register that keep its alignment.
 
-use crate::analysis::cfg::Graph;
-use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::{Cell, CellMap};
+use crate::analysis::{Analyses, ControlFlow, cfg};
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::scalar::fold;
 use bevy_ecs::prelude::*;
+use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
 };
 use orias_targets::Target;
+use std::sync::Arc;
 
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,33 +34,91 @@ pub(super) enum Source {
 }
 
 /// Phase `OriCopyProp`.
-pub fn copy_prop(code: Code<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
-    notes.count(propagate(&mut code.body(), options.target, false));
+pub fn copy_prop(
+    code: Code<'_, '_>,
+    options: Res<'_, Options>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
+    let mut body = code.body();
+    let mut news = News::all();
+    notes.count(propagate(&mut body, &mut analyses, options.target, false, &mut news));
+}
+
+/// What rounds of propagation have to look at: the instructions that changed, and those that read what these write. What becomes
+/// of all others depends on nothing that is another than in the round before.
+pub(super) struct News {
+    /// The first round looks at everything.
+    is_first: bool,
+    insts: BitVec,
+    cells: BitVec,
+}
+
+impl News {
+    pub(super) fn all() -> News {
+        News { is_first: true, insts: BitVec::new(), cells: BitVec::new() }
+    }
+
+    fn concern(&self, map: &CellMap, id: InstId, inst: View<'_>) -> bool {
+        let mut found = self.is_first || self.insts.get(id.0 as usize).is_some_and(|b| *b);
+        if !found {
+            inst.for_each_use(|r| found |= map.cells(r).any(|cell| self.cells[cell as usize]));
+        }
+        found
+    }
+
+    fn note(&mut self, map: &CellMap, id: InstId, inst: View<'_>) {
+        if self.insts.len() <= id.0 as usize {
+            self.insts.resize(id.0 as usize + 1, false);
+        }
+        self.insts.set(id.0 as usize, true);
+        inst.for_each_def(|r| map.cells(r).for_each(|cell| self.cells.set(cell as usize, true)));
+    }
 }
 
 /// Replaces uses of copies, and folds on the way where asked for; the copies themselves stay for dead code elimination.
 /// Returns how many changes it took.
-pub(super) fn propagate(body: &mut Body<'_>, target: &Target, fold: bool) -> usize {
-    let map = CellMap::new(body);
-    let everywhere = Everywhere::new(body, &map);
+pub(super) fn propagate(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    target: &Target,
+    fold: bool,
+    news: &mut News,
+) -> usize {
+    // An earlier round may have folded a branch.
+    cfg::update(body);
+    let map = &*analyses.cells(body);
+    let everywhere = Everywhere::new(body, map, analyses);
     let mut here = Here::new(map.count());
     let mut replaced = 0;
+    // What changes behind an instruction that reads it, around a loop, is for the next round.
+    news.cells.resize(map.count(), false);
+    let mut next = News { is_first: false, insts: BitVec::new(), cells: news.cells.clone() };
+    next.cells.fill(false);
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
         for n in 0..body.block(block).insts.len() {
             let id = body.block(block).insts[n];
-            if body.op(id) == Opcode::MOVPHI {
-                replaced += rewrite_phi(body, &map, id, &everywhere);
-                here.step(&map, body.inst(id));
-                continue;
+            let inst = body.inst(id);
+            if news.concern(map, id, inst) {
+                let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
+                let changed = if inst.op == Opcode::MOVPHI {
+                    rewrite_phi(body, map, id, &everywhere)
+                } else {
+                    let changed = rewrite_uses(body, map, target, id, find);
+                    changed + usize::from(fold && fold::fold_one(body, id))
+                };
+                if changed > 0 {
+                    replaced += changed;
+                    news.note(map, id, body.inst(id));
+                    next.note(map, id, body.inst(id));
+                }
             }
-            let find = |cell: Cell| here.at(&map, cell).or_else(|| everywhere.at(cell, block));
-            replaced += rewrite_uses(body, &map, target, id, find);
-            replaced += usize::from(fold && fold::fold_one(body, id));
-            here.step(&map, body.inst(id));
+            here.step(map, body.inst(id));
         }
     }
+    *news = next;
     replaced
 }
 
@@ -173,11 +232,11 @@ struct Everywhere {
     /// By cell: 1 + the place in `copies`; empty where there are none.
     copy: Vec<u32>,
     copies: Vec<(Source, BlockId)>,
-    dom: Option<Dominators>,
+    flow: Option<Arc<ControlFlow>>,
 }
 
 impl Everywhere {
-    fn new(body: &Body<'_>, map: &CellMap) -> Everywhere {
+    fn new(body: &Body<'_>, map: &CellMap, analyses: &mut Analyses) -> Everywhere {
         let mut all = Everywhere::default();
         if body.layout().len() < 2 {
             return all;
@@ -204,7 +263,7 @@ impl Everywhere {
         found.retain(|(cell, source, _)| once(*cell) && fixed(source));
         if !found.is_empty() {
             all.copy.resize(map.count(), 0);
-            all.dom = Some(Dominators::new(&Graph::of(body)));
+            all.flow = Some(analyses.flow(body));
         }
         all.copies.reserve(found.len());
         for (cell, source, block) in found {
@@ -241,8 +300,8 @@ impl Everywhere {
     fn at_end(&self, cell: Cell, block: BlockId) -> Option<Source> {
         let place = self.copy.get(cell as usize)?.checked_sub(1)?;
         let (source, home) = self.copies[place as usize];
-        let reaches = |dom: &Dominators| dom.dominates(home.0, block.0);
-        self.dom.as_ref().is_some_and(reaches).then_some(source)
+        let reaches = |flow: &Arc<ControlFlow>| flow.dominators().dominates(home.0, block.0);
+        self.flow.as_ref().is_some_and(reaches).then_some(source)
     }
 
     fn home(&self, cell: Cell) -> Option<BlockId> {
@@ -297,9 +356,32 @@ fn rewrite_uses(
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
     let inst = body.inst(id);
-    let mut reads_copy = false;
-    inst.for_each_use(|r| reads_copy |= map.cells(r).any(|cell| find(cell).is_some()));
-    if !reads_copy {
+    let takes_words = reads_words(inst.op);
+    // Most of what reads a constant can do nothing with it, and is not unpacked for that.
+    let places = usize::from(inst.defs)..inst.len();
+    let may_change = places.into_iter().any(|at| match inst.get(at) {
+        Some(Operand::Reg(r)) => map.cells(r).any(|cell| match find(cell) {
+            Some(Source::Cell(_)) => true,
+            Some(Source::Imm(_)) => takes_words,
+            Some(Source::Const(c)) => {
+                let new = Operand::Const(c);
+                let other = exchangeable(inst.op, usize::from(inst.defs), at);
+                let takes = |at: usize| target.may_take(inst.op, at, &new);
+                takes_words && (takes(at) || other.is_some_and(takes))
+            }
+            None => false,
+        }),
+        Some(operand) => {
+            let mut reads_copy = false;
+            operand.for_each_reg(|r| {
+                let is_cell = |cell| matches!(find(cell), Some(Source::Cell(_)));
+                reads_copy |= map.cells(r).any(is_cell);
+            });
+            reads_copy
+        }
+        None => false,
+    });
+    if !may_change {
         return 0;
     }
     let mut changed = inst.to_inst();
@@ -321,7 +403,7 @@ fn rewrite_uses(
         if r.count != 1 || r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
             continue;
         }
-        if !reads_words(changed.op) {
+        if !takes_words {
             continue;
         }
         let mut value = None;
@@ -332,12 +414,14 @@ fn rewrite_uses(
             Some(Source::Const(c)) => Operand::Const(c),
             _ => continue,
         };
-        if target.form(&changed).is_none() {
+        let other = exchangeable(changed.op, changed.defs as usize, at);
+        let takes = |at: usize| target.may_take(changed.op, at, &new);
+        if !takes(at) && !other.is_some_and(takes) || target.form(&changed).is_none() {
             continue;
         }
         if takes_with(target, &mut changed, at, new) {
             replaced += 1;
-        } else if let Some(other) = exchangeable(&changed, at) {
+        } else if let Some(other) = other {
             // The second source takes constants where the others do not.
             changed.operands.swap(at, other);
             if takes_with(target, &mut changed, other, new) {
@@ -348,26 +432,20 @@ fn rewrite_uses(
         }
     }
     // With every constant in place, whether a row takes that many or not, it may be something simpler.
-    let constant = |operand: &Operand| match *operand {
-        Operand::Reg(r)
-            if r.count == 1 && r.flags == RegFlags::NONE && r.reg.file() == RegFile::R =>
+    let mut known = None;
+    for at in changed.defs as usize..changed.operands.len() {
+        if let Operand::Reg(r) = changed.operands[at]
+            && r.count == 1
+            && r.flags == RegFlags::NONE
+            && r.reg.file() == RegFile::R
+            && let Some(Source::Imm(v)) = map.cells(r).next().and_then(&find)
         {
-            match map.cells(r).next().and_then(&find) {
-                Some(Source::Imm(v)) => Some(Operand::Imm(u64::from(v))),
-                _ => None,
-            }
+            known.get_or_insert_with(|| changed.clone()).operands[at] = Operand::Imm(u64::from(v));
         }
-        _ => None,
-    };
-    if changed.sources().iter().any(|operand| constant(operand).is_some()) {
-        let mut known = changed.clone();
-        for operand in known.operands.iter_mut().skip(known.defs as usize) {
-            *operand = constant(operand).unwrap_or(*operand);
-        }
-        if let Some(simpler) = fold::fold(&known) {
-            changed = simpler;
-            replaced += 1;
-        }
+    }
+    if let Some(simpler) = known.and_then(|known| fold::fold(&known)) {
+        changed = simpler;
+        replaced += 1;
     }
     if replaced > 0 {
         body.set_inst(id, &changed);
@@ -404,11 +482,10 @@ fn rewrite_phi(body: &mut Body<'_>, map: &CellMap, id: InstId, everywhere: &Ever
     found.len()
 }
 
-/// The second source, when operand `at` may change places with it.
-pub fn exchangeable(inst: &Inst, at: usize) -> Option<usize> {
-    let first = inst.defs as usize;
+/// The second source, when operand `at` may change places with it. `first` is the first source.
+pub fn exchangeable(op: Opcode, first: usize, at: usize) -> Option<usize> {
     let second = first + 1;
-    let any_of = match inst.op {
+    let any_of = match op {
         Opcode::IADD3 => first..first + 3,
         Opcode::IMAD | Opcode::FADD | Opcode::FMUL | Opcode::FFMA => first..first + 2,
         _ => return None,

@@ -5,7 +5,8 @@
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
 use crate::analysis::lists::Lists;
-use crate::analysis::liveness::{CellMap, Liveness};
+use crate::analysis::liveness::CellMap;
+use crate::analysis::{Analyses, cfg};
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -15,8 +16,13 @@ use orias_components::{Body, Code, InstId, Mod, Props, RegUse, View};
 const ROUNDS: usize = 8;
 
 /// Phases 18, 38, 70, 99: removes dead instructions by liveness.
-pub fn perform_live_dead(code: Code<'_, '_>, mut clean: ResMut<'_, Clean>, mut notes: Notes<'_>) {
-    notes.count(remove_dead(&mut code.body(), &mut clean));
+pub fn perform_live_dead(
+    code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut clean: ResMut<'_, Clean>,
+    mut notes: Notes<'_>,
+) {
+    notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean));
 }
 
 /// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look again.
@@ -29,11 +35,15 @@ pub struct Clean {
 }
 
 /// The same as a part of other phases: how many instructions went.
-pub(super) fn remove_dead(body: &mut Body<'_>, clean: &mut Clean) -> usize {
+pub(super) fn remove_dead(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    clean: &mut Clean,
+) -> usize {
     if clean.dead == body.stamp() {
         return 0;
     }
-    let (mut removed, again) = remove_unread(body);
+    let (mut removed, again) = remove_unread(body, analyses);
     if !again {
         // What is written once is read behind that, or nowhere: places add nothing.
         clean.dead = body.stamp();
@@ -42,7 +52,8 @@ pub(super) fn remove_dead(body: &mut Body<'_>, clean: &mut Clean) -> usize {
     // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
     // they are gone before.
     for _ in 0..ROUNDS {
-        let liveness = Liveness::compute(body);
+        cfg::update(body);
+        let liveness = analyses.liveness(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
         let mut live = liveness.cells();
         for block in body.layout() {
@@ -66,8 +77,12 @@ pub(super) fn remove_dead(body: &mut Body<'_>, clean: &mut Clean) -> usize {
 }
 
 /// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
-pub fn simple_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
-    let (removed, _) = remove_unread(&mut code.body());
+pub fn simple_live_dead(
+    code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
+    let (removed, _) = remove_unread(&mut code.body(), &mut analyses);
     notes.count(removed);
 }
 
@@ -75,8 +90,8 @@ pub fn simple_live_dead(code: Code<'_, '_>, mut notes: Notes<'_>) {
 ///
 /// One walk backwards finds all that what is needed behind reads: it touches instructions in their order, and a bit a cell. What
 /// is read before it is written, around loops, is left to a second step.
-fn remove_unread(body: &mut Body<'_>) -> (usize, bool) {
-    let map = CellMap::new(body);
+fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
+    let map = analyses.cells(body);
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
     let mut written: BitVec = BitVec::repeat(false, map.count());
     let mut wanted: BitVec = BitVec::repeat(false, map.count());

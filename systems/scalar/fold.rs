@@ -1,5 +1,6 @@
 //! Constant folding and algebraic simplification of single instructions, and the `GeneralOptimize` bundle.
 
+use crate::analysis::Analyses;
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::scalar::dead_code::Clean;
@@ -14,22 +15,25 @@ use smallvec::smallvec;
 pub fn general_optimize(
     code: Code<'_, '_>,
     options: Res<'_, Options>,
+    mut analyses: ResMut<'_, Analyses>,
     mut clean: ResMut<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     const ROUNDS: usize = 4;
     let mut body = code.body();
+    let mut news = copies::News::all();
     for _ in 0..ROUNDS {
         if clean.copies == body.stamp() {
             break;
         }
-        let changed = copies::propagate(&mut body, options.target, true);
+        let target = options.target;
+        let changed = copies::propagate(&mut body, &mut analyses, target, true, &mut news);
         notes.count(changed);
         if changed == 0 {
             clean.copies = body.stamp();
         }
     }
-    notes.count(dead_code::remove_dead(&mut body, &mut clean));
+    notes.count(dead_code::remove_dead(&mut body, &mut analyses, &mut clean));
 }
 
 /// Simplifies an instruction by itself; whether it changed.

@@ -186,12 +186,10 @@ pub fn leaves(inst: View<'_>) -> Option<u64> {
 
 pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    let layout = body.layout().to_vec();
-    let has_products =
-        |block: &BlockId| body.block(*block).insts.iter().any(|id| body.op(*id).has(Props::GROUP));
-    if !layout.iter().any(has_products) {
+    if !body.facts().may_have_any(Props::GROUP) {
         return;
     }
+    let layout = body.layout().to_vec();
     let leave = |block: BlockId, state: &State| {
         let mut state = state.clone();
         for id in &body.block(block).insts {

@@ -1,20 +1,18 @@
 //! Whether a body is in SSA form.
 
 use super::{Fixed, is_value};
-use crate::analysis::cfg::Graph;
-use crate::analysis::dominators::Dominators;
-use crate::analysis::liveness::CellMap;
+use crate::analysis::Analyses;
 use orias_components::{BlockId, Body, InstId, Opcode, Operand, RegUse};
 
 /// Holds a valid body with current edges to what `ssa` promises. What no way from the entry comes to is not looked at.
 ///
 /// # Errors
 /// The first thing that does not hold, with its place.
-pub fn check(body: &Body<'_>) -> Result<(), String> {
-    let graph = Graph::of(body);
-    let dom = Dominators::new(&graph);
+pub fn check(body: &Body<'_>, analyses: &mut Analyses) -> Result<(), String> {
+    let flow = analyses.flow(body);
+    let dom = flow.dominators();
     let fixed = Fixed::of(body);
-    let map = CellMap::new(body);
+    let map = analyses.cells(body);
     let is_renamed = |r: RegUse| r.reg.vreg().is_some_and(|v| is_value(body, &fixed, v));
     let fail = |block: BlockId, id: InstId, message: &str| {
         Err(format!("{block}, {}: {message}", body.inst(id)))
@@ -96,7 +94,8 @@ mod tests {
 
     fn checked(text: &str) -> Result<(), String> {
         let mut function = testing::parse(text);
-        check(&function.body())
+        let body = function.body();
+        check(&body, &mut Analyses::default())
     }
 
     #[test]

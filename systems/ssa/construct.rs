@@ -4,11 +4,11 @@
 use super::groups::{Groups, NONE, Value};
 use super::{Fixed, Form, is_value, phis};
 use crate::analysis::blocks::Marks;
-use crate::analysis::cfg::{self, Graph};
+use crate::analysis::cfg;
 use crate::analysis::dominators::Dominators;
-use crate::analysis::frontiers::Frontiers;
 use crate::analysis::lists::Lists;
-use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use crate::analysis::liveness::{Cell, CellMap, kills};
+use crate::analysis::{Analyses, ControlFlow};
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -21,7 +21,12 @@ use rustc_hash::FxHashMap;
 const MOST_WAYS: usize = 16_000;
 
 /// Phase 26.
-pub fn generate_mov_phi(code: Code<'_, '_>, mut notes: Notes<'_>, mut form: ResMut<'_, Form>) {
+pub fn generate_mov_phi(
+    code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut form: ResMut<'_, Form>,
+    mut notes: Notes<'_>,
+) {
     let mut body = code.body();
     let ways = |b: &BlockId| body.block(*b).preds.len();
     if body.layout().iter().any(|b| ways(b) > MOST_WAYS) {
@@ -29,18 +34,18 @@ pub fn generate_mov_phi(code: Code<'_, '_>, mut notes: Notes<'_>, mut form: ResM
         return;
     }
     form.is_ssa = true;
-    notes.count(construct(&mut body));
+    notes.count(construct(&mut body, &mut analyses));
 }
 
 /// How many phis there are now.
-fn construct(body: &mut Body<'_>) -> usize {
+fn construct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let entry_again =
         |body: &Body<'_>| body.layout().first().is_some_and(|b| !body.block(*b).preds.is_empty());
     let fixed = Fixed::of(body);
-    let map = CellMap::new(body);
-    let graph = Graph::of(body);
-    let dom = Dominators::new(&graph);
-    let renamed = to_rename(body, &map, &fixed, &dom);
+    let map = &*analyses.cells(body);
+    let flow = analyses.flow(body);
+    let dom = flow.dominators();
+    let renamed = to_rename(body, map, &fixed, dom);
     if !renamed.any() {
         return 0;
     }
@@ -51,15 +56,15 @@ fn construct(body: &mut Body<'_>) -> usize {
         layout.extend_from_slice(body.layout());
         body.set_layout(layout);
         cfg::update(body);
-        return construct(body);
+        return construct(body, analyses);
     }
-    let mut builder = Builder::new(body, &map, &graph, &dom, &renamed);
-    builder.place_phis();
+    let mut builder = Builder::new(body, map, &flow, &renamed);
+    builder.place_phis(analyses);
     builder.number();
     let Builder { values, registers, order, touched, ties, split, phis, .. } = builder;
     let count = phis.len();
     let mut writer = Writer {
-        map: &map,
+        map,
         renamed: &renamed,
         taken: BitVec::repeat(false, body.vreg_count()),
         register: vec![None; values.len()],
@@ -67,7 +72,7 @@ fn construct(body: &mut Body<'_>) -> usize {
         body,
     };
     writer.write(&registers, &order, &touched, &ties, &split);
-    writer.write_phis(&phis, &dom);
+    writer.write_phis(&phis, dom);
     count
 }
 
@@ -131,8 +136,7 @@ struct Phi {
 struct Builder<'a, 'w> {
     body: &'a Body<'w>,
     map: &'a CellMap,
-    graph: &'a Graph,
-    dom: &'a Dominators,
+    flow: &'a ControlFlow,
     renamed: &'a BitVec,
     values: Groups,
     /// By cell: its value where the walk is.
@@ -160,20 +164,18 @@ impl<'a, 'w> Builder<'a, 'w> {
     fn new(
         body: &'a Body<'w>,
         map: &'a CellMap,
-        graph: &'a Graph,
-        dom: &'a Dominators,
+        flow: &'a ControlFlow,
         renamed: &'a BitVec,
     ) -> Self {
         Builder {
             body,
             map,
-            graph,
-            dom,
+            flow,
             renamed,
             values: Groups::default(),
             current: vec![NONE; map.count()],
             phis: Vec::new(),
-            phis_of: Lists::new(graph.len()),
+            phis_of: Lists::new(flow.graph().len()),
             order: Vec::new(),
             touched: Vec::new(),
             registers: Vec::new(),
@@ -187,11 +189,11 @@ impl<'a, 'w> Builder<'a, 'w> {
     }
 
     /// Where the definitions of a cell come together and it is live.
-    fn place_phis(&mut self) {
+    fn place_phis(&mut self, analyses: &mut Analyses) {
         if self.body.layout().len() < 2 {
             return;
         }
-        let liveness = Liveness::compute(self.body);
+        let liveness = analyses.liveness(self.body);
         let mut written: Lists<u32> = Lists::new(self.map.count());
         let mut cells: Vec<Cell> = Vec::new();
         for block in self.body.layout() {
@@ -211,12 +213,12 @@ impl<'a, 'w> Builder<'a, 'w> {
                 });
             }
         }
-        let frontiers = Frontiers::new(self.graph, self.dom);
-        let mut has_phi = Marks::new(self.graph.len());
+        let frontiers = self.flow.frontiers();
+        let mut has_phi = Marks::new(self.flow.graph().len());
         let mut work: Vec<u32> = Vec::new();
         for cell in cells {
             has_phi.clear();
-            work.extend(written.iter(cell).filter(|b| self.dom.is_reached(*b)));
+            work.extend(written.iter(cell).filter(|b| self.flow.dominators().is_reached(*b)));
             while let Some(block) = work.pop() {
                 for join in frontiers.of(block) {
                     if liveness.is_live_in(BlockId(join), cell) && has_phi.add(join) {
@@ -233,18 +235,18 @@ impl<'a, 'w> Builder<'a, 'w> {
 
     /// Walks down the dominator tree and gives each definition and use its value.
     fn number(&mut self) {
-        let mut children: Lists<u32> = Lists::new(self.graph.len());
+        let mut children: Lists<u32> = Lists::new(self.flow.graph().len());
         for block in self.body.layout().iter().rev() {
-            if let Some(above) = self.dom.idom(block.0) {
+            if let Some(above) = self.flow.dominators().idom(block.0) {
                 children.push(above, block.0);
             }
         }
         // What cells held before; a block's entries go when the walk leaves it.
         let mut before: Vec<(Cell, Value)> = Vec::new();
         let mut stack: Vec<(u32, usize)> = Vec::new();
-        let mut at = children.first(self.graph.entry);
+        let mut at = children.first(self.flow.graph().entry);
         stack.push((at, 0));
-        self.enter(self.graph.entry, &mut before);
+        self.enter(self.flow.graph().entry, &mut before);
         while let Some((next, mark)) = stack.last_mut() {
             at = *next;
             match children.get(at) {
@@ -282,8 +284,8 @@ impl<'a, 'w> Builder<'a, 'w> {
         for id in &body.block(BlockId(block)).insts {
             self.step(*id, before);
         }
-        for n in 0..self.graph.succs[block as usize].len() {
-            let succ = self.graph.succs[block as usize][n];
+        for n in 0..self.flow.graph().succs[block as usize].len() {
+            let succ = self.flow.graph().succs[block as usize][n];
             let mut at = self.phis_of.first(succ);
             while let Some((phi, next)) = self.phis_of.get(at) {
                 let phi = &mut self.phis[phi as usize];

@@ -13,10 +13,8 @@ mod ranges;
 
 use super::construct::copy;
 use super::{Form, phis};
-use crate::analysis::cfg::Graph;
-use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::CellMap;
-use crate::analysis::loops::Loops;
+use crate::analysis::{Analyses, ControlFlow};
 use crate::notes::Notes;
 use crate::registers::coalesce::{Classes, Copy, Joint};
 use crate::registers::ranges::Ranges;
@@ -30,11 +28,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Phase 85.
 pub fn convert_all_mov_phi_to_mov(
     code: Code<'_, '_>,
-    mut notes: Notes<'_>,
+    mut analyses: ResMut<'_, Analyses>,
     mut form: ResMut<'_, Form>,
+    mut notes: Notes<'_>,
 ) {
     if std::mem::take(&mut form.is_ssa) {
-        notes.count(destruct(&mut code.body()));
+        notes.count(destruct(&mut code.body(), &mut analyses));
     }
 }
 
@@ -55,13 +54,14 @@ enum Place {
     Tie(InstId),
 }
 
-fn destruct(body: &mut Body<'_>) -> usize {
-    let (copies, phis) = wanted(body);
+fn destruct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
+    let (copies, phis) = wanted(body, &analyses.cells(body));
     if copies.is_empty() && phis.is_empty() {
         return 0;
     }
-    let map = CellMap::new(body);
-    let classes = coalesce(body, &map, &copies);
+    let map = analyses.cells(body);
+    let flow = analyses.flow(body);
+    let classes = coalesce(body, &map, &flow, &copies);
     rename(body, &classes);
     let place = |r: RegUse| placed(&classes, r);
     let mut ends: FxHashMap<BlockId, Vec<Copy>> = FxHashMap::default();
@@ -94,8 +94,7 @@ struct Phis {
 }
 
 /// All copies that there would be without coalescing, and the phis. Meeting registers are made.
-fn wanted(body: &mut Body<'_>) -> (Vec<Wanted>, Vec<Phis>) {
-    let map = CellMap::new(body);
+fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
     let mut defined: BitVec = BitVec::repeat(false, map.count());
     let mut with_phis: Vec<BlockId> = Vec::new();
     let mut tied: Vec<InstId> = Vec::new();
@@ -184,7 +183,7 @@ struct Coalescer<'a> {
 /// By the leader of a class: points and stubs, in the order of points.
 type Stubs = FxHashMap<VRegId, Vec<(u32, Stub)>>;
 
-fn coalesce(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Classes {
+fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted]) -> Classes {
     let found = ranges::compute(body, map, copies);
     let mut all = Coalescer {
         map,
@@ -205,8 +204,7 @@ fn coalesce(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Classes {
         }
     }
     all.stubs.values_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
-    let graph = Graph::of(body);
-    let loops = Loops::new(&graph, &Dominators::new(&graph));
+    let loops = flow.loops();
     let pair = |copy: &Copy| (copy.to.reg, copy.from.reg);
     let mut alike: FxHashMap<(Reg, Reg), u32> = FxHashMap::default();
     for wanted in copies {

@@ -43,7 +43,8 @@ impl Fixed {
     fn of(body: &Body<'_>) -> Fixed {
         let ids = 0..body.vreg_count() as u32;
         let mut fixed: BitVec = ids.map(|v| body.vreg(VRegId(v)).assigned.is_some()).collect();
-        for block in body.layout() {
+        let products = body.facts().may_have_any(Props::GROUP);
+        for block in body.layout().iter().filter(|_| products) {
             for id in &body.block(*block).insts {
                 if body.op(*id).has(Props::GROUP) {
                     body.inst(*id).for_each_def(|r| {

@@ -384,7 +384,7 @@ fn meet(
 /// another reads.
 pub fn drop_unread_shuffles(body: &mut Body<'_>, exchanges: &[Exchange]) {
     let insts = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    if !insts().any(|id| body.op(*id) == Opcode::SHFL) {
+    if !body.facts().may_have(&[Opcode::SHFL]) {
         return;
     }
     let mut read: BitVec = BitVec::repeat(false, body.vreg_count());

@@ -11,8 +11,9 @@
 //! ([`together`]); `@P BREAK` right before `@P BRA` out of a region; no BREAK before a way that exits; sibling regions use
 //! the same barrier again.
 
-use crate::analysis::cfg::{self, Graph};
-use crate::analysis::divergence::{self, Divergence};
+use crate::analysis::cfg;
+use crate::analysis::divergence::Divergence;
+use crate::analysis::{Analyses, ControlFlow};
 use crate::control_flow::order::Order;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
@@ -27,11 +28,13 @@ use orias_components::{
     View,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(
     code: Code<'_, '_>,
     options: Res<'_, Options>,
+    mut analyses: ResMut<'_, Analyses>,
     mut notes: Notes<'_>,
     mut marked: ResMut<'_, Marked>,
 ) {
@@ -41,39 +44,48 @@ pub fn late_expand_sync_instructions(
         0,
         &[Operand::RZ, Operand::Block(BlockId(0))],
     );
-    let (made, divergent) = insert(&mut code.body(), options.target.takes(&collective).is_some());
+    let collectives = options.target.takes(&collective).is_some();
+    let (made, divergent) = insert(&mut code.body(), &mut analyses, collectives);
     marked.divergent = divergent;
     notes.count(made);
 }
 
 /// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how many.
 pub fn insert_barriers(body: &mut Body<'_>) -> usize {
-    insert(body, true).0
+    insert(body, &mut Analyses::default(), true).0
 }
 
 /// How many barriers there are now, and the branches at which threads may diverge. `collectives`: the machine gathers threads that
 /// stand at different places.
-fn insert(body: &mut Body<'_>, collectives: bool) -> (usize, FxHashSet<InstId>) {
+fn insert(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    collectives: bool,
+) -> (usize, FxHashSet<InstId>) {
     cfg::update(body);
     drop_idle_branches(body);
-    let mut divergence = divergence::analyze(body);
+    cfg::update(body);
+    let mut divergence = analyses.divergence(body);
     let mut regions = 0;
     let mut divergent = FxHashSet::default();
     let mut exchanges = Vec::new();
     if divergence.branches.any() {
-        make_preheaders(body, &divergence);
-        exchanges = self::exchanges(body, &divergence, collectives);
-        let mut plan = plan(body, &divergence, !exchanges.is_empty());
+        let flow = analyses.flow(body);
+        make_preheaders(body, &flow, &divergence);
+        let mut flow = analyses.flow_after(body);
+        exchanges = self::exchanges(body, &flow, &divergence, collectives);
+        let mut plan = plan(body, &flow, &divergence, !exchanges.is_empty());
         if plan.incomplete {
             // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
-            divergence = Divergence::everywhere(body);
-            make_preheaders(body, &divergence);
-            exchanges = self::exchanges(body, &divergence, collectives);
-            plan = self::plan(body, &divergence, !exchanges.is_empty());
+            divergence = Arc::new(Divergence::everywhere(body));
+            make_preheaders(body, &flow, &divergence);
+            flow = analyses.flow_after(body);
+            exchanges = self::exchanges(body, &flow, &divergence, collectives);
+            plan = self::plan(body, &flow, &divergence, !exchanges.is_empty());
         }
         regions = plan.regions.len();
         divergent = divergent_branches(body, &divergence);
-        together::gather(body, &divergence.branches);
+        together::gather(body, &flow, &divergence.branches);
         Emitter::new(body, &plan).emit(&plan);
     }
     collective::drop_unread_shuffles(body, &exchanges);
@@ -83,9 +95,14 @@ fn insert(body: &mut Body<'_>, collectives: bool) -> (usize, FxHashSet<InstId>) 
     (regions + parting.len() + exchanges.len(), divergent)
 }
 
-fn exchanges(body: &Body<'_>, divergence: &Divergence, collectives: bool) -> Vec<Exchange> {
+fn exchanges(
+    body: &Body<'_>,
+    flow: &ControlFlow,
+    divergence: &Divergence,
+    collectives: bool,
+) -> Vec<Exchange> {
     match collectives {
-        true => collective::find(body, &Graph::of(body), &divergence.branches),
+        true => collective::find(body, flow.graph(), &divergence.branches),
         false => Vec::new(),
     }
 }
@@ -114,6 +131,9 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
         operand.is_some_and(|o| o.as_reg().is_some_and(|r| divergence.is_divergent(r.reg)))
     };
     let (mut found, mut marks) = (Vec::new(), Vec::new());
+    if !body.facts().may_have(&[Opcode::PCALL, Opcode::WARPSYNC, Opcode::ENDCOLLECTIVE]) {
+        return found;
+    }
     for block in body.layout() {
         for (at, id) in body.block(*block).insts.iter().enumerate() {
             let inst = body.inst(*id);
@@ -206,10 +226,9 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
 /// a branch needs a barrier of its own.
 fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
-    let ops = || body.layout().iter().flat_map(|b| &body.block(*b).insts).map(|id| body.op(*id));
-    if ops().any(|op| op == Opcode::PCALL) {
+    if body.facts().may_have(&[Opcode::PCALL]) {
         regions::MAX_DEPTH - 7
-    } else if exchanges || ops().any(|op| op == Opcode::ENDCOLLECTIVE) {
+    } else if exchanges || body.facts().may_have(&[Opcode::ENDCOLLECTIVE]) {
         regions::MAX_DEPTH - 1
     } else {
         regions::MAX_DEPTH
@@ -230,11 +249,11 @@ fn drop_idle_branches(body: &mut Body<'_>) {
     }
 }
 
-fn plan(body: &Body<'_>, divergence: &Divergence, exchanges: bool) -> Plan {
-    let graph = Graph::of(body);
+fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges: bool) -> Plan {
+    let graph = flow.graph();
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
-    for branch in together::branches(body, &graph, &branches) {
+    for branch in together::branches(body, flow, &branches) {
         branches.set(branch as usize, false);
     }
     let mut waits = BitVec::repeat(false, graph.len());
@@ -242,8 +261,7 @@ fn plan(body: &Body<'_>, divergence: &Divergence, exchanges: bool) -> Plan {
         let wait = body.block(*block).insts.iter().any(|id| together::may_wait(body.inst(*id)));
         waits.set(block.0 as usize, wait);
     }
-    let exits = divergence::exits(body);
-    let mut plan = regions::plan(&graph, &exits, &branches, &waits, most_regions(body, exchanges));
+    let mut plan = regions::plan(flow, &branches, &waits, most_regions(body, exchanges));
     plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
@@ -256,14 +274,13 @@ fn plan(body: &Body<'_>, divergence: &Divergence, exchanges: bool) -> Plan {
 }
 
 /// Gives each loop with a divergent branch one block before its header that leads only there.
-fn make_preheaders(body: &mut Body<'_>, divergence: &Divergence) {
-    let graph = Graph::of(body);
+fn make_preheaders(body: &mut Body<'_>, flow: &ControlFlow, divergence: &Divergence) {
     let mut branches = divergence.branches.clone();
-    branches.resize(graph.len(), false);
+    branches.resize(flow.graph().len(), false);
     // A preheader changes no other loop's entries, so one look at the graph serves all.
     let mut order = Order::of(body);
     let mut renames = Renames::default();
-    for (header, outside) in regions::headers_without_preheader(&graph, &branches) {
+    for (header, outside) in regions::headers_without_preheader(flow, &branches) {
         let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
         lead_through(body, (&mut order, &mut renames), &outside, BlockId(header));
     }

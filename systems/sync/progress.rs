@@ -5,22 +5,28 @@
 //! Observed (ptxas 13.0.88, sm_90a, -O0 and -O3): a loop whose exit depends on an atomic operation or a volatile load that
 //! it makes itself starts with YIELD; other loops do not.
 
-use crate::analysis::cfg::{self, Graph};
-use crate::analysis::dominators::Dominators;
-use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::Analyses;
+use crate::analysis::cfg::Graph;
+use crate::analysis::loops::Loop;
 use crate::notes::Notes;
 use crate::ssa::phis;
+use bevy_ecs::prelude::*;
 use orias_components::{BlockId, Body, Code, Inst, Mod, Opcode, Props, View};
 use roaring::RoaringBitmap;
 
 /// Phase 49: puts YIELD first in the header of each such loop.
-pub fn forward_progress(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn forward_progress(
+    code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
     let mut body = code.body();
-    cfg::update(&mut body);
-    let graph = Graph::of(&body);
-    let loops = Loops::new(&graph, &Dominators::new(&graph));
-    let headers: Vec<u32> =
-        loops.all.iter().filter(|l| waits_for_others(&body, &graph, l)).map(|l| l.header).collect();
+    if body.layout().len() < 2 {
+        return;
+    }
+    let flow = analyses.flow(&body);
+    let waits = |l: &&Loop| waits_for_others(&body, flow.graph(), l);
+    let headers: Vec<u32> = flow.loops().all.iter().filter(waits).map(|l| l.header).collect();
     for header in &headers {
         let block = BlockId(*header);
         let loc = body.block(block).insts.first().map(|i| body.loc(*i)).unwrap_or_default();

@@ -15,6 +15,7 @@
 //! before that, one a loop, to the block inside the loop where those that stay meet. Branches with the same join share one
 //! region. Cycles with several entries are left without barriers: no correct program needs them to meet there.
 
+use crate::analysis::ControlFlow;
 use crate::analysis::blocks::{BlockSet, Marks};
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
@@ -58,25 +59,24 @@ struct Key {
 
 struct Planner<'a> {
     graph: &'a Graph,
-    dom: Dominators,
-    loops: Loops,
+    dom: &'a Dominators,
+    loops: &'a Loops,
     /// By loop; None where no branch parts threads.
     rounds: Vec<Option<Round>>,
     /// Blocks of cycles that are no natural loops.
-    irreducible: BitVec,
+    irreducible: &'a BitVec,
     /// Scratch of [`Planner::between`].
     ahead: RefCell<Marks>,
     back: RefCell<Marks>,
 }
 
-/// Plans the regions of a graph. `exits` as for [`Dominators::post_by_exit`]; `divergent` are the blocks whose branch may
+/// Plans the regions of a function. `divergent` are the blocks whose branch may
 /// part threads, `waits` those where a thread may wait for others otherwise than at a join.
 ///
 /// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch needs a preheader: see [`headers_without_preheader`].
-pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, waits: &BitVec, most: usize) -> Plan {
-    let dom = Dominators::new(graph);
-    let loops = Loops::new(graph, &dom);
-    let irreducible = irreducible_blocks(graph, &dom);
+pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize) -> Plan {
+    let (graph, dom, loops) = (flow.graph(), flow.dominators(), flow.loops());
+    let irreducible = flow.irreducible();
     let has_branch = |l: &Loop| l.blocks.iter().any(|b| divergent[b as usize]);
     let round = |l: &Loop| has_branch(l).then(|| Round::new(graph, l));
     let rounds = loops.all.iter().map(round).collect();
@@ -93,14 +93,11 @@ pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, waits: &BitVec, mo
         });
         joins[at].1.push(branch);
     };
-    let branches: Vec<u32> = graph
-        .reverse_postorder()
-        .into_iter()
-        .filter(|b| divergent[*b as usize] && graph.succs[*b as usize].len() > 1)
-        .collect();
-    let whole = Dominators::post_by_exit(graph, exits);
+    let parts = |b: &u32| divergent[*b as usize] && graph.succs[*b as usize].len() > 1;
+    let branches: Vec<u32> = flow.reverse_postorder().iter().copied().filter(parts).collect();
+    let whole = flow.post_dominators_by_exit();
     for branch in branches {
-        for (context, join) in planner.joins(branch, &whole) {
+        for (context, join) in planner.joins(branch, whole) {
             add(planner.key(join, context), branch);
         }
     }
@@ -122,9 +119,8 @@ pub fn plan(graph: &Graph, exits: &[u32], divergent: &BitVec, waits: &BitVec, mo
 
 /// Headers of loops with a divergent branch that control enters otherwise than from one block that leads only there, and
 /// the blocks from which it enters.
-pub fn headers_without_preheader(graph: &Graph, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
-    let dom = Dominators::new(graph);
-    let loops = Loops::new(graph, &dom);
+pub fn headers_without_preheader(flow: &ControlFlow, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
+    let (graph, loops) = (flow.graph(), flow.loops());
     let outside = |l: &Loop| -> Vec<u32> {
         let preds = graph.preds[l.header as usize].iter().copied();
         preds.filter(|p| !l.blocks.contains(*p)).collect()
@@ -148,8 +144,7 @@ struct Round {
     /// Numbers of the loop's blocks in `post`.
     number: FxHashMap<u32, u32>,
     blocks: Vec<u32>,
-    graph: Graph,
-    post: Dominators,
+    flow: ControlFlow,
 }
 
 impl Round {
@@ -170,20 +165,21 @@ impl Round {
         }
         let mut graph = Graph::new(blocks.len() + 1, &edges);
         graph.entry = number[&l.header];
-        let post = Dominators::post_by_exit(&graph, &[end]);
-        Round { number, blocks, graph, post }
+        Round { number, blocks, flow: ControlFlow::new(graph, vec![end]) }
     }
 
     /// The next block behind this one that all threads of the round pass; the header stands for the end of the round.
     fn next(&self, block: u32, header: u32) -> Option<u32> {
-        let next = self.post.idom(*self.number.get(&block)?)?;
+        let next = self.flow.post_dominators_by_exit().idom(*self.number.get(&block)?)?;
         Some(self.blocks.get(next as usize).copied().unwrap_or(header))
     }
 
     /// Whether all threads of the round that pass `block` pass `join` after it.
     fn always_passes(&self, join: u32, block: u32) -> bool {
         match (self.number.get(&join), self.number.get(&block)) {
-            (Some(join), Some(block)) => self.post.dominates(*join, *block),
+            (Some(join), Some(block)) => {
+                self.flow.post_dominators_by_exit().dominates(*join, *block)
+            }
             _ => false,
         }
     }
@@ -213,7 +209,7 @@ impl Planner<'_> {
                 None => whole.idom(block),
             };
             let parts = match at.and_then(|i| self.rounds[i].as_ref()) {
-                Some(round) => round.graph.succs[round.number[&branch] as usize].len() > 1,
+                Some(round) => round.flow.graph().succs[round.number[&branch] as usize].len() > 1,
                 None => true,
             };
             let header = at.map(|i| self.loops.all[i].header);
@@ -389,36 +385,4 @@ impl Planner<'_> {
         });
         plan.incomplete |= plan.regions.len() != before;
     }
-}
-
-/// Blocks of strongly connected parts that control enters at more than one block.
-fn irreducible_blocks(graph: &Graph, dom: &Dominators) -> BitVec {
-    let mut found = BitVec::repeat(false, graph.len());
-    let order = graph.reverse_postorder();
-    let mut rank = vec![usize::MAX; graph.len()];
-    order.iter().enumerate().for_each(|(i, n)| rank[*n as usize] = i);
-    for node in &order {
-        for to in &graph.succs[*node as usize] {
-            let backward = rank[*to as usize] <= rank[*node as usize];
-            if backward && !dom.dominates(*to, *node) {
-                mark_cycle(graph, *node, *to, &mut found);
-            }
-        }
-    }
-    found
-}
-
-/// Marks the blocks on cycles through an edge.
-fn mark_cycle(graph: &Graph, from: u32, to: u32, found: &mut BitVec) {
-    let reach = |start: u32, next: &[smallvec::SmallVec<[u32; 2]>]| {
-        let mut seen: BitVec = BitVec::repeat(false, graph.len());
-        let mut stack = vec![start];
-        while let Some(node) = stack.pop() {
-            if !seen.replace(node as usize, true) {
-                stack.extend(&next[node as usize]);
-            }
-        }
-        seen
-    };
-    *found |= reach(to, &graph.succs) & reach(from, &graph.preds);
 }

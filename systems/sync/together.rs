@@ -15,8 +15,8 @@
 //! * A meeting of a part of the warp changes nothing: what threads it names is known to nobody.
 //! * No barrier where nothing is left to do but to exit, however many exits there are.
 
-use crate::analysis::cfg::{self, Graph};
-use crate::analysis::dominators::Dominators;
+use crate::analysis::ControlFlow;
+use crate::analysis::cfg;
 use crate::scalar::dead_code::is_removable;
 use bitvec::vec::BitVec;
 use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View};
@@ -68,7 +68,8 @@ fn is_meeting(inst: View<'_>) -> bool {
 
 /// Of the blocks whose branch may part threads, those that a meeting of the whole warp depends on
 /// directly: some way out of the branch cannot but come to one, and some way can.
-pub fn branches(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<u32> {
+pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Vec<u32> {
+    let graph = flow.graph();
     let mut meets: BitVec = BitVec::repeat(false, graph.len());
     for block in body.layout() {
         let any = body.block(*block).insts.iter().any(|id| is_meeting(body.inst(*id)));
@@ -77,7 +78,7 @@ pub fn branches(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<u32> 
     if !meets.any() {
         return Vec::new();
     }
-    let post = Dominators::post(graph);
+    let post = flow.post_dominators();
     let must_meet = |branch: u32, succ: u32| {
         let end = post.idom(branch);
         let mut at = Some(succ);
@@ -99,21 +100,20 @@ pub fn branches(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<u32> 
 
 /// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
 /// branch that no convergence barrier joins again, or behind a meeting of a part of the warp.
-pub fn gather(body: &mut Body<'_>, divergent: &BitVec) {
+pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
     let is_barrier = |body: &Body<'_>, id: &InstId| body.op(*id) == Opcode::BAR;
     let is_part = |body: &Body<'_>, id: &InstId| {
         let inst = body.inst(*id);
         inst.op == Opcode::WARPSYNC && !inst.mods().has(Mod::ALL)
     };
-    let all = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    if !all().any(|id| is_barrier(body, id)) {
+    if !body.facts().may_have(&[Opcode::BAR]) {
         return;
     }
-    let graph = Graph::of(body);
+    let graph = flow.graph();
     let mut divergent = divergent.clone();
     divergent.resize(graph.len(), false);
     let mut work: Vec<u32> = Vec::new();
-    for branch in branches(body, &graph, &divergent) {
+    for branch in branches(body, flow, &divergent) {
         let succs = &graph.succs[branch as usize];
         // Threads that only exit are waited for by no one.
         if !succs.iter().any(|s| only_exits(body, BlockId(*s))) {

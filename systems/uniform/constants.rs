@@ -44,7 +44,8 @@ pub fn convert_to_uniform_reg(
     if found.is_empty() {
         return;
     }
-    let mut room = ROOM[if !info.entry { 2 } else { usize::from(has_calls(&body)) }];
+    let mut room =
+        ROOM[if !info.entry { 2 } else { usize::from(body.facts().may_have(&[Opcode::PCALL])) }];
     let mut made = 0;
     for (reg, constant) in found {
         let long = constant.readers.iter().any(|(_, block)| *block != constant.block);
@@ -61,11 +62,6 @@ pub fn convert_to_uniform_reg(
         made += 1;
     }
     notes.count(made);
-}
-
-fn has_calls(body: &Body<'_>) -> bool {
-    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
-    insts.any(|id| body.op(*id) == Opcode::PCALL)
 }
 
 /// The registers that one LDC each defines whole, in the order of their loads.
@@ -185,7 +181,7 @@ fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
     }
     // The second source takes uniform registers where the others do not.
     let [at] = places[..] else { return None };
-    let other = exchangeable(&changed, at)?;
+    let other = exchangeable(changed.op, changed.defs as usize, at)?;
     changed.operands.swap(at, other);
     target.takes(&changed).map(|_| changed)
 }

@@ -8,6 +8,10 @@ fn inst(op: Opcode, dest: Option<Reg>, sources: &[Reg]) -> Inst {
     Inst::new(op, &[], u8::from(dest.is_some()), &operands)
 }
 
+fn compute(body: &Body<'_>) -> Liveness {
+    Liveness::compute(body, Arc::new(CellMap::new(body)))
+}
+
 /// Blocks with these edges, empty.
 fn graph<'w>(function: &'w mut Function, edges: &[(u32, u32)], blocks: u32) -> Body<'w> {
     let mut body = function.body();
@@ -45,7 +49,7 @@ fn a_value_read_in_a_loop_is_live_around_it() {
     push(&mut body, 0, inst(Opcode::MOV, Some(i), &[]));
     push(&mut body, 1, inst(Opcode::IADD3, Some(i), &[i, step]));
     push(&mut body, 2, inst(Opcode::STG, None, &[i]));
-    let l = Liveness::compute(&body);
+    let l = compute(&body);
     let (step, i) = (l.map.first(step.vreg().unwrap()), l.map.first(i.vreg().unwrap()));
     assert_eq!(live_in(&l, 0), []);
     assert_eq!(live_out(&l, 0), [step, i]);
@@ -65,7 +69,7 @@ fn a_guarded_definition_does_not_end_the_old_value() {
     push(&mut body, 0, inst(Opcode::MOV, Some(v), &[]));
     push(&mut body, 1, inst(Opcode::MOV, Some(v), &[]).guarded(p, false));
     push(&mut body, 1, inst(Opcode::STG, None, &[v]));
-    let l = Liveness::compute(&body);
+    let l = compute(&body);
     let (p, v) = (l.map.first(p.vreg().unwrap()), l.map.first(v.vreg().unwrap()));
     assert_eq!(live_in(&l, 1), [p, v]);
 }
@@ -79,7 +83,7 @@ fn a_value_is_not_live_where_nothing_can_have_defined_it() {
     push(&mut body, 0, inst(Opcode::ISETP, Some(p), &[]));
     push(&mut body, 1, inst(Opcode::MOV, Some(v), &[]).guarded(p, false));
     push(&mut body, 1, inst(Opcode::STG, None, &[v]).guarded(p, false));
-    let l = Liveness::compute(&body);
+    let l = compute(&body);
     let v = l.map.first(v.vreg().unwrap());
     assert!(!l.is_live_out(BlockId(0), v), "no path to there defines it");
     assert!(l.is_live_out(BlockId(1), v), "the last iteration's value may be read");
@@ -98,7 +102,7 @@ fn the_halves_of_a_pair_live_their_own_lives() {
     push(&mut body, 1, half(1, 1));
     push(&mut body, 1, half(0, 0));
     push(&mut body, 2, half(1, 0));
-    let l = Liveness::compute(&body);
+    let l = compute(&body);
     let first = l.map.first(pair.vreg().unwrap());
     assert_eq!(live_in(&l, 1), [first]);
     assert_eq!(live_in(&l, 2), [first + 1]);
@@ -114,7 +118,7 @@ fn physical_registers_and_barriers_are_cells_too() {
     push(&mut body, 1, inst(Opcode::STL, None, &[r1]));
     push(&mut body, 1, inst(Opcode::BSYNC, None, &[barrier]));
     push(&mut body, 1, inst(Opcode::MOV, Some(Reg::RZ), &[Reg::RZ]));
-    let l = Liveness::compute(&body);
+    let l = compute(&body);
     assert_eq!(live_in(&l, 0), [1], "R1 comes from outside");
     assert_eq!(live_in(&l, 1), [1, l.map.first(barrier.vreg().unwrap())]);
     assert_eq!(CellMap::phys(1), Some((RegFile::R, 1)));
@@ -132,7 +136,7 @@ fn a_walk_backwards_ends_with_what_is_live_at_the_start() {
     push(&mut body, 1, inst(Opcode::IADD3, Some(regs[0]), &[regs[2], regs[1]]));
     push(&mut body, 1, inst(Opcode::IADD3, Some(regs[3]), &[regs[0], regs[1]]));
     push(&mut body, 2, inst(Opcode::STG, None, &[regs[0], regs[3]]));
-    let l = Liveness::compute(&body);
+    let l = compute(&body);
     for &block in body.layout() {
         let mut live = l.cells();
         live.start(&l, block);
@@ -226,9 +230,10 @@ fn random_functions_agree_with_a_search_along_paths_in_both_kinds_of_set() {
         let mut function = testing::function();
         let blocks = 2 + numbers.below(12) as u32;
         let body = random_function(&mut function, blocks, &mut numbers);
-        let dense = Liveness::compute(&body);
-        let sparse = Liveness::split(&body, Some((0, 0)));
-        let mixed = Liveness::split(&body, Some((3, 64)));
+        let dense = compute(&body);
+        let map = &dense.map;
+        let sparse = Liveness::split(&body, map.clone(), Some((0, 0)));
+        let mixed = Liveness::split(&body, map.clone(), Some((3, 64)));
         assert!(sparse.live_in.dense == 0 && dense.live_in.lists.bits.is_empty());
         let sorted = |cells: &mut dyn Iterator<Item = Cell>| {
             let mut all: Vec<Cell> = cells.collect();

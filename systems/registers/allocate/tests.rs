@@ -6,6 +6,16 @@ use crate::registers::rewrite::to_physical;
 use crate::testing;
 use orias_components::{Function, Inst, Opcode, Operand, Reg, RegFile, RegUse, text};
 
+/// Of a body whose blocks hold edges without branches.
+fn allocate(
+    body: &mut Body<'_>,
+    limits: &Limits,
+    local_bytes: u32,
+) -> Result<Spills, AllocateError> {
+    body.edges_are_made();
+    super::allocate(body, &mut Analyses::default(), limits, local_bytes)
+}
+
 /// A small generator of the same numbers everywhere.
 struct Numbers(u64);
 
@@ -318,6 +328,7 @@ fn the_phase_sets_up_the_stack_only_where_there_is_one() {
         });
         let mut body = function.body();
         counting_loop(&mut body);
+        body.edges_are_made();
         function.run(allocate_registers);
         assert_eq!(
             function.world.resource::<Compiled>().frame_bytes,

@@ -11,7 +11,7 @@ fn ssa(input: &str) -> Vec<String> {
     function.run(generate_mov_phi);
     let body = function.body();
     let printed = text::print(&body, &text::Style::default());
-    check(&body).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+    check(&body, &mut Analyses::default()).unwrap_or_else(|e| panic!("{e}\n{printed}"));
     let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
     lines.filter(|l| !l.is_empty() && !l.starts_with("vreg")).collect()
 }

@@ -6,7 +6,9 @@ use orias_components::text;
 
 fn expect(input: &str, output: &str) {
     let mut function = testing::parse(input);
-    crate::ssa::check(&function.body()).unwrap_or_else(|e| panic!("{e}\n{input}"));
+    let body = function.body();
+    let sound = crate::ssa::check(&body, &mut Analyses::default());
+    sound.unwrap_or_else(|e| panic!("{e}\n{input}"));
     function.world.resource_mut::<Form>().is_ssa = true;
     function.run(convert_all_mov_phi_to_mov);
     let printed = text::print(&function.body(), &text::Style::default());

@@ -186,6 +186,9 @@ fn copy(body: &mut Body<'_>, to: &mut Vec<InstId>, (into, from): (Operand, Opera
 /// The registers that all copies of an exchange name: what one copy is given holds for all.
 pub fn shared_registers(body: &Body<'_>) -> Vec<VRegId> {
     let mut found = Vec::new();
+    if !body.facts().may_have(&[Opcode::ENDCOLLECTIVE]) {
+        return found;
+    }
     let mut inside = false;
     for id in body.layout().iter().flat_map(|b| &body.block(*b).insts) {
         let inst = body.inst(*id);

@@ -2,8 +2,7 @@
 //! was observed of ptxas.
 
 use super::*;
-use crate::analysis::dominators::Dominators;
-use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::loops::Loop;
 use crate::analysis::testing::Random;
 use crate::testing;
 use orias_components::text;
@@ -214,7 +213,8 @@ impl<'a, 'w> Warp<'a, 'w> {
 
 /// By definition: the first block that every way from here to an exit passes, and that no way comes to by going around a
 /// loop that holds both (threads that go around meet the others at the header).
-fn joins_by_definition(graph: &Graph) -> Vec<Option<BlockId>> {
+fn joins_by_definition(flow: &ControlFlow) -> Vec<Option<BlockId>> {
+    let (graph, loops) = (flow.graph(), flow.loops());
     let passed = |from: u32, without: Option<u32>| {
         let mut seen = vec![false; graph.len()];
         let mut stack = graph.succs[from as usize].to_vec();
@@ -230,7 +230,6 @@ fn joins_by_definition(graph: &Graph) -> Vec<Option<BlockId>> {
         passed(from, without).into_iter().enumerate().any(is_exit)
     };
     let reaches = |from: u32, to: u32, without: u32| passed(from, Some(without))[to as usize];
-    let loops = Loops::new(graph, &Dominators::new(graph));
     let after = |from: u32| -> Vec<u32> {
         let all = 0..graph.len() as u32;
         all.filter(|n| *n != from && exits_without(from, None) && !exits_without(from, Some(*n)))
@@ -418,10 +417,13 @@ fn check(text: &str, runs: u64, seed: u64) -> (usize, bool) {
     text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e} in\n{text}"));
     cfg::update(&mut body);
     drop_idle_branches(&mut body);
-    let divergence = divergence::analyze(&body);
-    let mut joins = joins_by_definition(&Graph::of(&body));
-    make_preheaders(&mut body, &divergence);
-    let incomplete = plan(&body, &divergence, false).incomplete;
+    let mut analyses = Analyses::default();
+    let flow = analyses.flow_after(&mut body);
+    let divergence = analyses.divergence(&body);
+    let mut joins = joins_by_definition(&flow);
+    make_preheaders(&mut body, &flow, &divergence);
+    let flow = analyses.flow_after(&mut body);
+    let incomplete = plan(&body, &flow, &divergence, false).incomplete;
     if incomplete {
         joins.clear();
     }

@@ -1,0 +1,279 @@
+//! Analyses that are kept: a phase asks for one, and gets what an earlier one asked for where nothing has changed since.
+//!
+//! A body counts its edits, and those of branches and layout for themselves ([`Stamps`]); what was computed at another number is
+//! stale. Phases call no constructor of an analysis: they ask here. `--verify-each` compares what
+//! is kept with what a computation gives ([`Analyses::check`]).
+
+use crate::analysis::cfg::{self, Graph};
+use crate::analysis::divergence::Divergence;
+use crate::analysis::dominators::Dominators;
+use crate::analysis::frontiers::Frontiers;
+use crate::analysis::liveness::{CellMap, Liveness};
+use crate::analysis::loops::{self, Loops};
+use bevy_ecs::prelude::*;
+use bitvec::vec::BitVec;
+use orias_components::Body;
+use orias_components::body::Stamps;
+use std::sync::{Arc, OnceLock};
+
+/// What follows from a function's edges alone. Each part is computed when it is asked for first.
+#[derive(Debug, Default)]
+pub struct ControlFlow {
+    graph: Graph,
+    exits: Vec<u32>,
+    order: OnceLock<Vec<u32>>,
+    dominators: OnceLock<Dominators>,
+    post_dominators: OnceLock<Dominators>,
+    post_dominators_by_exit: OnceLock<Dominators>,
+    loops: OnceLock<Loops>,
+    irreducible: OnceLock<BitVec>,
+    frontiers: OnceLock<Frontiers>,
+}
+
+impl ControlFlow {
+    /// Of a graph, with the exits that [`Dominators::post_by_exit`] asks for.
+    pub fn new(graph: Graph, exits: Vec<u32>) -> ControlFlow {
+        ControlFlow { graph, exits, ..ControlFlow::default() }
+    }
+
+    /// Of a body whose edges are current.
+    pub fn of(body: &Body<'_>) -> ControlFlow {
+        ControlFlow::new(Graph::of(body), cfg::exits(body))
+    }
+
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Blocks that the entry reaches, each before its successors except along back edges.
+    pub fn reverse_postorder(&self) -> &[u32] {
+        self.order.get_or_init(|| self.graph.reverse_postorder())
+    }
+
+    pub fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::new(&self.graph))
+    }
+
+    /// See [`Dominators::post`].
+    pub fn post_dominators(&self) -> &Dominators {
+        self.post_dominators.get_or_init(|| Dominators::post(&self.graph))
+    }
+
+    /// See [`Dominators::post_by_exit`], of all exits.
+    pub fn post_dominators_by_exit(&self) -> &Dominators {
+        let new = || Dominators::post_by_exit(&self.graph, &self.exits);
+        self.post_dominators_by_exit.get_or_init(new)
+    }
+
+    pub fn loops(&self) -> &Loops {
+        self.loops.get_or_init(|| Loops::new(&self.graph, self.dominators()))
+    }
+
+    /// Blocks of cycles that are no natural loops.
+    pub fn irreducible(&self) -> &BitVec {
+        self.irreducible.get_or_init(|| loops::irreducible(&self.graph, self.dominators()))
+    }
+
+    pub fn frontiers(&self) -> &Frontiers {
+        self.frontiers.get_or_init(|| Frontiers::new(&self.graph, self.dominators()))
+    }
+
+    /// Whether the parts that are there are those of the other one's graph.
+    fn agrees(&self, new: &ControlFlow) -> Result<(), &'static str> {
+        fn is<'a, T: PartialEq + 'a>(kept: &OnceLock<T>, new: impl FnOnce() -> &'a T) -> bool {
+            kept.get().is_none_or(|kept| kept == new())
+        }
+        let all = [
+            ("the graph", self.graph == new.graph && self.exits == new.exits),
+            ("dominators", is(&self.dominators, || new.dominators())),
+            ("post-dominators", is(&self.post_dominators, || new.post_dominators())),
+            (
+                "post-dominators by exit",
+                is(&self.post_dominators_by_exit, || new.post_dominators_by_exit()),
+            ),
+            ("loops", is(&self.loops, || new.loops())),
+            ("irreducible blocks", is(&self.irreducible, || new.irreducible())),
+            ("dominance frontiers", is(&self.frontiers, || new.frontiers())),
+        ];
+        all.iter().find(|(_, same)| !same).map_or(Ok(()), |(name, _)| Err(name))
+    }
+}
+
+/// An analysis, and the number that the body had.
+type Kept<T> = Option<(u64, Arc<T>)>;
+
+fn get<T>(kept: &mut Kept<T>, stamp: u64, new: impl FnOnce() -> T) -> Arc<T> {
+    match kept {
+        Some((at, found)) if *at == stamp => found.clone(),
+        _ => {
+            let found = Arc::new(new());
+            *kept = Some((stamp, found.clone()));
+            found
+        }
+    }
+}
+
+/// What is known of the function in the world.
+#[derive(Resource, Debug, Default)]
+pub struct Analyses {
+    flow: Kept<ControlFlow>,
+    cells: Kept<CellMap>,
+    liveness: Kept<Liveness>,
+    divergence: Kept<Divergence>,
+}
+
+impl Analyses {
+    /// The graph and what follows from it. The blocks' edges are current when a phase begins; one that has changed branches or
+    /// the layout asks for [`Analyses::flow_after`].
+    ///
+    /// # Panics
+    /// Where the blocks' edges are stale.
+    pub fn flow(&mut self, body: &Body<'_>) -> Arc<ControlFlow> {
+        assert!(!body.edges_are_stale(), "a phase asks for the graph and has changed it");
+        get(&mut self.flow, body.stamps().flow, || ControlFlow::of(body))
+    }
+
+    /// The same with edges that may be stale: they are made new.
+    pub fn flow_after(&mut self, body: &mut Body<'_>) -> Arc<ControlFlow> {
+        cfg::update(body);
+        self.flow(body)
+    }
+
+    /// The numbers of registers' cells.
+    pub fn cells(&mut self, body: &Body<'_>) -> Arc<CellMap> {
+        get(&mut self.cells, body.stamps().registers, || CellMap::new(body))
+    }
+
+    /// Of a body whose blocks' edges are current, as for [`Analyses::flow`].
+    ///
+    /// # Panics
+    /// Where they are stale.
+    pub fn liveness(&mut self, body: &Body<'_>) -> Arc<Liveness> {
+        assert!(!body.edges_are_stale(), "a phase asks what is live and has changed the graph");
+        let cells = self.cells(body);
+        get(&mut self.liveness, body.stamp(), || Liveness::compute(body, cells))
+    }
+
+    /// See [`Analyses::liveness`].
+    pub fn divergence(&mut self, body: &Body<'_>) -> Arc<Divergence> {
+        let (flow, liveness) = (self.flow(body), self.liveness(body));
+        get(&mut self.divergence, body.stamp(), || Divergence::new(body, &flow, &liveness))
+    }
+
+    /// Lets go what is stale.
+    pub fn sweep(&mut self, stamps: Stamps) {
+        fn sweep<T>(kept: &mut Kept<T>, stamp: u64) {
+            if kept.as_ref().is_some_and(|(at, _)| *at != stamp) {
+                *kept = None;
+            }
+        }
+        sweep(&mut self.flow, stamps.flow);
+        sweep(&mut self.cells, stamps.registers);
+        sweep(&mut self.liveness, stamps.edits);
+        sweep(&mut self.divergence, stamps.edits);
+    }
+
+    /// Whether what is kept is what a computation gives.
+    ///
+    /// # Errors
+    /// The first analysis that is another one.
+    pub fn check(&self, body: &Body<'_>) -> Result<(), String> {
+        fn at<T>(kept: &Kept<T>, stamp: u64) -> Option<&T> {
+            kept.as_ref().filter(|(at, _)| *at == stamp).map(|(_, found)| &**found)
+        }
+        let stale = |name: &str| Err(format!("{name} are kept that are not those of the body"));
+        if let Some(kept) = at(&self.flow, body.stamps().flow)
+            && let Err(name) = kept.agrees(&ControlFlow::of(body))
+        {
+            return stale(name);
+        }
+        if at(&self.cells, body.stamps().registers).is_some_and(|kept| *kept != CellMap::new(body))
+        {
+            return stale("numbers of cells");
+        }
+        let liveness = || Liveness::compute(body, Arc::new(CellMap::new(body)));
+        if at(&self.liveness, body.stamp()).is_some_and(|kept| *kept != liveness()) {
+            return stale("live cells");
+        }
+        let divergence = || Divergence::new(body, &ControlFlow::of(body), &liveness());
+        if at(&self.divergence, body.stamp()).is_some_and(|kept| *kept != divergence()) {
+            return stale("divergent values");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use orias_components::{BlockId, Inst, InstId, Loc, Opcode, Operand};
+
+    const LOOP: &str = "
+        BB0:
+          %R1 = S2R SR33
+        BB1:
+          %R1 = VIADD %R1, 0x1
+          %P2 = ISETP.NE.AND PT, %R1, RZ, PT
+          @%P2 BRA PT, BB1
+        BB2:
+          EXIT PT";
+
+    #[test]
+    fn what_an_edit_does_not_touch_is_kept() {
+        let mut function = testing::parse(LOOP);
+        let mut body = function.body();
+        let mut analyses = Analyses::default();
+        let (flow, live) = (analyses.flow(&body), analyses.liveness(&body));
+        assert!(Arc::ptr_eq(&flow, &analyses.flow(&body)));
+        assert!(Arc::ptr_eq(&live, &analyses.liveness(&body)));
+        body.set_operand(InstId(1), 2, Operand::Imm(2));
+        assert!(Arc::ptr_eq(&flow, &analyses.flow(&body)), "no branch has changed");
+        assert!(!Arc::ptr_eq(&live, &analyses.liveness(&body)));
+    }
+
+    #[test]
+    fn branches_and_the_layout_make_edges_stale() {
+        let edits: [fn(&mut Body<'_>); 4] = [
+            |body| {
+                body.redirect(InstId(3), BlockId(1), BlockId(2));
+            },
+            |body| body.remove(BlockId(1), InstId(3)),
+            |body| body.set_layout(vec![BlockId(0), BlockId(2), BlockId(1)]),
+            |body| {
+                body.push(
+                    BlockId(0),
+                    Inst::new(Opcode::EXIT, &[], 0, &[Operand::PT]),
+                    Loc::default(),
+                );
+            },
+        ];
+        for edit in edits {
+            let mut function = testing::parse(LOOP);
+            let mut body = function.body();
+            let mut analyses = Analyses::default();
+            let loops =
+                |a: &mut Analyses, body: &mut Body<'_>| a.flow_after(body).loops().all.len();
+            assert_eq!(loops(&mut analyses, &mut body), 1);
+            edit(&mut body);
+            assert!(body.edges_are_stale());
+            assert_eq!(loops(&mut analyses, &mut body), 0);
+            assert_eq!(cfg::check(&body), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_analysis_that_an_edit_went_around_is_found() {
+        let mut function = testing::parse(LOOP);
+        let mut body = function.body();
+        let mut analyses = Analyses::default();
+        analyses.flow(&body).dominators();
+        assert_eq!(analyses.check(&body), Ok(()));
+        let stamp = body.stamps();
+        body.set_succs(BlockId(0), &[BlockId(2)]);
+        body.update_preds();
+        assert_eq!(body.stamps().flow, stamp.flow, "edges are not the editor's");
+        let error = analyses.check(&body).expect_err("BB1 has lost a predecessor");
+        assert!(error.starts_with("the graph"), "{error}");
+    }
+}
