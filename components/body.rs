@@ -7,7 +7,7 @@
 
 use crate::block::{Block, BlockId};
 use crate::facts::Facts;
-use crate::inst::{Inst, InstId, Loc, Row, View};
+use crate::inst::{Inst, InstId, Loc, LocId, Row, View};
 use crate::modifier::Mod;
 use crate::modifier::Mods;
 use crate::mods::ModsTable;
@@ -46,7 +46,8 @@ pub struct Arena {
     mods: ModsTable,
     layout: Vec<BlockId>,
     more_rows: Vec<Row>,
-    more_locs: Vec<Loc>,
+    more_locs: Vec<LocId>,
+    locs: Vec<Loc>,
     more_blocks: Vec<Block>,
     more_vregs: Vec<VReg>,
 }
@@ -83,7 +84,7 @@ pub fn prepare(world: &mut World) {
         return;
     }
     world.init_resource::<Arena>();
-    world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, Loc::default())));
+    world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, LocId::NONE)));
     world.spawn_batch((0..FIRST_BLOCKS).map(|_| Block::NONE));
     world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
 }
@@ -95,15 +96,16 @@ pub fn settle(world: &mut World) {
     if more == 0 {
         return;
     }
-    // As many again as there are, so that a function that grows step by step is not spawned step by step.
-    let spare = |more: usize, all: usize| if more == 0 { 0 } else { all / 2 };
+    // Some more, so that a function that grows step by step is not spawned step by step: a part of what there is, for each row
+    // costs five times its size in what the world knows of it.
+    let spare = |more: usize, all: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 + all / 8 };
     let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
     let blocks = std::mem::take(&mut arena.more_blocks);
     let vregs = std::mem::take(&mut arena.more_vregs);
     let spare_rows = spare(rows.len(), arena.insts);
     let spare_blocks = spare(blocks.len(), arena.blocks);
     let spare_vregs = spare(vregs.len(), arena.vregs);
-    let none = (0..spare_rows).map(|_| (Row::NONE, Loc::default()));
+    let none = (0..spare_rows).map(|_| (Row::NONE, LocId::NONE));
     world.spawn_batch(rows.into_iter().zip(locs).chain(none));
     world.spawn_batch(blocks.into_iter().chain((0..spare_blocks).map(|_| Block::NONE)));
     world.spawn_batch(vregs.into_iter().chain((0..spare_vregs).map(|_| NO_VREG)));
@@ -112,7 +114,7 @@ pub fn settle(world: &mut World) {
 /// The function of a world, as a system parameter: for phases that edit it.
 #[derive(SystemParam)]
 pub struct Code<'w, 's> {
-    insts: Query<'w, 's, (&'static mut Row, &'static mut Loc)>,
+    insts: Query<'w, 's, (&'static mut Row, &'static mut LocId)>,
     blocks: Query<'w, 's, &'static mut Block>,
     vregs: Query<'w, 's, &'static mut VReg>,
     arena: ResMut<'w, Arena>,
@@ -203,7 +205,7 @@ impl Function {
 /// Ids come from this function's own lists, so a lookup fails only by a programming error: those panic and name the id.
 pub struct Body<'w> {
     rows: ContiguousMut<'w, Row>,
-    locs: ContiguousMut<'w, Loc>,
+    locs: ContiguousMut<'w, LocId>,
     blocks: ContiguousMut<'w, Block>,
     vregs: ContiguousMut<'w, VReg>,
     arena: &'w mut Arena,
@@ -444,7 +446,8 @@ impl Body<'_> {
     }
 
     pub fn loc(&self, id: InstId) -> Loc {
-        at(&self.locs, &self.arena.more_locs, id.0 as usize).copied().unwrap_or_default()
+        let id = at(&self.locs, &self.arena.more_locs, id.0 as usize);
+        id.map_or(Loc::default(), |id| id.loc(&self.arena.locs))
     }
 
     #[inline]
@@ -643,6 +646,7 @@ impl Body<'_> {
         self.arena.facts.note(&row);
         self.touch_flow(row.op);
         push(self.rows.bypass_change_detection(), &mut self.arena.more_rows, n, row);
+        let loc = LocId::new(loc, &mut self.arena.locs);
         push(self.locs.bypass_change_detection(), &mut self.arena.more_locs, n, loc);
         self.arena.insts += 1;
         self.arena.edits += 1;
@@ -742,6 +746,7 @@ impl Body<'_> {
         arena.layout.clear();
         arena.more_rows.clear();
         arena.more_locs.clear();
+        arena.locs.clear();
         arena.more_blocks.clear();
         arena.more_vregs.clear();
         // Only a text with made-up modifiers comes near the end of the numbers.

@@ -250,6 +250,12 @@ impl<'a> View<'a> {
         self.mods.get(self.row.mods)
     }
 
+    /// The number of its list of modifiers: the same for instructions of one body with the same modifiers, and for no others.
+    #[inline]
+    pub fn mods_id(&self) -> ModsId {
+        self.row.mods
+    }
+
     #[inline]
     pub fn control(&self) -> Control {
         self.row.control()
@@ -345,6 +351,19 @@ impl<'a> View<'a> {
         self.tied().filter(|r| !r.reg.is_zero()).for_each(f);
     }
 
+    /// Its operands by value. Nearly all have room in place: to collect them would ask at each whether there is.
+    fn list(&self) -> SmallVec<[Operand; 8]> {
+        let count = self.words.len();
+        if count > 8 {
+            return self.operands().collect();
+        }
+        let mut operands = [Operand::RZ; 8];
+        for (operand, word) in operands.iter_mut().zip(self.words) {
+            *operand = word.unpack(self.side);
+        }
+        SmallVec::from_buf_and_len(operands, count)
+    }
+
     /// The instruction by value.
     pub fn to_inst(&self) -> Inst {
         Inst {
@@ -353,7 +372,7 @@ impl<'a> View<'a> {
             control: self.control(),
             guard: self.guard,
             mods: *self.mods(),
-            operands: self.operands().collect(),
+            operands: self.list(),
             tied: self.tied().collect(),
         }
     }
@@ -366,11 +385,40 @@ impl std::fmt::Display for View<'_> {
 }
 
 /// Source place (`.loc`) of an instruction: kept from lowering to the text offset. File 0 is none.
-#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Loc {
     pub file: u32,
     pub line: u32,
     pub column: u32,
     /// 1 + the index of the PTX instruction in its function, for messages; 0 is none.
     pub ptx_inst: u32,
+}
+
+/// A [`Loc`] in four bytes, the cold component: [`Loc::ptx_inst`] where there is nothing else to it, as in most code, or [`TABLE`]
+/// and its place in the function's list.
+#[derive(Component, Clone, Copy, Debug)]
+pub struct LocId(u32);
+
+const TABLE: u32 = 1 << 31;
+
+impl LocId {
+    pub const NONE: LocId = LocId(0);
+
+    /// Instructions that are made one after another mostly come from one place.
+    pub(crate) fn new(loc: Loc, list: &mut Vec<Loc>) -> LocId {
+        if loc == (Loc { ptx_inst: loc.ptx_inst, ..Loc::default() }) && loc.ptx_inst < TABLE {
+            return LocId(loc.ptx_inst);
+        }
+        if list.last() != Some(&loc) {
+            list.push(loc);
+        }
+        LocId(TABLE | (list.len() as u32 - 1))
+    }
+
+    pub(crate) fn loc(self, list: &[Loc]) -> Loc {
+        if self.0 & TABLE == 0 {
+            return Loc { ptx_inst: self.0, ..Loc::default() };
+        }
+        list.get((self.0 & !TABLE) as usize).copied().unwrap_or_default()
+    }
 }

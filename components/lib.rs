@@ -26,6 +26,7 @@ pub use body::{Arena, Body, Code, Function, Reader};
 pub use control::Control;
 pub use inst::{Guard, Inst, InstId, Loc, Row, View};
 pub use modifier::{Mod, Mods};
+pub use mods::ModsId;
 pub use opcode::{Opcode, Props};
 pub use operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
 pub use register::{Reg, RegFile, VReg, VRegId};

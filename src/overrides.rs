@@ -108,13 +108,14 @@ fn cache(
     let named = inst.modifiers.iter().position(|m| operators.contains(m));
     let wanted = if named.is_some() { forced } else { forced.or(default) };
     let Some(word) = wanted.filter(|w| !inst.has("nc") || *w == "cs") else { return };
+    let words = Arc::make_mut(&mut inst.words);
     match named {
-        Some(at) => Arc::make_mut(&mut inst.modifiers)[at] = word,
+        Some(at) => words.modifiers[at] = word,
         None => {
-            let first_type = inst.modifiers.len().saturating_sub(inst.types.len());
-            let mut words = inst.modifiers.to_vec();
-            words.insert(first_type, word);
-            inst.modifiers = words.into();
+            let first_type = words.modifiers.len().saturating_sub(words.types.len());
+            let mut modifiers = words.modifiers.to_vec();
+            modifiers.insert(first_type, word);
+            words.modifiers = modifiers.into();
         }
     }
 }

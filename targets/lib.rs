@@ -12,6 +12,7 @@ pub mod habits;
 pub mod latency;
 mod layout;
 mod load;
+mod memo;
 pub mod memory;
 pub mod misuse;
 pub mod printf;

@@ -306,9 +306,8 @@ impl Target {
     /// The row of an instruction that code may use as it stands (virtual registers are fine): where the target is `bound`,
     /// one that was seen. Guards are not looked at.
     pub fn takes(&self, inst: &Inst) -> Option<&'static Form> {
-        let form = self.form(inst)?;
-        let seen = self.seen().filter(|_| self.bound);
-        seen.is_none_or(|seen| seen.takes(form, inst)).then_some(form)
+        let found = crate::memo::find(self, inst);
+        found.form.filter(|_| found.taken)
     }
 
     /// Whether code may guard an instruction: where the target is `bound`, one of a group that was seen with a guard, and with no
@@ -334,7 +333,7 @@ impl Target {
 
     /// The row that encodes this instruction as it stands (virtual registers are fine).
     pub fn form(&self, inst: &Inst) -> Option<&'static Form> {
-        crate::encode::find(self.table(), inst)
+        crate::memo::find(self, inst).form
     }
 
     /// The instruction's word. `pc` is its byte offset in the text that targets count in.

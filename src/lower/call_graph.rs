@@ -28,7 +28,7 @@ impl Uses {
     fn of(function: &Function<'_>) -> Uses {
         let mut uses = Uses::default();
         for inst in &function.code {
-            let mut operands = inst.operands.as_slice();
+            let mut operands = &*inst.operands;
             if inst.opcode == "call" {
                 let callee = operands.iter().position(|o| !matches!(o, Operand::List(_)));
                 match callee.and_then(|i| operands.get(i)) {

@@ -57,7 +57,7 @@ fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
         && inst.modifiers.iter().all(|m| {
             *m == "ftz" || *m == "sat" && inst.opcode != "mul" || Type::parse(m).is_some()
         });
-    match inst.operands.as_slice() {
+    match &*inst.operands {
         [Operand::Reg(d), _, _] if plain => Some(*d),
         _ => None,
     }

@@ -6,7 +6,7 @@ use super::params::{self, Params};
 use super::select;
 use super::source::{Cx, cells_of, constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
-use crate::ptx::program::{FuncId, Instruction, Program};
+use crate::ptx::program::{FuncId, Function, Instruction, Operand as Ptx, Program};
 use crate::ptx::types::Type;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
@@ -45,7 +45,9 @@ pub fn function(
     let local = (layout.local_bytes, layout.local_align);
     let found = Params::new(program, id, local, module.frame_align, || e.temp(1));
     let (params, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
-    let labels = function.labels.iter().map(|_| e.label()).collect();
+    let named = labels_named(function);
+    // Where nothing goes to, nothing begins.
+    let labels = named.iter().map(|named| if *named { e.label() } else { entry }).collect();
     let mut cx = Cx {
         program,
         module,
@@ -73,8 +75,8 @@ pub fn function(
     cx.e.open_new();
     let mut errors = Diagnostics::default();
     params::unpack(&mut cx).map_err(|message| Diagnostic::error(function.span, message))?;
-    let mut label_at: Vec<(usize, usize)> =
-        function.labels.iter().enumerate().map(|(i, (at, _))| (*at, i)).collect();
+    let places = function.labels.iter().enumerate().filter(|(i, _)| named[*i]);
+    let mut label_at: Vec<(usize, usize)> = places.map(|(i, (at, _))| (*at, i)).collect();
     label_at.sort_unstable();
     let mut next_label = 0;
     let mut open_labels = |cx: &mut Cx<'_, '_>, at: usize| {
@@ -138,6 +140,19 @@ pub fn function(
     };
     cx.e.finish();
     Ok(info)
+}
+
+/// By label: whether control may go there but from the instruction before.
+fn labels_named(function: &Function<'_>) -> Vec<bool> {
+    let mut named = vec![false; function.labels.len()];
+    let targets = function.branch_targets.iter().flatten().copied();
+    let operands = function.code.iter().flat_map(|inst| &inst.operands);
+    let places = operands.filter_map(|operand| match operand {
+        Ptx::Label(label) => Some(*label),
+        _ => None,
+    });
+    targets.chain(places).for_each(|label| named[label.0 as usize] = true);
+    named
 }
 
 /// The instruction as it is written, for messages.

@@ -136,14 +136,24 @@ pub struct Body<'s> {
     pub statements: List<Statement>,
     /// Those of all [`Statement::Loc`]s: file, line, column.
     pub locs: List<(u32, u32, u32)>,
-    /// Those of all [`Statement::Instruction`]s, in their order.
+    /// The first ones of all [`Statement::Instruction`]s, in their order.
     pub instructions: Vec<Instruction<'s>>,
+    /// How many there are in all.
+    pub count: usize,
 }
 
+/// Instructions of a body that the tree has: each takes twenty times its text. The others are read again, in a twentieth of the
+/// time that it takes to compile them.
+const KEPT: usize = 1 << 13;
+
 impl<'s> Body<'s> {
-    pub fn push(&mut self, instruction: Instruction<'s>) {
-        self.statements.push(Statement::Instruction);
-        self.instructions.push(instruction);
+    /// `at`: where it begins.
+    pub fn push(&mut self, at: u32, instruction: Instruction<'s>) {
+        self.statements.push(Statement::Instruction(at));
+        self.count += 1;
+        if self.instructions.len() < KEPT {
+            self.instructions.push(instruction);
+        }
     }
 }
 
@@ -153,7 +163,7 @@ pub enum Statement {
     /// `.reg` and every other declaration inside a body.
     Declaration(u32),
     Label(u32),
-    Instruction,
+    Instruction(u32),
     /// `{ }` around the next so many statements.
     Block(u32),
     /// `.loc file line column`: the number in [`Body::locs`].

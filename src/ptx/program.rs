@@ -9,7 +9,7 @@ use super::types::{Linkage, Space, Span, Type};
 use crate::list::List;
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A register of one function: index into [`Function::regs`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -281,25 +281,99 @@ pub enum SymbolRef {
     Func(FuncId),
 }
 
+/// Its words are as its own ([`Deref`]).
 #[derive(Clone, Debug)]
 pub struct Instruction<'s> {
     /// Guard predicate, negated or not.
     pub guard: Option<(RegId, bool)>,
-    pub opcode: &'s str,
-    /// Dot words after the opcode, without dots, in order, types included.
     /// Shared by all instructions that are spelled so.
-    pub modifiers: Arc<[&'s str]>,
-    /// The words of `modifiers` that are types, in order.
-    pub types: Arc<[Type]>,
-    pub operands: Vec<Operand>,
+    pub words: Arc<Words<'s>>,
+    pub operands: Operands,
     pub span: Span,
     /// `.loc` in force: file, line, column; file 0 is none.
     pub loc: (u32, u32, u32),
 }
 
-impl Instruction<'_> {
+/// There are a million of them in a text of 30 MB.
+const _: () = assert!(size_of::<Instruction<'_>>() == 56);
+
+/// An opcode with its modifiers.
+#[derive(Clone, Debug)]
+pub struct Words<'s> {
+    pub opcode: &'s str,
+    /// Dot words after the opcode, without dots, in order, types included.
+    pub modifiers: Box<[&'s str]>,
+    /// The words of `modifiers` that are types, in order.
+    pub types: Box<[Type]>,
+}
+
+impl Words<'_> {
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.contains(&modifier)
+    }
+}
+
+impl<'s> Deref for Instruction<'s> {
+    type Target = Words<'s>;
+
+    fn deref(&self) -> &Words<'s> {
+        &self.words
+    }
+}
+
+/// The operands of an instruction: a part of a list that it shares with its neighbours. A list of its own would cost an
+/// allocation, and leave holes in memory between what lives longer and what does not.
+#[derive(Clone, Debug)]
+pub struct Operands {
+    all: Arc<OnceLock<Vec<Operand>>>,
+    start: u32,
+    len: u32,
+}
+
+impl Deref for Operands {
+    type Target = [Operand];
+
+    fn deref(&self) -> &[Operand] {
+        let (start, len) = (self.start as usize, self.len as usize);
+        self.all.get().and_then(|all| all.get(start..start + len)).unwrap_or_default()
+    }
+}
+
+impl<'a> IntoIterator for &'a Operands {
+    type Item = &'a Operand;
+    type IntoIter = std::slice::Iter<'a, Operand>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Makes the lists that [`Operands`] are parts of: they are there once the list is full, or [`SharedOperands::close`]d.
+#[derive(Debug, Default)]
+pub(super) struct SharedOperands {
+    all: Arc<OnceLock<Vec<Operand>>>,
+    next: Vec<Operand>,
+}
+
+impl SharedOperands {
+    /// Operands that one list has, and those of one instruction more.
+    const MANY: usize = 1 << 10;
+
+    /// Takes all that the list has.
+    pub fn add(&mut self, operands: &mut Vec<Operand>) -> Operands {
+        if self.next.len() >= Self::MANY {
+            self.close();
+        }
+        let (start, len) = (self.next.len() as u32, operands.len() as u32);
+        self.next.append(operands);
+        Operands { all: self.all.clone(), start, len }
+    }
+
+    pub fn close(&mut self) {
+        let mut full = std::mem::take(&mut self.next);
+        full.shrink_to_fit();
+        // It is set once only: the next ones get another.
+        let _ = std::mem::take(&mut self.all).set(full);
     }
 }
 

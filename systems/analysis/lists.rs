@@ -14,7 +14,8 @@ pub struct Lists<T> {
 impl<T: Copy> Lists<T> {
     pub fn new(count: usize) -> Lists<T> {
         work::add(count);
-        Lists { last: vec![0; count], entries: Vec::new() }
+        // Most lists have one entry.
+        Lists { last: vec![0; count], entries: Vec::with_capacity(count) }
     }
 
     pub fn push(&mut self, list: u32, entry: T) {

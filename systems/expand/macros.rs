@@ -139,7 +139,8 @@ mod tests {
         ssa::check(&function.body(), &mut Default::default()).expect("SSA form before");
         function.world.resource_mut::<Form>().is_ssa = true;
         let text = run(&mut function);
-        ssa::check(&function.body(), &mut Default::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        ssa::check(&function.body(), &mut Default::default())
+            .unwrap_or_else(|e| panic!("{e}\n{text}"));
         text
     }
 

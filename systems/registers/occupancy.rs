@@ -35,8 +35,16 @@ impl<const N: usize> Mask<N> {
             let step = (align / 64) as usize;
             return Mask(std::array::from_fn(|w| u64::from(w % step == 0)));
         }
-        let word = (0..64).step_by(align.max(1) as usize).fold(0u64, |m, b| m | 1 << b);
-        Mask([word; N])
+        // The lowest bit of each group of 1, 2, 4 … 32.
+        const WORDS: [u64; 6] = [
+            u64::MAX,
+            u64::MAX / 0x3,
+            u64::MAX / 0xf,
+            u64::MAX / 0xff,
+            u64::MAX / 0xffff,
+            u64::MAX / 0xffff_ffff,
+        ];
+        Mask([WORDS[align.max(1).trailing_zeros() as usize]; N])
     }
 
     pub fn and(self, other: Mask<N>) -> Mask<N> {
@@ -88,9 +96,10 @@ impl<const N: usize> Mask<N> {
 /// Registers taken by point.
 #[derive(Clone, Debug)]
 pub struct Occupancy<const N: usize> {
-    /// By level: one mask a point, then one a group of 16, of 256 …
-    any: Vec<Vec<Mask<N>>>,
-    full: Vec<Vec<Mask<N>>>,
+    /// By level: one mask a point, then one a group of 16, of 256 … Arrays of numbers, which the allocator knows how to make:
+    /// long ones that nobody takes registers in cost no memory.
+    any: Vec<Vec<[u64; N]>>,
+    full: Vec<Vec<[u64; N]>>,
 }
 
 const RADIX_BITS: u32 = 4;
@@ -100,13 +109,13 @@ impl<const N: usize> Occupancy<N> {
         let mut any = Vec::new();
         let mut len = points as usize;
         loop {
-            any.push(vec![Mask::EMPTY; len]);
+            any.push(vec![[0; N]; len]);
             if len <= 1 << RADIX_BITS {
                 break;
             }
             len = len.div_ceil(1 << RADIX_BITS);
         }
-        let full = any.iter().skip(1).cloned().collect();
+        let full = any.iter().skip(1).map(|level| vec![[0; N]; level.len()]).collect();
         Occupancy { any, full }
     }
 
@@ -117,15 +126,14 @@ impl<const N: usize> Occupancy<N> {
         }
         let levels = self.any.len();
         let Occupancy { any, full } = self;
+        let add = |to: &mut [u64; N]| to.iter_mut().zip(mask.0).for_each(|(to, word)| *to |= word);
         groups(levels, start, end, |level, group| {
-            any[level][group] = any[level][group].or(mask);
+            add(&mut any[level][group]);
             if level > 0 {
-                full[level - 1][group] = full[level - 1][group].or(mask);
+                add(&mut full[level - 1][group]);
             }
         });
-        above_ends(levels, start, end, |level, group| {
-            any[level][group] = any[level][group].or(mask);
-        });
+        above_ends(levels, start, end, |level, group| add(&mut any[level][group]));
     }
 
     /// The registers that are taken at any point of `start..end`.
@@ -133,9 +141,11 @@ impl<const N: usize> Occupancy<N> {
         let mut taken = Mask::EMPTY;
         if start < end {
             let levels = self.any.len();
-            groups(levels, start, end, |level, group| taken = taken.or(self.any[level][group]));
+            groups(levels, start, end, |level, group| {
+                taken = taken.or(Mask(self.any[level][group]));
+            });
             above_ends(levels, start, end, |level, group| {
-                taken = taken.or(self.full[level - 1][group]);
+                taken = taken.or(Mask(self.full[level - 1][group]));
             });
         }
         taken

@@ -163,6 +163,8 @@ struct Walk {
     opened: Vec<Cell>,
     /// Segments in descending order of each cell.
     found: Vec<(Cell, Segment)>,
+    /// The place of each cell's last one.
+    last: Vec<u32>,
 }
 
 impl Walk {
@@ -172,6 +174,19 @@ impl Walk {
             first: vec![CLOSED; cells],
             opened: Vec::new(),
             found: Vec::new(),
+            last: vec![CLOSED; cells],
+        }
+    }
+
+    /// A cell that is live through many blocks has one segment in all of them.
+    fn add(&mut self, cell: Cell, segment: Segment) {
+        let last = &mut self.last[cell as usize];
+        match self.found.get_mut(*last as usize) {
+            Some((_, later)) if later.start == segment.end => later.start = segment.start,
+            _ => {
+                *last = self.found.len() as u32;
+                self.found.push((cell, segment));
+            }
         }
     }
 
@@ -189,9 +204,9 @@ impl Walk {
             let end = self.end[cell as usize];
             if end == CLOSED {
                 // Nobody wants it, but it is written.
-                self.found.push((cell, Segment { start: write, end: write + 1 }));
+                self.add(cell, Segment { start: write, end: write + 1 });
             } else if kill {
-                self.found.push((cell, Segment { start: write, end }));
+                self.add(cell, Segment { start: write, end });
                 self.end[cell as usize] = CLOSED;
             } else {
                 self.first[cell as usize] = write;
@@ -201,16 +216,18 @@ impl Walk {
 
     /// What is still open was live at the block's start, or has nothing but guarded definitions from there on.
     fn close_block(&mut self, start: u32, live_in: impl Fn(Cell) -> bool) {
-        for cell in self.opened.drain(..) {
+        let mut opened = std::mem::take(&mut self.opened);
+        for cell in opened.drain(..) {
             let end = std::mem::replace(&mut self.end[cell as usize], CLOSED);
             if end == CLOSED {
                 continue;
             }
             let begin = if live_in(cell) { start } else { self.first[cell as usize].min(end) };
             if begin < end {
-                self.found.push((cell, Segment { start: begin, end }));
+                self.add(cell, Segment { start: begin, end });
             }
         }
+        self.opened = opened;
     }
 
     /// Sorts the segments by cell (they come in descending order) and joins those that touch.

@@ -7,14 +7,67 @@ use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
+use hashbrown::HashTable;
 use orias_components::{
-    Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
+    Body, Code, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
 };
-use rustc_hash::FxHashMap;
-use smallvec::{SmallVec, smallvec};
+use rustc_hash::FxBuildHasher;
+use smallvec::smallvec;
+use std::hash::BuildHasher;
 
-/// An expression: the same key gives the same value.
-type Key = (Opcode, Mods, SmallVec<[Operand; 6]>);
+/// An expression, but for its operands: with the same of them it gives the same value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    op: Opcode,
+    mods: ModsId,
+    /// Where the result stands among the destinations.
+    at: u8,
+}
+
+/// An expression whose value is in a register.
+struct Known {
+    key: Key,
+    hash: u64,
+    /// Its operands are those from there up to the next one's.
+    first: usize,
+    to: RegUse,
+    since: u32,
+}
+
+/// The expressions of a block. A block may have any number of them: one takes the room of its operands.
+#[derive(Default)]
+struct Table {
+    /// Indices of `all`.
+    places: HashTable<u32>,
+    all: Vec<Known>,
+    operands: Vec<Operand>,
+}
+
+impl Table {
+    fn clear(&mut self) {
+        self.places.clear();
+        self.all.clear();
+        self.operands.clear();
+    }
+
+    /// Those of an expression that is known.
+    fn operands(&self, place: u32) -> &[Operand] {
+        let end = self.all.get(place as usize + 1).map_or(self.operands.len(), |next| next.first);
+        &self.operands[self.all[place as usize].first..end]
+    }
+
+    fn find(&self, hash: u64, key: Key, operands: &[Operand]) -> Option<u32> {
+        let same = |i: &u32| self.all[*i as usize].key == key && self.operands(*i) == operands;
+        self.places.find(hash, same).copied()
+    }
+
+    fn insert(&mut self, hash: u64, key: Key, operands: &[Operand], (to, since): (RegUse, u32)) {
+        let Table { places, all, .. } = self;
+        places.insert_unique(hash, all.len() as u32, |i| all[*i as usize].hash);
+        all.push(Known { key, hash, first: self.operands.len(), to, since });
+        self.operands.extend_from_slice(operands);
+    }
+}
 
 /// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
 pub fn local_value_numbering(
@@ -29,35 +82,47 @@ pub fn local_value_numbering(
     let mut written = vec![0u32; map.count()];
     let mut now = 0;
     let mut insts = Vec::new();
-    let mut known: FxHashMap<Key, (RegUse, u32)> = FxHashMap::default();
+    let mut known = Table::default();
+    let mut operands: Vec<Operand> = Vec::new();
     for block in body.layout().to_vec() {
         known.clear();
         insts.clone_from(&body.block(block).insts);
         for &id in &insts {
             now += 1;
-            let key = expression(body.inst(id));
-            let entry = key.as_ref().and_then(|(key, _)| known.get(key).copied());
-            let entry = entry.zip(key.as_ref());
-            let entry =
-                entry.filter(|(e, (key, _))| holds(&map, &written, key, *e)).map(|(e, _)| e);
-            if let (Some((_, to)), Some((from, _))) = (&key, entry)
+            operands.clear();
+            let expression = expression(body.inst(id), &mut operands);
+            let Some((key, to)) = expression else {
+                let mut write = |r: RegUse| map.cells(r).for_each(|c| written[c as usize] = now);
+                body.inst(id).for_each_def(&mut write);
+                continue;
+            };
+            let hash = FxBuildHasher.hash_one((key, &operands));
+            let place = known.find(hash, key, &operands);
+            let entry = place.map(|i| &known.all[i as usize]).map(|e| (e.to, e.since));
+            let entry = entry.filter(|e| holds(&map, &written, &operands, *e));
+            if let Some((from, _)) = entry
                 && to.count == from.count
                 && (to.reg != from.reg || to.cell == from.cell)
             {
                 found += 1;
-                become_copy(&mut body, block, id, *to, from);
+                become_copy(&mut body, block, id, to, from);
             }
             let mut write = |r: RegUse| map.cells(r).for_each(|c| written[c as usize] = now);
             body.inst(id).for_each_def(&mut write);
-            let Some((key, to)) = key else { continue };
             write(to);
             // An expression that overwrites its own operand is no longer known; one that is known stays so.
             let mut own = false;
-            for o in &key.2 {
+            for o in &operands {
                 o.for_each_reg(|r| own |= map.cells(r).any(|c| written[c as usize] == now));
             }
-            if !own && !entry.is_some_and(|e| holds(&map, &written, &key, e)) {
-                known.insert(key, (to, now));
+            if !own && !entry.is_some_and(|e| holds(&map, &written, &operands, e)) {
+                match place {
+                    Some(i) => {
+                        let known = &mut known.all[i as usize];
+                        (known.to, known.since) = (to, now);
+                    }
+                    None => known.insert(hash, key, &operands, (to, now)),
+                }
             }
         }
     }
@@ -65,17 +130,17 @@ pub fn local_value_numbering(
 }
 
 /// Whether nothing has written an expression's operands, or the register with its value, since it was made.
-fn holds(map: &CellMap, written: &[u32], key: &Key, (to, since): (RegUse, u32)) -> bool {
+fn holds(map: &CellMap, written: &[u32], operands: &[Operand], (to, since): (RegUse, u32)) -> bool {
     let is_old = |r: RegUse| map.cells(r).all(|c| written[c as usize] <= since);
     let mut all = is_old(to);
-    for operand in &key.2 {
+    for operand in operands {
         operand.for_each_reg(|r| all &= is_old(r));
     }
     all
 }
 
-/// The instruction as an expression with one result in file R, when it is one.
-fn expression(inst: View<'_>) -> Option<(Key, RegUse)> {
+/// The instruction as an expression with one result in file R, when it is one; adds its operands.
+fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUse)> {
     let constant_load = inst.op == Opcode::LDC;
     let excluded = Props::EFFECT.with(Props::STORE).with(Props::BRANCH).with(Props::CONVERGENT);
     let is_known = !inst.op.has(Props::PSEUDO) || inst.op.has(Props::MACRO);
@@ -94,11 +159,9 @@ fn expression(inst: View<'_>) -> Option<(Key, RegUse)> {
     if inst.sources().any(special) {
         return None;
     }
-    // Where the result stands among the destinations is part of the expression.
     let at = inst.dests().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
-    let mut operands: SmallVec<[Operand; 6]> = inst.sources().collect();
-    operands.push(Operand::Imm(at as u64));
-    Some(((inst.op, *inst.mods(), operands), to))
+    operands.extend(inst.sources());
+    Some((Key { op: inst.op, mods: inst.mods_id(), at: at as u8 }, to))
 }
 
 /// Special registers that never change while a thread runs: SR_LANEID, SR_TID and SR_CTAID.

@@ -265,6 +265,7 @@ impl Everywhere {
             all.copy.resize(map.count(), 0);
             all.flow = Some(analyses.flow(body));
         }
+        all.copies.reserve(found.len());
         for (cell, source, block) in found {
             all.copies.push((source, block));
             all.copy[cell as usize] = all.copies.len() as u32;
@@ -425,17 +426,15 @@ fn rewrite_uses(
         if !takes(at) && !other.is_some_and(takes) || target.form(&changed).is_none() {
             continue;
         }
-        if target.accepts(&changed, at, new) {
-            changed.operands[at] = new;
+        if takes_with(target, &mut changed, at, new) {
             replaced += 1;
         } else if let Some(other) = other {
             // The second source takes constants where the others do not.
-            let mut turned = changed.clone();
-            turned.operands.swap(at, other);
-            if target.accepts(&turned, other, new) {
-                turned.operands[other] = new;
-                changed = turned;
+            changed.operands.swap(at, other);
+            if takes_with(target, &mut changed, other, new) {
                 replaced += 1;
+            } else {
+                changed.operands.swap(at, other);
             }
         }
     }
@@ -459,6 +458,16 @@ fn rewrite_uses(
         body.set_inst(id, &changed);
     }
     replaced
+}
+
+/// Puts an operand in its place where a row takes the instruction with it; whether it did.
+fn takes_with(target: &Target, inst: &mut Inst, at: usize, new: Operand) -> bool {
+    let old = std::mem::replace(&mut inst.operands[at], new);
+    let takes = target.takes(inst).is_some();
+    if !takes {
+        inst.operands[at] = old;
+    }
+    takes
 }
 
 /// The same for a phi: each of its values is read at the end of the block that it comes from.

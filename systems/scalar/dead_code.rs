@@ -5,11 +5,12 @@
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
 use crate::analysis::lists::Lists;
+use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, cfg};
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
-use orias_components::{Body, Code, InstId, Mod, Props, View};
+use orias_components::{Body, Code, InstId, Mod, Props, RegUse, View};
 
 /// Rounds of removal by liveness: what is left after them is as right, and rare.
 const ROUNDS: usize = 8;
@@ -86,34 +87,63 @@ pub fn simple_live_dead(
 }
 
 /// How many instructions went, and whether some cell of a register is written more than once.
+///
+/// One walk backwards finds all that what is needed behind reads: it touches instructions in their order, and a bit a cell. What
+/// is read before it is written, around loops, is left to a second step.
 fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     let map = analyses.cells(body);
-    let mut writers: Lists<InstId> = Lists::new(map.count());
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
     let mut written: BitVec = BitVec::repeat(false, map.count());
-    let mut work = Vec::new();
+    let mut wanted: BitVec = BitVec::repeat(false, map.count());
     let mut again = false;
-    for block in body.layout() {
-        for id in &body.block(*block).insts {
+    let mut any = false;
+    for block in body.layout().iter().rev() {
+        for id in body.block(*block).insts.iter().rev() {
             let inst = body.inst(*id);
-            if !is_removable(inst) {
-                work.push(*id);
-                inst.for_each_def(|r| {
-                    for cell in map.cells(r) {
-                        again |= written.replace(cell as usize, true);
-                    }
-                });
-                continue;
-            }
-            dead.set(id.0 as usize, true);
+            let mut needed = !is_removable(inst);
             inst.for_each_def(|r| {
                 for cell in map.cells(r) {
                     again |= written.replace(cell as usize, true);
-                    writers.push(cell, *id);
+                    needed |= wanted[cell as usize];
                 }
             });
+            if needed {
+                want_sources(&map, inst, &mut wanted);
+            } else {
+                dead.set(id.0 as usize, true);
+                any = true;
+            }
         }
     }
+    if !any {
+        return (0, again);
+    }
+    revive(body, &map, &mut dead, &wanted);
+    (sweep(body, &dead), again)
+}
+
+fn want_sources(map: &CellMap, inst: View<'_>, wanted: &mut BitVec) {
+    inst.for_each_use(|r| map.cells(r).for_each(|cell| wanted.set(cell as usize, true)));
+}
+
+/// Takes back what writes a cell that is wanted, and what that reads in turn.
+fn revive(body: &Body<'_>, map: &CellMap, dead: &mut BitVec, wanted: &BitVec) {
+    let is_wanted = |id: InstId| {
+        let mut found = false;
+        let any = |r: RegUse| map.cells(r).any(|cell| wanted[cell as usize]);
+        body.inst(id).for_each_def(|r| found |= any(r));
+        found
+    };
+    let mut work: Vec<InstId> = dead.iter_ones().map(|id| InstId(id as u32)).collect();
+    work.retain(|id| is_wanted(*id));
+    if work.is_empty() {
+        return;
+    }
+    let mut writers: Lists<InstId> = Lists::new(map.count());
+    for id in dead.iter_ones().map(|id| InstId(id as u32)) {
+        body.inst(id).for_each_def(|r| map.cells(r).for_each(|cell| writers.push(cell, id)));
+    }
+    work.iter().for_each(|id| dead.set(id.0 as usize, false));
     while let Some(id) = work.pop() {
         body.inst(id).for_each_use(|r| {
             for cell in map.cells(r) {
@@ -127,7 +157,6 @@ fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) 
             }
         });
     }
-    (sweep(body, &dead), again)
 }
 
 fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {

@@ -7,9 +7,6 @@ use orias_targets::latency::{In, Out};
 /// One more than the largest cell number.
 pub const COUNT: usize = 256 + 256 + 8 + 8 + 16;
 
-/// The cells of uniform registers.
-pub const UNIFORM: std::ops::Range<usize> = 256..512;
-
 /// A 32-bit cell of R or UR, a predicate, or a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Cell(pub u16);
@@ -23,6 +20,37 @@ impl Cell {
             520..=527 => RegFile::UP,
             _ => RegFile::B,
         }
+    }
+}
+
+/// Numbers the cells that a function names: most name a few dozen, and there is a table of them for each block.
+pub struct Places {
+    /// By cell: 1 + its number, 0 for none.
+    of: [u16; COUNT],
+    named: Vec<Cell>,
+}
+
+impl Places {
+    pub fn none() -> Places {
+        Places { of: [0; COUNT], named: Vec::new() }
+    }
+
+    pub fn add(&mut self, cell: Cell) {
+        let place = &mut self.of[cell.0 as usize];
+        if *place == 0 {
+            self.named.push(cell);
+            *place = self.named.len() as u16;
+        }
+    }
+
+    /// The number of a cell that was added.
+    pub fn get(&self, cell: Cell) -> usize {
+        usize::from(self.of[cell.0 as usize]) - 1
+    }
+
+    /// The cells, by their numbers.
+    pub fn named(&self) -> &[Cell] {
+        &self.named
     }
 }
 

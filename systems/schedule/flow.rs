@@ -20,8 +20,12 @@ pub fn at_entry<S: Clone>(
             if !std::mem::take(&mut dirty[block.0 as usize]) {
                 continue;
             }
+            let succs = &body.block(*block).succs;
+            if succs.is_empty() {
+                continue;
+            }
             let out = leave(*block, &entry[block.0 as usize]);
-            for succ in &body.block(*block).succs {
+            for succ in succs {
                 if merge(&mut entry[succ.0 as usize], &out) {
                     dirty[succ.0 as usize] = true;
                     again = true;

@@ -56,30 +56,36 @@ fn ends_group(inst: View<'_>) -> bool {
     matches!(inst.op, Opcode::LDGDEPBAR | Opcode::UTMACMDFLUSH)
 }
 
-/// For each register cell the scoreboards on which its last result, and late reads of it, may still be outstanding.
+/// Scoreboards on which something may still be outstanding.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Outstanding {
+    result: u8,
+    reads: u8,
+}
+
+/// For each register cell that the function names the scoreboards of its last result, and of late reads of it.
 #[derive(Clone, PartialEq, Eq)]
 struct Pending {
-    results: [u8; cells::COUNT],
-    reads: [u8; cells::COUNT],
+    /// By [`cells::Places`].
+    of: Box<[Outstanding]>,
     /// Those of instructions that accesses to memory wait for.
     order: u8,
 }
 
 impl Pending {
-    fn new() -> Pending {
-        Pending { results: [0; cells::COUNT], reads: [0; cells::COUNT], order: 0 }
+    fn new(timings: &Timings) -> Pending {
+        let count = timings.places().named().len();
+        Pending { of: vec![Outstanding::default(); count].into(), order: 0 }
     }
 
     /// Adds what may be outstanding on another way here; true when that is news.
     fn merge(&mut self, other: &Pending) -> bool {
         let mut news = other.order & !self.order;
         self.order |= other.order;
-        let lists = [(&mut self.results, &other.results), (&mut self.reads, &other.reads)];
-        for (mine, theirs) in lists {
-            for (mine, theirs) in mine.iter_mut().zip(theirs) {
-                news |= theirs & !*mine;
-                *mine |= theirs;
-            }
+        for (mine, theirs) in self.of.iter_mut().zip(&other.of) {
+            news |= (theirs.result & !mine.result) | (theirs.reads & !mine.reads);
+            mine.result |= theirs.result;
+            mine.reads |= theirs.reads;
         }
         news != 0
     }
@@ -96,33 +102,35 @@ impl Pending {
         let mut wait = if orders { self.order } else { 0 };
         if inst.op == Opcode::EXIT {
             // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.
-            wait |= self.reads[cells::UNIFORM].iter().fold(0, |all, one| all | one);
+            let named = timings.places().named().iter().zip(&self.of);
+            let uniform = named.filter(|(cell, _)| cell.file() == RegFile::UR);
+            wait |= uniform.fold(0, |all, (_, one)| all | one.reads);
         }
-        cells::for_each_use(inst, |c, _| wait |= self.results[c.0 as usize]);
-        cells::for_each_def(inst, |c| {
-            wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
-        });
+        let of = |c: Cell| self.of[timings.places().get(c)];
+        cells::for_each_use(inst, |c, _| wait |= of(c).result);
+        cells::for_each_def(inst, |c| wait |= of(c).result | of(c).reads);
         for c in timings.arriving(inst) {
-            wait |= self.results[c.0 as usize] | self.reads[c.0 as usize];
+            wait |= of(*c).result | of(*c).reads;
         }
         wait
     }
 
     fn all(&self) -> u8 {
-        let any = |list: &[u8]| list.iter().fold(0, |all, one| all | one);
-        self.order | any(&self.results) | any(&self.reads)
+        self.of.iter().fold(self.order, |all, one| all | one.result | one.reads)
     }
 
     fn clear(&mut self, scoreboards: u8) {
         if scoreboards != 0 {
-            self.results.iter_mut().for_each(|one| *one &= !scoreboards);
-            self.reads.iter_mut().for_each(|one| *one &= !scoreboards);
+            for one in &mut self.of {
+                one.result &= !scoreboards;
+                one.reads &= !scoreboards;
+            }
             self.order &= !scoreboards;
         }
     }
 
     /// What is outstanding once `inst` has issued, after its waits.
-    fn issue(&mut self, inst: View<'_>, timing: Timing) {
+    fn issue(&mut self, inst: View<'_>, timing: Timing, timings: &Timings) {
         if ends_group(inst) {
             return;
         }
@@ -133,12 +141,12 @@ impl Pending {
             let reads = if read != 0 { read } else { write };
             cells::for_each_use(inst, |c, _| {
                 if may_be_read_late(c, timing) {
-                    self.reads[c.0 as usize] |= reads;
+                    self.of[timings.places().get(c)].reads |= reads;
                 }
             });
         }
         if write != 0 {
-            cells::for_each_def(inst, |c| self.results[c.0 as usize] |= write);
+            cells::for_each_def(inst, |c| self.of[timings.places().get(c)].result |= write);
         }
         if is_awaited(inst) {
             self.order |= write | read;
@@ -149,7 +157,7 @@ impl Pending {
         let timing = timings.get(id);
         let wait = self.waits(inst, timing, timings);
         self.clear(wait);
-        self.issue(inst, timing);
+        self.issue(inst, timing, timings);
         wait
     }
 }
@@ -173,7 +181,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
         }
         state
     };
-    let entry = flow::at_entry(&body, &layout, Pending::new(), leave, Pending::merge);
+    let entry = flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
     let mut moved = false;
     for block in &layout {
         let mut state = entry[block.0 as usize].clone();
@@ -229,7 +237,7 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
 fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) {
     let insts = body.block(block).insts.clone();
     let mut pool = Pool { reserved, ..Pool::default() };
-    let mut state = Box::new(Pending::new());
+    let mut state = Pending::new(timings);
     for (at, id) in insts.iter().enumerate() {
         let timing = timings.get(*id);
         let wait = state.waits(body.inst(*id), timing, timings);
@@ -263,7 +271,7 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
             }
         }
         body.set_control(*id, control);
-        state.issue(body.inst(*id), timing);
+        state.issue(body.inst(*id), timing, timings);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What scheduling needs of each instruction's row in the target table, looked up once.
 
-use super::cells::{self, Cell};
+use super::cells::{self, Cell, Places};
 use super::groups;
 use orias_components::{BlockId, Body, InstId, Props, RegFile, View};
 use orias_targets::Target;
@@ -73,16 +73,20 @@ pub struct Timings {
     of: Vec<Timing>,
     /// What products of warpgroups read and write in general registers, in the whole function.
     products: Vec<Cell>,
+    places: Places,
 }
 
 impl Timings {
     pub fn new(body: &Body<'_>, target: &Target, layout: &[BlockId]) -> Timings {
         let mut all = vec![Timing::UNKNOWN; body.inst_count()];
         let mut products = Vec::new();
+        let mut places = Places::none();
         for block in layout {
             for id in &body.block(*block).insts {
                 let inst = body.inst(*id);
                 all[id.0 as usize] = Timing::of(target, body, *id, true);
+                cells::for_each_use(inst, |c, _| places.add(c));
+                cells::for_each_def(inst, |c| places.add(c));
                 if inst.op.has(Props::GROUP) {
                     cells::for_each_use(inst, |c, _| products.push(c));
                     cells::for_each_def(inst, |c| products.push(c));
@@ -92,7 +96,12 @@ impl Timings {
         products.retain(|c| c.file() == RegFile::R);
         products.sort_unstable();
         products.dedup();
-        Timings { of: all, products }
+        Timings { of: all, products, places }
+    }
+
+    /// The cells that instructions name.
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
     /// What an instruction waits for beside its own operands: an arrival, for the registers of the products that follow it. Observed:

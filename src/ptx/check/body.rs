@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::declaration::Place;
+use super::rules::Checked;
 use super::scope::{self, Entity, RegShape};
 use crate::list::List;
 use crate::ptx::ast::{self, Body, Ident, Statement};
@@ -34,7 +35,7 @@ impl<'s> Checker<'s> {
     /// The statements of a function, in the scope that holds its parameters. Each instruction goes as soon as it is checked.
     pub(super) fn body(&mut self, body: Body<'s>) {
         self.loc = (0, 0, 0);
-        let most = MOST_LABELS + LABELS_OF_INSTRUCTION * body.instructions.len();
+        let most = MOST_LABELS + LABELS_OF_INSTRUCTION * body.count;
         if body.statements.len() > most
             && let Some(at) = labels(&body.statements).nth(most)
         {
@@ -43,9 +44,9 @@ impl<'s> Checker<'s> {
             self.diagnostics.push(Diagnostic::fatal(self.word_at(at), message));
             return;
         }
-        self.current().code.reserve_exact(body.instructions.len());
+        self.current().code.reserve_exact(body.count);
         let all = 0..body.statements.len();
-        let Body { statements, locs, instructions } = body;
+        let Body { statements, locs, instructions, .. } = body;
         self.statements((&statements, &locs), all, &mut instructions.into_iter());
     }
 
@@ -83,8 +84,9 @@ impl<'s> Checker<'s> {
                         self.current().labels[label.0 as usize].0 = at;
                     }
                 }
-                Statement::Instruction => {
-                    if let Some(instruction) = instructions.next() {
+                Statement::Instruction(at) => {
+                    if let Some(instruction) = instructions.next().or_else(|| again.instruction(at))
+                    {
                         self.instruction(&instruction);
                     }
                 }
@@ -325,29 +327,26 @@ impl<'s> Checker<'s> {
         // Behind an error none is read by anybody: there may be as many as the text likes.
         let keep = !self.diagnostics.has_errors();
         let spelling = self.forms.number(self.source, instruction, keep);
-        let (modifiers, types) = self.forms.words(spelling);
-        let mut operands = Vec::with_capacity(instruction.operands.len());
+        let words = self.forms.words(spelling);
+        let mut operands = std::mem::take(&mut self.operands);
+        operands.clear();
         for operand in &instruction.operands {
-            if let Some(operand) = self.operand(operand, instruction.opcode.text, &types) {
+            if let Some(operand) = self.operand(operand, instruction.opcode.text, &words.types) {
                 operands.push(operand);
             }
         }
         let resolved = operands.len() == instruction.operands.len();
-        let mut checked = Instruction {
-            guard,
-            opcode: instruction.opcode.text,
-            modifiers,
-            types,
-            operands,
-            span: instruction.span,
-            loc: self.loc,
-        };
+        let mut checked = Checked { guard, words, operands };
         if resolved {
             self.check_instruction(&mut checked, instruction, spelling);
         }
+        let Checked { guard, words, operands } = checked;
+        self.operands = operands;
         // Behind an error nobody reads it.
         if !self.diagnostics.has_errors() {
-            self.current().code.push(checked);
+            let operands = self.shared.add(&mut self.operands);
+            let (span, loc) = (instruction.span, self.loc);
+            self.current().code.push(Instruction { guard, words, operands, span, loc });
         }
     }
 }

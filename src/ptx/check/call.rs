@@ -1,15 +1,16 @@
 //! `call`: the callee, and that arguments match its parameters.
 
 use super::Checker;
+use super::rules::Checked;
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::constant::Const;
 use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{Function, Instruction, Operand, VarId, Variable};
+use crate::ptx::program::{Function, Operand, VarId, Variable};
 use crate::ptx::types::{Space, Type, TypeKind};
 
 impl<'s> Checker<'s> {
     /// `call (returns), callee, (arguments), prototype;` with everything but the callee optional.
-    pub(super) fn check_call(&mut self, call: &Instruction<'s>, source: &ast::Instruction<'s>) {
+    pub(super) fn check_call(&mut self, call: &Checked<'s>, source: &ast::Instruction<'s>) {
         let mut operands = call.operands.iter().peekable();
         let results = list(operands.next_if(|operand| matches!(operand, Operand::List(_))));
         let callee = operands.next();

@@ -11,7 +11,7 @@ use super::rules::Case;
 use super::table::Row;
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{AddressBase, Operand, Special, Variable};
+use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
 use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
 use rustc_hash::FxHashMap;
@@ -36,8 +36,7 @@ struct Broken {
 
 /// An opcode with its modifiers, and what was found out of them.
 struct Spelling<'s> {
-    modifiers: Arc<[&'s str]>,
-    types: Arc<[Type]>,
+    words: Arc<program::Words<'s>>,
     /// With so many operands it is right, by this row of [`super::table`] if there is one.
     row: Option<(usize, Option<&'static Row>)>,
     form: Option<Form>,
@@ -69,11 +68,12 @@ impl<'s> Known<'s> {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
-        let modifiers: Arc<[&'s str]> =
+        let modifiers: Box<[&'s str]> =
             instruction.modifiers.iter().map(|word| word.text).collect();
         let types = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
         let address = wide_address(opcode.text, &modifiers);
-        let new = Spelling { modifiers, types, row: None, form: None, passed: false, address };
+        let words = Arc::new(program::Words { opcode: opcode.text, modifiers, types });
+        let new = Spelling { words, row: None, form: None, passed: false, address };
         let number = self.all.len();
         if keep {
             self.numbers.insert(text, number);
@@ -85,9 +85,8 @@ impl<'s> Known<'s> {
         number
     }
 
-    pub fn words(&self, number: usize) -> (Arc<[&'s str]>, Arc<[Type]>) {
-        let spelling = &self.all[number];
-        (spelling.modifiers.clone(), spelling.types.clone())
+    pub fn words(&self, number: usize) -> Arc<program::Words<'s>> {
+        self.all[number].words.clone()
     }
 
     /// The row of a spelling with so many operands; None where that is not known.

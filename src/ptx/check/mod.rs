@@ -23,7 +23,8 @@ use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::parser::{Again, Reader};
 use super::program::{
-    FuncId, Function, Owned, Program, RegId, Register, SourceFile, VarId, Variable,
+    FuncId, Function, Operand, Owned, Program, RegId, Register, SharedOperands, SourceFile, VarId,
+    Variable,
 };
 use super::target::{self, Sm};
 use super::types::Span;
@@ -57,6 +58,9 @@ pub struct Checker<'s> {
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
     forms: forms::Known<'s>,
+    /// Those of the instruction that is checked, and of all before it.
+    operands: Vec<Operand>,
+    shared: SharedOperands,
 }
 
 /// Checks each item as it comes.
@@ -100,6 +104,8 @@ impl<'s> Checker<'s> {
             memory_variables: 0,
             narrow_calls: Vec::new(),
             forms: forms::Known::default(),
+            operands: Vec::new(),
+            shared: SharedOperands::default(),
         }
     }
 
@@ -109,6 +115,7 @@ impl<'s> Checker<'s> {
     /// Every error and warning that was found.
     pub fn finish(mut self) -> Result<Program<'s>, Diagnostics> {
         self.leave_scope();
+        self.shared.close();
         if self.program.functions.iter().all(|function| function.returns.len() < 2) {
             let narrow = std::mem::take(&mut self.narrow_calls);
             narrow.into_iter().for_each(|diagnostic| self.diagnostics.push(diagnostic));

@@ -5,8 +5,9 @@ use super::scope::Entity;
 use super::special;
 use crate::ptx::ast::{self, Expr, Ident};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special};
+use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special, Words};
 use crate::ptx::types::{Span, Type, TypeKind};
+use std::sync::Arc;
 
 impl<'s> Checker<'s> {
     /// None when an error was reported. Recursion is as deep as the parser's.
@@ -216,15 +217,11 @@ impl<'s> Checker<'s> {
         regs.push(Register { name: text, ty, vector: 1 });
         let sum = RegId(regs.len() as u32 - 1);
         let loc = self.loc;
-        self.current().code.push(Instruction {
-            guard: None,
-            opcode: "add",
-            modifiers: [word.0].into(),
-            types: [word.1].into(),
-            operands: vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())],
-            span,
-            loc,
-        });
+        let words = Words { opcode: "add", modifiers: [word.0].into(), types: [word.1].into() };
+        let mut operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
+        let operands = self.shared.add(&mut operands);
+        let words = Arc::new(words);
+        self.current().code.push(Instruction { guard: None, words, operands, span, loc });
         self.sums.push(sum);
         Some(Operand::Reg(sum))
     }

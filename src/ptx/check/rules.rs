@@ -5,9 +5,11 @@ use super::table::{self, ROWS, Row, Ty};
 use super::{Checker, words};
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::program::{Instruction, Operand};
+use crate::ptx::program::{Operand, RegId, Words};
 use crate::ptx::types::Type;
 use orias_components::names::{self, Names};
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// The opcode of each row.
 const OPCODES: [&str; ROWS.len()] = {
@@ -37,9 +39,25 @@ pub(super) struct Misfit {
     pub note: String,
 }
 
+/// What an instruction is to be: its words are as its own.
+pub(super) struct Checked<'s> {
+    /// Guard predicate, negated or not.
+    pub guard: Option<(RegId, bool)>,
+    pub words: Arc<Words<'s>>,
+    pub operands: Vec<Operand>,
+}
+
+impl<'s> Deref for Checked<'s> {
+    type Target = Words<'s>;
+
+    fn deref(&self) -> &Words<'s> {
+        &self.words
+    }
+}
+
 /// An instruction being checked.
 pub(super) struct Case<'a, 's> {
-    pub instruction: &'a mut Instruction<'s>,
+    pub instruction: &'a mut Checked<'s>,
     pub source: &'a ast::Instruction<'s>,
     /// The number of its spelling ([`super::forms::Known`]).
     pub spelling: usize,
@@ -49,7 +67,7 @@ impl<'s> Checker<'s> {
     /// Reports what is wrong with the instruction; makes its literals what their operand's type wants.
     pub(super) fn check_instruction(
         &mut self,
-        instruction: &mut Instruction<'s>,
+        instruction: &mut Checked<'s>,
         source: &ast::Instruction<'s>,
         spelling: usize,
     ) {

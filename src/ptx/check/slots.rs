@@ -8,7 +8,7 @@ use super::rules::{Case, Misfit, mismatch};
 use super::table::{Slot, Ty};
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Special, Variable};
+use crate::ptx::program::{AddressBase, Operand, RegId, Special, Variable, Words};
 use crate::ptx::types::{Space, Type, TypeKind};
 
 impl<'s> Checker<'s> {
@@ -435,7 +435,7 @@ impl<'s> Checker<'s> {
 }
 
 /// How many elements the instruction moves: `.v2`, `.v4`, `.v8` or one.
-fn lanes(instruction: &Instruction<'_>) -> usize {
+fn lanes(instruction: &Words<'_>) -> usize {
     let mut words = instruction.modifiers.iter();
     words
         .find_map(|word| match *word {

@@ -1,10 +1,10 @@
 //! Reading again what has been read and found to be right, for who wants what it says.
 //!
-//! The tree has but a place of everything that can be long and is no code. To read it twice costs less time than to build and
-//! walk a tree of it.
+//! The tree has but a place of everything that can be long and is no code, and of instructions behind the first thousands. To read
+//! it twice costs less time than to build and walk a tree of it.
 
 use super::Parser;
-use crate::ptx::ast::{Function, Ident, InitPart, Variable};
+use crate::ptx::ast::{Function, Ident, InitPart, Instruction, Variable};
 use crate::ptx::types::{Linkage, Span};
 
 /// Each function takes the place that the tree has, and ends early where that is none of what it reads.
@@ -21,6 +21,10 @@ impl<'s> Again<'s> {
     /// The variables or registers of a declaration in a body.
     pub fn declaration(self, at: u32, mut each: impl FnMut(Variable<'s>)) {
         let _ = Parser::new(self.source, at).variables(Linkage::Internal, &mut each);
+    }
+
+    pub fn instruction(self, at: u32) -> Option<Instruction<'s>> {
+        Parser::new(self.source, at).whole_instruction().ok()
     }
 
     /// An initial value.

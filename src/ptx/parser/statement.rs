@@ -37,16 +37,13 @@ impl<'s> Parser<'s> {
                     return Ok(());
                 }
                 let instruction = self.instruction(None, first, first.span)?;
-                out.push(instruction);
+                out.push(first.span.start, instruction);
                 Ok(())
             }
             Kind::At => {
-                let start = self.bump().span;
-                let negated = self.eat(Kind::Not);
-                let guard = self.ident("a predicate")?;
-                let opcode = self.ident("an instruction")?;
-                let instruction = self.instruction(Some((guard, negated)), opcode, start)?;
-                out.push(instruction);
+                let at = self.token.span.start;
+                let instruction = self.guarded()?;
+                out.push(at, instruction);
                 Ok(())
             }
             Kind::LBrace => {
@@ -63,6 +60,24 @@ impl<'s> Parser<'s> {
             Kind::Word => self.directive(out),
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
+    }
+
+    /// From its guard on.
+    fn guarded(&mut self) -> Parsed<Instruction<'s>> {
+        let start = self.bump().span;
+        let negated = self.eat(Kind::Not);
+        let guard = self.ident("a predicate")?;
+        let opcode = self.ident("an instruction")?;
+        self.instruction(Some((guard, negated)), opcode, start)
+    }
+
+    /// An instruction that has been read before.
+    pub(super) fn whole_instruction(&mut self) -> Parsed<Instruction<'s>> {
+        if self.at(Kind::At) {
+            return self.guarded();
+        }
+        let opcode = self.ident("an instruction")?;
+        self.instruction(None, opcode, opcode.span)
     }
 
     /// What a directive lists is read again by who wants it.

@@ -1,0 +1,107 @@
+//! What each thread has found of instructions that differ in nothing a row asks of: phases ask again and again whether there
+//! is a row for an operand here, a constant there.
+
+use crate::form::Form;
+use crate::seen::{flags, kind};
+use crate::target::{Table, Target};
+use orias_components::{Inst, Mods, Opcode, Operand};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::ptr;
+
+/// Operands that an instruction may have to be remembered.
+const MOST_OPERANDS: usize = 8;
+
+/// Entries at which a thread forgets all: some hundred are usual.
+const MOST: usize = 1 << 13;
+
+/// All that the choice of a row depends on, and what of an instruction was seen but for its guard.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    hash: u64,
+    op: Opcode,
+    mods: Mods,
+    operands: [u32; MOST_OPERANDS],
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Key {
+    /// None: too many operands.
+    fn of(inst: &Inst) -> Option<Key> {
+        let count = inst.operands.len();
+        if count > MOST_OPERANDS {
+            return None;
+        }
+        let mut hash = inst.op as u64 | (count as u64) << 32;
+        let mut add = |word: u64| {
+            hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        };
+        let mut operands = [0; MOST_OPERANDS];
+        for (word, operand) in operands.iter_mut().zip(&inst.operands) {
+            *word = aspect(operand);
+            add(u64::from(*word));
+        }
+        for word in inst.mods.as_slice() {
+            add(*word as u64);
+        }
+        Some(Key { hash, op: inst.op, mods: inst.mods, operands })
+    }
+}
+
+/// What counts of an operand: its kind (never 0 here), its flags, and its part or special register.
+fn aspect(operand: &Operand) -> u32 {
+    let more = match operand {
+        Operand::Part(_, part) => *part as u32,
+        Operand::Mem(m) => m.sel as u32,
+        Operand::Special(number) => u32::from(*number),
+        _ => 0,
+    };
+    (kind(operand) as u32 + 1) | u32::from(flags(operand).0) << 8 | more << 16
+}
+
+/// What was found.
+#[derive(Clone, Copy)]
+pub struct Found {
+    pub form: Option<&'static Form>,
+    /// Code may use it as it stands.
+    pub taken: bool,
+}
+
+struct Memo {
+    table: *const Table,
+    bound: bool,
+    found: FxHashMap<Key, Found>,
+}
+
+thread_local! {
+    static MEMO: RefCell<Memo> =
+        RefCell::new(Memo { table: ptr::null(), bound: false, found: FxHashMap::default() });
+}
+
+/// The row of an instruction on this target, if there is any.
+pub fn find(target: &Target, inst: &Inst) -> Found {
+    let Some(key) = Key::of(inst) else { return look_up(target, inst) };
+    MEMO.with_borrow_mut(|memo| {
+        let table = target.table();
+        let here = ptr::eq(memo.table, table) && memo.bound == target.bound;
+        if !here || memo.found.len() >= MOST {
+            memo.found.clear();
+            (memo.table, memo.bound) = (table, target.bound);
+        }
+        *memo.found.entry(key).or_insert_with(|| look_up(target, inst))
+    })
+}
+
+fn look_up(target: &Target, inst: &Inst) -> Found {
+    let Some(form) = crate::encode::find(target.table(), inst) else {
+        return Found { form: None, taken: false };
+    };
+    let seen = target.seen().filter(|_| target.bound);
+    Found { form: Some(form), taken: seen.is_none_or(|seen| seen.takes(form, inst)) }
+}
