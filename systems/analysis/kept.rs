@@ -69,6 +69,12 @@ impl ControlFlow {
         self.loops.get_or_init(|| Loops::new(&self.graph, self.dominators()))
     }
 
+    /// How often a block runs, when the function runs once: an estimate from its text alone, eight rounds a loop.
+    pub fn frequency(&self, block: u32) -> u64 {
+        const MOST_LOOPS: u32 = 6;
+        8u64.pow(self.loops().depth(block).min(MOST_LOOPS))
+    }
+
     /// Blocks of cycles that are no natural loops.
     pub fn irreducible(&self) -> &BitVec {
         self.irreducible.get_or_init(|| loops::irreducible(&self.graph, self.dominators()))

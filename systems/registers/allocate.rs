@@ -18,7 +18,7 @@ use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::notes::Notes;
 use crate::sync::collective;
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Code, Loc, RegFile, VRegId};
+use orias_components::{Body, Code, Loc, RegFile, VRegId};
 
 /// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few are needed.
 const MAX_ROUNDS: usize = 100;
@@ -115,10 +115,10 @@ pub fn allocate(
         let liveness = &*analyses.liveness(body);
         let barriers = if nested { InForce::compute(body, liveness) } else { InForce::default() };
         let ranges = Ranges::compute(body, liveness, &barriers);
-        let depth = loop_depth(body);
+        let flow = analyses.flow(body);
         // A register of spill code that joined others would keep them from being spilled, and so would one of collectives.
         let alone = |id| spills.is_short(id);
-        let classes = Classes::coalesce(body, &liveness.map, &ranges, &depth, alone);
+        let classes = Classes::coalesce(body, &liveness.map, &ranges, &flow, alone);
         let pool = Pool::of(body, limits);
         let hints = assign::hints(body, &classes);
         let input = Input {
@@ -141,7 +141,7 @@ pub fn allocate(
             nested = false;
             continue;
         }
-        let weights = Weights::new(&input, &spills, &depth);
+        let weights = Weights::new(&input, &spills, &flow);
         let mut victims = spill::choose(&input, &weights);
         if victims.is_empty() {
             // Enough registers, but not where aligned groups or given registers need them: perhaps joining was too greedy.
@@ -181,41 +181,6 @@ fn store(body: &mut Body<'_>, classes: &Classes, found: &Assignment) {
             body.vreg_mut(id).assigned = Some(first);
         }
     }
-}
-
-/// How many loops each block of the layout is in, as its edges backwards in the layout show.
-pub fn loop_depth(body: &Body<'_>) -> Vec<u32> {
-    let mut at = vec![usize::MAX; body.block_count()];
-    for (i, BlockId(b)) in body.layout().iter().enumerate() {
-        at[*b as usize] = i;
-    }
-    let mut change = vec![0i32; body.layout().len() + 1];
-    let mut ends: Vec<(usize, usize)> = Vec::new();
-    for (i, &block) in body.layout().iter().enumerate() {
-        for succ in &body.block(block).succs {
-            let head = at[succ.0 as usize];
-            if head <= i {
-                ends.push((head, i + 1));
-            }
-        }
-    }
-    // Several edges back to one head are one loop, up to the last of them.
-    ends.sort_unstable();
-    for (i, (head, end)) in ends.iter().enumerate() {
-        if ends.get(i + 1).is_none_or(|(next, _)| next != head) {
-            change[*head] += 1;
-            change[*end] -= 1;
-        }
-    }
-    let mut depth = 0;
-    change.pop();
-    change
-        .iter()
-        .map(|c| {
-            depth += c;
-            depth.max(0) as u32
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! 128-bit values join their whole this way, and its pieces join it when it is taken apart.
 
 use super::ranges::{Ranges, Segment, join_into, overlap};
+use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
 use orias_components::{Body, Opcode, Operand, RegFile, RegUse, VRegId, View};
 
@@ -107,23 +108,24 @@ impl Classes {
         }
     }
 
-    /// Joins the registers of copies as long as their ranges do not meet; copies in deep loops first. Registers that are
+    /// Joins the registers of copies as long as their ranges do not meet; copies that run often first. Registers that are
     /// `alone` stay so.
     pub fn coalesce(
         body: &Body<'_>,
         map: &CellMap,
         ranges: &Ranges,
-        depth: &[u32],
+        flow: &ControlFlow,
         alone: impl Fn(VRegId) -> bool,
     ) -> Classes {
         let mut classes = Classes::single(body);
-        let mut copies: Vec<(u32, Copy)> = Vec::new();
-        for (at, &block) in body.layout().iter().enumerate() {
+        let mut copies: Vec<(u64, Copy)> = Vec::new();
+        for &block in body.layout() {
+            let frequency = flow.frequency(block.0);
             for &id in &body.block(block).insts {
-                copies.extend(as_copy(body.inst(id)).map(|c| (depth[at], c)));
+                copies.extend(as_copy(body.inst(id)).map(|c| (frequency, c)));
             }
         }
-        copies.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+        copies.sort_by_key(|(frequency, _)| std::cmp::Reverse(*frequency));
         for (_, copy) in copies {
             let is_alone = |r: RegUse| r.reg.vreg().is_some_and(&alone);
             if !is_alone(copy.to) && !is_alone(copy.from) {

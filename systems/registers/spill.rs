@@ -8,6 +8,7 @@ use super::assign::Input;
 use super::coalesce::{Classes, as_copy};
 use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
+use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
 use orias_components::{
     Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
@@ -77,11 +78,11 @@ impl Weights {
         self.of[leader.0 as usize]
     }
 
-    pub fn new(input: &Input<'_, '_>, spills: &Spills, depth: &[u32]) -> Weights {
+    pub fn new(input: &Input<'_, '_>, spills: &Spills, flow: &ControlFlow) -> Weights {
         let body = input.body;
         let mut cost = vec![0u64; body.vreg_count()];
-        for (at, &block) in body.layout().iter().enumerate() {
-            let one = 8u64.pow(depth[at].min(6));
+        for &block in body.layout() {
+            let one = flow.frequency(block.0);
             for &id in &body.block(block).insts {
                 let mut count = |r: RegUse| {
                     if let Some(v) = r.reg.vreg() {
