@@ -143,6 +143,13 @@ opcodes! {
     //   PCALL    all that a call may change = [.ABS] callee, R1, R20:2, argument registers …
     //   PRET     back to the caller, which reads the result registers that are named
     PSEUDO: PARGS;
+    // Subroutines, which are blocks of the function (`systems/expand/shared.rs`):
+    //   SUBCALL  d = what the subroutine at a block makes of the sources; once it has registers: results and all else that it changes =
+    //            block, pair with the return address, arguments
+    //   SUBARGS  what the callers give, at the start
+    //   SUBRET   the results, at the end; once it has registers behind the pair with the return address
+    PSEUDO: SUBCALL SUBARGS;
+    LEAVING: SUBRET;
     CALLING: PRETADR PCALL;
     LEAVING: PRET;
 }
@@ -169,7 +176,8 @@ impl Opcode {
 
     /// A pseudo instruction that register allocation has to see: it stays until `PostExpansion`.
     pub const fn is_of_calls(self) -> bool {
-        matches!(self, Opcode::PARGS | Opcode::PRETADR | Opcode::PCALL | Opcode::PRET)
+        use Opcode::*;
+        matches!(self, PARGS | PRETADR | PCALL | PRET | SUBCALL | SUBRET)
     }
 }
 

@@ -110,11 +110,20 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
     let made = match inst.op {
         Opcode::PRETADR if absolute => Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call(2)]),
         Opcode::PRETADR => {
-            let high = Reg::phys(RegFile::R, 21);
-            let (low, high) = (Operand::reg(RETURN_ADDRESS), Operand::reg(high));
+            let low = inst.operands[0].as_reg().map_or(RETURN_ADDRESS, |r| r.reg);
+            let high = low.phys_index().map_or(low, |low| Reg::phys(RegFile::R, low + 1));
+            let (low, high) = (Operand::reg(low), Operand::reg(high));
             let upper = Inst::new(Opcode::MOV, &[], 1, &[high, Operand::RZ, Operand::Imm(0xf)]);
             out.push(body.new_inst(&upper, loc));
             Inst::new(Opcode::MOV, &[], 1, &[low, behind_call(0), Operand::Imm(0xf)])
+        }
+        Opcode::SUBCALL => {
+            let callee: Vec<Operand> = body.inst(id).blocks().map(Operand::Block).collect();
+            Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &callee)
+        }
+        Opcode::SUBRET => {
+            let address = [inst.operands[0], Operand::Addr(0)];
+            Inst::new(Opcode::RET, &[Mod::REL, Mod::NODEC], 0, &address)
         }
         Opcode::PCALL => match inst.sources().first().copied() {
             Some(callee @ Operand::Symbol { .. }) => {

@@ -616,6 +616,15 @@ impl<'w> Emit<'w> {
         self.branch_if(Operand::PT, target);
     }
 
+    /// Runs `f` with a new block, which is still to be placed, in place of the current one.
+    pub fn aside(&mut self, f: impl FnOnce(&mut Emit<'w>)) -> BlockId {
+        let block = self.label();
+        let here = std::mem::replace(&mut self.block, block);
+        f(self);
+        self.block = here;
+        block
+    }
+
     /// Runs `rare` where the predicate holds and `common` elsewhere, in blocks of their own. Both give a register of so many cells; one
     /// that has the values of the way taken is returned.
     pub fn two_ways(

@@ -14,7 +14,7 @@
 use crate::analysis::cfg;
 use crate::calls;
 use crate::control_flow::{branches, layout, switches};
-use crate::expand::macros;
+use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
@@ -381,7 +381,7 @@ pub static PHASES: [Phase; 159] = [
     phase(106, "OriSetRegisterAttr", Legal, Analysis, Unstated, PLANNED),
     phase(107, "OriCalcDependantTex", Legal, Analysis, Unstated, PLANNED),
     phase(108, "AdvancedPhaseAfterSetRegAttr", Legal, Gate, Unstated, marker("a hook for targets that change register attributes: none does")),
-    phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, PLANNED),
+    phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, needed(system!(place::place_subroutines))),
     phase(110, "FinalInspectionPass", Legal, Validation, Unstated, needed(system!(operands::final_inspection))),
     phase(111, "SetAfterLegalization", Legal, Cleanup, Above(1), marker("sets a flag that no phase reads")),
     phase(112, "ReportBeforeScheduling", Legal, Report, Unstated, marker(DUMPED)),

@@ -4,11 +4,12 @@
 //! refined by r += hi(r · (2^w - r·b)), once for 32 bits and twice for 64. Then hi(a · r) is at most two below the quotient, and two
 //! conditional steps make it exact. A zero divisor gives all ones as quotient and remainder, as ptxas's code does.
 
+use super::shared::{LEAST_USES, Shared};
 use crate::emit::{Emit, cell, halves, imm, not, r};
 use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 
 /// Expands IDIV or IREM.
-pub fn expand(e: &mut Emit<'_>, inst: &Inst) {
+pub fn expand(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let remainder = inst.op == Opcode::IREM;
     let (d, a, b) = (inst.operands[0], inst.operands[1], inst.operands[2]);
     if let Operand::Imm(divisor) = b {
@@ -17,7 +18,12 @@ pub fn expand(e: &mut Emit<'_>, inst: &Inst) {
     let signed = inst.mods.has(Mod::S32) || inst.mods.has(Mod::S64);
     if inst.mods.has(Mod::S64) || inst.mods.has(Mod::U64) {
         let reg = |op: Operand| op.as_reg().map_or(Reg::RZ, |u| u.reg);
-        divide_64(e, reg(d), reg(a), reg(b), signed, remainder);
+        let quotient = shared.run(e, inst, LEAST_USES, (&[a, b], 2), |e, given| {
+            divide_64(e, reg(given[0]), reg(given[1]), signed, remainder)
+        });
+        for i in 0..2 {
+            e.mov(cell(reg(d), i), cell(quotient, i));
+        }
     } else {
         divide_32(e, d, a, b, signed, remainder);
     }
@@ -100,7 +106,7 @@ fn divide_32(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, signed: bool,
     e.sel(d, r(result), imm(u32::MAX), r(nonzero));
 }
 
-fn divide_64(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg, signed: bool, remainder: bool) {
+fn divide_64(e: &mut Emit<'_>, a: Reg, b: Reg, signed: bool, remainder: bool) -> Reg {
     let (a_words, b_words) = (halves(a), halves(b));
     let (mut n, mut m) = (a_words, b_words);
     if signed {
@@ -109,7 +115,7 @@ fn divide_64(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg, signed: bool, remainder: 
     }
     let divisor = match m[0].as_reg() {
         Some(u) => u.reg,
-        None => return,
+        None => return a,
     };
     let (float, rcp, scaled) = (e.temp(1), e.temp(1), e.temp(1));
     e.put(Opcode::I2F, &[Mod::U64, Mod::RP], 1, &[r(float), crate::emit::wide(divisor, 2)]);
@@ -163,9 +169,11 @@ fn divide_64(e: &mut Emit<'_>, d: Reg, a: Reg, b: Reg, signed: bool, remainder: 
     let (any, zero) = (e.temp(1), e.temp_pred());
     e.or(r(any), b_words[0], b_words[1]);
     e.icmp(r(zero), Mod::EQ, false, r(any), Operand::RZ);
+    let d = e.temp(2);
     for i in 0..2 {
         e.sel(cell(d, i), cell(result, i), imm(u32::MAX), not(r(zero)));
     }
+    d
 }
 
 /// `p ? yes : no`, both words.

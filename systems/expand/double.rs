@@ -9,6 +9,7 @@
 //! than half a unit in the last place and has the remainder's sign: adding it with the wanted rounding rounds correctly.
 
 use super::float::rounding;
+use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
 use crate::emit::{Emit, cell, halves, imm, neg, not, r, wide};
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 
@@ -119,7 +120,7 @@ fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand 
 }
 
 /// FDIV.F64 and FRCP.F64.
-pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
+pub fn divide(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let round = rounding(inst);
     let (a, b) = if inst.op == Opcode::FRCP {
         (constant(e, ONE), inst.operands[1])
@@ -144,7 +145,11 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
                 None => q,
             })
         },
-        |e| divide_rare(e, ra, rb, round),
+        |e| {
+            shared.run(e, inst, LEAST_RARE_USES, (&[a, b], 2), |e, given| {
+                divide_rare(e, reg(given[0]), reg(given[1]), round)
+            })
+        },
     );
     copy(e, reg(inst.operands[0]), result);
 }
@@ -357,9 +362,15 @@ fn more_than_half_or_odd(e: &mut Emit<'_>, lost: Reg, kept: Reg) -> Operand {
 }
 
 /// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down after.
-pub fn square_root(e: &mut Emit<'_>, inst: &Inst) {
-    let round = rounding(inst);
-    let (d, a) = (reg(inst.operands[0]), reg(inst.operands[1]));
+pub fn square_root(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
+    let (round, d) = (rounding(inst), reg(inst.operands[0]));
+    let root = shared.run(e, inst, LEAST_USES, (&[inst.operands[1]], 2), |e, given| {
+        root(e, reg(given[0]), round)
+    });
+    copy(e, d, root);
+}
+
+fn root(e: &mut Emit<'_>, a: Reg, round: Option<Mod>) -> Reg {
     let field = exponent(e, a);
     let small = pred(e);
     e.icmp(small, Mod::LT, false, field, imm(128));
@@ -406,5 +417,7 @@ pub fn square_root(e: &mut Emit<'_>, inst: &Inst) {
     choose(e, special, [Operand::RZ, nan], halves(a), negative);
     let positive = pred(e);
     e.plop3(positive, ordinary, not(negative), Operand::PT, 0x80);
+    let d = e.temp(2);
     choose(e, d, halves(reg(root)), halves(special), positive);
+    d
 }

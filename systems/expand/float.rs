@@ -5,6 +5,7 @@
 //! or root of 24-bit numbers is never closer to a rounding boundary of a narrower format than 2^-49 of itself unless it lies on it, so
 //! rounding a result that is right to 2^-52 again, once, is exact.
 
+use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
 use crate::convert::{Narrow, narrow_double};
 use crate::emit::{Emit, cell, fimm, fneg, imm, not, r, wide};
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
@@ -47,11 +48,13 @@ fn finish(e: &mut Emit<'_>, inst: &Inst, value: Operand) {
 }
 
 /// FDIV: `d = a / b`.
-pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
+pub fn divide(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let (a, b) = (source(e, inst, 1), source(e, inst, 2));
     let narrow = Narrow { round: rounding(inst), ftz: inst.mods.has(Mod::FTZ) };
     let value = if rounding(inst).is_some() {
-        r(divide_double(e, a, b, narrow))
+        r(shared.run(e, inst, LEAST_USES, (&[a, b], 1), |e, given| {
+            divide_double(e, given[0], given[1], narrow)
+        }))
     } else {
         let p = e.temp_pred();
         e.put(Opcode::FCHK, &[], 1, &[r(p), a, b]);
@@ -72,7 +75,11 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst) {
                 e.ffma(&[], r(d), y, rest, q1);
                 d
             },
-            |e| divide_double(e, a, b, narrow),
+            |e| {
+                shared.run(e, inst, LEAST_RARE_USES, (&[a, b], 1), |e, given| {
+                    divide_double(e, given[0], given[1], narrow)
+                })
+            },
         ))
     };
     finish(e, inst, value);
@@ -166,16 +173,16 @@ fn ordinary(e: &mut Emit<'_>, a: Operand) -> Operand {
 }
 
 /// FRCP: `d = 1 / a`.
-pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst) {
+pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let a = source(e, inst, 1);
     let narrow = Narrow { round: rounding(inst), ftz: inst.mods.has(Mod::FTZ) };
-    let slow = |e: &mut Emit<'_>| {
+    let slow = |e: &mut Emit<'_>, given: &[Operand]| {
         let one = temp(e);
         e.mov(one, fimm(1.0));
-        divide_double(e, one, a, narrow)
+        divide_double(e, one, given[0], narrow)
     };
     let value = if rounding(inst).is_some() {
-        r(slow(e))
+        r(shared.run(e, inst, LEAST_USES, (&[a], 1), slow))
     } else {
         // The exponent field between 2 and 252: neither source nor result is near the edge.
         let (field, p) = (temp(e), e.temp_pred());
@@ -193,19 +200,19 @@ pub fn reciprocal(e: &mut Emit<'_>, inst: &Inst) {
                 e.ffma(&[], r(d), y, error, y);
                 d
             },
-            slow,
+            |e| shared.run(e, inst, LEAST_RARE_USES, (&[a], 1), slow),
         ))
     };
     finish(e, inst, value);
 }
 
 /// FSQRT: `d = √a`.
-pub fn square_root(e: &mut Emit<'_>, inst: &Inst) {
+pub fn square_root(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let a = source(e, inst, 1);
     let round = rounding(inst);
-    let slow = |e: &mut Emit<'_>| square_root_double(e, a, round);
+    let slow = |e: &mut Emit<'_>, given: &[Operand]| square_root_double(e, given[0], round);
     let value = if round.is_some() {
-        r(slow(e))
+        r(shared.run(e, inst, LEAST_USES, (&[a], 1), slow))
     } else {
         // Positive, finite, and the squares in the remainder steps are normal.
         let (above, p) = (temp(e), e.temp_pred());
@@ -224,7 +231,7 @@ pub fn square_root(e: &mut Emit<'_>, inst: &Inst) {
                 e.ffma(&[], r(d), rest, h, s);
                 d
             },
-            slow,
+            |e| shared.run(e, inst, LEAST_RARE_USES, (&[a], 1), slow),
         ))
     };
     finish(e, inst, value);

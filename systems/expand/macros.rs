@@ -7,9 +7,12 @@
 //! What holds after LateExpansion: there is no IDIV, IREM, FDIV, FRCP or FSQRT. An expansion may end the block and open new ones; edges
 //! and phis are right again. Sources are read before the destination is written, so a destination may be one of them.
 
+use super::place::LEAST_REGISTERS;
+use super::shared::Shared;
 use super::{divide, double, float};
 use crate::analysis::cfg;
 use crate::emit::{Emit, cell, imm, wide};
+use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::ssa::Form;
 use crate::ssa::phis::Renames;
@@ -18,12 +21,31 @@ use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, Reg
 
 /// Phase 9.
 pub fn create_macro_insts(code: Code<'_, '_>, form: Res<'_, Form>, mut notes: Notes<'_>) {
-    notes.count(expand_all(code.body(), *form, divides_by_constant));
+    notes.count(expand_all(code.body(), *form, Shared::default(), divides_by_constant));
 }
 
 /// Phase 63.
-pub fn late_expansion(code: Code<'_, '_>, form: Res<'_, Form>, mut notes: Notes<'_>) {
-    notes.count(expand_all(code.body(), *form, |inst| inst.op.has(Props::MACRO)));
+pub fn late_expansion(
+    code: Code<'_, '_>,
+    form: Res<'_, Form>,
+    info: Res<'_, FunctionInfo>,
+    mut notes: Notes<'_>,
+) {
+    let body = code.body();
+    let is_macro = |inst: View<'_>| inst.op.has(Props::MACRO);
+    let mut shared = Shared::default();
+    let mut changes_registers = false;
+    for id in body.layout().iter().flat_map(|b| &body.block(*b).insts) {
+        let inst = body.inst(*id);
+        changes_registers |= inst.op == Opcode::USETMAXREG;
+        if is_macro(inst) && !divides_by_constant(inst) {
+            shared.note(inst);
+        }
+    }
+    if changes_registers || info.max_registers.is_some_and(|most| most < LEAST_REGISTERS) {
+        shared = Shared::default();
+    }
+    notes.count(expand_all(body, *form, shared, is_macro));
 }
 
 fn divides_by_constant(inst: View<'_>) -> bool {
@@ -31,7 +53,12 @@ fn divides_by_constant(inst: View<'_>) -> bool {
 }
 
 /// Expands the chosen instructions; how many there were.
-fn expand_all(body: Body<'_>, form: Form, is_chosen: impl Fn(View<'_>) -> bool) -> usize {
+fn expand_all(
+    body: Body<'_>,
+    form: Form,
+    mut shared: Shared,
+    is_chosen: impl Fn(View<'_>) -> bool,
+) -> usize {
     let has_chosen = |b| body.block(b).insts.iter().any(|id| is_chosen(body.inst(*id)));
     let chosen: Vec<bool> = body.layout().iter().map(|b| has_chosen(*b)).collect();
     if !chosen.contains(&true) {
@@ -54,7 +81,7 @@ fn expand_all(body: Body<'_>, form: Form, is_chosen: impl Fn(View<'_>) -> bool) 
             let (inst, by_constant) = (view.to_inst(), divides_by_constant(view));
             let loc = e.body.loc(id);
             e.start(loc, Guard::ALWAYS);
-            expand_one(&mut e, inst, by_constant);
+            expand_one(&mut e, inst, by_constant, &mut shared);
             e.body.discard(id);
             expanded += 1;
         }
@@ -62,6 +89,7 @@ fn expand_all(body: Body<'_>, form: Form, is_chosen: impl Fn(View<'_>) -> bool) 
             split.push((block, e.block));
         }
     }
+    shared.finish(&mut e);
     let mut body = e.finish();
     cfg::update(&mut body);
     let mut renames = Renames::default();
@@ -73,7 +101,7 @@ fn expand_all(body: Body<'_>, form: Form, is_chosen: impl Fn(View<'_>) -> bool) 
 /// Expands one, between copies of what the expansions do not take as it is.
 ///
 /// They compute without a guard: where there is one, the copies to the destination have it, and keep what the destination held.
-fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool) {
+fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool, shared: &mut Shared) {
     let pairs = [Mod::F64, Mod::U64, Mod::S64].iter().any(|m| inst.mods.has(*m));
     let sources = inst.operands.iter_mut().skip(1);
     for operand in sources.take(if divides_by_constant { 1 } else { 2 }) {
@@ -81,12 +109,12 @@ fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool) {
     }
     let Some(Operand::Reg(to)) = inst.operands.first().copied() else { return };
     if inst.guard.is_always() && (to.cell == 0 || to.count == 1) {
-        return expand(e, &inst);
+        return expand(e, &inst, shared);
     }
     let value = e.temp(to.count);
     inst.operands[0] = wide(value, to.count);
     let (guard, tied) = (inst.guard, inst.tied.first().copied());
-    expand(e, &inst);
+    expand(e, &inst, shared);
     for i in 0..to.count {
         let part = |r: RegUse| RegUse::at(r.reg, if r.reg.is_zero() { 0 } else { r.cell + i }, 1);
         let operands = [Operand::Reg(part(to)), cell(value, i), Operand::Imm(0xf)];
@@ -109,15 +137,15 @@ fn whole(e: &mut Emit<'_>, operand: Operand, pair: bool) -> Operand {
     }
 }
 
-fn expand(e: &mut Emit<'_>, inst: &Inst) {
+fn expand(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let is_double = inst.mods.has(Mod::F64);
     match inst.op {
-        Opcode::IDIV | Opcode::IREM => divide::expand(e, inst),
-        Opcode::FDIV | Opcode::FRCP if is_double => double::divide(e, inst),
-        Opcode::FSQRT if is_double => double::square_root(e, inst),
-        Opcode::FDIV => float::divide(e, inst),
-        Opcode::FRCP => float::reciprocal(e, inst),
-        _ => float::square_root(e, inst),
+        Opcode::IDIV | Opcode::IREM => divide::expand(e, inst, shared),
+        Opcode::FDIV | Opcode::FRCP if is_double => double::divide(e, inst, shared),
+        Opcode::FSQRT if is_double => double::square_root(e, inst, shared),
+        Opcode::FDIV => float::divide(e, inst, shared),
+        Opcode::FRCP => float::reciprocal(e, inst, shared),
+        _ => float::square_root(e, inst, shared),
     }
 }
 
@@ -269,5 +297,33 @@ mod tests {
             "{guarded:?}"
         );
         assert_eq!(guarded.len(), 2);
+    }
+
+    #[test]
+    fn what_is_the_same_at_several_places_is_a_subroutine() {
+        let three = "%R4:2 = LDS.64 [RZ]\n%R6:2 = IDIV.U64 %R4:2, %R4:2\n%R8:2 = IDIV.U64 %R6:2, %R4:2\n\
+                     %R10:2 = IDIV.U64 %R8:2, %R4:2\n%R12:2 = IREM.U64 %R10:2, %R4:2\nSTS.64 [RZ], %R12:2\nEXIT PT\n";
+        let text = after_ssa(&format!("BB0:\n{three}"));
+        // The remainder stands in line.
+        let found = ["SUBCALL", "SUBARGS", "SUBRET", "MUFU.RCP"].map(|op| count(&text, op));
+        assert_eq!(found, [3, 1, 1, 2], "{text}");
+    }
+
+    #[test]
+    fn rare_ways_of_two_divisions_are_one_subroutine() {
+        let text = after_ssa(&format!(
+            "{START}%R3 = FDIV.F32 %R1, %R2\n%R4 = FDIV.F32 %R3, %R2\nSTS [RZ], %R4\nEXIT PT\n"
+        ));
+        let found = ["FCHK", "SUBCALL", "SUBRET", "MUFU.RCP64H"].map(|op| count(&text, op));
+        assert_eq!(found, [2, 2, 1, 1], "{text}");
+    }
+
+    #[test]
+    fn a_function_with_few_registers_has_no_subroutines() {
+        let mut function = testing::parse(&format!(
+            "{START}%R3 = FDIV.F32 %R1, %R2\n%R4 = FDIV.F32 %R3, %R2\nSTS [RZ], %R4\nEXIT PT\n"
+        ));
+        function.world.resource_mut::<FunctionInfo>().max_registers = Some(32);
+        assert_eq!(count(&run(&mut function), "SUBCALL"), 0);
     }
 }

@@ -5,3 +5,5 @@ mod divide_constant;
 mod double;
 mod float;
 pub mod macros;
+pub mod place;
+mod shared;

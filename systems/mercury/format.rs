@@ -46,7 +46,9 @@ pub fn format_code_list(
             compiled.exits.push(offset);
         }
         // Said of every branch that is not known to be uniform, with a convergence barrier or without.
-        compiled.divergent |= inst.op == Opcode::BSSY || marked.divergent.contains(id);
+        // And, as ptxas has it, where there are calls.
+        let calls = || inst.op == Opcode::CALL && inst.blocks().next().is_some();
+        compiled.divergent |= inst.op == Opcode::BSSY || calls() || marked.divergent.contains(id);
         compiled.needs = compiled.needs.and(sites::needs(inst));
         let loc = body.loc(*id);
         let spill = marked.spills.contains(id);
@@ -63,6 +65,8 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
     let inst = body.inst(code.insts[at]);
     match inst.op {
         Opcode::CALL if inst.mods().has(Mod::ABS) => Some(LinkTo::System),
+        // A subroutine of the function itself.
+        Opcode::CALL if matches!(inst.get(0), Some(Operand::Block(_))) => None,
         Opcode::CALL | Opcode::RET => Some(match inst.get(0) {
             Some(Operand::Symbol { key, .. }) => LinkTo::Function(key),
             _ => LinkTo::Start,

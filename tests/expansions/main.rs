@@ -5,6 +5,9 @@
 //! Measured with N = 10 000 000 in release: 12 integer instructions, 24 of singles and 12 of doubles, five million inputs of each at
 //! -O0 and at -O3, and 166 666 of a constant divisor at each; none was wrong.
 //!
+//! Each on edge values twice: alone, and at three places of a kernel to which threads of a warp come apart, where the places share what
+//! `systems/expand/shared.rs` makes subroutines.
+//!
 //! `ORIAS_EXPANSION_ONLY` names what the instruction's text must contain.
 
 mod cases;
@@ -14,17 +17,25 @@ mod inputs;
 use cases::{Case, all};
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch};
-use orias_targets::simulator::Limits;
+use orias_targets::simulator::{Hazards, Limits};
 
 /// Inputs of one launch.
 const BATCH: usize = 1 << 18;
+
+/// The instruction for every third thread at another place.
+fn at_three_places(instruction: &str) -> String {
+    format!(
+        "rem.u32 %n, %t, 3; setp.eq.u32 %p, %n, 1; @%p bra B; setp.eq.u32 %p, %n, 2; @%p bra C;\n\
+         {instruction}; bra E;\nB: {instruction}; bra E;\nC: {instruction};\nE: mov.u32 %n, 0"
+    )
+}
 
 /// A kernel that applies one instruction to every element of two arrays. Elements are 8 bytes apart.
 fn kernel(instruction: &str, class: &str) -> String {
     format!(
         ".version 9.0\n.target sm_90a\n.address_size 64\n\
          .visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 po)\n{{\n\
-         .reg .b32 %i, %n, %t; .reg .b64 %pa, %pb, %po, %off; .reg .{class} %a, %b, %d;\n\
+         .reg .b32 %i, %n, %t; .reg .b64 %pa, %pb, %po, %off; .reg .pred %p; .reg .{class} %a, %b, %d;\n\
          mov.u32 %i, %ctaid.x; mov.u32 %n, %ntid.x; mov.u32 %t, %tid.x; mad.lo.s32 %i, %i, %n, %t;\n\
          mul.wide.u32 %off, %i, 8;\n\
          ld.param.u64 %pa, [pa]; ld.param.u64 %pb, [pb]; ld.param.u64 %po, [po];\n\
@@ -56,14 +67,16 @@ fn results(cubin: &[u8], a: &[u64], b: &[u64]) -> Vec<u64> {
         dynamic_shared: 0,
         args: vec![padded(a), padded(b), Argument::Buffer(output)],
     };
-    let outcome = orias::simulate::simulate(cubin, &launch, Limits::default());
+    let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
+    let outcome = orias::simulate::simulate(cubin, &launch, limits);
     let outcome = outcome.unwrap_or_else(|e| panic!("{e}"));
+    assert!(outcome.hazards.is_empty(), "{}", outcome.hazards[0]);
     let words = outcome.buffers[2].chunks_exact(8);
     words.take(a.len()).map(|c| u64::from_le_bytes(c.try_into().expect("8 bytes"))).collect()
 }
 
-fn cubin(case: &Case, opt_level: u8) -> Vec<u8> {
-    let source = kernel(&case.text, case.class());
+fn cubin(case: &Case, text: &str, opt_level: u8) -> Vec<u8> {
+    let source = kernel(text, case.class());
     let options = CompileOptions { opt_level, threads: 1, ..CompileOptions::default() };
     compile_source(&source, &options).unwrap_or_else(|e| panic!("{}: {e}", case.text)).cubin
 }
@@ -93,8 +106,10 @@ fn check(names: &[&str]) {
     });
     for case in cases {
         for opt_level in [0, 3] {
-            let cubin = cubin(&case, opt_level);
             let (a, b) = inputs::edges(&case);
+            let shared = cubin(&case, &at_three_places(&case.text), opt_level);
+            failures.extend(wrong(&case, opt_level, &shared, &a, &b));
+            let cubin = cubin(&case, &case.text, opt_level);
             failures.extend(wrong(&case, opt_level, &cubin, &a, &b));
             let mut seed = 0x1234_5678;
             let mut done = 0;
