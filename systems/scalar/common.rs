@@ -83,7 +83,7 @@ pub fn local_value_numbering(
     let mut now = 0;
     let mut insts = Vec::new();
     let mut known = Table::default();
-    let mut operands: Vec<Operand> = Vec::new();
+    let mut operands: Vec<Operand> = Vec::with_capacity(8);
     for block in body.layout().to_vec() {
         known.clear();
         insts.clone_from(&body.block(block).insts);
