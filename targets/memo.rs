@@ -2,9 +2,8 @@
 //! is a row for an operand here, a constant there.
 
 use crate::form::Form;
-use crate::seen::{flags, kind};
 use crate::target::{Table, Target};
-use orias_components::{Inst, Mods, Opcode, Operand};
+use orias_components::{Inst, Mods, Opcode, Operand, RegFile, RegFlags};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
@@ -54,15 +53,32 @@ impl Key {
     }
 }
 
-/// What counts of an operand: its kind (never 0 here), its flags, and its part or special register.
+/// What counts of an operand: its kind as [`crate::seen`] tells them apart (in numbers of its own, never 0), its flags, and its
+/// part or special register.
 fn aspect(operand: &Operand) -> u32 {
-    let more = match operand {
-        Operand::Part(_, part) => *part as u32,
-        Operand::Mem(m) => m.sel as u32,
-        Operand::Special(number) => u32::from(*number),
-        _ => 0,
-    };
-    (kind(operand) as u32 + 1) | u32::from(flags(operand).0) << 8 | more << 16
+    let flags = |flags: RegFlags| u32::from(flags.without(RegFlags::REUSE).0) << 8;
+    match operand {
+        Operand::Reg(r) => 1 + r.reg.file() as u32 | flags(r.flags),
+        Operand::Part(r, part) => {
+            6 + u32::from(r.reg.file() == RegFile::UR) | flags(r.flags) | (*part as u32) << 16
+        }
+        Operand::Symbol { part: 2, .. } | Operand::Block(_) | Operand::Addr(_) => 8,
+        Operand::Imm(_) | Operand::Symbol { .. } => 9,
+        Operand::Special(number) => 10 | u32::from(*number) << 16,
+        Operand::Desc(r) => 11 | flags(r.flags),
+        Operand::Const(c) => {
+            let base = match (c.is_bindless(), c.base.is_zero()) {
+                (true, _) => 0,
+                (false, true) => 1,
+                (false, false) => 2 + u32::from(c.base.file() == RegFile::UR),
+            };
+            12 + base | u32::from(c.flags.0) << 8
+        }
+        Operand::Mem(m) => {
+            let base = u32::from(!m.base.reg.is_zero()) + 2 * u32::from(!m.uniform.reg.is_zero());
+            16 + base | (m.sel as u32) << 16
+        }
+    }
 }
 
 /// What was found.
@@ -94,7 +110,12 @@ pub fn find(target: &Target, inst: &Inst) -> Found {
             memo.found.clear();
             (memo.table, memo.bound) = (table, target.bound);
         }
-        *memo.found.entry(key).or_insert_with(|| look_up(target, inst))
+        if let Some(found) = memo.found.get(&key) {
+            return *found;
+        }
+        let found = look_up(target, inst);
+        memo.found.insert(key, found);
+        found
     })
 }
 

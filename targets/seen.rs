@@ -65,7 +65,7 @@ impl fmt::Display for Shape {
 }
 
 /// The place in [`KINDS`].
-pub(crate) fn kind(operand: &Operand) -> usize {
+fn kind(operand: &Operand) -> usize {
     const CONSTANT: usize = 11;
     const ADDRESS: usize = 15;
     match operand {

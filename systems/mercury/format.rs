@@ -9,6 +9,9 @@ use super::sites;
 use crate::calls;
 use crate::function::{Compiled, FunctionInfo, Link, LinkTo, Marked, TextReloc};
 
+/// Lines that there is room for before the list grows.
+const FEW: usize = 64;
+
 /// The stack pointer.
 const STACK: Reg = Reg::phys(RegFile::R, 1);
 
@@ -23,7 +26,10 @@ pub fn format_code_list(
     let (body, compiled) = (code.body(), &mut *compiled);
     compiled.barriers = info.barriers;
     compiled.code_bytes = (words.code as u64 * WORD) as u32;
-    compiled.text = words.all.iter().flat_map(|word| word.to_le_bytes()).collect();
+    compiled.text.clear();
+    compiled.text.reserve_exact(words.all.len() * WORD as usize);
+    words.all.iter().for_each(|word| compiled.text.extend_from_slice(&word.to_le_bytes()));
+    compiled.lines.reserve(list.insts.len().min(FEW));
     compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
     let mut finder = sites::Finder::default();

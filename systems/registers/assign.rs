@@ -87,8 +87,8 @@ impl Input<'_, '_> {
 
 /// Assigns all classes.
 pub fn assign(input: &Input<'_, '_>) -> Assignment {
-    let mut order: Vec<(u32, VRegId)> =
-        input.classes.leaders().map(|leader| (input.start(leader), leader)).collect();
+    let mut order: Vec<(u32, VRegId)> = Vec::with_capacity(input.classes.len() as usize);
+    order.extend(input.classes.leaders().map(|leader| (input.start(leader), leader)));
     // Registers that no instruction names need no place.
     order.retain(|(start, _)| *start != u32::MAX);
     order.sort_unstable();

@@ -173,7 +173,7 @@ impl Walk {
             end: vec![CLOSED; cells],
             first: vec![CLOSED; cells],
             opened: Vec::new(),
-            found: Vec::new(),
+            found: Vec::with_capacity(64),
             last: vec![CLOSED; cells],
         }
     }

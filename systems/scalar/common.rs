@@ -28,44 +28,38 @@ struct Key {
 struct Known {
     key: Key,
     hash: u64,
-    /// Its operands are those from there up to the next one's.
-    first: usize,
+    /// The first instruction that computes it, which has its operands: those after it may become copies.
+    by: InstId,
     to: RegUse,
     since: u32,
 }
 
-/// The expressions of a block. A block may have any number of them: one takes the room of its operands.
+/// The expressions of a block. A block may have any number of them.
 #[derive(Default)]
 struct Table {
     /// Indices of `all`.
     places: HashTable<u32>,
     all: Vec<Known>,
-    operands: Vec<Operand>,
 }
 
 impl Table {
     fn clear(&mut self) {
         self.places.clear();
         self.all.clear();
-        self.operands.clear();
     }
 
-    /// Those of an expression that is known.
-    fn operands(&self, place: u32) -> &[Operand] {
-        let end = self.all.get(place as usize + 1).map_or(self.operands.len(), |next| next.first);
-        &self.operands[self.all[place as usize].first..end]
-    }
-
-    fn find(&self, hash: u64, key: Key, operands: &[Operand]) -> Option<u32> {
-        let same = |i: &u32| self.all[*i as usize].key == key && self.operands(*i) == operands;
+    fn find(&self, body: &Body<'_>, hash: u64, key: Key, operands: &[Operand]) -> Option<u32> {
+        let same = |i: &u32| {
+            let known = &self.all[*i as usize];
+            known.key == key && body.inst(known.by).sources().eq(operands.iter().copied())
+        };
         self.places.find(hash, same).copied()
     }
 
-    fn insert(&mut self, hash: u64, key: Key, operands: &[Operand], (to, since): (RegUse, u32)) {
-        let Table { places, all, .. } = self;
-        places.insert_unique(hash, all.len() as u32, |i| all[*i as usize].hash);
-        all.push(Known { key, hash, first: self.operands.len(), to, since });
-        self.operands.extend_from_slice(operands);
+    fn insert(&mut self, new: Known) {
+        let Table { places, all } = self;
+        places.insert_unique(new.hash, all.len() as u32, |i| all[*i as usize].hash);
+        all.push(new);
     }
 }
 
@@ -83,7 +77,7 @@ pub fn local_value_numbering(
     let mut now = 0;
     let mut insts = Vec::new();
     let mut known = Table::default();
-    let mut operands: Vec<Operand> = Vec::new();
+    let mut operands: Vec<Operand> = Vec::with_capacity(8);
     for block in body.layout().to_vec() {
         known.clear();
         insts.clone_from(&body.block(block).insts);
@@ -97,7 +91,7 @@ pub fn local_value_numbering(
                 continue;
             };
             let hash = FxBuildHasher.hash_one((key, &operands));
-            let place = known.find(hash, key, &operands);
+            let place = known.find(&body, hash, key, &operands);
             let entry = place.map(|i| &known.all[i as usize]).map(|e| (e.to, e.since));
             let entry = entry.filter(|e| holds(&map, &written, &operands, *e));
             if let Some((from, _)) = entry
@@ -121,7 +115,7 @@ pub fn local_value_numbering(
                         let known = &mut known.all[i as usize];
                         (known.to, known.since) = (to, now);
                     }
-                    None => known.insert(hash, key, &operands, (to, now)),
+                    None => known.insert(Known { key, hash, by: id, to, since: now }),
                 }
             }
         }

@@ -55,6 +55,7 @@ impl Places {
 }
 
 /// The cells of a use of physical registers; none for constant registers and for virtual ones.
+#[inline]
 pub fn of(reg: RegUse) -> impl Iterator<Item = Cell> {
     let base = match reg.reg.file() {
         RegFile::R => 0,
@@ -69,11 +70,13 @@ pub fn of(reg: RegUse) -> impl Iterator<Item = Cell> {
 }
 
 /// Calls `f` for each cell that the instruction writes.
+#[inline]
 pub fn for_each_def(inst: View<'_>, mut f: impl FnMut(Cell)) {
     inst.for_each_def(|r| of(r).for_each(&mut f));
 }
 
 /// Calls `f` for each cell that the instruction reads; the flag says that it is the guard.
+#[inline]
 pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell, bool)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, true));
     for op in inst.sources() {
@@ -82,6 +85,7 @@ pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell, bool)) {
 }
 
 /// Calls `f` for each cell that an instruction with these ports writes, with the result that is written there.
+#[inline]
 pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out)) {
     for (slot, op) in inst.dests().enumerate() {
         op.for_each_reg(|r| {
@@ -93,6 +97,7 @@ pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out
 }
 
 /// Calls `f` for each cell that an instruction with these ports reads, with the source that reads it.
+#[inline]
 pub fn for_each_source(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, In)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, ports.guard));
     for (at, op) in inst.sources().enumerate() {

@@ -7,7 +7,8 @@
 use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile, View};
 use orias_targets::Target;
 use orias_targets::form::Ports;
-use orias_targets::latency::{Class, Hazard, Latencies, Out};
+use orias_targets::latency::{Class, Hazard, In, Latencies, Out};
+use smallvec::SmallVec;
 
 use super::cells::{self, Cell};
 use super::flow;
@@ -20,6 +21,9 @@ const LONGEST: i32 = 15;
 /// A wait on a scoreboard sees an increment one cycle late (Huerta et al. 2025): who sets one that the very next instruction
 /// waits for must stall two cycles.
 const SCOREBOARD_VISIBLE: u8 = 2;
+
+/// Results that are on their way at once, usually.
+const FEW: usize = 16;
 
 /// A result on its way: its register, which result of which kind of instruction it is, the time of its issue.
 type Issued = (Cell, Out, i32);
@@ -170,7 +174,22 @@ fn merge(entry: &mut Vec<Issued>, out: &[Issued]) -> bool {
 struct Neighbour<'a> {
     id: InstId,
     inst: View<'a>,
-    ports: Ports,
+}
+
+/// What an instruction reads and writes, read once from its operands.
+#[derive(Default)]
+struct Access {
+    sources: SmallVec<[(Cell, In); 16]>,
+    results: SmallVec<[(Cell, Out); 8]>,
+}
+
+impl Access {
+    fn read(&mut self, inst: View<'_>, ports: Ports) {
+        self.sources.clear();
+        self.results.clear();
+        cells::for_each_source(inst, ports, |cell, source| self.sources.push((cell, source)));
+        cells::for_each_result(inst, ports, |cell, result| self.results.push((cell, result)));
+    }
 }
 
 struct Walked {
@@ -184,25 +203,27 @@ struct Walked {
 /// Walks a block with what is on its way at its entry.
 fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> Walked {
     let insts: &[InstId] = &body.block(block).insts;
-    let mut issued: Vec<Issued> = entry.to_vec();
+    let mut issued: Vec<Issued> = Vec::with_capacity(entry.len() + FEW);
+    issued.extend_from_slice(entry);
     let mut stalls: Vec<i32> = Vec::with_capacity(insts.len());
     let mut delay = 0;
     let mut now = 0;
     let mut before: Option<Neighbour<'_>> = None;
+    let (mut access, mut last) = (Access::default(), Access::default());
     // Time at which control may first leave; what is issued after it is younger still.
     let mut left_at = None;
     for id in insts {
         let inst = body.inst(*id);
         let timing = times.timings.get(*id);
-        let ready = ready(times, inst, timing, &issued);
+        access.read(inst, timing.ports);
+        let ready = ready(times, inst, timing, &access, &issued);
         match before {
             None => {
                 delay = ready.max(0);
                 now = delay;
             }
             Some(before) => {
-                let next = Neighbour { id: *id, inst, ports: timing.ports };
-                let stall = (ready - now).max(least_stall(times, before, next));
+                let stall = (ready - now).max(least_stall(times, (before, &last), (inst, &access)));
                 stalls.push(stall);
                 now += stall;
             }
@@ -211,14 +232,15 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
             left_at = Some(now + i32::from(times.least_stall(*id, inst.op)));
         }
         issued.retain(|(_, _, when)| now - when < times.longest());
-        cells::for_each_result(inst, timing.ports, |c, result| {
+        for &(c, result) in &access.results {
             // Where a guard is false, what was there before is still to come.
             issued.retain(|(cell, by, _)| *cell != c || (!inst.guard.is_always() && *by != result));
             if !timing.write_sb && !timing.class.is_variable() && c.file() != RegFile::B {
                 issued.push((c, result, now));
             }
-        });
-        before = Some(Neighbour { id: *id, inst, ports: timing.ports });
+        }
+        before = Some(Neighbour { id: *id, inst });
+        std::mem::swap(&mut access, &mut last);
     }
     if let Some(last) = before {
         let stall = i32::from(times.least_stall(last.id, last.inst.op));
@@ -235,24 +257,34 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and a source that it reads
 /// not overwritten too soon. (No source is read more than a stall or two after the issue, so only neighbours matter.)
-fn least_stall(times: Times<'_>, before: Neighbour<'_>, next: Neighbour<'_>) -> i32 {
+fn least_stall(
+    times: Times<'_>,
+    (before, reads): (Neighbour<'_>, &Access),
+    (next, writes): (View<'_>, &Access),
+) -> i32 {
     let mut least = times.least_stall(before.id, before.inst.op);
-    if sets_scoreboard(before.inst.control()) && next.inst.control().wait != 0 {
+    if sets_scoreboard(before.inst.control()) && next.control().wait != 0 {
         least = least.max(SCOREBOARD_VISIBLE);
     }
-    cells::for_each_result(next.inst, next.ports, |written, by| {
-        cells::for_each_source(before.inst, before.ports, |read, source| {
-            if read == written && written.file() != RegFile::B {
+    for &(written, by) in &writes.results {
+        for &(_, source) in reads.sources.iter().filter(|(read, _)| *read == written) {
+            if written.file() != RegFile::B {
                 let wait = times.latencies.write_after_read(written.file(), source, by);
                 least = least.max(wait);
             }
-        });
-    });
+        }
+    }
     i32::from(least)
 }
 
 /// The time at which everything that `inst` touches is ready.
-fn ready(times: Times<'_>, inst: View<'_>, timing: Timing, issued: &[Issued]) -> i32 {
+fn ready(
+    times: Times<'_>,
+    inst: View<'_>,
+    timing: Timing,
+    access: &Access,
+    issued: &[Issued],
+) -> i32 {
     let latencies = times.latencies;
     let mut ready = -times.longest();
     let mut need = |cell: Cell, wait: &dyn Fn(Out) -> u8| {
@@ -260,12 +292,12 @@ fn ready(times: Times<'_>, inst: View<'_>, timing: Timing, issued: &[Issued]) ->
             ready = ready.max(when + i32::from(wait(*result)));
         }
     };
-    cells::for_each_source(inst, timing.ports, |cell, source| {
+    for &(cell, source) in &access.sources {
         need(cell, &|result| latencies.read_after_write(result, source));
-    });
-    cells::for_each_result(inst, timing.ports, |cell, next| {
+    }
+    for &(cell, next) in &access.results {
         need(cell, &|result| latencies.write_after_write(result, next));
-    });
+    }
     for cell in times.timings.arriving(inst) {
         // Sums of products before come in their order.
         need(*cell, &|result| match latencies.class_of(result) {
