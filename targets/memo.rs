@@ -57,28 +57,30 @@ impl Key {
 /// part or special register.
 fn aspect(operand: &Operand) -> u32 {
     let flags = |flags: RegFlags| u32::from(flags.without(RegFlags::REUSE).0) << 8;
-    match operand {
-        Operand::Reg(r) => 1 + r.reg.file() as u32 | flags(r.flags),
+    let (kind, more) = match operand {
+        Operand::Reg(r) => (1 + r.reg.file() as u32, flags(r.flags)),
         Operand::Part(r, part) => {
-            6 + u32::from(r.reg.file() == RegFile::UR) | flags(r.flags) | (*part as u32) << 16
+            let kind = 6 + u32::from(r.reg.file() == RegFile::UR);
+            (kind, flags(r.flags) | ((*part as u32) << 16))
         }
-        Operand::Symbol { part: 2, .. } | Operand::Block(_) | Operand::Addr(_) => 8,
-        Operand::Imm(_) | Operand::Symbol { .. } => 9,
-        Operand::Special(number) => 10 | u32::from(*number) << 16,
-        Operand::Desc(r) => 11 | flags(r.flags),
+        Operand::Symbol { part: 2, .. } | Operand::Block(_) | Operand::Addr(_) => (8, 0),
+        Operand::Imm(_) | Operand::Symbol { .. } => (9, 0),
+        Operand::Special(number) => (10, u32::from(*number) << 16),
+        Operand::Desc(r) => (11, flags(r.flags)),
         Operand::Const(c) => {
             let base = match (c.is_bindless(), c.base.is_zero()) {
                 (true, _) => 0,
                 (false, true) => 1,
                 (false, false) => 2 + u32::from(c.base.file() == RegFile::UR),
             };
-            12 + base | u32::from(c.flags.0) << 8
+            (12 + base, u32::from(c.flags.0) << 8)
         }
         Operand::Mem(m) => {
             let base = u32::from(!m.base.reg.is_zero()) + 2 * u32::from(!m.uniform.reg.is_zero());
-            16 + base | (m.sel as u32) << 16
+            (16 + base, (m.sel as u32) << 16)
         }
-    }
+    };
+    kind | more
 }
 
 /// What was found.
