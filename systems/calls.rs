@@ -73,7 +73,7 @@ pub fn post_expansion(code: Code<'_, '_>) {
         return;
     }
     let mut layout = Vec::new();
-    let mut split = false;
+    let mut has_calls = false;
     for block in body.layout().to_vec() {
         layout.push(block);
         let any = body.block(block).insts.iter().any(|id| body.op(*id).is_of_calls());
@@ -86,16 +86,17 @@ pub fn post_expansion(code: Code<'_, '_>) {
         let count = old.len();
         for (i, id) in old.into_iter().enumerate() {
             let call = expand(&mut body, id, &mut new);
+            has_calls |= call;
             if call && i + 1 < count {
                 body.block_mut(at).insts = std::mem::take(&mut new);
                 at = body.new_detached_block();
                 layout.push(at);
-                split = true;
             }
         }
         body.block_mut(at).insts = new;
     }
-    if split {
+    if has_calls {
+        // A call of a subroutine leads to it, too.
         body.set_layout(layout);
         cfg::update(&mut body);
     }

@@ -228,8 +228,8 @@ fn moves(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc, out: &mut Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
-    use crate::{Errors, calls};
+    use crate::analysis::cfg;
+    use crate::{Errors, calls, testing};
     use orias_components::text;
     use orias_components::validate::validate;
 
@@ -286,6 +286,7 @@ mod tests {
     fn calls_become_those_of_the_machine() {
         let (mut function, _) = placed();
         function.run(calls::post_expansion);
+        cfg::check(&function.body()).expect("a call leads to its subroutine");
         let text = text::print(&function.body(), &text::Style::default());
         assert_eq!(text.matches("CALL.REL.NOINC BB1").count(), 2, "{text}");
         assert_eq!(text.matches("RET.REL.NODEC R2:2").count(), 1, "{text}");
