@@ -123,6 +123,12 @@ pub fn local_value_numbering(
     notes.count(found);
 }
 
+/// Phase `LateOriCommoning`: the same for what came since, mostly of macro instructions. A system of its own, for there is something new
+/// even where the first found nothing.
+pub fn late_commoning(code: Code<'_, '_>, notes: Notes<'_>) {
+    local_value_numbering(code, notes);
+}
+
 /// Whether nothing has written an expression's operands, or the register with its value, since it was made.
 fn holds(map: &CellMap, written: &[u32], operands: &[Operand], (to, since): (RegUse, u32)) -> bool {
     let is_old = |r: RegUse| map.cells(r).all(|c| written[c as usize] <= since);
