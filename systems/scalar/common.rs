@@ -125,8 +125,8 @@ pub fn local_value_numbering(
 
 /// Phase `LateOriCommoning`: the same for what came since, mostly of macro instructions. A system of its own, for there is something new
 /// even where the first found nothing.
-pub fn late_commoning(code: Code<'_, '_>, notes: Notes<'_>) {
-    local_value_numbering(code, notes);
+pub fn late_commoning(code: Code<'_, '_>, analyses: ResMut<'_, Analyses>, notes: Notes<'_>) {
+    local_value_numbering(code, analyses, notes);
 }
 
 /// Whether nothing has written an expression's operands, or the register with its value, since it was made.
