@@ -4,7 +4,7 @@ use crate::calls::{RETURN_ADDRESS, clobbered};
 use crate::registers::checker::{CheckError, Snapshot, check};
 use crate::registers::rewrite::to_physical;
 use crate::testing;
-use orias_components::{Function, Inst, Opcode, Operand, Reg, RegFile, RegUse, text};
+use orias_components::{BlockId, Function, Inst, Opcode, Operand, Reg, RegFile, RegUse, text};
 
 /// Of a body whose blocks hold edges without branches.
 fn allocate(
