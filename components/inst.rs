@@ -239,9 +239,8 @@ impl<'a> View<'a> {
         side: &'a Side,
         mods: &'a ModsTable,
     ) -> View<'a> {
-        let first = row.first as usize;
-        let end = first + row.len as usize;
-        let (words, tied) = (&arena[first..end], &arena[end..end + row.tied()]);
+        let (first, len) = (row.first as usize, row.len as usize);
+        let (words, tied) = arena[first..first + len + row.tied()].split_at(len);
         View { op: row.op, defs: row.defs(), guard: row.guard(), row, words, tied, side, mods }
     }
 

@@ -61,7 +61,7 @@ fn idle_load() -> Inst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rewrites;
+    use crate::Report;
     use crate::testing;
     use orias_components::text;
 
@@ -69,7 +69,7 @@ mod tests {
         let mut function = testing::function();
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(apply_post_reg_alloc_wars);
-        function.world.resource::<Rewrites>().0 as usize
+        function.world.resource::<Report>().rewrites as usize
     }
 
     const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";
