@@ -20,10 +20,9 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
-use crate::ssa::phis;
 use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View,
+    BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View, phis,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -55,8 +54,8 @@ impl Divergence {
         let mut branches = BitVec::repeat(false, body.block_count());
         for id in body.layout() {
             let conditional =
-                body.block(*id).insts.iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
-            branches.set(id.0 as usize, conditional && body.block(*id).succs.len() > 1);
+                body.block(*id).insts().iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
+            branches.set(id.0 as usize, conditional && body.block(*id).succs().len() > 1);
         }
         Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
     }
@@ -129,7 +128,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         let mut users = Lists::new(body.vreg_count());
         let mut writes = Lists::new(body.block_count());
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 inst.for_each_use(|r| {
                     if let Some(v) = r.reg.vreg() {
@@ -168,7 +167,7 @@ impl<'a, 'w> Solver<'a, 'w> {
 
     fn run(&mut self) {
         for block in self.body.layout() {
-            for id in &self.body.block(*block).insts {
+            for id in self.body.block(*block).insts() {
                 let inst = self.body.inst(*id);
                 let mut from_outside = is_source(inst);
                 inst.for_each_use(|r| {
@@ -322,7 +321,7 @@ impl<'a, 'w> Solver<'a, 'w> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Analyses, cfg};
+    use crate::analysis::Analyses;
     use crate::testing;
     use orias_components::text;
 
@@ -331,7 +330,7 @@ mod tests {
         let mut function = testing::function();
         let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
-        cfg::update(&mut body);
+        body.update_edges();
         let found = Analyses::default().divergence(&body);
         let mut names: Vec<String> = found
             .registers

@@ -87,7 +87,7 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
 /// Where the entry block has made the frame, or its end.
 fn prologue_end(body: &Body<'_>) -> u32 {
     let Some(entry) = body.layout().first() else { return 0 };
-    let insts = &body.block(*entry).insts;
+    let insts = body.block(*entry).insts();
     let makes_frame = |id: &InstId| {
         let (mut reads, mut writes) = (false, false);
         let inst = body.inst(*id);

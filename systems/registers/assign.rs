@@ -51,7 +51,7 @@ pub type Hints = FxHashMap<VRegId, SmallVec<[u8; 2]>>;
 pub fn hints(body: &Body<'_>, classes: &Classes) -> Hints {
     let mut hints = Hints::default();
     for &block in body.layout() {
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let Some(copy) = as_copy(body.inst(id)) else { continue };
             let (of, given) = match (copy.to.reg.vreg(), copy.from.reg.vreg()) {
                 (Some(to), None) => ((to, copy.to.cell), copy.from.reg.phys_index()),
@@ -183,7 +183,7 @@ fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
         return found;
     }
     for &block in input.body.layout() {
-        for &id in &input.body.block(block).insts {
+        for &id in input.body.block(block).insts() {
             let inst = input.body.inst(id);
             if !inst.op.has(Props::GROUP) {
                 continue;

@@ -121,7 +121,7 @@ impl Classes {
         let mut copies: Vec<(u64, Copy)> = Vec::new();
         for &block in body.layout() {
             let frequency = flow.frequency(block.0);
-            for &id in &body.block(block).insts {
+            for &id in body.block(block).insts() {
                 copies.extend(as_copy(body.inst(id)).map(|c| (frequency, c)));
             }
         }

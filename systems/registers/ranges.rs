@@ -68,12 +68,12 @@ impl Ranges {
         let mut points = 0;
         for &block in body.layout() {
             block_start.push(points);
-            points += 2 * body.block(block).insts.len() as u32;
+            points += 2 * body.block(block).insts().len() as u32;
         }
         let mut late = bitvec![0; points as usize / 2];
         let mut walk = Walk::new(liveness.map.count());
         for (at, &block) in body.layout().iter().enumerate().rev() {
-            let insts = &body.block(block).insts;
+            let insts = body.block(block).insts();
             let start = block_start[at];
             for cell in liveness.live_out(block).chain(barriers.at_end(block)) {
                 walk.open(cell, start + 2 * insts.len() as u32);
@@ -121,7 +121,7 @@ impl Ranges {
     /// not overwrite it for the threads on the path that does, and those may run in any order.
     fn widen_uniform(&mut self, body: &Body<'_>, liveness: &Liveness) {
         let entry_end = self.block_start.get(1).copied().unwrap_or(self.points);
-        let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds.is_empty());
+        let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds().is_empty());
         for id in (0..body.vreg_count() as u32).map(VRegId) {
             let vreg = body.vreg(id);
             if !matches!(vreg.file, RegFile::UR | RegFile::UP) {

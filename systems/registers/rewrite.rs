@@ -12,8 +12,8 @@ pub fn to_physical(body: &mut Body<'_>) -> usize {
     let mut removed = 0;
     for block in body.layout().to_vec() {
         let mut identities = 0;
-        for at in 0..body.block(block).insts.len() {
-            let id = body.block(block).insts[at];
+        for at in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[at];
             body.map_regs(id, |r| physical(&assigned, r));
             identities += usize::from(is_identity(body.inst(id)));
         }

@@ -80,7 +80,8 @@ pub fn local_value_numbering(
     let mut operands: Vec<Operand> = Vec::with_capacity(8);
     for block in body.layout().to_vec() {
         known.clear();
-        insts.clone_from(&body.block(block).insts);
+        insts.clear();
+        insts.extend_from_slice(body.block(block).insts());
         for &id in &insts {
             now += 1;
             operands.clear();
@@ -184,7 +185,7 @@ fn become_copy(
     };
     let loc = body.loc(id);
     body.set_inst(id, &copy(0));
-    let at = body.block(block).insts.iter().position(|i| *i == id).unwrap_or(0);
+    let at = body.block(block).insts().iter().position(|i| *i == id).unwrap_or(0);
     for i in 1..to.count {
         body.insert(block, at + i as usize, copy(i), loc);
     }

@@ -10,7 +10,7 @@
 //! replaced when all its cells are copies of neighbours in one register that keep its alignment.
 
 use crate::analysis::liveness::{Cell, CellMap};
-use crate::analysis::{Analyses, ControlFlow, cfg};
+use crate::analysis::{Analyses, ControlFlow};
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::scalar::fold;
@@ -86,7 +86,7 @@ pub(super) fn propagate(
     news: &mut News,
 ) -> usize {
     // An earlier round may have folded a branch.
-    cfg::update(body);
+    analyses.edges(body);
     let map = &*analyses.cells(body);
     let everywhere = Everywhere::new(body, map, analyses);
     let mut here = Here::new(map.count());
@@ -98,8 +98,8 @@ pub(super) fn propagate(
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
-        for n in 0..body.block(block).insts.len() {
-            let id = body.block(block).insts[n];
+        for n in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[n];
             let inst = body.inst(id);
             if news.concern(map, id, inst) {
                 let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
@@ -244,7 +244,7 @@ impl Everywhere {
         let mut definitions: Vec<u8> = vec![0; map.count()];
         let mut found = Vec::new();
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {

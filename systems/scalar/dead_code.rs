@@ -4,9 +4,9 @@
 //! simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one walk, what no needed instruction reads
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
+use crate::analysis::Analyses;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
-use crate::analysis::{Analyses, cfg};
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -52,13 +52,12 @@ pub(super) fn remove_dead(
     // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
     // they are gone before.
     for _ in 0..ROUNDS {
-        cfg::update(body);
-        let liveness = analyses.liveness(body);
+        let liveness = analyses.liveness_after(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
         let mut live = liveness.cells();
         for block in body.layout() {
             live.start(&liveness, *block);
-            for id in body.block(*block).insts.iter().rev() {
+            for id in body.block(*block).insts().iter().rev() {
                 let inst = body.inst(*id);
                 if is_removable(inst) && !live.reads_result_of(&liveness.map, inst) {
                     dead.set(id.0 as usize, true);
@@ -98,7 +97,7 @@ fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) 
     let mut again = false;
     let mut any = false;
     for block in body.layout().iter().rev() {
-        for id in body.block(*block).insts.iter().rev() {
+        for id in body.block(*block).insts().iter().rev() {
             let inst = body.inst(*id);
             let mut needed = !is_removable(inst);
             inst.for_each_def(|r| {

@@ -20,7 +20,7 @@ pub fn at_entry<S: Clone>(
             if !std::mem::take(&mut dirty[block.0 as usize]) {
                 continue;
             }
-            let succs = &body.block(*block).succs;
+            let succs = body.block(*block).succs();
             if succs.is_empty() {
                 continue;
             }

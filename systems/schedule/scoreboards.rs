@@ -168,7 +168,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     let layout = body.layout().to_vec();
     companions::add(&mut body, &layout, true);
     let timings = Timings::new(&body, target, &layout);
-    let insts = layout.iter().flat_map(|b| &body.block(*b).insts);
+    let insts = layout.iter().flat_map(|b| body.block(*b).insts());
     let groups = insts.into_iter().any(|id| ends_group(body.inst(*id)));
     let reserved = if groups { 1 << GROUPS } else { 0 };
     for block in &layout {
@@ -176,7 +176,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     }
     let leave = |block: BlockId, state: &Pending| {
         let mut state = state.clone();
-        for id in &body.block(block).insts {
+        for id in body.block(block).insts() {
             state.step(body.inst(*id), *id, &timings);
         }
         state
@@ -185,7 +185,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     let mut moved = false;
     for block in &layout {
         let mut state = entry[block.0 as usize].clone();
-        for id in body.block(*block).insts.clone() {
+        for id in body.block(*block).insts().to_vec() {
             let wait = state.step(body.inst(id), id, &timings);
             let control = body.inst(id).control();
             body.set_control(id, Control { wait, ..control });
@@ -199,7 +199,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
 
 /// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP. True when it made any.
 fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut nops = Vec::new();
     for (at, id) in insts.iter().enumerate() {
         let control = body.inst(*id).control();
@@ -224,18 +224,18 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
         }
     }
     let made = !nops.is_empty();
-    // From the end, so that the places before stay what they are.
-    for (at, wait) in nops.into_iter().rev() {
-        let mut nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
-        nop.control = Control { wait, ..Control::default() };
-        body.insert(block, at, nop, Loc::default());
-    }
+    let nop = |(at, wait)| {
+        let control = Control { wait, ..Control::default() };
+        let nop = Inst { control, ..Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]) };
+        (at, nop, Loc::default())
+    };
+    body.insert_all(block, nops.into_iter().map(nop));
     made
 }
 
 /// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.
 fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Pending::new(timings);
     for (at, id) in insts.iter().enumerate() {

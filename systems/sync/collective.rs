@@ -160,7 +160,7 @@ fn nodes(body: &Body<'_>) -> Vec<Node> {
     for block in body.layout() {
         // The WARPSYNC that what comes may belong to.
         let mut open: Option<usize> = None;
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             let node =
                 |kind| Node { kind, block: block.0, meet: *id, op: *id, mask: Mask::Unknown };
@@ -214,7 +214,7 @@ fn set_masks(body: &Body<'_>, graph: &Graph, nodes: &mut [Node]) {
     }
     if !defs.is_empty() {
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 body.inst(*id).for_each_def(|r| {
                     if let Some(def) = r.reg.vreg().and_then(|v| defs.get_mut(&v)) {
                         *def = (def.0 + 1, *id, block.0);
@@ -383,7 +383,7 @@ fn meet(
 /// Takes out shuffles whose results nothing reads. Before it is known who exchanges with whom none may go: what one copy gives,
 /// another reads.
 pub fn drop_unread_shuffles(body: &mut Body<'_>, exchanges: &[Exchange]) {
-    let insts = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    let insts = || body.layout().iter().flat_map(|b| body.block(*b).insts());
     if !body.facts().may_have(&[Opcode::SHFL]) {
         return;
     }

@@ -18,21 +18,20 @@ pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
     }
     let mut added = 0;
     for block in body.layout().to_vec() {
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
         let mut clean = false;
-        for id in old {
+        body.rewrite(block, |body, out, id| {
             let inst = body.inst(id);
             if inst.op != Opcode::LDGSTS {
                 clean &= !touches_shared(inst);
             } else if !std::mem::replace(&mut clean, true) {
                 let loc = body.loc(id);
-                new.extend((0..LOADS).map(|_| body.new_inst(&idle_load(), loc)));
+                for _ in 0..LOADS {
+                    out.put(body, &idle_load(), loc);
+                }
                 added += LOADS;
             }
-            new.push(id);
-        }
-        body.block_mut(block).insts = new;
+            out.keep(id);
+        });
     }
     notes.count(added);
 }

@@ -69,7 +69,7 @@ fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
     let mut definitions = vec![0u32; body.vreg_count()];
     let mut found: Vec<(VRegId, Constant)> = Vec::new();
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             inst.for_each_def(|r| {
                 if let Some(v) = r.reg.vreg() {
@@ -89,7 +89,7 @@ fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
         return found;
     }
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             body.inst(*id).for_each_use(|r| {
                 if let Some(i) = r.reg.vreg().and_then(|v| place.get(&v)) {
                     let readers = &mut found[*i].1.readers;
