@@ -6,7 +6,7 @@
 use crate::block::{Block, BlockId};
 use crate::body::Body;
 use crate::inst::{InstId, View};
-use crate::opcode::Opcode;
+use crate::opcode::Props;
 use crate::operand::{Operand, RegFlags};
 use smallvec::SmallVec;
 
@@ -23,9 +23,7 @@ pub fn is_unconditional(inst: View<'_>) -> bool {
 
 /// Whether control never goes past this instruction: an unconditional branch that does not come back (as CALL does).
 pub fn ends_flow(inst: View<'_>) -> bool {
-    inst.op.is_branch()
-        && !matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT)
-        && is_unconditional(inst)
+    inst.op.is_branch() && !inst.op.has(Props::RETURNS) && is_unconditional(inst)
 }
 
 /// The blocks that a branch may go to. BSSY names a block too, but does not go there.

@@ -18,6 +18,7 @@ pub mod opcode;
 pub mod operand;
 pub mod packed;
 pub mod phis;
+pub mod pseudo;
 pub mod register;
 pub mod symbol;
 pub mod text;

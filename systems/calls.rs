@@ -9,6 +9,7 @@
 //! moves of arguments to their registers, `PRETADR`, `PCALL`, and moves of results. `PARGS` and `PRET` are the callee's side;
 //! the frame ([`crate::registers::frame`]) expands `PARGS` and puts before `PRET` what restores registers.
 
+use orias_components::pseudo::{pretadr, subret};
 use orias_components::{
     Body, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegUse, Rewrite, SymbolKey,
 };
@@ -92,7 +93,7 @@ fn expand(body: &mut Body<'_>, id: InstId, before: &mut Rewrite) {
     let made = match inst.op {
         Opcode::PRETADR if absolute => Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call(2)]),
         Opcode::PRETADR => {
-            let low = inst.operands[0].as_reg().map_or(RETURN_ADDRESS, |r| r.reg);
+            let low = inst.operands[pretadr::D].as_reg().map_or(RETURN_ADDRESS, |r| r.reg);
             let high = low.phys_index().map_or(low, |low| Reg::phys(RegFile::R, low + 1));
             let (low, high) = (Operand::reg(low), Operand::reg(high));
             let upper = Inst::new(Opcode::MOV, &[], 1, &[high, Operand::RZ, Operand::Imm(0xf)]);
@@ -104,7 +105,7 @@ fn expand(body: &mut Body<'_>, id: InstId, before: &mut Rewrite) {
             Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &callee)
         }
         Opcode::SUBRET => {
-            let address = [inst.operands[0], Operand::Addr(0)];
+            let address = [inst.operands[subret::ADDRESS], Operand::Addr(0)];
             Inst::new(Opcode::RET, &[Mod::REL, Mod::NODEC], 0, &address)
         }
         Opcode::PCALL => match inst.sources().first().copied() {

@@ -3,10 +3,11 @@
 //!
 //! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else.
 
+use crate::effects;
 use crate::ssa::Form;
 use orias_components::{
-    BlockId, Body, Guard, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile,
-    RegFlags, RegUse, phis,
+    BlockId, Body, Guard, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
+    RegUse, phis,
 };
 
 /// A memory address: 64-bit for global and generic, 32-bit for shared and local.
@@ -266,11 +267,8 @@ impl<'w> Emit<'w> {
     }
 
     fn needs_guard(&self, op: Opcode, dests: &[Operand]) -> bool {
-        let pure_read = matches!(op, Opcode::LDC | Opcode::ULDC);
-        if op.has(Props::EFFECT) || (op.has(Props::LOAD) && !pure_read) {
-            return true;
-        }
-        !dests.iter().all(|d| d.as_reg().is_some_and(|u| self.is_temp(u.reg)))
+        let is_temp = |d: &Operand| d.as_reg().is_some_and(|u| self.is_temp(u.reg));
+        !effects::may_be_speculated(op) || !dests.iter().all(is_temp)
     }
 
     /// Appends an instruction with all its slots.

@@ -20,10 +20,9 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
+use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
-use orias_components::{
-    BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View, phis,
-};
+use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,10 +35,6 @@ pub struct Divergence {
     /// Blocks at whose end threads may part, by number.
     pub branches: BitVec,
 }
-
-/// Special registers that are the same for all threads of a warp: SR_CTAID.X, .Y, .Z and SR_CgaCtaId. Numbers observed in
-/// what nvdisasm prints for sm_90.
-const UNIFORM_SPECIALS: [u8; 4] = [0x25, 0x26, 0x27, 0x88];
 
 impl Divergence {
     /// Analyses a body whose edges are current.
@@ -81,21 +76,6 @@ fn depends_on_thread(inst: View<'_>, virt: impl Fn(VRegId) -> bool) -> bool {
         inst.for_each_use(|r| found |= r.reg.file() != RegFile::B && diverges(r.reg, &virt));
     }
     found
-}
-
-/// What an instruction's result is when its operands are the same for all threads.
-fn is_source(inst: View<'_>) -> bool {
-    match inst.op {
-        Opcode::S2R | Opcode::CS2R => !inst
-            .sources()
-            .all(|o| matches!(o, Operand::Special(n) if UNIFORM_SPECIALS.contains(&n))),
-        // One access for all threads; the window of local memory is each thread's own.
-        Opcode::LDG | Opcode::LDS | Opcode::LDC => false,
-        Opcode::VOTE | Opcode::R2UR => false,
-        Opcode::SHFL | Opcode::MATCH | Opcode::ELECT | Opcode::P2R | Opcode::B2R => true,
-        Opcode::CALL => true,
-        op => op.has(Props::LOAD) || op.has(Props::CONVERGENT),
-    }
 }
 
 struct Solver<'a, 'w> {
@@ -169,7 +149,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         for block in self.body.layout() {
             for id in self.body.block(*block).insts() {
                 let inst = self.body.inst(*id);
-                let mut from_outside = is_source(inst);
+                let mut from_outside = differs_by_thread(inst);
                 inst.for_each_use(|r| {
                     let physical = r.reg.phys_index().is_some();
                     from_outside |= physical && diverges(r.reg, |_| false);
@@ -211,7 +191,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 self.parted.push(Reverse((self.place[block.0 as usize], block.0)));
             }
         }
-        let uniform_result = matches!(inst.op, Opcode::VOTE | Opcode::R2UR | Opcode::REDUX);
+        let uniform_result = gives_all_the_same(inst.op);
         // A guard that differs leaves the old value in some threads, whatever the instruction computes.
         if uniform_result && (inst.guard.is_always() || !self.differs(inst.guard.reg)) {
             return;

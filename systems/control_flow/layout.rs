@@ -5,6 +5,7 @@
 
 use crate::notes::Notes;
 use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Opcode, Operand, edges};
+use orias_targets::slots::MOV;
 
 /// Phase 135: source order, with blocks that phases appended at the end of the layout moved to where they are reached from.
 ///
@@ -85,10 +86,10 @@ pub fn remove_nop_code(code: Code<'_, '_>, mut notes: Notes<'_>) {
 
 fn does_nothing(body: &Body<'_>, id: InstId) -> bool {
     let inst = body.inst(id);
-    let self_move = inst.op == Opcode::MOV
-        && inst.mods().is_empty()
-        && inst.len() == 3
-        && inst.operand(0) == inst.operand(1)
-        && matches!(inst.operand(0), Operand::Reg(_));
-    inst.op == Opcode::NOP || self_move
+    let self_move = || {
+        inst.len() == MOV::COUNT
+            && inst.operand(MOV::D) == inst.operand(MOV::B)
+            && matches!(inst.operand(MOV::D), Operand::Reg(_))
+    };
+    inst.op == Opcode::NOP || inst.op == Opcode::MOV && inst.mods().is_empty() && self_move()
 }

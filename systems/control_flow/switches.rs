@@ -8,6 +8,7 @@ use crate::emit::{Emit, imm, not, r};
 use crate::function::Marked;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::switch;
 use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Mod, Opcode, Operand, edges};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -86,8 +87,8 @@ fn free_targets(body: &Body<'_>, switches: &FxHashSet<BlockId>) -> FxHashMap<Blo
 /// Puts the search for the target in place of a SWITCH. Neighbours in the list with the same target are one range.
 fn search(e: &mut Emit<'_>, id: InstId, free: &mut FxHashMap<BlockId, bool>, marked: &mut Marked) {
     let inst = e.body.inst(id).to_inst();
-    let index = inst.operands[0];
-    let Operand::Imm(first) = inst.operands[1] else { return };
+    let index = inst.operands[switch::INDEX];
+    let Operand::Imm(first) = inst.operands[switch::FIRST] else { return };
     let mut ranges: Vec<(u32, BlockId)> = Vec::new();
     for (i, target) in edges::targets(e.body.inst(id)).enumerate() {
         if ranges.last().is_none_or(|(_, last)| *last != target) {

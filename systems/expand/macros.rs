@@ -15,6 +15,7 @@ use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::ssa::Form;
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::macros;
 use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, RegUse, View};
 
 /// Phase 9.
@@ -47,7 +48,8 @@ pub fn late_expansion(
 }
 
 fn divides_by_constant(inst: View<'_>) -> bool {
-    matches!(inst.op, Opcode::IDIV | Opcode::IREM) && matches!(inst.get(2), Some(Operand::Imm(_)))
+    matches!(inst.op, Opcode::IDIV | Opcode::IREM)
+        && matches!(inst.get(macros::B), Some(Operand::Imm(_)))
 }
 
 /// Expands the chosen instructions; how many there were.
@@ -106,7 +108,7 @@ fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool, share
         return expand(e, &inst, shared);
     }
     let value = e.temp(to.count);
-    inst.operands[0] = wide(value, to.count);
+    inst.operands[macros::D] = wide(value, to.count);
     let (guard, tied) = (inst.guard, inst.tied.first().copied());
     expand(e, &inst, shared);
     for i in 0..to.count {

@@ -9,6 +9,7 @@ use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::registers::limits::STACK_POINTER;
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::subcall;
 use orias_components::{
     BlockId, Body, Code, Inst, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, Rewrite, VRegId,
 };
@@ -185,7 +186,7 @@ fn release(body: &Body<'_>, files: &mut [File; 2], v: VRegId, first: u32) {
 fn call(body: &mut Body<'_>, id: InstId, sub: &Placed, out: &mut Rewrite) {
     let old = body.inst(id).to_inst();
     let loc = body.loc(id);
-    let given = old.operands.iter().skip(2).filter_map(|o| o.as_reg().copied());
+    let given = old.operands.iter().skip(subcall::ARGUMENTS).filter_map(|o| o.as_reg().copied());
     for (from, to) in given.zip(&sub.arguments) {
         moves(body, *to, from, loc, out);
     }
@@ -195,12 +196,12 @@ fn call(body: &mut Body<'_>, id: InstId, sub: &Placed, out: &mut Rewrite) {
     call.operands.extend(sub.results.iter().map(|r| Operand::Reg(*r)));
     call.operands.extend(sub.changed.iter().copied());
     call.defs = call.operands.len() as u8;
-    call.operands.push(old.operands[1]);
+    call.operands.push(old.operands[subcall::BLOCK]);
     call.operands.push(sub.address);
     call.operands.extend(sub.arguments.iter().map(|r| Operand::Reg(*r)));
     body.set_inst(id, &call);
     out.keep(id);
-    let wanted = old.operands[0].as_reg().copied();
+    let wanted = old.operands[subcall::D].as_reg().copied();
     for (to, from) in wanted.into_iter().zip(&sub.results) {
         moves(body, to, *from, loc, out);
     }

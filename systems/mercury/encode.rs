@@ -121,7 +121,7 @@ fn meeting_place(body: &Body<'_>, code: &CodeList, join: BlockId, barrier: Optio
         let insts = body.block(*block).insts().iter();
         let ours = |id: &InstId| {
             let inst = body.inst(*id);
-            inst.op == Opcode::BSYNC && inst.get(0) == barrier
+            inst.op == Opcode::BSYNC && inst.sources().next() == barrier
         };
         let behind = insts.clone().rev().take_while(|id| body.op(**id) == Opcode::BRA).count();
         let at = insts.len() - behind;

@@ -7,13 +7,14 @@
 //! Memory accesses read their operands some time after they issue. Among registers that cost nothing more, one that such an
 //! access has just read is taken last, because the new value would have to wait for the read.
 
-use super::coalesce::{Classes, as_copy};
+use super::coalesce::Classes;
 use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
 use super::occupancy::{Mask, Occupancy};
 use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::calls::is_kept;
+use crate::effects::as_copy;
 use orias_components::{Body, Props, RegFile, VRegId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -13,7 +13,7 @@
 //! Registers of collectives are left alone: they can be neither spilled nor split, so a predicate among them that lived over
 //! a call, as the value that it is copied from may, would find no register.
 
-use super::coalesce::as_copy;
+use crate::effects::as_copy;
 use crate::notes::Notes;
 use crate::sync::collective;
 use orias_components::{BlockId, Body, Code, InstId, Operand, RegUse, VRegId, View};

@@ -6,6 +6,7 @@
 use super::limits::STACK_POINTER;
 use super::spill::stack;
 use crate::calls::{SCRATCH, is_kept};
+use orias_components::pseudo::pargs;
 use orias_components::{BlockId, Body, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse};
 use std::collections::BTreeSet;
 
@@ -108,7 +109,7 @@ fn expand(body: &mut Body<'_>, frame: &Frame, bytes: u32, end: &[Inst]) {
     body.rewrite_all(|body, out, id| {
         let op = body.op(id);
         if op == Opcode::PARGS {
-            let to = body.inst(id).operand(0);
+            let to = body.inst(id).operand(pargs::D);
             *body.inst_mut(id) = sum(to, general(frame.pointer), i64::from(bytes));
         } else if op == Opcode::PRET {
             let loc = body.loc(id);

@@ -6,9 +6,10 @@
 
 use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use crate::effects;
 use crate::schedule::groups;
 use bitvec::prelude::*;
-use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId, View};
+use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId};
 use rustc_hash::FxHashMap;
 
 /// Points `start..end`.
@@ -89,7 +90,7 @@ impl Ranges {
                     });
                 }
                 let kill = kills(inst);
-                late.set(read as usize / 2, reads_late(inst));
+                late.set(read as usize / 2, effects::reads_late(inst.op));
                 inst.for_each_def(|r| walk.define(&mut liveness.map.cells(r), read + 1, kill));
                 inst.for_each_use(|r: RegUse| {
                     for cell in liveness.map.cells(r) {
@@ -290,11 +291,6 @@ fn waits_of_groups(body: &Body<'_>, insts: &[InstId]) -> FxHashMap<usize, usize>
         waits.insert(at, wait.map_or(insts.len(), |distance| at + distance));
     }
     waits
-}
-
-/// Memory accesses and exchanges between threads send their operands to units that other warps use too.
-fn reads_late(inst: View<'_>) -> bool {
-    inst.op.has(Props::LOAD.with(Props::STORE).with(Props::CONVERGENT))
 }
 
 /// Whether two ranges have a point in common.

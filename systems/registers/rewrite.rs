@@ -1,6 +1,6 @@
 //! From virtual to physical operands, once every register has its place.
 
-use super::coalesce::as_copy;
+use crate::effects::as_copy;
 use orias_components::{Body, Reg, RegUse, VRegId, View};
 
 /// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV R4, R4`.

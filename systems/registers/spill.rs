@@ -5,15 +5,17 @@
 //! each use instead. Every use and definition gets a register of its own that lives for a moment; those are never spilled.
 
 use super::assign::Input;
-use super::coalesce::{Classes, as_copy};
+use super::coalesce::Classes;
 use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
 use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
+use crate::effects::{as_copy, may_be_repeated};
 use orias_components::{
     Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
     Rewrite, VRegId, View,
 };
+use orias_targets::slots::{LDC, MOV};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -321,15 +323,14 @@ fn constants(
 
 /// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
 pub fn makes_a_constant(inst: View<'_>) -> bool {
-    let mut reads = false;
-    inst.for_each_use(|_| reads = true);
-    let source = matches!(
-        (inst.op, inst.get(1)),
-        (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
-            | (Opcode::LDC, Some(Operand::Const(_)))
-    );
     // Parameters and launch constants; bank 3 holds constants of the module.
-    inst.defs == 1 && inst.guard.is_always() && !reads && source
+    let source = match inst.op {
+        Opcode::MOV => inst.get(MOV::B),
+        Opcode::LDC => inst.get(LDC::A).filter(|from| matches!(from, Operand::Const(_))),
+        _ => None,
+    };
+    matches!(source, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
+        && may_be_repeated(inst)
 }
 
 /// The rewriting of one instruction's accesses to spilled registers.

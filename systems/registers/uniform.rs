@@ -11,6 +11,7 @@
 
 use crate::analysis::Analyses;
 use crate::analysis::liveness::Liveness;
+use crate::effects::may_be_repeated;
 use orias_components::{
     Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, Rewrite, VRegId, View,
 };
@@ -127,12 +128,9 @@ fn homes(
     homes
 }
 
-/// Whether an instruction may stand anywhere and gives the same value.
+/// Whether an instruction is made again where its value is wanted.
 fn is_free(inst: View<'_>) -> bool {
-    let mut reads = false;
-    inst.for_each_use(|_| reads = true);
-    let op = matches!(inst.op, Opcode::ULDC | Opcode::UMOV | Opcode::S2UR);
-    op && !reads && inst.guard.is_always() && inst.defs == 1
+    matches!(inst.op, Opcode::ULDC | Opcode::UMOV | Opcode::S2UR) && may_be_repeated(inst)
 }
 
 fn rewrite(

@@ -7,10 +7,11 @@
 use crate::analysis::Analyses;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
+use crate::effects::is_removable;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
-use orias_components::{Body, Code, InstId, Mod, Props, RegUse, View};
+use orias_components::{Body, Code, InstId, RegUse, View};
 
 /// Rounds of removal by liveness: what is left after them is as right, and rare.
 const ROUNDS: usize = 8;
@@ -164,22 +165,4 @@ fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
     }
     let layout = body.layout().to_vec();
     layout.into_iter().map(|block| body.retain(block, |_, id| !dead[id.0 as usize])).sum()
-}
-
-/// Whether the instruction does nothing but write virtual registers (or nothing at all, into RZ and PT).
-pub(crate) fn is_removable(inst: View<'_>) -> bool {
-    let never = Props::EFFECT.with(Props::STORE).with(Props::BRANCH);
-    let warp_wide = inst.op.has(Props::CONVERGENT);
-    if inst.defs == 0 || inst.op.has(never) || warp_wide {
-        return false;
-    }
-    // A strong or volatile load orders what is around it, and a warp's operation waits for the other threads.
-    let is_seen =
-        || [Mod::STRONG, Mod::MMIO, Mod::SYS, Mod::GPU].iter().any(|m| inst.mods().has(*m));
-    if inst.op.has(Props::LOAD) && is_seen() {
-        return false;
-    }
-    let mut physical = false;
-    inst.for_each_def(|r| physical |= r.reg.vreg().is_none());
-    !physical
 }

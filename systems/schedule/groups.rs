@@ -9,6 +9,7 @@
 use orias_components::{
     BlockId, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
+use orias_targets::slots::WARPGROUP_DEPBAR_LE as WAIT;
 
 use super::flow;
 use crate::notes::Notes;
@@ -156,7 +157,7 @@ impl State {
 
 /// What a product reads beside its accumulators: a factor in registers, metadata.
 pub fn each_factor(inst: View<'_>, mut f: impl FnMut(RegUse)) {
-    let accumulators = inst.get(0).and_then(|d| d.as_reg().map(|r| r.reg));
+    let accumulators = inst.dests().next().and_then(|d| d.as_reg().map(|r| r.reg));
     inst.for_each_use(|r| {
         if Some(r.reg) != accumulators && r.reg.file() == RegFile::R {
             f(r);
@@ -178,8 +179,10 @@ pub fn is_arrival(inst: View<'_>) -> bool {
 
 /// How many groups a wait leaves, if the instruction is one.
 pub fn leaves(inst: View<'_>) -> Option<u64> {
-    match inst.get(1) {
-        Some(Operand::Imm(left)) if inst.op == Opcode::WARPGROUP && inst.len() == 2 => Some(left),
+    match inst.get(WAIT::N) {
+        Some(Operand::Imm(left)) if inst.op == Opcode::WARPGROUP && inst.len() == WAIT::COUNT => {
+            Some(left)
+        }
         _ => None,
     }
 }

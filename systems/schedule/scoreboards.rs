@@ -7,9 +7,10 @@
 //! then knows which scoreboards each register still hangs on, wherever control comes from, and every instruction waits for
 //! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
 
+use crate::effects;
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, Props, RegFile, View,
+    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View,
 };
 
 use super::cells::{self, Cell};
@@ -97,8 +98,7 @@ impl Pending {
             // The other side of a call knows nothing of our scoreboards, nor do threads that come from another copy of a vote.
             return self.all();
         }
-        let memory = Props::LOAD.with(Props::STORE).with(Props::CONVERGENT);
-        let orders = inst.op.has(memory) && !timing.never_waits();
+        let orders = effects::is_ordered(inst.op) && !timing.never_waits();
         let mut wait = if orders { self.order } else { 0 };
         if inst.op == Opcode::EXIT {
             // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.

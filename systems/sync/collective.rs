@@ -33,6 +33,7 @@ pub use emit::{emit, shared_registers};
 use crate::analysis::cfg::Graph;
 use bitvec::vec::BitVec;
 use orias_components::{Body, InstId, Mod, Opcode, Operand, VRegId, View};
+use orias_targets::slots::MOV;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -231,7 +232,7 @@ fn set_masks(body: &Body<'_>, graph: &Graph, nodes: &mut [Node]) {
             Some(operand) => match register(operand).map(|v| (v, defs[&v])) {
                 Some((v, (1, def, block))) => {
                     let inst = body.inst(def);
-                    let constant = match inst.get(1) {
+                    let constant = match inst.get(MOV::B) {
                         Some(Operand::Imm(value)) if inst.op == Opcode::MOV => Some(value),
                         _ => None,
                     };

@@ -13,6 +13,7 @@
 
 use crate::analysis::divergence::Divergence;
 use crate::analysis::{Analyses, ControlFlow};
+use crate::effects;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
 use crate::sync::collective::{self, Exchange};
@@ -236,9 +237,11 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     for branch in together::branches(body, flow, &branches) {
         branches.set(branch as usize, false);
     }
+    // Where a thread may wait for others that are held at a barrier, it has to leave the barrier first. (ptxas 13.0.88 does not look at
+    // this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
     let mut waits = BitVec::repeat(false, graph.len());
     for block in body.layout() {
-        let wait = body.block(*block).insts().iter().any(|id| together::may_wait(body.inst(*id)));
+        let wait = body.block(*block).insts().iter().any(|id| effects::may_wait(body.op(*id)));
         waits.set(block.0 as usize, wait);
     }
     let mut plan = regions::plan(flow, &branches, &waits, most_regions(body, exchanges));

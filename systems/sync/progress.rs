@@ -8,9 +8,10 @@
 use crate::analysis::Analyses;
 use crate::analysis::cfg::Graph;
 use crate::analysis::loops::Loop;
+use crate::effects::sees_other_threads;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Code, Inst, Mod, Opcode, Props, View, phis};
+use orias_components::{BlockId, Body, Code, Inst, Opcode, phis};
 use roaring::RoaringBitmap;
 
 /// Phase 49: puts YIELD first in the header of each such loop.
@@ -45,7 +46,7 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
         for block in blocks {
             for id in body.block(BlockId(*block)).insts() {
                 let inst = body.inst(*id);
-                let mut depends = reads_shared(inst);
+                let mut depends = sees_other_threads(inst);
                 inst.for_each_use(|r| {
                     depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0))
                 });
@@ -66,11 +67,4 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
             depends && inst.op.is_branch()
         })
     })
-}
-
-fn reads_shared(inst: View<'_>) -> bool {
-    let atomic = inst.op.has(Props::LOAD) && inst.op.has(Props::STORE) && inst.defs > 0;
-    let strong =
-        inst.op.has(Props::LOAD) && (inst.mods().has(Mod::STRONG) || inst.mods().has(Mod::MMIO));
-    atomic || strong
 }

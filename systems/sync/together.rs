@@ -16,7 +16,7 @@
 //! * No barrier where nothing is left to do but to exit, however many exits there are.
 
 use crate::analysis::ControlFlow;
-use crate::scalar::dead_code::is_removable;
+use crate::effects::is_removable;
 use bitvec::vec::BitVec;
 use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View, edges};
 
@@ -45,15 +45,6 @@ fn exits_within(body: &Body<'_>, block: BlockId, left: u32) -> bool {
         && block.insts().iter().all(idle)
         && (ends() || !block.succs().is_empty())
         && block.succs().iter().all(|s| exits_within(body, *s, left - 1))
-}
-
-/// Whether a thread may wait here for others that are held at a barrier: who goes here has to leave the barrier first. (ptxas
-/// 13.0.88 does not look at this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
-pub fn may_wait(inst: View<'_>) -> bool {
-    matches!(
-        inst.op,
-        Opcode::WARPSYNC | Opcode::BAR | Opcode::PCALL | Opcode::WARPGROUP | Opcode::UCGABAR_WAIT
-    )
 }
 
 /// Whether all threads of the warp that have not exited are to come to this instruction.

@@ -1,7 +1,8 @@
 //! Instructions that only stand there because the hardware wants them.
 
+use crate::effects;
 use crate::notes::Notes;
-use orias_components::{Code, Guard, Inst, MemRef, Mod, Opcode, Operand, Props, Reg, RegUse, View};
+use orias_components::{Code, Guard, Inst, MemRef, Mod, Opcode, Operand, Reg, RegUse, View};
 
 /// How many loads without effect ptxas puts before a copy to shared memory.
 const LOADS: usize = 3;
@@ -37,12 +38,7 @@ pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
 }
 
 fn touches_shared(inst: View<'_>) -> bool {
-    use Opcode::*;
-    let elsewhere = matches!(
-        inst.op,
-        LDG | STG | LDL | STL | LDC | ATOMG | REDG | LDGDEPBAR | CCTL | MEMBAR | ERRBAR
-    );
-    inst.op == BAR || inst.op.has(Props::LOAD.with(Props::STORE)) && !elsewhere
+    inst.op == Opcode::BAR || effects::may_touch_shared(inst.op)
 }
 
 fn idle_load() -> Inst {
