@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod calls;
 pub mod control_flow;
 pub mod convert;
+pub mod effects;
 pub mod emit;
 pub mod expand;
 pub mod function;

@@ -3,8 +3,8 @@
 //! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables and resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
 //! workers.
 
+use crate::analysis::Analyses;
 use crate::analysis::liveness::may_read_unwritten;
-use crate::analysis::{Analyses, cfg};
 use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
 use crate::mercury::{CodeList, Words};
 use crate::notes::{PhaseError, Report};
@@ -16,7 +16,7 @@ use crate::states::States;
 use bevy_ecs::prelude::*;
 use orias_components::body::{Arena, Stamps, settle};
 use orias_components::validate::{definitions, validate};
-use orias_components::{BlockId, Body, Function, Loc, text, work};
+use orias_components::{BlockId, Body, Function, Loc, edges, text, work};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -255,7 +255,7 @@ impl Worker {
         let arena = world.resource::<Arena>();
         let (edges_are_stale, mut stamps) = (arena.edges_are_stale(), arena.stamps());
         if edges_are_stale {
-            cfg::update(&mut self.function.body());
+            self.function.body().update_edges();
             stamps = self.function.world.resource::<Arena>().stamps();
         }
         // Most phases find nothing to do.
@@ -289,7 +289,7 @@ impl Worker {
         let is_reached = |b: BlockId| flow.dominators().is_reached(b.0);
         let all = |()| if self.all_defined { definitions(&body, is_reached) } else { Ok(()) };
         let valid = || validate(&body).and_then(all).map_err(|e| e.to_string());
-        let sound = sound.and_then(|()| valid()).and_then(|()| cfg::check(&body));
+        let sound = sound.and_then(|()| valid()).and_then(|()| edges::check(&body));
         let sound =
             sound.and_then(|()| if is_ssa { ssa::check(&body, &mut analyses) } else { Ok(()) });
         sound.map_err(|message| PipelineError::Invalid { function: self.name(), phase, message })

@@ -1,6 +1,6 @@
-//! Turns `tables/*.isa` into a file of bytes for each SM, `$OUT_DIR/smNN.table`, which `load.rs` reads, `tables/latency` into
-//! another, `smNN.latency`, for `latency/mod.rs`, `tables/seen` into a third, `smNN.seen`, for `seen.rs`, and the rows of
-//! `tables/habits` into `smNN.habits`, for `habits.rs`.
+//! Turns `tables/*.isa` into a file of bytes for each SM, `$OUT_DIR/smNN.table`, which `load.rs` reads, and names of operands into
+//! constants, `slots.rs`; `tables/latency` into another file of bytes, `smNN.latency`, for `latency/mod.rs`, `tables/seen` into a third,
+//! `smNN.seen`, for `seen.rs`, and the rows of `tables/habits` into `smNN.habits`, for `habits.rs`.
 
 #[path = "table/field.rs"]
 mod field;
@@ -30,6 +30,8 @@ mod ports;
 mod seen;
 #[path = "table/slot.rs"]
 mod slot;
+#[path = "table/names.rs"]
+mod slot_names;
 #[path = "table/write.rs"]
 mod write;
 
@@ -46,9 +48,11 @@ fn main() {
         println!("cargo::rerun-if-changed=../components/{name}.rs");
     }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let mut names = slot_names::Names::default();
     for generation in generations::GENERATIONS {
         let table = model::Table::read_folder(Path::new("tables"), *generation);
         let made = table.and_then(|table| {
+            names.add(&table);
             let (ports, of) = ports::Ports::of(&table);
             let latencies = latency::write(Path::new("tables"), generation.sm, &ports)?;
             let seen = seen::write(Path::new("tables"), generation.sm, &table)?;
@@ -64,6 +68,7 @@ fn main() {
             Err(message) => println!("cargo::error=sm_{}: {message}", generation.sm),
         }
     }
+    fs::write(Path::new(&out).join("slots.rs"), names.constants()).expect("OUT_DIR is writable");
     let text = fs::read_to_string("tables/habits/sm90.tsv").map_err(|e| e.to_string());
     match text.and_then(|text| habits::Rows::parse(&text)).and_then(|rows| rows.bytes()) {
         Ok(bytes) => {

@@ -41,7 +41,7 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
             if let Err(invalid) = validate(&unit.body()) {
                 problems.push(format!("{} after {what}: {invalid}", function.name));
             }
-            for error in std::mem::take(&mut unit.world.resource_mut::<Errors>().0) {
+            for error in std::mem::take(&mut unit.world.resource_mut::<Report>().errors) {
                 problems.push(format!("{} after {what}: {}", function.name, error.message));
             }
         };

@@ -10,7 +10,8 @@
 //! replaced when all its cells are copies of neighbours in one register that keep its alignment.
 
 use crate::analysis::liveness::{Cell, CellMap};
-use crate::analysis::{Analyses, ControlFlow, cfg};
+use crate::analysis::{Analyses, ControlFlow};
+use crate::effects::copies_words;
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::scalar::dead_code::Clean;
@@ -22,6 +23,7 @@ use orias_components::{
     RegFlags, RegUse, View,
 };
 use orias_targets::Target;
+use orias_targets::slots::{LDC, MOV};
 use std::sync::Arc;
 
 /// What a cell is a copy of.
@@ -92,7 +94,7 @@ pub(super) fn propagate(
     news: &mut News,
 ) -> usize {
     // An earlier round may have folded a branch.
-    cfg::update(body);
+    analyses.edges(body);
     let map = &*analyses.cells(body);
     let everywhere = Everywhere::new(body, map, analyses);
     let mut here = Here::new(map.count());
@@ -104,8 +106,8 @@ pub(super) fn propagate(
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
-        for n in 0..body.block(block).insts.len() {
-            let id = body.block(block).insts[n];
+        for n in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[n];
             let inst = body.inst(id);
             if news.concern(map, id, inst) {
                 let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
@@ -139,13 +141,16 @@ fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source))
     if !matches!(inst.op, Opcode::MOV | Opcode::LDC) || !inst.guard.is_always() || inst.defs != 1 {
         return;
     }
-    let (Some(Operand::Reg(to)), Some(from)) = (inst.get(0), inst.get(1)) else { return };
+    let from = if inst.op == Opcode::MOV { MOV::B } else { LDC::A };
+    let (Some(Operand::Reg(to)), Some(from)) = (inst.dests().next(), inst.get(from)) else {
+        return;
+    };
     let is_fixed =
         |c: &ConstRef| c.base == Reg::RZ && !c.is_bindless() && c.flags == RegFlags::NONE;
     if to.reg.vreg().is_none() || to.reg.file() != RegFile::R {
         return;
     }
-    let all_lanes = || inst.len() == 3 && inst.get(2) == Some(Operand::Imm(0xf));
+    let all_lanes = || inst.len() == MOV::COUNT && copies_words(inst);
     match (inst.op, from) {
         (Opcode::MOV, from) if to.count == 1 && all_lanes() => {
             let source = match from {
@@ -261,7 +266,7 @@ impl Everywhere {
         let mut definitions: Vec<u8> = vec![0; map.count()];
         let mut found = Vec::new();
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {
@@ -332,36 +337,6 @@ impl Everywhere {
     }
 }
 
-/// Instructions whose one-cell sources are whole 32-bit words, so that an immediate there is the register's value.
-fn reads_words(op: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        op,
-        MOV | IADD3
-            | IMAD
-            | ISETP
-            | LEA
-            | LOP3
-            | SHF
-            | SEL
-            | PRMT
-            | VIADD
-            | VIMNMX
-            | IMNMX
-            | IABS
-            | POPC
-            | FLO
-            | BREV
-            | FADD
-            | FMUL
-            | FFMA
-            | FSETP
-            | FSEL
-            | FMNMX
-            | SGXT
-    )
-}
-
 /// Whether an operand is what a matrix product adds to and writes back: it stays where the result goes.
 fn is_accumulator(inst: &Inst, at: usize) -> bool {
     let register = |at: usize| inst.operands.get(at).and_then(|o| o.as_reg()).map(|r| r.reg);
@@ -378,7 +353,7 @@ fn rewrite_uses(
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
     let inst = body.inst(id);
-    let takes_words = reads_words(inst.op);
+    let takes_words = inst.op.has(Props::WORDS);
     // Most of what reads a constant can do nothing with it, and is not unpacked for that.
     let places = usize::from(inst.defs)..inst.len();
     let may_change = places.into_iter().any(|at| match inst.get(at) {

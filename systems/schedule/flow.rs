@@ -22,7 +22,7 @@ pub fn at_entry<S: Clone>(
                 continue;
             }
             let out = leave(*block, &entry[block.0 as usize]);
-            for succ in &body.block(*block).succs {
+            for succ in body.block(*block).succs() {
                 if merge(&mut entry[succ.0 as usize], &out) {
                     dirty[succ.0 as usize] = true;
                     again = true;

@@ -7,9 +7,10 @@
 //! then knows which scoreboards each register still hangs on, wherever control comes from, and every instruction waits for
 //! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
 
+use crate::effects;
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, Props, RegFile, View,
+    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View,
 };
 
 use super::cells::{self, Cell};
@@ -103,8 +104,7 @@ impl Pending {
             // The other side of a call knows nothing of our scoreboards, nor do threads that come from another copy of a vote.
             return self.all();
         }
-        let memory = Props::LOAD.with(Props::STORE).with(Props::CONVERGENT);
-        let orders = inst.op.has(memory) && !timing.never_waits();
+        let orders = effects::is_ordered(inst.op) && !timing.never_waits();
         let mut wait = if orders { self.order } else { 0 };
         if inst.op == Opcode::EXIT {
             // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.
@@ -176,7 +176,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     let layout = body.layout().to_vec();
     companions::add(&mut body, &layout, true);
     let timings = Timings::new(&body, target, &layout);
-    let insts = layout.iter().flat_map(|b| &body.block(*b).insts);
+    let insts = layout.iter().flat_map(|b| body.block(*b).insts());
     let groups = insts.into_iter().any(|id| ends_group(body.inst(*id)));
     let reserved = if groups { 1 << GROUPS } else { 0 };
     for block in &layout {
@@ -185,7 +185,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     let mut waits = vec![0; body.inst_count()];
     let leave = |block: BlockId, state: &Pending| {
         let mut state = state.clone();
-        for id in &body.block(block).insts {
+        for id in body.block(block).insts() {
             waits[id.0 as usize] = state.step(body.inst(*id), *id, &timings);
         }
         state
@@ -193,8 +193,8 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
     let mut moved = false;
     for block in &layout {
-        for at in 0..body.block(*block).insts.len() {
-            let id = body.block(*block).insts[at];
+        for at in 0..body.block(*block).insts().len() {
+            let id = body.block(*block).insts()[at];
             let control = body.inst(id).control();
             body.set_control(id, Control { wait: waits[id.0 as usize], ..control });
         }
@@ -207,7 +207,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
 
 /// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP. True when it made any.
 fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut nops = Vec::new();
     for (at, id) in insts.iter().enumerate() {
         let control = body.inst(*id).control();
@@ -232,18 +232,18 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
         }
     }
     let made = !nops.is_empty();
-    // From the end, so that the places before stay what they are.
-    for (at, wait) in nops.into_iter().rev() {
-        let mut nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
-        nop.control = Control { wait, ..Control::default() };
-        body.insert(block, at, nop, Loc::default());
-    }
+    let nop = |(at, wait)| {
+        let control = Control { wait, ..Control::default() };
+        let nop = Inst { control, ..Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]) };
+        (at, nop, Loc::default())
+    };
+    body.insert_all(block, nops.into_iter().map(nop));
     made
 }
 
 /// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.
 fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Pending::new(timings);
     for (at, id) in insts.iter().enumerate() {

@@ -82,7 +82,7 @@ impl Timings {
         let mut products = Vec::new();
         let mut places = Places::none();
         for block in layout {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 all[id.0 as usize] = Timing::of(target, body, *id, true);
                 cells::for_each_use(inst, |c, _| places.add(c));

@@ -31,8 +31,8 @@ pub(super) fn solve(
     let [mut killed, mut read_in, mut read_out, mut into, mut out] =
         [(); 5].map(|()| Marks::new(blocks));
     let (mut live_in, mut live_out) = (Vec::new(), Vec::new());
-    let preds = Edges::new(body, |b| &b.preds);
-    let succs = Edges::new(body, |b| &b.succs);
+    let preds = Edges::new(body, Block::preds);
+    let succs = Edges::new(body, Block::succs);
     // By bit: blocks at whose end a phi reads it.
     let ends = phis.map(|phis| {
         let mut ends = Lists::new(globals.len());
@@ -126,7 +126,7 @@ struct Edges {
 }
 
 impl Edges {
-    fn new(body: &Body<'_>, of: impl Fn(&Block) -> &Vec<BlockId>) -> Edges {
+    fn new(body: &Body<'_>, of: impl Fn(&Block) -> &[BlockId]) -> Edges {
         let mut edges = Edges { first: vec![0], to: Vec::new() };
         for block in 0..body.block_count() as u32 {
             if body.has_block(BlockId(block)) {
@@ -174,7 +174,7 @@ fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesse
     let mut touched = Vec::new();
     for &block in body.layout() {
         let number = block.0;
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let inst = body.inst(id);
             let mut touch = |cell: Cell, f: &mut dyn FnMut(&mut Access, &mut bool)| {
                 let bit = bit[cell as usize];

@@ -56,7 +56,7 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
     let mut cells: Vec<Cell> = Vec::new();
     let mut points = 0;
     for block in body.layout() {
-        let insts = &body.block(*block).insts;
+        let insts = body.block(*block).insts();
         starts[block.0 as usize] = points;
         let phis = insts.iter().take_while(|id| body.op(**id) == Opcode::MOVPHI).count();
         let slots = (insts.len() - phis + 2) as u32;
@@ -113,7 +113,7 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
                 continue;
             }
             found.push((cell, Segment { start: start(at), end: read + 1 }));
-            stack.extend(&body.block(BlockId(at)).preds);
+            stack.extend(body.block(BlockId(at)).preds());
             while let Some(pred) = stack.pop() {
                 if !seen.add(pred.0) {
                     continue;
@@ -123,7 +123,7 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
                     until = end(block);
                 } else {
                     found.push((cell, Segment { start: start(pred.0), end: end(pred.0) }));
-                    stack.extend(&body.block(pred).preds);
+                    stack.extend(body.block(pred).preds());
                 }
             }
         }
