@@ -219,7 +219,10 @@ impl Worker {
         }
         let optimization = self.steps[at].optimization;
         let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
-        if let Some(system) = self.steps[at].system.filter(|_| !settled) {
+        let world = &self.function.world;
+        let applies =
+            |s: &System| s.applies.is_none_or(|has| has(world.resource::<Arena>().facts()));
+        if let Some(system) = self.steps[at].system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
             let work = work::done();
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.

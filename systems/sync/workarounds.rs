@@ -14,9 +14,6 @@ const LOADS: usize = 3;
 /// stands between this LDGSTS and the one before.
 pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    if !body.facts().may_have(&[Opcode::LDGSTS]) {
-        return;
-    }
     let mut added = 0;
     for block in body.layout().to_vec() {
         let mut clean = false;
