@@ -264,18 +264,18 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
             cells::for_each_def(inst, |_| results = true);
             cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c, timing));
             if (results || is_awaited(inst) || timing.always_writes()) && timing.write_sb {
-                control.write_sb = pool.take();
+                control.write_sb = pool.take_for_result();
             }
             let waits_for_reads = is_awaited(inst) && !timing.write_sb;
             if waits_for_reads && timing.read_sb {
-                control.read_sb = pool.take();
+                control.read_sb = pool.take_for_reads();
             }
             let free = control.read_sb == Control::NO_SB;
             let needed = sources
                 && timing.read_sb
                 && (!results || overwritten_first(body, &insts[at..], timing));
             if free && (needed || timing.always_reads()) {
-                control.read_sb = pool.take();
+                control.read_sb = pool.take_for_reads();
             }
         }
         body.set_control(*id, control);
@@ -312,31 +312,49 @@ fn overwritten_first(body: &Body<'_>, insts: &[InstId], timing: Timing) -> bool 
     false
 }
 
-/// The six scoreboards within a block: a free one if there is any, otherwise the one taken last, whose instruction will be
-/// done at about the same time.
+/// The six scoreboards within a block: a free one if there is any, and else one on which what is outstanding will be done at about
+/// the same time.
 #[derive(Default)]
 struct Pool {
     reserved: u8,
     busy: u8,
+    /// Those on which a result is outstanding, which takes longer than reads do.
+    results: u8,
     next: u8,
-    last: u8,
+    /// Taken ones, the latest last.
+    taken: Vec<u8>,
 }
 
 impl Pool {
-    fn take(&mut self) -> u8 {
-        for i in 0..SCOREBOARDS {
-            let sb = (self.next + i) % SCOREBOARDS;
-            if (self.busy | self.reserved) >> sb & 1 == 0 {
-                self.busy |= 1 << sb;
-                self.next = (sb + 1) % SCOREBOARDS;
-                self.last = sb;
-                return sb;
-            }
-        }
-        self.last
+    fn take_free(&mut self) -> Option<u8> {
+        let from = |i: u8| (self.next + i) % SCOREBOARDS;
+        let sb =
+            (0..SCOREBOARDS).map(from).find(|sb| (self.busy | self.reserved) >> sb & 1 == 0)?;
+        self.busy |= 1 << sb;
+        self.next = (sb + 1) % SCOREBOARDS;
+        self.taken.retain(|other| *other != sb);
+        self.taken.push(sb);
+        Some(sb)
+    }
+
+    /// For a result: the one taken last.
+    fn take_for_result(&mut self) -> u8 {
+        let sb = self.take_free().or_else(|| self.taken.last().copied()).unwrap_or(0);
+        self.results |= 1 << sb;
+        sb
+    }
+
+    /// For late reads of an instruction: one that has only reads on it, or else that whose result was asked for first. Its own
+    /// result's would make who overwrites a source wait for that.
+    fn take_for_reads(&mut self) -> u8 {
+        let found = self.take_free();
+        let reads = |sb: &u8| self.results >> sb & 1 == 0;
+        let found = found.or_else(|| self.taken.iter().rev().copied().find(reads));
+        found.or_else(|| self.taken.first().copied()).unwrap_or(0)
     }
 
     fn free(&mut self, scoreboards: u8) {
         self.busy &= !scoreboards;
+        self.results &= !scoreboards;
     }
 }
