@@ -69,6 +69,11 @@ impl Arena {
         Stamps { edits: self.edits + 1, flow: self.flow + 1, registers: self.registers + 1 }
     }
 
+    /// See [`Body::facts`].
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
     /// See [`Body::edges_are_stale`].
     pub fn edges_are_stale(&self) -> bool {
         self.edges != self.stamps().flow

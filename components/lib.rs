@@ -29,6 +29,7 @@ pub use block::{Block, BlockId};
 pub use body::{Arena, Body, Code, Function, Reader};
 pub use control::Control;
 pub use edit::{FlowEdit, Order, Rewrite};
+pub use facts::Facts;
 pub use inst::{Guard, Inst, InstId, Loc, Row, View};
 pub use modifier::{Mod, Mods};
 pub use mods::ModsId;

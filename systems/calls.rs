@@ -11,7 +11,7 @@
 
 use orias_components::pseudo::{pretadr, subret};
 use orias_components::{
-    Body, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegUse, Rewrite, SymbolKey,
+    Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, Rewrite, SymbolKey,
 };
 
 /// Registers of arguments and results.
@@ -69,9 +69,6 @@ pub fn is_behind_call(operand: &Operand) -> bool {
 /// Phase `PostExpansion`: calls and returns as the machine has them. Calls end their blocks.
 pub fn post_expansion(code: Code<'_, '_>) {
     let mut body = code.body();
-    if !body.facts().may_have_any(Props::PSEUDO) {
-        return;
-    }
     body.rewrite_all(|body, out, id| {
         if out.last().is_some_and(|last| body.op(last) == Opcode::CALL) {
             out.split(body);

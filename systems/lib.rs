@@ -25,4 +25,4 @@ pub mod uniform;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{PipelineError, Worker};
-pub use notes::{Errors, Notes, PhaseError, Rewrites};
+pub use notes::{Notes, PhaseError, Report};

@@ -24,6 +24,7 @@ use crate::uniform::constants;
 use crate::{mercury, registers, schedule, ssa};
 use bevy_ecs::system::SystemParamValidationError;
 use bevy_ecs::world::World;
+use orias_components::{Facts, Opcode, Props};
 use std::fmt;
 
 /// A phase's code: a system. What it may touch its parameters say: [`Reader`](orias_components::Reader) or
@@ -33,14 +34,26 @@ use std::fmt;
 pub struct System {
     /// The function: phases with the same one do the same.
     pub name: &'static str,
+    /// What a function must have for the phase to find anything: without it the phase is not run.
+    pub applies: Option<fn(&Facts) -> bool>,
     /// Runs it.
     pub run: fn(&mut States, &mut World) -> Result<(), SystemParamValidationError>,
 }
 
-/// The [`System`] of a function.
+/// The [`System`] of a function; behind `where` is what the body must have.
 macro_rules! system {
     ($function:path) => {
-        System { name: stringify!($function), run: |states, world| states.run($function, world) }
+        system!($function, None)
+    };
+    ($function:path where $applies:expr) => {
+        system!($function, Some($applies))
+    };
+    ($function:path, $applies:expr) => {
+        System {
+            name: stringify!($function),
+            applies: $applies,
+            run: |states, world| states.run($function, world),
+        }
     };
 }
 
@@ -273,7 +286,7 @@ pub static PHASES: [Phase; 159] = [
     phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
     phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(system!(cfg::analyze_control_flow))),
     phase(4, "AdvancedPhaseBeforeConvUnSup", Setup, Gate, Unstated, marker("marks the start of legalization: no phase asks for it")),
-    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, needed(system!(guards::convert_unsupported_ops))),
+    phase(5, "ConvertUnsupportedOps", Setup, Lowering, Unstated, needed(system!(guards::convert_unsupported_ops where Facts::may_have_guards))),
     phase(6, "SetControlFlowOpLastInBB", Setup, Cleanup, Unstated, needed(system!(branches::set_control_flow_op_last))),
     phase(7, "AdvancedPhaseAfterConvUnSup", Setup, Gate, Unstated, marker("marks the end of the first legalization: no phase asks for it")),
     phase(8, "UpdateAfterConvertUnsupportedOps", Setup, Update, Unstated, marker(EDITS_ARE_WHOLE)),
@@ -334,7 +347,7 @@ pub static PHASES: [Phase; 159] = [
     // 4-late-optimization
     phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, PLANNED),
     phase(62, "OriDoRematEarly", Late, Optimization, Above(1), PLANNED),
-    phase(63, "LateExpansion", Late, Lowering, Unstated, needed(system!(macros::late_expansion))),
+    phase(63, "LateExpansion", Late, Lowering, Unstated, needed(system!(macros::late_expansion where |f| f.may_have_any(Props::MACRO)))),
     phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),
     phase(65, "RemoveASTToDefaultValues", Late, Cleanup, Unstated, PLANNED),
     phase(66, "GeneralOptimizeLate", Late, Optimization, Above(1), optional(system!(fold::general_optimize))),
@@ -366,7 +379,7 @@ pub static PHASES: [Phase; 159] = [
     phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, PLANNED),
     phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), PLANNED),
     phase(93, "LateExpansionUnsupportedOpsMid", Legal, Lowering, Unstated, PLANNED),
-    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, needed(system!(switches::expand_jmx_computation))),
+    phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, needed(system!(switches::expand_jmx_computation where |f| f.may_have(&[Opcode::SWITCH])))),
     phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
     phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
     phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(system!(registers::ori_back_copy_propagate))),
@@ -381,7 +394,7 @@ pub static PHASES: [Phase; 159] = [
     phase(106, "OriSetRegisterAttr", Legal, Analysis, Unstated, PLANNED),
     phase(107, "OriCalcDependantTex", Legal, Analysis, Unstated, PLANNED),
     phase(108, "AdvancedPhaseAfterSetRegAttr", Legal, Gate, Unstated, marker("a hook for targets that change register attributes: none does")),
-    phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, needed(system!(place::place_subroutines))),
+    phase(109, "LateExpansionUnsupportedOps2", Legal, Lowering, Unstated, needed(system!(place::place_subroutines where |f| f.may_have(&[Opcode::SUBRET])))),
     phase(110, "FinalInspectionPass", Legal, Validation, Unstated, needed(system!(operands::final_inspection))),
     phase(111, "SetAfterLegalization", Legal, Cleanup, Above(1), marker("sets a flag that no phase reads")),
     phase(112, "ReportBeforeScheduling", Legal, Report, Unstated, marker(DUMPED)),
@@ -401,17 +414,17 @@ pub static PHASES: [Phase; 159] = [
     phase(125, "Get64bRegComponents", Sched, RegAlloc, Unstated, marker("operands name the cells of wide registers: there is nothing to take apart")),
     // 7-post-regalloc-and-post-schedule
     phase(126, "AdvancedPhasePostExpansion", Post, Gate, Unstated, marker("marks the place: its worker is phase 127")),
-    phase(127, "PostExpansion", Post, Lowering, Unstated, needed(system!(calls::post_expansion))),
-    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(system!(workarounds::apply_post_reg_alloc_wars))),
+    phase(127, "PostExpansion", Post, Lowering, Unstated, needed(system!(calls::post_expansion where |f| f.may_have_any(Props::PSEUDO)))),
+    phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(system!(workarounds::apply_post_reg_alloc_wars where |f| f.may_have(&[Opcode::LDGSTS])))),
     phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
-    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(system!(layout::remove_nop_code))),
+    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(system!(layout::remove_nop_code where |f| f.may_have(&[Opcode::NOP, Opcode::MOV])))),
     phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, PLANNED),
     phase(132, "OptimizeHotColdFlow", Post, Optimization, Unstated, PLANNED),
     phase(133, "PostSchedule", Post, Scheduling, Above(1), PLANNED),
     phase(134, "AdvancedPhasePostFixUp", Post, Gate, Unstated, marker("marks the place: its worker is phase 140")),
     phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, optional(system!(layout::place_blocks))),
     phase(136, "PostFixForMercTargets", Post, Encoding, Unstated, PLANNED),
-    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, needed(system!(schedule::fix_up_tex_dep_bar_and_sync))),
+    phase(137, "FixUpTexDepBarAndSync", Post, Scheduling, Unstated, needed(system!(schedule::fix_up_tex_dep_bar_and_sync where |f| f.may_have_any(Props::GROUP)))),
     phase(138, "AdvancedScoreboardsAndOpexes", Post, Gate, Above(0), needed_at_gate(system!(schedule::advanced_scoreboards_and_opexes))),
     phase(139, "ProcessO0WaitsAndSBs", Post, Scheduling, Only(0), needed_at_gate(system!(schedule::process_o0_waits_and_sbs))),
     // 8-mercury

@@ -55,17 +55,16 @@ impl CellMap {
     /// The cells that a use or definition names; none for RZ, PT and their like.
     #[inline]
     pub fn cells(&self, r: RegUse) -> std::ops::Range<Cell> {
-        let (first, limit) = match (r.reg.vreg(), r.reg.phys_index()) {
-            (Some(v), _) => {
-                let v = v.0 as usize;
-                (self.base[v] + u32::from(r.cell), self.base[v + 1])
-            }
-            (None, Some(index)) => {
-                let file = r.reg.file() as usize;
-                (PHYS_BASE[file] + index + u32::from(r.cell), PHYS_BASE[file + 1])
-            }
-            (None, None) => return 0..0,
+        let [first, limit] = if let Some(v) = r.reg.vreg() {
+            let v = v.0 as usize;
+            *self.base[v..].first_chunk().expect("one past the last is there too")
+        } else if let Some(index) = r.reg.phys_index() {
+            let file = r.reg.file() as usize;
+            [PHYS_BASE[file] + index, PHYS_BASE[file + 1]]
+        } else {
+            return 0..0;
         };
+        let first = first + u32::from(r.cell);
         first..(first + u32::from(r.count)).min(limit)
     }
 

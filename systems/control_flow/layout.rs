@@ -75,9 +75,6 @@ fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) ->
 pub fn remove_nop_code(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut removed = 0;
-    if !body.facts().may_have(&[Opcode::NOP, Opcode::MOV]) {
-        return;
-    }
     for block in body.layout().to_vec() {
         removed += body.retain(block, |body, id| !does_nothing(body, id));
     }

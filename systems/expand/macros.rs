@@ -148,7 +148,7 @@ fn expand(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Errors, ssa, testing};
+    use crate::{Report, ssa, testing};
     use orias_components::validate::validate;
     use orias_components::{Function, text};
 
@@ -170,7 +170,7 @@ mod tests {
 
     fn run(function: &mut Function) -> String {
         function.run(late_expansion);
-        let errors = &function.world.resource::<Errors>().0;
+        let errors = &function.world.resource::<Report>().errors;
         assert!(errors.is_empty(), "{errors:?}");
         let body = function.body();
         validate(&body).unwrap_or_else(|e| panic!("{e}"));

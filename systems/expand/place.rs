@@ -222,7 +222,7 @@ fn moves(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc, out: &mut Rewr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Errors, calls, testing};
+    use crate::{Report, calls, testing};
     use orias_components::validate::validate;
     use orias_components::{edges, text};
 
@@ -247,7 +247,7 @@ mod tests {
         let mut function = testing::parse(TEXT);
         function.world.resource_mut::<FunctionInfo>().entry = true;
         function.run(place_subroutines);
-        assert!(function.world.resource::<Errors>().0.is_empty());
+        assert!(function.world.resource::<Report>().errors.is_empty());
         validate(&function.body()).unwrap_or_else(|e| panic!("{e}"));
         let text = text::print(&function.body(), &text::Style::default());
         (function, text)
@@ -289,7 +289,7 @@ mod tests {
     fn a_subroutine_that_reads_what_it_does_not_make_is_a_fault() {
         let mut function = testing::parse(&TEXT.replace("IMAD %R10, %R12", "IMAD %R10, %R4"));
         function.run(place_subroutines);
-        let errors = &function.world.resource::<Errors>().0;
+        let errors = &function.world.resource::<Report>().errors;
         assert!(errors[0].message.contains("does not make"), "{errors:?}");
     }
 }

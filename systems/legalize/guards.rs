@@ -17,9 +17,6 @@ pub fn convert_unsupported_ops(
 ) {
     let target = options.target;
     let body = code.body();
-    if !body.facts().may_have_guards() {
-        return;
-    }
     let mut insts = body.layout().iter().flat_map(|b| body.block(*b).insts());
     if !insts.any(|id| is_never_guarded(target, body.inst(*id))) {
         return;

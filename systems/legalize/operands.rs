@@ -262,8 +262,8 @@ fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &For
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Report;
     use crate::testing;
-    use crate::{Errors, Rewrites};
     use orias_components::text;
 
     /// Legalizes a body in text form twice; the text after it, and that the second time changed nothing.
@@ -272,12 +272,12 @@ mod tests {
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(enforce_argument_restrictions);
         function.run(final_inspection);
-        if let Some(error) = function.world.resource::<Errors>().0.first() {
+        if let Some(error) = function.world.resource::<Report>().errors.first() {
             return Err(error.message.clone());
         }
-        function.world.resource_mut::<Rewrites>().0 = 0;
+        function.world.resource_mut::<Report>().rewrites = 0;
         function.run(enforce_argument_restrictions);
-        assert_eq!(function.world.resource::<Rewrites>().0, 0, "not idempotent: {input}");
+        assert_eq!(function.world.resource::<Report>().rewrites, 0, "not idempotent: {input}");
         let printed = text::print(&function.body(), &text::Style::default());
         let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
         Ok(lines.filter(|l| !l.is_empty()).collect())

@@ -76,10 +76,10 @@ pub fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
     let branch = [Operand::Reg(RegUse::new(Reg::PT)), Operand::Addr(here)];
     let branch = Inst { control: idle, ..Inst::new(Opcode::BRA, &[], 0, &branch) };
     words.push(encode(target, &branch, here)?);
+    // The same word everywhere, and a third of a small function's.
     let nop = Inst { control: idle, ..Inst::new(Opcode::NOP, &[], 0, &[]) };
-    while !(words.len() as u64 * WORD).is_multiple_of(ALIGN) {
-        words.push(encode(target, &nop, words.len() as u64 * WORD)?);
-    }
+    let nop = encode(target, &nop, 0)?;
+    words.resize(words.len().next_multiple_of((ALIGN / WORD) as usize), nop);
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::copies_words;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::scalar::dead_code::Clean;
 use crate::scalar::fold;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -40,9 +41,14 @@ pub fn copy_prop(
     code: Code<'_, '_>,
     options: Res<'_, Options>,
     mut analyses: ResMut<'_, Analyses>,
+    clean: Res<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
+    // Nothing changed since nothing was found.
+    if clean.copies == body.stamp() {
+        return;
+    }
     let mut news = News::all();
     notes.count(propagate(&mut body, &mut analyses, options.target, false, &mut news));
 }
@@ -108,7 +114,13 @@ pub(super) fn propagate(
                 let changed = if inst.op == Opcode::MOVPHI {
                     rewrite_phi(body, map, id, &everywhere)
                 } else {
-                    let changed = rewrite_uses(body, map, target, id, find);
+                    let mut reads_copy = false;
+                    inst.for_each_use(|r| {
+                        let mut cells = map.cells(r);
+                        reads_copy |= cells.any(|c| here.may_know(c) || everywhere.may_know(c));
+                    });
+                    let changed =
+                        if reads_copy { rewrite_uses(body, map, target, id, find) } else { 0 };
                     changed + usize::from(fold && fold::fold_one(body, id))
                 };
                 if changed > 0 {
@@ -192,6 +204,11 @@ impl Here {
         self.now += 1;
         self.entered = self.now;
         self.copies.clear();
+    }
+
+    /// Whether the cell was written last by a copy, of this block or of another one.
+    fn may_know(&self, cell: Cell) -> bool {
+        self.copy[cell as usize] != 0
     }
 
     fn at(&self, map: &CellMap, cell: Cell) -> Option<Source> {
@@ -294,6 +311,11 @@ impl Everywhere {
                 }
             }
         }
+    }
+
+    /// Whether it is one of these copies.
+    fn may_know(&self, cell: Cell) -> bool {
+        self.copy.get(cell as usize).is_some_and(|place| *place != 0)
     }
 
     /// What the cell is a copy of in another block. (In its own block, [`Here`] knows.)

@@ -26,6 +26,23 @@ pub fn perform_live_dead(
     notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean));
 }
 
+impl Clean {
+    /// Runs a removal of dead code. Where there was nothing to propagate there is nothing behind it: what nothing reads is no
+    /// copy's source but outside SSA form, which values are in when the next phase looks.
+    fn keep_copies(
+        &mut self,
+        body: &mut Body<'_>,
+        remove: impl FnOnce(&mut Self, &mut Body<'_>) -> usize,
+    ) -> usize {
+        let is_clean = self.copies == body.stamp();
+        let removed = remove(self, body);
+        if is_clean {
+            self.copies = body.stamp();
+        }
+        removed
+    }
+}
+
 /// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look again.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Clean {
@@ -44,6 +61,10 @@ pub(super) fn remove_dead(
     if clean.dead == body.stamp() {
         return 0;
     }
+    clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean))
+}
+
+fn remove_by_liveness(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut Clean) -> usize {
     let (mut removed, again) = remove_unread(body, analyses);
     if !again {
         // What is written once is read behind that, or nowhere: places add nothing.
@@ -80,10 +101,15 @@ pub(super) fn remove_dead(
 pub fn simple_live_dead(
     code: Code<'_, '_>,
     mut analyses: ResMut<'_, Analyses>,
+    mut clean: ResMut<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
-    let (removed, _) = remove_unread(&mut code.body(), &mut analyses);
-    notes.count(removed);
+    let mut body = code.body();
+    // The other form begins with this one.
+    if clean.dead != body.stamp() {
+        let remove = |_: &mut Clean, body: &mut Body<'_>| remove_unread(body, &mut analyses).0;
+        notes.count(clean.keep_copies(&mut body, remove));
+    }
 }
 
 /// How many instructions went, and whether some cell of a register is written more than once.

@@ -189,9 +189,6 @@ pub fn leaves(inst: View<'_>) -> Option<u64> {
 
 pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    if !body.facts().may_have_any(Props::GROUP) {
-        return;
-    }
     let layout = body.layout().to_vec();
     let leave = |block: BlockId, state: &State| {
         let mut state = state.clone();

@@ -71,18 +71,21 @@ struct Pending {
     of: Box<[Outstanding]>,
     /// Those of instructions that accesses to memory wait for.
     order: u8,
+    /// All on which something may be outstanding: mostly there are none.
+    busy: u8,
 }
 
 impl Pending {
     fn new(timings: &Timings) -> Pending {
         let count = timings.places().named().len();
-        Pending { of: vec![Outstanding::default(); count].into(), order: 0 }
+        Pending { of: vec![Outstanding::default(); count].into(), order: 0, busy: 0 }
     }
 
     /// Adds what may be outstanding on another way here; true when that is news.
     fn merge(&mut self, other: &Pending) -> bool {
         let mut news = other.order & !self.order;
         self.order |= other.order;
+        self.busy |= other.busy;
         for (mine, theirs) in self.of.iter_mut().zip(&other.of) {
             news |= (theirs.result & !mine.result) | (theirs.reads & !mine.reads);
             mine.result |= theirs.result;
@@ -93,6 +96,9 @@ impl Pending {
 
     /// The scoreboards that must be zero before `inst` issues.
     fn waits(&self, inst: View<'_>, timing: Timing, timings: &Timings) -> u8 {
+        if self.busy == 0 {
+            return 0;
+        }
         let leaves = matches!(inst.op, Opcode::CALL | Opcode::RET | Opcode::ENDCOLLECTIVE);
         if leaves || gives_registers_back(inst) {
             // The other side of a call knows nothing of our scoreboards, nor do threads that come from another copy of a vote.
@@ -120,12 +126,13 @@ impl Pending {
     }
 
     fn clear(&mut self, scoreboards: u8) {
-        if scoreboards != 0 {
+        if scoreboards & self.busy != 0 {
             for one in &mut self.of {
                 one.result &= !scoreboards;
                 one.reads &= !scoreboards;
             }
             self.order &= !scoreboards;
+            self.busy &= !scoreboards;
         }
     }
 
@@ -136,6 +143,7 @@ impl Pending {
         }
         let bit = |sb: u8| if sb == Control::NO_SB { 0 } else { 1 << sb };
         let (write, read) = (bit(inst.control().write_sb), bit(inst.control().read_sb));
+        self.busy |= write | read;
         if write | read != 0 {
             // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
             let reads = if read != 0 { read } else { write };
@@ -174,21 +182,21 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     for block in &layout {
         assign(&mut body, &timings, *block, reserved);
     }
+    let mut waits = vec![0; body.inst_count()];
     let leave = |block: BlockId, state: &Pending| {
         let mut state = state.clone();
         for id in body.block(block).insts() {
-            state.step(body.inst(*id), *id, &timings);
+            waits[id.0 as usize] = state.step(body.inst(*id), *id, &timings);
         }
         state
     };
-    let entry = flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
+    flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
     let mut moved = false;
     for block in &layout {
-        let mut state = entry[block.0 as usize].clone();
-        for id in body.block(*block).insts().to_vec() {
-            let wait = state.step(body.inst(id), id, &timings);
+        for at in 0..body.block(*block).insts().len() {
+            let id = body.block(*block).insts()[at];
             let control = body.inst(id).control();
-            body.set_control(id, Control { wait, ..control });
+            body.set_control(id, Control { wait: waits[id.0 as usize], ..control });
         }
         moved |= wait_before(&mut body, &timings, *block);
     }

@@ -61,12 +61,17 @@ impl Times<'_> {
 pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[BlockId]) {
     let times = Times { timings, latencies: target.latencies() };
     // At a block's start times are 0 or less, 0 being the start.
-    let leave = |block: BlockId, entry: &Vec<Issued>| walk(body, times, block, entry).issued;
-    let entry = flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
+    let mut walks: Vec<Walked> = vec![Walked::default(); body.block_count()];
+    let leave = |block: BlockId, entry: &Vec<Issued>| {
+        let (walked, issued) = walk(body, times, block, entry);
+        walks[block.0 as usize] = walked;
+        issued
+    };
+    flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
     let mut delay = vec![0u8; body.block_count()];
     let mut stretched = Vec::new();
     for block in layout {
-        let walked = walk(body, times, *block, &entry[block.0 as usize]);
+        let walked = std::mem::take(&mut walks[block.0 as usize]);
         delay[block.0 as usize] = walked.delay.min(LONGEST) as u8;
         if walked.delay > LONGEST {
             stretched.push((*block, 0, walked.delay - LONGEST));
@@ -192,16 +197,20 @@ impl Access {
     }
 }
 
+#[derive(Clone, Default)]
 struct Walked {
     stalls: Vec<i32>,
     /// Cycles that must go by before the first instruction, for results that come from other blocks.
     delay: i32,
-    /// What is on its way when control may first leave the block, in time from there.
-    issued: Vec<Issued>,
 }
 
-/// Walks a block with what is on its way at its entry.
-fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> Walked {
+/// Walks a block with what is on its way at its entry; also what is when control may first leave it, in time from there.
+fn walk(
+    body: &Body<'_>,
+    times: Times<'_>,
+    block: BlockId,
+    entry: &[Issued],
+) -> (Walked, Vec<Issued>) {
     let insts: &[InstId] = body.block(block).insts();
     let mut issued: Vec<Issued> = Vec::with_capacity(entry.len() + FEW);
     issued.extend_from_slice(entry);
@@ -252,7 +261,7 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
         *when = (*when - end).min(0);
     }
     issued.retain(|(_, _, when)| -when < times.longest());
-    Walked { stalls, delay, issued }
+    (Walked { stalls, delay }, issued)
 }
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and a source that it reads

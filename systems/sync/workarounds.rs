@@ -14,9 +14,6 @@ const LOADS: usize = 3;
 /// stands between this LDGSTS and the one before.
 pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    if !body.facts().may_have(&[Opcode::LDGSTS]) {
-        return;
-    }
     let mut added = 0;
     for block in body.layout().to_vec() {
         let mut clean = false;
@@ -56,7 +53,7 @@ fn idle_load() -> Inst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rewrites;
+    use crate::Report;
     use crate::testing;
     use orias_components::text;
 
@@ -64,7 +61,7 @@ mod tests {
         let mut function = testing::function();
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(apply_post_reg_alloc_wars);
-        function.world.resource::<Rewrites>().0 as usize
+        function.world.resource::<Report>().rewrites as usize
     }
 
     const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";

@@ -6,7 +6,7 @@ use orias_components::text;
 use orias_components::validate::{definitions, validate};
 use orias_systems::pipeline::{self, Status};
 use orias_systems::states::States;
-use orias_systems::{Errors, testing};
+use orias_systems::{Report, testing};
 use std::path::{Path, PathBuf};
 
 const DASHES: &str = "----------------\n";
@@ -35,7 +35,7 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     function.body();
     let mut states = States::new(&mut function.world);
     (system.run)(&mut states, &mut function.world).map_err(|e| e.to_string())?;
-    if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
+    if let Some(error) = function.world.get_resource::<Report>().and_then(|e| e.errors.first()) {
         return Err(error.message.clone());
     }
     let body = function.body();
