@@ -20,6 +20,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::uses::Uses;
 use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
@@ -38,8 +39,13 @@ pub struct Divergence {
 
 impl Divergence {
     /// Analyses a body whose edges are current.
-    pub(super) fn new(body: &Body<'_>, flow: &ControlFlow, liveness: &Liveness) -> Divergence {
-        let mut solver = Solver::new(body, flow, liveness);
+    pub(super) fn new(
+        body: &Body<'_>,
+        flow: &ControlFlow,
+        liveness: &Liveness,
+        uses: &Uses,
+    ) -> Divergence {
+        let mut solver = Solver::new(body, flow, liveness, uses);
         solver.run();
         Divergence { registers: solver.registers, branches: solver.branches }
     }
@@ -84,8 +90,7 @@ struct Solver<'a, 'w> {
     post: &'a Dominators,
     loops: &'a Loops,
     liveness: &'a Liveness,
-    /// Readers of registers, with their block.
-    users: Lists<(InstId, BlockId)>,
+    uses: &'a Uses,
     /// Registers that each block writes.
     writes: Lists<VRegId>,
     registers: BitVec,
@@ -103,19 +108,17 @@ struct Solver<'a, 'w> {
 }
 
 impl<'a, 'w> Solver<'a, 'w> {
-    fn new(body: &'a Body<'w>, flow: &'a ControlFlow, liveness: &'a Liveness) -> Self {
+    fn new(
+        body: &'a Body<'w>,
+        flow: &'a ControlFlow,
+        liveness: &'a Liveness,
+        uses: &'a Uses,
+    ) -> Self {
         let graph = flow.graph();
-        let mut users = Lists::new(body.vreg_count());
         let mut writes = Lists::new(body.block_count());
         for block in body.layout() {
             for id in body.block(*block).insts() {
-                let inst = body.inst(*id);
-                inst.for_each_use(|r| {
-                    if let Some(v) = r.reg.vreg() {
-                        users.push(v.0, (*id, *block));
-                    }
-                });
-                inst.for_each_def(|r| {
+                body.inst(*id).for_each_def(|r| {
                     if let Some(v) = r.reg.vreg() {
                         writes.push(block.0, v);
                     }
@@ -132,7 +135,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             post: flow.post_dominators_by_exit(),
             loops: flow.loops(),
             liveness,
-            users,
+            uses,
             writes,
             registers: BitVec::repeat(false, body.vreg_count()),
             branches: BitVec::repeat(false, graph.len()),
@@ -172,8 +175,8 @@ impl<'a, 'w> Solver<'a, 'w> {
     /// Looks at all readers of what differs.
     fn spread(&mut self) {
         while let Some(v) = self.work.pop() {
-            let mut at = self.users.first(v.0);
-            while let Some(((inst, block), next)) = self.users.get(at) {
+            let mut at = self.uses.first_reader(v);
+            while let Some(((inst, block), next)) = self.uses.reader(at) {
                 self.reached(inst, block);
                 at = next;
             }

@@ -10,6 +10,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::frontiers::Frontiers;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::analysis::loops::{self, Loops};
+use crate::analysis::uses::Uses;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::Body;
@@ -125,6 +126,7 @@ pub struct Analyses {
     flow: Kept<ControlFlow>,
     cells: Kept<CellMap>,
     liveness: Kept<Liveness>,
+    uses: Kept<Uses>,
     divergence: Kept<Divergence>,
 }
 
@@ -173,8 +175,14 @@ impl Analyses {
 
     /// See [`Analyses::liveness`].
     pub fn divergence(&mut self, body: &Body<'_>) -> Arc<Divergence> {
-        let (flow, liveness) = (self.flow(body), self.liveness(body));
-        get(&mut self.divergence, body.stamp(), || Divergence::new(body, &flow, &liveness))
+        let (flow, liveness, uses) = (self.flow(body), self.liveness(body), self.uses(body));
+        let new = || Divergence::new(body, &flow, &liveness, &uses);
+        get(&mut self.divergence, body.stamp(), new)
+    }
+
+    /// Who reads and writes each register.
+    pub fn uses(&mut self, body: &Body<'_>) -> Arc<Uses> {
+        get(&mut self.uses, body.stamp(), || Uses::new(body))
     }
 
     /// Lets go what is stale.
@@ -187,6 +195,7 @@ impl Analyses {
         sweep(&mut self.flow, stamps.flow);
         sweep(&mut self.cells, stamps.registers);
         sweep(&mut self.liveness, stamps.edits);
+        sweep(&mut self.uses, stamps.edits);
         sweep(&mut self.divergence, stamps.edits);
     }
 
@@ -212,7 +221,11 @@ impl Analyses {
         if at(&self.liveness, body.stamp()).is_some_and(|kept| *kept != liveness()) {
             return stale("live cells");
         }
-        let divergence = || Divergence::new(body, &ControlFlow::of(body), &liveness());
+        if at(&self.uses, body.stamp()).is_some_and(|kept| *kept != Uses::new(body)) {
+            return stale("uses of registers");
+        }
+        let uses = || Uses::new(body);
+        let divergence = || Divergence::new(body, &ControlFlow::of(body), &liveness(), &uses());
         if at(&self.divergence, body.stamp()).is_some_and(|kept| *kept != divergence()) {
             return stale("divergent values");
         }

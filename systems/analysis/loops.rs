@@ -15,6 +15,12 @@ pub struct Loop {
     pub latches: Vec<u32>,
     /// Members, header included.
     pub blocks: BlockSet,
+    /// Blocks outside that lead to the header.
+    pub entries: Vec<u32>,
+    /// The only entry, where that leads only to the header. A loop at the function's entry has none.
+    pub preheader: Option<u32>,
+    /// Edges that leave it, from the blocks in their order.
+    pub exits: Vec<(u32, u32)>,
     /// The next loop outwards: an index in [`Loops::all`].
     pub parent: Option<usize>,
     /// 1 for an outermost loop.
@@ -48,13 +54,29 @@ impl Loops {
                 continue;
             }
             let blocks = members(graph, dom, *header, &latches, &mut marks);
+            // The marks are those of its members.
+            let is_outside = |block: &u32| !marks.has(*block);
+            let preds = graph.preds[*header as usize].iter().copied();
+            let entries: Vec<u32> = preds.filter(is_outside).collect();
+            let leads_only_here = |entry: &u32| graph.succs[*entry as usize].len() == 1;
+            let preheader = match entries[..] {
+                [one] if *header != graph.entry => Some(one).filter(leads_only_here),
+                _ => None,
+            };
+            let leaving = |from: u32| {
+                let succs = graph.succs[from as usize].iter().copied();
+                succs.filter(is_outside).map(move |to| (from, to))
+            };
+            let exits = blocks.iter().flat_map(leaving).collect();
             let parent = loops.innermost[*header as usize];
             let depth = parent.map_or(1, |p| loops.all[p].depth + 1);
             let index = loops.all.len();
             for block in blocks.iter() {
                 loops.innermost[block as usize] = Some(index);
             }
-            loops.all.push(Loop { header: *header, latches, blocks, parent, depth });
+            let header = *header;
+            let of = Loop { header, latches, blocks, entries, preheader, exits, parent, depth };
+            loops.all.push(of);
         }
         loops
     }
@@ -142,6 +164,20 @@ mod tests {
         assert_eq!(headers, [(1, 1), (2, 2)]);
         assert_eq!((0..5).map(|b| loops.depth(b)).collect::<Vec<_>>(), [0, 1, 2, 1, 0]);
         assert_eq!(loops.around(2).map(|l| l.header).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn a_loop_knows_its_entries_and_exits() {
+        // 1 is entered from 0 alone, which leads to 5 too; 3 has a preheader, 2, and leads back to 1 and out to 4.
+        let edges = [(0, 1), (0, 5), (1, 2), (2, 3), (3, 3), (3, 1), (3, 4)];
+        let loops = loops(&Graph::new(6, &edges));
+        let [outer, inner] = &loops.all[..] else { panic!("two loops") };
+        assert_eq!((&outer.entries[..], outer.preheader), (&[0][..], None));
+        assert_eq!((&inner.entries[..], inner.preheader), (&[2][..], Some(2)));
+        assert_eq!(outer.exits, [(3, 4)]);
+        assert_eq!(inner.exits, [(3, 1), (3, 4)]);
+        let at_entry = self::loops(&Graph::new(2, &[(0, 0), (0, 1)]));
+        assert_eq!(at_entry.all[0].preheader, None, "the function's call enters it");
     }
 
     #[test]

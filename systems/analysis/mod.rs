@@ -12,5 +12,6 @@ pub mod liveness;
 pub mod loops;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod uses;
 
 pub use kept::{Analyses, ControlFlow};

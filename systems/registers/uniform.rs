@@ -82,11 +82,10 @@ fn homes(
     analyses: &mut Analyses,
     files: &[RegFile],
 ) -> FxHashMap<VRegId, Home> {
-    let liveness = analyses.liveness(body);
+    let (liveness, uses) = (analyses.liveness(body), analyses.uses(body));
     let mut long = vec![false; body.vreg_count()];
     let is_uniform =
         |body: &Body<'_>, r: RegUse| r.reg.vreg().filter(|v| files.contains(&body.vreg(*v).file));
-    let mut makers: FxHashMap<VRegId, Vec<InstId>> = FxHashMap::default();
     for block in body.layout() {
         // By register: its definition in this block comes after the last call.
         let mut fresh: FxHashMap<VRegId, bool> = FxHashMap::default();
@@ -105,7 +104,6 @@ fn homes(
             inst.for_each_def(|r| {
                 if let Some(v) = is_uniform(body, r) {
                     fresh.insert(v, true);
-                    makers.entry(v).or_default().push(*id);
                 }
             });
         }
@@ -116,9 +114,9 @@ fn homes(
         if !files.contains(&vreg.file) || (!crosses(body, &liveness, id) && !long[id.0 as usize]) {
             continue;
         }
-        let home = match makers.get(&id).map(Vec::as_slice) {
-            Some([one]) if is_free(body.inst(*one)) => {
-                Home::Again(Box::new(body.inst(*one).to_inst()))
+        let home = match uses.only_writer(id) {
+            Some((one, _)) if is_free(body.inst(one)) => {
+                Home::Again(Box::new(body.inst(one).to_inst()))
             }
             _ if vreg.file == RegFile::UP => Home::General(body.new_vreg(RegFile::P, 1, 1)),
             _ => Home::General(body.new_vreg(RegFile::R, vreg.cells, vreg.align)),

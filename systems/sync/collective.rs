@@ -30,6 +30,7 @@ mod emit;
 
 pub use emit::{emit, shared_registers};
 
+use crate::analysis::Analyses;
 use crate::analysis::cfg::Graph;
 use bitvec::vec::BitVec;
 use orias_components::{Body, InstId, Mod, Opcode, Operand, VRegId, View};
@@ -86,7 +87,12 @@ struct Node {
 
 /// The exchanges that threads of one mask may come to while others of that mask wait at another of the same kind. `divergent` are
 /// the blocks whose branch may part threads.
-pub fn find(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<Exchange> {
+pub fn find(
+    body: &Body<'_>,
+    analyses: &mut Analyses,
+    graph: &Graph,
+    divergent: &BitVec,
+) -> Vec<Exchange> {
     let mut nodes = nodes(body);
     let mut behind: BitVec = BitVec::repeat(false, graph.len());
     let succs = |b: u32| graph.succs[b as usize].iter().copied();
@@ -107,7 +113,7 @@ pub fn find(body: &Body<'_>, graph: &Graph, divergent: &BitVec) -> Vec<Exchange>
     if counts.is_empty() {
         return Vec::new();
     }
-    set_masks(body, graph, &mut nodes);
+    set_masks(body, analyses, graph, &mut nodes);
     let several = |n: &Node| matches!(n.kind, Kind::Exchange(kind) if counts.contains_key(&kind));
     let candidates: Vec<usize> =
         (0..nodes.len()).filter(|i| several(&nodes[*i]) && is_behind(&nodes[*i])).collect();
@@ -202,35 +208,23 @@ fn is_of_all(inst: View<'_>) -> bool {
     waits && matches!(number, Some(Operand::Imm(_))) && operands.all(is_predicate)
 }
 
-fn set_masks(body: &Body<'_>, graph: &Graph, nodes: &mut [Node]) {
+fn set_masks(body: &Body<'_>, analyses: &mut Analyses, graph: &Graph, nodes: &mut [Node]) {
     let mask_of = |node: &Node| {
         let inst = body.inst(node.meet);
         let is_all = inst.mods().has(Mod::ALL);
         (node.kind != Kind::Cta && !is_all).then(|| inst.sources().next()).flatten()
     };
     let register = |o: Operand| o.as_reg().and_then(|r| r.reg.vreg());
-    let mut defs: FxHashMap<VRegId, (u32, InstId, u32)> = FxHashMap::default();
-    for v in nodes.iter().filter_map(mask_of).filter_map(register) {
-        defs.insert(v, (0, InstId(0), 0));
-    }
-    if !defs.is_empty() {
-        for block in body.layout() {
-            for id in body.block(*block).insts() {
-                body.inst(*id).for_each_def(|r| {
-                    if let Some(def) = r.reg.vreg().and_then(|v| defs.get_mut(&v)) {
-                        *def = (def.0 + 1, *id, block.0);
-                    }
-                });
-            }
-        }
-    }
-    let repeats = if defs.is_empty() { BitVec::new() } else { may_repeat(graph) };
+    let is_known = !nodes.iter().filter_map(mask_of).any(|mask| register(mask).is_some());
+    let uses = (!is_known).then(|| analyses.uses(body));
+    let repeats = if is_known { BitVec::new() } else { may_repeat(graph) };
+    let writer = |v: VRegId| uses.as_ref().and_then(|uses| uses.only_writer(v));
     for node in nodes.iter_mut() {
         node.mask = match mask_of(node) {
             None => Mask::Value(u32::MAX),
             Some(Operand::Imm(value)) => Mask::Value(value as u32),
-            Some(operand) => match register(operand).map(|v| (v, defs[&v])) {
-                Some((v, (1, def, block))) => {
+            Some(operand) => match register(operand).and_then(|v| Some((v, writer(v)?))) {
+                Some((v, (def, block))) => {
                     let inst = body.inst(def);
                     let constant = match inst.get(MOV::B) {
                         Some(Operand::Imm(value)) if inst.op == Opcode::MOV => Some(value),
@@ -238,7 +232,7 @@ fn set_masks(body: &Body<'_>, graph: &Graph, nodes: &mut [Node]) {
                     };
                     match constant.filter(|_| inst.guard.is_always()) {
                         Some(value) => Mask::Value(value as u32),
-                        None if repeats[block as usize] => Mask::Unknown,
+                        None if repeats[block.0 as usize] => Mask::Unknown,
                         None => Mask::Register(v),
                     }
                 }

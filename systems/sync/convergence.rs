@@ -71,14 +71,14 @@ fn insert(
         let flow = analyses.flow(body);
         make_preheaders(body, &flow, &divergence);
         let mut flow = analyses.flow_after(body);
-        exchanges = self::exchanges(body, &flow, &divergence, collectives);
+        exchanges = self::exchanges(body, analyses, &flow, &divergence, collectives);
         let mut plan = plan(body, &flow, &divergence, !exchanges.is_empty());
         if plan.incomplete {
             // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
             divergence = Arc::new(Divergence::everywhere(body));
             make_preheaders(body, &flow, &divergence);
             flow = analyses.flow_after(body);
-            exchanges = self::exchanges(body, &flow, &divergence, collectives);
+            exchanges = self::exchanges(body, analyses, &flow, &divergence, collectives);
             plan = self::plan(body, &flow, &divergence, !exchanges.is_empty());
         }
         regions = plan.regions.len();
@@ -96,12 +96,13 @@ fn insert(
 
 fn exchanges(
     body: &Body<'_>,
+    analyses: &mut Analyses,
     flow: &ControlFlow,
     divergence: &Divergence,
     collectives: bool,
 ) -> Vec<Exchange> {
     match collectives {
-        true => collective::find(body, flow.graph(), &divergence.branches),
+        true => collective::find(body, analyses, flow.graph(), &divergence.branches),
         false => Vec::new(),
     }
 }

@@ -6,7 +6,6 @@
 //! it makes itself starts with YIELD; other loops do not.
 
 use crate::analysis::Analyses;
-use crate::analysis::cfg::Graph;
 use crate::analysis::loops::Loop;
 use crate::effects::sees_other_threads;
 use crate::notes::Notes;
@@ -25,7 +24,7 @@ pub fn forward_progress(
         return;
     }
     let flow = analyses.flow(&body);
-    let waits = |l: &&Loop| waits_for_others(&body, flow.graph(), l);
+    let waits = |l: &&Loop| waits_for_others(&body, l);
     let headers: Vec<u32> = flow.loops().all.iter().filter(waits).map(|l| l.header).collect();
     for header in &headers {
         let block = BlockId(*header);
@@ -37,7 +36,7 @@ pub fn forward_progress(
 }
 
 /// Whether the loop's exit depends on memory that other threads change while it runs.
-fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
+fn waits_for_others(body: &Body<'_>, l: &Loop) -> bool {
     let blocks = l.blocks.as_slice();
     let mut shared = RoaringBitmap::new();
     // Values flow around the loop: until no more are found.
@@ -59,9 +58,8 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
             break;
         }
     }
-    let leaves = |b: &&u32| graph.succs[**b as usize].iter().any(|s| !l.blocks.contains(*s));
-    blocks.iter().filter(leaves).any(|block| {
-        body.block(BlockId(*block)).insts().iter().map(|i| body.inst(*i)).any(|inst| {
+    l.exits.chunk_by(|a, b| a.0 == b.0).any(|edges| {
+        body.block(BlockId(edges[0].0)).insts().iter().map(|i| body.inst(*i)).any(|inst| {
             let mut depends = false;
             inst.for_each_use(|r| depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0)));
             depends && inst.op.is_branch()

@@ -120,22 +120,9 @@ pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize)
 /// Headers of loops with a divergent branch that control enters otherwise than from one block that leads only there, and
 /// the blocks from which it enters.
 pub fn headers_without_preheader(flow: &ControlFlow, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
-    let (graph, loops) = (flow.graph(), flow.loops());
-    let outside = |l: &Loop| -> Vec<u32> {
-        let preds = graph.preds[l.header as usize].iter().copied();
-        preds.filter(|p| !l.blocks.contains(*p)).collect()
-    };
-    let lacks = |l: &Loop, preds: &[u32]| {
-        l.header == graph.entry || !matches!(preds, [one] if graph.succs[*one as usize].len() == 1)
-    };
-    loops
-        .all
-        .iter()
-        .filter(|l| l.blocks.iter().any(|b| divergent[b as usize]))
-        .map(|l| (l, outside(l)))
-        .filter(|(l, preds)| lacks(l, preds))
-        .map(|(l, preds)| (l.header, preds))
-        .collect()
+    let loops = flow.loops().all.iter().filter(|l| l.preheader.is_none());
+    let diverges = |l: &&Loop| l.blocks.iter().any(|b| divergent[b as usize]);
+    loops.filter(diverges).map(|l| (l.header, l.entries.clone())).collect()
 }
 
 /// Where the threads in one round of a loop meet: post-dominators in the loop without the edges that leave it; the edges

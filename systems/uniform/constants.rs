@@ -8,6 +8,7 @@
 //! A uniform register that lives from block to block is kept for that alone in the whole kernel (`registers/uniform.rs`), so
 //! only so many do.
 
+use crate::analysis::Analyses;
 use crate::function::FunctionInfo;
 use crate::function::Options;
 use crate::notes::Notes;
@@ -18,7 +19,6 @@ use orias_components::{
 };
 use orias_targets::Target;
 use orias_targets::slots::{LDC, ULDC};
-use rustc_hash::FxHashMap;
 
 /// Cells of uniform registers that constants may occupy from block to block: in a kernel, and in one with calls, which leave
 /// few as they were. A function keeps none: between its blocks no uniform register is safe.
@@ -37,11 +37,12 @@ pub fn convert_to_uniform_reg(
     code: Code<'_, '_>,
     options: Res<'_, Options>,
     info: Res<'_, FunctionInfo>,
+    mut analyses: ResMut<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
     let target = options.target;
     let mut body = code.body();
-    let found = constants(&body);
+    let found = constants(&body, &mut analyses);
     if found.is_empty() {
         return;
     }
@@ -66,40 +67,25 @@ pub fn convert_to_uniform_reg(
 }
 
 /// The registers that one LDC each defines whole, in the order of their loads.
-fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
-    let mut definitions = vec![0u32; body.vreg_count()];
+fn constants(body: &Body<'_>, analyses: &mut Analyses) -> Vec<(VRegId, Constant)> {
     let mut found: Vec<(VRegId, Constant)> = Vec::new();
     for block in body.layout() {
         for id in body.block(*block).insts() {
-            let inst = body.inst(*id);
-            inst.for_each_def(|r| {
-                if let Some(v) = r.reg.vreg() {
-                    definitions[v.0 as usize] += 1;
-                }
-            });
-            if let Some((v, cells)) = fixed_load(body, inst) {
+            if let Some((v, cells)) = fixed_load(body, body.inst(*id)) {
                 let constant = Constant { load: *id, block: *block, cells, readers: Vec::new() };
                 found.push((v, constant));
             }
         }
     }
-    found.retain(|(v, _)| definitions[v.0 as usize] == 1);
-    let place: FxHashMap<VRegId, usize> =
-        found.iter().enumerate().map(|(i, (v, _))| (*v, i)).collect();
-    if place.is_empty() {
+    if found.is_empty() {
         return found;
     }
-    for block in body.layout() {
-        for id in body.block(*block).insts() {
-            body.inst(*id).for_each_use(|r| {
-                if let Some(i) = r.reg.vreg().and_then(|v| place.get(&v)) {
-                    let readers = &mut found[*i].1.readers;
-                    if readers.last() != Some(&(*id, *block)) {
-                        readers.push((*id, *block));
-                    }
-                }
-            });
-        }
+    let uses = analyses.uses(body);
+    found.retain(|(v, _)| uses.only_writer(*v).is_some());
+    for (v, constant) in &mut found {
+        constant.readers.extend(uses.readers(*v));
+        constant.readers.dedup();
+        constant.readers.reverse();
     }
     found
 }
