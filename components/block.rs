@@ -18,14 +18,13 @@ impl fmt::Display for BlockId {
 /// A basic block: control enters at its first instruction and may leave only at its end.
 ///
 /// The end is: nothing (falls through to the next block in layout order), one branch with or without a guard, or a guarded
-/// branch followed by an unguarded one. `succs` and `preds` are what `AnalyzeControlFlow` computes from that.
+/// branch followed by an unguarded one. Lists are read here, and edited through the body: see [`crate::edit`].
 #[derive(Component, Clone, Debug)]
 pub struct Block {
     pub id: BlockId,
-    /// Program order: the truth about order.
-    pub insts: Vec<InstId>,
-    pub succs: Vec<BlockId>,
-    pub preds: Vec<BlockId>,
+    pub(crate) insts: Vec<InstId>,
+    pub(crate) succs: Vec<BlockId>,
+    pub(crate) preds: Vec<BlockId>,
     /// Whether the block was removed, or never was.
     pub(crate) dead: bool,
 }
@@ -39,4 +38,22 @@ impl Block {
         preds: Vec::new(),
         dead: true,
     };
+
+    /// Its instructions in program order: the truth about order.
+    #[inline]
+    pub fn insts(&self) -> &[InstId] {
+        &self.insts
+    }
+
+    /// Where control may go from its end: see [`crate::edges`].
+    #[inline]
+    pub fn succs(&self) -> &[BlockId] {
+        &self.succs
+    }
+
+    /// The blocks that lead to it, in the layout's order.
+    #[inline]
+    pub fn preds(&self) -> &[BlockId] {
+        &self.preds
+    }
 }

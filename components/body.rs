@@ -30,21 +30,21 @@ const FIRST_BLOCKS: usize = 16;
 #[derive(Resource, Debug, Default)]
 pub struct Arena {
     insts: usize,
-    blocks: usize,
+    pub(crate) blocks: usize,
     vregs: usize,
     /// Grows with each change of the body, over functions too.
-    edits: u64,
+    pub(crate) edits: u64,
     /// The same of changes that may be changes of edges: of branches, and of the layout.
-    flow: u64,
+    pub(crate) flow: u64,
     /// The same of new registers.
     registers: u64,
     /// What [`Stamps::flow`] was when the blocks' edges were made.
-    edges: u64,
+    pub(crate) edges: u64,
     facts: Facts,
     operands: Vec<Packed>,
     side: Side,
     mods: ModsTable,
-    layout: Vec<BlockId>,
+    pub(crate) layout: Vec<BlockId>,
     more_rows: Vec<Row>,
     more_locs: Vec<LocId>,
     locs: Vec<Loc>,
@@ -189,14 +189,14 @@ impl Function {
         self.state.get_mut(&mut self.world).expect("the world was prepared").body()
     }
 
-    /// Runs a phase once: for tests.
+    /// Runs a phase once, and makes edges new that it left stale, as the manager does: for tests.
     pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
         settle(&mut self.world);
         let mut phase = IntoSystem::into_system(phase);
         phase.initialize(&mut self.world);
         let done = phase.run((), &mut self.world);
         done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));
-        settle(&mut self.world);
+        self.body().update_edges();
     }
 }
 
@@ -208,7 +208,7 @@ pub struct Body<'w> {
     locs: ContiguousMut<'w, LocId>,
     blocks: ContiguousMut<'w, Block>,
     vregs: ContiguousMut<'w, VReg>,
-    arena: &'w mut Arena,
+    pub(crate) arena: &'w mut Arena,
 }
 
 /// A row of a table, or of what is to follow it.
@@ -280,7 +280,7 @@ impl Body<'_> {
     }
 
     #[inline]
-    fn row_mut(&mut self, id: InstId) -> &mut Row {
+    pub(crate) fn row_mut(&mut self, id: InstId) -> &mut Row {
         self.arena.edits += 1;
         let rows = self.rows.bypass_change_detection();
         at_mut(rows, &mut self.arena.more_rows, id.0 as usize)
@@ -288,7 +288,7 @@ impl Body<'_> {
 
     /// Notes that edges may be others, where the opcode is one that makes some.
     #[inline]
-    fn touch_flow(&mut self, op: Opcode) {
+    pub(crate) fn touch_flow(&mut self, op: Opcode) {
         self.arena.flow += u64::from(op.is_branch());
     }
 
@@ -457,43 +457,14 @@ impl Body<'_> {
     }
 
     #[inline]
-    pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+    pub(crate) fn block_mut(&mut self, id: BlockId) -> &mut Block {
         self.arena.edits += 1;
         let blocks = self.blocks.bypass_change_detection();
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
 
-    /// Sets where control goes from a block; whether that is news.
-    pub fn set_succs(&mut self, id: BlockId, succs: &[BlockId]) -> bool {
-        let news = self.block(id).succs != succs;
-        if news {
-            let block = self.block_mut(id);
-            block.succs.clear();
-            block.succs.extend_from_slice(succs);
-        }
-        news
-    }
-
-    /// Makes the predecessors of all blocks of the layout those that their successors say, in the layout's order.
-    pub fn update_preds(&mut self) {
-        for at in 0..self.arena.layout.len() {
-            let id = self.arena.layout[at];
-            self.quietly(id).preds.clear();
-        }
-        for at in 0..self.arena.layout.len() {
-            let id = self.arena.layout[at];
-            for n in 0..self.block(id).succs.len() {
-                let succ = self.block(id).succs[n];
-                // A target outside the layout is the validator's matter.
-                if self.has_block(succ) {
-                    self.quietly(succ).preds.push(id);
-                }
-            }
-        }
-    }
-
     /// A block for what is no edit by itself.
-    fn quietly(&mut self, id: BlockId) -> &mut Block {
+    pub(crate) fn quietly(&mut self, id: BlockId) -> &mut Block {
         let blocks = self.blocks.bypass_change_detection();
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
@@ -513,16 +484,6 @@ impl Body<'_> {
     #[inline]
     pub fn layout(&self) -> &[BlockId] {
         &self.arena.layout
-    }
-
-    pub fn set_layout(&mut self, order: Vec<BlockId>) {
-        work::add(order.len());
-        if self.arena.layout == order {
-            return;
-        }
-        self.arena.edits += 1;
-        self.arena.flow += 1;
-        self.arena.layout = order;
     }
 
     /// One more than the largest instruction id so far: the size of a table by instruction.
@@ -598,14 +559,6 @@ impl Body<'_> {
         });
     }
 
-    /// A new block at the end of the layout.
-    pub fn new_block(&mut self) -> BlockId {
-        let id = self.new_detached_block();
-        self.arena.layout.push(id);
-        self.arena.flow += 1;
-        id
-    }
-
     /// A new block that is in no layout yet.
     pub fn new_detached_block(&mut self) -> BlockId {
         let n = self.arena.blocks;
@@ -627,30 +580,6 @@ impl Body<'_> {
     /// A number for a block that is not there: for texts that leave numbers out.
     pub(crate) fn skip_block(&mut self) {
         let id = self.new_detached_block();
-        self.block_mut(id).dead = true;
-    }
-
-    /// Removes a block and its instructions, from the layout too. Edges of other blocks are the caller's matter.
-    pub fn remove_block(&mut self, id: BlockId) {
-        self.remove_blocks(&[id]);
-    }
-
-    /// The same of many, with one walk over the layout.
-    pub fn remove_blocks(&mut self, ids: &[BlockId]) {
-        ids.iter().for_each(|id| self.remove_detached_block(*id));
-        if !ids.is_empty() {
-            let mut layout = std::mem::take(&mut self.arena.layout);
-            layout.retain(|b| !self.block(*b).dead);
-            self.arena.layout = layout;
-            self.arena.flow += 1;
-        }
-    }
-
-    /// Removes a block that is in no layout, and its instructions.
-    pub fn remove_detached_block(&mut self, id: BlockId) {
-        for inst in std::mem::take(&mut self.block_mut(id).insts) {
-            self.discard(inst);
-        }
         self.block_mut(id).dead = true;
     }
 
@@ -699,52 +628,6 @@ impl Body<'_> {
         InstId(n as u32)
     }
 
-    /// Appends to a block.
-    pub fn push(&mut self, block: BlockId, inst: Inst, loc: Loc) -> InstId {
-        let id = self.new_inst(&inst, loc);
-        self.block_mut(block).insts.push(id);
-        id
-    }
-
-    /// Inserts before position `at` of the block's list.
-    pub fn insert(&mut self, block: BlockId, at: usize, inst: Inst, loc: Loc) -> InstId {
-        let id = self.new_inst(&inst, loc);
-        self.block_mut(block).insts.insert(at, id);
-        id
-    }
-
-    /// Removes an instruction from its block and the world. For many at once use [`Body::retain`].
-    pub fn remove(&mut self, block: BlockId, inst: InstId) {
-        self.block_mut(block).insts.retain(|i| *i != inst);
-        self.discard(inst);
-    }
-
-    /// Keeps the block's instructions for which `keep` holds; returns how many went.
-    pub fn retain(
-        &mut self,
-        block: BlockId,
-        mut keep: impl FnMut(&Body<'_>, InstId) -> bool,
-    ) -> usize {
-        let mut insts = std::mem::take(&mut self.quietly(block).insts);
-        let before = insts.len();
-        insts.retain(|id| {
-            let stays = keep(self, *id);
-            if !stays {
-                self.discard(*id);
-            }
-            stays
-        });
-        let gone = before - insts.len();
-        self.quietly(block).insts = insts;
-        gone
-    }
-
-    /// Removes from the world an instruction that is in no block's list (any more).
-    pub fn discard(&mut self, inst: InstId) {
-        self.touch_flow(self.op(inst));
-        self.row_mut(inst).bury();
-    }
-
     /// Says that what was built so far is `done` of `all` parts: makes room for the rest, if that is like it. Lists that double
     /// would need half as much again while they move.
     pub fn expect(&mut self, done: usize, all: usize) {
@@ -775,16 +658,6 @@ impl Body<'_> {
     /// What to know by whether the body, or a part of it, has changed.
     pub fn stamps(&self) -> Stamps {
         self.arena.stamps()
-    }
-
-    /// Whether branches or the layout changed since the blocks' edges were made.
-    pub fn edges_are_stale(&self) -> bool {
-        self.arena.edges_are_stale()
-    }
-
-    /// Says that the blocks' edges follow from branches and layout as they are.
-    pub fn edges_are_made(&mut self) {
-        self.arena.edges = self.arena.stamps().flow;
     }
 
     /// Instructions that are not removed: what `--stat=phase-wise` counts.

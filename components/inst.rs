@@ -239,9 +239,8 @@ impl<'a> View<'a> {
         side: &'a Side,
         mods: &'a ModsTable,
     ) -> View<'a> {
-        let first = row.first as usize;
-        let end = first + row.len as usize;
-        let (words, tied) = (&arena[first..end], &arena[end..end + row.tied()]);
+        let (first, len) = (row.first as usize, row.len as usize);
+        let (words, tied) = arena[first..first + len + row.tied()].split_at(len);
         View { op: row.op, defs: row.defs(), guard: row.guard(), row, words, tied, side, mods }
     }
 
@@ -351,30 +350,30 @@ impl<'a> View<'a> {
         self.tied().filter(|r| !r.reg.is_zero()).for_each(f);
     }
 
-    /// Its operands by value. Nearly all have room in place: to collect them would ask at each whether there is.
-    fn list(&self) -> SmallVec<[Operand; 8]> {
-        let count = self.words.len();
-        if count > 8 {
-            return self.operands().collect();
-        }
-        let mut operands = [Operand::RZ; 8];
-        for (operand, word) in operands.iter_mut().zip(self.words) {
-            *operand = word.unpack(self.side);
-        }
-        SmallVec::from_buf_and_len(operands, count)
-    }
-
     /// The instruction by value.
     pub fn to_inst(&self) -> Inst {
-        Inst {
+        let mut inst = Inst {
             op: self.op,
             defs: self.defs,
             control: self.control(),
             guard: self.guard,
             mods: *self.mods(),
-            operands: self.list(),
-            tied: self.tied().collect(),
+            operands: SmallVec::from_buf([Operand::RZ; 8]),
+            tied: SmallVec::new(),
+        };
+        // Nearly all have room in place: to collect them would ask at each whether there is, and copy them once more.
+        if self.words.len() <= inst.operands.len() {
+            inst.operands.truncate(self.words.len());
+            for (operand, word) in inst.operands.iter_mut().zip(self.words) {
+                *operand = word.unpack(self.side);
+            }
+        } else {
+            inst.operands = self.operands().collect();
         }
+        if !self.tied.is_empty() {
+            inst.tied = self.tied().collect();
+        }
+        inst
     }
 }
 

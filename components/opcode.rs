@@ -7,7 +7,7 @@ use std::fmt;
 
 /// What is true of an opcode whatever its operands and target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Props(pub u16);
+pub struct Props(pub u32);
 
 impl Props {
     pub const NONE: Props = Props(0);
@@ -29,6 +29,26 @@ impl Props {
     pub const GROUP: Props = Props(1 << 7);
     /// A pseudo instruction that stands for a sequence: its results depend on its sources alone, and any source may be a constant.
     pub const MACRO: Props = Props(1 << 8);
+
+    /// A load of what nobody writes while the kernel runs.
+    pub const CONSTANT: Props = Props(1 << 9);
+    /// Its result depends on when or in which thread it runs, though no source says so.
+    pub const STATE: Props = Props(1 << 10);
+    /// Its source is a special register.
+    pub const SPECIAL: Props = Props(1 << 11);
+    /// Threads that bring the same operands get the same result, though it reads memory.
+    pub const SHARED: Props = Props(1 << 12);
+    /// All threads that run it together get the same result, whatever they bring.
+    pub const ALIKE: Props = Props(1 << 13);
+    /// A thread may wait here until others come.
+    pub const WAITS: Props = Props(1 << 14);
+    /// Its sources of one cell are whole 32-bit words: an immediate there is the register's value.
+    pub const WORDS: Props = Props(1 << 15);
+
+    /// A branch behind which control goes on all the same.
+    pub const RETURNS: Props = Props(1 << 16);
+    /// An access to memory, but never to that of the CTA.
+    pub const ELSEWHERE: Props = Props(1 << 17);
 
     pub const fn with(self, other: Props) -> Props {
         Props(self.0 | other.0)
@@ -56,7 +76,8 @@ macro_rules! opcodes {
                 match self { $($(Opcode::$name => stringify!($name),)+)* }
             }
 
-            const PROPS: &'static [Props] = &[$($({ let _ = Opcode::$name; $props },)+)*];
+            const PROPS: [Props; Opcode::LIST.len()] =
+                also([$($({ let _ = Opcode::$name; $props },)+)*]);
 
             #[inline]
             pub const fn props(self) -> Props {
@@ -152,6 +173,47 @@ opcodes! {
     LEAVING: SUBRET;
     CALLING: PRETADR PCALL;
     LEAVING: PRET;
+}
+
+/// Properties that are not those of a whole group above.
+const ALSO: &[(Props, &[Opcode])] = {
+    use Opcode::*;
+    &[
+        (Props::CONSTANT, &[LDC, ULDC, LDCU]),
+        (Props::STATE, &[CS2R, P2R, B2R, CALL]),
+        (Props::SPECIAL, &[S2R, CS2R]),
+        // The window of local memory is each thread's own.
+        (Props::SHARED, &[LDG, LDS, LDC]),
+        (Props::ALIKE, &[VOTE, R2UR, REDUX]),
+        (Props::WAITS, &[WARPSYNC, BAR, PCALL, WARPGROUP, UCGABAR_WAIT]),
+        (Props::RETURNS, &[CALL, RPCMOV, RTT]),
+        (
+            Props::ELSEWHERE,
+            &[LDG, STG, LDL, STL, LDC, ATOMG, REDG, LDGDEPBAR, CCTL, MEMBAR, ERRBAR],
+        ),
+        (
+            Props::WORDS,
+            &[
+                MOV, IADD3, IMAD, ISETP, LEA, LOP3, SHF, SEL, PRMT, VIADD, VIMNMX, IMNMX, IABS,
+                POPC, FLO, BREV, SGXT, FADD, FMUL, FFMA, FSETP, FSEL, FMNMX,
+            ],
+        ),
+    ]
+};
+
+/// The properties of all opcodes with those of [`ALSO`].
+const fn also<const N: usize>(mut props: [Props; N]) -> [Props; N] {
+    let mut at = 0;
+    while at < ALSO.len() {
+        let (more, ops) = ALSO[at];
+        let mut n = 0;
+        while n < ops.len() {
+            props[ops[n] as usize] = props[ops[n] as usize].with(more);
+            n += 1;
+        }
+        at += 1;
+    }
+    props
 }
 
 impl Opcode {

@@ -87,7 +87,7 @@ impl Reg {
 
     #[inline]
     pub const fn is_zero(self) -> bool {
-        self.0 & Self::PHYS != 0 && self.0 & Self::INDEX == Self::INDEX
+        self.0 & (Self::PHYS | Self::INDEX) == Self::PHYS | Self::INDEX
     }
 
     #[inline]

@@ -12,8 +12,8 @@
 
 use crate::block::BlockId;
 use crate::body::Body;
+use crate::edges::ends_flow;
 use crate::inst::{InstId, View};
-use crate::opcode::Opcode;
 use crate::operand::{Operand, RegFlags, RegUse};
 use crate::register::RegFile;
 
@@ -88,18 +88,6 @@ fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
         }
     }
     Ok(seen)
-}
-
-/// Whether control never passes the instruction: an unguarded branch whose predicate operands are all PT, and no call.
-fn ends_flow(inst: View<'_>) -> bool {
-    let comes_back = matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT);
-    let always = |o: Operand| match o {
-        Operand::Reg(r) if r.reg.file().is_predicate() => {
-            r.reg.is_zero() && !r.flags.has(RegFlags::NOT)
-        }
-        _ => true,
-    };
-    inst.op.is_branch() && !comes_back && inst.guard.is_always() && inst.sources().all(always)
 }
 
 fn instruction(body: &Body<'_>, placed: &[bool], inst: View<'_>) -> Result<(), String> {

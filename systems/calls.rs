@@ -9,9 +9,9 @@
 //! moves of arguments to their registers, `PRETADR`, `PCALL`, and moves of results. `PARGS` and `PRET` are the callee's side;
 //! the frame ([`crate::registers::frame`]) expands `PARGS` and puts before `PRET` what restores registers.
 
-use crate::analysis::cfg;
+use orias_components::pseudo::{pretadr, subret};
 use orias_components::{
-    Body, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegUse, SymbolKey,
+    Body, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegUse, Rewrite, SymbolKey,
 };
 
 /// Registers of arguments and results.
@@ -72,38 +72,20 @@ pub fn post_expansion(code: Code<'_, '_>) {
     if !body.facts().may_have_any(Props::PSEUDO) {
         return;
     }
-    let mut layout = Vec::new();
-    let mut has_calls = false;
-    for block in body.layout().to_vec() {
-        layout.push(block);
-        let any = body.block(block).insts.iter().any(|id| body.op(*id).is_of_calls());
-        if !any {
-            continue;
+    body.rewrite_all(|body, out, id| {
+        if out.last().is_some_and(|last| body.op(last) == Opcode::CALL) {
+            out.split(body);
         }
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut at = block;
-        let mut new: Vec<InstId> = Vec::new();
-        let count = old.len();
-        for (i, id) in old.into_iter().enumerate() {
-            let call = expand(&mut body, id, &mut new);
-            has_calls |= call;
-            if call && i + 1 < count {
-                body.block_mut(at).insts = std::mem::take(&mut new);
-                at = body.new_detached_block();
-                layout.push(at);
-            }
-        }
-        body.block_mut(at).insts = new;
-    }
-    if has_calls {
-        // A call of a subroutine leads to it, too.
-        body.set_layout(layout);
-        cfg::update(&mut body);
-    }
+        expand(body, id, out);
+        out.keep(id);
+    });
 }
 
-/// Puts what an instruction becomes into `out`; whether it is a call.
-fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
+/// Makes an instruction what it is on the machine, behind what comes before it.
+fn expand(body: &mut Body<'_>, id: InstId, before: &mut Rewrite) {
+    if !body.op(id).is_of_calls() {
+        return;
+    }
     let inst = body.inst(id).to_inst();
     let loc = body.loc(id);
     let absolute = inst.mods.has(Mod::ABS);
@@ -111,11 +93,11 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
     let made = match inst.op {
         Opcode::PRETADR if absolute => Inst::new(Opcode::LEPC, &[], 1, &[pair, behind_call(2)]),
         Opcode::PRETADR => {
-            let low = inst.operands[0].as_reg().map_or(RETURN_ADDRESS, |r| r.reg);
+            let low = inst.operands[pretadr::D].as_reg().map_or(RETURN_ADDRESS, |r| r.reg);
             let high = low.phys_index().map_or(low, |low| Reg::phys(RegFile::R, low + 1));
             let (low, high) = (Operand::reg(low), Operand::reg(high));
             let upper = Inst::new(Opcode::MOV, &[], 1, &[high, Operand::RZ, Operand::Imm(0xf)]);
-            out.push(body.new_inst(&upper, loc));
+            before.put(body, &upper, loc);
             Inst::new(Opcode::MOV, &[], 1, &[low, behind_call(0), Operand::Imm(0xf)])
         }
         Opcode::SUBCALL => {
@@ -123,7 +105,7 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
             Inst::new(Opcode::CALL, &[Mod::REL, Mod::NOINC], 0, &callee)
         }
         Opcode::SUBRET => {
-            let address = [inst.operands[0], Operand::Addr(0)];
+            let address = [inst.operands[subret::ADDRESS], Operand::Addr(0)];
             Inst::new(Opcode::RET, &[Mod::REL, Mod::NODEC], 0, &address)
         }
         Opcode::PCALL => match inst.sources().first().copied() {
@@ -141,15 +123,9 @@ fn expand(body: &mut Body<'_>, id: InstId, out: &mut Vec<InstId>) -> bool {
         Opcode::PRET => {
             Inst::new(Opcode::RET, &[Mod::REL, Mod::NODEC], 0, &[pair, Operand::Addr(0)])
         }
-        _ => {
-            out.push(id);
-            return false;
-        }
+        _ => return,
     };
-    let is_call = made.op == Opcode::CALL;
     body.set_inst(id, &made);
-    out.push(id);
-    is_call
 }
 
 #[cfg(test)]

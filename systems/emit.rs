@@ -3,10 +3,11 @@
 //!
 //! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else.
 
-use crate::ssa::{Form, phis};
+use crate::effects;
+use crate::ssa::Form;
 use orias_components::{
-    BlockId, Body, Guard, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile,
-    RegFlags, RegUse,
+    BlockId, Body, Guard, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
+    RegUse, phis,
 };
 
 /// A memory address: 64-bit for global and generic, 32-bit for shared and local.
@@ -188,14 +189,14 @@ impl<'w> Emit<'w> {
     }
 
     /// Opens an existing block and empties it; its instructions are for the caller to keep or to replace.
-    pub fn reopen(&mut self, block: BlockId) -> Vec<InstId> {
+    pub fn reopen(&mut self, block: BlockId) -> impl DoubleEndedIterator<Item = InstId> + use<> {
         self.open(block);
-        std::mem::take(&mut self.body.block_mut(block).insts)
+        self.body.unlink(block)
     }
 
     /// Appends an instruction that exists.
     pub fn keep(&mut self, inst: InstId) {
-        self.body.block_mut(self.block).insts.push(inst);
+        self.body.append(self.block, inst);
     }
 
     /// Starts a PTX instruction, or the expansion of one.
@@ -228,7 +229,7 @@ impl<'w> Emit<'w> {
 
     /// Whether the current block was opened after a branch and holds nothing yet.
     pub fn in_empty_tail(&self) -> bool {
-        self.nameless && self.body.block(self.block).insts.is_empty()
+        self.nameless && self.body.block(self.block).insts().is_empty()
     }
 
     fn drop_empty_tail(&mut self) {
@@ -266,11 +267,8 @@ impl<'w> Emit<'w> {
     }
 
     fn needs_guard(&self, op: Opcode, dests: &[Operand]) -> bool {
-        let pure_read = matches!(op, Opcode::LDC | Opcode::ULDC);
-        if op.has(Props::EFFECT) || (op.has(Props::LOAD) && !pure_read) {
-            return true;
-        }
-        !dests.iter().all(|d| d.as_reg().is_some_and(|u| self.is_temp(u.reg)))
+        let is_temp = |d: &Operand| d.as_reg().is_some_and(|u| self.is_temp(u.reg));
+        !effects::may_be_speculated(op) || !dests.iter().all(is_temp)
     }
 
     /// Appends an instruction with all its slots.

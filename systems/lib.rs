@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod calls;
 pub mod control_flow;
 pub mod convert;
+pub mod effects;
 pub mod emit;
 pub mod expand;
 pub mod function;
@@ -24,4 +25,4 @@ pub mod uniform;
 
 pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
 pub use manager::{PipelineError, Worker};
-pub use notes::{Errors, Notes, PhaseError, Rewrites};
+pub use notes::{Notes, PhaseError, Report};

@@ -3,20 +3,20 @@
 //! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables and resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
 //! workers.
 
+use crate::analysis::Analyses;
 use crate::analysis::liveness::may_read_unwritten;
-use crate::analysis::{Analyses, cfg};
 use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
 use crate::mercury::{CodeList, Words};
-use crate::notes::{Errors, PhaseError, Rewrites};
+use crate::notes::{PhaseError, Report};
 use crate::pipeline::{self, PHASES, Phase, Status, System, When};
 use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa;
 use crate::states::States;
 use bevy_ecs::prelude::*;
-use orias_components::body::{Arena, settle};
+use orias_components::body::{Arena, Stamps, settle};
 use orias_components::validate::{definitions, validate};
-use orias_components::{BlockId, Body, Function, Loc, text, work};
+use orias_components::{BlockId, Body, Function, Loc, edges, text, work};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -46,8 +46,7 @@ pub(crate) fn insert_resources(world: &mut World, options: &Options) {
     world.insert_resource(options.clone());
     world.init_resource::<FunctionInfo>();
     world.init_resource::<Compiled>();
-    world.init_resource::<Rewrites>();
-    world.init_resource::<Errors>();
+    world.init_resource::<Report>();
     world.init_resource::<Marked>();
     world.init_resource::<Clean>();
     world.init_resource::<RegisterMap>();
@@ -79,6 +78,8 @@ pub struct Worker {
     /// By first step of an optimization: the count of rewrites at which it last found nothing to do. While nothing changes it
     /// would find nothing again, and is not run.
     settled: Vec<Option<u64>>,
+    /// The body as it was when stale analyses went last.
+    swept: Option<Stamps>,
     /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it never does.
     all_defined: bool,
 }
@@ -121,6 +122,7 @@ impl Worker {
             dump,
             rewrites: 0,
             settled,
+            swept: None,
             all_defined: false,
         };
         worker.reset();
@@ -147,8 +149,7 @@ impl Worker {
         let world = &mut self.function.world;
         *world.resource_mut::<FunctionInfo>() = FunctionInfo::default();
         *world.resource_mut::<Compiled>() = Compiled::default();
-        world.resource_mut::<Rewrites>().0 = 0;
-        world.resource_mut::<Errors>().0.clear();
+        *world.resource_mut::<Report>() = Report::default();
         let mut marked = world.resource_mut::<Marked>();
         marked.divergent.clear();
         marked.spills.clear();
@@ -226,7 +227,7 @@ impl Worker {
             if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
                 let message = format!("the phase could not run: {error}");
                 let error = PhaseError { message, loc: Loc::default() };
-                self.function.world.resource_mut::<Errors>().0.push(error);
+                self.function.world.resource_mut::<Report>().errors.push(error);
             }
             self.tidy(was_ssa);
             if let Some(start) = start {
@@ -234,12 +235,13 @@ impl Worker {
                 stat.work = work::done() - work;
                 stat.insts_after = self.body().live_inst_count() as u32;
             }
-            stat.rewrites = std::mem::take(&mut self.function.world.resource_mut::<Rewrites>().0);
+            let report = std::mem::take(&mut *self.function.world.resource_mut::<Report>());
+            stat.rewrites = report.rewrites;
             self.rewrites += u64::from(stat.rewrites);
             if let Some(first) = optimization.filter(|_| stat.rewrites == 0) {
                 self.settled[first] = Some(self.rewrites);
             }
-            self.check(at)?;
+            self.check(at, report.errors)?;
         }
         if self.steps[at].dump {
             self.print(at, "after");
@@ -255,19 +257,21 @@ impl Worker {
             // Most registers have become one with others: tables by register need not be as long as the numbers once were.
             self.function.body().renumber_vregs();
         }
-        let world = &mut self.function.world;
-        if world.resource::<Arena>().edges_are_stale() {
-            cfg::update(&mut self.function.body());
+        let arena = self.function.world.resource::<Arena>();
+        let (edges_are_stale, mut stamps) = (arena.edges_are_stale(), arena.stamps());
+        if edges_are_stale {
+            self.function.body().update_edges();
+            stamps = self.function.world.resource::<Arena>().stamps();
         }
-        let world = &mut self.function.world;
-        let stamps = world.resource::<Arena>().stamps();
-        world.resource_mut::<Analyses>().sweep(stamps);
+        // Most phases find nothing to do.
+        if self.swept.replace(stamps) != Some(stamps) {
+            self.function.world.resource_mut::<Analyses>().sweep(stamps);
+        }
     }
 
     /// Fails when the phase complained, or (where asked) when the body is not valid any more.
-    fn check(&mut self, at: usize) -> Result<(), PipelineError> {
+    fn check(&mut self, at: usize, errors: Vec<PhaseError>) -> Result<(), PipelineError> {
         let phase = self.steps[at].phase.name;
-        let errors = std::mem::take(&mut self.function.world.resource_mut::<Errors>().0);
         if !errors.is_empty() {
             return Err(PipelineError::Phase { function: self.name(), phase, errors });
         }
@@ -290,7 +294,7 @@ impl Worker {
         let is_reached = |b: BlockId| flow.dominators().is_reached(b.0);
         let all = |()| if self.all_defined { definitions(&body, is_reached) } else { Ok(()) };
         let valid = || validate(&body).and_then(all).map_err(|e| e.to_string());
-        let sound = sound.and_then(|()| valid()).and_then(|()| cfg::check(&body));
+        let sound = sound.and_then(|()| valid()).and_then(|()| edges::check(&body));
         let sound =
             sound.and_then(|()| if is_ssa { ssa::check(&body, &mut analyses) } else { Ok(()) });
         sound.map_err(|message| PipelineError::Invalid { function: self.name(), phase, message })

@@ -4,13 +4,14 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use orias_components::Loc;
 
-/// Rewrites that the running phase made: a phase adds to it, the manager takes it.
+/// What the running phase says, for the manager to take.
 #[derive(Resource, Default, Debug)]
-pub struct Rewrites(pub u32);
-
-/// What went wrong in the running phase: the manager stops after a phase that leaves some.
-#[derive(Resource, Default, Debug)]
-pub struct Errors(pub Vec<PhaseError>);
+pub struct Report {
+    /// Rewrites that it made.
+    pub rewrites: u32,
+    /// What went wrong: the manager stops after a phase that leaves some.
+    pub errors: Vec<PhaseError>,
+}
 
 /// One complaint of a phase about the function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,19 +23,16 @@ pub struct PhaseError {
 
 /// The way in for phases.
 #[derive(SystemParam)]
-pub struct Notes<'w> {
-    rewrites: ResMut<'w, Rewrites>,
-    errors: ResMut<'w, Errors>,
-}
+pub struct Notes<'w>(ResMut<'w, Report>);
 
 impl Notes<'_> {
     /// Adds to the running phase's count of rewrites.
     pub fn count(&mut self, n: usize) {
-        self.rewrites.0 += n as u32;
+        self.0.rewrites += n as u32;
     }
 
     /// Notes an error of the running phase.
     pub fn fail(&mut self, message: impl Into<String>, loc: Loc) {
-        self.errors.0.push(PhaseError { message: message.into(), loc });
+        self.0.errors.push(PhaseError { message: message.into(), loc });
     }
 }

@@ -15,12 +15,15 @@ use bevy_ecs::system::{
 };
 use orias_components::{Code, Reader};
 
-/// The way of all phases into one world.
-pub struct States(SystemState<All<'static, 'static>>);
+/// The way of all phases into one world. What only the last ones name is looked up for those alone.
+pub struct States {
+    usual: SystemState<Usual<'static, 'static>>,
+    all: SystemState<(Usual<'static, 'static>, Late<'static>)>,
+}
 
 impl States {
     pub fn new(world: &mut World) -> States {
-        States(SystemState::new(world))
+        States { usual: SystemState::new(world), all: SystemState::new(world) }
     }
 
     /// Runs a phase.
@@ -38,51 +41,72 @@ impl States {
     where
         F: SystemParamFunction<M, In = (), Out = (), Param: Part>,
     {
-        let mut all = Parts::from(self.0.get_mut(world)?);
-        phase.run((), F::Param::take(&mut all));
+        let mut parts = if F::Param::IS_LATE {
+            let (usual, late) = self.all.get_mut(world)?;
+            Parts::of(usual, Some(late))
+        } else {
+            Parts::of(self.usual.get_mut(world)?, None)
+        };
+        phase.run((), F::Param::take(&mut parts));
         Ok(())
     }
 }
 
 /// What a phase can name: a parameter of its own, or several.
 pub trait Part: SystemParam {
+    /// Whether it is looked up for the phases that name it only.
+    const IS_LATE: bool = false;
+
     fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self>;
 }
 
-macro_rules! all {
-    ($($field:ident: $type:ty;)*) => {
+macro_rules! params {
+    (usual { $($usual:ident: $of:ty;)* } late { $($late:ident: $from:ty;)* }) => {
         #[derive(SystemParam)]
-        struct All<'w, 's> { $($field: $type,)* }
+        struct Usual<'w, 's> { $($usual: $of,)* }
+
+        #[derive(SystemParam)]
+        struct Late<'w> { $($late: $from,)* }
 
         /// What a phase has not taken yet.
-        pub struct Parts<'w, 's> { $($field: Option<$type>,)* }
+        pub struct Parts<'w, 's> { $($usual: Option<$of>,)* $($late: Option<$from>,)* }
 
-        impl<'w, 's> From<All<'w, 's>> for Parts<'w, 's> {
-            fn from(all: All<'w, 's>) -> Parts<'w, 's> {
-                Parts { $($field: Some(all.$field),)* }
+        impl<'w, 's> Parts<'w, 's> {
+            fn of(usual: Usual<'w, 's>, late: Option<Late<'w>>) -> Parts<'w, 's> {
+                let mut parts = Parts { $($usual: Some(usual.$usual),)* $($late: None,)* };
+                if let Some(late) = late {
+                    $(parts.$late = Some(late.$late);)*
+                }
+                parts
             }
         }
     };
 }
 
-all! {
-    code: Code<'w, 's>;
-    notes: Notes<'w>;
-    options: Res<'w, Options>;
-    info: Res<'w, FunctionInfo>;
-    compiled: ResMut<'w, Compiled>;
-    marked: ResMut<'w, Marked>;
-    clean: ResMut<'w, Clean>;
-    map: ResMut<'w, RegisterMap>;
-    list: ResMut<'w, CodeList>;
-    words: ResMut<'w, Words>;
-    form: ResMut<'w, Form>;
-    analyses: ResMut<'w, Analyses>;
+params! {
+    usual {
+        code: Code<'w, 's>;
+        notes: Notes<'w>;
+        options: Res<'w, Options>;
+        info: Res<'w, FunctionInfo>;
+        marked: ResMut<'w, Marked>;
+        clean: ResMut<'w, Clean>;
+        form: ResMut<'w, Form>;
+        analyses: ResMut<'w, Analyses>;
+    }
+    late {
+        compiled: ResMut<'w, Compiled>;
+        map: ResMut<'w, RegisterMap>;
+        list: ResMut<'w, CodeList>;
+        words: ResMut<'w, Words>;
+    }
 }
 
 macro_rules! parts {
-    ($($type:ty: $field:ident;)*) => {
+    ($($type:ty: $field:ident $(($late:literal))?;)*) => {
         $(impl Part for $type {
+            $(const IS_LATE: bool = $late;)?
+
             fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self> {
                 let part = all.$field.take();
                 part.expect(concat!("a phase names one ", stringify!($field))).into()
@@ -97,15 +121,16 @@ parts! {
     Notes<'_>: notes;
     Res<'_, Options>: options;
     Res<'_, FunctionInfo>: info;
-    ResMut<'_, Compiled>: compiled;
+    ResMut<'_, Compiled>: compiled (true);
     Res<'_, Marked>: marked;
     ResMut<'_, Marked>: marked;
+    Res<'_, Clean>: clean;
     ResMut<'_, Clean>: clean;
-    ResMut<'_, RegisterMap>: map;
-    Res<'_, CodeList>: list;
-    ResMut<'_, CodeList>: list;
-    Res<'_, Words>: words;
-    ResMut<'_, Words>: words;
+    ResMut<'_, RegisterMap>: map (true);
+    Res<'_, CodeList>: list (true);
+    ResMut<'_, CodeList>: list (true);
+    Res<'_, Words>: words (true);
+    ResMut<'_, Words>: words (true);
     Res<'_, Form>: form;
     ResMut<'_, Form>: form;
     ResMut<'_, Analyses>: analyses;
@@ -114,6 +139,8 @@ parts! {
 macro_rules! several {
     ($($($part:ident)*;)*) => {
         $(impl<$($part: Part),*> Part for ($($part,)*) {
+            const IS_LATE: bool = $($part::IS_LATE)||*;
+
             fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self> {
                 ($($part::take(all),)*)
             }

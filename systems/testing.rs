@@ -1,6 +1,5 @@
 //! What tests of phases start from.
 
-use crate::analysis::cfg;
 use crate::function::Options;
 use crate::manager;
 use orias_components::{Function, text};
@@ -35,6 +34,6 @@ pub fn function() -> Function {
 pub fn parse(input: &str) -> Function {
     let mut function = function();
     text::parse(input, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
-    cfg::update(&mut function.body());
+    function.body().update_edges();
     function
 }

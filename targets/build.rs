@@ -1,6 +1,6 @@
-//! Turns `tables/*.isa` into a file of bytes for each SM, `$OUT_DIR/smNN.table`, which `load.rs` reads, `tables/latency` into
-//! another, `smNN.latency`, for `latency/mod.rs`, the rows of `tables/habits` into `smNN.habits`, for `habits.rs`, and
-//! `tables/seen/*.seen` into constants, `seen.rs`.
+//! Turns `tables/*.isa` into a file of bytes for each SM, `$OUT_DIR/smNN.table`, which `load.rs` reads, and names of operands into
+//! constants, `slots.rs`; `tables/latency` into another file of bytes, `smNN.latency`, for `latency/mod.rs`, `tables/seen` into a third,
+//! `smNN.seen`, for `seen.rs`, and the rows of `tables/habits` into `smNN.habits`, for `habits.rs`.
 
 #[path = "table/field.rs"]
 mod field;
@@ -30,6 +30,8 @@ mod ports;
 mod seen;
 #[path = "table/slot.rs"]
 mod slot;
+#[path = "table/names.rs"]
+mod slot_names;
 #[path = "table/write.rs"]
 mod write;
 
@@ -46,16 +48,19 @@ fn main() {
         println!("cargo::rerun-if-changed=../components/{name}.rs");
     }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let mut names = slot_names::Names::default();
     for generation in generations::GENERATIONS {
         let table = model::Table::read_folder(Path::new("tables"), *generation);
         let made = table.and_then(|table| {
+            names.add(&table);
             let (ports, of) = ports::Ports::of(&table);
             let latencies = latency::write(Path::new("tables"), generation.sm, &ports)?;
-            Ok((write::write(&table, &of)?, latencies))
+            let seen = seen::write(Path::new("tables"), generation.sm, &table)?;
+            Ok([(write::write(&table, &of)?, "table"), (latencies, "latency"), (seen, "seen")])
         });
         match made {
-            Ok((table, latencies)) => {
-                for (bytes, extension) in [(table, "table"), (latencies, "latency")] {
+            Ok(made) => {
+                for (bytes, extension) in made {
                     let name = format!("sm{}.{extension}", generation.sm);
                     fs::write(Path::new(&out).join(name), bytes).expect("OUT_DIR is writable");
                 }
@@ -63,10 +68,7 @@ fn main() {
             Err(message) => println!("cargo::error=sm_{}: {message}", generation.sm),
         }
     }
-    match seen::constants(Path::new("tables/seen")) {
-        Ok(text) => fs::write(Path::new(&out).join("seen.rs"), text).expect("OUT_DIR is writable"),
-        Err(message) => println!("cargo::error={message}"),
-    }
+    fs::write(Path::new(&out).join("slots.rs"), names.constants()).expect("OUT_DIR is writable");
     let text = fs::read_to_string("tables/habits/sm90.tsv").map_err(|e| e.to_string());
     match text.and_then(|text| habits::Rows::parse(&text)).and_then(|rows| rows.bytes()) {
         Ok(bytes) => {

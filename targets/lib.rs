@@ -17,6 +17,12 @@ pub mod memory;
 pub mod misuse;
 pub mod printf;
 mod rows;
+#[allow(non_snake_case)]
+pub mod slots {
+    //! The places of operands by the names that rows give them: `slots::IMAD::B`. A name that rows of a mnemonic have at different places
+    //! is not here.
+    include!(concat!(env!("OUT_DIR"), "/slots.rs"));
+}
 pub mod seen;
 pub mod simulator;
 mod target;

@@ -12,6 +12,8 @@ mod model;
 mod parse;
 #[path = "table/ports.rs"]
 mod ports;
+#[path = "table/seen.rs"]
+pub(crate) mod seen;
 #[path = "table/slot.rs"]
 mod slot;
 #[path = "table/write.rs"]
@@ -20,12 +22,19 @@ pub(crate) mod write;
 use orias_components::{Mod, Opcode};
 use std::path::Path;
 
-/// The bytes of the table that a folder of rows makes for an SM, and those of its latencies.
-pub(crate) fn compile(folder: &Path, sm: u16) -> Result<(Vec<u8>, Vec<u8>), String> {
+/// What a folder of rows makes for an SM: the bytes of its table, of its latencies, and of what was seen.
+pub(crate) struct Bytes {
+    pub table: Vec<u8>,
+    pub latencies: Vec<u8>,
+    pub seen: Vec<u8>,
+}
+
+pub(crate) fn compile(folder: &Path, sm: u16) -> Result<Bytes, String> {
     let generation = generations::GENERATIONS.iter().find(|g| g.sm == sm);
     let generation = generation.ok_or_else(|| format!("sm_{sm} has no table"))?;
     let table = model::Table::read_folder(folder, *generation)?;
     let (ports, of) = ports::Ports::of(&table);
     let latencies = latency::write(folder, sm, &ports)?;
-    Ok((write::write(&table, &of)?, latencies))
+    let seen = seen::write(folder, sm, &table)?;
+    Ok(Bytes { table: write::write(&table, &of)?, latencies, seen })
 }

@@ -1,41 +1,17 @@
 //! Which instructions ptxas was seen to emit on an SM: what a disassembler reads is no proof of what the machine runs, so code
 //! is made of nothing else.
 //!
-//! The data is `tables/seen/smNN.seen`, written by `orias-isa seen --write`; the build script makes constants of it. It is
+//! The data is `tables/seen/smNN.seen`, written by `orias-isa seen --write`; the build script makes bytes of it. It is
 //! kept by *group*: an opcode with the words that all instructions of a row have (`WARPSYNC.EXCLUSIVE`). Of each group are
 //! known the kinds of its operands, all together ([`Shape`]), and one by one: whether it had a guard, each word of each
 //! modifier field, each flag and part of each operand, and each special register. Not every combination was seen.
 
-#[path = "table/shape.rs"]
-mod shape;
-
 use crate::form::{Form, ModField, SlotKind};
-use crate::target::Table;
+use crate::rows::seen::{HEAD, OPERANDS, SECTIONS};
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags};
 use std::fmt;
-use std::sync::OnceLock;
 
-pub use shape::{FLAGS, KINDS};
-
-/// A group as the build script writes it.
-#[derive(Debug)]
-pub struct Group {
-    pub name: &'static str,
-    pub shapes: &'static [u128],
-    pub guards: u8,
-    pub words: &'static [&'static str],
-    /// Operand and flag: [`RegFlags`] without the reuse hint.
-    pub flags: &'static [(u8, u8)],
-    /// Operand and part; empty for the whole.
-    pub parts: &'static [(u8, &'static str)],
-    /// Names of special registers.
-    pub specials: &'static [&'static str],
-}
-
-mod data {
-    use super::Group;
-    include!(concat!(env!("OUT_DIR"), "/seen.rs"));
-}
+pub use crate::rows::seen::{FLAGS, KINDS};
 
 /// The kinds of an instruction's operands: eight bits each, one more than the place in [`KINDS`], the first operand lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -173,21 +149,6 @@ fn named(field: &ModField, chosen: usize) -> (&'static str, &'static [Mod]) {
     }
 }
 
-/// Whether the data has the option by its name among these.
-fn is_among(names: &[&str], field: &ModField, chosen: usize) -> bool {
-    let (minus, words) = named(field, chosen);
-    let len = words.iter().map(|w| w.name().len() + 1).sum::<usize>().saturating_sub(1);
-    let is_name = |name: &str| {
-        let text =
-            words.iter().enumerate().try_fold(name.strip_prefix(minus), |rest, (i, word)| {
-                let rest = if i > 0 { rest?.strip_prefix('.')? } else { rest? };
-                Some(rest.strip_prefix(word.name()))
-            });
-        text.flatten() == Some("")
-    };
-    names.iter().filter(|name| name.len() == minus.len() + len).any(|name| is_name(name))
-}
-
 /// The flags of an operand that count.
 pub fn flags(operand: &Operand) -> RegFlags {
     match operand {
@@ -222,92 +183,87 @@ pub enum Unseen {
     Operand { group: String, operand: usize, what: String },
 }
 
-/// What was seen of one form.
-#[derive(Clone, Debug, Default)]
-struct FormSeen {
-    shapes: &'static [u128],
-    guards: u8,
-    /// For each field of the form's modifiers its options, a bit each.
-    words: Vec<u128>,
-    flags: [u8; 16],
-    parts: &'static [(u8, &'static str)],
-    /// Special registers by number.
-    specials: [u128; 2],
-}
-
-/// What was seen on an SM, by form.
+/// What was seen on an SM: the sections of the bytes that `table/seen.rs` writes.
 #[derive(Debug)]
 pub struct Seen {
-    groups: &'static [Group],
-    specials: Vec<(u8, &'static str)>,
-    /// Each made when its form is first asked for: a kernel uses few of them.
-    forms: Vec<OnceLock<Box<FormSeen>>>,
+    /// By form.
+    heads: &'static [[u8; HEAD]],
+    sets: &'static [[u8; 16]],
+    parts: &'static [[u8; 4]],
     /// By opcode and operand: a bit for each kind that was seen there.
-    kinds: Vec<OnceLock<[u32; 16]>>,
+    kinds: &'static [[[u8; 4]; OPERANDS]],
 }
 
-const _: () = assert!(KINDS.len() <= 32, "a bit for each kind");
+/// What was seen of one form.
+#[derive(Clone, Copy)]
+struct FormSeen {
+    head: &'static [u8; HEAD],
+    shapes: &'static [[u8; 16]],
+    /// For each field of the form's modifiers its options, a bit each.
+    options: &'static [[u8; 16]],
+    /// Operand and part.
+    parts: &'static [[u8; 4]],
+}
+
+impl FormSeen {
+    /// Flags of an operand: [`RegFlags`] without the reuse hint.
+    fn flags(self, operand: usize) -> u8 {
+        self.head[32 + operand]
+    }
+
+    fn has_special(self, number: u8) -> bool {
+        self.head[number as usize / 8] >> (number % 8) & 1 != 0
+    }
+
+    /// Bits of [`Guarded`].
+    fn guards(self) -> u8 {
+        self.head[61]
+    }
+
+    fn has_part(self, operand: usize, part: Mod) -> bool {
+        let part = (part as u16).to_le_bytes();
+        self.parts.contains(&[operand as u8, 0, part[0], part[1]])
+    }
+}
 
 impl Seen {
-    /// Of an SM whose data there is.
-    pub(crate) fn of(sm: u32, table: &Table) -> Option<Seen> {
-        let groups = data::ALL.iter().find(|(of, _)| *of == sm)?.1;
-        let forms = (0..table.len()).map(|_| OnceLock::new()).collect();
-        let kinds = vec![OnceLock::new(); Opcode::LIST.len()];
-        Some(Seen { groups, specials: table.specials().to_vec(), forms, kinds })
+    /// From the bytes; None where there are none.
+    pub(crate) fn read(mut bytes: &'static [u8]) -> Result<Option<Seen>, String> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let short = || "what was seen ends too early".to_string();
+        let (lengths, rest) = bytes.split_at_checked(4 * SECTIONS).ok_or_else(short)?;
+        bytes = rest;
+        let mut sections = [&[][..]; SECTIONS];
+        for (section, length) in sections.iter_mut().zip(lengths.as_chunks().0) {
+            let length = u32::from_le_bytes(*length) as usize;
+            (*section, bytes) = bytes.split_at_checked(length).ok_or_else(short)?;
+        }
+        let [heads, sets, parts, kinds] = sections;
+        Ok(Some(Seen {
+            heads: heads.as_chunks().0,
+            sets: sets.as_chunks().0,
+            parts: parts.as_chunks().0,
+            kinds: kinds.as_chunks().0.as_chunks().0,
+        }))
     }
 
     /// Whether some instruction with the opcode was seen with an operand of this kind at this place.
     pub fn may_take(&self, op: Opcode, at: usize, operand: &Operand) -> bool {
-        let kinds = self.kinds[op as usize].get_or_init(|| self.kinds_of(op));
-        kinds.get(at).is_none_or(|kinds| kinds >> kind(operand) & 1 != 0)
+        let kinds = self.kinds[op as usize].get(at);
+        kinds.is_none_or(|kinds| u32::from_le_bytes(*kinds) >> kind(operand) & 1 != 0)
     }
 
-    fn kinds_of(&self, op: Opcode) -> [u32; 16] {
-        let first = self.groups.partition_point(|g| g.name < op.name());
-        let is_of_op = |g: &&Group| g.name.split('.').next() == Some(op.name());
-        let mut kinds = [0; 16];
-        for shape in self.groups[first..].iter().take_while(is_of_op).flat_map(|g| g.shapes) {
-            for (i, kinds) in kinds.iter_mut().enumerate() {
-                let code = (shape >> (8 * i) & 0xff) as u32;
-                *kinds |= if code == 0 { 0 } else { 1 << (code - 1) };
-            }
-        }
-        kinds
-    }
-
-    fn form(&self, form: &Form) -> &FormSeen {
-        self.forms[form.index as usize].get_or_init(|| Box::new(self.read(form)))
-    }
-
-    fn read(&self, form: &Form) -> FormSeen {
-        let name = group(form);
-        let Ok(at) = self.groups.binary_search_by(|g| g.name.cmp(name.as_str())) else {
-            return FormSeen::default();
-        };
-        let group = &self.groups[at];
-        let mut seen = FormSeen {
-            shapes: group.shapes,
-            guards: group.guards,
-            parts: group.parts,
-            ..FormSeen::default()
-        };
-        for field in form.mods {
-            let options = (0..field.options.len())
-                .filter(|i| is_fixed(field) || is_among(group.words, field, *i));
-            seen.words.push(options.fold(0, |all, i| all | 1 << i));
-        }
-        for (operand, flags) in group.flags {
-            seen.flags[*operand as usize] |= flags;
-        }
-        for name in group.specials {
-            let number = self.specials.iter().find(|(_, s)| s == name).map(|(n, _)| *n);
-            let number = number.or_else(|| name.strip_prefix("SR")?.parse().ok());
-            if let Some(n) = number {
-                seen.specials[n as usize / 128] |= 1 << (n % 128);
-            }
-        }
-        seen
+    fn form(&self, form: &Form) -> FormSeen {
+        let head = &self.heads[form.index as usize];
+        let long =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]) as usize;
+        let (shapes, options) =
+            self.sets[long(48) as usize..][..short(52) + short(54)].split_at(short(52));
+        let parts = &self.parts[long(56) as usize..][..head[60] as usize];
+        FormSeen { head, shapes, options, parts }
     }
 
     /// Whether the kinds of the operands were seen together with the words of the form's group, and each flag, part and
@@ -318,7 +274,7 @@ impl Seen {
 
     /// Whether the form's group was seen guarded as the instruction is.
     pub fn takes_guard(&self, form: &Form, inst: &Inst) -> bool {
-        self.form(form).guards & Guarded::of(inst) as u8 != 0
+        self.form(form).guards() & Guarded::of(inst) as u8 != 0
     }
 
     /// What of an instruction was never seen: the first thing found, its guard last.
@@ -328,30 +284,27 @@ impl Seen {
 
     fn first_unseen(&self, form: &Form, inst: &Inst, guard: bool) -> Option<What> {
         let seen = self.form(form);
-        if !seen.shapes.contains(&Shape::of(inst).0) {
+        if !seen.shapes.contains(&Shape::of(inst).0.to_le_bytes()) {
             return Some(What::Shape);
         }
         let mut options = [0; 12];
         if crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options) {
-            let fields = seen.words.iter().zip(options);
-            if let Some(i) = fields.enumerate().find(|(_, (w, o))| **w >> o & 1 == 0) {
+            let has = |(all, option): (&[u8; 16], u8)| u128::from_le_bytes(*all) >> option & 1 != 0;
+            let fields = seen.options.iter().zip(options);
+            if let Some(i) = fields.enumerate().find(|(_, field)| !has(*field)) {
                 return Some(What::Word(i.0));
             }
         }
         for (i, operand) in inst.operands.iter().enumerate().take(16) {
-            let flags = flags(operand).0 & !seen.flags[i];
+            let flags = flags(operand).0 & !seen.flags(i);
             if flags != 0 {
                 return Some(What::Flag(i, flags));
             }
             match operand {
-                Operand::Part(_, part)
-                    if !seen.parts.iter().any(|p| *p == (i as u8, part.name())) =>
-                {
-                    return Some(What::Part(i));
-                }
+                Operand::Part(_, part) if !seen.has_part(i, *part) => return Some(What::Part(i)),
                 Operand::Special(n)
                     if matches!(form.slots[i].kind, SlotKind::Special { .. })
-                        && seen.specials[*n as usize / 128] >> (n % 128) & 1 == 0 =>
+                        && !seen.has_special(*n) =>
                 {
                     return Some(What::Special(i));
                 }
@@ -407,17 +360,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_has_the_name_that_it_is_looked_for_by() {
-        let table = crate::target("sm_90").expect("a target").table();
-        for field in table.forms().flat_map(|form| form.mods) {
-            for at in 0..field.options.len() {
-                let name = word(field, at);
-                let others = [&name[1..], &format!("{name}."), &name.replace('.', "-"), ""];
-                let others: Vec<&str> = others.into_iter().filter(|n| **n != *name).collect();
-                assert!(!is_among(&others, field, at), "{name}");
-                assert!(is_among(&[others[0], &name], field, at), "{name}");
+    fn what_was_seen_is_told_from_what_was_not() {
+        let target = crate::target("sm_90").expect("a target");
+        let seen = target.seen().expect("somebody has looked");
+        let known: Vec<_> = target.table().forms().filter(|f| seen.form(f).guards() != 0).collect();
+        assert!(known.len() > 500, "{}", known.len());
+        for form in known {
+            let seen = seen.form(form);
+            assert_eq!(seen.options.len(), form.mods.len(), "{}", group(form));
+            assert!(!seen.shapes.is_empty(), "{}", group(form));
+            for (field, options) in form.mods.iter().zip(seen.options) {
+                let beyond = u128::from_le_bytes(*options).checked_shr(field.options.len() as u32);
+                assert_eq!(beyond.unwrap_or(0), 0, "{} of {}", field.name, group(form));
             }
         }
+        let acqbulk = target.table().forms_of(Opcode::ACQBULK).next().expect("a row");
+        assert_eq!(seen.form(acqbulk).guards(), Guarded::Always as u8);
     }
 
     #[test]

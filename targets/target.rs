@@ -14,14 +14,15 @@ pub struct Table {
     data: Data,
     forms: Vec<OnceLock<&'static Form>>,
     specials: OnceLock<Vec<(u8, &'static str)>>,
-    seen: OnceLock<Option<Seen>>,
+    seen: Option<Seen>,
 }
 
 impl Table {
-    fn read(bytes: &'static [u8]) -> load::Result<Table> {
+    /// From the bytes of the table and those of what was seen.
+    fn read(bytes: &'static [u8], seen: &'static [u8]) -> load::Result<Table> {
         let data = Data::read(bytes)?;
         let forms = vec![OnceLock::new(); data.len()];
-        Ok(Table { data, forms, specials: OnceLock::new(), seen: OnceLock::new() })
+        Ok(Table { data, forms, specials: OnceLock::new(), seen: Seen::read(seen)? })
     }
 
     /// What is wrong with a form, of rows that no test has read.
@@ -87,15 +88,16 @@ impl Table {
 macro_rules! tables {
     ($($name:ident $file:literal)*) => {
         $(static $name: LazyLock<Table> = LazyLock::new(|| {
-            let bytes = include_bytes!(concat!(env!("OUT_DIR"), $file));
-            Table::read(bytes).expect("a test reads every table")
+            let table = include_bytes!(concat!(env!("OUT_DIR"), $file, ".table"));
+            let seen = include_bytes!(concat!(env!("OUT_DIR"), $file, ".seen"));
+            Table::read(table, seen).expect("a test reads every table")
         });)*
     };
 }
 
 tables! {
-    SM75 "/sm75.table" SM80 "/sm80.table" SM86 "/sm86.table" SM87 "/sm87.table" SM88 "/sm88.table" SM89 "/sm89.table"
-    SM90 "/sm90.table" SM100 "/sm100.table" SM120 "/sm120.table"
+    SM75 "/sm75" SM80 "/sm80" SM86 "/sm86" SM87 "/sm87" SM88 "/sm88" SM89 "/sm89"
+    SM90 "/sm90" SM100 "/sm100" SM120 "/sm120"
 }
 
 /// Where a target's table comes from.
@@ -272,10 +274,10 @@ impl Target {
     /// # Errors
     /// What is wrong with a row, with its place.
     pub fn with_rows(&self, folder: &std::path::Path) -> Result<&'static Target, String> {
-        let (table, latencies) = crate::rows::compile(folder, self.sm as u16)?;
-        let table = Table::read(table.leak())?;
+        let made = crate::rows::compile(folder, self.sm as u16)?;
+        let table = Table::read(made.table.leak(), made.seen.leak())?;
         table.check()?;
-        let latencies = Latencies::read(self.sm, latencies.leak());
+        let latencies = Latencies::read(self.sm, made.latencies.leak());
         let table = Source::Read(Box::leak(Box::new(table)), Box::leak(Box::new(latencies)));
         Ok(Box::leak(Box::new(Target { table, ..*self })))
     }
@@ -293,8 +295,7 @@ impl Target {
 
     /// What ptxas was seen to emit on this SM; None where nobody has looked.
     pub fn seen(&self) -> Option<&'static Seen> {
-        let table = self.table();
-        table.seen.get_or_init(|| Seen::of(self.sm, table)).as_ref()
+        self.table().seen.as_ref()
     }
 
     /// The same target, whose code may use all that the instruction table has: for a machine that proves more than ptxas

@@ -122,7 +122,7 @@ fn random_body(random: &mut Random, body: &mut Body<'_>) {
         body.new_block();
     }
     for gone in [1, 3, 5] {
-        body.remove_block(BlockId(gone));
+        body.remove_blocks(&[BlockId(gone)]);
     }
     body.set_layout([6, 2, 0, 4].map(BlockId).to_vec());
     for (i, op) in Opcode::LIST.iter().enumerate() {

@@ -1,13 +1,12 @@
 //! `orias [ptxas options] in.ptx -o out.cubin`
 
-use super::{FAILED, report};
+use super::{FAILED, SUCCESS, report};
 use crate::driver::{self, CompileOptions, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use clap::Args;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a, `--maxrregcount`).
 const FEWEST_REGISTERS: u32 = 24;
@@ -140,20 +139,20 @@ impl Warnings {
 }
 
 /// Compiles; `warnings` are those about the command line.
-pub fn compile(args: &CompileArgs, warnings: &[String]) -> ExitCode {
+pub fn compile(args: &CompileArgs, warnings: &[String]) -> u8 {
     if args.version {
         print!("{}", version());
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     if args.list_version {
         println!("{}.{}", NEWEST_VERSION.0, NEWEST_VERSION.1);
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     match run(args, warnings) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => SUCCESS,
         Err(text) => {
             eprint!("{text}");
-            ExitCode::from(FAILED)
+            FAILED
         }
     }
 }

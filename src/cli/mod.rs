@@ -10,9 +10,9 @@ mod run;
 mod sim;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use std::process::ExitCode;
 
-/// Exit code of a failed compile, as ptxas's.
+/// Exit codes: of what went well, and of a failed compile, as ptxas's.
+const SUCCESS: u8 = 0;
 const FAILED: u8 = 255;
 
 /// Where `--help` begins.
@@ -63,15 +63,15 @@ enum Command {
     Phases(phases::PhasesArgs),
 }
 
-/// Runs the program with the process's arguments.
-pub fn main() -> ExitCode {
+/// Runs the program with the process's arguments; its exit code.
+pub fn main() -> u8 {
     let mut args = Vec::new();
     for arg in std::env::args_os().skip(1) {
         match arg.into_string() {
             Ok(arg) => args.push(arg),
             Err(arg) => {
                 eprintln!("ptxas fatal   : argument '{}' is not UTF-8", arg.to_string_lossy());
-                return ExitCode::from(FAILED);
+                return FAILED;
             }
         }
     }
@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
     compile_command(&args)
 }
 
-fn compile_command(args: &[String]) -> ExitCode {
+fn compile_command(args: &[String]) -> u8 {
     if args.is_empty() {
         return help();
     }
@@ -96,7 +96,7 @@ fn compile_command(args: &[String]) -> ExitCode {
         Ok(normalised) => normalised,
         Err(message) => {
             eprintln!("ptxas fatal   : {message}");
-            return ExitCode::from(FAILED);
+            return FAILED;
         }
     };
     let line = || std::iter::once("orias").chain(normalised.args.iter().map(|arg| &**arg));
@@ -112,33 +112,33 @@ fn compile_command(args: &[String]) -> ExitCode {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
             eprintln!("ptxas fatal   : {first}");
-            ExitCode::from(FAILED)
+            FAILED
         }
         Err(_) => help(),
     }
 }
 
 /// `--help`, to standard output.
-fn help() -> ExitCode {
+fn help() -> u8 {
     let after = format!(
         "Without -arch the target is the one that the PTX names, and comments may have any UTF-8: ptxas takes its default SM, and refuses the latter.\n\n\
          Options of ptxas that orias does not have:\n{}\nExit code: 0, or 255 when something is wrong; then no output file is written.",
         options::unsupported()
     );
     match Cli::command().after_help(after).print_help() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(FAILED),
+        Ok(()) => SUCCESS,
+        Err(_) => FAILED,
     }
 }
 
 /// Exit code of a subcommand; its error goes to standard error.
-fn finish(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+fn finish(result: Result<(), Box<dyn std::error::Error>>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => SUCCESS,
         Err(error) => {
             let text = error.to_string();
             eprintln!("orias: {}", text.trim_end());
-            if error.is::<sim::BadInput>() { ExitCode::from(FAILED) } else { ExitCode::FAILURE }
+            if error.is::<sim::BadInput>() { FAILED } else { 1 }
         }
     }
 }

@@ -1,105 +1,16 @@
 //! The control flow graph: which block may follow which.
 //!
-//! Edges follow from the instructions at a block's end and from layout order (a block that does not end in an unguarded
-//! branch falls through to the next one). `AnalyzeControlFlow` and every phase that edits control flow bring `succs` and
-//! `preds` up to date with [`update`].
+//! Blocks hold their edges ([`orias_components::edges`] says what they are). The manager makes stale ones new after each phase, and
+//! [`Analyses`] where a phase asks in between.
+//!
+//! [`Analyses`]: super::Analyses
 
-use orias_components::{Block, BlockId, Body, Code, InstId, Opcode, Operand, View, work};
+use orias_components::{BlockId, Body, Code, work};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
 pub fn analyze_control_flow(code: Code<'_, '_>) {
-    update(&mut code.body());
-}
-
-/// Whether the branch is taken by every thread that reaches it: no guard, and no predicate operand but PT.
-pub fn is_unconditional(inst: View<'_>) -> bool {
-    inst.guard.is_always()
-        && inst.sources().all(|o| match o {
-            Operand::Reg(r) if r.reg.file().is_predicate() => {
-                r.reg.is_zero() && !r.flags.has(orias_components::RegFlags::NOT)
-            }
-            _ => true,
-        })
-}
-
-/// Whether control never goes past this instruction: an unconditional branch that does not come back (as CALL does).
-pub fn ends_flow(inst: View<'_>) -> bool {
-    inst.op.is_branch()
-        && !matches!(inst.op, Opcode::CALL | Opcode::RPCMOV | Opcode::RTT)
-        && is_unconditional(inst)
-}
-
-/// The blocks that a branch may go to. BSSY names a block too, but does not go there.
-pub fn targets(inst: View<'_>) -> impl Iterator<Item = BlockId> + '_ {
-    let is_branch = inst.op.is_branch();
-    inst.blocks().filter(move |_| is_branch)
-}
-
-/// Whether control may go on from the block's end to the next block of the layout.
-pub fn falls_through(body: &Body<'_>, block: &Block) -> bool {
-    block.insts.last().is_none_or(|last| !ends_flow(body.inst(*last)))
-}
-
-/// The blocks that may follow the block at a place in the layout, each once: targets first, in text order, then the block
-/// that control falls through to.
-pub fn successors(body: &Body<'_>, at: usize) -> SmallVec<[BlockId; 4]> {
-    let layout = body.layout();
-    let block = body.block(layout[at]);
-    let mut succs: SmallVec<[BlockId; 4]> = SmallVec::new();
-    // Branches stand at the end only: the walk stops at the first instruction that is none.
-    let is_branch = |i: &&InstId| body.op(**i).is_branch();
-    let count = block.insts.iter().rev().take_while(is_branch).count();
-    for inst in &block.insts[block.insts.len() - count..] {
-        for target in targets(body.inst(*inst)) {
-            if !succs.contains(&target) {
-                succs.push(target);
-            }
-        }
-    }
-    if falls_through(body, block)
-        && let Some(next) = layout.get(at + 1)
-        && !succs.contains(next)
-    {
-        succs.push(*next);
-    }
-    succs
-}
-
-/// Whether the edges that the blocks hold are those that follow from their instructions.
-///
-/// # Errors
-/// The first block whose edges are stale, in words.
-pub fn check(body: &Body<'_>) -> Result<(), String> {
-    let mut preds = vec![Vec::new(); body.block_count()];
-    for (at, id) in body.layout().iter().enumerate() {
-        let succs = successors(body, at);
-        let held = &body.block(*id).succs;
-        if **held != *succs {
-            return Err(format!("{id}: its successors are {succs:?}, it holds {held:?}"));
-        }
-        succs.iter().for_each(|s| preds[s.0 as usize].push(*id));
-    }
-    for id in body.layout() {
-        let (held, preds) = (&body.block(*id).preds, &preds[id.0 as usize]);
-        if held != preds {
-            return Err(format!("{id}: its predecessors are {preds:?}, it holds {held:?}"));
-        }
-    }
-    Ok(())
-}
-
-/// Makes `succs` and `preds` of the blocks in the layout new, where they may be stale.
-pub fn update(body: &mut Body<'_>) {
-    if !body.edges_are_stale() {
-        return;
-    }
-    for at in 0..body.layout().len() {
-        let succs = successors(body, at);
-        body.set_succs(body.layout()[at], &succs);
-    }
-    body.update_preds();
-    body.edges_are_made();
+    code.body().update_edges();
 }
 
 /// The edges as dense lists, by block number: what the graph algorithms walk.
@@ -131,7 +42,7 @@ impl Graph {
         let mut graph = Graph::new(body.block_count(), &[]);
         graph.entry = body.layout().first().map_or(0, |b| b.0);
         for id in body.layout() {
-            for succ in &body.block(*id).succs {
+            for succ in body.block(*id).succs() {
                 graph.add(id.0, succ.0);
             }
         }
@@ -193,9 +104,9 @@ pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
 ///
 /// [`Dominators::post_by_exit`]: super::dominators::Dominators::post_by_exit
 pub fn exits(body: &Body<'_>) -> Vec<u32> {
-    let leaves = |b: &&BlockId| body.block(**b).succs.is_empty();
+    let leaves = |b: &&BlockId| body.block(**b).succs().is_empty();
     let mut exits: Vec<u32> = body.layout().iter().filter(leaves).map(|b| b.0).collect();
     exits.reverse();
-    exits.sort_by_key(|b| std::cmp::Reverse(body.block(BlockId(*b)).preds.len()));
+    exits.sort_by_key(|b| std::cmp::Reverse(body.block(BlockId(*b)).preds().len()));
     exits
 }

@@ -20,11 +20,9 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
-use crate::ssa::phis;
+use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
-use orias_components::{
-    BlockId, Body, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, VRegId, View,
-};
+use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,10 +35,6 @@ pub struct Divergence {
     /// Blocks at whose end threads may part, by number.
     pub branches: BitVec,
 }
-
-/// Special registers that are the same for all threads of a warp: SR_CTAID.X, .Y, .Z and SR_CgaCtaId. Numbers observed in
-/// what nvdisasm prints for sm_90.
-const UNIFORM_SPECIALS: [u8; 4] = [0x25, 0x26, 0x27, 0x88];
 
 impl Divergence {
     /// Analyses a body whose edges are current.
@@ -55,8 +49,8 @@ impl Divergence {
         let mut branches = BitVec::repeat(false, body.block_count());
         for id in body.layout() {
             let conditional =
-                body.block(*id).insts.iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
-            branches.set(id.0 as usize, conditional && body.block(*id).succs.len() > 1);
+                body.block(*id).insts().iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
+            branches.set(id.0 as usize, conditional && body.block(*id).succs().len() > 1);
         }
         Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
     }
@@ -82,21 +76,6 @@ fn depends_on_thread(inst: View<'_>, virt: impl Fn(VRegId) -> bool) -> bool {
         inst.for_each_use(|r| found |= r.reg.file() != RegFile::B && diverges(r.reg, &virt));
     }
     found
-}
-
-/// What an instruction's result is when its operands are the same for all threads.
-fn is_source(inst: View<'_>) -> bool {
-    match inst.op {
-        Opcode::S2R | Opcode::CS2R => !inst
-            .sources()
-            .all(|o| matches!(o, Operand::Special(n) if UNIFORM_SPECIALS.contains(&n))),
-        // One access for all threads; the window of local memory is each thread's own.
-        Opcode::LDG | Opcode::LDS | Opcode::LDC => false,
-        Opcode::VOTE | Opcode::R2UR => false,
-        Opcode::SHFL | Opcode::MATCH | Opcode::ELECT | Opcode::P2R | Opcode::B2R => true,
-        Opcode::CALL => true,
-        op => op.has(Props::LOAD) || op.has(Props::CONVERGENT),
-    }
 }
 
 struct Solver<'a, 'w> {
@@ -129,7 +108,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         let mut users = Lists::new(body.vreg_count());
         let mut writes = Lists::new(body.block_count());
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 inst.for_each_use(|r| {
                     if let Some(v) = r.reg.vreg() {
@@ -168,9 +147,9 @@ impl<'a, 'w> Solver<'a, 'w> {
 
     fn run(&mut self) {
         for block in self.body.layout() {
-            for id in &self.body.block(*block).insts {
+            for id in self.body.block(*block).insts() {
                 let inst = self.body.inst(*id);
-                let mut from_outside = is_source(inst);
+                let mut from_outside = differs_by_thread(inst);
                 inst.for_each_use(|r| {
                     let physical = r.reg.phys_index().is_some();
                     from_outside |= physical && diverges(r.reg, |_| false);
@@ -212,7 +191,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 self.parted.push(Reverse((self.place[block.0 as usize], block.0)));
             }
         }
-        let uniform_result = matches!(inst.op, Opcode::VOTE | Opcode::R2UR | Opcode::REDUX);
+        let uniform_result = gives_all_the_same(inst.op);
         // A guard that differs leaves the old value in some threads, whatever the instruction computes.
         if uniform_result && (inst.guard.is_always() || !self.differs(inst.guard.reg)) {
             return;
@@ -322,7 +301,7 @@ impl<'a, 'w> Solver<'a, 'w> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Analyses, cfg};
+    use crate::analysis::Analyses;
     use crate::testing;
     use orias_components::text;
 
@@ -331,7 +310,7 @@ mod tests {
         let mut function = testing::function();
         let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
-        cfg::update(&mut body);
+        body.update_edges();
         let found = Analyses::default().divergence(&body);
         let mut names: Vec<String> = found
             .registers

@@ -141,8 +141,13 @@ impl Analyses {
 
     /// The same with edges that may be stale: they are made new.
     pub fn flow_after(&mut self, body: &mut Body<'_>) -> Arc<ControlFlow> {
-        cfg::update(body);
+        self.edges(body);
         self.flow(body)
+    }
+
+    /// The edges that blocks hold, for a phase that reads them after it has changed branches or the layout: stale ones are made new.
+    pub fn edges(&mut self, body: &mut Body<'_>) {
+        body.update_edges();
     }
 
     /// The numbers of registers' cells.
@@ -158,6 +163,12 @@ impl Analyses {
         assert!(!body.edges_are_stale(), "a phase asks what is live and has changed the graph");
         let cells = self.cells(body);
         get(&mut self.liveness, body.stamp(), || Liveness::compute(body, cells))
+    }
+
+    /// The same with edges that may be stale: they are made new.
+    pub fn liveness_after(&mut self, body: &mut Body<'_>) -> Arc<Liveness> {
+        self.edges(body);
+        self.liveness(body)
     }
 
     /// See [`Analyses::liveness`].
@@ -213,7 +224,7 @@ impl Analyses {
 mod tests {
     use super::*;
     use crate::testing;
-    use orias_components::{BlockId, Inst, InstId, Loc, Opcode, Operand};
+    use orias_components::{BlockId, Inst, InstId, Loc, Opcode, Operand, edges};
 
     const LOOP: &str = "
         BB0:
@@ -264,7 +275,7 @@ mod tests {
             edit(&mut body);
             assert!(body.edges_are_stale());
             assert_eq!(loops(&mut analyses, &mut body), 0);
-            assert_eq!(cfg::check(&body), Ok(()));
+            assert_eq!(edges::check(&body), Ok(()));
         }
     }
 
@@ -276,10 +287,9 @@ mod tests {
         analyses.flow(&body).dominators();
         assert_eq!(analyses.check(&body), Ok(()));
         let stamp = body.stamps();
-        body.set_succs(BlockId(0), &[BlockId(2)]);
-        body.update_preds();
+        body.add_edge(BlockId(0), BlockId(2));
         assert_eq!(body.stamps().flow, stamp.flow, "edges are not the editor's");
-        let error = analyses.check(&body).expect_err("BB1 has lost a predecessor");
+        let error = analyses.check(&body).expect_err("no instruction leads from BB0 to BB2");
         assert!(error.starts_with("the graph"), "{error}");
     }
 }

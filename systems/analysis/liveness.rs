@@ -55,17 +55,16 @@ impl CellMap {
     /// The cells that a use or definition names; none for RZ, PT and their like.
     #[inline]
     pub fn cells(&self, r: RegUse) -> std::ops::Range<Cell> {
-        let (first, limit) = match (r.reg.vreg(), r.reg.phys_index()) {
-            (Some(v), _) => {
-                let v = v.0 as usize;
-                (self.base[v] + u32::from(r.cell), self.base[v + 1])
-            }
-            (None, Some(index)) => {
-                let file = r.reg.file() as usize;
-                (PHYS_BASE[file] + index + u32::from(r.cell), PHYS_BASE[file + 1])
-            }
-            (None, None) => return 0..0,
+        let [first, limit] = if let Some(v) = r.reg.vreg() {
+            let v = v.0 as usize;
+            *self.base[v..].first_chunk().expect("one past the last is there too")
+        } else if let Some(index) = r.reg.phys_index() {
+            let file = r.reg.file() as usize;
+            [PHYS_BASE[file] + index, PHYS_BASE[file + 1]]
+        } else {
+            return 0..0;
         };
+        let first = first + u32::from(r.cell);
         first..(first + u32::from(r.count)).min(limit)
     }
 
@@ -118,7 +117,7 @@ fn for_each_read(inst: View<'_>, f: impl FnMut(RegUse)) {
 fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Lists<Cell>> {
     let mut reads = None;
     for block in body.layout() {
-        for id in body.block(*block).insts.iter().take_while(|i| body.op(**i) == Opcode::MOVPHI) {
+        for id in body.block(*block).insts().iter().take_while(|i| body.op(**i) == Opcode::MOVPHI) {
             let all = reads.get_or_insert_with(|| Lists::new(body.block_count()));
             let mut value = None;
             for operand in body.inst(*id).sources() {
@@ -315,7 +314,7 @@ fn find_globals(
     // In which block (number + 1) a cell was last defined without guard.
     let mut defined = vec![0u32; map.count()];
     for &block in body.layout() {
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let inst = body.inst(id);
             for_each_read(inst, |r| {
                 for cell in map.cells(r) {
@@ -402,7 +401,7 @@ impl Flow {
         let dense = self.bits as u32;
         for &block in body.layout() {
             let b = block.0 as usize;
-            for &id in &body.block(block).insts {
+            for &id in body.block(block).insts() {
                 let inst = body.inst(id);
                 for_each_read(inst, |r| {
                     for cell in map.cells(r) {
@@ -459,11 +458,11 @@ impl Flow {
         let mut work = Worklist::new(self.rows, body.layout().iter().rev().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
-            for succ in &body.block(block).succs {
+            for succ in body.block(block).succs() {
                 out.or(b, &into, succ.0 as usize);
             }
             if into.transfer(b, &self.used, &out, Keep::Without(&self.killed)) {
-                body.block(block).preds.iter().for_each(|p| work.push(*p));
+                body.block(block).preds().iter().for_each(|p| work.push(*p));
             }
         }
         (into, out)
@@ -492,12 +491,12 @@ impl Flow {
         let mut work = Worklist::new(self.rows, body.layout().iter().copied());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
-            for pred in &body.block(block).preds {
+            for pred in body.block(block).preds() {
                 into.or(b, &out, pred.0 as usize);
             }
             into.and(b, read_in, b);
             if out.transfer(b, &self.defined, &into, Keep::Within(read_out)) {
-                body.block(block).succs.iter().for_each(|s| work.push(*s));
+                body.block(block).succs().iter().for_each(|s| work.push(*s));
             }
         }
         (into, out)

@@ -10,51 +10,34 @@
 //! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that it does not look at.
 
 use crate::analysis::Analyses;
-use crate::analysis::cfg;
-use crate::control_flow::order::Order;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Code, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
+    BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
+    edges,
 };
 
 /// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
 pub fn set_control_flow_op_last(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    let mut layout = Vec::new();
     let mut splits = 0;
-    for block in body.layout().to_vec() {
-        layout.push(block);
-        let mut rest = std::mem::take(&mut body.block_mut(block).insts);
-        let mut at = block;
-        // Splits between a branch and the first instruction behind it that is none.
-        while let Some(cut) = cut_behind_branch(&body, &rest) {
-            let tail = rest.split_off(cut);
-            body.block_mut(at).insts = rest;
-            rest = tail;
-            at = body.new_detached_block();
-            layout.push(at);
+    body.rewrite_all(|body, out, id| {
+        if out.last().is_some_and(|last| ends_block(body, last, id)) {
+            out.split(body);
             splits += 1;
         }
-        body.block_mut(at).insts = rest;
-    }
-    body.set_layout(layout);
-    if splits > 0 {
-        cfg::update(&mut body);
-    }
+        out.keep(id);
+    });
     notes.count(splits);
 }
 
-fn cut_behind_branch(body: &Body<'_>, insts: &[InstId]) -> Option<usize> {
-    let first = insts.iter().position(|i| body.op(*i).is_branch())?;
-    let behind = |i: usize| {
-        let here = body.inst(insts[i]);
-        let next = body.inst(insts[i + 1]);
-        // A conditional BRA may be followed by one more branch.
-        let pair = here.op == Opcode::BRA && !cfg::ends_flow(here) && next.op.is_branch();
-        here.op.is_branch() && !pair
+/// Whether an instruction ends its block where `next` comes behind it: all branches do, but a conditional BRA may be followed by one
+/// more branch.
+fn ends_block(body: &Body<'_>, id: InstId, next: InstId) -> bool {
+    let is_pair = || {
+        body.op(id) == Opcode::BRA && !edges::ends_flow(body.inst(id)) && body.op(next).is_branch()
     };
-    (first..insts.len() - 1).find(|i| behind(*i)).map(|i| i + 1)
+    body.op(id).is_branch() && !is_pair()
 }
 
 /// Phase 17.
@@ -72,14 +55,13 @@ pub fn branch_opt(code: Code<'_, '_>, mut analyses: ResMut<'_, Analyses>, mut no
             changed += thread_jumps(&mut body, *block);
             changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
         }
-        cfg::update(&mut body);
+        analyses.edges(&mut body);
         changed += merge_chains(&mut body);
         total += changed;
         if changed == 0 {
             break;
         }
     }
-    cfg::update(&mut body);
     notes.count(total);
 }
 
@@ -90,9 +72,7 @@ fn remove_unreachable(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let gone: Vec<BlockId> =
         body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
     body.remove_blocks(&gone);
-    if !gone.is_empty() {
-        cfg::update(body);
-    }
+    analyses.edges(body);
     gone.len()
 }
 
@@ -101,16 +81,16 @@ pub(super) fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
     let mut at = block;
     // A chain longer than the number of blocks is a loop that does nothing: it stays.
     for _ in 0..body.layout().len() {
-        let insts = &body.block(at).insts;
+        let insts = body.block(at).insts();
         let only_branches = match insts[..] {
             [] => true,
             [one] => {
                 let inst = body.inst(one);
-                inst.op == Opcode::BRA && cfg::is_unconditional(inst)
+                inst.op == Opcode::BRA && edges::is_unconditional(inst)
             }
             _ => false,
         };
-        match body.block(at).succs[..] {
+        match body.block(at).succs()[..] {
             [next] if only_branches && next != at => at = next,
             _ => return at,
         }
@@ -120,9 +100,9 @@ pub(super) fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
 
 fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
     let mut changed = 0;
-    for id in body.block(block).insts.clone() {
+    for id in body.block(block).insts().to_vec() {
         if body.op(id) == Opcode::SWITCH {
-            let targets: Vec<BlockId> = cfg::targets(body.inst(id)).collect();
+            let targets: Vec<BlockId> = edges::targets(body.inst(id)).collect();
             for target in targets {
                 let end = destination(body, target);
                 changed += usize::from(end != target && body.redirect(id, target, end));
@@ -132,7 +112,7 @@ fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
         if body.op(id) != Opcode::BRA {
             continue;
         }
-        let Some(target) = cfg::targets(body.inst(id)).next() else { continue };
+        let Some(target) = edges::targets(body.inst(id)).next() else { continue };
         let end = destination(body, target);
         if end != target {
             body.redirect(id, target, end);
@@ -164,9 +144,9 @@ fn is_thread_condition(branch: &Inst) -> bool {
 
 /// The exit, when that is all that the block does.
 fn bare_exit(body: &Body<'_>, block: BlockId) -> Option<Inst> {
-    let [one] = body.block(block).insts[..] else { return None };
+    let [one] = body.block(block).insts()[..] else { return None };
     let inst = body.inst(one);
-    (inst.op == Opcode::EXIT && inst.mods().is_empty() && cfg::is_unconditional(inst))
+    (inst.op == Opcode::EXIT && inst.mods().is_empty() && edges::is_unconditional(inst))
         .then(|| inst.to_inst())
 }
 
@@ -175,20 +155,20 @@ fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> u
     let mut changed = 0;
     let target = |body: &Body<'_>, id: InstId| {
         let inst = body.inst(id);
-        (inst.op == Opcode::BRA).then(|| cfg::targets(inst).next()).flatten()
+        (inst.op == Opcode::BRA).then(|| edges::targets(inst).next()).flatten()
     };
     // A branch to where control goes on anyway.
-    while let Some(last) = body.block(block).insts.last().copied() {
+    while let Some(last) = body.block(block).insts().last().copied() {
         if target(body, last).is_none() || target(body, last) != next {
             break;
         }
         body.remove(block, last);
         changed += 1;
     }
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     if let [.., first, second] = insts[..]
         && let (Some(near), Some(far)) = (target(body, first), target(body, second))
-        && cfg::is_unconditional(body.inst(second))
+        && edges::is_unconditional(body.inst(second))
     {
         if near == far {
             body.remove(block, first);
@@ -231,54 +211,41 @@ fn inverted(inst: View<'_>, to: BlockId) -> Option<Inst> {
 
 /// Appends blocks to their only predecessor, when that leads only to them.
 fn merge_chains(body: &mut Body<'_>) -> usize {
-    let mut merged = Vec::new();
-    let mut is_merged = vec![false; body.block_count()];
+    let mut merged = 0;
     let entry = body.layout().first().copied();
-    let mut order = Order::of(body);
+    let mut edit = FlowEdit::of(body);
     for block in body.layout().to_vec() {
-        if is_merged[block.0 as usize] {
+        if !body.has_block(block) {
             continue;
         }
-        while let [next] = body.block(block).succs[..] {
-            let single = body.block(next).preds == [block];
-            let follows = order.next(block) == Some(next);
+        while let [next] = body.block(block).succs()[..] {
+            let single = body.block(next).preds() == [block];
+            let follows = edit.order().next(block) == Some(next);
             if !single || next == block || Some(next) == entry {
                 break;
             }
             // What the block falls through to must not change: it moves only from the place behind, or when it does not
             // fall through itself.
-            if !follows && cfg::falls_through(body, body.block(next)) {
+            if !follows && edges::falls_through(body, body.block(next)) {
                 break;
             }
-            if let Some(last) = body.block(block).insts.last().copied()
+            if let Some(last) = body.block(block).insts().last().copied()
                 && body.op(last).is_branch()
             {
                 // The last is `BRA next`; a guarded exit before it stays, and ends the block for good.
                 if body.op(last) != Opcode::BRA {
                     break;
                 }
-                let before = body.block(block).insts.iter().rev().nth(1).copied();
+                let before = body.block(block).insts().iter().rev().nth(1).copied();
                 if before.is_some_and(|i| body.op(i).is_branch()) {
                     break;
                 }
                 body.remove(block, last);
             }
-            let moved = std::mem::take(&mut body.block_mut(next).insts);
-            body.block_mut(block).insts.extend(moved);
-            let succs = body.block(next).succs.clone();
-            for succ in &succs {
-                for pred in &mut body.block_mut(*succ).preds {
-                    if *pred == next {
-                        *pred = block;
-                    }
-                }
-            }
-            body.block_mut(block).succs = succs;
-            is_merged[next.0 as usize] = true;
-            order.remove(next);
-            merged.push(next);
+            edit.merge(body, block, next);
+            merged += 1;
         }
     }
-    body.remove_blocks(&merged);
-    merged.len()
+    edit.finish(body);
+    merged
 }

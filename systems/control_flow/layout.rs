@@ -3,10 +3,9 @@
 //! Both run after register allocation, with convergence barriers in place: a block is moved and its branches change, but
 //! which block follows which does not.
 
-use crate::analysis::cfg;
-use crate::control_flow::order::Order;
 use crate::notes::Notes;
-use orias_components::{BlockId, Body, Code, InstId, Opcode, Operand};
+use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Opcode, Operand, edges};
+use orias_targets::slots::MOV;
 
 /// Phase 135: source order, with blocks that phases appended at the end of the layout moved to where they are reached from.
 ///
@@ -14,47 +13,45 @@ use orias_components::{BlockId, Body, Code, InstId, Opcode, Operand};
 /// does not fall through, or else before its target when nothing falls into that. Then branches to the next block go.
 pub fn place_blocks(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    cfg::update(&mut body);
     let mut changed = 0;
-    let mut order = Order::of(&body);
+    let mut edit = FlowEdit::of(&body);
     let blocks = body.layout().to_vec();
     // What moves before another block shares its number.
     let mut place = vec![u32::MAX; body.block_count()];
     blocks.iter().enumerate().for_each(|(i, b)| place[b.0 as usize] = i as u32);
     for block in &blocks {
-        changed += usize::from(move_to_target(&mut body, &mut order, &mut place, *block));
+        changed += usize::from(move_to_target(&mut body, &mut edit, &mut place, *block));
     }
     for block in &blocks {
-        changed += drop_branch_to(&mut body, *block, order.next(*block));
+        changed += drop_branch_to(&mut body, *block, edit.order().next(*block));
     }
-    body.set_layout(order.to_layout());
-    cfg::update(&mut body);
+    edit.finish(&mut body);
     notes.count(changed);
 }
 
 /// Moves a block before the block that it branches to, when both that and the block's own place allow it.
 fn move_to_target(
     body: &mut Body<'_>,
-    order: &mut Order,
+    edit: &mut FlowEdit,
     place: &mut [u32],
     block: BlockId,
 ) -> bool {
-    let Some(last) = body.block(block).insts.last().copied() else { return false };
+    let Some(last) = body.block(block).insts().last().copied() else { return false };
     let inst = body.inst(last);
-    let Some(target) = cfg::targets(inst).next() else { return false };
-    if inst.op != Opcode::BRA || !cfg::is_unconditional(inst) {
+    let Some(target) = edges::targets(inst).next() else { return false };
+    if inst.op != Opcode::BRA || !edges::is_unconditional(inst) {
         return false;
     }
     // Only blocks that stand behind their target's target for no reason: appended ones, later than where they lead.
     let falls_into = |b: BlockId| {
-        order.previous(b).is_some_and(|above| cfg::falls_through(body, body.block(above)))
+        edit.order().previous(b).is_some_and(|above| edges::falls_through(body, body.block(above)))
     };
     let later = place[block.0 as usize] > place[target.0 as usize];
-    if order.previous(target).is_none() || !later || falls_into(block) || falls_into(target) {
+    if edit.order().previous(target).is_none() || !later || falls_into(block) || falls_into(target)
+    {
         return false;
     }
-    order.remove(block);
-    order.insert_before(target, block);
+    edit.move_before(block, target);
     place[block.0 as usize] = place[target.0 as usize];
     body.remove(block, last);
     true
@@ -62,12 +59,12 @@ fn move_to_target(
 
 /// Removes an unguarded branch to the next block.
 fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> usize {
-    let Some(last) = body.block(block).insts.last().copied() else { return 0 };
+    let Some(last) = body.block(block).insts().last().copied() else { return 0 };
     let inst = body.inst(last);
     let idle = inst.op == Opcode::BRA
-        && cfg::is_unconditional(inst)
+        && edges::is_unconditional(inst)
         && next.is_some()
-        && cfg::targets(inst).next() == next;
+        && edges::targets(inst).next() == next;
     if idle {
         body.remove(block, last);
     }
@@ -89,10 +86,10 @@ pub fn remove_nop_code(code: Code<'_, '_>, mut notes: Notes<'_>) {
 
 fn does_nothing(body: &Body<'_>, id: InstId) -> bool {
     let inst = body.inst(id);
-    let self_move = inst.op == Opcode::MOV
-        && inst.mods().is_empty()
-        && inst.len() == 3
-        && inst.operand(0) == inst.operand(1)
-        && matches!(inst.operand(0), Operand::Reg(_));
-    inst.op == Opcode::NOP || self_move
+    let self_move = || {
+        inst.len() == MOV::COUNT
+            && inst.operand(MOV::D) == inst.operand(MOV::B)
+            && matches!(inst.operand(MOV::D), Operand::Reg(_))
+    };
+    inst.op == Opcode::NOP || inst.op == Opcode::MOV && inst.mods().is_empty() && self_move()
 }

@@ -2,5 +2,4 @@
 
 pub mod branches;
 pub mod layout;
-pub mod order;
 pub mod switches;

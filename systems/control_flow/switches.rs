@@ -2,18 +2,20 @@
 //! one for numbers beyond it. Lowering makes one of `brx.idx`; one branch it stays until phase 94, `ExpandJmxComputation`, makes it a
 //! search among its targets by halves.
 
-use crate::analysis::cfg;
+use crate::analysis::Analyses;
 use crate::control_flow::branches::destination;
 use crate::emit::{Emit, imm, not, r};
 use crate::function::Marked;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Code, Inst, InstId, Loc, Mod, Opcode, Operand};
+use orias_components::pseudo::switch;
+use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Mod, Opcode, Operand, edges};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Phase 94.
 pub fn expand_jmx_computation(
     code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
     mut marked: ResMut<'_, Marked>,
     mut notes: Notes<'_>,
 ) {
@@ -40,30 +42,29 @@ pub fn expand_jmx_computation(
             continue;
         }
         let mut insts = e.reopen(block);
-        let Some(id) = insts.pop() else { continue };
-        insts.into_iter().for_each(|id| e.keep(id));
+        let Some(id) = insts.next_back() else { continue };
+        insts.for_each(|id| e.keep(id));
         search(&mut e, id, &mut free, &mut marked);
     }
     let mut body = e.finish();
-    cfg::update(&mut body);
-    passed.retain(|b| body.block(*b).preds.is_empty());
+    analyses.edges(&mut body);
+    passed.retain(|b| body.block(*b).preds().is_empty());
     passed.sort_unstable();
     passed.dedup();
     body.remove_blocks(&passed);
-    cfg::update(&mut body);
     notes.count(blocks.len());
 }
 
 /// The blocks that end in a SWITCH, with it.
 fn blocks_with_switch(body: &Body<'_>) -> Vec<(BlockId, InstId)> {
-    let last = |b: &BlockId| body.block(*b).insts.last().map(|id| (*b, *id));
+    let last = |b: &BlockId| body.block(*b).insts().last().map(|id| (*b, *id));
     let all = body.layout().iter().filter_map(last);
     all.filter(|(_, id)| body.op(*id) == Opcode::SWITCH).collect()
 }
 
 /// Edges that a phi did not need after all lead through blocks that only branch on.
 fn lead_past_empty_blocks(body: &mut Body<'_>, id: InstId, passed: &mut Vec<BlockId>) {
-    let targets: FxHashSet<BlockId> = cfg::targets(body.inst(id)).collect();
+    let targets: FxHashSet<BlockId> = edges::targets(body.inst(id)).collect();
     let ends = targets.into_iter().map(|t| (t, destination(body, t)));
     let moved: Vec<(BlockId, BlockId)> = ends.filter(|(t, end)| t != end).collect();
     let led = |block| moved.iter().find(|(t, _)| *t == block).map_or(block, |(_, end)| *end);
@@ -74,9 +75,9 @@ fn lead_past_empty_blocks(body: &mut Body<'_>, id: InstId, passed: &mut Vec<Bloc
 /// Blocks that may stand anywhere, so behind the comparison that leads to them: one SWITCH alone does, and nothing falls into them or
 /// out of them. Each with whether it has its place yet.
 fn free_targets(body: &Body<'_>, switches: &FxHashSet<BlockId>) -> FxHashMap<BlockId, bool> {
-    let falls = |b: BlockId| cfg::falls_through(body, body.block(b));
+    let falls = |b: BlockId| edges::falls_through(body, body.block(b));
     let pairs = body.layout().windows(2).filter(|pair| !falls(pair[0]) && !falls(pair[1]));
-    let is_free = |b: &BlockId| match body.block(*b).preds[..] {
+    let is_free = |b: &BlockId| match body.block(*b).preds()[..] {
         [only] => switches.contains(&only) && !switches.contains(b),
         _ => false,
     };
@@ -86,10 +87,10 @@ fn free_targets(body: &Body<'_>, switches: &FxHashSet<BlockId>) -> FxHashMap<Blo
 /// Puts the search for the target in place of a SWITCH. Neighbours in the list with the same target are one range.
 fn search(e: &mut Emit<'_>, id: InstId, free: &mut FxHashMap<BlockId, bool>, marked: &mut Marked) {
     let inst = e.body.inst(id).to_inst();
-    let index = inst.operands[0];
-    let Operand::Imm(first) = inst.operands[1] else { return };
+    let index = inst.operands[switch::INDEX];
+    let Operand::Imm(first) = inst.operands[switch::FIRST] else { return };
     let mut ranges: Vec<(u32, BlockId)> = Vec::new();
-    for (i, target) in cfg::targets(e.body.inst(id)).enumerate() {
+    for (i, target) in edges::targets(e.body.inst(id)).enumerate() {
         if ranges.last().is_none_or(|(_, last)| *last != target) {
             ranges.push((first as u32 + i as u32, target));
         }
@@ -118,7 +119,7 @@ fn search(e: &mut Emit<'_>, id: InstId, free: &mut FxHashMap<BlockId, bool>, mar
             false => (r(p), upper, lower),
         };
         e.branch_if(condition, away);
-        let branch = e.body.block(e.block).insts.last().copied();
+        let branch = e.body.block(e.block).insts().last().copied();
         marked.divergent.extend(branch.filter(|_| is_divergent));
         if to - middle > 1 {
             work.push((upper, middle, to));
@@ -144,26 +145,21 @@ fn finish(e: &mut Emit<'_>, target: BlockId, free: &mut FxHashMap<BlockId, bool>
 }
 
 /// Gives each edge from a SWITCH to a block that others lead to as well a block of its own: what a phi there takes along by one way
-/// need not be written for all. The edges are right again.
+/// need not be written for all.
 pub fn split_edges(body: &mut Body<'_>) {
     let blocks = blocks_with_switch(body);
     if blocks.is_empty() {
         return;
     }
-    let mut layout = body.layout().to_vec();
+    let mut edit = FlowEdit::of(body);
     for (block, id) in blocks {
-        for to in body.block(block).succs.clone() {
-            if body.block(to).preds.len() > 1 {
-                let new = body.new_detached_block();
-                let branch = Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
-                body.push(new, branch, Loc::default());
-                body.redirect(id, to, new);
-                layout.push(new);
+        for to in body.block(block).succs().to_vec() {
+            if body.block(to).preds().len() > 1 {
+                edit.lead_around(body, (block, id), to);
             }
         }
     }
-    body.set_layout(layout);
-    cfg::update(body);
+    edit.finish(body);
 }
 
 #[cfg(test)]
@@ -184,7 +180,7 @@ mod tests {
             "{START} SWITCH %R0, 0x0, {targets}\nBB1:\n EXIT PT\nBB2:\n STS [RZ], %R0\n EXIT PT\nBB3:\n BRA PT, BB2\n"
         ));
         function.run(expand_jmx_computation);
-        cfg::check(&function.body()).expect("edges");
+        edges::check(&function.body()).expect("edges");
         let text = printed(&mut function);
         text.split(|c: char| !c.is_alphanumeric()).filter(|w| *w == word).count()
     }
@@ -208,7 +204,8 @@ mod tests {
             "{START} SWITCH %R0, 0x0, BB1, BB2, BB2\nBB1:\n NOP\nBB2:\n STS [RZ], %R0\n EXIT PT\n"
         ));
         split_edges(&mut function.body());
-        cfg::check(&function.body()).expect("edges");
+        function.body().update_edges();
+        edges::check(&function.body()).expect("edges");
         let text = printed(&mut function);
         assert!(text.contains("SWITCH %R0, 0x0, BB1, BB3, BB3"), "{text}");
     }

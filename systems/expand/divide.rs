@@ -6,12 +6,13 @@
 
 use super::shared::{LEAST_USES, Shared};
 use crate::emit::{Emit, cell, halves, imm, not, r};
+use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 
 /// Expands IDIV or IREM.
 pub fn expand(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let remainder = inst.op == Opcode::IREM;
-    let (d, a, b) = (inst.operands[0], inst.operands[1], inst.operands[2]);
+    let [d, a, b] = [macros::D, macros::A, macros::B].map(|at| inst.operands[at]);
     if let Operand::Imm(divisor) = b {
         return super::divide_constant::expand(e, inst, divisor);
     }

@@ -2,6 +2,7 @@
 //! P. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994).
 
 use crate::emit::{Emit, cell, halves, imm, neg, r};
+use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 
 /// How an unsigned number of N bits is divided: `n >> before`, times `factor` (with 2^N more where `wide`), the high N bits of that,
@@ -54,7 +55,7 @@ pub fn expand(e: &mut Emit<'_>, inst: &Inst, divisor: u64) {
     let long = inst.mods.has(Mod::S64) || inst.mods.has(Mod::U64);
     let divisor = if long { divisor } else { divisor & u64::from(u32::MAX) };
     let width = if long { Width::Long } else { Width::Word };
-    let a = source(e, inst.operands[1], width);
+    let a = source(e, inst.operands[macros::A], width);
     let quotient = if divisor == 0 {
         None
     } else if signed {
@@ -76,9 +77,9 @@ pub fn expand(e: &mut Emit<'_>, inst: &Inst, divisor: u64) {
         }
         Some(q) => q,
     };
-    let d = inst.operands[0].as_reg().map_or(Reg::RZ, |u| u.reg);
+    let d = inst.operands[macros::D].as_reg().map_or(Reg::RZ, |u| u.reg);
     match width {
-        Width::Word => e.mov(inst.operands[0], r(result)),
+        Width::Word => e.mov(inst.operands[macros::D], r(result)),
         Width::Long => {
             e.mov(cell(d, 0), cell(result, 0));
             e.mov(cell(d, 1), cell(result, 1));

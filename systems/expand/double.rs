@@ -11,6 +11,7 @@
 use super::float::rounding;
 use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
 use crate::emit::{Emit, cell, halves, imm, neg, not, r, wide};
+use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 
 /// The high word of 1.0.
@@ -123,9 +124,9 @@ fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand 
 pub fn divide(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let round = rounding(inst);
     let (a, b) = if inst.op == Opcode::FRCP {
-        (constant(e, ONE), inst.operands[1])
+        (constant(e, ONE), inst.operands[macros::A])
     } else {
-        (inst.operands[1], inst.operands[2])
+        (inst.operands[macros::A], inst.operands[macros::B])
     };
     let (ra, rb) = (reg(a), reg(b));
     let (ea, eb) = (exponent(e, ra), exponent(e, rb));
@@ -151,7 +152,7 @@ pub fn divide(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
             })
         },
     );
-    copy(e, reg(inst.operands[0]), result);
+    copy(e, reg(inst.operands[macros::D]), result);
 }
 
 /// A finite, nonzero number's mantissa in [1, 2) without sign, and its exponent, unbiased.
@@ -363,8 +364,8 @@ fn more_than_half_or_odd(e: &mut Emit<'_>, lost: Reg, kept: Reg) -> Operand {
 
 /// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down after.
 pub fn square_root(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
-    let (round, d) = (rounding(inst), reg(inst.operands[0]));
-    let root = shared.run(e, inst, LEAST_USES, (&[inst.operands[1]], 2), |e, given| {
+    let (round, d) = (rounding(inst), reg(inst.operands[macros::D]));
+    let root = shared.run(e, inst, LEAST_USES, (&[inst.operands[macros::A]], 2), |e, given| {
         root(e, reg(given[0]), round)
     });
     copy(e, d, root);

@@ -8,6 +8,7 @@
 use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
 use crate::convert::{Narrow, narrow_double};
 use crate::emit::{Emit, cell, fimm, fneg, imm, not, r, wide};
+use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 
 /// The rounding word of an instruction.
@@ -37,7 +38,7 @@ fn source(e: &mut Emit<'_>, inst: &Inst, i: usize) -> Operand {
 
 /// Writes the result: flushed with `.ftz`, clamped with `.sat`.
 fn finish(e: &mut Emit<'_>, inst: &Inst, value: Operand) {
-    let d = inst.operands[0];
+    let d = inst.operands[macros::D];
     if inst.mods.has(Mod::SAT) {
         e.fadd(&[Mod::SAT], d, value, Operand::RZ);
     } else if inst.mods.has(Mod::FTZ) {

@@ -10,13 +10,12 @@
 use super::place::LEAST_REGISTERS;
 use super::shared::Shared;
 use super::{divide, double, float};
-use crate::analysis::cfg;
 use crate::emit::{Emit, cell, imm, wide};
 use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::ssa::Form;
-use crate::ssa::phis::Renames;
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::macros;
 use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, RegUse, View};
 
 /// Phase 9.
@@ -35,7 +34,7 @@ pub fn late_expansion(
     let is_macro = |inst: View<'_>| inst.op.has(Props::MACRO);
     let mut shared = Shared::default();
     let mut changes_registers = false;
-    for id in body.layout().iter().flat_map(|b| &body.block(*b).insts) {
+    for id in body.layout().iter().flat_map(|b| body.block(*b).insts()) {
         let inst = body.inst(*id);
         changes_registers |= inst.op == Opcode::USETMAXREG;
         if is_macro(inst) && !divides_by_constant(inst) {
@@ -49,7 +48,8 @@ pub fn late_expansion(
 }
 
 fn divides_by_constant(inst: View<'_>) -> bool {
-    matches!(inst.op, Opcode::IDIV | Opcode::IREM) && matches!(inst.get(2), Some(Operand::Imm(_)))
+    matches!(inst.op, Opcode::IDIV | Opcode::IREM)
+        && matches!(inst.get(macros::B), Some(Operand::Imm(_)))
 }
 
 /// Expands the chosen instructions; how many there were.
@@ -59,7 +59,7 @@ fn expand_all(
     mut shared: Shared,
     is_chosen: impl Fn(View<'_>) -> bool,
 ) -> usize {
-    let has_chosen = |b| body.block(b).insts.iter().any(|id| is_chosen(body.inst(*id)));
+    let has_chosen = |b| body.block(b).insts().iter().any(|id| is_chosen(body.inst(*id)));
     let chosen: Vec<bool> = body.layout().iter().map(|b| has_chosen(*b)).collect();
     if !chosen.contains(&true) {
         return 0;
@@ -90,11 +90,7 @@ fn expand_all(
         }
     }
     shared.finish(&mut e);
-    let mut body = e.finish();
-    cfg::update(&mut body);
-    let mut renames = Renames::default();
-    split.into_iter().for_each(|(block, end)| renames.split(&body, block, end));
-    renames.finish(&mut body);
+    e.finish().move_ends(&split);
     expanded
 }
 
@@ -112,7 +108,7 @@ fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool, share
         return expand(e, &inst, shared);
     }
     let value = e.temp(to.count);
-    inst.operands[0] = wide(value, to.count);
+    inst.operands[macros::D] = wide(value, to.count);
     let (guard, tied) = (inst.guard, inst.tied.first().copied());
     expand(e, &inst, shared);
     for i in 0..to.count {
@@ -152,7 +148,7 @@ fn expand(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Errors, ssa, testing};
+    use crate::{Report, ssa, testing};
     use orias_components::validate::validate;
     use orias_components::{Function, text};
 
@@ -174,7 +170,7 @@ mod tests {
 
     fn run(function: &mut Function) -> String {
         function.run(late_expansion);
-        let errors = &function.world.resource::<Errors>().0;
+        let errors = &function.world.resource::<Report>().errors;
         assert!(errors.is_empty(), "{errors:?}");
         let body = function.body();
         validate(&body).unwrap_or_else(|e| panic!("{e}"));

@@ -9,8 +9,9 @@ use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::registers::limits::STACK_POINTER;
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::subcall;
 use orias_components::{
-    BlockId, Body, Code, Inst, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
+    BlockId, Body, Code, Inst, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, Rewrite, VRegId,
 };
 use rustc_hash::FxHashMap;
 
@@ -35,7 +36,7 @@ pub fn place_subroutines(code: Code<'_, '_>, info: Res<'_, FunctionInfo>, mut no
     let mut body = code.body();
     let mut placed: FxHashMap<BlockId, Placed> = FxHashMap::default();
     for block in body.layout().to_vec() {
-        let Some(last) = body.block(block).insts.last().copied() else { continue };
+        let Some(last) = body.block(block).insts().last().copied() else { continue };
         if body.op(last) != Opcode::SUBRET {
             continue;
         }
@@ -48,22 +49,15 @@ pub fn place_subroutines(code: Code<'_, '_>, info: Res<'_, FunctionInfo>, mut no
         return;
     }
     let mut count = 0;
-    for block in body.layout().to_vec() {
-        if !body.block(block).insts.iter().any(|id| body.op(*id) == Opcode::SUBCALL) {
-            continue;
+    body.rewrite_all(|body, out, id| {
+        let is_call = body.op(id) == Opcode::SUBCALL;
+        let callee = is_call.then(|| body.inst(id).blocks().next()).flatten();
+        match callee.and_then(|callee| placed.get(&callee)) {
+            Some(sub) => call(body, id, sub, out),
+            None => out.keep(id),
         }
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len() + 16);
-        for id in old {
-            let callee = body.inst(id).blocks().next().filter(|_| body.op(id) == Opcode::SUBCALL);
-            match callee.and_then(|callee| placed.get(&callee)) {
-                Some(sub) => call(&mut body, id, sub, &mut new),
-                None => new.push(id),
-            }
-            count += usize::from(callee.is_some());
-        }
-        body.block_mut(block).insts = new;
-    }
+        count += usize::from(callee.is_some());
+    });
     notes.count(count);
 }
 
@@ -121,7 +115,7 @@ impl File {
 ///
 /// A function would save what it must keep: its subroutines leave that alone.
 fn assign(body: &mut Body<'_>, block: BlockId, is_entry: bool) -> Result<Placed, String> {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut last: FxHashMap<VRegId, usize> = FxHashMap::default();
     for (at, id) in insts.iter().enumerate() {
         let mut touched = |r: RegUse| last.extend(r.reg.vreg().map(|v| (v, at)));
@@ -189,49 +183,48 @@ fn release(body: &Body<'_>, files: &mut [File; 2], v: VRegId, first: u32) {
 }
 
 /// Puts a call with its moves in place of a SUBCALL.
-fn call(body: &mut Body<'_>, id: InstId, sub: &Placed, out: &mut Vec<InstId>) {
+fn call(body: &mut Body<'_>, id: InstId, sub: &Placed, out: &mut Rewrite) {
     let old = body.inst(id).to_inst();
     let loc = body.loc(id);
-    let given = old.operands.iter().skip(2).filter_map(|o| o.as_reg().copied());
+    let given = old.operands.iter().skip(subcall::ARGUMENTS).filter_map(|o| o.as_reg().copied());
     for (from, to) in given.zip(&sub.arguments) {
         moves(body, *to, from, loc, out);
     }
     let address = Inst::new(Opcode::PRETADR, &[], 1, &[sub.address]);
-    out.push(body.new_inst(&address, loc));
+    out.put(body, &address, loc);
     let mut call = Inst::new(Opcode::SUBCALL, &[], 0, &[]);
     call.operands.extend(sub.results.iter().map(|r| Operand::Reg(*r)));
     call.operands.extend(sub.changed.iter().copied());
     call.defs = call.operands.len() as u8;
-    call.operands.push(old.operands[1]);
+    call.operands.push(old.operands[subcall::BLOCK]);
     call.operands.push(sub.address);
     call.operands.extend(sub.arguments.iter().map(|r| Operand::Reg(*r)));
     body.set_inst(id, &call);
-    out.push(id);
-    let wanted = old.operands[0].as_reg().copied();
+    out.keep(id);
+    let wanted = old.operands[subcall::D].as_reg().copied();
     for (to, from) in wanted.into_iter().zip(&sub.results) {
         moves(body, to, *from, loc, out);
     }
 }
 
 /// Copies each cell.
-fn moves(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc, out: &mut Vec<InstId>) {
+fn moves(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc, out: &mut Rewrite) {
     for i in 0..to.count {
         let cell = |r: RegUse| match r.reg.phys_index() {
             Some(first) => Operand::reg(Reg::phys(r.reg.file(), first + u32::from(i))),
             None => Operand::Reg(RegUse::at(r.reg, r.cell + i, 1)),
         };
         let operands = [cell(to), cell(from), Operand::Imm(0xf)];
-        out.push(body.make(Opcode::MOV, &[], 1, &operands, loc));
+        out.keep(body.make(Opcode::MOV, &[], 1, &operands, loc));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::cfg;
-    use crate::{Errors, calls, testing};
-    use orias_components::text;
+    use crate::{Report, calls, testing};
     use orias_components::validate::validate;
+    use orias_components::{edges, text};
 
     const TEXT: &str = "
         BB0:
@@ -254,7 +247,7 @@ mod tests {
         let mut function = testing::parse(TEXT);
         function.world.resource_mut::<FunctionInfo>().entry = true;
         function.run(place_subroutines);
-        assert!(function.world.resource::<Errors>().0.is_empty());
+        assert!(function.world.resource::<Report>().errors.is_empty());
         validate(&function.body()).unwrap_or_else(|e| panic!("{e}"));
         let text = text::print(&function.body(), &text::Style::default());
         (function, text)
@@ -286,7 +279,7 @@ mod tests {
     fn calls_become_those_of_the_machine() {
         let (mut function, _) = placed();
         function.run(calls::post_expansion);
-        cfg::check(&function.body()).expect("a call leads to its subroutine");
+        edges::check(&function.body()).expect("a call leads to its subroutine");
         let text = text::print(&function.body(), &text::Style::default());
         assert_eq!(text.matches("CALL.REL.NOINC BB1").count(), 2, "{text}");
         assert_eq!(text.matches("RET.REL.NODEC R2:2").count(), 1, "{text}");
@@ -296,7 +289,7 @@ mod tests {
     fn a_subroutine_that_reads_what_it_does_not_make_is_a_fault() {
         let mut function = testing::parse(&TEXT.replace("IMAD %R10, %R12", "IMAD %R10, %R4"));
         function.run(place_subroutines);
-        let errors = &function.world.resource::<Errors>().0;
+        let errors = &function.world.resource::<Report>().errors;
         assert!(errors[0].message.contains("does not make"), "{errors:?}");
     }
 }

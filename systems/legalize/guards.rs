@@ -3,7 +3,6 @@
 //! What holds afterwards: a guard stands only at instructions of groups that were seen with one, where the target is bound to
 //! what was seen (observed, for one: ptxas 13.0.88 has no guarded SHFL or VOTE; it branches around them). Edges are right.
 
-use crate::analysis::cfg;
 use crate::emit::Emit;
 use crate::function::Options;
 use crate::notes::Notes;
@@ -21,7 +20,7 @@ pub fn convert_unsupported_ops(
     if !body.facts().may_have_guards() {
         return;
     }
-    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    let mut insts = body.layout().iter().flat_map(|b| body.block(*b).insts());
     if !insts.any(|id| is_never_guarded(target, body.inst(*id))) {
         return;
     }
@@ -46,8 +45,7 @@ pub fn convert_unsupported_ops(
             changed += 1;
         }
     }
-    let mut body = e.finish();
-    cfg::update(&mut body);
+    e.finish();
     notes.count(changed);
 }
 
@@ -67,7 +65,7 @@ mod tests {
     fn after(input: &str) -> String {
         let mut function = testing::function();
         text::parse(input, &mut function.body()).expect("Ori");
-        function.run(cfg::analyze_control_flow);
+        function.run(crate::analysis::cfg::analyze_control_flow);
         function.run(convert_unsupported_ops);
         let body = function.body();
         validate(&body).unwrap_or_else(|e| panic!("{e}"));

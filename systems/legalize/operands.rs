@@ -11,7 +11,7 @@ use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use orias_components::{
     Body, Code, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reader, Reg, RegFile, RegFlags,
-    RegUse,
+    RegUse, Rewrite,
 };
 use orias_targets::Target;
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
@@ -26,20 +26,15 @@ pub fn enforce_argument_restrictions(
     let mut errors = Vec::new();
     let mut rewrites = 0;
     let mut body = code.body();
-    for block in body.layout().to_vec() {
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
-        for id in old {
-            if !body.op(id).is_pseudo() && body.form(id).is_none() {
-                match fix(target, &mut body, id, &mut new) {
-                    Ok(changes) => rewrites += changes,
-                    Err(message) => errors.push((message, body.loc(id))),
-                }
+    body.rewrite_all(|body, out, id| {
+        if !body.op(id).is_pseudo() && body.form(id).is_none() {
+            match fix(target, body, id, out) {
+                Ok(changes) => rewrites += changes,
+                Err(message) => errors.push((message, body.loc(id))),
             }
-            new.push(id);
         }
-        body.block_mut(block).insts = new;
-    }
+        out.keep(id);
+    });
     report(&mut notes, errors);
     notes.count(rewrites);
 }
@@ -50,7 +45,7 @@ pub fn final_inspection(code: Reader<'_, '_>, options: Res<'_, Options>, mut not
     let mut errors = Vec::new();
     let body = code.body();
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             if inst.op.is_of_calls() || body.form(*id).is_some() {
                 continue;
@@ -95,7 +90,7 @@ fn fix(
     target: &Target,
     body: &mut Body<'_>,
     id: InstId,
-    before: &mut Vec<InstId>,
+    before: &mut Rewrite,
 ) -> Result<usize, String> {
     let inst = body.inst(id).to_inst();
     if let Some(form) = target.takes(&inst)
@@ -172,7 +167,7 @@ fn in_register(operand: Operand, reg: Reg) -> Operand {
 }
 
 /// Replaces an operand by a register with its value: a constant comes by LDC, which every SM has.
-fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>) {
+fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Rewrite) {
     let operand = body.inst(id).operand(i);
     if operand == Operand::Imm(0) {
         body.set_operand(id, i, Operand::RZ);
@@ -191,7 +186,7 @@ fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Vec<InstId>)
         }
         _ => Inst::new(Opcode::MOV, &[], 1, &[d, operand, Operand::Imm(0xf)]),
     };
-    before.push(body.new_inst(&load, loc));
+    before.put(body, &load, loc);
     body.set_operand(id, i, in_register(operand, reg));
 }
 
@@ -267,8 +262,8 @@ fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &For
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Report;
     use crate::testing;
-    use crate::{Errors, Rewrites};
     use orias_components::text;
 
     /// Legalizes a body in text form twice; the text after it, and that the second time changed nothing.
@@ -277,12 +272,12 @@ mod tests {
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(enforce_argument_restrictions);
         function.run(final_inspection);
-        if let Some(error) = function.world.resource::<Errors>().0.first() {
+        if let Some(error) = function.world.resource::<Report>().errors.first() {
             return Err(error.message.clone());
         }
-        function.world.resource_mut::<Rewrites>().0 = 0;
+        function.world.resource_mut::<Report>().rewrites = 0;
         function.run(enforce_argument_restrictions);
-        assert_eq!(function.world.resource::<Rewrites>().0, 0, "not idempotent: {input}");
+        assert_eq!(function.world.resource::<Report>().rewrites, 0, "not idempotent: {input}");
         let printed = text::print(&function.body(), &text::Style::default());
         let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
         Ok(lines.filter(|l| !l.is_empty()).collect())

@@ -30,6 +30,6 @@ pub fn merc_converter(code: Reader<'_, '_>, mut list: ResMut<'_, CodeList>) {
     list.starts.resize(body.block_count(), 0);
     for block in body.layout() {
         list.starts[block.0 as usize] = list.insts.len() as u64 * WORD;
-        list.insts.extend_from_slice(&body.block(*block).insts);
+        list.insts.extend_from_slice(body.block(*block).insts());
     }
 }

@@ -76,10 +76,10 @@ pub fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
     let branch = [Operand::Reg(RegUse::new(Reg::PT)), Operand::Addr(here)];
     let branch = Inst { control: idle, ..Inst::new(Opcode::BRA, &[], 0, &branch) };
     words.push(encode(target, &branch, here)?);
+    // The same word everywhere, and a third of a small function's.
     let nop = Inst { control: idle, ..Inst::new(Opcode::NOP, &[], 0, &[]) };
-    while !(words.len() as u64 * WORD).is_multiple_of(ALIGN) {
-        words.push(encode(target, &nop, words.len() as u64 * WORD)?);
-    }
+    let nop = encode(target, &nop, 0)?;
+    words.resize(words.len().next_multiple_of((ALIGN / WORD) as usize), nop);
     Ok(())
 }
 
@@ -118,17 +118,17 @@ pub(super) fn behind_next_call(body: &Body<'_>, code: &CodeList, at: usize) -> u
 fn meeting_place(body: &Body<'_>, code: &CodeList, join: BlockId, barrier: Option<Operand>) -> u64 {
     let start = |block: BlockId| code.starts[block.0 as usize];
     let behind = |block: &BlockId| {
-        let insts = body.block(*block).insts.iter();
+        let insts = body.block(*block).insts().iter();
         let ours = |id: &InstId| {
             let inst = body.inst(*id);
-            inst.op == Opcode::BSYNC && inst.get(0) == barrier
+            inst.op == Opcode::BSYNC && inst.sources().next() == barrier
         };
         let behind = insts.clone().rev().take_while(|id| body.op(**id) == Opcode::BRA).count();
         let at = insts.len() - behind;
-        let ends = at.checked_sub(1).is_some_and(|last| ours(&body.block(*block).insts[last]));
+        let ends = at.checked_sub(1).is_some_and(|last| ours(&body.block(*block).insts()[last]));
         ends.then(|| start(*block) + at as u64 * WORD)
     };
-    let ends: Vec<u64> = body.block(join).preds.iter().filter_map(behind).collect();
+    let ends: Vec<u64> = body.block(join).preds().iter().filter_map(behind).collect();
     match ends[..] {
         [one] => one,
         _ => start(join),

@@ -72,8 +72,8 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
     match inst.op {
         Opcode::CALL if inst.mods().has(Mod::ABS) => Some(LinkTo::System),
         // A subroutine of the function itself.
-        Opcode::CALL if matches!(inst.get(0), Some(Operand::Block(_))) => None,
-        Opcode::CALL | Opcode::RET => Some(match inst.get(0) {
+        Opcode::CALL if matches!(inst.sources().next(), Some(Operand::Block(_))) => None,
+        Opcode::CALL | Opcode::RET => Some(match inst.sources().next() {
             Some(Operand::Symbol { key, .. }) => LinkTo::Function(key),
             _ => LinkTo::Start,
         }),
@@ -87,7 +87,7 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
 /// Where the entry block has made the frame, or its end.
 fn prologue_end(body: &Body<'_>) -> u32 {
     let Some(entry) = body.layout().first() else { return 0 };
-    let insts = &body.block(*entry).insts;
+    let insts = body.block(*entry).insts();
     let makes_frame = |id: &InstId| {
         let (mut reads, mut writes) = (false, false);
         let inst = body.inst(*id);

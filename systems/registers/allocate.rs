@@ -13,7 +13,7 @@ use super::pool::Pool;
 use super::ranges::{Ranges, Segment, join};
 use super::spill::{self, Spills, Weights};
 use super::{blockers, demand, rewrite, uniform};
-use crate::analysis::{Analyses, cfg};
+use crate::analysis::Analyses;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::notes::Notes;
 use crate::sync::collective;
@@ -111,8 +111,7 @@ pub fn allocate(
     let mut nested = true;
     for round in 0..MAX_ROUNDS {
         // Spill code gives branches other guards.
-        cfg::update(body);
-        let liveness = &*analyses.liveness(body);
+        let liveness = &*analyses.liveness_after(body);
         let barriers = if nested { InForce::compute(body, liveness) } else { InForce::default() };
         let ranges = Ranges::compute(body, liveness, &barriers);
         let flow = analyses.flow(body);

@@ -7,13 +7,14 @@
 //! Memory accesses read their operands some time after they issue. Among registers that cost nothing more, one that such an
 //! access has just read is taken last, because the new value would have to wait for the read.
 
-use super::coalesce::{Classes, as_copy};
+use super::coalesce::Classes;
 use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
 use super::occupancy::{Mask, Occupancy};
 use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::calls::is_kept;
+use crate::effects::as_copy;
 use orias_components::{Body, Props, RegFile, VRegId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -51,7 +52,7 @@ pub type Hints = FxHashMap<VRegId, SmallVec<[u8; 2]>>;
 pub fn hints(body: &Body<'_>, classes: &Classes) -> Hints {
     let mut hints = Hints::default();
     for &block in body.layout() {
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let Some(copy) = as_copy(body.inst(id)) else { continue };
             let (of, given) = match (copy.to.reg.vreg(), copy.from.reg.vreg()) {
                 (Some(to), None) => ((to, copy.to.cell), copy.from.reg.phys_index()),
@@ -183,7 +184,7 @@ fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
         return found;
     }
     for &block in input.body.layout() {
-        for &id in &input.body.block(block).insts {
+        for &id in input.body.block(block).insts() {
             let inst = input.body.inst(id);
             if !inst.op.has(Props::GROUP) {
                 continue;

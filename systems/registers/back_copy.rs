@@ -13,7 +13,7 @@
 //! Registers of collectives are left alone: they can be neither spilled nor split, so a predicate among them that lived over
 //! a call, as the value that it is copied from may, would find no register.
 
-use super::coalesce::as_copy;
+use crate::effects::as_copy;
 use crate::notes::Notes;
 use crate::sync::collective;
 use orias_components::{BlockId, Body, Code, InstId, Operand, RegUse, VRegId, View};
@@ -38,7 +38,7 @@ pub fn ori_back_copy_propagate(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut made = 0;
     for block in body.layout().to_vec() {
         // Rewriting one chain can make the next one possible: from the end, the last link first.
-        let insts = body.block(block).insts.clone();
+        let insts = body.block(block).insts().to_vec();
         let mut gone: Vec<InstId> = Vec::new();
         for at in (0..insts.len()).rev() {
             if let Some(copies) = copies_of(&body, block, &insts, at, &accesses) {
@@ -65,7 +65,7 @@ pub fn ori_back_copy_propagate(code: Code<'_, '_>, mut notes: Notes<'_>) {
 fn accesses(body: &Body<'_>) -> Vec<Accesses> {
     let mut all = vec![Accesses::default(); body.vreg_count()];
     for &block in body.layout() {
-        for (at, &id) in body.block(block).insts.iter().enumerate() {
+        for (at, &id) in body.block(block).insts().iter().enumerate() {
             let inst = body.inst(id);
             inst.for_each_def(|r| {
                 if let Some(v) = r.reg.vreg() {

@@ -49,7 +49,7 @@ impl InForce {
             if known {
                 continue;
             }
-            for succ in &body.block(block).succs {
+            for succ in body.block(block).succs() {
                 let start = &mut all.start[succ.0 as usize];
                 let mut news = false;
                 for cell in &end {
@@ -70,7 +70,7 @@ impl InForce {
     fn through(&self, body: &Body<'_>, liveness: &Liveness, block: BlockId) -> (Set, Set) {
         let mut now = self.start[block.0 as usize].clone();
         let mut broken = Set::new();
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let inst = body.inst(id);
             let is_barrier = |r: &RegUse| r.reg.file() == RegFile::B && r.reg.vreg().is_some();
             inst.for_each_def(|r| {

@@ -30,7 +30,7 @@ pub struct Snapshot {
 impl Snapshot {
     pub fn of(body: &Body<'_>) -> Snapshot {
         let insts = |b: BlockId| {
-            body.block(b).insts.iter().map(|id| (*id, body.inst(*id).to_inst())).collect()
+            body.block(b).insts().iter().map(|id| (*id, body.inst(*id).to_inst())).collect()
         };
         Snapshot {
             blocks: body.layout().iter().map(|b| (*b, insts(*b))).collect(),
@@ -183,7 +183,7 @@ impl<'a> Checker<'a, '_> {
             let Some(state) = entry_states.get(&block) else { continue };
             let mut held = state.clone();
             self.walk(at, &mut held, false);
-            for succ in &self.body.block(block).succs {
+            for succ in self.body.block(block).succs() {
                 let changed = match entry_states.get_mut(succ) {
                     Some(old) => meet(old, &held),
                     None => {
@@ -427,7 +427,7 @@ fn steps<'a>(
 ) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
     let mut next = old.iter();
-    for &id in &body.block(block).insts {
+    for &id in body.block(block).insts() {
         let is = body.inst(id).to_inst();
         if id.0 as usize >= old_count {
             steps.push(Step::New(is, id));

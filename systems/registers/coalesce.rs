@@ -7,7 +7,8 @@
 use super::ranges::{Ranges, Segment, join_into, overlap};
 use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
-use orias_components::{Body, Opcode, Operand, RegFile, RegUse, VRegId, View};
+use crate::effects::{Copy, as_copy};
+use orias_components::{Body, RegFile, RegUse, VRegId};
 use std::num::NonZeroU32;
 
 /// Where a register lies: `offset` cells into the class of `leader`.
@@ -41,54 +42,12 @@ pub struct Classes {
     joined: Vec<Vec<Vec<Segment>>>,
 }
 
-/// A copy of one cell: `MOV d, s`, without change of the value.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    pub to: RegUse,
-    pub from: RegUse,
-}
-
 /// Two classes that are to be one: the inner one lies `shift` cells into the outer.
 #[derive(Clone, Copy, Debug)]
 pub struct Joint {
     pub outer: VRegId,
     pub inner: VRegId,
     pub shift: u8,
-}
-
-/// The copy that an instruction is, if it is nothing else.
-pub fn as_copy(inst: View<'_>) -> Option<Copy> {
-    if inst.op == Opcode::PLOP3 {
-        return copied_predicate(inst);
-    }
-    let plain = match inst.op {
-        Opcode::MOV => inst.len() < 4 && matches!(inst.get(2), None | Some(Operand::Imm(0xf))),
-        Opcode::UMOV => inst.len() == 2,
-        _ => false,
-    };
-    if !plain || !inst.mods().is_empty() {
-        return None;
-    }
-    let (Operand::Reg(to), Operand::Reg(from)) = (inst.get(0)?, inst.get(1)?) else { return None };
-    copy(to, from)
-}
-
-/// `PLOP3` whose result is its first operand.
-fn copied_predicate(inst: View<'_>) -> Option<Copy> {
-    const FIRST: Operand = Operand::Imm(0x80);
-    let (Some(Operand::Reg(to)), Some(Operand::Reg(from))) = (inst.get(0), inst.get(2)) else {
-        return None;
-    };
-    let others = [1, 3, 4].into_iter().all(|at| inst.get(at) == Some(Operand::PT));
-    let is_copy = others && inst.len() == 7 && inst.operand(5) == FIRST;
-    copy(to, from).filter(|_| is_copy)
-}
-
-fn copy(to: RegUse, from: RegUse) -> Option<Copy> {
-    let plain = from.flags.without(orias_components::RegFlags::REUSE).0 == 0;
-    let same_file = to.reg.file() == from.reg.file() && to.count == 1 && from.count == 1;
-    let named = !to.reg.is_zero() && !from.reg.is_zero();
-    (plain && same_file && named).then_some(Copy { to, from })
 }
 
 impl Classes {
@@ -127,7 +86,7 @@ impl Classes {
         let mut copies: Vec<(u64, Copy)> = Vec::new();
         for &block in body.layout() {
             let frequency = flow.frequency(block.0);
-            for &id in &body.block(block).insts {
+            for &id in body.block(block).insts() {
                 copies.extend(as_copy(body.inst(id)).map(|c| (frequency, c)));
             }
         }

@@ -6,7 +6,7 @@ use orias_components::{Body, Loc, RegFile, VRegId};
 pub fn greatest(body: &Body<'_>) -> (u32, Loc) {
     let mut most = (0, Loc::default());
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let mut named: Vec<VRegId> = Vec::new();
             let mut add = |u: orias_components::RegUse| {
                 if let Some(v) = u.reg.vreg().filter(|v| body.vreg(*v).file == RegFile::R)

@@ -6,9 +6,8 @@
 use super::limits::STACK_POINTER;
 use super::spill::stack;
 use crate::calls::{SCRATCH, is_kept};
-use orias_components::{
-    BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse,
-};
+use orias_components::pseudo::pargs;
+use orias_components::{BlockId, Body, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse};
 use std::collections::BTreeSet;
 
 /// Least alignment of a frame in bytes. Observed: ptxas 13.0.88 rounds 92 bytes of slots up to 96.
@@ -65,9 +64,7 @@ pub fn set_up(body: &mut Body<'_>, frame: &Frame) -> Made {
     if frame.pointer != STACK_POINTER {
         start.push(copy(general(frame.pointer), r1()));
     }
-    for (at, inst) in start.into_iter().enumerate() {
-        body.insert(entry, at, inst, Loc::default());
-    }
+    body.insert_all(entry, start.into_iter().map(|inst| (0, inst, Loc::default())));
     made
 }
 
@@ -102,33 +99,26 @@ fn set_up_function(body: &mut Body<'_>, frame: &Frame, entry: BlockId) -> Made {
         start.push(copy(general(frame.pointer), r1()));
         end.insert(0, copy(r1(), general(frame.pointer)));
     }
-    for block in body.layout().to_vec() {
-        expand(body, block, frame, made.bytes, &end);
-    }
-    for (at, inst) in start.into_iter().enumerate() {
-        body.insert(entry, at, inst, Loc::default());
-    }
+    expand(body, frame, made.bytes, &end);
+    body.insert_all(entry, start.into_iter().map(|inst| (0, inst, Loc::default())));
     made
 }
 
-/// Puts `end` before each return of the block, and sums in place of `PARGS`.
-fn expand(body: &mut Body<'_>, block: BlockId, frame: &Frame, bytes: u32, end: &[Inst]) {
-    let mut at = 0;
-    while at < body.block(block).insts.len() {
-        let id: InstId = body.block(block).insts[at];
+/// Puts `end` before each return, and sums in place of `PARGS`.
+fn expand(body: &mut Body<'_>, frame: &Frame, bytes: u32, end: &[Inst]) {
+    body.rewrite_all(|body, out, id| {
         let op = body.op(id);
         if op == Opcode::PARGS {
-            let to = body.inst(id).operand(0);
+            let to = body.inst(id).operand(pargs::D);
             *body.inst_mut(id) = sum(to, general(frame.pointer), i64::from(bytes));
         } else if op == Opcode::PRET {
             let loc = body.loc(id);
             for inst in end {
-                body.insert(block, at, inst.clone(), loc);
-                at += 1;
+                out.put(body, inst, loc);
             }
         }
-        at += 1;
-    }
+        out.keep(id);
+    });
 }
 
 /// General registers and convergence barriers that the body writes and a function must leave as they were, ascending.
@@ -152,7 +142,7 @@ fn changed_and_kept(body: &Body<'_>, frame: &Frame) -> (BTreeSet<u32>, BTreeSet<
         }
     };
     for &block in body.layout() {
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             body.inst(id).for_each_def(&mut note);
         }
     }
@@ -185,7 +175,7 @@ fn names_stack_pointer(body: &Body<'_>) -> bool {
     let r1 = Reg::phys(RegFile::R, STACK_POINTER);
     let mut found = false;
     for &block in body.layout() {
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             body.inst(id).for_each_use(|r| found |= r.reg == r1);
         }
     }

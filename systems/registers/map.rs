@@ -21,7 +21,7 @@ impl RegisterMap {
             }
         };
         for &block in body.layout() {
-            for &id in &body.block(block).insts {
+            for &id in body.block(block).insts() {
                 body.inst(id).for_each_def(&mut note);
                 body.inst(id).for_each_use(&mut note);
             }

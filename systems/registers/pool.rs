@@ -21,7 +21,7 @@ fn changes(inst: View<'_>) -> Option<u32> {
 
 /// Whether a function takes part in the pool: it must then begin with just the registers that its directives say.
 pub fn is_used(body: &Body<'_>) -> bool {
-    let mut insts = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    let mut insts = body.layout().iter().flat_map(|b| body.block(*b).insts());
     body.facts().may_have(&[Opcode::USETMAXREG])
         && insts.any(|id| changes(body.inst(*id)).is_some())
 }
@@ -46,10 +46,10 @@ impl Pool {
             again = false;
             for &block in body.layout() {
                 let Some(mut count) = entry[block.0 as usize] else { continue };
-                for id in &body.block(block).insts {
+                for id in body.block(block).insts() {
                     count = after(count, body.inst(*id));
                 }
-                for succ in &body.block(block).succs {
+                for succ in body.block(block).succs() {
                     let known = &mut entry[succ.0 as usize];
                     if known.is_none_or(|k| count < k) {
                         *known = Some(count);
@@ -62,7 +62,7 @@ impl Pool {
         let mut point = 0;
         for &block in body.layout() {
             let mut count = entry[block.0 as usize].unwrap_or(first);
-            for id in &body.block(block).insts {
+            for id in body.block(block).insts() {
                 let next = after(count, body.inst(*id));
                 // What it takes it has afterwards, what it gives back it must not use any more.
                 let here = count.min(next);

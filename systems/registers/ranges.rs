@@ -6,9 +6,10 @@
 
 use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use crate::effects;
 use crate::schedule::groups;
 use bitvec::prelude::*;
-use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId, View};
+use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId};
 use rustc_hash::FxHashMap;
 
 /// Points `start..end`.
@@ -68,12 +69,12 @@ impl Ranges {
         let mut points = 0;
         for &block in body.layout() {
             block_start.push(points);
-            points += 2 * body.block(block).insts.len() as u32;
+            points += 2 * body.block(block).insts().len() as u32;
         }
         let mut late = bitvec![0; points as usize / 2];
         let mut walk = Walk::new(liveness.map.count());
         for (at, &block) in body.layout().iter().enumerate().rev() {
-            let insts = &body.block(block).insts;
+            let insts = body.block(block).insts();
             let start = block_start[at];
             for cell in liveness.live_out(block).chain(barriers.at_end(block)) {
                 walk.open(cell, start + 2 * insts.len() as u32);
@@ -89,7 +90,7 @@ impl Ranges {
                     });
                 }
                 let kill = kills(inst);
-                late.set(read as usize / 2, reads_late(inst));
+                late.set(read as usize / 2, effects::reads_late(inst.op));
                 inst.for_each_def(|r| walk.define(&mut liveness.map.cells(r), read + 1, kill));
                 inst.for_each_use(|r: RegUse| {
                     for cell in liveness.map.cells(r) {
@@ -121,7 +122,7 @@ impl Ranges {
     /// not overwrite it for the threads on the path that does, and those may run in any order.
     fn widen_uniform(&mut self, body: &Body<'_>, liveness: &Liveness) {
         let entry_end = self.block_start.get(1).copied().unwrap_or(self.points);
-        let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds.is_empty());
+        let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds().is_empty());
         for id in (0..body.vreg_count() as u32).map(VRegId) {
             let vreg = body.vreg(id);
             if !matches!(vreg.file, RegFile::UR | RegFile::UP) {
@@ -290,11 +291,6 @@ fn waits_of_groups(body: &Body<'_>, insts: &[InstId]) -> FxHashMap<usize, usize>
         waits.insert(at, wait.map_or(insts.len(), |distance| at + distance));
     }
     waits
-}
-
-/// Memory accesses and exchanges between threads send their operands to units that other warps use too.
-fn reads_late(inst: View<'_>) -> bool {
-    inst.op.has(Props::LOAD.with(Props::STORE).with(Props::CONVERGENT))
 }
 
 /// Whether two ranges have a point in common.

@@ -1,6 +1,6 @@
 //! From virtual to physical operands, once every register has its place.
 
-use super::coalesce::as_copy;
+use crate::effects::as_copy;
 use orias_components::{Body, Reg, RegUse, VRegId, View};
 
 /// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV R4, R4`.
@@ -12,8 +12,8 @@ pub fn to_physical(body: &mut Body<'_>) -> usize {
     let mut removed = 0;
     for block in body.layout().to_vec() {
         let mut identities = 0;
-        for at in 0..body.block(block).insts.len() {
-            let id = body.block(block).insts[at];
+        for at in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[at];
             body.map_regs(id, |r| physical(&assigned, r));
             identities += usize::from(is_identity(body.inst(id)));
         }

@@ -5,15 +5,17 @@
 //! each use instead. Every use and definition gets a register of its own that lives for a moment; those are never spilled.
 
 use super::assign::Input;
-use super::coalesce::{Classes, as_copy};
+use super::coalesce::Classes;
 use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
 use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
+use crate::effects::{as_copy, may_be_repeated};
 use orias_components::{
     Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
-    VRegId, View,
+    Rewrite, VRegId, View,
 };
+use orias_targets::slots::{LDC, MOV};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -83,7 +85,7 @@ impl Weights {
         let mut cost = vec![0u64; body.vreg_count()];
         for &block in body.layout() {
             let one = flow.frequency(block.0);
-            for &id in &body.block(block).insts {
+            for &id in body.block(block).insts() {
                 let mut count = |r: RegUse| {
                     if let Some(v) = r.reg.vreg() {
                         cost[input.classes.place(v).leader.0 as usize] += one;
@@ -246,30 +248,21 @@ pub fn insert(
         };
         homes.insert(*leader, home);
     }
-    for block in body.layout().to_vec() {
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
-        for id in old {
-            let touched = {
-                let mut touched = false;
-                let mut look = |r: RegUse| {
-                    touched |= r.reg.vreg().is_some_and(|v| {
-                        v.0 < classes.len() && homes.contains_key(&classes.place(v).leader)
-                    });
-                };
-                body.inst(id).for_each_use(&mut look);
-                body.inst(id).for_each_def(&mut look);
-                touched
-            };
-            if touched {
-                let rewrite = Rewrite { body, spills, classes, homes: &homes, out: &mut new };
-                rewrite.access(id);
-            } else {
-                new.push(id);
-            }
+    body.rewrite_all(|body, out, id| {
+        let mut touched = false;
+        let mut look = |r: RegUse| {
+            touched |= r.reg.vreg().is_some_and(|v| {
+                v.0 < classes.len() && homes.contains_key(&classes.place(v).leader)
+            });
+        };
+        body.inst(id).for_each_use(&mut look);
+        body.inst(id).for_each_def(&mut look);
+        if touched {
+            Accesses { body, spills, classes, homes: &homes, out }.rewrite(id);
+        } else {
+            out.keep(id);
         }
-        body.block_mut(block).insts = new;
-    }
+    });
 }
 
 /// A slot for a range: one of this round's whose other ranges it does not meet, or a new one.
@@ -307,7 +300,7 @@ fn constants(
         .collect();
     let mut dropped: Vec<VRegId> = Vec::new();
     for &block in body.layout() {
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let inst = body.inst(id);
             inst.for_each_def(|r| {
                 let Some(place) = r.reg.vreg().and_then(|v| found.get_mut(&v).map(|f| (v, f)))
@@ -330,37 +323,35 @@ fn constants(
 
 /// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
 pub fn makes_a_constant(inst: View<'_>) -> bool {
-    let mut reads = false;
-    inst.for_each_use(|_| reads = true);
-    let source = matches!(
-        (inst.op, inst.get(1)),
-        (Opcode::MOV, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
-            | (Opcode::LDC, Some(Operand::Const(_)))
-    );
     // Parameters and launch constants; bank 3 holds constants of the module.
-    inst.defs == 1 && inst.guard.is_always() && !reads && source
+    let source = match inst.op {
+        Opcode::MOV => inst.get(MOV::B),
+        Opcode::LDC => inst.get(LDC::A).filter(|from| matches!(from, Operand::Const(_))),
+        _ => None,
+    };
+    matches!(source, Some(Operand::Imm(_) | Operand::Const(_) | Operand::Symbol { .. }))
+        && may_be_repeated(inst)
 }
 
 /// The rewriting of one instruction's accesses to spilled registers.
-struct Rewrite<'a, 'w> {
+struct Accesses<'a, 'w> {
     body: &'a mut Body<'w>,
     spills: &'a mut Spills,
     classes: &'a Classes,
     homes: &'a FxHashMap<VRegId, Home>,
-    out: &'a mut Vec<InstId>,
+    out: &'a mut Rewrite,
 }
 
-impl Rewrite<'_, '_> {
+impl Accesses<'_, '_> {
     fn home(&self, r: RegUse) -> Option<(&Home, u8)> {
         let id = r.reg.vreg().filter(|v| v.0 < self.classes.len())?;
         let place = self.classes.place(id);
         self.homes.get(&place.leader).map(|home| (home, place.offset + r.cell))
     }
 
-    fn access(mut self, id: InstId) {
+    fn rewrite(mut self, id: InstId) {
         let loc = self.body.loc(id);
         if self.is_moot(id) {
-            self.body.discard(id);
             return;
         }
         let mut inst = self.body.inst(id).to_inst();
@@ -397,7 +388,7 @@ impl Rewrite<'_, '_> {
             inst.operands[i] = operand;
         }
         self.body.set_inst(id, &inst);
-        self.out.push(id);
+        self.out.keep(id);
         for (r, temp) in stores {
             self.store(r, temp, loc);
         }
@@ -463,11 +454,10 @@ impl Rewrite<'_, '_> {
 
     fn emit(&mut self, inst: Inst, loc: Loc) {
         let access = matches!(inst.op, Opcode::STL | Opcode::LDL);
-        let id = self.body.new_inst(&inst, loc);
+        let id = self.out.put(self.body, &inst, loc);
         if access {
             self.spills.accesses.push(id);
         }
-        self.out.push(id);
     }
 
     fn load(&mut self, r: RegUse, temp: Reg, loc: Loc) {

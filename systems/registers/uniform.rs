@@ -11,8 +11,9 @@
 
 use crate::analysis::Analyses;
 use crate::analysis::liveness::Liveness;
+use crate::effects::may_be_repeated;
 use orias_components::{
-    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
+    Body, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegUse, Rewrite, VRegId, View,
 };
 use rustc_hash::FxHashMap;
 
@@ -68,14 +69,9 @@ pub fn keep_within_blocks(
         return 0;
     }
     for block in body.layout().to_vec() {
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
         // What stands for each value here.
         let mut here: FxHashMap<VRegId, Reg> = FxHashMap::default();
-        for id in old {
-            rewrite(body, &homes, &mut here, id, &mut new);
-        }
-        body.block_mut(block).insts = new;
+        body.rewrite(block, |body, out, id| rewrite(body, &homes, &mut here, id, out));
     }
     homes.len()
 }
@@ -94,7 +90,7 @@ fn homes(
     for block in body.layout() {
         // By register: its definition in this block comes after the last call.
         let mut fresh: FxHashMap<VRegId, bool> = FxHashMap::default();
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             inst.for_each_use(|r| {
                 if let Some(v) = is_uniform(body, r)
@@ -132,12 +128,9 @@ fn homes(
     homes
 }
 
-/// Whether an instruction may stand anywhere and gives the same value.
+/// Whether an instruction is made again where its value is wanted.
 fn is_free(inst: View<'_>) -> bool {
-    let mut reads = false;
-    inst.for_each_use(|_| reads = true);
-    let op = matches!(inst.op, Opcode::ULDC | Opcode::UMOV | Opcode::S2UR);
-    op && !reads && inst.guard.is_always() && inst.defs == 1
+    matches!(inst.op, Opcode::ULDC | Opcode::UMOV | Opcode::S2UR) && may_be_repeated(inst)
 }
 
 fn rewrite(
@@ -145,7 +138,7 @@ fn rewrite(
     homes: &FxHashMap<VRegId, Home>,
     here: &mut FxHashMap<VRegId, Reg>,
     id: InstId,
-    out: &mut Vec<InstId>,
+    out: &mut Rewrite,
 ) {
     let mut inst = body.inst(id).to_inst();
     let loc = body.loc(id);
@@ -174,7 +167,7 @@ fn rewrite(
     });
     let calls = inst.op == Opcode::PCALL;
     body.set_inst(id, &inst);
-    out.push(id);
+    out.keep(id);
     let mut stored: Vec<(VRegId, RegUse)> = Vec::new();
     inst.for_each_def(|r| {
         let of = here.iter().find(|(_, reg)| **reg == r.reg).map(|(v, _)| *v);
@@ -192,7 +185,7 @@ fn rewrite(
                 } else {
                     Inst::new(Opcode::MOV, &[], 1, &[to, from, Operand::Imm(0xf)])
                 };
-                out.push(body.new_inst(&Inst { guard: inst.guard, ..made }, loc));
+                out.put(body, &Inst { guard: inst.guard, ..made }, loc);
             }
         }
     }
@@ -202,7 +195,7 @@ fn rewrite(
 }
 
 /// Brings a value into uniform registers of the block's own.
-fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<InstId>) -> Reg {
+fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Rewrite) -> Reg {
     let vreg = *body.vreg(v);
     let reg = body.new_vreg(vreg.file, vreg.cells, vreg.align);
     match home {
@@ -210,14 +203,14 @@ fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<In
         Home::General(predicate) if vreg.file == RegFile::UP => {
             let operands = [Operand::URZ, Operand::reg(reg), Operand::reg(*predicate)];
             let copy = Inst::new(Opcode::VOTEU, &[Mod::ANY], 2, &operands);
-            out.push(body.new_inst(&copy, loc));
+            out.put(body, &copy, loc);
         }
         Home::Again(inst) => {
             let mut inst = inst.clone();
             if let Some(Operand::Reg(def)) = inst.operands.first_mut() {
                 def.reg = reg;
             }
-            out.push(body.new_inst(&inst, loc));
+            out.put(body, &inst, loc);
         }
         Home::General(general) => {
             for cell in 0..vreg.cells {
@@ -227,7 +220,7 @@ fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<In
                     Operand::Reg(RegUse::at(*general, cell, 1)),
                 ];
                 let copy = Inst::new(Opcode::R2UR, &[] as &[Mod], 2, &operands);
-                out.push(body.new_inst(&copy, loc));
+                out.put(body, &copy, loc);
             }
         }
     }
@@ -237,7 +230,6 @@ fn fetch(body: &mut Body<'_>, home: &Home, v: VRegId, loc: Loc, out: &mut Vec<In
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::cfg;
     use crate::testing;
     use orias_components::text;
 
@@ -258,7 +250,7 @@ mod tests {
               STS [%UR3], R4
               EXIT PT";
         text::parse(input, &mut body).expect("Ori");
-        cfg::update(&mut body);
+        body.update_edges();
         assert_eq!(keep_within_blocks(&mut body, &mut Analyses::default(), &[RegFile::UR]), 2);
         let printed = text::print(&body, &text::Style::default());
         assert_eq!(printed.matches("ULDC").count(), 2, "{printed}");
@@ -277,7 +269,7 @@ mod tests {
               R24:4 = HGMMA.64x8x16.F32 desc[UR8:4], R24:4, %UP0, 0x7
               EXIT PT";
         text::parse(input, &mut body).expect("Ori");
-        cfg::update(&mut body);
+        body.update_edges();
         assert!(may_lose_predicates(&body));
         assert_eq!(keep_within_blocks(&mut body, &mut Analyses::default(), &[RegFile::UP]), 1);
         let printed = text::print(&body, &text::Style::default());

@@ -5,6 +5,7 @@
 
 use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
+use crate::effects;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use hashbrown::HashTable;
@@ -80,7 +81,8 @@ pub fn local_value_numbering(
     let mut operands: Vec<Operand> = Vec::with_capacity(8);
     for block in body.layout().to_vec() {
         known.clear();
-        insts.clone_from(&body.block(block).insts);
+        insts.clear();
+        insts.extend_from_slice(body.block(block).insts());
         for &id in &insts {
             now += 1;
             operands.clear();
@@ -141,13 +143,9 @@ fn holds(map: &CellMap, written: &[u32], operands: &[Operand], (to, since): (Reg
 
 /// The instruction as an expression with one result in file R, when it is one; adds its operands.
 fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUse)> {
-    let constant_load = inst.op == Opcode::LDC;
-    let excluded = Props::EFFECT.with(Props::STORE).with(Props::BRANCH).with(Props::CONVERGENT);
-    let is_known = !inst.op.has(Props::PSEUDO) || inst.op.has(Props::MACRO);
-    let pure = !inst.op.has(excluded) && is_known && !inst.op.has(Props::UNIFORM);
-    // A clock is read anew each time; a copy is copy propagation's matter.
-    let changes = matches!(inst.op, Opcode::CS2R | Opcode::MOV | Opcode::P2R | Opcode::B2R);
-    if !pure || changes || (inst.op.has(Props::LOAD) && !constant_load) || !inst.guard.is_always() {
+    // A copy is copy propagation's matter.
+    let is_left = inst.op.has(Props::UNIFORM) || inst.op == Opcode::MOV;
+    if !effects::is_pure(inst.op) || is_left || !inst.guard.is_always() {
         return None;
     }
     let mut results = inst.dests().filter(|o| *o != Operand::PT && *o != Operand::RZ);
@@ -155,17 +153,13 @@ fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUs
     if to.reg.vreg().is_none() || to.reg.file() != RegFile::R || to.flags != RegFlags::NONE {
         return None;
     }
-    let special = |o: Operand| matches!(o, Operand::Special(n) if !STEADY.contains(&n));
-    if inst.sources().any(special) {
+    if effects::reads_what_changes(inst) {
         return None;
     }
     let at = inst.dests().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
     operands.extend(inst.sources());
     Some((Key { op: inst.op, mods: inst.mods_id(), at: at as u8 }, to))
 }
-
-/// Special registers that never change while a thread runs: SR_LANEID, SR_TID and SR_CTAID.
-const STEADY: [u8; 7] = [0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27];
 
 /// Replaces the instruction by copies of each cell.
 fn become_copy(
@@ -184,7 +178,7 @@ fn become_copy(
     };
     let loc = body.loc(id);
     body.set_inst(id, &copy(0));
-    let at = body.block(block).insts.iter().position(|i| *i == id).unwrap_or(0);
+    let at = body.block(block).insts().iter().position(|i| *i == id).unwrap_or(0);
     for i in 1..to.count {
         body.insert(block, at + i as usize, copy(i), loc);
     }

@@ -10,9 +10,11 @@
 //! replaced when all its cells are copies of neighbours in one register that keep its alignment.
 
 use crate::analysis::liveness::{Cell, CellMap};
-use crate::analysis::{Analyses, ControlFlow, cfg};
+use crate::analysis::{Analyses, ControlFlow};
+use crate::effects::copies_words;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::scalar::dead_code::Clean;
 use crate::scalar::fold;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -21,6 +23,7 @@ use orias_components::{
     RegFlags, RegUse, View,
 };
 use orias_targets::Target;
+use orias_targets::slots::{LDC, MOV};
 use std::sync::Arc;
 
 /// What a cell is a copy of.
@@ -38,9 +41,14 @@ pub fn copy_prop(
     code: Code<'_, '_>,
     options: Res<'_, Options>,
     mut analyses: ResMut<'_, Analyses>,
+    clean: Res<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
+    // Nothing changed since nothing was found.
+    if clean.copies == body.stamp() {
+        return;
+    }
     let mut news = News::all();
     notes.count(propagate(&mut body, &mut analyses, options.target, false, &mut news));
 }
@@ -86,7 +94,7 @@ pub(super) fn propagate(
     news: &mut News,
 ) -> usize {
     // An earlier round may have folded a branch.
-    cfg::update(body);
+    analyses.edges(body);
     let map = &*analyses.cells(body);
     let everywhere = Everywhere::new(body, map, analyses);
     let mut here = Here::new(map.count());
@@ -98,15 +106,21 @@ pub(super) fn propagate(
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
-        for n in 0..body.block(block).insts.len() {
-            let id = body.block(block).insts[n];
+        for n in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[n];
             let inst = body.inst(id);
             if news.concern(map, id, inst) {
                 let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
                 let changed = if inst.op == Opcode::MOVPHI {
                     rewrite_phi(body, map, id, &everywhere)
                 } else {
-                    let changed = rewrite_uses(body, map, target, id, find);
+                    let mut reads_copy = false;
+                    inst.for_each_use(|r| {
+                        let mut cells = map.cells(r);
+                        reads_copy |= cells.any(|c| here.may_know(c) || everywhere.may_know(c));
+                    });
+                    let changed =
+                        if reads_copy { rewrite_uses(body, map, target, id, find) } else { 0 };
                     changed + usize::from(fold && fold::fold_one(body, id))
                 };
                 if changed > 0 {
@@ -127,13 +141,16 @@ fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source))
     if !matches!(inst.op, Opcode::MOV | Opcode::LDC) || !inst.guard.is_always() || inst.defs != 1 {
         return;
     }
-    let (Some(Operand::Reg(to)), Some(from)) = (inst.get(0), inst.get(1)) else { return };
+    let from = if inst.op == Opcode::MOV { MOV::B } else { LDC::A };
+    let (Some(Operand::Reg(to)), Some(from)) = (inst.dests().next(), inst.get(from)) else {
+        return;
+    };
     let is_fixed =
         |c: &ConstRef| c.base == Reg::RZ && !c.is_bindless() && c.flags == RegFlags::NONE;
     if to.reg.vreg().is_none() || to.reg.file() != RegFile::R {
         return;
     }
-    let all_lanes = || inst.len() == 3 && inst.get(2) == Some(Operand::Imm(0xf));
+    let all_lanes = || inst.len() == MOV::COUNT && copies_words(inst);
     match (inst.op, from) {
         (Opcode::MOV, from) if to.count == 1 && all_lanes() => {
             let source = match from {
@@ -187,6 +204,11 @@ impl Here {
         self.now += 1;
         self.entered = self.now;
         self.copies.clear();
+    }
+
+    /// Whether the cell was written last by a copy, of this block or of another one.
+    fn may_know(&self, cell: Cell) -> bool {
+        self.copy[cell as usize] != 0
     }
 
     fn at(&self, map: &CellMap, cell: Cell) -> Option<Source> {
@@ -244,7 +266,7 @@ impl Everywhere {
         let mut definitions: Vec<u8> = vec![0; map.count()];
         let mut found = Vec::new();
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {
@@ -291,6 +313,11 @@ impl Everywhere {
         }
     }
 
+    /// Whether it is one of these copies.
+    fn may_know(&self, cell: Cell) -> bool {
+        self.copy.get(cell as usize).is_some_and(|place| *place != 0)
+    }
+
     /// What the cell is a copy of in another block. (In its own block, [`Here`] knows.)
     fn at(&self, cell: Cell, block: BlockId) -> Option<Source> {
         self.at_end(cell, block).filter(|_| self.home(cell) != Some(block))
@@ -310,36 +337,6 @@ impl Everywhere {
     }
 }
 
-/// Instructions whose one-cell sources are whole 32-bit words, so that an immediate there is the register's value.
-fn reads_words(op: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        op,
-        MOV | IADD3
-            | IMAD
-            | ISETP
-            | LEA
-            | LOP3
-            | SHF
-            | SEL
-            | PRMT
-            | VIADD
-            | VIMNMX
-            | IMNMX
-            | IABS
-            | POPC
-            | FLO
-            | BREV
-            | FADD
-            | FMUL
-            | FFMA
-            | FSETP
-            | FSEL
-            | FMNMX
-            | SGXT
-    )
-}
-
 /// Whether an operand is what a matrix product adds to and writes back: it stays where the result goes.
 fn is_accumulator(inst: &Inst, at: usize) -> bool {
     let register = |at: usize| inst.operands.get(at).and_then(|o| o.as_reg()).map(|r| r.reg);
@@ -356,7 +353,7 @@ fn rewrite_uses(
     find: impl Fn(Cell) -> Option<Source>,
 ) -> usize {
     let inst = body.inst(id);
-    let takes_words = reads_words(inst.op);
+    let takes_words = inst.op.has(Props::WORDS);
     // Most of what reads a constant can do nothing with it, and is not unpacked for that.
     let places = usize::from(inst.defs)..inst.len();
     let may_change = places.into_iter().any(|at| match inst.get(at) {

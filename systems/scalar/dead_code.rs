@@ -4,13 +4,14 @@
 //! simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one walk, what no needed instruction reads
 //! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
 
+use crate::analysis::Analyses;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
-use crate::analysis::{Analyses, cfg};
+use crate::effects::is_removable;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
-use orias_components::{Body, Code, InstId, Mod, Props, RegUse, View};
+use orias_components::{Body, Code, InstId, RegUse, View};
 
 /// Rounds of removal by liveness: what is left after them is as right, and rare.
 const ROUNDS: usize = 8;
@@ -23,6 +24,23 @@ pub fn perform_live_dead(
     mut notes: Notes<'_>,
 ) {
     notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean));
+}
+
+impl Clean {
+    /// Runs a removal of dead code. Where there was nothing to propagate there is nothing behind it: what nothing reads is no
+    /// copy's source but outside SSA form, which values are in when the next phase looks.
+    fn keep_copies(
+        &mut self,
+        body: &mut Body<'_>,
+        remove: impl FnOnce(&mut Self, &mut Body<'_>) -> usize,
+    ) -> usize {
+        let is_clean = self.copies == body.stamp();
+        let removed = remove(self, body);
+        if is_clean {
+            self.copies = body.stamp();
+        }
+        removed
+    }
 }
 
 /// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look again.
@@ -43,6 +61,10 @@ pub(super) fn remove_dead(
     if clean.dead == body.stamp() {
         return 0;
     }
+    clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean))
+}
+
+fn remove_by_liveness(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut Clean) -> usize {
     let (mut removed, again) = remove_unread(body, analyses);
     if !again {
         // What is written once is read behind that, or nowhere: places add nothing.
@@ -52,13 +74,12 @@ pub(super) fn remove_dead(
     // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
     // they are gone before.
     for _ in 0..ROUNDS {
-        cfg::update(body);
-        let liveness = analyses.liveness(body);
+        let liveness = analyses.liveness_after(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
         let mut live = liveness.cells();
         for block in body.layout() {
             live.start(&liveness, *block);
-            for id in body.block(*block).insts.iter().rev() {
+            for id in body.block(*block).insts().iter().rev() {
                 let inst = body.inst(*id);
                 if is_removable(inst) && !live.reads_result_of(&liveness.map, inst) {
                     dead.set(id.0 as usize, true);
@@ -80,10 +101,15 @@ pub(super) fn remove_dead(
 pub fn simple_live_dead(
     code: Code<'_, '_>,
     mut analyses: ResMut<'_, Analyses>,
+    mut clean: ResMut<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
-    let (removed, _) = remove_unread(&mut code.body(), &mut analyses);
-    notes.count(removed);
+    let mut body = code.body();
+    // The other form begins with this one.
+    if clean.dead != body.stamp() {
+        let remove = |_: &mut Clean, body: &mut Body<'_>| remove_unread(body, &mut analyses).0;
+        notes.count(clean.keep_copies(&mut body, remove));
+    }
 }
 
 /// How many instructions went, and whether some cell of a register is written more than once.
@@ -98,7 +124,7 @@ fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) 
     let mut again = false;
     let mut any = false;
     for block in body.layout().iter().rev() {
-        for id in body.block(*block).insts.iter().rev() {
+        for id in body.block(*block).insts().iter().rev() {
             let inst = body.inst(*id);
             let mut needed = !is_removable(inst);
             inst.for_each_def(|r| {
@@ -165,22 +191,4 @@ fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
     }
     let layout = body.layout().to_vec();
     layout.into_iter().map(|block| body.retain(block, |_, id| !dead[id.0 as usize])).sum()
-}
-
-/// Whether the instruction does nothing but write virtual registers (or nothing at all, into RZ and PT).
-pub(crate) fn is_removable(inst: View<'_>) -> bool {
-    let never = Props::EFFECT.with(Props::STORE).with(Props::BRANCH);
-    let warp_wide = inst.op.has(Props::CONVERGENT);
-    if inst.defs == 0 || inst.op.has(never) || warp_wide {
-        return false;
-    }
-    // A strong or volatile load orders what is around it, and a warp's operation waits for the other threads.
-    let is_seen =
-        || [Mod::STRONG, Mod::MMIO, Mod::SYS, Mod::GPU].iter().any(|m| inst.mods().has(*m));
-    if inst.op.has(Props::LOAD) && is_seen() {
-        return false;
-    }
-    let mut physical = false;
-    inst.for_each_def(|r| physical |= r.reg.vreg().is_none());
-    !physical
 }

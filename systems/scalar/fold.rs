@@ -6,9 +6,11 @@ use crate::notes::Notes;
 use crate::scalar::dead_code::Clean;
 use crate::scalar::{copies, dead_code};
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::macros;
 use orias_components::{
     Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags,
 };
+use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, SEL, SHF};
 use smallvec::smallvec;
 
 /// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few rounds), then dead code.
@@ -94,15 +96,16 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
     let ops = &inst.operands;
     let one_cell = |at: usize| is_plain(&ops[at]).then_some(ops[at]);
     match inst.op {
-        // Rd, carry outs, A, B, C
-        Opcode::IADD3 if inst.mods.is_empty() && ops.len() == 6 && inst.defs == 3 => {
-            if ops[1] != Operand::PT || ops[2] != Operand::PT {
+        Opcode::IADD3 if inst.mods.is_empty() && ops.len() == IADD3::COUNT && inst.defs == 3 => {
+            let carries = [ops[IADD3::P], ops[IADD3::Q]];
+            if carries != [Operand::PT; 2] {
                 return None;
             }
-            let to = one_cell(0)?;
-            let known: Vec<Option<u32>> = ops[3..].iter().map(number).collect();
+            let to = one_cell(IADD3::D)?;
+            let terms = &ops[IADD3::A..=IADD3::C];
+            let known: Vec<Option<u32>> = terms.iter().map(number).collect();
             let rest: Vec<&Operand> =
-                ops[3..].iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(o, _)| o).collect();
+                terms.iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(o, _)| o).collect();
             let sum = known.iter().flatten().fold(0u32, |a, b| a.wrapping_add(*b));
             match rest[..] {
                 [] => constant(inst, to, sum),
@@ -112,47 +115,46 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
                 _ => None,
             }
         }
-        // Rd, A, B, C
-        Opcode::IMAD if inst.mods.is_empty() && ops.len() == 4 && inst.defs == 1 => {
-            let to = one_cell(0)?;
-            match (number(&ops[1]), number(&ops[2]), number(&ops[3])) {
+        Opcode::IMAD if inst.mods.is_empty() && ops.len() == IMAD::COUNT && inst.defs == 1 => {
+            let to = one_cell(IMAD::D)?;
+            let [a, b, c] = [ops[IMAD::A], ops[IMAD::B], ops[IMAD::C]];
+            match (number(&a), number(&b), number(&c)) {
                 (Some(a), Some(b), Some(c)) => {
                     constant(inst, to, a.wrapping_mul(b).wrapping_add(c))
                 }
                 (Some(0), _, Some(c)) | (_, Some(0), Some(c)) => constant(inst, to, c),
-                (Some(0), _, _) | (_, Some(0), _) if is_plain(&ops[3]) => {
-                    Some(mov(inst, to, ops[3]))
-                }
-                (_, Some(1), Some(0)) if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+                (Some(0), _, _) | (_, Some(0), _) if is_plain(&c) => Some(mov(inst, to, c)),
+                (_, Some(1), Some(0)) if is_plain(&a) => Some(mov(inst, to, a)),
                 _ => None,
             }
         }
-        // Pd, Rd, A, B, C, table, Pc
-        Opcode::LOP3 if ops.len() == 7 && ops[0] == Operand::PT && ops[6] == Operand::NOT_PT => {
-            let to = one_cell(1)?;
-            let (Some(a), Some(b), Some(c)) = (number(&ops[2]), number(&ops[3]), number(&ops[4]))
-            else {
-                return None;
-            };
-            let Operand::Imm(table) = ops[5] else { return None };
+        Opcode::LOP3
+            if ops.len() == LOP3::COUNT
+                && ops[LOP3::P] == Operand::PT
+                && ops[LOP3::X] == Operand::NOT_PT =>
+        {
+            let to = one_cell(LOP3::D)?;
+            let (a, b) = (number(&ops[LOP3::A])?, number(&ops[LOP3::B])?);
+            let c = number(&ops[LOP3::C])?;
+            let Operand::Imm(table) = ops[LOP3::T] else { return None };
             let bit = |i: u32| {
                 let row = (a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1);
                 ((table >> row & 1) as u32) << i
             };
             constant(inst, to, (0..32).map(bit).sum())
         }
-        // Rd, low, amount, high: a left shift of 32 bits takes the low word.
-        Opcode::SHF if inst.mods.as_slice() == [Mod::L, Mod::U32] && ops.len() == 4 => {
-            let to = one_cell(0)?;
-            match (number(&ops[1]), number(&ops[2])) {
+        // A left shift of 32 bits takes the low word.
+        Opcode::SHF if inst.mods.as_slice() == [Mod::L, Mod::U32] && ops.len() == SHF::COUNT => {
+            let (to, low, amount) = (one_cell(SHF::D)?, ops[SHF::A], ops[SHF::B]);
+            match (number(&low), number(&amount)) {
                 (Some(a), Some(n)) => constant(inst, to, a.checked_shl(n).unwrap_or(0)),
-                (_, Some(0)) if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+                (_, Some(0)) if is_plain(&low) => Some(mov(inst, to, low)),
                 _ => None,
             }
         }
-        // Rd, A, B: by zero, all ones.
+        // By zero, all ones.
         Opcode::IDIV | Opcode::IREM if inst.mods.has(Mod::U32) || inst.mods.has(Mod::S32) => {
-            let (a, b) = (number(&ops[1])?, number(&ops[2])?);
+            let (a, b) = (number(&ops[macros::A])?, number(&ops[macros::B])?);
             let (signed_a, signed_b) = (a as i32, b as i32);
             let value = match (inst.op, inst.mods.has(Mod::S32)) {
                 _ if b == 0 => u32::MAX,
@@ -161,13 +163,13 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
                 (_, false) => a % b,
                 (_, true) => signed_a.wrapping_rem(signed_b) as u32,
             };
-            constant(inst, one_cell(0)?, value)
+            constant(inst, one_cell(macros::D)?, value)
         }
-        Opcode::SEL if ops.len() == 4 && inst.defs == 1 => {
-            let to = one_cell(0)?;
-            match ops[3] {
-                _ if ops[1] == ops[2] && is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
-                Operand::PT if is_plain(&ops[1]) => Some(mov(inst, to, ops[1])),
+        Opcode::SEL if ops.len() == SEL::COUNT && inst.defs == 1 => {
+            let (to, a, b) = (one_cell(SEL::D)?, ops[SEL::A], ops[SEL::B]);
+            match ops[SEL::X] {
+                _ if a == b && is_plain(&a) => Some(mov(inst, to, a)),
+                Operand::PT if is_plain(&a) => Some(mov(inst, to, a)),
                 _ => None,
             }
         }

@@ -6,7 +6,7 @@ use orias_components::{BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand};
 /// Puts them in; `optimized` from -O1 on.
 pub fn add(body: &mut Body<'_>, layout: &[BlockId], optimized: bool) {
     for block in layout {
-        let insts: &[InstId] = &body.block(*block).insts;
+        let insts: &[InstId] = body.block(*block).insts();
         let op = |at: usize| insts.get(at).map(|id| body.op(*id));
         let in_wait = |at: usize| body.inst(insts[at]).mods().has(Mod::SYNCS);
         let mut places = Vec::new();
@@ -23,10 +23,7 @@ pub fn add(body: &mut Body<'_>, layout: &[BlockId], optimized: bool) {
                 _ => {}
             }
         }
-        // From the end, so that the places before stay what they are.
-        for at in places.into_iter().rev() {
-            let nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
-            body.insert(*block, at, nop, Loc::default());
-        }
+        let nop = || Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
+        body.insert_all(*block, places.into_iter().map(|at| (at, nop(), Loc::default())));
     }
 }

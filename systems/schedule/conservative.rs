@@ -5,11 +5,11 @@
 //! `targets/tables/habits` say; of what was never seen the row of the instruction decides.
 
 use bevy_ecs::prelude::*;
-use orias_components::{Code, Control, Opcode, RegFile};
+use orias_components::{Code, Control, Inst, Loc, Opcode, RegFile};
 
 use super::cells;
+use super::companions;
 use super::timing::Timing;
-use super::{companions, stalls};
 use crate::function::Options;
 use orias_targets::habits::Seen;
 
@@ -26,8 +26,8 @@ pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
     let layout = body.layout().to_vec();
     companions::add(&mut body, &layout, false);
     for block in layout {
-        let mut slow: Vec<(usize, u8)> = Vec::new();
-        for (at, id) in body.block(block).insts.clone().into_iter().enumerate() {
+        let mut slow: Vec<usize> = Vec::new();
+        for (at, id) in body.block(block).insts().to_vec().into_iter().enumerate() {
             let inst = body.inst(id).to_inst();
             let timing = Timing::of(target, &body, id, false);
             let habit = timing.habit;
@@ -44,7 +44,7 @@ pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
                 }
             });
             if results && !timing.write_sb && needed > stall {
-                slow.push((at + 1, needed - stall));
+                slow.push(at + 1);
             }
             let writes = match habit.map(|h| h.write_sb) {
                 Some(Seen::Always) => true,
@@ -66,11 +66,8 @@ pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
             body.set_control(id, control);
         }
         // Results that take longer than a stall can say: matrix products.
-        for (at, cycles) in slow.into_iter().rev() {
-            stalls::insert_nop(&mut body, block, at, i32::from(cycles));
-            let nop = body.block(block).insts[at];
-            let control = Control { stall: STALL, yield_: false, wait: BOTH, ..Control::default() };
-            body.set_control(nop, control);
-        }
+        let control = Control { stall: STALL, yield_: false, wait: BOTH, ..Control::default() };
+        let nop = Inst { control, ..Inst::new(Opcode::NOP, &[], 0, &[]) };
+        body.insert_all(block, slow.into_iter().map(|at| (at, nop.clone(), Loc::default())));
     }
 }

@@ -2,13 +2,14 @@
 
 use orias_components::{BlockId, Body};
 
-/// The state at the start of every block, by its number. `leave` makes the state at a block's end of the one at its start;
-/// `merge` adds what comes from a predecessor and says whether that was news.
+/// The state at the start of every block, by its number. `leave` makes the state at a block's end of the one at its start, and
+/// is asked last with the state that stays: what it notes of a block then is what holds. `merge` adds what comes from a
+/// predecessor and says whether that was news.
 pub fn at_entry<S: Clone>(
     body: &Body<'_>,
     layout: &[BlockId],
     start: S,
-    leave: impl Fn(BlockId, &S) -> S,
+    mut leave: impl FnMut(BlockId, &S) -> S,
     merge: impl Fn(&mut S, &S) -> bool,
 ) -> Vec<S> {
     let mut entry = vec![start; body.block_count()];
@@ -20,12 +21,8 @@ pub fn at_entry<S: Clone>(
             if !std::mem::take(&mut dirty[block.0 as usize]) {
                 continue;
             }
-            let succs = &body.block(*block).succs;
-            if succs.is_empty() {
-                continue;
-            }
             let out = leave(*block, &entry[block.0 as usize]);
-            for succ in succs {
+            for succ in body.block(*block).succs() {
                 if merge(&mut entry[succ.0 as usize], &out) {
                     dirty[succ.0 as usize] = true;
                     again = true;

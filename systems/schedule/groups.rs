@@ -9,6 +9,7 @@
 use orias_components::{
     BlockId, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
+use orias_targets::slots::WARPGROUP_DEPBAR_LE as WAIT;
 
 use super::flow;
 use crate::notes::Notes;
@@ -156,7 +157,7 @@ impl State {
 
 /// What a product reads beside its accumulators: a factor in registers, metadata.
 pub fn each_factor(inst: View<'_>, mut f: impl FnMut(RegUse)) {
-    let accumulators = inst.get(0).and_then(|d| d.as_reg().map(|r| r.reg));
+    let accumulators = inst.dests().next().and_then(|d| d.as_reg().map(|r| r.reg));
     inst.for_each_use(|r| {
         if Some(r.reg) != accumulators && r.reg.file() == RegFile::R {
             f(r);
@@ -178,8 +179,10 @@ pub fn is_arrival(inst: View<'_>) -> bool {
 
 /// How many groups a wait leaves, if the instruction is one.
 pub fn leaves(inst: View<'_>) -> Option<u64> {
-    match inst.get(1) {
-        Some(Operand::Imm(left)) if inst.op == Opcode::WARPGROUP && inst.len() == 2 => Some(left),
+    match inst.get(WAIT::N) {
+        Some(Operand::Imm(left)) if inst.op == Opcode::WARPGROUP && inst.len() == WAIT::COUNT => {
+            Some(left)
+        }
         _ => None,
     }
 }
@@ -192,7 +195,7 @@ pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let layout = body.layout().to_vec();
     let leave = |block: BlockId, state: &State| {
         let mut state = state.clone();
-        for id in &body.block(block).insts {
+        for id in body.block(block).insts() {
             state.step(body.inst(*id), |_| {});
         }
         state
@@ -202,17 +205,16 @@ pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_, '_>, mut notes: Notes<'_>) {
     for block in layout {
         let mut state = entry[block.0 as usize].clone();
         let mut fixes: Vec<(usize, InstId, Fix)> = Vec::new();
-        for (at, id) in body.block(block).insts.iter().enumerate() {
+        for (at, id) in body.block(block).insts().iter().enumerate() {
             state.step(body.inst(*id), |fix| fixes.push((at, *id, fix)));
         }
         made += fixes.len();
-        // From the end, so that the places before stay what they are.
-        for (at, id, fix) in fixes.into_iter().rev() {
+        let mut insts = Vec::new();
+        for (at, id, fix) in fixes {
             let loc = body.loc(id);
-            for inst in instructions(fix).into_iter().rev() {
-                body.insert(block, at, inst, loc);
-            }
+            insts.extend(instructions(fix).into_iter().map(|inst| (at, inst, loc)));
         }
+        body.insert_all(block, insts);
     }
     notes.count(made);
 }
@@ -255,7 +257,7 @@ mod tests {
         function.run(cfg::analyze_control_flow);
         function.run(fix_up_tex_dep_bar_and_sync);
         let body = function.body();
-        let all = body.layout().iter().flat_map(|b| &body.block(*b).insts);
+        let all = body.layout().iter().flat_map(|b| body.block(*b).insts());
         all.map(|id| body.inst(*id).to_string()).collect()
     }
 

@@ -7,9 +7,10 @@
 //! then knows which scoreboards each register still hangs on, wherever control comes from, and every instruction waits for
 //! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
 
+use crate::effects;
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, Props, RegFile, View,
+    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View,
 };
 
 use super::cells::{self, Cell};
@@ -70,18 +71,21 @@ struct Pending {
     of: Box<[Outstanding]>,
     /// Those of instructions that accesses to memory wait for.
     order: u8,
+    /// All on which something may be outstanding: mostly there are none.
+    busy: u8,
 }
 
 impl Pending {
     fn new(timings: &Timings) -> Pending {
         let count = timings.places().named().len();
-        Pending { of: vec![Outstanding::default(); count].into(), order: 0 }
+        Pending { of: vec![Outstanding::default(); count].into(), order: 0, busy: 0 }
     }
 
     /// Adds what may be outstanding on another way here; true when that is news.
     fn merge(&mut self, other: &Pending) -> bool {
         let mut news = other.order & !self.order;
         self.order |= other.order;
+        self.busy |= other.busy;
         for (mine, theirs) in self.of.iter_mut().zip(&other.of) {
             news |= (theirs.result & !mine.result) | (theirs.reads & !mine.reads);
             mine.result |= theirs.result;
@@ -92,13 +96,15 @@ impl Pending {
 
     /// The scoreboards that must be zero before `inst` issues.
     fn waits(&self, inst: View<'_>, timing: Timing, timings: &Timings) -> u8 {
+        if self.busy == 0 {
+            return 0;
+        }
         let leaves = matches!(inst.op, Opcode::CALL | Opcode::RET | Opcode::ENDCOLLECTIVE);
         if leaves || gives_registers_back(inst) {
             // The other side of a call knows nothing of our scoreboards, nor do threads that come from another copy of a vote.
             return self.all();
         }
-        let memory = Props::LOAD.with(Props::STORE).with(Props::CONVERGENT);
-        let orders = inst.op.has(memory) && !timing.never_waits();
+        let orders = effects::is_ordered(inst.op) && !timing.never_waits();
         let mut wait = if orders { self.order } else { 0 };
         if inst.op == Opcode::EXIT {
             // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.
@@ -120,12 +126,13 @@ impl Pending {
     }
 
     fn clear(&mut self, scoreboards: u8) {
-        if scoreboards != 0 {
+        if scoreboards & self.busy != 0 {
             for one in &mut self.of {
                 one.result &= !scoreboards;
                 one.reads &= !scoreboards;
             }
             self.order &= !scoreboards;
+            self.busy &= !scoreboards;
         }
     }
 
@@ -136,6 +143,7 @@ impl Pending {
         }
         let bit = |sb: u8| if sb == Control::NO_SB { 0 } else { 1 << sb };
         let (write, read) = (bit(inst.control().write_sb), bit(inst.control().read_sb));
+        self.busy |= write | read;
         if write | read != 0 {
             // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
             let reads = if read != 0 { read } else { write };
@@ -168,27 +176,27 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     let layout = body.layout().to_vec();
     companions::add(&mut body, &layout, true);
     let timings = Timings::new(&body, target, &layout);
-    let insts = layout.iter().flat_map(|b| &body.block(*b).insts);
+    let insts = layout.iter().flat_map(|b| body.block(*b).insts());
     let groups = insts.into_iter().any(|id| ends_group(body.inst(*id)));
     let reserved = if groups { 1 << GROUPS } else { 0 };
     for block in &layout {
         assign(&mut body, &timings, *block, reserved);
     }
+    let mut waits = vec![0; body.inst_count()];
     let leave = |block: BlockId, state: &Pending| {
         let mut state = state.clone();
-        for id in &body.block(block).insts {
-            state.step(body.inst(*id), *id, &timings);
+        for id in body.block(block).insts() {
+            waits[id.0 as usize] = state.step(body.inst(*id), *id, &timings);
         }
         state
     };
-    let entry = flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
+    flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
     let mut moved = false;
     for block in &layout {
-        let mut state = entry[block.0 as usize].clone();
-        for id in body.block(*block).insts.clone() {
-            let wait = state.step(body.inst(id), id, &timings);
+        for at in 0..body.block(*block).insts().len() {
+            let id = body.block(*block).insts()[at];
             let control = body.inst(id).control();
-            body.set_control(id, Control { wait, ..control });
+            body.set_control(id, Control { wait: waits[id.0 as usize], ..control });
         }
         moved |= wait_before(&mut body, &timings, *block);
     }
@@ -199,7 +207,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
 
 /// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP. True when it made any.
 fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut nops = Vec::new();
     for (at, id) in insts.iter().enumerate() {
         let control = body.inst(*id).control();
@@ -224,18 +232,18 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
         }
     }
     let made = !nops.is_empty();
-    // From the end, so that the places before stay what they are.
-    for (at, wait) in nops.into_iter().rev() {
-        let mut nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
-        nop.control = Control { wait, ..Control::default() };
-        body.insert(block, at, nop, Loc::default());
-    }
+    let nop = |(at, wait)| {
+        let control = Control { wait, ..Control::default() };
+        let nop = Inst { control, ..Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]) };
+        (at, nop, Loc::default())
+    };
+    body.insert_all(block, nops.into_iter().map(nop));
     made
 }
 
 /// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.
 fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) {
-    let insts = body.block(block).insts.clone();
+    let insts = body.block(block).insts().to_vec();
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Pending::new(timings);
     for (at, id) in insts.iter().enumerate() {

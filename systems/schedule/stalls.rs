@@ -61,17 +61,22 @@ impl Times<'_> {
 pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[BlockId]) {
     let times = Times { timings, latencies: target.latencies() };
     // At a block's start times are 0 or less, 0 being the start.
-    let leave = |block: BlockId, entry: &Vec<Issued>| walk(body, times, block, entry).issued;
-    let entry = flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
+    let mut walks: Vec<Walked> = vec![Walked::default(); body.block_count()];
+    let leave = |block: BlockId, entry: &Vec<Issued>| {
+        let (walked, issued) = walk(body, times, block, entry);
+        walks[block.0 as usize] = walked;
+        issued
+    };
+    flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
     let mut delay = vec![0u8; body.block_count()];
     let mut stretched = Vec::new();
     for block in layout {
-        let walked = walk(body, times, *block, &entry[block.0 as usize]);
+        let walked = std::mem::take(&mut walks[block.0 as usize]);
         delay[block.0 as usize] = walked.delay.min(LONGEST) as u8;
         if walked.delay > LONGEST {
             stretched.push((*block, 0, walked.delay - LONGEST));
         }
-        let insts = body.block(*block).insts.clone();
+        let insts = body.block(*block).insts().to_vec();
         for (at, (id, stall)) in insts.into_iter().zip(walked.stalls).enumerate() {
             let longest = times.longest_stall(id, body.op(id));
             let control = body.inst(id).control();
@@ -83,8 +88,8 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
     }
     pass_delays_through_empty_blocks(body, layout, &mut delay);
     for block in layout {
-        let wanted = body.block(*block).succs.iter().map(|s| delay[s.0 as usize]).max();
-        let insts = body.block(*block).insts.clone();
+        let wanted = body.block(*block).succs().iter().map(|s| delay[s.0 as usize]).max();
+        let insts = body.block(*block).insts().to_vec();
         for (at, id) in insts.iter().enumerate() {
             let op = body.op(*id);
             let mut control = body.inst(*id).control();
@@ -108,9 +113,9 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
         }
     }
     stretched.sort_by_key(|(block, at, _)| (block.0, *at));
-    // From the end, so that the places before stay what they are.
-    for (block, at, cycles) in stretched.into_iter().rev() {
-        insert_nop(body, block, at, cycles);
+    for of_block in stretched.chunk_by(|a, b| a.0 == b.0) {
+        let nops = of_block.iter().map(|(_, at, cycles)| (*at, nop(*cycles), Loc::default()));
+        body.insert_all(of_block[0].0, nops);
     }
 }
 
@@ -122,12 +127,12 @@ fn yields(timing: Timing, stall: u8) -> bool {
     timing.habit.and_then(|h| h.yields(stall)).unwrap_or(usual)
 }
 
-/// Puts a NOP of so many cycles before the instruction at `at`: as ptxas spends times that no stall can say.
-pub fn insert_nop(body: &mut Body<'_>, block: BlockId, at: usize, cycles: i32) {
+/// A NOP of so many cycles: as ptxas spends times that no stall can say.
+pub fn nop(cycles: i32) -> Inst {
     let mut nop = Inst::new(Opcode::NOP, &[], 0, &[] as &[Operand]);
     nop.control.stall = cycles.min(LONGEST) as u8;
     nop.control.yield_ = cycles <= 2;
-    body.insert(block, at, nop, Loc::default());
+    nop
 }
 
 fn pass_delays_through_empty_blocks(body: &Body<'_>, layout: &[BlockId], delay: &mut [u8]) {
@@ -136,9 +141,9 @@ fn pass_delays_through_empty_blocks(body: &Body<'_>, layout: &[BlockId], delay: 
         again = false;
         for block in layout.iter().rev() {
             let block = body.block(*block);
-            let after = block.succs.iter().map(|s| delay[s.0 as usize]).max().unwrap_or(0);
+            let after = block.succs().iter().map(|s| delay[s.0 as usize]).max().unwrap_or(0);
             let mine = &mut delay[block.id.0 as usize];
-            if block.insts.is_empty() && after > *mine {
+            if block.insts().is_empty() && after > *mine {
                 *mine = after;
                 again = true;
             }
@@ -192,17 +197,21 @@ impl Access {
     }
 }
 
+#[derive(Clone, Default)]
 struct Walked {
     stalls: Vec<i32>,
     /// Cycles that must go by before the first instruction, for results that come from other blocks.
     delay: i32,
-    /// What is on its way when control may first leave the block, in time from there.
-    issued: Vec<Issued>,
 }
 
-/// Walks a block with what is on its way at its entry.
-fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> Walked {
-    let insts: &[InstId] = &body.block(block).insts;
+/// Walks a block with what is on its way at its entry; also what is when control may first leave it, in time from there.
+fn walk(
+    body: &Body<'_>,
+    times: Times<'_>,
+    block: BlockId,
+    entry: &[Issued],
+) -> (Walked, Vec<Issued>) {
+    let insts: &[InstId] = body.block(block).insts();
     let mut issued: Vec<Issued> = Vec::with_capacity(entry.len() + FEW);
     issued.extend_from_slice(entry);
     let mut stalls: Vec<i32> = Vec::with_capacity(insts.len());
@@ -252,7 +261,7 @@ fn walk(body: &Body<'_>, times: Times<'_>, block: BlockId, entry: &[Issued]) -> 
         *when = (*when - end).min(0);
     }
     issued.retain(|(_, _, when)| -when < times.longest());
-    Walked { stalls, delay, issued }
+    (Walked { stalls, delay }, issued)
 }
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and a source that it reads

@@ -14,8 +14,8 @@ fn control<M>(text: &str, phase: impl IntoSystem<(), (), M>) -> Vec<Control> {
     function.run(cfg::analyze_control_flow);
     function.run(phase);
     let body = function.body();
-    let all = body.layout().iter().flat_map(|b| body.block(*b).insts.clone());
-    all.collect::<Vec<_>>().into_iter().map(|id| body.inst(id).control()).collect()
+    let all = body.layout().iter().flat_map(|b| body.block(*b).insts());
+    all.map(|id| body.inst(*id).control()).collect()
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Timings {
         let mut products = Vec::new();
         let mut places = Places::none();
         for block in layout {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 let mut make = || {
                     kinds.push(Timing::of(target, body, *id, true));

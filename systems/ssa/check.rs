@@ -21,7 +21,7 @@ pub fn check(body: &Body<'_>, analyses: &mut Analyses) -> Result<(), String> {
     let mut home: Vec<Option<(BlockId, usize)>> = vec![None; map.count()];
     let reached = || body.layout().iter().copied().filter(|b| dom.is_reached(b.0));
     for block in reached() {
-        for (at, id) in body.block(block).insts.iter().enumerate() {
+        for (at, id) in body.block(block).insts().iter().enumerate() {
             let mut twice = false;
             body.inst(*id).for_each_def(|r| {
                 if is_renamed(r) {
@@ -46,7 +46,7 @@ pub fn check(body: &Body<'_>, analyses: &mut Analyses) -> Result<(), String> {
     };
     for block in reached() {
         let mut behind = false;
-        for (at, id) in body.block(block).insts.iter().enumerate() {
+        for (at, id) in body.block(block).insts().iter().enumerate() {
             let inst = body.inst(*id);
             if inst.op != Opcode::MOVPHI {
                 behind = true;
@@ -70,13 +70,13 @@ pub fn check(body: &Body<'_>, analyses: &mut Analyses) -> Result<(), String> {
                 let [Operand::Reg(value), Operand::Block(pred)] = *pair else {
                     return fail(block, *id, "a phi has pairs of a register and a block");
                 };
-                let end = body.block(pred).insts.len();
+                let end = body.block(pred).insts().len();
                 if dom.is_reached(pred.0) && !is_there(value, pred, end) {
                     return fail(block, *id, "a phi's value is not defined on every way");
                 }
                 from.push(pred);
             }
-            let mut preds = body.block(block).preds.clone();
+            let mut preds = body.block(block).preds().to_vec();
             from.sort_unstable();
             preds.sort_unstable();
             if from != preds {

@@ -2,9 +2,8 @@
 //! its definitions come together (pruned SSA after Cytron et al.); then values that operands name together get registers.
 
 use super::groups::{Groups, NONE, Value};
-use super::{Fixed, Form, is_value, phis};
+use super::{Fixed, Form, is_value};
 use crate::analysis::blocks::Marks;
-use crate::analysis::cfg;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap, kills};
@@ -14,7 +13,8 @@ use crate::notes::Notes;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View, work,
+    BlockId, Body, Code, FlowEdit, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
+    View, phis, work,
 };
 use rustc_hash::FxHashMap;
 
@@ -29,36 +29,32 @@ pub fn generate_mov_phi(
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
-    let ways = |b: &BlockId| body.block(*b).preds.len();
+    let ways = |b: &BlockId| body.block(*b).preds().len();
     if body.layout().iter().any(|b| ways(b) > MOST_WAYS) {
         // Phases that want values ask for the form.
         return;
     }
     form.is_ssa = true;
     switches::split_edges(&mut body);
-    cfg::update(&mut body);
     notes.count(construct(&mut body, &mut analyses));
 }
 
 /// How many phis there are now.
 fn construct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
-    let entry_again =
-        |body: &Body<'_>| body.layout().first().is_some_and(|b| !body.block(*b).preds.is_empty());
     let fixed = Fixed::of(body);
     let map = &*analyses.cells(body);
-    let flow = analyses.flow(body);
+    let flow = analyses.flow_after(body);
     let dom = flow.dominators();
     let renamed = to_rename(body, map, &fixed, dom);
     if !renamed.any() {
         return 0;
     }
-    if entry_again(body) {
+    let again = body.layout().first().filter(|b| !body.block(**b).preds().is_empty());
+    if let Some(entry) = again.copied() {
         // Values come to a block by its edges: the entry needs one that function calls take.
-        let new = body.new_detached_block();
-        let mut layout = vec![new];
-        layout.extend_from_slice(body.layout());
-        body.set_layout(layout);
-        cfg::update(body);
+        let mut edit = FlowEdit::of(body);
+        edit.new_before(body, entry);
+        edit.finish(body);
         return construct(body, analyses);
     }
     let mut builder = Builder::new(body, map, &flow, &renamed);
@@ -85,7 +81,7 @@ fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) ->
     // By cell: block and place of its definition.
     let mut home: Vec<(u32, u32)> = vec![(NONE, 0); map.count()];
     for block in body.layout() {
-        for (at, id) in body.block(*block).insts.iter().enumerate() {
+        for (at, id) in body.block(*block).insts().iter().enumerate() {
             let inst = body.inst(*id);
             inst.for_each_def(|r| {
                 let Some(v) = r.reg.vreg() else { return };
@@ -102,7 +98,7 @@ fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) ->
         if !dom.is_reached(block.0) {
             continue;
         }
-        for (at, id) in body.block(*block).insts.iter().enumerate() {
+        for (at, id) in body.block(*block).insts().iter().enumerate() {
             body.inst(*id).for_each_use(|r| {
                 let Some(v) = r.reg.vreg() else { return };
                 for cell in map.cells(r) {
@@ -200,7 +196,7 @@ impl<'a, 'w> Builder<'a, 'w> {
         let mut written: Lists<u32> = Lists::new(self.map.count());
         let mut cells: Vec<Cell> = Vec::new();
         for block in self.body.layout() {
-            for id in &self.body.block(*block).insts {
+            for id in self.body.block(*block).insts() {
                 self.body.inst(*id).for_each_def(|r| {
                     if !self.is_renamed(r) {
                         return;
@@ -284,7 +280,7 @@ impl<'a, 'w> Builder<'a, 'w> {
             at = next;
         }
         let body = self.body;
-        for id in &body.block(BlockId(block)).insts {
+        for id in body.block(BlockId(block)).insts() {
             self.step(*id, before);
         }
         for n in 0..self.flow.graph().succs[block as usize].len() {
@@ -503,15 +499,10 @@ impl Writer<'_, '_, '_> {
             return;
         }
         for block in order {
-            if self.body.block(*block).insts.iter().any(|id| before.contains_key(id)) {
-                let old = std::mem::take(&mut self.body.block_mut(*block).insts);
-                let mut new = Vec::with_capacity(old.len());
-                for id in old {
-                    new.extend(before.remove(&id).unwrap_or_default());
-                    new.push(id);
-                }
-                self.body.block_mut(*block).insts = new;
-            }
+            self.body.rewrite(*block, |_, out, id| {
+                before.remove(&id).into_iter().flatten().for_each(|copy| out.keep(copy));
+                out.keep(id);
+            });
         }
     }
 
@@ -525,21 +516,18 @@ impl Writer<'_, '_, '_> {
                 pairs.push((value, *block));
             }
             // Ways that nothing takes bring nothing.
-            for pred in &self.body.block(phi.block).preds {
+            for pred in self.body.block(phi.block).preds() {
                 if !dom.is_reached(pred.0) {
                     pairs.push((None, *pred));
                 }
             }
-            let id = self::phis::new(self.body, to, &pairs);
+            let id = phis::new(self.body, to, &pairs);
             made.entry(phi.block).or_default().push(id);
         }
         let mut blocks: Vec<BlockId> = made.keys().copied().collect();
         blocks.sort_unstable();
         for block in blocks {
-            let mut insts = made.remove(&block).unwrap_or_default();
-            let list = &mut self.body.block_mut(block).insts;
-            insts.append(list);
-            *list = insts;
+            self.body.replace(block, 0..0, made.remove(&block).unwrap_or_default());
         }
     }
 }

@@ -11,18 +11,19 @@
 
 mod ranges;
 
+use super::Form;
 use super::construct::copy;
-use super::{Form, phis};
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
+use crate::effects::Copy;
 use crate::notes::Notes;
-use crate::registers::coalesce::{Classes, Copy, Joint};
+use crate::registers::coalesce::{Classes, Joint};
 use crate::registers::ranges::Ranges;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, work,
+    BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, edges, phis, work,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -100,7 +101,7 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
     let mut with_phis: Vec<BlockId> = Vec::new();
     let mut tied: Vec<InstId> = Vec::new();
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             if inst.op == Opcode::MOVPHI && with_phis.last() != Some(block) {
                 with_phis.push(*block);
@@ -122,7 +123,7 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
     for block in with_phis {
         let mut all = Phis { block, to: Vec::new() };
         for at in 0..phis::end(body, block) {
-            let id = body.block(block).insts[at];
+            let id = body.block(block).insts()[at];
             let phi = body.inst(id).to_inst();
             let Some(Operand::Reg(to)) = phi.operands.first().copied() else { continue };
             let Some(v) = to.reg.vreg() else { continue };
@@ -389,8 +390,8 @@ fn rename(body: &mut Body<'_>, classes: &Classes) {
     let moves = |r: RegUse| r.reg.vreg().is_some_and(|v| !classes.is_leader(v));
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
-        for n in 0..body.block(block).insts.len() {
-            let id = body.block(block).insts[n];
+        for n in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[n];
             let inst = body.inst(id);
             if inst.op == Opcode::MOVPHI {
                 continue;
@@ -415,8 +416,7 @@ fn replace_phis(body: &mut Body<'_>, phis: &[Phis], starts: &FxHashMap<VRegId, V
             copies.extend(starts.get(&v).into_iter().flatten().copied());
         }
         let made = in_parallel(body, copies, Loc::default());
-        let old: Vec<InstId> = body.block_mut(*block).insts.splice(..end, made).collect();
-        old.into_iter().for_each(|id| body.discard(id));
+        body.replace(*block, 0..end, made);
     }
 }
 
@@ -424,15 +424,14 @@ fn replace_phis(body: &mut Body<'_>, phis: &[Phis], starts: &FxHashMap<VRegId, V
 /// right behind it.
 fn write_ends(body: &mut Body<'_>, ends: FxHashMap<BlockId, Vec<Copy>>) {
     for (block, copies) in ends {
-        let insts = &body.block(block).insts;
+        let insts = body.block(block).insts();
         let loc = insts.last().map_or(Loc::default(), |i| body.loc(*i));
-        let branches = insts.iter().rev().take_while(|i| body.op(**i).is_branch()).count();
-        let mut at = insts.len() - branches;
+        let mut at = edges::first_branch(body, block);
         if at > 0 && body.op(insts[at - 1]) == Opcode::BSYNC {
             at -= 1;
         }
         let made = in_parallel(body, copies, loc);
-        body.block_mut(block).insts.splice(at..at, made);
+        body.replace(block, at..at, made);
     }
 }
 
@@ -508,25 +507,16 @@ fn closes_a_ring(
 
 /// Copies what guarded instructions keep to where they write, and forgets that they are tied.
 fn untie(body: &mut Body<'_>, ties: &FxHashMap<InstId, Vec<Copy>>) {
-    let is_tied = |body: &Body<'_>, id: &InstId| body.inst(*id).tied().len() > 0;
-    for block in body.layout().to_vec() {
-        if !body.block(block).insts.iter().any(|id| is_tied(body, id)) {
-            continue;
+    body.rewrite_all(|body, out, id| {
+        if body.inst(id).tied().len() > 0 {
+            body.set_tied(id, &[]);
+            let loc = body.loc(id);
+            let copies = ties.get(&id).map_or(&[][..], Vec::as_slice);
+            copies.iter().for_each(|c| out.keep(copy(body, c.to, c.from, loc)));
+            read_copies(body, id, copies);
         }
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len() + 1);
-        for id in old {
-            if is_tied(body, &id) {
-                body.set_tied(id, &[]);
-                let loc = body.loc(id);
-                let copies = ties.get(&id).map_or(&[][..], Vec::as_slice);
-                new.extend(copies.iter().map(|c| copy(body, c.to, c.from, loc)));
-                read_copies(body, id, copies);
-            }
-            new.push(id);
-        }
-        body.block_mut(block).insts = new;
-    }
+        out.keep(id);
+    });
 }
 
 /// What an instruction reads of registers that were copied for it, it reads from the copies: the old registers end there where nothing

@@ -18,7 +18,6 @@ mod check;
 mod construct;
 mod destruct;
 mod groups;
-pub mod phis;
 
 pub use check::check;
 pub use construct::generate_mov_phi;
@@ -45,7 +44,7 @@ impl Fixed {
         let mut fixed: BitVec = ids.map(|v| body.vreg(VRegId(v)).assigned.is_some()).collect();
         let products = body.facts().may_have_any(Props::GROUP);
         for block in body.layout().iter().filter(|_| products) {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 if body.op(*id).has(Props::GROUP) {
                     body.inst(*id).for_each_def(|r| {
                         if let Some(v) = r.reg.vreg() {

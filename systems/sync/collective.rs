@@ -33,6 +33,7 @@ pub use emit::{emit, shared_registers};
 use crate::analysis::cfg::Graph;
 use bitvec::vec::BitVec;
 use orias_components::{Body, InstId, Mod, Opcode, Operand, VRegId, View};
+use orias_targets::slots::MOV;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -160,7 +161,7 @@ fn nodes(body: &Body<'_>) -> Vec<Node> {
     for block in body.layout() {
         // The WARPSYNC that what comes may belong to.
         let mut open: Option<usize> = None;
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             let node =
                 |kind| Node { kind, block: block.0, meet: *id, op: *id, mask: Mask::Unknown };
@@ -214,7 +215,7 @@ fn set_masks(body: &Body<'_>, graph: &Graph, nodes: &mut [Node]) {
     }
     if !defs.is_empty() {
         for block in body.layout() {
-            for id in &body.block(*block).insts {
+            for id in body.block(*block).insts() {
                 body.inst(*id).for_each_def(|r| {
                     if let Some(def) = r.reg.vreg().and_then(|v| defs.get_mut(&v)) {
                         *def = (def.0 + 1, *id, block.0);
@@ -231,7 +232,7 @@ fn set_masks(body: &Body<'_>, graph: &Graph, nodes: &mut [Node]) {
             Some(operand) => match register(operand).map(|v| (v, defs[&v])) {
                 Some((v, (1, def, block))) => {
                     let inst = body.inst(def);
-                    let constant = match inst.get(1) {
+                    let constant = match inst.get(MOV::B) {
                         Some(Operand::Imm(value)) if inst.op == Opcode::MOV => Some(value),
                         _ => None,
                     };
@@ -383,7 +384,7 @@ fn meet(
 /// Takes out shuffles whose results nothing reads. Before it is known who exchanges with whom none may go: what one copy gives,
 /// another reads.
 pub fn drop_unread_shuffles(body: &mut Body<'_>, exchanges: &[Exchange]) {
-    let insts = || body.layout().iter().flat_map(|b| &body.block(*b).insts);
+    let insts = || body.layout().iter().flat_map(|b| body.block(*b).insts());
     if !body.facts().may_have(&[Opcode::SHFL]) {
         return;
     }

@@ -11,21 +11,19 @@
 //! ([`together`]); `@P BREAK` right before `@P BRA` out of a region; no BREAK before a way that exits; sibling regions use
 //! the same barrier again.
 
-use crate::analysis::cfg;
 use crate::analysis::divergence::Divergence;
 use crate::analysis::{Analyses, ControlFlow};
-use crate::control_flow::order::Order;
+use crate::effects;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
-use crate::ssa::phis::{self, Renames};
 use crate::sync::collective::{self, Exchange};
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, Code, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile, RegFlags,
-    View,
+    BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile,
+    RegFlags, View, edges, phis,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -62,9 +60,9 @@ fn insert(
     analyses: &mut Analyses,
     collectives: bool,
 ) -> (usize, FxHashSet<InstId>) {
-    cfg::update(body);
+    analyses.edges(body);
     drop_idle_branches(body);
-    cfg::update(body);
+    analyses.edges(body);
     let mut divergence = analyses.divergence(body);
     let mut regions = 0;
     let mut divergent = FxHashSet::default();
@@ -89,6 +87,7 @@ fn insert(
         Emitter::new(body, &plan).emit(&plan);
     }
     collective::drop_unread_shuffles(body, &exchanges);
+    analyses.edges(body);
     let parting = parting(body, &divergence, &exchanges);
     meet_behind(body, &parting);
     collective::emit(body, &exchanges);
@@ -109,7 +108,7 @@ fn exchanges(
 
 /// The branches with several ways of blocks whose branch is divergent.
 fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<InstId> {
-    let of_block = |block: usize| body.block(BlockId(block as u32)).insts.iter().copied();
+    let of_block = |block: usize| body.block(BlockId(block as u32)).insts().iter().copied();
     let guarded = |id: &InstId| {
         let inst = body.inst(*id);
         inst.op == Opcode::SWITCH || inst.op == Opcode::BRA && !inst.guard.is_always()
@@ -135,7 +134,7 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
         return found;
     }
     for block in body.layout() {
-        for (at, id) in body.block(*block).insts.iter().enumerate() {
+        for (at, id) in body.block(*block).insts().iter().enumerate() {
             let inst = body.inst(*id);
             let parts = differs(inst.sources().next());
             match inst.op {
@@ -165,14 +164,14 @@ fn mark_behind(body: &Body<'_>, block: BlockId, at: usize) -> Option<InstId> {
     let mut seen = FxHashSet::default();
     let mut work = vec![(block, at + 1)];
     while let Some((block, from)) = work.pop() {
-        for id in &body.block(block).insts[from..] {
+        for id in &body.block(block).insts()[from..] {
             match body.op(*id) {
                 Opcode::ENDCOLLECTIVE => return Some(*id),
                 Opcode::WARPSYNC => return None,
                 _ => {}
             }
         }
-        work.extend(body.block(block).succs.iter().filter(|s| seen.insert(**s)).map(|s| (*s, 0)));
+        work.extend(body.block(block).succs().iter().filter(|s| seen.insert(**s)).map(|s| (*s, 0)));
     }
     None
 }
@@ -189,38 +188,20 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
         begins.insert(p.first, (barrier, next));
         ends.insert(p.last, (barrier, next));
     }
-    let (mut layout, mut split) = (Vec::new(), Vec::new());
-    for block in body.layout().to_vec() {
-        layout.push(block);
-        let mut at = block;
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
-        for id in old {
-            let loc = body.loc(id);
-            if let Some((barrier, next)) = begins.get(&id) {
-                let bssy = Inst::new(Opcode::BSSY, &[], 1, &[*barrier, Operand::Block(*next)]);
-                new.push(body.new_inst(&bssy, loc));
-            }
-            if body.op(id) != Opcode::ENDCOLLECTIVE {
-                new.push(id);
-            }
-            if let Some((barrier, next)) = ends.remove(&id) {
-                new.push(body.new_inst(&Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc));
-                body.block_mut(at).insts = std::mem::take(&mut new);
-                layout.push(next);
-                at = next;
-            }
+    body.rewrite_all(|body, out, id| {
+        let loc = body.loc(id);
+        if let Some((barrier, next)) = begins.get(&id) {
+            let bssy = Inst::new(Opcode::BSSY, &[], 1, &[*barrier, Operand::Block(*next)]);
+            out.put(body, &bssy, loc);
         }
-        body.block_mut(at).insts = new;
-        if at != block {
-            split.push((block, at));
+        if body.op(id) != Opcode::ENDCOLLECTIVE {
+            out.keep(id);
         }
-    }
-    body.set_layout(layout);
-    cfg::update(body);
-    let mut renames = Renames::default();
-    split.into_iter().for_each(|(block, end)| renames.split(body, block, end));
-    renames.finish(body);
+        if let Some((barrier, next)) = ends.get(&id) {
+            out.put(body, &Inst::new(Opcode::BSYNC, &[], 0, &[*barrier]), loc);
+            out.split_to(body, *next);
+        }
+    });
 }
 
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
@@ -239,11 +220,11 @@ fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
 /// them again.
 fn drop_idle_branches(body: &mut Body<'_>) {
     for block in body.layout().to_vec() {
-        if let [only] = body.block(block).succs[..] {
+        if let [only] = body.block(block).succs()[..] {
             body.retain(block, |body, id| {
                 let inst = body.inst(id);
-                let idle = inst.op == Opcode::BRA && cfg::targets(inst).any(|t| t == only);
-                !idle || cfg::is_unconditional(inst)
+                let idle = inst.op == Opcode::BRA && edges::targets(inst).any(|t| t == only);
+                !idle || edges::is_unconditional(inst)
             });
         }
     }
@@ -256,9 +237,11 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     for branch in together::branches(body, flow, &branches) {
         branches.set(branch as usize, false);
     }
+    // Where a thread may wait for others that are held at a barrier, it has to leave the barrier first. (ptxas 13.0.88 does not look at
+    // this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
     let mut waits = BitVec::repeat(false, graph.len());
     for block in body.layout() {
-        let wait = body.block(*block).insts.iter().any(|id| together::may_wait(body.inst(*id)));
+        let wait = body.block(*block).insts().iter().any(|id| effects::may_wait(body.op(*id)));
         waits.set(block.0 as usize, wait);
     }
     let mut plan = regions::plan(flow, &branches, &waits, most_regions(body, exchanges));
@@ -266,7 +249,7 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
     // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
     let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
-    let calls = |b: u32| body.block(BlockId(b)).insts.iter().any(is_call);
+    let calls = |b: u32| body.block(BlockId(b)).insts().iter().any(is_call);
     let before = plan.regions.len();
     plan.regions.retain(|r| r.breaks.is_empty() || !r.blocks.iter().any(calls));
     plan.incomplete |= plan.regions.len() != before;
@@ -278,70 +261,17 @@ fn make_preheaders(body: &mut Body<'_>, flow: &ControlFlow, divergence: &Diverge
     let mut branches = divergence.branches.clone();
     branches.resize(flow.graph().len(), false);
     // A preheader changes no other loop's entries, so one look at the graph serves all.
-    let mut order = Order::of(body);
-    let mut renames = Renames::default();
+    let mut edit = FlowEdit::of(body);
     for (header, outside) in regions::headers_without_preheader(flow, &branches) {
         let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
-        lead_through(body, (&mut order, &mut renames), &outside, BlockId(header));
+        edit.lead_through(body, &outside, BlockId(header));
     }
-    renames.finish(body);
-    body.set_layout(order.to_layout());
-    cfg::update(body);
-}
-
-/// Makes a new block that leads to `to`, and leads the edges from `preds` to `to` through it. As the first block of the
-/// order when `to` was that.
-fn lead_through(
-    body: &mut Body<'_>,
-    (order, renames): (&mut Order, &mut Renames),
-    preds: &[BlockId],
-    to: BlockId,
-) -> BlockId {
-    let new = body.new_detached_block();
-    for pred in preds {
-        retarget(body, *pred, to, new);
-    }
-    let above = order.previous(to);
-    let falls_in = above.is_some_and(|b| cfg::falls_through(body, body.block(b)));
-    if falls_in && above.is_some_and(|b| !preds.contains(&b)) {
-        // What stands before `to` falls into it and is not to pass the new block.
-        order.push(new);
-        let branch = Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
-        body.push(new, branch, Loc::default());
-    } else {
-        order.insert_before(to, new);
-    }
-    for pred in preds {
-        body.block_mut(*pred).succs.iter_mut().filter(|s| **s == to).for_each(|s| *s = new);
-    }
-    let into = &mut body.block_mut(to).preds;
-    into.retain(|p| !preds.contains(p));
-    into.push(new);
-    let block = body.block_mut(new);
-    block.preds.extend(preds);
-    block.succs.push(to);
-    renames.merge(body, to, preds, new);
-    new
-}
-
-fn retarget(body: &mut Body<'_>, block: BlockId, from: BlockId, to: BlockId) {
-    for inst in body.block(block).insts.clone() {
-        if body.op(inst).is_branch() {
-            body.redirect(inst, from, to);
-        }
-    }
-}
-
-/// Where the block's branches start.
-fn first_branch(body: &Body<'_>, block: BlockId) -> usize {
-    let insts = &body.block(block).insts;
-    let branches = insts.iter().rev().take_while(|i| body.op(**i).is_branch()).count();
-    insts.len() - branches
+    edit.finish(body);
 }
 
 /// Where the block's place for messages and line tables is: its last instruction's.
 fn end_loc(body: &Body<'_>, block: BlockId) -> Loc {
-    body.block(block).insts.last().map_or(Loc::default(), |i| body.loc(*i))
+    body.block(block).insts().last().map_or(Loc::default(), |i| body.loc(*i))
 }
 
 /// Turns a plan into instructions. The plan's edges are those of the body before the first change.
@@ -352,8 +282,7 @@ struct Emitter<'a, 'w> {
     /// Where edges lead by now that went through a new block since, and where they led first.
     moved: FxHashMap<(BlockId, BlockId), BlockId>,
     first: FxHashMap<(BlockId, BlockId), BlockId>,
-    order: Order,
-    renames: Renames,
+    edit: FlowEdit,
 }
 
 impl<'a, 'w> Emitter<'a, 'w> {
@@ -366,9 +295,8 @@ impl<'a, 'w> Emitter<'a, 'w> {
         };
         let conditions = plan.regions.iter().map(conditions).collect();
         let (moved, first) = Default::default();
-        let order = Order::of(body);
-        let renames = Renames::default();
-        Emitter { body, conditions, moved, first, order, renames }
+        let edit = FlowEdit::of(body);
+        Emitter { body, conditions, moved, first, edit }
     }
 
     /// Outer regions come first in the plan: an inner one's BSSY and BREAK then stand behind the outer one's, and where an
@@ -378,7 +306,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
             let barrier = Operand::reg(self.body.new_vreg(RegFile::B, 1, 1));
             let (start, join) = (BlockId(region.start), BlockId(region.join));
             let loc = end_loc(self.body, start);
-            let at = first_branch(self.body, start);
+            let at = edges::first_branch(self.body, start);
             let bssy = Inst::new(Opcode::BSSY, &[], 1, &[barrier, Operand::Block(join)]);
             self.body.insert(start, at, bssy, loc);
             for (n, (from, to)) in region.breaks.iter().enumerate() {
@@ -387,16 +315,14 @@ impl<'a, 'w> Emitter<'a, 'w> {
             }
             let inside = |p: &BlockId| region.blocks.contains(p.0);
             let preds: Vec<BlockId> =
-                self.body.block(join).preds.iter().copied().filter(inside).collect();
+                self.body.block(join).preds().iter().copied().filter(inside).collect();
             let meet = self.lead_through(&preds, join);
-            let first = self.body.block(join).insts.first();
+            let first = self.body.block(join).insts().first();
             let loc = first.map_or(Loc::default(), |i| self.body.loc(*i));
             let at = phis::end(self.body, meet);
             self.body.insert(meet, at, Inst::new(Opcode::BSYNC, &[], 0, &[barrier]), loc);
         }
-        self.renames.finish(self.body);
-        self.body.set_layout(self.order.to_layout());
-        cfg::update(self.body);
+        self.edit.finish(self.body);
     }
 
     /// Emits the BREAK for an edge.
@@ -405,7 +331,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
         let loc = end_loc(self.body, from);
         match condition {
             Some(guard) => {
-                let at = first_branch(self.body, from);
+                let at = edges::first_branch(self.body, from);
                 self.body.insert(from, at, Inst { guard, ..inst }, loc);
             }
             None => {
@@ -417,7 +343,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
     }
 
     fn lead_through(&mut self, preds: &[BlockId], to: BlockId) -> BlockId {
-        let new = lead_through(self.body, (&mut self.order, &mut self.renames), preds, to);
+        let new = self.edit.lead_through(self.body, preds, to);
         for pred in preds {
             // The plan may know the edge by an older target.
             let known = self.first.remove(&(*pred, to)).unwrap_or(to);
@@ -431,18 +357,20 @@ impl<'a, 'w> Emitter<'a, 'w> {
 /// The predicate under which control goes from a block to this successor, when one predicate says it.
 fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guard> {
     let block = body.block(from);
-    if block.succs == [to] {
+    if block.succs() == [to] {
         return Some(Guard::ALWAYS);
     }
-    let branches: Vec<View<'_>> =
-        block.insts[first_branch(body, from)..].iter().map(|i: &InstId| body.inst(*i)).collect();
+    let branches: Vec<View<'_>> = block.insts()[edges::first_branch(body, from)..]
+        .iter()
+        .map(|i: &InstId| body.inst(*i))
+        .collect();
     let first = *branches.first()?;
-    let plain = branches[1..].iter().all(|b| b.op == Opcode::BRA && cfg::is_unconditional(*b));
+    let plain = branches[1..].iter().all(|b| b.op == Opcode::BRA && edges::is_unconditional(*b));
     if first.op != Opcode::BRA || !first.mods().is_empty() || !plain || branches.len() > 2 {
         return None;
     }
     let guard = single_predicate(first)?;
-    let taken = cfg::targets(first).any(|t| t == to);
+    let taken = edges::targets(first).any(|t| t == to);
     Some(Guard { negated: guard.negated == taken, ..guard })
 }
 

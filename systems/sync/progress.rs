@@ -8,10 +8,10 @@
 use crate::analysis::Analyses;
 use crate::analysis::cfg::Graph;
 use crate::analysis::loops::Loop;
+use crate::effects::sees_other_threads;
 use crate::notes::Notes;
-use crate::ssa::phis;
 use bevy_ecs::prelude::*;
-use orias_components::{BlockId, Body, Code, Inst, Mod, Opcode, Props, View};
+use orias_components::{BlockId, Body, Code, Inst, Opcode, phis};
 use roaring::RoaringBitmap;
 
 /// Phase 49: puts YIELD first in the header of each such loop.
@@ -29,7 +29,7 @@ pub fn forward_progress(
     let headers: Vec<u32> = flow.loops().all.iter().filter(waits).map(|l| l.header).collect();
     for header in &headers {
         let block = BlockId(*header);
-        let loc = body.block(block).insts.first().map(|i| body.loc(*i)).unwrap_or_default();
+        let loc = body.block(block).insts().first().map(|i| body.loc(*i)).unwrap_or_default();
         let at = phis::end(&body, block);
         body.insert(block, at, Inst::new(Opcode::YIELD, &[], 0, &[]), loc);
     }
@@ -44,9 +44,9 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
     loop {
         let before = shared.len();
         for block in blocks {
-            for id in &body.block(BlockId(*block)).insts {
+            for id in body.block(BlockId(*block)).insts() {
                 let inst = body.inst(*id);
-                let mut depends = reads_shared(inst);
+                let mut depends = sees_other_threads(inst);
                 inst.for_each_use(|r| {
                     depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0))
                 });
@@ -61,17 +61,10 @@ fn waits_for_others(body: &Body<'_>, graph: &Graph, l: &Loop) -> bool {
     }
     let leaves = |b: &&u32| graph.succs[**b as usize].iter().any(|s| !l.blocks.contains(*s));
     blocks.iter().filter(leaves).any(|block| {
-        body.block(BlockId(*block)).insts.iter().map(|i| body.inst(*i)).any(|inst| {
+        body.block(BlockId(*block)).insts().iter().map(|i| body.inst(*i)).any(|inst| {
             let mut depends = false;
             inst.for_each_use(|r| depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0)));
             depends && inst.op.is_branch()
         })
     })
-}
-
-fn reads_shared(inst: View<'_>) -> bool {
-    let atomic = inst.op.has(Props::LOAD) && inst.op.has(Props::STORE) && inst.defs > 0;
-    let strong =
-        inst.op.has(Props::LOAD) && (inst.mods().has(Mod::STRONG) || inst.mods().has(Mod::MMIO));
-    atomic || strong
 }

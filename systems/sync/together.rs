@@ -16,10 +16,9 @@
 //! * No barrier where nothing is left to do but to exit, however many exits there are.
 
 use crate::analysis::ControlFlow;
-use crate::analysis::cfg;
-use crate::scalar::dead_code::is_removable;
+use crate::effects::is_removable;
 use bitvec::vec::BitVec;
-use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View};
+use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View, edges};
 
 /// Blocks from a join on that are looked at for what they do.
 const FEW: u32 = 4;
@@ -39,22 +38,13 @@ fn exits_within(body: &Body<'_>, block: BlockId, left: u32) -> bool {
     };
     let block = body.block(block);
     let ends = || {
-        let last = block.insts.last().map(|id| body.inst(*id));
-        last.is_some_and(|i| i.op == Opcode::EXIT && cfg::ends_flow(i))
+        let last = block.insts().last().map(|id| body.inst(*id));
+        last.is_some_and(|i| i.op == Opcode::EXIT && edges::ends_flow(i))
     };
     left > 0
-        && block.insts.iter().all(idle)
-        && (ends() || !block.succs.is_empty())
-        && block.succs.iter().all(|s| exits_within(body, *s, left - 1))
-}
-
-/// Whether a thread may wait here for others that are held at a barrier: who goes here has to leave the barrier first. (ptxas
-/// 13.0.88 does not look at this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
-pub fn may_wait(inst: View<'_>) -> bool {
-    matches!(
-        inst.op,
-        Opcode::WARPSYNC | Opcode::BAR | Opcode::PCALL | Opcode::WARPGROUP | Opcode::UCGABAR_WAIT
-    )
+        && block.insts().iter().all(idle)
+        && (ends() || !block.succs().is_empty())
+        && block.succs().iter().all(|s| exits_within(body, *s, left - 1))
 }
 
 /// Whether all threads of the warp that have not exited are to come to this instruction.
@@ -72,7 +62,7 @@ pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Vec<
     let graph = flow.graph();
     let mut meets: BitVec = BitVec::repeat(false, graph.len());
     for block in body.layout() {
-        let any = body.block(*block).insts.iter().any(|id| is_meeting(body.inst(*id)));
+        let any = body.block(*block).insts().iter().any(|id| is_meeting(body.inst(*id)));
         meets.set(block.0 as usize, any);
     }
     if !meets.any() {
@@ -121,7 +111,8 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
         }
     }
     let parts: Vec<BlockId> = body.layout().to_vec();
-    let parts = parts.into_iter().filter(|b| body.block(*b).insts.iter().any(|i| is_part(body, i)));
+    let parts =
+        parts.into_iter().filter(|b| body.block(*b).insts().iter().any(|i| is_part(body, i)));
     let parts: Vec<BlockId> = parts.collect();
     work.extend(parts.iter().flat_map(|b| &graph.succs[b.0 as usize]));
     let mut apart: BitVec = BitVec::repeat(false, graph.len());
@@ -135,19 +126,15 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
         if !alone && !parts.contains(&block) {
             continue;
         }
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len() + 1);
-        for id in old {
+        body.rewrite(block, |body, out, id| {
             alone |= is_part(body, &id);
-            let inst = body.inst(id);
             if is_barrier(body, &id) && alone {
-                let guard = inst.guard;
+                let guard = body.inst(id).guard;
                 let meet = Inst { guard, ..Inst::new(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]) };
-                new.push(body.new_inst(&meet, body.loc(id)));
+                out.put(body, &meet, body.loc(id));
                 alone = apart[block.0 as usize];
             }
-            new.push(id);
-        }
-        body.block_mut(block).insts = new;
+            out.keep(id);
+        });
     }
 }

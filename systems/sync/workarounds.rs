@@ -1,7 +1,8 @@
 //! Instructions that only stand there because the hardware wants them.
 
+use crate::effects;
 use crate::notes::Notes;
-use orias_components::{Code, Guard, Inst, MemRef, Mod, Opcode, Operand, Props, Reg, RegUse, View};
+use orias_components::{Code, Guard, Inst, MemRef, Mod, Opcode, Operand, Reg, RegUse, View};
 
 /// How many loads without effect ptxas puts before a copy to shared memory.
 const LOADS: usize = 3;
@@ -18,32 +19,26 @@ pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
     }
     let mut added = 0;
     for block in body.layout().to_vec() {
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
         let mut clean = false;
-        for id in old {
+        body.rewrite(block, |body, out, id| {
             let inst = body.inst(id);
             if inst.op != Opcode::LDGSTS {
                 clean &= !touches_shared(inst);
             } else if !std::mem::replace(&mut clean, true) {
                 let loc = body.loc(id);
-                new.extend((0..LOADS).map(|_| body.new_inst(&idle_load(), loc)));
+                for _ in 0..LOADS {
+                    out.put(body, &idle_load(), loc);
+                }
                 added += LOADS;
             }
-            new.push(id);
-        }
-        body.block_mut(block).insts = new;
+            out.keep(id);
+        });
     }
     notes.count(added);
 }
 
 fn touches_shared(inst: View<'_>) -> bool {
-    use Opcode::*;
-    let elsewhere = matches!(
-        inst.op,
-        LDG | STG | LDL | STL | LDC | ATOMG | REDG | LDGDEPBAR | CCTL | MEMBAR | ERRBAR
-    );
-    inst.op == BAR || inst.op.has(Props::LOAD.with(Props::STORE)) && !elsewhere
+    inst.op == Opcode::BAR || effects::may_touch_shared(inst.op)
 }
 
 fn idle_load() -> Inst {
@@ -61,7 +56,7 @@ fn idle_load() -> Inst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rewrites;
+    use crate::Report;
     use crate::testing;
     use orias_components::text;
 
@@ -69,7 +64,7 @@ mod tests {
         let mut function = testing::function();
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(apply_post_reg_alloc_wars);
-        function.world.resource::<Rewrites>().0 as usize
+        function.world.resource::<Report>().rewrites as usize
     }
 
     const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";

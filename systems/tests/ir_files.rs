@@ -1,12 +1,12 @@
 //! Every file in `ir/` is a phase's test: its head names the phase, then come the IR before it and, behind a line of dashes,
 //! the IR after it. `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
+use orias_components::edges;
 use orias_components::text;
 use orias_components::validate::{definitions, validate};
-use orias_systems::analysis::cfg;
 use orias_systems::pipeline::{self, Status};
 use orias_systems::states::States;
-use orias_systems::{Errors, testing};
+use orias_systems::{Report, testing};
 use std::path::{Path, PathBuf};
 
 const DASHES: &str = "----------------\n";
@@ -31,18 +31,18 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     validate(&body)
         .and_then(|()| definitions(&body, |_| true))
         .map_err(|e| format!("before: {e}"))?;
-    cfg::update(&mut body);
+    body.update_edges();
     function.body();
     let mut states = States::new(&mut function.world);
     (system.run)(&mut states, &mut function.world).map_err(|e| e.to_string())?;
-    if let Some(error) = function.world.get_resource::<Errors>().and_then(|e| e.0.first()) {
+    if let Some(error) = function.world.get_resource::<Report>().and_then(|e| e.errors.first()) {
         return Err(error.message.clone());
     }
     let body = function.body();
     validate(&body)
         .and_then(|()| definitions(&body, |_| true))
         .map_err(|e| format!("after: {e}"))?;
-    cfg::check(&body)?;
+    edges::check(&body)?;
     Ok(text::print(&body, &text::Style::default()))
 }
 

@@ -17,6 +17,7 @@ use orias_components::{
     BlockId, Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
 };
 use orias_targets::Target;
+use orias_targets::slots::{LDC, ULDC};
 use rustc_hash::FxHashMap;
 
 /// Cells of uniform registers that constants may occupy from block to block: in a kernel, and in one with calls, which leave
@@ -69,7 +70,7 @@ fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
     let mut definitions = vec![0u32; body.vreg_count()];
     let mut found: Vec<(VRegId, Constant)> = Vec::new();
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
             inst.for_each_def(|r| {
                 if let Some(v) = r.reg.vreg() {
@@ -89,7 +90,7 @@ fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
         return found;
     }
     for block in body.layout() {
-        for id in &body.block(*block).insts {
+        for id in body.block(*block).insts() {
             body.inst(*id).for_each_use(|r| {
                 if let Some(i) = r.reg.vreg().and_then(|v| place.get(&v)) {
                     let readers = &mut found[*i].1.readers;
@@ -105,10 +106,11 @@ fn constants(body: &Body<'_>) -> Vec<(VRegId, Constant)> {
 
 /// The register that an instruction loads whole from a fixed place of a constant bank, and its cells.
 fn fixed_load(body: &Body<'_>, inst: View<'_>) -> Option<(VRegId, u8)> {
-    if inst.op != Opcode::LDC || inst.len() != 2 {
+    if inst.op != Opcode::LDC || inst.len() != LDC::COUNT {
         return None;
     }
-    let (Operand::Reg(to), Operand::Const(from)) = (inst.operand(0), inst.operand(1)) else {
+    let (Operand::Reg(to), Operand::Const(from)) = (inst.operand(LDC::D), inst.operand(LDC::A))
+    else {
         return None;
     };
     let v = to.reg.vreg()?;
@@ -141,7 +143,7 @@ fn with_uniform(
     let mut load = body.inst(constant.load).to_inst();
     load.op = Opcode::ULDC;
     let to = Operand::Reg(RegUse::wide(trial, constant.cells));
-    load.operands[0] = to;
+    load.operands[ULDC::UD] = to;
     target.takes(&load)?;
     changed.push((constant.load, load));
     let new = body.new_vreg(RegFile::UR, constant.cells, constant.cells);

@@ -14,8 +14,8 @@ fn assemble(source: &str) -> Vec<u8> {
     let mut starts = FxHashMap::default();
     for block in body.layout().to_vec() {
         starts.insert(block, 16 * insts.len() as u64);
-        for id in body.block(block).insts.clone() {
-            insts.push(body.inst(id).to_inst());
+        for id in body.block(block).insts() {
+            insts.push(body.inst(*id).to_inst());
         }
     }
     let target = crate::target("sm_90a").unwrap();

@@ -1,12 +1,32 @@
-//! `tables/seen/smNN.seen` as Rust constants. `tables/README.md` has the notation.
+//! `tables/seen/smNN.seen`, whose notation `tables/README.md` has, as the bytes that `seen.rs` of the library reads: for each
+//! form what was seen of its group, by the numbers that operands, modifiers and special registers have. A program compares no
+//! names, and reads no more than what it asks for.
+//!
+//! The lengths of the [`SECTIONS`] in bytes (four bytes each), then those: [`HEAD`] bytes a form; sets of sixteen bytes; parts
+//! (operand, zero, modifier); for each opcode and operand the kinds that were seen there, a bit each. All little-endian.
 
 #[path = "shape.rs"]
 mod shape;
 
-use shape::{FLAGS, KINDS};
-use std::fmt::Write;
+use super::model::{Form, ModField, Table};
+use super::write::order;
+use super::{Mod, Opcode};
 use std::fs;
 use std::path::Path;
+
+pub use shape::{FLAGS, KINDS};
+
+pub const SECTIONS: usize = 4;
+
+/// Bytes of a form: special registers by number, a bit each (32); flags by operand (16); where its sets begin (4): first its
+/// shapes, so many (2), then for each modifier field the options, a bit each; how many fields (2); where its parts begin (4),
+/// how many (1); guards (1); two of zero.
+pub const HEAD: usize = 64;
+
+/// Operands that are told apart.
+pub const OPERANDS: usize = 16;
+
+const _: () = assert!(KINDS.len() <= 32, "a bit for each kind");
 
 #[derive(Default)]
 struct Group {
@@ -19,37 +39,99 @@ struct Group {
     specials: Vec<String>,
 }
 
-/// The constants of all files of a folder.
-pub fn constants(folder: &Path) -> Result<String, String> {
-    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut files: Vec<_> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    files.retain(|p| p.extension().is_some_and(|e| e == "seen"));
-    files.sort();
-    let mut out = String::from("pub static ALL: &[(u32, &[Group])] = &[\n");
-    for file in files {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let sm: u32 = stem.trim_start_matches("sm").parse().map_err(|_| stem.clone())?;
-        let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
-        let groups = read(&text).map_err(|e| format!("{}: {e}", file.display()))?;
-        let _ = writeln!(out, "({sm}, &[");
-        for group in groups {
-            let _ = writeln!(
-                out,
-                "Group {{ name: {:?}, shapes: &{:?}, guards: {}, words: &{:?}, flags: &{:?}, \
-                 parts: &{:?}, specials: &{:?} }},",
-                group.name,
-                group.shapes,
-                group.guards,
-                group.words,
-                group.flags,
-                group.parts,
-                group.specials
-            );
-        }
-        out.push_str("]),\n");
+/// The bytes for an SM; none where nobody has looked.
+pub fn write(tables: &Path, sm: u16, table: &Table) -> Result<Vec<u8>, String> {
+    let file = tables.join(format!("seen/sm{sm}.seen"));
+    if !file.exists() {
+        return Ok(Vec::new());
     }
-    out.push_str("];\n");
+    let text = fs::read_to_string(&file).map_err(|e| e.to_string());
+    let made = text.and_then(|text| read(&text)).and_then(|groups| bytes(&groups, table));
+    made.map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn bytes(groups: &[Group], table: &Table) -> Result<Vec<u8>, String> {
+    let mut sections: [Vec<u8>; SECTIONS] = Default::default();
+    let [heads, sets, parts, kinds] = &mut sections;
+    for form in order(table).into_iter().map(|at| &table.forms[at]) {
+        let name = group_of(form);
+        let Some(group) = groups.iter().find(|g| g.name == name) else {
+            heads.extend([0; HEAD]);
+            continue;
+        };
+        let start = heads.len();
+        specials(group, table).iter().for_each(|set| heads.extend(set.to_le_bytes()));
+        let mut flags = [0; OPERANDS];
+        group.flags.iter().for_each(|(operand, flag)| flags[*operand as usize] |= flag);
+        heads.extend(flags);
+        heads.extend((sets.len() as u32 / 16).to_le_bytes());
+        heads.extend((group.shapes.len() as u16).to_le_bytes());
+        heads.extend((form.mods.len() as u16).to_le_bytes());
+        heads.extend((parts.len() as u32 / 4).to_le_bytes());
+        heads.extend([group.parts.len() as u8, group.guards, 0, 0]);
+        assert_eq!(heads.len() - start, HEAD, "the bytes of a form");
+        let options = form.mods.iter().map(|field| options(group, field));
+        group.shapes.iter().copied().chain(options).for_each(|set| sets.extend(set.to_le_bytes()));
+        for (operand, part) in &group.parts {
+            // Without a name it is the whole register.
+            let part = if part.is_empty() { Some(Mod::NONE) } else { Mod::parse(part) };
+            let part = part.ok_or(format!("operand {operand}: no such part"))? as u16;
+            parts.extend([*operand, 0]);
+            parts.extend(part.to_le_bytes());
+        }
+    }
+    for op in Opcode::LIST {
+        let of_op = groups.iter().filter(|g| g.name.split('.').next() == Some(op.name()));
+        let mut seen = [0u32; OPERANDS];
+        for shape in of_op.flat_map(|g| &g.shapes) {
+            for (i, seen) in seen.iter_mut().enumerate() {
+                let code = (shape >> (8 * i) & 0xff) as u32;
+                *seen |= if code == 0 { 0 } else { 1 << (code - 1) };
+            }
+        }
+        seen.iter().for_each(|seen| kinds.extend(seen.to_le_bytes()));
+    }
+    let mut out: Vec<u8> = sections.iter().flat_map(|s| (s.len() as u32).to_le_bytes()).collect();
+    sections.iter().for_each(|section| out.extend(section));
     Ok(out)
+}
+
+/// Its opcode and the words that it always has.
+fn group_of(form: &Form) -> String {
+    let fixed = form.mods.iter().filter(|field| field.options.len() == 1);
+    let words = fixed.flat_map(|field| &field.options[0].words);
+    std::iter::once(&form.opcode).chain(words).map(String::as_str).collect::<Vec<_>>().join(".")
+}
+
+/// The options of a field that were seen, a bit each.
+fn options(group: &Group, field: &ModField) -> u128 {
+    if field.options.len() == 1 {
+        return 1;
+    }
+    // An option that shows no words goes by those that the field could show first: `-U32`.
+    let shown = field.options.iter().map(|o| &o.words).find(|words| !words.is_empty());
+    let mut seen = 0;
+    for (i, option) in field.options.iter().enumerate() {
+        let name = match option.words.is_empty() {
+            true => format!("-{}", shown.map_or(String::new(), |words| words.join("."))),
+            false => option.words.join("."),
+        };
+        seen |= u128::from(group.words.contains(&name)) << i;
+    }
+    seen
+}
+
+/// Special registers by number, a bit each.
+fn specials(group: &Group, table: &Table) -> [u128; 2] {
+    let mut all = [0; 2];
+    for name in &group.specials {
+        let number = table.specials.iter().find(|(_, s)| s == name).map(|(n, _)| *n);
+        let number = number.or_else(|| name.strip_prefix("SR")?.parse().ok());
+        if let Some(n) = number {
+            all[n as usize / 128] |= 1 << (n % 128);
+        }
+    }
+    all
 }
 
 fn read(text: &str) -> Result<Vec<Group>, String> {
@@ -70,8 +152,6 @@ fn read(text: &str) -> Result<Vec<Group>, String> {
             put(group, kind, item).map_err(|e| format!("line {}: {item}: {e}", i + 1))?;
         }
     }
-    // They are looked up by their names.
-    groups.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(groups)
 }
 

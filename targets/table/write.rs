@@ -57,17 +57,23 @@ struct Writer {
     aliases: Pool,
 }
 
-/// The bytes of a table; `ports` are those of its forms, in their order.
-pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
-    // Forms of one opcode stand together, in the table's order.
+/// The table's forms as they are numbered, by their places in it: those of one opcode stand together, in the table's order.
+pub fn order(table: &Table) -> Vec<usize> {
     let mut opcodes: Vec<&str> = Vec::new();
     for form in &table.forms {
         if !opcodes.contains(&form.opcode.as_str()) {
             opcodes.push(&form.opcode);
         }
     }
-    let mut forms: Vec<(&Form, &OfForm)> = table.forms.iter().zip(ports).collect();
-    forms.sort_by_key(|(f, _)| opcodes.iter().position(|o| *o == f.opcode));
+    let mut order: Vec<usize> = (0..table.forms.len()).collect();
+    order.sort_by_key(|at| opcodes.iter().position(|o| *o == table.forms[*at].opcode));
+    order
+}
+
+/// The bytes of a table; `ports` are those of its forms, in their order.
+pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
+    let forms: Vec<(&Form, &OfForm)> =
+        order(table).into_iter().map(|at| (&table.forms[at], &ports[at])).collect();
     let mut w = Writer::default();
     let mut heads = Vec::new();
     for (form, ports) in &forms {

@@ -80,7 +80,7 @@ fn copy_last(cx: &mut Cx<'_, '_>) {
         return;
     }
     let block = cx.e.block;
-    let [.., copy, last] = cx.e.body.block(block).insts[..] else { return };
+    let [.., copy, _] = cx.e.body.block(block).insts()[..] else { return };
     let copies = matches!(
         cx.e.body.inst(copy).op,
         Opcode::UBLKCP
@@ -92,10 +92,8 @@ fn copy_last(cx: &mut Cx<'_, '_>) {
             | Opcode::UTMASTG
     );
     if copies && cx.e.body.inst(copy).guard.is_always() {
-        let block = cx.e.body.block_mut(block);
-        let at = block.insts.len() - 2;
-        block.insts[at] = last;
-        block.insts[at + 1] = copy;
+        let last = cx.e.body.block(block).insts().len() - 1;
+        cx.e.body.shift(block, last - 1, last);
     }
 }
 

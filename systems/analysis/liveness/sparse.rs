@@ -29,8 +29,8 @@ pub(super) fn solve(
     let entry = body.layout().first().map(|b| b.0);
     let mut marks = Marks::new(blocks);
     let (mut live_in, mut live_out) = (Found::new(from), Found::new(from));
-    let preds = Edges::new(body, |b| &b.preds);
-    let succs = Edges::new(body, |b| &b.succs);
+    let preds = Edges::new(body, Block::preds);
+    let succs = Edges::new(body, Block::succs);
     // By bit: blocks at whose end a phi reads it.
     let ends = phis.map(|phis| {
         let mut ends = Lists::new(globals.len());
@@ -204,7 +204,7 @@ struct Edges {
 }
 
 impl Edges {
-    fn new(body: &Body<'_>, of: impl Fn(&Block) -> &Vec<BlockId>) -> Edges {
+    fn new(body: &Body<'_>, of: impl Fn(&Block) -> &[BlockId]) -> Edges {
         let mut edges = Edges { first: vec![0], to: Vec::new() };
         for block in 0..body.block_count() as u32 {
             if body.has_block(BlockId(block)) {
@@ -253,7 +253,7 @@ fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesse
     let mut touched = Vec::new();
     for &block in body.layout() {
         let number = block.0;
-        for &id in &body.block(block).insts {
+        for &id in body.block(block).insts() {
             let inst = body.inst(id);
             let mut touch = |cell: Cell, f: &mut dyn FnMut(&mut Access, &mut bool)| {
                 let bit = bit[cell as usize];

@@ -19,8 +19,7 @@ fn graph<'w>(function: &'w mut Function, edges: &[(u32, u32)], blocks: u32) -> B
         body.new_block();
     }
     for &(from, to) in edges {
-        body.block_mut(BlockId(from)).succs.push(BlockId(to));
-        body.block_mut(BlockId(to)).preds.push(BlockId(from));
+        body.add_edge(BlockId(from), BlockId(to));
     }
     body
 }
@@ -140,7 +139,7 @@ fn a_walk_backwards_ends_with_what_is_live_at_the_start() {
     for &block in body.layout() {
         let mut live = l.cells();
         live.start(&l, block);
-        for id in body.block(block).insts.iter().rev() {
+        for id in body.block(block).insts().iter().rev() {
             live.step_back(&l.map, body.inst(*id));
         }
         assert!(live.iter().eq(l.live_in(block)), "{block}");
@@ -192,7 +191,7 @@ fn live_by_search(body: &Body<'_>, map: &CellMap, cell: Cell, start: BlockId) ->
     let mut read = false;
     let (mut stack, mut seen) = (vec![start], vec![start]);
     'blocks: while let Some(block) = stack.pop() {
-        for id in &body.block(block).insts {
+        for id in body.block(block).insts() {
             if touches(body.inst(*id), true) {
                 read = true;
                 break 'blocks;
@@ -201,7 +200,7 @@ fn live_by_search(body: &Body<'_>, map: &CellMap, cell: Cell, start: BlockId) ->
                 continue 'blocks;
             }
         }
-        for succ in &body.block(block).succs {
+        for succ in body.block(block).succs() {
             if !seen.contains(succ) {
                 seen.push(*succ);
                 stack.push(*succ);
@@ -211,11 +210,11 @@ fn live_by_search(body: &Body<'_>, map: &CellMap, cell: Cell, start: BlockId) ->
     let mut defined = false;
     let (mut stack, mut seen) = (vec![start], vec![]);
     while let Some(block) = stack.pop() {
-        for pred in &body.block(block).preds {
+        for pred in body.block(block).preds() {
             if !seen.contains(pred) {
                 seen.push(*pred);
                 stack.push(*pred);
-                let insts = &body.block(*pred).insts;
+                let insts = &body.block(*pred).insts();
                 defined |= insts.iter().any(|id| touches(body.inst(*id), false));
             }
         }

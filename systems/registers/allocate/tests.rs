@@ -54,8 +54,7 @@ fn random_function<'w>(
         let fall = (b + 1 < shape.blocks && !numbers.chance(5)).then_some(b + 1);
         let jump = numbers.chance(2).then(|| numbers.below(shape.blocks));
         for to in fall.into_iter().chain(jump.filter(|j| Some(*j) != fall)) {
-            body.block_mut(BlockId(b as u32)).succs.push(BlockId(to as u32));
-            body.block_mut(BlockId(to as u32)).preds.push(BlockId(b as u32));
+            body.add_edge(BlockId(b as u32), BlockId(to as u32));
         }
     }
     let mut make = |count: usize, file, cells| -> Vec<Reg> {
@@ -162,7 +161,8 @@ fn random_functions_keep_their_meaning_under_any_pressure() {
 
 /// Exchanges the register of one operand for a neighbour; false where there is nothing to exchange.
 fn spoil(body: &mut Body<'_>, numbers: &mut Numbers) -> bool {
-    let insts: Vec<_> = body.layout().iter().flat_map(|b| body.block(*b).insts.clone()).collect();
+    let insts: Vec<_> =
+        body.layout().iter().flat_map(|b| body.block(*b).insts()).copied().collect();
     if insts.is_empty() {
         return false;
     }
@@ -205,8 +205,7 @@ fn counting_loop(body: &mut Body<'_>) -> [Reg; 3] {
         body.new_block();
     }
     for (from, to) in [(0, 1), (1, 1), (1, 2)] {
-        body.block_mut(BlockId(from)).succs.push(BlockId(to));
-        body.block_mut(BlockId(to)).preds.push(BlockId(from));
+        body.add_edge(BlockId(from), BlockId(to));
     }
     let mut push = |block, op, defs, operands: &[Operand]| {
         body.push(BlockId(block), Inst::new(op, &[], defs, operands), Loc::default());
@@ -250,7 +249,7 @@ fn the_checker_sees_lost_and_added_instructions() {
         to_physical(&mut body);
         let r9 = Operand::reg(Reg::phys(RegFile::R, 9));
         if lose {
-            let id = body.block(BlockId(1)).insts[1];
+            let id = body.block(BlockId(1)).insts()[1];
             body.remove(BlockId(1), id);
         } else {
             let inst = Inst::new(Opcode::VIADD, &[], 1, &[r9, r9, r9]);
@@ -335,7 +334,7 @@ fn the_phase_sets_up_the_stack_only_where_there_is_one() {
             local_bytes.next_multiple_of(8)
         );
         let body = function.body();
-        let first = body.inst(body.block(BlockId(0)).insts[0]);
+        let first = body.inst(body.block(BlockId(0)).insts()[0]);
         assert_eq!(first.op == Opcode::LDC, local_bytes > 0);
     }
 }
@@ -348,8 +347,7 @@ fn big_function(body: &mut Body<'_>, blocks: u32, insts: u32) {
         body.new_block();
         if b > 0 {
             for (from, to) in [(b - 1, b), (b, numbers.below(b as usize) as u32)] {
-                body.block_mut(BlockId(from)).succs.push(BlockId(to));
-                body.block_mut(BlockId(to)).preds.push(BlockId(from));
+                body.add_edge(BlockId(from), BlockId(to));
             }
         }
         let mut recent = across.clone();
@@ -512,7 +510,7 @@ fn add_calls(body: &mut Body<'_>, numbers: &mut Numbers) -> usize {
             continue;
         }
         calls += 1;
-        let mut at = numbers.below(body.block(block).insts.len() + 1);
+        let mut at = numbers.below(body.block(block).insts().len() + 1);
         let mut put = |inst: Inst| {
             body.insert(block, at, inst, Loc::default());
             at += 1;

@@ -55,7 +55,7 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
     let mut cells: Vec<Cell> = Vec::new();
     let mut points = 0;
     for block in body.layout() {
-        let insts = &body.block(*block).insts;
+        let insts = body.block(*block).insts();
         starts[block.0 as usize] = points;
         let phis = insts.iter().take_while(|id| body.op(**id) == Opcode::MOVPHI).count();
         let slots = (insts.len() - phis + 2) as u32;
@@ -151,7 +151,7 @@ impl Ways {
         blocks.iter().zip(0..).for_each(|(block, at)| place[*block as usize] = at);
         let (mut first, mut preds) = (vec![0], Vec::new());
         for block in body.layout() {
-            preds.extend(body.block(*block).preds.iter().map(|b| place[b.0 as usize]));
+            preds.extend(body.block(*block).preds().iter().map(|b| place[b.0 as usize]));
             first.push(preds.len() as u32);
         }
         Ways { place, blocks, first, preds }

@@ -1,9 +1,7 @@
 //! The code of an exchange by `WARPSYNC.COLLECTIVE`.
 
 use super::Exchange;
-use crate::analysis::cfg;
 use crate::emit::plop3;
-use crate::ssa::phis::Renames;
 use orias_components::{
     BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegUse, VRegId,
 };
@@ -43,39 +41,22 @@ pub fn emit(body: &mut Body<'_>, exchanges: &[Exchange]) {
         shared.entry(e.kind).or_insert_with(|| Shared::of(body, &copies[&e.kind]));
     }
     let meets: FxHashSet<InstId> = exchanges.iter().map(|e| e.meet).collect();
-    let of_op: FxHashMap<InstId, &Exchange> = exchanges.iter().map(|e| (e.op, e)).collect();
-    let (mut layout, mut split) = (Vec::new(), Vec::new());
-    for block in body.layout().to_vec() {
-        layout.push(block);
-        let mut at = block;
-        let old = std::mem::take(&mut body.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
-        for id in old {
-            if meets.contains(&id) {
-                continue;
-            }
-            let Some(exchange) = of_op.get(&id) else {
-                new.push(id);
-                continue;
-            };
-            let parts = Parts::of(body, exchange, &shared[&exchange.kind]);
-            new.extend(parts.before);
-            body.block_mut(at).insts = std::mem::take(&mut new);
-            body.block_mut(parts.behind).insts.push(parts.meet);
-            layout.extend([parts.behind, parts.after]);
-            new.extend(parts.results);
-            at = parts.after;
+    // With the mask, for the meeting goes first.
+    let mask = |e: &Exchange| body.inst(e.meet).sources().next();
+    let of_op: FxHashMap<InstId, (&Exchange, Option<Operand>)> =
+        exchanges.iter().map(|e| (e.op, (e, mask(e)))).collect();
+    body.rewrite_all(|body, out, id| {
+        if meets.contains(&id) {
+            return;
         }
-        body.block_mut(at).insts = new;
-        if at != block {
-            split.push((block, at));
-        }
-    }
-    body.set_layout(layout);
-    cfg::update(body);
-    let mut renames = Renames::default();
-    split.into_iter().for_each(|(block, end)| renames.split(body, block, end));
-    renames.finish(body);
+        let Some((exchange, mask)) = of_op.get(&id) else { return out.keep(id) };
+        let parts = Parts::of(body, exchange, *mask, &shared[&exchange.kind]);
+        parts.before.into_iter().for_each(|id| out.keep(id));
+        out.split_to(body, parts.behind);
+        out.keep(parts.meet);
+        out.split_to(body, parts.after);
+        parts.results.into_iter().for_each(|id| out.keep(id));
+    });
 }
 
 impl Shared {
@@ -111,10 +92,14 @@ impl Shared {
 }
 
 impl Parts {
-    fn of(body: &mut Body<'_>, exchange: &Exchange, shared: &Shared) -> Parts {
+    fn of(
+        body: &mut Body<'_>,
+        exchange: &Exchange,
+        mask: Option<Operand>,
+        shared: &Shared,
+    ) -> Parts {
         let loc = body.loc(exchange.op);
         let own = body.inst(exchange.op).to_inst();
-        let mask = body.inst(exchange.meet).sources().next();
         let defs = usize::from(own.defs);
         let barrier = Operand::reg(body.new_vreg(RegFile::B, 1, 1));
         let (behind, after) = (body.new_detached_block(), body.new_detached_block());
@@ -190,7 +175,7 @@ pub fn shared_registers(body: &Body<'_>) -> Vec<VRegId> {
         return found;
     }
     let mut inside = false;
-    for id in body.layout().iter().flat_map(|b| &body.block(*b).insts) {
+    for id in body.layout().iter().flat_map(|b| body.block(*b).insts()) {
         let inst = body.inst(*id);
         match inst.op {
             Opcode::WARPSYNC => inside = inst.mods().has(Mod::COLLECTIVE),

@@ -5,6 +5,7 @@ use super::*;
 use crate::analysis::loops::Loop;
 use crate::analysis::testing::Random;
 use crate::testing;
+use orias_components::edges;
 use orias_components::text;
 use orias_components::validate::validate;
 use std::fmt::Write;
@@ -107,7 +108,7 @@ impl<'a, 'w> Warp<'a, 'w> {
         if at == 0 {
             self.arrive(mask, block)?;
         }
-        let insts = &self.body.block(block).insts;
+        let insts = &self.body.block(block).insts();
         let Some(id) = insts.get(at) else {
             let layout = self.body.layout();
             let here = layout.iter().position(|b| *b == block).expect("in the layout");
@@ -150,7 +151,7 @@ impl<'a, 'w> Warp<'a, 'w> {
                 rest &= !on;
             }
             Opcode::BRA => {
-                let target = cfg::targets(inst).next().expect("a branch has a target");
+                let target = edges::targets(inst).next().expect("a branch has a target");
                 if on != 0 {
                     self.groups.push(Group { mask: on, block: target, at: 0 });
                 }
@@ -415,7 +416,7 @@ fn check(text: &str, runs: u64, seed: u64) -> (usize, bool) {
     let mut function = testing::function();
     let mut body = function.body();
     text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e} in\n{text}"));
-    cfg::update(&mut body);
+    body.update_edges();
     drop_idle_branches(&mut body);
     let mut analyses = Analyses::default();
     let flow = analyses.flow_after(&mut body);
@@ -430,7 +431,7 @@ fn check(text: &str, runs: u64, seed: u64) -> (usize, bool) {
     let regions = insert_barriers(&mut body);
     let printed = text::print(&body, &text::Style::default());
     validate(&body).unwrap_or_else(|e| panic!("{e} in\n{printed}"));
-    cfg::check(&body).unwrap_or_else(|e| panic!("{e} in\n{printed}"));
+    edges::check(&body).unwrap_or_else(|e| panic!("{e} in\n{printed}"));
     for run in 0..runs {
         let mut warp = Warp::new(&body, &joins, seed ^ run << 32);
         if let Err(error) = warp.run(3_000) {
@@ -474,7 +475,7 @@ fn with_barriers(text: &str) -> String {
     text::parse(text, &mut body).unwrap_or_else(|e| panic!("{e} in\n{text}"));
     insert_barriers(&mut body);
     validate(&body).unwrap();
-    cfg::check(&body).unwrap();
+    edges::check(&body).unwrap();
     text::print(&body, &text::Style::default())
 }
 

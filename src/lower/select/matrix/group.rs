@@ -46,7 +46,7 @@ pub fn wgmma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// Ends a group: its last product counts on the scoreboard. Where that is not in sight, one of nothing does, which comes after it.
 fn commit(cx: &mut Cx<'_, '_>) {
-    let insts = &cx.e.body.block(cx.e.block).insts;
+    let insts = cx.e.body.block(cx.e.block).insts();
     let last = insts.iter().rev().find(|id| cx.e.body.inst(**id).op.has(Props::GROUP)).copied();
     if let Some(id) = last.filter(|id| groups::is_open(cx.e.body.inst(*id))) {
         if let Some(group) = cx.e.body.inst_mut(id).operands.last_mut() {

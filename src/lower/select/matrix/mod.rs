@@ -165,7 +165,7 @@ fn gather(cx: &mut Cx<'_, '_>, words: &[Operand]) -> RegUse {
     for (i, word) in words.iter().enumerate() {
         cx.e.mov(cell(d, i as u8), *word);
     }
-    let place = cx.e.body.block(cx.e.block).insts.len();
+    let place = cx.e.body.block(cx.e.block).insts().len();
     cx.tuples.insert(words.into(), (d, cx.e.block, place));
     RegUse::wide(d, count)
 }
@@ -179,7 +179,7 @@ fn still_holds(
     words: &[Operand],
     (tuple, block, place): (Reg, BlockId, usize),
 ) -> bool {
-    let insts = &cx.e.body.block(cx.e.block).insts;
+    let insts = cx.e.body.block(cx.e.block).insts();
     if block != cx.e.block || insts.len() - place > NEAR {
         return false;
     }

@@ -1,17 +1,23 @@
-//! The phis of a body, for phases that change its edges.
+//! The phis of a body, and how they hear of other edges.
 
-use orias_components::{BlockId, Body, InstId, Loc, Opcode, Operand, Reg, RegUse, work};
+use crate::block::BlockId;
+use crate::body::Body;
+use crate::inst::{InstId, Loc};
+use crate::opcode::Opcode;
+use crate::operand::{Operand, RegUse};
+use crate::register::Reg;
+use crate::work;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where the instructions behind a block's phis begin.
 pub fn end(body: &Body<'_>, block: BlockId) -> usize {
-    let insts = &body.block(block).insts;
+    let insts = body.block(block).insts();
     insts.iter().take_while(|id| body.op(**id) == Opcode::MOVPHI).count()
 }
 
 /// The phis of a block.
 pub fn of<'a>(body: &'a Body<'_>, block: BlockId) -> impl Iterator<Item = InstId> + use<'a> {
-    body.block(block).insts[..end(body, block)].iter().copied()
+    body.block(block).insts()[..end(body, block)].iter().copied()
 }
 
 /// Edges that lead through other blocks now, until the phis where they end hear of it: all at once, however many they are.
@@ -26,9 +32,9 @@ impl Renames {
         }
     }
 
-    /// The same for all blocks that `new`, the end of what was `old`, leads to; its edges are current.
+    /// The same for all blocks that `new`, the end of what was `old`, leads to.
     pub fn split(&mut self, body: &Body<'_>, old: BlockId, new: BlockId) {
-        body.block(new).succs.iter().for_each(|to| self.rename(body, *to, old, new));
+        body.block(new).succs().iter().for_each(|to| self.rename(body, *to, old, new));
     }
 
     fn tell(&mut self, body: &mut Body<'_>, to: BlockId) {
@@ -40,7 +46,7 @@ impl Renames {
             block
         };
         for at in 0..end(body, to) {
-            let id = body.block(to).insts[at];
+            let id = body.block(to).insts()[at];
             body.map_blocks(id, last);
         }
     }
@@ -65,16 +71,14 @@ impl Renames {
         if !phis.iter().any(others) {
             // All ways lead through the new block: what meets does so there.
             body.block_mut(to).insts.drain(..phis.len());
-            body.block_mut(new).insts.extend(phis);
+            body.block_mut(new).insts.splice(..0, phis);
             return;
         }
         let mut made = Vec::with_capacity(phis.len());
         for id in phis {
             made.extend(merge_one(body, id, &preds, new));
         }
-        for (at, id) in made.into_iter().enumerate() {
-            body.block_mut(new).insts.insert(at, id);
-        }
+        body.replace(new, 0..0, made);
     }
 }
 

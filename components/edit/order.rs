@@ -1,6 +1,8 @@
 //! The layout as a list: blocks come and go while it is walked, each in the same time however many there are.
 
-use orias_components::{BlockId, Body, work};
+use crate::block::BlockId;
+use crate::body::Body;
+use crate::work;
 
 /// The order of blocks. Blocks are named by number; one that is not in the list has no neighbours.
 #[derive(Clone, Debug)]
@@ -80,11 +82,11 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::Function;
 
     #[test]
     fn blocks_come_and_go_in_their_places() {
-        let mut function = testing::function();
+        let mut function = Function::default();
         let mut body = function.body();
         let blocks: Vec<BlockId> = (0..4).map(|_| body.new_block()).collect();
         let mut order = Order::of(&body);

@@ -1,0 +1,38 @@
+//! The places of pseudo instructions' operands, by name. Those of the machine's instructions follow from the target's rows
+//! (`orias_targets::slots`); these have none. [`Opcode`](crate::Opcode) says what each does.
+
+/// `IDIV`, `IREM`, `FDIV`, and with one source `FRCP`, `FSQRT`.
+pub mod macros {
+    pub const D: usize = 0;
+    pub const A: usize = 1;
+    pub const B: usize = 2;
+}
+
+pub mod switch {
+    pub const INDEX: usize = 0;
+    /// The number that leads to the first block.
+    pub const FIRST: usize = 1;
+}
+
+pub mod pargs {
+    pub const D: usize = 0;
+}
+
+pub mod pretadr {
+    /// The pair with the return address.
+    pub const D: usize = 0;
+}
+
+/// Before it has registers.
+pub mod subcall {
+    pub const D: usize = 0;
+    pub const BLOCK: usize = 1;
+    /// What follows is what the subroutine is given.
+    pub const ARGUMENTS: usize = 2;
+}
+
+/// Once it has registers: the results follow.
+pub mod subret {
+    /// The pair with the return address.
+    pub const ADDRESS: usize = 0;
+}
