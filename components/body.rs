@@ -103,7 +103,7 @@ pub fn settle(world: &mut World) {
     }
     // Some more, so that a function that grows step by step is not spawned step by step: a part of what there is, for each row
     // costs five times its size in what the world knows of it.
-    let spare = |more: usize, all: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 + all / 8 };
+    let spare = |more: usize, all: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 + all / 32 };
     let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
     let blocks = std::mem::take(&mut arena.more_blocks);
     let vregs = std::mem::take(&mut arena.more_vregs);
@@ -518,6 +518,52 @@ impl Body<'_> {
         Reg::virt(file, id)
     }
 
+    /// Numbers the registers that instructions name from 0 on, in their order, and forgets the others. Who knows registers by their
+    /// numbers has to ask anew.
+    pub fn renumber_vregs(&mut self) {
+        const UNNAMED: u32 = u32::MAX;
+        let mut number = vec![UNNAMED; self.arena.vregs];
+        let each = |body: &mut Self, f: &mut dyn FnMut(Reg) -> Reg| {
+            let spawned = body.rows.bypass_change_detection();
+            let Arena { more_rows, operands, side, insts, .. } = &mut *body.arena;
+            let unspawned = insts.saturating_sub(spawned.len());
+            let spawned_count = spawned.len().min(*insts);
+            let rows = spawned[..spawned_count].iter_mut().chain(&mut more_rows[..unspawned]);
+            for row in rows.filter(|row| !row.is_dead()) {
+                work::add(1);
+                let guard = row.guard();
+                row.set_guard(crate::Guard { reg: f(guard.reg), ..guard });
+                let (first, len) = (row.first as usize, row.len as usize + row.tied());
+                for word in &mut operands[first..first + len] {
+                    word.map_regs(side, |r| RegUse { reg: f(r.reg), ..r });
+                }
+            }
+        };
+        each(self, &mut |reg| {
+            reg.vreg().into_iter().for_each(|v| number[v.0 as usize] = 0);
+            reg
+        });
+        let mut count = 0usize;
+        for old in 0..number.len() {
+            if number[old] != UNNAMED {
+                number[old] = count as u32;
+                let id = VRegId(count as u32);
+                let vreg = *self.vreg(VRegId(old as u32));
+                *self.vreg_mut(id) = VReg { id, ..vreg };
+                count += 1;
+            }
+        }
+        let more = count.saturating_sub(self.vregs.len());
+        self.arena.more_vregs.truncate(more);
+        self.arena.vregs = count;
+        self.arena.edits += 1;
+        self.arena.registers += 1;
+        each(self, &mut |reg| match reg.vreg() {
+            Some(v) => Reg::virt(reg.file(), VRegId(number[v.0 as usize])),
+            None => reg,
+        });
+    }
+
     /// A new block that is in no layout yet.
     pub fn new_detached_block(&mut self) -> BlockId {
         let n = self.arena.blocks;
@@ -585,6 +631,22 @@ impl Body<'_> {
         self.arena.insts += 1;
         self.arena.edits += 1;
         InstId(n as u32)
+    }
+
+    /// Says that what was built so far is `done` of `all` parts: makes room for the rest, if that is like it. Lists that double
+    /// would need half as much again while they move.
+    pub fn expect(&mut self, done: usize, all: usize) {
+        let rest = all.saturating_sub(done) as u64;
+        // A sixteenth more, for the rest is never quite like it.
+        let more = |now: usize| (now as u64 * rest / done.max(1) as u64 * 17 / 16) as usize;
+        let arena = &mut *self.arena;
+        let free = self.rows.len().saturating_sub(arena.insts);
+        let rows = more(arena.insts).saturating_sub(free);
+        arena.more_rows.reserve_exact(rows);
+        arena.more_locs.reserve_exact(rows);
+        arena.locs.reserve_exact(more(arena.locs.len()));
+        arena.operands.reserve_exact(more(arena.operands.len()));
+        arena.side.expect(more);
     }
 
     /// What the function may have in it.

@@ -97,6 +97,15 @@ pub struct Side {
 }
 
 impl Side {
+    /// Makes room for so many times what there is.
+    pub fn expect(&mut self, more: impl Fn(usize) -> usize) {
+        self.mems.reserve_exact(more(self.mems.len()));
+        self.consts.reserve_exact(more(self.consts.len()));
+        self.values.reserve_exact(more(self.values.len()));
+        self.parts.reserve_exact(more(self.parts.len()));
+        self.symbols.reserve_exact(more(self.symbols.len()));
+    }
+
     /// Forgets everything, keeps allocations.
     pub fn clear(&mut self) {
         self.mems.clear();

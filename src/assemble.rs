@@ -13,11 +13,40 @@ use crate::lower::{FunctionLayout, Module, ParamLayout};
 use crate::ptx::program::{FuncId, InitReloc, Instruction, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types;
 use orias_components::SymbolKey;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// The lower half of the pair with a function's return address.
 const RETURN_REGISTER: u8 = 20;
+
+/// What the file says of the PTX's code as a whole: taken before the functions' bodies go.
+pub struct Whole {
+    tensor_maps: u8,
+    /// By kernel, where there are any: calls of functions of the system, in order.
+    external_calls: FxHashMap<FuncId, Vec<SymbolKey>>,
+    /// The file says which lines its code comes from.
+    pub with_lines: bool,
+}
+
+impl Whole {
+    pub fn of(
+        program: &Program<'_>,
+        module: &Module,
+        kernels: impl Iterator<Item = FuncId>,
+        with_lines: bool,
+    ) -> Whole {
+        let external_calls = kernels.filter_map(|kernel| {
+            let externs = &module.layouts[kernel].externs;
+            let calls = || external_calls(program, module, kernel, externs);
+            (!externs.is_empty()).then(|| (kernel, calls()))
+        });
+        Whole {
+            tensor_maps: tensor_maps(&program.functions),
+            external_calls: external_calls.collect(),
+            with_lines,
+        }
+    }
+}
 
 /// Puts a module together; `kernels` are in source order.
 pub fn cubin(
@@ -25,15 +54,16 @@ pub fn cubin(
     module: &Module,
     kernels: Vec<Linked>,
     tool: Tool,
-    with_lines: bool,
+    whole: &Whole,
 ) -> CubinModel {
-    let places = with_lines.then(|| Places::new(program));
+    let places = whole.with_lines.then(|| Places::new(program));
     let target = module.options.target;
     let kernel = |linked: Linked| {
         let function = &program.functions[linked.func.0 as usize];
         let layout = &module.layouts[linked.func];
         Kernel {
             clusters: clusters(&function.directives),
+            external_calls: whole.external_calls.get(&linked.func).cloned().unwrap_or_default(),
             ..kernel(program, module, linked, layout, linkage(function.linkage), places.as_ref())
         }
     };
@@ -46,7 +76,7 @@ pub fn cubin(
         target: CubinTarget {
             param_base: target.const_params as u16,
             isa_class,
-            tensor_maps: tensor_maps(&program.functions),
+            tensor_maps: whole.tensor_maps,
             ..CubinTarget::sm90(target.accelerated)
         },
         tool,
@@ -66,7 +96,7 @@ fn kernel(
     places: Option<&Places<'_>>,
 ) -> Kernel {
     let (lines, ptx_lines) = places.map(|p| p.rows(&linked)).unwrap_or_default();
-    let Linked { func, compiled, inner, stack_bytes, own_bytes, .. } = linked;
+    let Linked { compiled, inner, stack_bytes, own_bytes, .. } = linked;
     let params = layout.params.iter().map(|p| param(program, p));
     let relocations = compiled.relocs.iter().map(|r| TextRelocation {
         offset: r.offset,
@@ -104,7 +134,7 @@ fn kernel(
         frame_bytes: stack_bytes,
         min_stack_bytes: stack_bytes,
         externals: layout.externs.iter().map(|f| module.functions[f.0 as usize]).collect(),
-        external_calls: external_calls(program, module, func, &layout.externs),
+        external_calls: Vec::new(),
         param_bytes: layout.param_bytes,
         barriers: compiled.barriers as u8,
         max_registers: layout.max_registers.and_then(|n| u16::try_from(n).ok()),
@@ -133,9 +163,6 @@ fn external_calls(
     kernel: FuncId,
     externs: &[FuncId],
 ) -> Vec<SymbolKey> {
-    if externs.is_empty() {
-        return Vec::new();
-    }
     // Functions whose calls are still to be gone through, with how far that is.
     let mut way = vec![(kernel, 0)];
     let mut seen = FxHashSet::from_iter([kernel]);

@@ -4,8 +4,9 @@
 //! from one that the PTX asks for, and a barrier's state and its parity make the same instruction of two kinds. Each rule was
 //! seen by varying one instruction at -O0 and -O3 (sm_90a).
 
+use crate::digest::Digest;
 use crate::elf::attribute::{Attribute, code, format};
-use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special};
+use crate::ptx::program::{Function, Instruction, Words};
 use orias_components::{Mod, Opcode};
 use orias_systems::Compiled;
 use orias_systems::function::{Needs, Site};
@@ -73,60 +74,24 @@ enum Barrier {
 
 impl CodeFacts {
     /// The facts of one function's own code.
-    pub fn of(function: &Function<'_>, compiled: &Compiled) -> CodeFacts {
-        let mut facts = CodeFacts { needs: compiled.needs, ..CodeFacts::default() };
-        for inst in &function.code {
-            facts.add_ptx(inst);
-        }
+    pub fn of(ptx: &Digest<'_>, compiled: &Compiled) -> CodeFacts {
+        let needs = ptx.facts.needs.and(compiled.needs);
+        let mut facts = CodeFacts { needs, ..ptx.facts.clone() };
         let mut last_vote = None;
         for site in &compiled.sites {
-            let index = (site.ptx_inst as usize).checked_sub(1);
-            let ptx = index.and_then(|i| function.code.get(i));
             if site.op == Opcode::WARPSYNC {
                 last_vote = None;
             }
-            facts.add_site(site, ptx, &mut last_vote);
+            let index = site.ptx_inst.checked_sub(1);
+            facts.add_site(site, index.and_then(|i| ptx.words(i)), &mut last_vote);
         }
-        let inits = |i: &usize| {
-            let inst = &function.code[*i];
-            inst.opcode == "mbarrier" && inst.modifiers.first() == Some(&"init")
-        };
-        if (0..function.code.len()).filter(inits).any(|i| is_in_loop(function, i)) {
+        if ptx.inits_in_loop {
             facts.mbarrier_inits = MANY;
         }
         facts
     }
 
-    /// What instructions say wherever they end up.
-    fn add_ptx(&mut self, inst: &Instruction<'_>) {
-        let any = |words: &[&str]| words.iter().any(|w| inst.has(w));
-        match inst.opcode {
-            "wmma" => self.wmma = true,
-            // Products of 8-bit floats are made of products of halves.
-            "mma" if any(&["sp", "sp::ordered_metadata"]) && any(&["e4m3", "e5m2"]) => {
-                self.needs.sparse_mask |= 8;
-            }
-            "fence" | "tensormap" if inst.has("tensormap::generic") => {
-                self.needs.isa_class = self.needs.isa_class.max(2);
-            }
-            "mov" => {
-                let reserved =
-                    |o: &Operand| matches!(o, Operand::Special(Special::ReservedSmemOffset(_)));
-                self.reserved_shared |= inst.operands.iter().any(reserved);
-                // Begin, cap and 0; the end and 1 are plain numbers.
-                let named = [0, 2, 3].map(|n| Operand::Special(Special::ReservedSmemOffset(n)));
-                self.reserved_names |= inst.operands.iter().any(|o| named.contains(o));
-            }
-            _ => {}
-        }
-    }
-
-    fn add_site(
-        &mut self,
-        site: &Site,
-        ptx: Option<&Instruction<'_>>,
-        last_vote: &mut Option<u32>,
-    ) {
+    fn add_site(&mut self, site: &Site, ptx: Option<&Words<'_>>, last_vote: &mut Option<u32>) {
         if site.spill {
             self.spills.push(site.offset);
             return;
@@ -240,7 +205,7 @@ impl CodeFacts {
 }
 
 /// Whether a barrier of the CTA or the cluster is one at which the warp's threads come together by themselves.
-fn meets_alone(inst: &Instruction<'_>, op: Opcode) -> bool {
+fn meets_alone(inst: &Words<'_>, op: Opcode) -> bool {
     if inst.opcode != "barrier" {
         return false;
     }
@@ -252,7 +217,7 @@ fn meets_alone(inst: &Instruction<'_>, op: Opcode) -> bool {
 
 /// What an instruction does to an mbarrier, where it is the one of its PTX instruction that is listed. Arrivals that expect
 /// bytes are not.
-fn barrier(inst: &Instruction<'_>, site: &Site) -> Option<Barrier> {
+fn barrier(inst: &Words<'_>, site: &Site) -> Option<Barrier> {
     let has = |word| inst.has(word);
     if inst.opcode == "cp" && has("mbarrier") {
         return (site.op == Opcode::ARRIVES).then_some(Barrier::CopiesArrive);
@@ -277,42 +242,6 @@ fn barrier(inst: &Instruction<'_>, site: &Site) -> Option<Barrier> {
     }
 }
 
-/// Whether control comes to an instruction of the PTX again after it.
-fn is_in_loop(function: &Function<'_>, of: usize) -> bool {
-    let mut seen = vec![false; function.code.len()];
-    let mut work = Vec::new();
-    follow(function, of, &mut work);
-    while let Some(at) = work.pop() {
-        if at == of {
-            return true;
-        }
-        if at < seen.len() && !std::mem::replace(&mut seen[at], true) {
-            follow(function, at, &mut work);
-        }
-    }
-    false
-}
-
-/// Adds the instructions that may come right after one.
-fn follow(function: &Function<'_>, at: usize, next: &mut Vec<usize>) {
-    let label = |l: &LabelId| function.labels.get(l.0 as usize).map(|(at, _)| *at);
-    let inst = &function.code[at];
-    for operand in &inst.operands {
-        match operand {
-            Operand::Label(l) => next.extend(label(l)),
-            Operand::BranchTargets(list) => {
-                let targets = function.branch_targets.get(*list as usize);
-                next.extend(targets.into_iter().flatten().filter_map(label));
-            }
-            _ => {}
-        }
-    }
-    let ends = matches!(inst.opcode, "bra" | "brx" | "ret" | "exit" | "trap");
-    if !ends || inst.guard.is_some() {
-        next.push(at + 1);
-    }
-}
-
 /// Which instructions on tensor maps the PTX has: `.nv.compat` says it of the whole file, of kernels that are not compiled too.
 /// 1 copies, reductions and prefetches by a map, 2 changes of a map.
 pub fn tensor_maps(functions: &[Function<'_>]) -> u8 {
@@ -326,7 +255,8 @@ pub fn tensor_maps(functions: &[Function<'_>]) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CodeFacts, is_in_loop, tensor_maps};
+    use super::{CodeFacts, tensor_maps};
+    use crate::digest::Digest;
     use crate::ptx;
     use orias_systems::Compiled;
 
@@ -335,28 +265,13 @@ mod tests {
             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<4>;\n{body}\nret;\n}}\n"
         );
         let program = ptx::load(&text).expect("sound PTX");
-        CodeFacts::of(&program.functions[0], &Compiled::default())
+        CodeFacts::of(&Digest::of(&program.functions[0]), &Compiled::default())
     }
 
     #[test]
     fn the_ptx_alone_says_what_is_reserved() {
         assert!(facts("mov.b32 %r0, %reserved_smem_offset_1;").reserved_shared);
         assert!(!facts("mov.b32 %r0, %total_smem_size;").reserved_shared);
-    }
-
-    #[test]
-    fn a_loop_is_what_comes_back() {
-        let function = |text: &str| {
-            let text = format!(
-                ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p;\n{text}\nret;\n}}\n"
-            );
-            let program = ptx::load(&text).expect("sound PTX");
-            let code = &program.functions[0];
-            (0..code.code.len()).map(|i| is_in_loop(code, i)).collect::<Vec<bool>>()
-        };
-        assert_eq!(function("L: bar.sync 0; @%p bra L;"), [true, true, false]);
-        assert_eq!(function("bar.sync 0; @%p bra L; bar.sync 0; L:"), [false; 4]);
-        assert_eq!(function("bra L; bar.sync 0; L: bar.sync 1;"), [false; 4]);
     }
 
     #[test]

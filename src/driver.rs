@@ -2,21 +2,24 @@
 
 use orias_components::Loc;
 use orias_systems::pipeline::PHASES;
-use orias_systems::{Compiled, Options, PhaseStat, PipelineError, Worker};
+use orias_systems::{Options, PhaseStat, PipelineError, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::assemble;
+use crate::assemble::{self, Whole};
+use crate::attributes::CodeFacts;
+use crate::digest::Digest;
 use crate::elf;
 use crate::elf::model::{CubinModel, Tool};
-use crate::link::{self, Linked};
+use crate::lines;
+use crate::link::{self, Code, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::overrides::{self, Overrides};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
-use crate::ptx::program::{FuncId, Program};
+use crate::ptx::program::{FuncId, Function, FunctionBody, Program};
 use crate::ptx::{
     self,
     types::{Linkage, Space, Span},
@@ -134,7 +137,7 @@ pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, 
     if missing.has_errors() {
         return Err(missing);
     }
-    let (model, output) = model(&program, options)?;
+    let (model, output) = model(&mut program, options)?;
     // The file has all of it that is needed.
     drop(program);
     finish(model, output)
@@ -148,7 +151,8 @@ pub fn compile_program(
     program: &Program<'_>,
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
-    let (model, output) = model(program, options)?;
+    // The copy shares the functions' bodies.
+    let (model, output) = model(&mut program.clone(), options)?;
     finish(model, output)
 }
 
@@ -162,9 +166,9 @@ fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
     Ok(Output { cubin, ..output })
 }
 
-/// What the file is made of, and all else that a compile gives.
+/// What the file is made of, and all else that a compile gives. The program has no bodies of functions afterwards.
 fn model(
-    program: &Program<'_>,
+    program: &mut Program<'_>,
     options: &CompileOptions,
 ) -> Result<(CubinModel, Output), Diagnostics> {
     let target = find_target(program, options)?;
@@ -177,19 +181,22 @@ fn model(
         }
     }
     limit_callees(program, &mut module, options);
-    let compiled = compile_functions(program, &module, options)?;
+    let with_lines = options.with_lines(program);
+    let whole = Whole::of(program, &module, kernels(program, options), with_lines);
+    let compiled = compile_functions(program, &module, options, with_lines)?;
+    let program = &*program;
     let mut stats = Vec::new();
     let mut dump = String::new();
     for one in &compiled {
-        add_stats(&mut stats, &one.compiled.stats);
-        dump.push_str(&one.compiled.dump);
+        add_stats(&mut stats, &one.code.compiled.stats);
+        dump.push_str(&one.code.compiled.dump);
     }
-    let (functions, kernels) = link_kernels(program, &module, compiled)?;
+    let (functions, kernels) = link_kernels(&module, compiled)?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     // Nobody asks for the slot of an address any more.
     drop(std::mem::take(&mut module.globals));
     let tool = tool(options, target);
-    let model = assemble::cubin(program, &module, kernels, tool, options.with_lines(program));
+    let model = assemble::cubin(program, &module, kernels, tool, &whole);
     let mut warnings = program.warnings.clone();
     warnings.extend(std::mem::take(&mut module.warnings));
     for name in unresolved(program) {
@@ -266,12 +273,11 @@ fn limit_callees(program: &Program<'_>, module: &mut Module, options: &CompileOp
 
 /// Puts kernels and their callees together; reports of all, each kernel's callees behind it where they come first.
 fn link_kernels(
-    program: &Program<'_>,
     module: &Module,
     compiled: Vec<Done>,
 ) -> Result<(Vec<FunctionReport>, Vec<Linked>), Diagnostics> {
     let (kernels, functions): (Vec<Done>, Vec<Done>) =
-        compiled.into_iter().partition(|one| one.compiled.entry);
+        compiled.into_iter().partition(|one| one.code.compiled.entry);
     let callees: FxHashMap<Unit, &Done> = functions.iter().map(|one| (one.unit, one)).collect();
     let mut reported: FxHashSet<FuncId> = FxHashSet::default();
     let (mut reports, mut linked) = (Vec::new(), Vec::new());
@@ -280,11 +286,10 @@ fn link_kernels(
         let layout = &module.layouts[func];
         let units = layout.callees.iter().map(|f| Unit::of(module, *f, func));
         let parts: Vec<&Done> = units.filter_map(|unit| callees.get(&unit).copied()).collect();
-        let parts_of: Vec<(FuncId, &Compiled)> =
-            parts.iter().map(|p| (p.unit.func, &p.compiled)).collect();
+        let parts_of: Vec<(FuncId, &Code)> = parts.iter().map(|p| (p.unit.func, &p.code)).collect();
         let mut own = report(module, &one);
-        let kernel = (func, one.compiled);
-        let kernel = link::kernel(module.options.target, program, module, kernel, &parts_of)
+        let kernel = (func, one.code);
+        let kernel = link::kernel(module.options.target, module, kernel, &parts_of)
             .map_err(Diagnostic::global)?;
         own.registers = kernel.compiled.registers;
         own.barriers = kernel.compiled.barriers;
@@ -300,15 +305,20 @@ fn link_kernels(
 /// One function's way through the pipeline.
 struct Done {
     unit: Unit,
-    compiled: Compiled,
+    code: Code,
     time: Duration,
 }
 
-/// Every kernel of the module, in source order, and the device functions that they come to.
+/// What is to be compiled, with the statements of its function.
+type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
+
+/// Every kernel of the module, in source order, and the device functions that they come to. A function's body goes as soon as it
+/// is lowered, where nobody else has it: it may need more memory than its code.
 fn compile_functions(
-    program: &Program<'_>,
+    program: &mut Program<'_>,
     module: &Module,
     options: &CompileOptions,
+    with_lines: bool,
 ) -> Result<Vec<Done>, Diagnostics> {
     let mut units: Vec<Unit> =
         kernels(program, options).map(|k| Unit { func: k, kernel: k }).collect();
@@ -330,23 +340,28 @@ fn compile_functions(
     };
     // A worker is made when none is idle, so there are no more of them than threads.
     let idle: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
-    let one = |unit: &Unit| {
+    let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
+    let is_small = units.len() < 2 || units.iter().map(code).sum::<usize>() < FEW_INSTRUCTIONS;
+    let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
+    let jobs: Vec<Job<'_>> = units.iter().map(|unit| (*unit, body(unit))).collect();
+    program.functions.iter_mut().for_each(|function| function.body = None);
+    let program = &*program;
+    let one = |job: Job<'_>| {
         let known = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let made = |e: PipelineError| Diagnostics::from(Diagnostic::global(e.to_string()));
         let mut worker = known.map_or_else(|| Worker::new(pipeline.clone()).map_err(made), Ok)?;
-        let done = compile_function(program, module, *unit, &mut worker);
+        let done = compile_function(program, module, job, &mut worker, with_lines);
         idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         done
     };
-    let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
-    let is_small = units.len() < 2 || units.iter().map(code).sum::<usize>() < FEW_INSTRUCTIONS;
-    let parallel = || units.par_iter().map(one).collect();
+    let parallel = |jobs: Vec<Job<'_>>| jobs.into_par_iter().map(one).collect();
     let done: Vec<Result<Done, Diagnostics>> = match options.threads {
-        threads if threads == 1 || is_small => units.iter().map(one).collect(),
-        0 => parallel(),
+        threads if threads == 1 || is_small => jobs.into_iter().map(one).collect(),
+        0 => parallel(jobs),
         threads => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.map_err(|error| Diagnostic::global(error.to_string()))?.install(parallel)
+            let pool = pool.map_err(|error| Diagnostic::global(error.to_string()))?;
+            pool.install(|| parallel(jobs))
         }
     };
     let (mut compiled, mut errors) = (Vec::with_capacity(done.len()), Diagnostics::default());
@@ -362,25 +377,30 @@ fn compile_functions(
 fn compile_function(
     program: &Program<'_>,
     module: &Module,
-    unit: Unit,
+    (unit, body): Job<'_>,
     worker: &mut Worker,
+    with_lines: bool,
 ) -> Result<Done, Diagnostics> {
     let started = Instant::now();
     worker.reset();
-    let info = lower::function(program, module, unit.func, unit.kernel, worker.body())?;
+    let function = Function { body, ..program.functions[unit.func.0 as usize].clone() };
+    let lowered = (unit.func, &function);
+    let info = lower::function(program, module, lowered, unit.kernel, worker.body())?;
     worker.set_info(info);
-    match worker.run() {
-        Ok(compiled) => Ok(Done { unit, compiled, time: started.elapsed() }),
-        Err(error) => Err(from_pipeline(error, program, unit.func)),
-    }
+    let (ptx, span) = (Digest::of(&function), function.span);
+    drop(function);
+    let mut compiled = worker.run().map_err(|error| from_pipeline(error, &ptx, span))?;
+    let facts = CodeFacts::of(&ptx, &compiled);
+    let lines = std::mem::take(&mut compiled.lines);
+    let lines = if with_lines { lines::origins(&lines, &ptx.spans) } else { Vec::new() };
+    Ok(Done { unit, code: Code { compiled, facts, lines }, time: started.elapsed() })
 }
 
 /// A phase's complaints, at the PTX instruction that each comes from or else at the function.
-fn from_pipeline(error: PipelineError, program: &Program<'_>, func: FuncId) -> Diagnostics {
-    let function = &program.functions[func.0 as usize];
+fn from_pipeline(error: PipelineError, ptx: &Digest<'_>, function: Span) -> Diagnostics {
     let place = |loc: Loc| -> Span {
         let index = (loc.ptx_inst as usize).checked_sub(1);
-        index.and_then(|i| function.code.get(i)).map_or(function.span, |inst| inst.span)
+        index.and_then(|i| ptx.spans.get(i)).copied().unwrap_or(function)
     };
     let mut all = Diagnostics::default();
     match error {
@@ -390,7 +410,7 @@ fn from_pipeline(error: PipelineError, program: &Program<'_>, func: FuncId) -> D
                 all.error(place(error.loc), message);
             }
         }
-        other => all.error(function.span, other.to_string()),
+        other => all.error(function, other.to_string()),
     }
     all
 }
@@ -408,7 +428,7 @@ fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
 
 fn report(module: &Module, done: &Done) -> FunctionReport {
     let layout = &module.layouts[done.unit.func];
-    let compiled = &done.compiled;
+    let compiled = &done.code.compiled;
     FunctionReport {
         name: compiled.name.clone(),
         entry: compiled.entry,

@@ -24,7 +24,9 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
         let long = about.len();
         return Err(Error::other(format!("it has {long} bytes, and {most} are the most")));
     }
-    bounded(file, most)?.ok_or_else(|| Error::other(format!("it has more than {most} bytes")))
+    // One byte more, so that the end is found without more room.
+    let room = about.len() as usize + 1;
+    bounded(file, most, room)?.ok_or_else(|| Error::other(format!("it has more than {most} bytes")))
 }
 
 /// All that comes from a stream.
@@ -34,11 +36,11 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
 pub fn stream(from: impl Read, most: u64) -> Result<Vec<u8>> {
     let most = most.min(MAX_STREAM);
     let text = || format!("it is no regular file and does not end within {most} bytes");
-    bounded(from, most)?.ok_or_else(|| Error::other(text()))
+    bounded(from, most, 0)?.ok_or_else(|| Error::other(text()))
 }
 
-fn bounded(from: impl Read, most: u64) -> Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
+fn bounded(from: impl Read, most: u64, room: usize) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::with_capacity(room);
     from.take(most + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }

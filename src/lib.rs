@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod attributes;
 pub mod check;
 pub mod cli;
+pub mod digest;
 pub mod dis;
 pub mod driver;
 pub mod elf;

@@ -5,8 +5,30 @@
 
 use crate::elf::model::{LineRow, SourceFile, Sources};
 use crate::link::Linked;
-use crate::ptx::program::{FuncId, Program};
+use crate::ptx::program::Program;
+use crate::ptx::types::Span;
 use orias_components::Loc;
+
+/// From where on machine code comes from a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Byte offset in the text.
+    pub offset: u32,
+    /// `.loc` in force: file 0 is none.
+    pub file: u32,
+    pub line: u32,
+    /// Where its instruction stands in the PTX; None for what is of none.
+    pub at: Option<u32>,
+}
+
+/// Where a function's code comes from, whose PTX instructions stand there.
+pub fn origins(lines: &[(u32, Loc)], spans: &[Span]) -> Vec<Origin> {
+    let origin = |(offset, loc): &(u32, Loc)| {
+        let span = (loc.ptx_inst as usize).checked_sub(1).and_then(|i| spans.get(i));
+        Origin { offset: *offset, file: loc.file, line: loc.line, at: span.map(|s| s.start) }
+    };
+    lines.iter().map(origin).collect()
+}
 
 /// Finds lines in a program.
 pub struct Places<'p> {
@@ -43,12 +65,9 @@ impl<'p> Places<'p> {
     /// The rows of a kernel's text: of the source, and of the PTX.
     pub fn rows(&self, linked: &Linked) -> (Vec<LineRow>, Vec<LineRow>) {
         let (mut source, mut ptx) = (Vec::new(), Vec::new());
-        let inner = |offset| linked.inner.iter().rfind(|one| one.offset <= offset).map(|i| i.func);
-        for (offset, loc) in &linked.compiled.lines {
-            let func = inner(*offset).unwrap_or(linked.func);
-            let (by_source, by_ptx) = (self.in_source(loc), self.in_ptx(func, loc));
-            add(&mut source, *offset, by_source);
-            add(&mut ptx, *offset, by_ptx);
+        for origin in &linked.lines {
+            add(&mut source, origin.offset, self.in_source(origin));
+            add(&mut ptx, origin.offset, self.in_ptx(origin));
         }
         // What prepares the kernel is of its first line.
         for first in [source.first_mut(), ptx.first_mut()].into_iter().flatten() {
@@ -57,15 +76,14 @@ impl<'p> Places<'p> {
         (source, ptx)
     }
 
-    fn in_source(&self, loc: &Loc) -> Option<(u32, u32)> {
-        let number = self.program.files.iter().position(|f| f.index == u64::from(loc.file))?;
-        Some((number as u32 + 1, loc.line))
+    fn in_source(&self, origin: &Origin) -> Option<(u32, u32)> {
+        let number = self.program.files.iter().position(|f| f.index == u64::from(origin.file))?;
+        Some((number as u32 + 1, origin.line))
     }
 
-    fn in_ptx(&self, func: FuncId, loc: &Loc) -> Option<(u32, u32)> {
-        let function = &self.program.functions[func.0 as usize];
-        let span = function.code.get((loc.ptx_inst as usize).checked_sub(1)?)?.span;
-        Some((0, self.starts.partition_point(|start| *start <= span.start) as u32))
+    fn in_ptx(&self, origin: &Origin) -> Option<(u32, u32)> {
+        let at = origin.at?;
+        Some((0, self.starts.partition_point(|start| *start <= at) as u32))
     }
 }
 

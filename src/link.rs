@@ -4,8 +4,9 @@
 //! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded, changed and encoded again.
 
 use crate::attributes::CodeFacts;
+use crate::lines::Origin;
 use crate::lower::Module;
-use crate::ptx::program::{FuncId, Program};
+use crate::ptx::program::FuncId;
 use orias_components::{Opcode, Operand, SymbolKey};
 use orias_systems::function::{Link, LinkTo};
 use orias_systems::mercury::{encode, pad};
@@ -15,6 +16,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes of a machine word.
 const WORD: usize = 16;
+
+/// A compiled function, with what the file says of it.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub compiled: Compiled,
+    pub facts: CodeFacts,
+    /// Where it comes from, in order; nothing where the file does not say it.
+    pub lines: Vec<Origin>,
+}
 
 /// A device function in a kernel's text.
 #[derive(Clone, Debug)]
@@ -46,6 +56,7 @@ pub struct Linked {
     pub stack_bytes: u32,
     /// What the file says of the code.
     pub facts: CodeFacts,
+    pub lines: Vec<Origin>,
 }
 
 /// Links a kernel with its callees, which are in the order of their text.
@@ -54,23 +65,21 @@ pub struct Linked {
 /// When an instruction cannot be changed: never for what the pipeline makes.
 pub fn kernel(
     target: &Target,
-    program: &Program<'_>,
     module: &Module,
-    (func, kernel): (FuncId, Compiled),
-    callees: &[(FuncId, &Compiled)],
+    (func, kernel): (FuncId, Code),
+    callees: &[(FuncId, &Code)],
 ) -> Result<Linked, String> {
     let layout = &module.layouts[func];
     let system = |c: &Compiled, base: u32| -> Vec<u32> {
         let calls = c.links.iter().filter(|l| l.to == LinkTo::System);
         calls.map(|l| base + l.offset).collect()
     };
+    let Code { compiled: mut kernel, facts, lines } = kernel;
     let own_bytes = if callees.is_empty() { kernel.text.len() as u32 } else { kernel.code_bytes };
     let system_calls = system(&kernel, 0);
     let stack_bytes = stack(module, func, &kernel, callees);
-    let mut kernel = kernel;
     // A call alone makes ptxas 13.0.88 speak of the stack of calls, unless the function is the system's.
     kernel.divergent |= kernel.links.iter().any(|l| l.to != LinkTo::System);
-    let facts = CodeFacts::of(&program.functions[func.0 as usize], &kernel);
     let mut linked = Linked {
         func,
         own_bytes,
@@ -79,6 +88,7 @@ pub fn kernel(
         system_calls,
         stack_bytes,
         facts,
+        lines,
         compiled: kernel,
     };
     if callees.is_empty() {
@@ -88,7 +98,8 @@ pub fn kernel(
     let mut words = words_of(all);
     let mut links: Vec<(u32, Link)> = all.links.drain(..).map(|l| (0, l)).collect();
     let mut places: FxHashMap<SymbolKey, u32> = FxHashMap::default();
-    for (callee, compiled) in callees {
+    for (callee, code) in callees {
+        let compiled = &code.compiled;
         let base = (words.len() * WORD) as u32;
         places.insert(module.functions[callee.0 as usize], base);
         words.extend(words_of(compiled));
@@ -96,11 +107,11 @@ pub fn kernel(
         linked.system_calls.extend(system(compiled, base));
         let moved = |list: &[u32]| -> Vec<u32> { list.iter().map(|at| base + at).collect() };
         all.exits.extend(moved(&compiled.exits));
-        let facts = CodeFacts::of(&program.functions[callee.0 as usize], compiled);
-        linked.facts.append(&facts, base);
+        linked.facts.append(&code.facts, base);
         let relocs = compiled.relocs.iter();
         all.relocs.extend(relocs.map(|r| TextReloc { offset: base + r.offset, ..*r }));
-        all.lines.extend(compiled.lines.iter().map(|(at, loc)| (base + at, *loc)));
+        let lines = code.lines.iter();
+        linked.lines.extend(lines.map(|l| Origin { offset: base + l.offset, ..*l }));
         all.registers = all.registers.max(compiled.registers);
         all.barriers = all.barriers.max(compiled.barriers);
         all.divergent |= compiled.divergent;
@@ -173,7 +184,7 @@ fn set(
 }
 
 /// Bytes of stack from the kernel down the deepest way that comes to no function twice.
-fn stack(module: &Module, func: FuncId, kernel: &Compiled, callees: &[(FuncId, &Compiled)]) -> u32 {
+fn stack(module: &Module, func: FuncId, kernel: &Compiled, callees: &[(FuncId, &Code)]) -> u32 {
     if callees.is_empty() {
         return kernel.frame_bytes;
     }
@@ -209,7 +220,8 @@ fn stack(module: &Module, func: FuncId, kernel: &Compiled, callees: &[(FuncId, &
             depth
         }
     }
-    let mut functions: FxHashMap<FuncId, &Compiled> = callees.iter().copied().collect();
+    let mut functions: FxHashMap<FuncId, &Compiled> =
+        callees.iter().map(|(f, code)| (*f, &code.compiled)).collect();
     functions.insert(func, kernel);
     let by_key = module.functions.iter().enumerate();
     let by_key = by_key.map(|(i, key)| (*key, FuncId(i as u32))).collect();

@@ -65,7 +65,7 @@ pub fn apply(
         }
         // To ask for the code of one without a body would make it one.
         let body = function.body.iter_mut();
-        for inst in body.flat_map(|body| &mut body.code) {
+        for inst in body.flat_map(|body| &mut Arc::make_mut(body).code) {
             let caches = &overrides.caches;
             match inst.opcode {
                 "ld" => cache(inst, &LOADS, (caches.load, caches.forced_load)),

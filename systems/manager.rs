@@ -225,13 +225,14 @@ impl Worker {
         if let Some(system) = self.steps[at].system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
             let work = work::done();
+            let was_ssa = self.function.world.resource::<ssa::Form>().is_ssa;
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
             if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
                 let message = format!("the phase could not run: {error}");
                 let error = PhaseError { message, loc: Loc::default() };
                 self.function.world.resource_mut::<Report>().errors.push(error);
             }
-            self.tidy();
+            self.tidy(was_ssa);
             if let Some(start) = start {
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
                 stat.work = work::done() - work;
@@ -252,10 +253,14 @@ impl Worker {
     }
 
     /// After a phase: spawns what is new, makes edges current, lets go of analyses that are stale.
-    fn tidy(&mut self) {
+    fn tidy(&mut self, was_ssa: bool) {
         let world = &mut self.function.world;
         settle(world);
-        let arena = world.resource::<Arena>();
+        if was_ssa && !world.resource::<ssa::Form>().is_ssa {
+            // Most registers have become one with others: tables by register need not be as long as the numbers once were.
+            self.function.body().renumber_vregs();
+        }
+        let arena = self.function.world.resource::<Arena>();
         let (edges_are_stale, mut stamps) = (arena.edges_are_stale(), arena.stamps());
         if edges_are_stale {
             self.function.body().update_edges();

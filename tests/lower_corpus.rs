@@ -33,7 +33,7 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
         }
         let mut unit = testing::function();
         let id = FuncId(i as u32);
-        if let Err(errors) = lower::function(&program, &module, id, id, unit.body()) {
+        if let Err(errors) = lower::function(&program, &module, (id, function), id, unit.body()) {
             problems.extend(errors.iter().map(|d| format!("{}: {}", function.name, d.message)));
             continue;
         }

@@ -3,7 +3,9 @@
 use crate::block::BlockId;
 use crate::body::Body;
 use crate::inst::{Inst, InstId, Loc};
-use crate::{FlowEdit, Function, Opcode, Operand, RegFile, RegUse, edges, phis, text, validate};
+use crate::{
+    FlowEdit, Function, Opcode, Operand, RegFile, RegUse, VRegId, edges, phis, text, validate,
+};
 
 const DIAMOND: &str = "
     BB0:
@@ -56,6 +58,33 @@ fn instructions_come_before_the_places_that_the_block_had() {
     let places = [0, 1, 1].map(|at| (at, nop(), Loc::default()));
     let text = edited(|body| body.insert_all(BlockId(0), places));
     assert!(text.starts_with("0: NOP S2R NOP NOP BRA, "), "{text}");
+}
+
+#[test]
+fn registers_that_nothing_names_lose_their_numbers() {
+    let mut function = Function::default();
+    let mut body = function.body();
+    let code = "
+    BB0:
+      %R2 = S2R SR33
+      @%P6 %R9 = MOV %R2, 0xf
+      %R7:2 = LDS.64 [%R9]
+      STS [%R9], %R2
+      EXIT PT";
+    text::parse(code, &mut body).expect("Ori");
+    let load = body.block(BlockId(0)).insts()[2];
+    body.remove(BlockId(0), load);
+    let before = body.stamps();
+    body.renumber_vregs();
+    let text = text::print(&body, &text::Style::default());
+    assert!(text.contains("%R0 = S2R") && text.contains("@%P1 %R2 = MOV %R0, 0xf"), "{text}");
+    assert!(text.contains("STS [%R2], %R0"), "{text}");
+    let files: Vec<RegFile> =
+        (0..body.vreg_count() as u32).map(|v| body.vreg(VRegId(v)).file).collect();
+    assert_eq!(files, [RegFile::R, RegFile::P, RegFile::R]);
+    assert_eq!(before.flow, body.stamps().flow, "edges are what they were");
+    assert_ne!(before.registers, body.stamps().registers);
+    validate::validate(&body).expect("a valid body");
 }
 
 #[test]

@@ -15,8 +15,10 @@ pub enum Fate {
     /// A multiplication whose product only contracted additions use: it makes no code.
     Folded,
     /// An addition whose operand at this index is the product of the instruction at `product`.
-    Fused { product: usize, operand: usize },
+    Fused { product: u32, operand: u8 },
 }
+
+const _: () = assert!(size_of::<Fate>() == 8, "there is one for each instruction");
 
 /// The fate of every instruction of a function, by index.
 pub fn contract(function: &Function<'_>) -> Vec<Fate> {
@@ -42,7 +44,7 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
         }
         fates[at] = Fate::Folded;
         for (user, operand) in uses {
-            fates[user] = Fate::Fused { product: at, operand };
+            fates[user] = Fate::Fused { product: at as u32, operand: operand as u8 };
         }
     }
     fates

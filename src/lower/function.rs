@@ -13,19 +13,22 @@ use orias_systems::FunctionInfo;
 use orias_systems::emit::{Emit, imm, plop3, r, wide};
 use orias_systems::registers::limits::LEAST_ASKED;
 
-/// Fills an empty body with a function, and says what phases want to know of it. `kernel` is the kernel that the code is for: the function itself,
-/// or one that calls it, whose shared variables it then names.
+/// So many instructions show what room a long function needs.
+const SAMPLE: usize = 1 << 14;
+
+/// Fills an empty body with a function, and says what phases want to know of it: `function`, which is number `id` of the program,
+/// where its own body need not be any more. `kernel` is the kernel that the code is for: the function itself, or one that calls
+/// it, whose shared variables it then names.
 ///
 /// # Errors
 /// One error for each instruction that has no lowering, in source order; the body's content is then of no use.
 pub fn function(
     program: &Program<'_>,
     module: &Module,
-    id: FuncId,
+    (id, function): (FuncId, &Function<'_>),
     kernel: FuncId,
     body: Body<'_>,
 ) -> Result<FunctionInfo, Diagnostics> {
-    let function = &program.functions[id.0 as usize];
     let layout = &module.layouts[id];
     let mut e = Emit::new(body);
     let mut regs = Vec::with_capacity(function.regs.len());
@@ -43,7 +46,7 @@ pub fn function(
     }
     let entry = e.block;
     let local = (layout.local_bytes, layout.local_align);
-    let found = Params::new(program, id, local, module.frame_align, || e.temp(1));
+    let found = Params::new(program, (id, function), local, module.frame_align, || e.temp(1));
     let (params, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
     let named = labels_named(function);
     // Where nothing goes to, nothing begins.
@@ -89,6 +92,9 @@ pub fn function(
     let contracts = module.options.fmad && module.options.opt_level > 0;
     let fates = if contracts { contract(function) } else { Vec::new() };
     for (at, inst) in function.code.iter().enumerate() {
+        if at == SAMPLE {
+            cx.e.body.expect(at, function.code.len());
+        }
         open_labels(&mut cx, at);
         let (file, line, column) = inst.loc;
         let loc = Loc { file, line, column, ptx_inst: at as u32 + 1 };
@@ -100,7 +106,7 @@ pub fn function(
         let lowered = match fates.get(at) {
             Some(Fate::Folded) => Ok(()),
             Some(Fate::Fused { product, operand }) => {
-                select::fused(&mut cx, &function.code[*product], inst, *operand)
+                select::fused(&mut cx, &function.code[*product as usize], inst, *operand as usize)
             }
             _ => select::lower(&mut cx, inst),
         };

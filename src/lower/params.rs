@@ -183,14 +183,12 @@ impl Params {
     /// # Errors
     /// When a call is of a form that no checked program has.
     pub fn new(
-        cx_program: &Program<'_>,
-        id: FuncId,
+        program: &Program<'_>,
+        (id, function): (FuncId, &Function<'_>),
         local: (u32, u32),
         frame_align: u32,
         mut word: impl FnMut() -> Reg,
     ) -> Sel<(Params, u32)> {
-        let program = cx_program;
-        let function = &program.functions[id.0 as usize];
         let mut all = Params { align: local.1.max(1), ..Params::default() };
         for inst in &function.code {
             all.moves_stack |= matches!(inst.opcode, "alloca" | "stackrestore");

@@ -73,8 +73,9 @@ pub struct Function<'s> {
     pub directives: Vec<(&'s str, Vec<u64>)>,
     /// False for a declaration (`.extern .func …;`).
     pub defined: bool,
-    /// None: nothing in any of its lists. A function has them as its own ([`Deref`]).
-    pub body: Option<Box<FunctionBody<'s>>>,
+    /// None: nothing in any of its lists. A function has them as its own ([`Deref`]). Copies share it, so that who is done with the
+    /// program may let one function's go after the other.
+    pub body: Option<Arc<FunctionBody<'s>>>,
     pub span: Span,
 }
 
@@ -116,7 +117,7 @@ impl<'s> Deref for Function<'s> {
 
 impl<'s> DerefMut for Function<'s> {
     fn deref_mut(&mut self) -> &mut FunctionBody<'s> {
-        self.body.get_or_insert_default()
+        Arc::make_mut(self.body.get_or_insert_default())
     }
 }
 
@@ -356,12 +357,12 @@ pub(super) struct SharedOperands {
 }
 
 impl SharedOperands {
-    /// Operands that one list has, and those of one instruction more.
+    /// Operands that one list has, if no instruction has more: what they need is a size that allocators have.
     const MANY: usize = 1 << 10;
 
     /// Takes all that the list has.
     pub fn add(&mut self, operands: &mut Vec<Operand>) -> Operands {
-        if self.next.len() >= Self::MANY {
+        if self.next.len() + operands.len() > Self::MANY {
             self.close();
         }
         let (start, len) = (self.next.len() as u32, operands.len() as u32);
@@ -370,8 +371,9 @@ impl SharedOperands {
     }
 
     pub fn close(&mut self) {
-        let mut full = std::mem::take(&mut self.next);
-        full.shrink_to_fit();
+        // Not the list itself made smaller: allocators leave what is half used in its place.
+        let mut full = Vec::with_capacity(self.next.len());
+        full.append(&mut self.next);
         // It is set once only: the next ones get another.
         let _ = std::mem::take(&mut self.all).set(full);
     }

@@ -9,6 +9,7 @@ use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
 use crate::effects::{Copy, as_copy};
 use orias_components::{Body, RegFile, RegUse, VRegId};
+use std::num::NonZeroU32;
 
 /// Where a register lies: `offset` cells into the class of `leader`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,15 +27,19 @@ pub struct Class {
     /// The physical register of the first cell, where it is given from the start.
     pub fixed: Option<u8>,
     pub members: u32,
-    /// Joined ranges by cell, once there are several members.
-    joined: Option<Vec<Vec<Segment>>>,
+    /// Where in [`Classes::joined`] its ranges are, once there are several members.
+    joined: Option<NonZeroU32>,
 }
+
+const _: () = assert!(size_of::<Class>() == 16, "there is one for each register");
 
 /// All classes of a function, by their leader.
 #[derive(Clone, Debug)]
 pub struct Classes {
     places: Vec<Place>,
     classes: Vec<Class>,
+    /// Ranges of classes that have joined others, by cell; the first belongs to none.
+    joined: Vec<Vec<Vec<Segment>>>,
 }
 
 /// Two classes that are to be one: the inner one lies `shift` cells into the outer.
@@ -64,6 +69,7 @@ impl Classes {
                     }
                 })
                 .collect(),
+            joined: vec![Vec::new()],
         }
     }
 
@@ -157,8 +163,8 @@ impl Classes {
         leader: VRegId,
         cell: u8,
     ) -> &'a [Segment] {
-        match &self.class(leader).joined {
-            Some(joined) => &joined[cell as usize],
+        match self.class(leader).joined {
+            Some(joined) => &self.joined[joined.get() as usize][cell as usize],
             None => ranges.of(map.first(leader) + u32::from(cell)),
         }
     }
@@ -210,8 +216,9 @@ impl Classes {
         if !allowed(self, Joint { outer, inner, shift }) {
             return false;
         }
-        let mut joined: Vec<Vec<Segment>> = match self.classes[outer.0 as usize].joined.take() {
-            Some(joined) => joined,
+        let place = self.classes[outer.0 as usize].joined;
+        let mut joined = match place {
+            Some(place) => std::mem::take(&mut self.joined[place.get() as usize]),
             None => {
                 let range = |cell| ranges.of(map.first(outer) + u32::from(cell)).to_vec();
                 (0..outer_cells).map(range).collect()
@@ -220,10 +227,21 @@ impl Classes {
         for cell in 0..inner_cells {
             join_into(&mut joined[(cell + shift) as usize], self.range(map, ranges, inner, cell));
         }
+        let of_inner = self.classes[inner.0 as usize].joined.take();
         let members = self.class(inner).members;
-        self.classes[inner.0 as usize].joined = None;
+        // Nobody asks for the inner one's any more.
+        let place = place.or(of_inner).or_else(|| {
+            self.joined.push(Vec::new());
+            NonZeroU32::new(self.joined.len() as u32 - 1)
+        });
+        if let Some(place) = place {
+            self.joined[place.get() as usize] = joined;
+        }
+        if let Some(free) = of_inner.filter(|free| Some(*free) != place) {
+            self.joined[free.get() as usize] = Vec::new();
+        }
         let class = &mut self.classes[outer.0 as usize];
-        class.joined = Some(joined);
+        class.joined = place;
         class.members += members;
         self.places[inner.0 as usize] = Place { leader: outer, offset: shift };
         true

@@ -96,59 +96,104 @@ impl<const N: usize> Mask<N> {
 /// Registers taken by point.
 #[derive(Clone, Debug)]
 pub struct Occupancy<const N: usize> {
-    /// By level: one mask a point, then one a group of 16, of 256 … Arrays of numbers, which the allocator knows how to make:
-    /// long ones that nobody takes registers in cost no memory.
-    any: Vec<Vec<[u64; N]>>,
-    full: Vec<Vec<[u64; N]>>,
+    points: u32,
+    /// Words that each mask has: one, two or all, as the highest register asks that was ever taken. Most functions have but the
+    /// first 64 registers, and then a quarter of the memory is looked at.
+    width: usize,
+    /// By level: one mask a point, then one a group of 16, of 256 …
+    any: Vec<Vec<u64>>,
+    full: Vec<Vec<u64>>,
 }
 
 const RADIX_BITS: u32 = 4;
 
+/// A mask of a level.
+fn row<const W: usize>(level: &[u64], group: usize) -> &[u64; W] {
+    &level.as_chunks().0[group]
+}
+
+fn add_row<const W: usize>(level: &mut [u64], group: usize, mask: &[u64; W]) {
+    let row: &mut [u64; W] = &mut level.as_chunks_mut().0[group];
+    row.iter_mut().zip(mask).for_each(|(to, word)| *to |= word);
+}
+
 impl<const N: usize> Occupancy<N> {
     pub fn new(points: u32) -> Occupancy<N> {
-        let mut any = Vec::new();
-        let mut len = points as usize;
-        loop {
-            any.push(vec![[0; N]; len]);
-            if len <= 1 << RADIX_BITS {
-                break;
+        Occupancy { points, width: 0, any: Vec::new(), full: Vec::new() }
+    }
+
+    /// Masks that each level has.
+    fn lengths(&self) -> Vec<usize> {
+        let next = |len: &usize| (*len > 1 << RADIX_BITS).then(|| len.div_ceil(1 << RADIX_BITS));
+        std::iter::successors(Some(self.points as usize), next).collect()
+    }
+
+    /// Gives masks more words.
+    fn widen(&mut self, width: usize) {
+        let lengths = self.lengths();
+        self.any.resize(lengths.len(), Vec::new());
+        self.full.resize(lengths.len() - 1, Vec::new());
+        let levels = self.any.iter_mut().zip(&lengths);
+        for (level, length) in levels.chain(self.full.iter_mut().zip(&lengths[1..])) {
+            let mut wider = vec![0; length * width];
+            if self.width > 0 {
+                let rows = wider.chunks_exact_mut(width).zip(level.chunks_exact(self.width));
+                rows.for_each(|(wider, row)| wider[..row.len()].copy_from_slice(row));
             }
-            len = len.div_ceil(1 << RADIX_BITS);
+            *level = wider;
         }
-        let full = any.iter().skip(1).map(|level| vec![[0; N]; level.len()]).collect();
-        Occupancy { any, full }
+        self.width = width;
     }
 
     /// Takes registers at all points of `start..end`.
     pub fn take(&mut self, start: u32, end: u32, mask: Mask<N>) {
+        let Some(highest) = mask.0.iter().rposition(|word| *word != 0) else { return };
         if start >= end {
             return;
         }
+        if highest >= self.width {
+            self.widen(if highest < 2 { highest + 1 } else { N });
+        }
+        match self.width {
+            1 => self.add::<1>(start, end, mask),
+            2 => self.add::<2>(start, end, mask),
+            _ => self.add::<N>(start, end, mask),
+        }
+    }
+
+    fn add<const W: usize>(&mut self, start: u32, end: u32, mask: Mask<N>) {
+        let mask: [u64; W] = std::array::from_fn(|w| mask.0[w]);
         let levels = self.any.len();
-        let Occupancy { any, full } = self;
-        let add = |to: &mut [u64; N]| to.iter_mut().zip(mask.0).for_each(|(to, word)| *to |= word);
+        let Occupancy { any, full, .. } = self;
         groups(levels, start, end, |level, group| {
-            add(&mut any[level][group]);
+            add_row(&mut any[level], group, &mask);
             if level > 0 {
-                add(&mut full[level - 1][group]);
+                add_row(&mut full[level - 1], group, &mask);
             }
         });
-        above_ends(levels, start, end, |level, group| add(&mut any[level][group]));
+        above_ends(levels, start, end, |level, group| add_row(&mut any[level], group, &mask));
     }
 
     /// The registers that are taken at any point of `start..end`.
     pub fn taken(&self, start: u32, end: u32) -> Mask<N> {
-        let mut taken = Mask::EMPTY;
-        if start < end {
-            let levels = self.any.len();
-            groups(levels, start, end, |level, group| {
-                taken = taken.or(Mask(self.any[level][group]));
-            });
-            above_ends(levels, start, end, |level, group| {
-                taken = taken.or(Mask(self.full[level - 1][group]));
-            });
+        if start >= end {
+            return Mask::EMPTY;
         }
-        taken
+        match self.width {
+            0 => Mask::EMPTY,
+            1 => self.found::<1>(start, end),
+            2 => self.found::<2>(start, end),
+            _ => self.found::<N>(start, end),
+        }
+    }
+
+    fn found<const W: usize>(&self, start: u32, end: u32) -> Mask<N> {
+        let mut taken = [0; W];
+        let mut add = |row: &[u64; W]| taken.iter_mut().zip(row).for_each(|(to, word)| *to |= word);
+        let levels = self.any.len();
+        groups(levels, start, end, |level, group| add(row(&self.any[level], group)));
+        above_ends(levels, start, end, |level, group| add(row(&self.full[level - 1], group)));
+        Mask(std::array::from_fn(|w| taken.get(w).copied().unwrap_or(0)))
     }
 }
 
@@ -206,27 +251,26 @@ mod tests {
     fn every_interval_sees_what_was_taken_in_it_and_nothing_else() {
         // Lengths about the powers of the radix, against one mask a point.
         for points in [1u32, 15, 16, 17, 255, 256, 257, 5000] {
-            let mut occupancy: Occupancy<1> = Occupancy::new(points);
-            let mut plain = vec![0u64; points as usize];
+            let mut occupancy: Occupancy<4> = Occupancy::new(points);
+            let mut plain = vec![[0u64; 4]; points as usize];
             let mut state = u64::from(points);
             let mut below = |n: u32| {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 ((state >> 33) % u64::from(n)) as u32
             };
-            for reg in 0..60 {
+            // Registers of each word, the higher ones later: masks grow.
+            for reg in (20..210).step_by(3) {
                 let start = below(points);
                 let end = start + 1 + below(points - start);
                 occupancy.take(start, end, Mask::one(reg));
-                plain[start as usize..end as usize].iter_mut().for_each(|m| *m |= 1 << reg);
+                let (word, bit) = (reg as usize / 64, reg % 64);
+                plain[start as usize..end as usize].iter_mut().for_each(|m| m[word] |= 1 << bit);
                 for _ in 0..20 {
                     let start = below(points);
                     let end = start + 1 + below(points - start);
-                    let expected = plain[start as usize..end as usize].iter().fold(0, |a, b| a | b);
-                    assert_eq!(
-                        occupancy.taken(start, end).0[0],
-                        expected,
-                        "{points}: {start}..{end}"
-                    );
+                    let masks = plain[start as usize..end as usize].iter();
+                    let expected = masks.fold(Mask::EMPTY, |all, m| all.or(Mask(*m)));
+                    assert_eq!(occupancy.taken(start, end), expected, "{points}: {start}..{end}");
                 }
             }
         }

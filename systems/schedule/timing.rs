@@ -2,11 +2,12 @@
 
 use super::cells::{self, Cell, Places};
 use super::groups;
-use orias_components::{BlockId, Body, InstId, Props, RegFile, View};
+use orias_components::{BlockId, Body, InstId, ModsId, Props, RegFile, View};
 use orias_targets::Target;
 use orias_targets::form::Ports;
 use orias_targets::habits::{Habit, Seen};
 use orias_targets::latency::Class;
+use rustc_hash::FxHashMap;
 
 /// Timing of one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,9 +69,11 @@ impl Timing {
     }
 }
 
-/// The timing of every instruction in the layout, by id.
+/// The timing of every instruction in the layout.
 pub struct Timings {
-    of: Vec<Timing>,
+    /// By id: where it is in `kinds`. A function has many instructions of few kinds.
+    of: Vec<u32>,
+    kinds: Vec<Timing>,
     /// What products of warpgroups read and write in general registers, in the whole function.
     products: Vec<Cell>,
     places: Places,
@@ -78,13 +81,23 @@ pub struct Timings {
 
 impl Timings {
     pub fn new(body: &Body<'_>, target: &Target, layout: &[BlockId]) -> Timings {
-        let mut all = vec![Timing::UNKNOWN; body.inst_count()];
+        let mut of = vec![0; body.inst_count()];
+        let mut kinds = vec![Timing::UNKNOWN];
+        // What the row of the table and the modifiers are, there is one timing for.
+        let mut known: FxHashMap<(u16, ModsId), u32> = FxHashMap::default();
         let mut products = Vec::new();
         let mut places = Places::none();
         for block in layout {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
-                all[id.0 as usize] = Timing::of(target, body, *id, true);
+                let mut make = || {
+                    kinds.push(Timing::of(target, body, *id, true));
+                    kinds.len() as u32 - 1
+                };
+                of[id.0 as usize] = match body.form(*id) {
+                    Some(form) => *known.entry((form, inst.mods_id())).or_insert_with(make),
+                    None => make(),
+                };
                 cells::for_each_use(inst, |c, _| places.add(c));
                 cells::for_each_def(inst, |c| places.add(c));
                 if inst.op.has(Props::GROUP) {
@@ -96,7 +109,7 @@ impl Timings {
         products.retain(|c| c.file() == RegFile::R);
         products.sort_unstable();
         products.dedup();
-        Timings { of: all, products, places }
+        Timings { of, kinds, products, places }
     }
 
     /// The cells that instructions name.
@@ -111,6 +124,6 @@ impl Timings {
     }
 
     pub fn get(&self, id: InstId) -> Timing {
-        self.of[id.0 as usize]
+        self.kinds[self.of[id.0 as usize] as usize]
     }
 }

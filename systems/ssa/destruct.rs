@@ -13,6 +13,7 @@ mod ranges;
 
 use super::Form;
 use super::construct::copy;
+use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::Copy;
@@ -117,7 +118,8 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
     };
     let mut copies = Vec::new();
     let mut phis = Vec::with_capacity(with_phis.len());
-    let mut meet: FxHashMap<VRegId, Reg> = FxHashMap::default();
+    // By register that phis write.
+    let mut meet: Vec<Option<Reg>> = vec![None; body.vreg_count()];
     for block in with_phis {
         let mut all = Phis { block, to: Vec::new() };
         for at in 0..phis::end(body, block) {
@@ -125,7 +127,7 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
             let phi = body.inst(id).to_inst();
             let Some(Operand::Reg(to)) = phi.operands.first().copied() else { continue };
             let Some(v) = to.reg.vreg() else { continue };
-            let reg = *meet.entry(v).or_insert_with(|| {
+            let reg = *meet[v.0 as usize].get_or_insert_with(|| {
                 let old = *body.vreg(v);
                 body.new_vreg(old.file, old.cells, old.align)
             });
@@ -182,7 +184,75 @@ struct Coalescer<'a> {
 }
 
 /// By the leader of a class: points and stubs, in the order of points.
-type Stubs = FxHashMap<VRegId, Vec<(u32, Stub)>>;
+struct Stubs {
+    /// By register: 1 + the place of its list, 0 for none.
+    place: Vec<u32>,
+    lists: Vec<Vec<(u32, Stub)>>,
+}
+
+impl Stubs {
+    fn new(vregs: usize) -> Stubs {
+        Stubs { place: vec![0; vregs], lists: Vec::new() }
+    }
+
+    fn of(&self, leader: VRegId) -> &[(u32, Stub)] {
+        let place = self.place[leader.0 as usize].checked_sub(1);
+        place.map_or(&[], |place| &self.lists[place as usize])
+    }
+
+    fn push(&mut self, leader: VRegId, point: u32, stub: Stub) {
+        let place = &mut self.place[leader.0 as usize];
+        if *place == 0 {
+            self.lists.push(Vec::new());
+            *place = self.lists.len() as u32;
+        }
+        self.lists[*place as usize - 1].push((point, stub));
+    }
+
+    /// Two classes become one: the longer list takes in the other.
+    fn join(&mut self, outer: VRegId, inner: VRegId) {
+        let longer = self.of(outer).len() >= self.of(inner).len();
+        let (long, short) = if longer { (outer, inner) } else { (inner, outer) };
+        let [long, short] = [long, short].map(|l| std::mem::take(&mut self.place[l.0 as usize]));
+        self.place[outer.0 as usize] = long;
+        let Some(short) = short.checked_sub(1) else { return };
+        let short = std::mem::take(&mut self.lists[short as usize]);
+        let long = &mut self.lists[long as usize - 1];
+        for (point, stub) in short {
+            work::add(1);
+            let at = long.partition_point(|(p, _)| *p <= point);
+            long.insert(at, (point, stub));
+        }
+    }
+}
+
+/// Which copies have the same two registers, of whatever cells.
+struct Pairs {
+    /// By copy: the number of its pair.
+    of: Vec<u32>,
+    /// By pair: how many copies have it.
+    counts: Vec<u32>,
+}
+
+impl Pairs {
+    fn new(copies: &[Wanted], vregs: usize) -> Pairs {
+        // By register that is written: what copies to it read. Those are few, and come one after another.
+        let mut known: Lists<(Reg, u32)> = Lists::new(vregs);
+        let mut pairs = Pairs { of: Vec::with_capacity(copies.len()), counts: Vec::new() };
+        for Wanted { copy, .. } in copies {
+            let to = copy.to.reg.vreg().map_or(0, |v| v.0);
+            let found = known.iter(to).find(|(from, _)| *from == copy.from.reg);
+            let pair = found.map_or(pairs.counts.len() as u32, |(_, pair)| pair);
+            if pair as usize == pairs.counts.len() {
+                known.push(to, (copy.from.reg, pair));
+                pairs.counts.push(0);
+            }
+            pairs.counts[pair as usize] += 1;
+            pairs.of.push(pair);
+        }
+        pairs
+    }
+}
 
 fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted]) -> Classes {
     let found = ranges::compute(body, map, copies);
@@ -190,7 +260,7 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         map,
         ranges: &found.ranges,
         classes: Classes::single(body),
-        stubs: FxHashMap::default(),
+        stubs: Stubs::new(body.vreg_count()),
     };
     for wanted in copies {
         let to = wanted.copy.to;
@@ -201,16 +271,12 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         };
         if let (Some(point), Some(v)) = (point, to.reg.vreg()) {
             let stub = Stub { to, from: wanted.copy.from };
-            all.stubs.entry(v).or_default().push((point, stub));
+            all.stubs.push(v, point, stub);
         }
     }
-    all.stubs.values_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
+    all.stubs.lists.iter_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
     let loops = flow.loops();
-    let pair = |copy: &Copy| (copy.to.reg, copy.from.reg);
-    let mut alike: FxHashMap<(Reg, Reg), u32> = FxHashMap::default();
-    for wanted in copies {
-        *alike.entry(pair(&wanted.copy)).or_default() += 1;
-    }
+    let pairs = Pairs::new(copies, body.vreg_count());
     let mut order: Vec<(u32, u32, usize)> = Vec::with_capacity(copies.len());
     for (i, wanted) in copies.iter().enumerate() {
         let depth = match wanted.at {
@@ -219,18 +285,17 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         };
         // A phi's own copy is done however control comes, and each way's only then.
         let ways = match wanted.at {
-            Place::End(_) => alike[&pair(&wanted.copy)],
+            Place::End(_) => pairs.counts[pairs.of[i] as usize],
             _ => u32::MAX,
         };
         order.push((depth, ways, i));
     }
     order.sort_by_key(|(depth, ways, _)| std::cmp::Reverse((*depth, *ways)));
     // What was refused once is refused again until a class changes: one try for each pair of registers.
-    let mut tried: FxHashSet<(Reg, Reg)> = FxHashSet::default();
+    let mut tried: BitVec = BitVec::repeat(false, pairs.counts.len());
     for (_, _, i) in order {
-        let copy = copies[i].copy;
-        if tried.insert(pair(&copy)) {
-            all.join(copy);
+        if !tried.replace(pairs.of[i] as usize, true) {
+            all.join(copies[i].copy);
         }
     }
     all.classes.shorten();
@@ -250,20 +315,7 @@ impl Coalescer<'_> {
         if self.classes.is_leader(inner) {
             return;
         }
-        // The longer list takes in the other.
-        let (a, b) = (self.stubs.remove(&outer), self.stubs.remove(&inner));
-        let (mut long, short) = match (a, b) {
-            (Some(a), Some(b)) if a.len() >= b.len() => (a, b),
-            (Some(a), Some(b)) => (b, a),
-            (Some(a), None) | (None, Some(a)) => (a, Vec::new()),
-            (None, None) => return,
-        };
-        for (point, stub) in short {
-            work::add(1);
-            let at = long.partition_point(|(p, _)| *p <= point);
-            long.insert(at, (point, stub));
-        }
-        self.stubs.insert(outer, long);
+        self.stubs.join(outer, inner);
     }
 }
 
@@ -277,7 +329,10 @@ fn stubs_fit(
     mine: VRegId,
     other: VRegId,
 ) -> bool {
-    let Some(stubs_here) = stubs.get(&mine) else { return true };
+    let [stubs_here, stubs_there] = [mine, other].map(|leader| stubs.of(leader));
+    if stubs_here.is_empty() {
+        return true;
+    }
     let shift = |leader: VRegId| i32::from(if leader == joint.inner { joint.shift } else { 0 });
     let within = |r: RegUse| {
         let place = r.reg.vreg().map(|v| classes.place(v));
@@ -303,7 +358,6 @@ fn stubs_fit(
             }
         }
     }
-    let Some(stubs_there) = stubs.get(&other) else { return true };
     let (few, many) = if stubs_here.len() < stubs_there.len() {
         (stubs_here, stubs_there)
     } else {

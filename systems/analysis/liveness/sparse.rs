@@ -4,9 +4,8 @@
 //! of compressed bits took 50 times as long for 10 times the blocks: nearly all of them are empty, but each is looked at.)
 
 use super::{Cell, CellMap, NONE, Rows, for_each_read, kills};
-use crate::analysis::blocks::Marks;
 use crate::analysis::lists::Lists;
-use orias_components::{Block, BlockId, Body};
+use orias_components::{Block, BlockId, Body, work};
 
 /// What a block does to a global.
 #[derive(Clone, Copy, Default)]
@@ -28,9 +27,8 @@ pub(super) fn solve(
 ) -> (Rows, Rows) {
     let blocks = body.block_count();
     let entry = body.layout().first().map(|b| b.0);
-    let [mut killed, mut read_in, mut read_out, mut into, mut out] =
-        [(); 5].map(|()| Marks::new(blocks));
-    let (mut live_in, mut live_out) = (Vec::new(), Vec::new());
+    let mut marks = Marks::new(blocks);
+    let (mut live_in, mut live_out) = (Found::new(from), Found::new(from));
     let preds = Edges::new(body, Block::preds);
     let succs = Edges::new(body, Block::succs);
     // By bit: blocks at whose end a phi reads it.
@@ -45,23 +43,23 @@ pub(super) fn solve(
     let (mut work, mut reads, mut outs) = (Vec::new(), Vec::new(), Vec::new());
     for (bit, &cell) in globals.iter().enumerate().skip(from) {
         let bit = bit as u32;
-        for marks in [&mut killed, &mut read_in, &mut read_out, &mut into, &mut out] {
-            marks.clear();
-        }
+        marks.clear();
+        live_in.begin();
+        live_out.begin();
         let of = accesses.of(old[bit as usize]);
         for access in of {
             if access.killed {
-                killed.add(access.block);
+                marks.add(KILLED, access.block);
             }
-            if access.used && read_in.add(access.block) {
+            if access.used && marks.add(READ_IN, access.block) {
                 reads.push(access.block);
                 work.push(access.block);
             }
         }
         for block in ends.as_ref().into_iter().flat_map(|e| e.iter(bit)) {
-            if read_out.add(block) {
+            if marks.add(READ_OUT, block) {
                 outs.push(block);
-                if !killed.has(block) && read_in.add(block) {
+                if !marks.has(KILLED, block) && marks.add(READ_IN, block) {
                     reads.push(block);
                     work.push(block);
                 }
@@ -70,9 +68,9 @@ pub(super) fn solve(
         // Back from the reads: who reads it later.
         while let Some(block) = work.pop() {
             for &pred in preds.of(block) {
-                if read_out.add(pred) {
+                if marks.add(READ_OUT, pred) {
                     outs.push(pred);
-                    if !killed.has(pred) && read_in.add(pred) {
+                    if !marks.has(KILLED, pred) && marks.add(READ_IN, pred) {
                         reads.push(pred);
                         work.push(pred);
                     }
@@ -80,43 +78,123 @@ pub(super) fn solve(
             }
         }
         // Nothing reads it that has not been defined, whatever the way: it is live wherever it is read later.
-        if !CellMap::is_phys(cell) && entry.is_none_or(|entry| !read_in.has(entry)) {
-            live_in.extend(reads.drain(..).map(|block| (block, bit)));
-            live_out.extend(outs.drain(..).map(|block| (block, bit)));
+        if !CellMap::is_phys(cell) && entry.is_none_or(|entry| !marks.has(READ_IN, entry)) {
+            live_in.blocks.append(&mut reads);
+            live_out.blocks.append(&mut outs);
             continue;
         }
         reads.clear();
         outs.clear();
         // On from the definitions, as far as it is read later. Physical registers are defined at the entry.
-        let enter = |block: u32, into: &mut Marks, out: &mut Marks, work: &mut Vec<u32>| {
-            if read_in.has(block) && into.add(block) && read_out.has(block) && out.add(block) {
-                work.push(block);
-            }
-        };
+        let goes_on =
+            |marks: &mut Marks, block: u32| marks.has(READ_OUT, block) && marks.add(OUT, block);
         if let Some(entry) = entry.filter(|_| CellMap::is_phys(cell)) {
-            into.add(entry);
-            if read_in.has(entry) && read_out.has(entry) && out.add(entry) {
-                work.push(entry);
+            marks.add(INTO, entry);
+            if marks.has(READ_IN, entry) {
+                live_in.blocks.push(entry);
+                if goes_on(&mut marks, entry) {
+                    work.push(entry);
+                }
             }
-            live_in.extend(read_in.has(entry).then_some((entry, bit)));
         }
         for access in accesses.defined(old[bit as usize]) {
-            if read_out.has(*access) && out.add(*access) {
+            if goes_on(&mut marks, *access) {
                 work.push(*access);
             }
         }
         while let Some(block) = work.pop() {
-            live_out.push((block, bit));
+            live_out.blocks.push(block);
             for &succ in succs.of(block) {
-                let before = into.has(succ);
-                enter(succ, &mut into, &mut out, &mut work);
-                if !before && into.has(succ) {
-                    live_in.push((succ, bit));
+                if marks.has(READ_IN, succ) && marks.add(INTO, succ) {
+                    live_in.blocks.push(succ);
+                    if goes_on(&mut marks, succ) {
+                        work.push(succ);
+                    }
                 }
             }
         }
     }
-    (lists(live_in, blocks), lists(live_out, blocks))
+    (live_in.rows(blocks), live_out.rows(blocks))
+}
+
+/// What is known of a global at a block.
+const KILLED: u8 = 1;
+const READ_IN: u8 = 2;
+const READ_OUT: u8 = 4;
+const INTO: u8 = 8;
+const OUT: u8 = 16;
+
+/// Marks of several kinds, beside each other: a look at a block for one global is a look at one place in memory.
+struct Marks {
+    /// By block: the global that marked it last, and the kinds.
+    by: Vec<(u32, u8)>,
+    now: u32,
+}
+
+impl Marks {
+    fn new(blocks: usize) -> Marks {
+        work::add(blocks);
+        Marks { by: vec![(0, 0); blocks], now: 0 }
+    }
+
+    /// Takes all marks back. There are less globals than numbers.
+    fn clear(&mut self) {
+        self.now += 1;
+    }
+
+    fn has(&self, kind: u8, block: u32) -> bool {
+        let (by, kinds) = self.by[block as usize];
+        by == self.now && kinds & kind != 0
+    }
+
+    /// Whether it is news.
+    fn add(&mut self, kind: u8, block: u32) -> bool {
+        work::add(1);
+        let place = &mut self.by[block as usize];
+        let kinds = if place.0 == self.now { place.1 } else { 0 };
+        *place = (self.now, kinds | kind);
+        kinds & kind == 0
+    }
+}
+
+/// Blocks, each once, of one global after the other.
+struct Found {
+    /// The number of the first global.
+    from: usize,
+    /// Where each one's begin.
+    first: Vec<usize>,
+    blocks: Vec<u32>,
+}
+
+impl Found {
+    fn new(from: usize) -> Found {
+        Found { from, first: Vec::new(), blocks: Vec::new() }
+    }
+
+    /// What comes is of the next global.
+    fn begin(&mut self) {
+        self.first.push(self.blocks.len());
+    }
+
+    /// By block: its globals.
+    fn rows(mut self, rows: usize) -> Rows {
+        let mut first = vec![0u32; rows + 1];
+        self.blocks.iter().for_each(|block| first[*block as usize + 1] += 1);
+        for row in 0..rows {
+            first[row + 1] += first[row];
+        }
+        let mut next = first.clone();
+        let mut bits = vec![0; self.blocks.len()];
+        self.begin();
+        for (bit, ends) in (self.from as u32..).zip(self.first.windows(2)) {
+            for block in &self.blocks[ends[0]..ends[1]] {
+                let at = &mut next[*block as usize];
+                bits[*at as usize] = bit;
+                *at += 1;
+            }
+        }
+        Rows { first, bits }
+    }
 }
 
 /// Neighbours of blocks, beside each other: the walks read little else.
@@ -170,7 +248,8 @@ impl Accesses {
 fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesses {
     // By bit: the block that was looked at last, + 1, and what it does.
     let mut here = vec![(0u32, Access::default(), false); bits];
-    let (mut found, mut defs) = (Vec::new(), Vec::new());
+    // Most are defined in one block, and read in another one.
+    let (mut found, mut defs) = (Vec::with_capacity(2 * bits), Vec::with_capacity(bits));
     let mut touched = Vec::new();
     for &block in body.layout() {
         let number = block.0;
@@ -232,9 +311,4 @@ fn by_key<T: Copy + Default>(entries: Vec<(u32, T)>, keys: usize) -> (Vec<u32>, 
         *at += 1;
     }
     (first, all)
-}
-
-fn lists(entries: Vec<(u32, u32)>, rows: usize) -> Rows {
-    let (first, bits) = by_key(entries, rows);
-    Rows { first, bits }
 }

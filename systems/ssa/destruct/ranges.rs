@@ -4,12 +4,11 @@
 //! point and writes at the next one, as in `registers/ranges.rs`.
 
 use super::Wanted;
-use crate::analysis::blocks::Marks;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::registers::ranges::{Ranges, Segment};
 use bitvec::vec::BitVec;
-use orias_components::{BlockId, Body, Opcode, Operand, RegUse, work};
+use orias_components::{Body, Opcode, Operand, RegUse, work};
 
 /// Ranges of the registers that copies name; the others have none.
 pub struct Found {
@@ -92,18 +91,20 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
             });
         }
     }
+    let ways = Ways::new(body);
     let mut found: Vec<(Cell, Segment)> = Vec::new();
-    let mut seen = Marks::new(body.block_count());
-    let mut stack: Vec<BlockId> = Vec::new();
+    let mut through = Runs::new(ways.place.len());
+    let mut of_cell: Vec<Segment> = Vec::new();
+    let mut stack: Vec<u32> = Vec::new();
     for cell in cells {
         let (block, slot) = home[cell as usize];
-        let (start, end) = (|b: u32| starts[b as usize], |b: u32| ends[b as usize] + 2);
+        let start = |b: u32| starts[b as usize];
         let written = start(block) + 2 * slot + 1;
-        seen.clear();
+        let place = ways.place[block as usize];
         // What is written takes its register even if nothing reads it.
         let mut until = written + 1;
-        for (at, place) in uses.iter(cell) {
-            let read = match place {
+        for (at, slot) in uses.iter(cell) {
+            let read = match slot {
                 EDGE => ends[at as usize],
                 BRANCH => ends[at as usize] + 1,
                 slot => start(at) + 2 * slot,
@@ -112,22 +113,96 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
                 until = until.max(read + 1);
                 continue;
             }
-            found.push((cell, Segment { start: start(at), end: read + 1 }));
-            stack.extend(body.block(BlockId(at)).preds());
+            of_cell.push(Segment { start: start(at), end: read + 1 });
+            stack.extend(ways.preds(ways.place[at as usize]));
             while let Some(pred) = stack.pop() {
-                if !seen.add(pred.0) {
-                    continue;
-                }
-                work::add(1);
-                if pred.0 == block {
-                    until = end(block);
-                } else {
-                    found.push((cell, Segment { start: start(pred.0), end: end(pred.0) }));
-                    stack.extend(body.block(pred).preds());
+                if pred == place {
+                    until = ends[block as usize] + 2;
+                } else if through.add(pred) {
+                    work::add(1);
+                    stack.extend(ways.preds(pred));
                 }
             }
         }
-        found.push((cell, Segment { start: written, end: until }));
+        of_cell.push(Segment { start: written, end: until });
+        // Blocks beside each other have points beside each other.
+        through.take(|first, last| {
+            let (first, last) = (ways.blocks[first as usize], ways.blocks[last as usize]);
+            of_cell.push(Segment { start: start(first), end: ends[last as usize] + 2 });
+        });
+        found.extend(of_cell.drain(..).map(|segment| (cell, segment)));
     }
     Found { ranges: Ranges::of_segments(map.count(), points, found), ends, starts, home }
+}
+
+/// The predecessors of blocks, all by their place in the layout: a walk through a hundred thousand blocks looks at little else.
+struct Ways {
+    /// By block, and by place.
+    place: Vec<u32>,
+    blocks: Vec<u32>,
+    first: Vec<u32>,
+    preds: Vec<u32>,
+}
+
+impl Ways {
+    fn new(body: &Body<'_>) -> Ways {
+        let blocks: Vec<u32> = body.layout().iter().map(|b| b.0).collect();
+        let mut place = vec![NONE; body.block_count()];
+        blocks.iter().zip(0..).for_each(|(block, at)| place[*block as usize] = at);
+        let (mut first, mut preds) = (vec![0], Vec::new());
+        for block in body.layout() {
+            preds.extend(body.block(*block).preds().iter().map(|b| place[b.0 as usize]));
+            first.push(preds.len() as u32);
+        }
+        Ways { place, blocks, first, preds }
+    }
+
+    /// None of a block that is in no layout.
+    fn preds(&self, place: u32) -> impl Iterator<Item = u32> + '_ {
+        let at = |n: u32| self.first.get(n as usize).map_or(self.preds.len(), |at| *at as usize);
+        self.preds[at(place)..at(place.saturating_add(1))].iter().copied()
+    }
+}
+
+/// Numbers, as runs of such that follow each other.
+struct Runs {
+    bits: Vec<u64>,
+    all: Vec<u32>,
+}
+
+impl Runs {
+    fn new(count: usize) -> Runs {
+        work::add(count / 64);
+        Runs { bits: vec![0; count.div_ceil(64)], all: Vec::new() }
+    }
+
+    /// Whether it is news.
+    fn add(&mut self, n: u32) -> bool {
+        let (word, bit) = (&mut self.bits[n as usize / 64], 1 << (n % 64));
+        let is_news = *word & bit == 0;
+        if is_news {
+            *word |= bit;
+            self.all.push(n);
+        }
+        is_news
+    }
+
+    /// Empties it: gives the first and the last of each run.
+    fn take(&mut self, mut run: impl FnMut(u32, u32)) {
+        let (bits, all) = (&mut self.bits, &mut self.all);
+        let has = |bits: &[u64], n: u32| {
+            bits.get(n as usize / 64).is_some_and(|w| w >> (n % 64) & 1 != 0)
+        };
+        for &first in &*all {
+            if first > 0 && has(bits, first - 1) {
+                continue;
+            }
+            let mut last = first;
+            while has(bits, last + 1) {
+                last += 1;
+            }
+            run(first, last);
+        }
+        all.drain(..).for_each(|n| bits[n as usize / 64] = 0);
+    }
 }

@@ -1,0 +1,145 @@
+//! What is asked of a function's PTX once its machine code is there: little of it, so that the statements themselves may go as
+//! soon as they are lowered.
+
+use crate::attributes::CodeFacts;
+use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special, Words};
+use crate::ptx::types::Span;
+use std::sync::Arc;
+
+/// Instructions whose modifiers attributes go by.
+const OF_ATTRIBUTES: [&str; 12] = [
+    "activemask",
+    "bar",
+    "barrier",
+    "cp",
+    "match",
+    "mbarrier",
+    "mma",
+    "redux",
+    "shfl",
+    "vote",
+    "wgmma",
+    "wmma",
+];
+
+/// What stays of a function's PTX.
+#[derive(Clone, Debug, Default)]
+pub struct Digest<'s> {
+    /// Where each instruction stands.
+    pub spans: Vec<Span>,
+    /// What instructions say wherever they end up.
+    pub facts: CodeFacts,
+    /// An mbarrier is initialised in a loop.
+    pub inits_in_loop: bool,
+    /// By index of the instruction, in order: those of [`OF_ATTRIBUTES`].
+    words: Vec<(u32, Arc<Words<'s>>)>,
+}
+
+impl<'s> Digest<'s> {
+    pub fn of(function: &Function<'s>) -> Digest<'s> {
+        let mut digest = Digest::default();
+        digest.spans.reserve_exact(function.code.len());
+        for (at, inst) in function.code.iter().enumerate() {
+            digest.spans.push(inst.span);
+            digest.facts.add_ptx(inst);
+            if OF_ATTRIBUTES.contains(&inst.opcode) {
+                digest.words.push((at as u32, inst.words.clone()));
+            }
+        }
+        let inits = |inst: &Instruction<'_>| {
+            inst.opcode == "mbarrier" && inst.modifiers.first() == Some(&"init")
+        };
+        let mut inits = digest.words.iter().filter(|(at, _)| inits(&function.code[*at as usize]));
+        digest.inits_in_loop = inits.any(|(at, _)| is_in_loop(function, *at as usize));
+        digest
+    }
+
+    /// The words of an instruction, where attributes go by them.
+    pub fn words(&self, index: u32) -> Option<&Words<'s>> {
+        let at = self.words.binary_search_by_key(&index, |(at, _)| *at).ok()?;
+        Some(&self.words[at].1)
+    }
+}
+
+impl CodeFacts {
+    /// What instructions say wherever they end up.
+    fn add_ptx(&mut self, inst: &Instruction<'_>) {
+        let any = |words: &[&str]| words.iter().any(|w| inst.has(w));
+        match inst.opcode {
+            "wmma" => self.wmma = true,
+            // Products of 8-bit floats are made of products of halves.
+            "mma" if any(&["sp", "sp::ordered_metadata"]) && any(&["e4m3", "e5m2"]) => {
+                self.needs.sparse_mask |= 8;
+            }
+            "fence" | "tensormap" if inst.has("tensormap::generic") => {
+                self.needs.isa_class = self.needs.isa_class.max(2);
+            }
+            "mov" => {
+                let reserved =
+                    |o: &Operand| matches!(o, Operand::Special(Special::ReservedSmemOffset(_)));
+                self.reserved_shared |= inst.operands.iter().any(reserved);
+                // Begin, cap and 0; the end and 1 are plain numbers.
+                let named = [0, 2, 3].map(|n| Operand::Special(Special::ReservedSmemOffset(n)));
+                self.reserved_names |= inst.operands.iter().any(|o| named.contains(o));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether control comes to an instruction of the PTX again after it.
+fn is_in_loop(function: &Function<'_>, of: usize) -> bool {
+    let mut seen = vec![false; function.code.len()];
+    let mut work = Vec::new();
+    follow(function, of, &mut work);
+    while let Some(at) = work.pop() {
+        if at == of {
+            return true;
+        }
+        if at < seen.len() && !std::mem::replace(&mut seen[at], true) {
+            follow(function, at, &mut work);
+        }
+    }
+    false
+}
+
+/// Adds the instructions that may come right after one.
+fn follow(function: &Function<'_>, at: usize, next: &mut Vec<usize>) {
+    let label = |l: &LabelId| function.labels.get(l.0 as usize).map(|(at, _)| *at);
+    let inst = &function.code[at];
+    for operand in &inst.operands {
+        match operand {
+            Operand::Label(l) => next.extend(label(l)),
+            Operand::BranchTargets(list) => {
+                let targets = function.branch_targets.get(*list as usize);
+                next.extend(targets.into_iter().flatten().filter_map(label));
+            }
+            _ => {}
+        }
+    }
+    let ends = matches!(inst.opcode, "bra" | "brx" | "ret" | "exit" | "trap");
+    if !ends || inst.guard.is_some() {
+        next.push(at + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in_loop;
+    use crate::ptx;
+
+    #[test]
+    fn a_loop_is_what_comes_back() {
+        let function = |text: &str| {
+            let text = format!(
+                ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p;\n{text}\nret;\n}}\n"
+            );
+            let program = ptx::load(&text).expect("sound PTX");
+            let code = &program.functions[0];
+            (0..code.code.len()).map(|i| is_in_loop(code, i)).collect::<Vec<bool>>()
+        };
+        assert_eq!(function("L: bar.sync 0; @%p bra L;"), [true, true, false]);
+        assert_eq!(function("bar.sync 0; @%p bra L; bar.sync 0; L:"), [false; 4]);
+        assert_eq!(function("bra L; bar.sync 0; L: bar.sync 1;"), [false; 4]);
+    }
+}
