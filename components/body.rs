@@ -544,9 +544,9 @@ impl Body<'_> {
             reg
         });
         let mut count = 0usize;
-        for old in 0..number.len() {
-            if number[old] != UNNAMED {
-                number[old] = count as u32;
+        for (old, number) in number.iter_mut().enumerate() {
+            if *number != UNNAMED {
+                *number = count as u32;
                 let id = VRegId(count as u32);
                 let vreg = *self.vreg(VRegId(old as u32));
                 *self.vreg_mut(id) = VReg { id, ..vreg };
