@@ -544,14 +544,12 @@ impl Body<'_> {
             reg
         });
         let mut count = 0usize;
-        for (old, number) in number.iter_mut().enumerate() {
-            if *number != UNNAMED {
-                *number = count as u32;
-                let id = VRegId(count as u32);
-                let vreg = *self.vreg(VRegId(old as u32));
-                *self.vreg_mut(id) = VReg { id, ..vreg };
-                count += 1;
-            }
+        for (old, number) in number.iter_mut().enumerate().filter(|(_, n)| **n != UNNAMED) {
+            *number = count as u32;
+            let id = VRegId(count as u32);
+            let vreg = *self.vreg(VRegId(old as u32));
+            *self.vreg_mut(id) = VReg { id, ..vreg };
+            count += 1;
         }
         let more = count.saturating_sub(self.vregs.len());
         self.arena.more_vregs.truncate(more);

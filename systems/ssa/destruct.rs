@@ -13,7 +13,6 @@ mod ranges;
 
 use super::Form;
 use super::construct::copy;
-use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::Copy;
@@ -235,20 +234,14 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(copies: &[Wanted], vregs: usize) -> Pairs {
-        // By register that is written: what copies to it read. Those are few, and come one after another.
-        let mut known: Lists<(Reg, u32)> = Lists::new(vregs);
-        let mut pairs = Pairs { of: Vec::with_capacity(copies.len()), counts: Vec::new() };
-        for Wanted { copy, .. } in copies {
-            let to = copy.to.reg.vreg().map_or(0, |v| v.0);
-            let found = known.iter(to).find(|(from, _)| *from == copy.from.reg);
-            let pair = found.map_or(pairs.counts.len() as u32, |(_, pair)| pair);
-            if pair as usize == pairs.counts.len() {
-                known.push(to, (copy.from.reg, pair));
-                pairs.counts.push(0);
-            }
-            pairs.counts[pair as usize] += 1;
-            pairs.of.push(pair);
+    fn new(copies: &[Wanted]) -> Pairs {
+        let pair = |(i, wanted): (u32, &Wanted)| (wanted.copy.to.reg, wanted.copy.from.reg, i);
+        let mut sorted: Vec<(Reg, Reg, u32)> = (0..).zip(copies).map(pair).collect();
+        sorted.sort_unstable();
+        let mut pairs = Pairs { of: vec![0; copies.len()], counts: Vec::new() };
+        for same in sorted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            same.iter().for_each(|(.., i)| pairs.of[*i as usize] = pairs.counts.len() as u32);
+            pairs.counts.push(same.len() as u32);
         }
         pairs
     }
@@ -276,7 +269,7 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
     }
     all.stubs.lists.iter_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
     let loops = flow.loops();
-    let pairs = Pairs::new(copies, body.vreg_count());
+    let pairs = Pairs::new(copies);
     let mut order: Vec<(u32, u32, usize)> = Vec::with_capacity(copies.len());
     for (i, wanted) in copies.iter().enumerate() {
         let depth = match wanted.at {
