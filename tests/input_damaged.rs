@@ -139,7 +139,10 @@ fn damaged_options_files_are_read_to_their_end() {
     let run = |bytes: &[u8]| {
         std::fs::write(&file, bytes).unwrap();
         match normalise(std::slice::from_ref(&own)) {
-            Ok(all) => all.args.iter().map(String::len).sum::<usize>() < 1 << 20,
+            Ok(all) => {
+                let values = all.options.iter().filter_map(|(_, value)| value.as_ref());
+                values.chain(&all.inputs).map(String::len).sum::<usize>() < 1 << 20
+            }
             Err(error) => error.contains("options file '"),
         }
     };

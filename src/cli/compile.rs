@@ -6,6 +6,8 @@ use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use clap::Args;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a, `--maxrregcount`).
@@ -13,8 +15,15 @@ const FEWEST_REGISTERS: u32 = 24;
 /// Registers that an instruction can name.
 const MOST_REGISTERS: u32 = 255;
 
-/// The options of ptxas; single-dash spellings are in the help texts because clap does not see them.
-#[derive(Args, Debug, Default)]
+/// What options are that are not given.
+const OUTPUT_FILE: &str = "elf.o";
+const OPT_LEVEL: &str = "3";
+const FMAD: &str = "true";
+const MACHINE: &str = "64";
+const SPLIT_COMPILE: &str = "0";
+
+/// The options of ptxas, for the help text and as they were given ([`CompileArgs::new`]).
+#[derive(Args, Debug)]
 pub struct CompileArgs {
     /// PTX file; `-` is standard input
     #[arg(value_name = "FILE.ptx")]
@@ -23,13 +32,13 @@ pub struct CompileArgs {
     #[arg(long, value_name = "SM", help_heading = "Options of ptxas")]
     gpu_name: Option<String>,
     /// (-o) File to write
-    #[arg(long, value_name = "FILE", default_value = "elf.o", help_heading = "Options of ptxas")]
+    #[arg(long, value_name = "FILE", default_value = OUTPUT_FILE, help_heading = "Options of ptxas")]
     output_file: String,
     /// (-O) Optimization level: 0, 1, 2 or 3
-    #[arg(long, value_name = "N", default_value = "3", help_heading = "Options of ptxas")]
+    #[arg(long, value_name = "N", default_value = OPT_LEVEL, help_heading = "Options of ptxas")]
     opt_level: String,
     /// (-fmad) Contract floating-point multiplications and additions
-    #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Options of ptxas")]
+    #[arg(long, value_name = "BOOL", default_value = FMAD, help_heading = "Options of ptxas")]
     fmad: String,
     /// (-maxrregcount) Most registers that a thread may have
     #[arg(long, value_name = "N", help_heading = "Options of ptxas")]
@@ -86,10 +95,10 @@ pub struct CompileArgs {
     #[arg(long, help_heading = "Options of ptxas")]
     override_directive_values: bool,
     /// (-m) Host address size: 64
-    #[arg(long, value_name = "BITS", default_value = "64", help_heading = "Options of ptxas")]
+    #[arg(long, value_name = "BITS", default_value = MACHINE, help_heading = "Options of ptxas")]
     machine: String,
     /// (-split-compile) Threads to compile with; 0 is one for each core
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Options of ptxas")]
+    #[arg(long, value_name = "N", default_value = SPLIT_COMPILE, help_heading = "Options of ptxas")]
     split_compile: String,
     /// (-optf) Read options from a file
     #[arg(long, value_name = "FILE", help_heading = "Options of ptxas")]
@@ -118,6 +127,119 @@ pub struct CompileArgs {
     /// Set a tuning value of a phase
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Looking inside")]
     knob: Vec<String>,
+}
+
+impl Default for CompileArgs {
+    fn default() -> CompileArgs {
+        CompileArgs {
+            inputs: Vec::new(),
+            gpu_name: None,
+            output_file: OUTPUT_FILE.to_string(),
+            opt_level: OPT_LEVEL.to_string(),
+            fmad: FMAD.to_string(),
+            maxrregcount: None,
+            verbose: false,
+            disable_warnings: false,
+            warning_as_error: false,
+            warn_on_spills: false,
+            warn_on_local_memory_usage: false,
+            warn_on_double_precision_use: false,
+            generate_line_info: false,
+            suppress_debug_info: false,
+            entry: Vec::new(),
+            input_as_string: None,
+            def_load_cache: None,
+            def_store_cache: None,
+            force_load_cache: None,
+            force_store_cache: None,
+            maxntid: None,
+            minnctapersm: None,
+            override_directive_values: false,
+            machine: MACHINE.to_string(),
+            split_compile: SPLIT_COMPILE.to_string(),
+            options_file: None,
+            list_version: false,
+            version: false,
+            dump_ir: Vec::new(),
+            disable_phase: Vec::new(),
+            phase_limit: None,
+            stat: None,
+            verify_each: false,
+            knob: Vec::new(),
+        }
+    }
+}
+
+impl CompileArgs {
+    /// From long names and values, as [`super::options::normalise`] gives them.
+    ///
+    /// # Errors
+    /// A value that is not one of its option, in ptxas's words.
+    pub fn new(
+        options: Vec<(&'static str, Option<String>)>,
+        inputs: Vec<String>,
+    ) -> Result<CompileArgs, String> {
+        let mut args = CompileArgs { inputs, ..CompileArgs::default() };
+        for (name, value) in options {
+            args.set(name, value)?;
+        }
+        Ok(args)
+    }
+
+    /// Gives an option its value.
+    pub(super) fn set(&mut self, option: &str, value: Option<String>) -> Result<(), String> {
+        let Some(value) = value else {
+            let flag = match option {
+                "disable-warnings" => &mut self.disable_warnings,
+                "generate-line-info" => &mut self.generate_line_info,
+                "list-version" => &mut self.list_version,
+                "override-directive-values" => &mut self.override_directive_values,
+                "suppress-debug-info" => &mut self.suppress_debug_info,
+                "verbose" => &mut self.verbose,
+                "verify-each" => &mut self.verify_each,
+                "version" => &mut self.version,
+                "warn-on-double-precision-use" => &mut self.warn_on_double_precision_use,
+                "warn-on-local-memory-usage" => &mut self.warn_on_local_memory_usage,
+                "warn-on-spills" => &mut self.warn_on_spills,
+                "warning-as-error" => &mut self.warning_as_error,
+                other => return Err(format!("Unknown option '{other}'")),
+            };
+            *flag = true;
+            return Ok(());
+        };
+        let list = |list: &mut Vec<String>| list.extend(value.split(',').map(str::to_string));
+        match option {
+            "disable-phase" => list(&mut self.disable_phase),
+            "dump-ir" => list(&mut self.dump_ir),
+            "entry" => list(&mut self.entry),
+            "knob" => self.knob.push(value),
+            "phase-limit" => {
+                let limit = value.parse();
+                self.phase_limit = Some(limit.map_err(|_| invalid("phase-limit", &value))?);
+            }
+            "fmad" => self.fmad = value,
+            "machine" => self.machine = value,
+            "opt-level" => self.opt_level = value,
+            "output-file" => self.output_file = value,
+            "split-compile" => self.split_compile = value,
+            "def-load-cache" => self.def_load_cache = Some(value),
+            "def-store-cache" => self.def_store_cache = Some(value),
+            "force-load-cache" => self.force_load_cache = Some(value),
+            "force-store-cache" => self.force_store_cache = Some(value),
+            "gpu-name" => self.gpu_name = Some(value),
+            "input-as-string" => self.input_as_string = Some(value),
+            "maxntid" => self.maxntid = Some(value),
+            "maxrregcount" => self.maxrregcount = Some(value),
+            "minnctapersm" => self.minnctapersm = Some(value),
+            "stat" => self.stat = Some(value),
+            other => return Err(format!("Unknown option '{other}'")),
+        }
+        Ok(())
+    }
+}
+
+fn invalid(option: &str, value: &str) -> String {
+    format!("Invalid value '{value}' for option '{option}'")
 }
 
 /// Warnings of a run: printed, hidden, or errors.
@@ -212,11 +334,8 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
 }
 
 fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions, String> {
-    let number = |option: &str, value: &str| {
-        value
-            .parse::<u32>()
-            .map_err(|_| fatal(format!("Invalid value '{value}' for option '{option}'")))
-    };
+    let number =
+        |option: &str, value: &str| value.parse::<u32>().map_err(|_| fatal(invalid(option, value)));
     let fmad = match args.fmad.as_str() {
         "true" => true,
         "false" => false,
@@ -250,9 +369,7 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
     let statistics = match args.stat.as_deref() {
         None => false,
         Some("phase-wise") => true,
-        Some(other) => {
-            return Err(fatal(format!("Invalid value '{other}' for option 'stat'")));
-        }
+        Some(other) => return Err(fatal(invalid("stat", other))),
     };
     let mut knobs = Vec::new();
     for knob in &args.knob {
@@ -348,9 +465,21 @@ fn read(input: &str) -> Result<(String, String), String> {
     Ok((name, source))
 }
 
+/// A file that is there already is written over and then cut, not emptied first: file systems hurry to put what replaces an
+/// emptied file on the disk (ext4's `auto_da_alloc`), which takes longer than to write it.
 fn write(file: &str, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(Path::new(file), bytes)
-        .map_err(|error| fatal(format!("Output file '{file}' could not be opened ({error})")))
+    let write = || {
+        let mut out = OpenOptions::new().write(true).create(true).truncate(false).open(file)?;
+        out.write_all(bytes)?;
+        let now = out.metadata()?;
+        if now.is_file() && now.len() != bytes.len() as u64 {
+            out.set_len(bytes.len() as u64)?;
+        }
+        Ok(())
+    };
+    write().map_err(|error: io::Error| {
+        fatal(format!("Output file '{file}' could not be opened ({error})"))
+    })
 }
 
 fn memory_warnings(args: &CompileArgs, output: &Output, warnings: &mut Warnings) {

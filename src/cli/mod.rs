@@ -23,7 +23,7 @@ orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with
   orias -arch sm_90a kernel.ptx -v                    (writes elf.o, prints registers, spills, time)
   orias sim kernel.cubin --entry add --grid 4 --block 256 --arg in=a.bin --arg out=4096:c.bin --arg u32=1024";
 
-/// The command line after [`options::normalise`].
+/// The subcommands, and all that `--help` tells. A compile's own options are read by [`options::normalise`].
 #[derive(Parser, Debug)]
 #[command(
     name = "orias",
@@ -37,14 +37,6 @@ orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    #[command(flatten)]
-    compile: compile::CompileArgs,
-}
-
-/// A compile alone: what nearly every run is, and made sooner than the options of all subcommands.
-#[derive(Parser, Debug)]
-#[command(name = "orias", disable_version_flag = true)]
-struct CompileCli {
     #[command(flatten)]
     compile: compile::CompileArgs,
 }
@@ -99,22 +91,15 @@ fn compile_command(args: &[String]) -> u8 {
             return FAILED;
         }
     };
-    let line = || std::iter::once("orias").chain(normalised.args.iter().map(|arg| &**arg));
-    if !line().any(|arg| SUBCOMMANDS.contains(&arg))
-        && let Ok(cli) = CompileCli::try_parse_from(line())
-    {
-        return compile::compile(&cli.compile, &normalised.warnings);
+    if normalised.options.iter().any(|(name, _)| *name == "help") {
+        return help();
     }
-    match Cli::try_parse_from(line()) {
-        Ok(cli) => compile::compile(&cli.compile, &normalised.warnings),
-        Err(error) if error.use_stderr() => {
-            // clap's first line says what is wrong; usage and hints would drown it in a build log.
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
-            eprintln!("ptxas fatal   : {first}");
+    match compile::CompileArgs::new(normalised.options, normalised.inputs) {
+        Ok(args) => compile::compile(&args, &normalised.warnings),
+        Err(message) => {
+            eprintln!("ptxas fatal   : {message}");
             FAILED
         }
-        Err(_) => help(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The command line of ptxas: its options' names, and one spelling for all the ways to write them.
 //!
 //! ptxas takes `--gpu-name sm_90a`, `--gpu-name=sm_90a`, `-arch sm_90a` and `-arch=sm_90a`, but no `-gpu-name`; and `-O3` with
-//! its value attached. [`normalise`] turns all of them into `--gpu-name=sm_90a`, which clap then reads. What ptxas has and
-//! orias has not is an error or a warning here, never silently accepted.
+//! its value attached. [`normalise`] gives each its long name. What ptxas has and orias has not is an error or a warning here,
+//! never silently accepted. clap, which reads the subcommands, makes the help text of these too, but does not read them: to tell
+//! it of sixty options would take longer than to compile a small kernel's PTX.
 
 use crate::input;
 use std::fmt::Write;
@@ -127,8 +128,9 @@ const MAX_BYTES: u64 = 1 << 20;
 /// What [`normalise`] makes of a command line.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Normalised {
-    /// `--long`, `--long=value` and inputs, in order. Inputs that could be taken for options follow a `--`.
-    pub args: Vec<String>,
+    /// Long names, without dashes, and values, in order.
+    pub options: Vec<(&'static str, Option<String>)>,
+    pub inputs: Vec<String>,
     /// Messages without `ptxas warning : `.
     pub warnings: Vec<String>,
 }
@@ -138,19 +140,12 @@ pub fn normalise(args: &[String]) -> Result<Normalised, String> {
     let mut state = State::default();
     let words: Vec<Word> = args.iter().map(|text| Word { text: text.clone(), line: 0 }).collect();
     state.read(&words, 0).map_err(|(_, error)| error)?;
-    let mut all = state.options;
-    all.push("--".to_string());
-    all.append(&mut state.inputs);
-    Ok(Normalised { args: all, warnings: state.warnings })
+    Ok(state.read)
 }
 
 #[derive(Default)]
 struct State {
-    options: Vec<String>,
-    inputs: Vec<String>,
-    warnings: Vec<String>,
-    /// Long names and values that were given, to see contradictions.
-    given: Vec<(&'static str, String)>,
+    read: Normalised,
     /// How many options files were opened.
     files: u32,
 }
@@ -169,7 +164,7 @@ impl State {
         while let Some(Word { text: arg, line }) = rest.next() {
             let at = |error| (*line, error);
             let Some((known, attached)) = recognise(arg).map_err(at)? else {
-                self.inputs.push(arg.clone());
+                self.read.inputs.push(arg.clone());
                 continue;
             };
             let typed = arg.split('=').next().unwrap_or(arg);
@@ -202,41 +197,26 @@ impl State {
             }
             Support::Moot => return Ok(()),
             Support::Warn(why) => {
-                self.warnings.push(format!("Option '{}' {why}", known.long));
+                self.read.warnings.push(format!("Option '{}' {why}", known.long));
                 return Ok(());
             }
             Support::Yes => {}
         }
-        let value_text = value.clone().unwrap_or_default();
-        if !REPEATABLE.contains(&known.long) {
-            if let Some((_, old)) = self.given.iter().find(|(long, _)| *long == known.long) {
-                if *old != value_text {
-                    self.warnings.push(format!(
-                        "incompatible redefinition for option '{}', the last value of this option was used",
-                        known.long
-                    ));
-                }
-                self.given.retain(|(long, _)| *long != known.long);
-                let prefix = format!("--{}", known.long);
-                self.options.retain(|option| {
-                    option
-                        .strip_prefix(&prefix)
-                        .is_none_or(|r| !r.is_empty() && !r.starts_with('='))
-                });
-            }
-            self.given.push((known.long, value_text));
+        let long = known.long;
+        if let ("options-file", Some(file)) = (long, &value) {
+            return self.options_file(file, depth);
         }
-        match value {
-            Some(file) if known.long == "options-file" => self.options_file(&file, depth),
-            Some(value) => {
-                self.options.push(format!("--{}={value}", known.long));
-                Ok(())
-            }
-            None => {
-                self.options.push(format!("--{}", known.long));
-                Ok(())
-            }
+        let options = &mut self.read.options;
+        if !REPEATABLE.contains(&long)
+            && let Some(at) = options.iter().position(|(name, _)| *name == long)
+            && options.remove(at).1 != value
+        {
+            self.read.warnings.push(format!(
+                "incompatible redefinition for option '{long}', the last value of this option was used"
+            ));
         }
+        self.read.options.push((long, value));
+        Ok(())
     }
 
     fn options_file(&mut self, file: &str, depth: u32) -> Result<(), String> {
@@ -347,6 +327,8 @@ pub fn unsupported() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::compile::CompileArgs;
+    use clap::CommandFactory;
 
     fn read(line: &str) -> Result<Normalised, String> {
         let words = split_words(line).expect("words");
@@ -354,7 +336,16 @@ mod tests {
     }
 
     fn args(line: &str) -> String {
-        read(line).unwrap().args.join(" ")
+        text(&read(line).unwrap())
+    }
+
+    fn text(read: &Normalised) -> String {
+        let option = |(long, value): &(&str, Option<String>)| match value {
+            Some(value) => format!("--{long}={value} "),
+            None => format!("--{long} "),
+        };
+        let options: String = read.options.iter().map(option).collect();
+        [options + "--"].into_iter().chain(read.inputs.clone()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -386,6 +377,26 @@ mod tests {
     }
 
     #[test]
+    fn every_option_that_is_supported_is_read_and_stands_in_the_help() {
+        let command = crate::cli::Cli::command();
+        let supported: Vec<&Known> =
+            OPTIONS.iter().filter(|o| matches!(o.support, Support::Yes)).collect();
+        for option in &supported {
+            if ["help", "options-file"].contains(&option.long) {
+                continue;
+            }
+            let value = (option.value == Value::Required).then(|| "7".to_string());
+            CompileArgs::default().set(option.long, value).expect("the option is known");
+            let helped = command.get_arguments().find(|a| a.get_long() == Some(option.long));
+            let takes_value = helped.expect(option.long).get_action().takes_values();
+            assert_eq!(takes_value, option.value == Value::Required, "{}", option.long);
+        }
+        let names = command.get_arguments().filter_map(clap::Arg::get_long);
+        let unread: Vec<&str> = names.filter(|n| supported.iter().all(|o| o.long != *n)).collect();
+        assert!(unread.is_empty(), "{unread:?}");
+    }
+
+    #[test]
     fn mistakes_are_told_in_ptxas_words() {
         for (line, message) in [
             ("--bogus", "Unknown option '-bogus'"),
@@ -412,7 +423,7 @@ mod tests {
     #[test]
     fn the_last_of_two_values_counts_with_a_warning() {
         let twice = read("-O0 -O3").unwrap();
-        assert_eq!(twice.args, ["--opt-level=3", "--"]);
+        assert_eq!(text(&twice), "--opt-level=3 --");
         assert_eq!(twice.warnings.len(), 1);
         assert!(read("-O3 -O3").unwrap().warnings.is_empty());
         assert_eq!(args("-e a -e b,c"), "--entry=a --entry=b,c --");
@@ -439,9 +450,8 @@ mod tests {
         let line = [format!("--options-file={}", file.display()), "-v".to_string()];
         let all = normalise(&line);
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(
-            all.unwrap().args,
-            ["--gpu-name=sm_90a", "--opt-level=1", "--verbose", "--", "a b.ptx"]
-        );
+        let all = all.unwrap();
+        assert_eq!(text(&all), "--gpu-name=sm_90a --opt-level=1 --verbose -- a b.ptx");
+        assert_eq!(all.inputs, ["a b.ptx"]);
     }
 }
