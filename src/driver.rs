@@ -349,7 +349,13 @@ fn compile_functions(
     let one = |job: Job<'_>| {
         let known = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let made = |e: PipelineError| Diagnostics::from(Diagnostic::global(e.to_string()));
-        let mut worker = known.map_or_else(|| Worker::new(pipeline.clone()).map_err(made), Ok)?;
+        let mut worker = match known {
+            Some(mut known) => {
+                known.reset();
+                known
+            }
+            None => Worker::new(pipeline.clone()).map_err(made)?,
+        };
         let done = compile_function(program, module, job, &mut worker, with_lines);
         idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         done
@@ -382,7 +388,6 @@ fn compile_function(
     with_lines: bool,
 ) -> Result<Done, Diagnostics> {
     let started = Instant::now();
-    worker.reset();
     let function = Function { body, ..program.functions[unit.func.0 as usize].clone() };
     let lowered = (unit.func, &function);
     let info = lower::function(program, module, lowered, unit.kernel, worker.body())?;

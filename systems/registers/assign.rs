@@ -86,34 +86,86 @@ impl Input<'_, '_> {
     }
 }
 
-/// Assigns all classes.
+/// Assigns all classes, one file of registers after another.
 pub fn assign(input: &Input<'_, '_>) -> Assignment {
     let mut order: Vec<(u32, VRegId)> = Vec::with_capacity(input.classes.len() as usize);
     order.extend(input.classes.leaders().map(|leader| (input.start(leader), leader)));
     // Registers that no instruction names need no place.
     order.retain(|(start, _)| *start != u32::MAX);
-    order.sort_unstable();
-    let fixed_first = |leader: VRegId| input.classes.class(leader).fixed.is_none();
-    let width = |leader: VRegId| std::cmp::Reverse(input.classes.class(leader).cells);
-    let mut by_start = order.clone();
-    by_start.sort_by_key(|(_, leader)| fixed_first(*leader));
+    let file = |leader: VRegId| input.classes.class(leader).file;
+    let has_no_place = |leader: VRegId| input.classes.class(leader).fixed.is_none();
+    order.sort_unstable_by_key(|(start, leader)| {
+        (file(*leader) as u8, has_no_place(*leader), *start, *leader)
+    });
+    let mut all =
+        Assignment { of: vec![None; input.body.vreg_count()], failed: Vec::new(), general: 0 };
+    for classes in order.chunk_by(|(_, a), (_, b)| file(*a) == file(*b)) {
+        let classes: Vec<VRegId> = classes.iter().map(|(_, leader)| *leader).collect();
+        let Some(first) = classes.first() else { continue };
+        let placed = match file(*first) {
+            RegFile::R => place_general(input, &classes),
+            other => place_others(input, other, &classes),
+        };
+        placed.of.iter().for_each(|(leader, at)| all.of[leader.0 as usize] = Some(*at));
+        all.failed.extend(placed.failed);
+        if file(*first) == RegFile::R {
+            all.general = placed.used;
+        }
+    }
+    all
+}
+
+/// The classes of a file, those with a place of their own first, then the wide ones. None where all are as wide.
+fn by_width(input: &Input<'_, '_>, by_start: &[VRegId]) -> Option<Vec<VRegId>> {
+    let class = |leader: &VRegId| input.classes.class(*leader);
+    if by_start.iter().all(|leader| class(leader).cells == 1) {
+        return None;
+    }
+    let mut order = by_start.to_vec();
+    order.sort_by_key(|leader| {
+        (class(leader).fixed.is_none(), std::cmp::Reverse(class(leader).cells))
+    });
+    Some(order)
+}
+
+/// Places general registers: the best of several orders, until one needs as few as any can.
+fn place_general(input: &Input<'_, '_>, by_start: &[VRegId]) -> Placed {
     let (bound, least) = highest_pressure(input);
-    let first = place_all(input, &by_start, Some(bound));
-    let wide = order.iter().any(|(_, leader)| input.classes.class(*leader).cells > 1);
-    let good = |a: &Assignment| a.failed.is_empty() && a.general <= least;
-    if good(&first) || input.ranges.points > TRY_BOTH_BELOW {
+    let there = input.pool.most(input.limits);
+    let file: File<4> = File::new(input, RegFile::R, bound.min(there));
+    let points = input.ranges.points;
+    if points > TRY_BOTH_BELOW || least > there {
+        // One attempt is long, or none can succeed.
+        return place_all(input, file.careful(points, bound), by_start);
+    }
+    let first = place_all(input, file.clone().careful(points, bound), by_start);
+    let good = |placed: &Placed| placed.failed.is_empty() && placed.used <= least;
+    if good(&first) {
         return first;
     }
-    let fewer = |a: Assignment, b: Assignment| {
-        if (b.failed.len(), b.general) < (a.failed.len(), a.general) { b } else { a }
-    };
-    let found = fewer(first, place_all(input, &by_start, None));
-    if good(&found) || !wide {
+    let found = place_better(input, file.clone(), by_start, &first).unwrap_or(first);
+    if good(&found) {
         return found;
     }
-    order.sort_by_key(|(_, leader)| (fixed_first(*leader), width(*leader)));
-    let found = fewer(found, place_all(input, &order, Some(bound)));
-    if good(&found) { found } else { fewer(found, place_all(input, &order, None)) }
+    let Some(order) = by_width(input, by_start) else { return found };
+    let careful = file.clone().careful(points, bound);
+    let found = place_better(input, careful, &order, &found).unwrap_or(found);
+    if good(&found) {
+        return found;
+    }
+    place_better(input, file, &order, &found).unwrap_or(found)
+}
+
+/// Places the registers of another file: all that counts is that there is a place for each.
+fn place_others(input: &Input<'_, '_>, file: RegFile, by_start: &[VRegId]) -> Placed {
+    let new = || File::<1>::new(input, file, 0);
+    let first = place_all(input, new(), by_start);
+    if first.failed.is_empty() || input.ranges.points > TRY_BOTH_BELOW {
+        return first;
+    }
+    let Some(order) = by_width(input, by_start) else { return first };
+    let second = place_all(input, new(), &order);
+    if second.failed.len() < first.failed.len() { second } else { first }
 }
 
 /// Cells of general registers that are live at once, at most, and R1; and how many registers any assignment uses at least.
@@ -146,6 +198,7 @@ fn highest_pressure(input: &Input<'_, '_>) -> (u32, u32) {
 }
 
 /// One register file while classes are placed in it.
+#[derive(Clone)]
 struct File<const N: usize> {
     occupancy: Occupancy<N>,
     usable: Mask<N>,
@@ -172,8 +225,8 @@ pub fn places_alone(input: &Input<'_, '_>, leader: VRegId) -> Vec<u32> {
         places
     }
     match input.classes.class(leader).file {
-        RegFile::R => list(File::<4>::new(input, RegFile::R).free(input, leader)),
-        file => list(File::<1>::new(input, file).free(input, leader)),
+        RegFile::R => list(File::<4>::new(input, RegFile::R, 0).free(input, leader)),
+        file => list(File::<1>::new(input, file, 0).free(input, leader)),
     }
 }
 
@@ -204,7 +257,8 @@ fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
 const LATE_POINTS: u32 = 24;
 
 impl<const N: usize> File<N> {
-    fn new(input: &Input<'_, '_>, file: RegFile) -> File<N> {
+    /// With nothing in it but what instructions name directly; some `expected` registers will be taken.
+    fn new(input: &Input<'_, '_>, file: RegFile, expected: u32) -> File<N> {
         let mut usable = Mask::below(input.limits.count(file));
         if file == RegFile::R {
             usable = Mask::below(input.pool.most(input.limits));
@@ -216,7 +270,7 @@ impl<const N: usize> File<N> {
                 usable = usable.without(Mask::one(reserved));
             }
         }
-        let mut occupancy = Occupancy::new(input.ranges.points.max(1));
+        let mut occupancy = Occupancy::new(input.ranges.points.max(1), expected);
         // Registers that instructions name directly.
         for (of, reg, s) in input.ranges.named().iter().filter(|(of, ..)| *of == file) {
             debug_assert_eq!(*of, file);
@@ -237,6 +291,12 @@ impl<const N: usize> File<N> {
         }
         let of_groups = if file == RegFile::R { classes_of_groups(input) } else { Vec::new() };
         File { occupancy, usable, used: 0, costless, late: None, kept, of_groups }
+    }
+
+    /// Late reads are avoided among the registers below `costless`, which are needed in any case.
+    fn careful(self, points: u32, costless: u32) -> File<N> {
+        let late = Some(Occupancy::new(points.max(1), costless));
+        File { costless: self.costless.max(costless), late, ..self }
     }
 
     /// The first registers of all places that are free over a class's range.
@@ -325,33 +385,47 @@ impl<const N: usize> File<N> {
     }
 }
 
-/// Places the classes in this order. With a number of registers that are needed in any case, late reads are avoided below
-/// it.
-fn place_all(
+/// What came of one file in one order.
+#[derive(Default)]
+struct Placed {
+    /// First register of each class that has a place.
+    of: Vec<(VRegId, u8)>,
+    failed: Vec<VRegId>,
+    /// Highest register that is taken, + 1.
+    used: u32,
+}
+
+/// Places the classes in this order.
+fn place_all<const N: usize>(input: &Input<'_, '_>, file: File<N>, order: &[VRegId]) -> Placed {
+    place_below(input, file, order, (usize::MAX, 0)).unwrap_or_default()
+}
+
+/// Places the classes in this order, unless that turns out no better than what is known.
+fn place_better<const N: usize>(
     input: &Input<'_, '_>,
-    order: &[(u32, VRegId)],
-    avoid_late_below: Option<u32>,
-) -> Assignment {
-    let mut general: File<4> = File::new(input, RegFile::R);
-    if let Some(costless) = avoid_late_below {
-        general.costless = general.costless.max(costless);
-        general.late = Some(Occupancy::new(input.ranges.points.max(1)));
-    }
-    let mut small: [Option<File<1>>; 4] = Default::default();
-    let mut of = vec![None; input.body.vreg_count()];
-    let mut failed = Vec::new();
-    for &(_, leader) in order {
-        let place = match input.classes.class(leader).file {
-            RegFile::R => general.place(input, leader),
-            file => {
-                let place = &mut small[file as usize - 1];
-                place.get_or_insert_with(|| File::new(input, file)).place(input, leader)
-            }
-        };
-        of[leader.0 as usize] = place;
-        if place.is_none() {
-            failed.push(leader);
+    file: File<N>,
+    order: &[VRegId],
+    known: &Placed,
+) -> Option<Placed> {
+    place_below(input, file, order, (known.failed.len(), known.used))
+}
+
+/// None as soon as more classes than this have no place, or as many and so many registers are used.
+fn place_below<const N: usize>(
+    input: &Input<'_, '_>,
+    mut file: File<N>,
+    order: &[VRegId],
+    bound: (usize, u32),
+) -> Option<Placed> {
+    let (mut of, mut failed) = (Vec::with_capacity(order.len()), Vec::new());
+    for &leader in order {
+        match file.place(input, leader) {
+            Some(at) => of.push((leader, at)),
+            None => failed.push(leader),
+        }
+        if (failed.len(), file.used) >= bound {
+            return None;
         }
     }
-    Assignment { of, failed, general: general.used }
+    Some(Placed { of, failed, used: file.used })
 }

@@ -5,6 +5,7 @@
 //! covers it. A question or an entry touches at most 30 groups a level.
 
 use orias_components::work;
+use std::ops::Range;
 
 /// A set of the physical registers of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,19 +108,32 @@ pub struct Occupancy<const N: usize> {
 
 const RADIX_BITS: u32 = 4;
 
-/// A mask of a level.
-fn row<const W: usize>(level: &[u64], group: usize) -> &[u64; W] {
-    &level.as_chunks().0[group]
+/// Masks of a level.
+fn rows<const W: usize>(level: &[u64], groups: Range<usize>) -> &[[u64; W]] {
+    &level.as_chunks().0[groups]
 }
 
-fn add_row<const W: usize>(level: &mut [u64], group: usize, mask: &[u64; W]) {
-    let row: &mut [u64; W] = &mut level.as_chunks_mut().0[group];
-    row.iter_mut().zip(mask).for_each(|(to, word)| *to |= word);
+fn rows_mut<const W: usize>(level: &mut [u64], groups: Range<usize>) -> &mut [[u64; W]] {
+    &mut level.as_chunks_mut().0[groups]
+}
+
+fn add<const W: usize>(to: &mut [u64; W], mask: &[u64; W]) {
+    to.iter_mut().zip(mask).for_each(|(to, word)| *to |= word);
 }
 
 impl<const N: usize> Occupancy<N> {
-    pub fn new(points: u32) -> Occupancy<N> {
-        Occupancy { points, width: 0, any: Vec::new(), full: Vec::new() }
+    /// With nothing taken; some `expected` registers will be.
+    pub fn new(points: u32, expected: u32) -> Occupancy<N> {
+        let mut new = Occupancy { points, width: 0, any: Vec::new(), full: Vec::new() };
+        if let Some(highest) = expected.checked_sub(1) {
+            new.widen(Occupancy::<N>::words(highest as usize / 64));
+        }
+        new
+    }
+
+    /// Words of masks whose highest used one is this.
+    fn words(highest: usize) -> usize {
+        if highest < 2 { highest + 1 } else { N }
     }
 
     /// Masks that each level has.
@@ -138,7 +152,9 @@ impl<const N: usize> Occupancy<N> {
             let mut wider = vec![0; length * width];
             if self.width > 0 {
                 let rows = wider.chunks_exact_mut(width).zip(level.chunks_exact(self.width));
-                rows.for_each(|(wider, row)| wider[..row.len()].copy_from_slice(row));
+                rows.for_each(|(wider, row)| {
+                    wider.iter_mut().zip(row).for_each(|(to, word)| *to = *word)
+                });
             }
             *level = wider;
         }
@@ -152,7 +168,7 @@ impl<const N: usize> Occupancy<N> {
             return;
         }
         if highest >= self.width {
-            self.widen(if highest < 2 { highest + 1 } else { N });
+            self.widen(Occupancy::<N>::words(highest));
         }
         match self.width {
             1 => self.add::<1>(start, end, mask),
@@ -165,13 +181,15 @@ impl<const N: usize> Occupancy<N> {
         let mask: [u64; W] = std::array::from_fn(|w| mask.0[w]);
         let levels = self.any.len();
         let Occupancy { any, full, .. } = self;
-        groups(levels, start, end, |level, group| {
-            add_row(&mut any[level], group, &mask);
+        groups(levels, start, end, |level, groups| {
+            rows_mut(&mut any[level], groups.clone()).iter_mut().for_each(|row| add(row, &mask));
             if level > 0 {
-                add_row(&mut full[level - 1], group, &mask);
+                rows_mut(&mut full[level - 1], groups).iter_mut().for_each(|row| add(row, &mask));
             }
         });
-        above_ends(levels, start, end, |level, group| add_row(&mut any[level], group, &mask));
+        above_ends(levels, start, end, |level, group| {
+            add(&mut rows_mut(&mut any[level], group..group + 1)[0], &mask);
+        });
     }
 
     /// The registers that are taken at any point of `start..end`.
@@ -189,33 +207,37 @@ impl<const N: usize> Occupancy<N> {
 
     fn found<const W: usize>(&self, start: u32, end: u32) -> Mask<N> {
         let mut taken = [0; W];
-        let mut add = |row: &[u64; W]| taken.iter_mut().zip(row).for_each(|(to, word)| *to |= word);
         let levels = self.any.len();
-        groups(levels, start, end, |level, group| add(row(&self.any[level], group)));
-        above_ends(levels, start, end, |level, group| add(row(&self.full[level - 1], group)));
+        groups(levels, start, end, |level, groups| {
+            rows(&self.any[level], groups).iter().for_each(|row| add(&mut taken, row));
+        });
+        above_ends(levels, start, end, |level, group| {
+            add(&mut taken, &rows(&self.full[level - 1], group..group + 1)[0]);
+        });
         Mask(std::array::from_fn(|w| taken.get(w).copied().unwrap_or(0)))
     }
 }
 
-/// Cuts `start..end` into whole groups: `f(level, group)`, where the top level takes what is left.
-fn groups(levels: usize, start: u32, end: u32, mut f: impl FnMut(usize, usize)) {
-    let (mut start, mut end) = (start, end);
+/// Cuts `start..end` into runs of whole groups: `f(level, groups)`, where the top level takes what is left.
+fn groups(levels: usize, start: u32, end: u32, mut f: impl FnMut(usize, Range<usize>)) {
+    let (mut start, mut end) = (start as usize, end as usize);
     for level in 0..levels {
-        let top = level + 1 == levels;
-        while start < end && (top || start % (1 << RADIX_BITS) != 0) {
-            work::add(1);
-            f(level, start as usize);
-            start += 1;
+        let (mut inner, mut outer) = (end, end);
+        if level + 1 < levels {
+            // What whole groups of the next level leave at both ends.
+            inner = start.next_multiple_of(1 << RADIX_BITS).min(end);
+            outer = (end & !((1 << RADIX_BITS) - 1)).max(inner);
         }
-        while start < end && end % (1 << RADIX_BITS) != 0 {
-            end -= 1;
-            f(level, end as usize);
+        for run in [start..inner, outer..end] {
+            if !run.is_empty() {
+                work::add(run.len());
+                f(level, run);
+            }
         }
-        if start >= end {
+        if inner == outer {
             return;
         }
-        start >>= RADIX_BITS;
-        end >>= RADIX_BITS;
+        (start, end) = (inner >> RADIX_BITS, outer >> RADIX_BITS);
     }
 }
 
@@ -251,7 +273,7 @@ mod tests {
     fn every_interval_sees_what_was_taken_in_it_and_nothing_else() {
         // Lengths about the powers of the radix, against one mask a point.
         for points in [1u32, 15, 16, 17, 255, 256, 257, 5000] {
-            let mut occupancy: Occupancy<4> = Occupancy::new(points);
+            let mut occupancy: Occupancy<4> = Occupancy::new(points, points % 100);
             let mut plain = vec![[0u64; 4]; points as usize];
             let mut state = u64::from(points);
             let mut below = |n: u32| {
