@@ -10,9 +10,7 @@ use std::alloc::{GlobalAlloc, Layout};
 
 /// Blocks up to this have their own size: they are the most, and waste would show.
 const TINY: usize = 128;
-/// Blocks up to this are small for mimalloc.
-const SMALL: usize = 16 << 10;
-/// Eight blocks of this are the 512 KB that mimalloc sets aside for larger ones.
+/// Larger blocks are mostly alone with their size, and there the rest of a rounded block would be memory.
 const MEDIUM: usize = 64 << 10;
 
 /// `mi_option_purge_delay` of `mimalloc.h`, which the bindings do not name.
@@ -30,8 +28,7 @@ pub fn keep_freed_memory() {
 const fn rounded(size: usize) -> usize {
     match size {
         0..=TINY => size,
-        ..=SMALL => size.next_power_of_two(),
-        ..=MEDIUM => MEDIUM,
+        ..=MEDIUM => size.next_power_of_two(),
         _ => size,
     }
 }
