@@ -3,6 +3,7 @@
 //! Source: PTX ISA 9.0, "Instruction Set"; which words ptxas 13.0.88 knows was observed from what it answers to each.
 
 use crate::ptx::types::Type;
+use orias_components::names::Names;
 
 /// Opcodes that [`super::table`] has no rows for: their operands are checked by what compiles them;
 /// sorted.
@@ -58,9 +59,11 @@ pub(super) fn is_type(word: &str) -> bool {
     Type::parse(word).is_some() || NARROW.binary_search(&word).is_ok()
 }
 
+static MODIFIERS_AT: Names<1024> = Names::new(MODIFIERS);
+
 /// Whether some instruction has this modifier (types are known elsewhere).
 pub(super) fn is_modifier(word: &str) -> bool {
-    MODIFIERS.binary_search(&word).is_ok() || has_pattern(word)
+    MODIFIERS_AT.find(word, |at| MODIFIERS[at]).is_some() || has_pattern(word)
 }
 
 /// Words that are made of numbers: scopes with `::`, shapes (`m16n8k16`, `16x64b`, `2d`), counts (`x4`), narrow float formats.

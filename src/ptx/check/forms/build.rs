@@ -40,7 +40,7 @@ struct Line<'a> {
 fn rust(table: &str) -> Result<String, String> {
     let (mut sets, mut rules, mut lists) = (Vec::new(), Vec::new(), Vec::new());
     let mut lone: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut names: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
+    let mut lines_of: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
     let mut name = None;
     for line in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let wrong = || format!("what is this? {line}");
@@ -48,7 +48,7 @@ fn rust(table: &str) -> Result<String, String> {
         match (kind, name) {
             ("=", _) => {
                 name = Some(rest);
-                names.insert(rest, Vec::new());
+                lines_of.insert(rest, Vec::new());
             }
             ("m", None) => sets.push(u64::from_str_radix(rest, 16).map_err(|_| wrong())?),
             ("r", None) => rules.push(rest),
@@ -57,7 +57,7 @@ fn rust(table: &str) -> Result<String, String> {
             (_, Some(name)) => {
                 let parts: Vec<&str> = line.splitn(4, ' ').collect();
                 let [version, sm, operands, fields] = parts[..] else { return Err(wrong()) };
-                names.entry(name).or_default().push(Line {
+                lines_of.entry(name).or_default().push(Line {
                     version: version.parse().map_err(|_| wrong())?,
                     sm: sm.parse().map_err(|_| wrong())?,
                     operands: operands.parse().map_err(|_| wrong())?,
@@ -67,12 +67,12 @@ fn rust(table: &str) -> Result<String, String> {
             _ => return Err(wrong()),
         }
     }
-    let choices = || names.values().flatten().flat_map(|line| &line.fields).flatten();
+    let choices = || lines_of.values().flatten().flat_map(|line| &line.fields).flatten();
     let words: BTreeSet<&str> = choices().flat_map(|choice| choice.split('.')).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| *word != "-").collect();
     let mut text = String::new();
-    array(&mut text, "WORDS", "&str", words.iter().map(|word| format!("{word:?}")));
-    let longest = names.keys().map(|name| name.split('.').count()).max().unwrap_or(1);
+    names(&mut text, "WORDS", words.iter().copied());
+    let longest = lines_of.keys().map(|name| name.split('.').count()).max().unwrap_or(1);
     let _ = writeln!(text, "/// Words in the longest name.\nconst LONGEST: usize = {longest};");
     for (kind, name) in [("t", "TWICE"), ("i", "IGNORED")] {
         let list = lone.get(kind).into_iter().flatten();
@@ -85,8 +85,8 @@ fn rust(table: &str) -> Result<String, String> {
     array(&mut text, "LISTS", "&[&[Slot]]", lists.into_iter());
 
     let (mut index, mut lines, mut fields) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, list) in &names {
-        index.push(format!("({name:?}, {}, {})", lines.len(), lines.len() + list.len()));
+    for list in lines_of.values() {
+        index.push(format!("({}, {})", lines.len(), lines.len() + list.len()));
         for line in list {
             let start = fields.len();
             let mut bits = 0u64;
@@ -117,7 +117,8 @@ fn rust(table: &str) -> Result<String, String> {
             ));
         }
     }
-    array(&mut text, "NAMES", "(&str, u16, u16)", index.into_iter());
+    names(&mut text, "NAMES", lines_of.keys().copied());
+    array(&mut text, "LINES_OF", "(u16, u16)", index.into_iter());
     array(&mut text, "LINES", "Line", lines.into_iter());
     array(&mut text, "FIELDS", "u16", fields.into_iter().map(|n| n.to_string()));
     Ok(text)
@@ -126,6 +127,15 @@ fn rust(table: &str) -> Result<String, String> {
 fn array(text: &mut String, name: &str, ty: &str, items: impl Iterator<Item = String>) {
     let items: Vec<String> = items.collect();
     let _ = writeln!(text, "static {name}: [{ty}; {}] = [{}];", items.len(), items.join(", "));
+}
+
+/// A list, and where each stands in it.
+fn names<'a>(text: &mut String, name: &str, list: impl ExactSizeIterator<Item = &'a str>) {
+    let count = list.len();
+    let list: Vec<String> = list.map(|name| format!("{name:?}")).collect();
+    let _ = writeln!(text, "const {name}: &[&str] = &[{}];", list.join(", "));
+    let places = (2 * count).next_power_of_two();
+    let _ = writeln!(text, "static {name}_AT: Names<{places}> = Names::new({name});");
 }
 
 /// `24..256%8`, `4|8|16`.

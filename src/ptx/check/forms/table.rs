@@ -1,6 +1,7 @@
 //! The table as data (`build.rs` makes it of `forms.tbl`) and how an instruction's words are found in it.
 
 use super::super::words::is_type;
+use orias_components::names::Names;
 use smallvec::SmallVec;
 
 include!(concat!(env!("OUT_DIR"), "/forms.rs"));
@@ -84,14 +85,13 @@ pub(super) fn ignored(word: &str) -> bool {
 }
 
 fn name(text: &str) -> Option<&'static [Line]> {
-    let at = NAMES.binary_search_by_key(&text, |(name, _, _)| name).ok()?;
-    let (_, start, end) = NAMES[at];
+    let (start, end) = LINES_OF[NAMES_AT.find(text, |at| NAMES[at])?];
     LINES.get(usize::from(start)..usize::from(end))
 }
 
 /// The number of a word; a word that stands in no line has none.
 fn number(word: &str) -> u16 {
-    WORDS.binary_search(&word).map_or(NONE - 1, |at| at as u16)
+    WORDS_AT.find(word, |at| WORDS[at]).map_or(NONE - 1, |at| at as u16)
 }
 
 /// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`, and operations on bits.
