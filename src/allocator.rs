@@ -26,11 +26,7 @@ pub fn keep_freed_memory() {
 }
 
 const fn rounded(size: usize) -> usize {
-    match size {
-        0..=TINY => size,
-        ..=MEDIUM => size.next_power_of_two(),
-        _ => size,
-    }
+    if size > TINY && size <= MEDIUM { size.next_power_of_two() } else { size }
 }
 
 /// What mimalloc does without being asked: blocks of 16 bytes and more lie at multiples of 16, of 8 at multiples of 8.
