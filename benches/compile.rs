@@ -1,7 +1,9 @@
-//! Time to compile, beside ptxas on the same files: one small kernel, and a module of a thousand of them.
+//! Time to compile, beside ptxas on the same files: one small kernel, and a module of a thousand of
+//! them.
 //!
-//! `…_process` rows start a program and read and write files, as a user of the command line pays it; `…_in_process` rows call
-//! the library on text in memory. ptxas's rows are there only when the oracle tools are (`tests/oracle.sh`).
+//! `…_process` rows start a program and read and write files, as a user of the command line pays
+//! it; `…_in_process` rows call the library on text in memory. ptxas's rows are there only when the
+//! oracle tools are (`tests/oracle.sh`).
 
 use divan::Bencher;
 use std::path::{Path, PathBuf};
@@ -136,7 +138,8 @@ fn thousand_ptxas_process(bencher: Bencher<'_, '_>) {
     ptxas(bencher, &FILES.thousand);
 }
 
-/// A corpus kernel of ordinary size, through the lexer and parser alone, and through the checks too.
+/// A corpus kernel of ordinary size, through the lexer and parser alone, and through the checks
+/// too.
 const FRONT_END: &str = include_str!("../tests/corpus/tri_softmax/tri_softmax.ptx");
 
 #[divan::bench(sample_count = 200)]

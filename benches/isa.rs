@@ -1,8 +1,9 @@
-//! Time of the instruction table: encoding, decoding and text of one instruction (the mean over a mixed kernel), whole listings, and
-//! the disassembler as a program beside nvdisasm and cuobjdump on the same large cubin.
+//! Time of the instruction table: encoding, decoding and text of one instruction (the mean over a
+//! mixed kernel), whole listings, and the disassembler as a program beside nvdisasm and cuobjdump
+//! on the same large cubin.
 //!
-//! The rows named after a tool of the oracle are there only when it is installed (`tests/oracle.sh`). The last line printed is
-//! the ratio of the programs' times.
+//! The rows named after a tool of the oracle are there only when it is installed
+//! (`tests/oracle.sh`). The last line printed is the ratio of the programs' times.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

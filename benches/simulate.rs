@@ -1,6 +1,8 @@
-//! Speed of the simulator: thread instructions a second on one core, on corpus kernels that orias itself compiled.
+//! Speed of the simulator: thread instructions a second on one core, on corpus kernels that orias
+//! itself compiled.
 //!
-//! The items of the throughput column are thread instructions: one for each lane that an instruction ran for.
+//! The items of the throughput column are thread instructions: one for each lane that an
+//! instruction ran for.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -17,8 +17,9 @@ impl fmt::Display for BlockId {
 
 /// A basic block: control enters at its first instruction and may leave only at its end.
 ///
-/// The end is: nothing (falls through to the next block in layout order), one branch with or without a guard, or a guarded
-/// branch followed by an unguarded one. Lists are read here, and edited through the body: see [`crate::edit`].
+/// The end is: nothing (falls through to the next block in layout order), one branch with or
+/// without a guard, or a guarded branch followed by an unguarded one. Lists are read here, and
+/// edited through the body: see [`crate::edit`].
 #[derive(Component, Clone, Debug)]
 pub struct Block {
     pub id: BlockId,

@@ -1,9 +1,9 @@
 //! A function's body: its columns in the ECS by dense ids, and the edits that phases make.
 //!
-//! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches, never despawned and never
-//! moved between tables, so an id is a row and each table is one slice. Rows beyond the function's count wait for the next
-//! one; where they do not suffice, what is new lies in [`Arena`] until [`settle`] spawns it. A removed instruction or block
-//! leaves a tombstone.
+//! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches,
+//! never despawned and never moved between tables, so an id is a row and each table is one slice.
+//! Rows beyond the function's count wait for the next one; where they do not suffice, what is new
+//! lies in [`Arena`] until [`settle`] spawns it. A removed instruction or block leaves a tombstone.
 
 use crate::block::{Block, BlockId};
 use crate::facts::Facts;
@@ -22,7 +22,8 @@ use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
 use bevy_ecs::system::{SystemParam, SystemState};
 use std::ops::{Deref, DerefMut};
 
-/// Rows that a new world has of instructions and registers, and of blocks: as many as a small function needs.
+/// Rows that a new world has of instructions and registers, and of blocks: as many as a small
+/// function needs.
 const FIRST_ROWS: usize = 64;
 const FIRST_BLOCKS: usize = 16;
 
@@ -52,7 +53,8 @@ pub struct Arena {
     more_vregs: Vec<VReg>,
 }
 
-/// Numbers that differ whenever what they are of does, over functions too: what was true at the same number still is.
+/// Numbers that differ whenever what they are of does, over functions too: what was true at the
+/// same number still is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamps {
     /// The body, but for control fields.
@@ -101,8 +103,8 @@ pub fn settle(world: &mut World) {
     if more == 0 {
         return;
     }
-    // Some more, so that a function that grows step by step is not spawned step by step: a part of what there is, for each row
-    // costs five times its size in what the world knows of it.
+    // Some more, so that a function that grows step by step is not spawned step by step: a part of
+    // what there is, for each row costs five times its size in what the world knows of it.
     let spare = |more: usize, all: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 + all / 32 };
     let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
     let blocks = std::mem::take(&mut arena.more_blocks);
@@ -207,7 +209,8 @@ impl Function {
 
 /// The function in a `World`, for reading and editing.
 ///
-/// Ids come from this function's own lists, so a lookup fails only by a programming error: those panic and name the id.
+/// Ids come from this function's own lists, so a lookup fails only by a programming error: those
+/// panic and name the id.
 pub struct Body<'w> {
     rows: ContiguousMut<'w, Row>,
     locs: ContiguousMut<'w, LocId>,
@@ -374,7 +377,8 @@ impl Body<'_> {
         if tied.len() <= row.tied() {
             arena.operands[end..].iter_mut().zip(words).for_each(|(old, new)| *old = new);
         } else {
-            // Words that name what lies in side arenas stay the only ones that do: the old ones are out of use.
+            // Words that name what lies in side arenas stay the only ones that do: the old ones are
+            // out of use.
             first = arena.operands.len() as u32;
             arena.operands.extend_from_within(row.first as usize..end);
             arena.operands.extend(words);
@@ -395,8 +399,9 @@ impl Body<'_> {
         *word = Packed::pack_over(Some(*word), &operand, &mut arena.side);
     }
 
-    /// The index of the target's form that takes the instruction as it is, where that is known: set by [`Body::set_form`],
-    /// forgotten with every change but that of registers for others of their file.
+    /// The index of the target's form that takes the instruction as it is, where that is known: set
+    /// by [`Body::set_form`], forgotten with every change but that of registers for others of their
+    /// file.
     #[inline]
     pub fn form(&self, id: InstId) -> Option<u16> {
         self.row(id).form.checked_sub(1)
@@ -518,8 +523,8 @@ impl Body<'_> {
         Reg::virt(file, id)
     }
 
-    /// Numbers the registers that instructions name from 0 on, in their order, and forgets the others. Who knows registers by their
-    /// numbers has to ask anew.
+    /// Numbers the registers that instructions name from 0 on, in their order, and forgets the
+    /// others. Who knows registers by their numbers has to ask anew.
     pub fn renumber_vregs(&mut self) {
         const UNNAMED: u32 = u32::MAX;
         let mut number = vec![UNNAMED; self.arena.vregs];
@@ -631,8 +636,8 @@ impl Body<'_> {
         InstId(n as u32)
     }
 
-    /// Says that what was built so far is `done` of `all` parts: makes room for the rest, if that is like it. Lists that double
-    /// would need half as much again while they move.
+    /// Says that what was built so far is `done` of `all` parts: makes room for the rest, if that
+    /// is like it. Lists that double would need half as much again while they move.
     pub fn expect(&mut self, done: usize, all: usize) {
         let rest = all.saturating_sub(done) as u64;
         // A sixteenth more, for the rest is never quite like it.

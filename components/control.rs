@@ -5,7 +5,8 @@ use std::fmt;
 /// Stall, yield, scoreboards and wait mask (reuse hints are flags of the operands).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Control {
-    /// Cycles before the next instruction of the warp issues: 1..=15, or 0 for [`Control::LONGEST_STALL`].
+    /// Cycles before the next instruction of the warp issues: 1..=15, or 0 for
+    /// [`Control::LONGEST_STALL`].
     pub stall: u8,
     /// The bit as encoded (bit 109 of the word).
     pub yield_: bool,

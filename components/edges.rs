@@ -1,7 +1,9 @@
-//! The edges between blocks: what follows from the instructions at a block's end and from the layout.
+//! The edges between blocks: what follows from the instructions at a block's end and from the
+//! layout.
 //!
-//! A block that does not end in an unguarded branch falls through to the next one. Blocks keep the edges; an edit of branches or of
-//! the layout makes them stale ([`Body::edges_are_stale`]) until [`Body::update_edges`], unless the editor knows the new ones.
+//! A block that does not end in an unguarded branch falls through to the next one. Blocks keep the
+//! edges; an edit of branches or of the layout makes them stale ([`Body::edges_are_stale`]) until
+//! [`Body::update_edges`], unless the editor knows the new ones.
 
 use crate::block::{Block, BlockId};
 use crate::body::Body;
@@ -10,7 +12,8 @@ use crate::opcode::Props;
 use crate::operand::{Operand, RegFlags};
 use smallvec::SmallVec;
 
-/// Whether the branch is taken by every thread that reaches it: no guard, and no predicate operand but PT.
+/// Whether the branch is taken by every thread that reaches it: no guard, and no predicate operand
+/// but PT.
 pub fn is_unconditional(inst: View<'_>) -> bool {
     inst.guard.is_always()
         && inst.sources().all(|o| match o {
@@ -21,7 +24,8 @@ pub fn is_unconditional(inst: View<'_>) -> bool {
         })
 }
 
-/// Whether control never goes past this instruction: an unconditional branch that does not come back (as CALL does).
+/// Whether control never goes past this instruction: an unconditional branch that does not come
+/// back (as CALL does).
 pub fn ends_flow(inst: View<'_>) -> bool {
     inst.op.is_branch() && !inst.op.has(Props::RETURNS) && is_unconditional(inst)
 }
@@ -44,8 +48,8 @@ pub fn first_branch(body: &Body<'_>, block: BlockId) -> usize {
     insts.len() - insts.iter().rev().take_while(is_branch).count()
 }
 
-/// The blocks that may follow the block at a place in the layout, each once: targets first, in text order, then the block
-/// that control falls through to.
+/// The blocks that may follow the block at a place in the layout, each once: targets first, in text
+/// order, then the block that control falls through to.
 pub fn successors(body: &Body<'_>, at: usize) -> SmallVec<[BlockId; 4]> {
     let layout = body.layout();
     let block = body.block(layout[at]);
@@ -108,7 +112,8 @@ impl Body<'_> {
         self.edges_are_made();
     }
 
-    /// Adds an edge that follows from no instruction: for tests of what reads edges alone, with [`Body::edges_are_made`].
+    /// Adds an edge that follows from no instruction: for tests of what reads edges alone, with
+    /// [`Body::edges_are_made`].
     pub fn add_edge(&mut self, from: BlockId, to: BlockId) {
         self.block_mut(from).succs.push(to);
         self.block_mut(to).preds.push(from);
@@ -128,7 +133,8 @@ impl Body<'_> {
         }
     }
 
-    /// Makes the predecessors of all blocks of the layout those that their successors say, in the layout's order.
+    /// Makes the predecessors of all blocks of the layout those that their successors say, in the
+    /// layout's order.
     pub(crate) fn update_preds(&mut self) {
         for at in 0..self.layout().len() {
             let id = self.layout()[at];

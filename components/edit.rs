@@ -1,8 +1,9 @@
 //! Edits of a body: how instructions come into blocks, move and go, and blocks into the layout.
 //!
-//! Blocks' lists are this crate's: phases read them and edit through these functions, which keep what goes with an edit (its numbers,
-//! see [`Stamps`], phis, edges where they are known, the layout). [`Body::rewrite`] is for phases that walk over a block and say what
-//! becomes of each instruction; [`FlowEdit`] for those that lead control other ways.
+//! Blocks' lists are this crate's: phases read them and edit through these functions, which keep
+//! what goes with an edit (its numbers, see [`Stamps`], phis, edges where they are known, the
+//! layout). [`Body::rewrite`] is for phases that walk over a block and say what becomes of each
+//! instruction; [`FlowEdit`] for those that lead control other ways.
 //!
 //! [`Stamps`]: crate::body::Stamps
 
@@ -41,7 +42,8 @@ impl Body<'_> {
         id
     }
 
-    /// Inserts each before the place that it names in the block's list as it is now; places do not fall from one to the next.
+    /// Inserts each before the place that it names in the block's list as it is now; places do not
+    /// fall from one to the next.
     pub fn insert_all(
         &mut self,
         block: BlockId,
@@ -63,7 +65,8 @@ impl Body<'_> {
         self.block_mut(block).insts = new;
     }
 
-    /// Removes the instructions at these places of the block, and puts others there that stand in no block.
+    /// Removes the instructions at these places of the block, and puts others there that stand in
+    /// no block.
     pub fn replace(&mut self, block: BlockId, at: Range<usize>, with: Vec<InstId>) {
         let mut insts = std::mem::take(&mut self.block_mut(block).insts);
         insts.splice(at, with).for_each(|id| self.discard(id));
@@ -105,8 +108,8 @@ impl Body<'_> {
         gone
     }
 
-    /// Empties a block, for a builder that gives each of its instructions a place again ([`Body::append`]) or removes it
-    /// ([`Body::discard`]).
+    /// Empties a block, for a builder that gives each of its instructions a place again
+    /// ([`Body::append`]) or removes it ([`Body::discard`]).
     pub fn unlink(&mut self, block: BlockId) -> std::vec::IntoIter<InstId> {
         std::mem::take(&mut self.block_mut(block).insts).into_iter()
     }
@@ -138,7 +141,8 @@ impl Body<'_> {
         id
     }
 
-    /// Removes blocks and their instructions, from the layout too. Edges of other blocks are stale then.
+    /// Removes blocks and their instructions, from the layout too. Edges of other blocks are stale
+    /// then.
     pub fn remove_blocks(&mut self, ids: &[BlockId]) {
         ids.iter().for_each(|id| self.remove_detached_block(*id));
         if !ids.is_empty() {

@@ -1,4 +1,5 @@
-//! What a function may have in it, kept by the edits of its body: a phase that cannot apply asks once, and does not walk.
+//! What a function may have in it, kept by the edits of its body: a phase that cannot apply asks
+//! once, and does not walk.
 
 use crate::inst::Row;
 use crate::opcode::{Opcode, Props};

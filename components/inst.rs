@@ -31,7 +31,8 @@ impl Guard {
     }
 }
 
-/// An instruction by value: what builders make, decoding gives and a phase changes. In a body it lies packed, as a [`Row`].
+/// An instruction by value: what builders make, decoding gives and a phase changes. In a body it
+/// lies packed, as a [`Row`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inst {
     pub op: Opcode,
@@ -41,8 +42,9 @@ pub struct Inst {
     pub guard: Guard,
     pub mods: Mods,
     pub operands: SmallVec<[Operand; 8]>,
-    /// Of a guarded instruction in SSA form: what its destinations hold where the guard is false, one for each destination
-    /// that is a register and no constant one, in their order. Empty where nothing is known of that.
+    /// Of a guarded instruction in SSA form: what its destinations hold where the guard is false,
+    /// one for each destination that is a register and no constant one, in their order. Empty where
+    /// nothing is known of that.
     pub tied: SmallVec<[RegUse; 1]>,
 }
 
@@ -83,7 +85,8 @@ impl Inst {
         }
     }
 
-    /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard is false.
+    /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard
+    /// is false.
     pub fn for_each_def(&self, mut f: impl FnMut(RegUse)) {
         for op in self.dests() {
             op.for_each_reg(|r| {
@@ -110,8 +113,9 @@ impl Inst {
     }
 }
 
-/// The hot component of an instruction. Its operands are `len` words from `first` on in the function's arena, tied registers
-/// the words behind them, its modifiers an entry of the table of modifier lists; [`View`] reads it all.
+/// The hot component of an instruction. Its operands are `len` words from `first` on in the
+/// function's arena, tied registers the words behind them, its modifiers an entry of the table of
+/// modifier lists; [`View`] reads it all.
 #[derive(Component, Clone, Copy, Debug)]
 pub struct Row {
     pub(crate) op: Opcode,
@@ -119,10 +123,12 @@ pub struct Row {
     pub(crate) first: u32,
     /// The register, and the negation in the bit that registers leave clear.
     guard: u32,
-    /// Bits of [`Control`], [`DEAD`], the number of tied registers, and the number of destinations in the upper byte.
+    /// Bits of [`Control`], [`DEAD`], the number of tied registers, and the number of destinations
+    /// in the upper byte.
     control: u32,
     pub(crate) len: u16,
-    /// 1 + the index of the target's form that takes the instruction as it is, once a phase has said so; else 0.
+    /// 1 + the index of the target's form that takes the instruction as it is, once a phase has
+    /// said so; else 0.
     pub(crate) form: u16,
 }
 
@@ -249,7 +255,8 @@ impl<'a> View<'a> {
         self.mods.get(self.row.mods)
     }
 
-    /// The number of its list of modifiers: the same for instructions of one body with the same modifiers, and for no others.
+    /// The number of its list of modifiers: the same for instructions of one body with the same
+    /// modifiers, and for no others.
     #[inline]
     pub fn mods_id(&self) -> ModsId {
         self.row.mods
@@ -316,7 +323,8 @@ impl<'a> View<'a> {
         self.words.iter().filter_map(|w| w.as_block())
     }
 
-    /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard is false.
+    /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard
+    /// is false.
     #[inline]
     pub fn for_each_def(&self, mut f: impl FnMut(RegUse)) {
         for word in &self.words[..self.defs as usize] {
@@ -361,7 +369,8 @@ impl<'a> View<'a> {
             operands: SmallVec::from_buf([Operand::RZ; 8]),
             tied: SmallVec::new(),
         };
-        // Nearly all have room in place: to collect them would ask at each whether there is, and copy them once more.
+        // Nearly all have room in place: to collect them would ask at each whether there is, and
+        // copy them once more.
         if self.words.len() <= inst.operands.len() {
             inst.operands.truncate(self.words.len());
             for (operand, word) in inst.operands.iter_mut().zip(self.words) {
@@ -393,8 +402,8 @@ pub struct Loc {
     pub ptx_inst: u32,
 }
 
-/// A [`Loc`] in four bytes, the cold component: [`Loc::ptx_inst`] where there is nothing else to it, as in most code, or [`TABLE`]
-/// and its place in the function's list.
+/// A [`Loc`] in four bytes, the cold component: [`Loc::ptx_inst`] where there is nothing else to
+/// it, as in most code, or [`TABLE`] and its place in the function's list.
 #[derive(Component, Clone, Copy, Debug)]
 pub struct LocId(u32);
 

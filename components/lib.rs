@@ -1,8 +1,9 @@
 //! The Ori IR as data: what an instruction, a block, a register and a function are made of.
 //!
-//! One bevy `World` holds one function. Instructions, blocks and virtual registers are entities whose dense ids are rows of
-//! their tables; operands lie in an arena beside them. Order lives in the layout and each block's instruction list, never in
-//! a query. [`Body`] is the door to it all: phases get it from the system parameters [`Code`] and [`Reader`].
+//! One bevy `World` holds one function. Instructions, blocks and virtual registers are entities
+//! whose dense ids are rows of their tables; operands lie in an arena beside them. Order lives in
+//! the layout and each block's instruction list, never in a query. [`Body`] is the door to it all:
+//! phases get it from the system parameters [`Code`] and [`Reader`].
 
 pub mod block;
 pub mod body;

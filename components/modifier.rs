@@ -1,14 +1,17 @@
-//! Modifiers: the dot-separated words of a SASS mnemonic (`.GE`, `.AND`, `.U32`, `.64`) and of operands (`.H0_H0`, `.X4`).
+//! Modifiers: the dot-separated words of a SASS mnemonic (`.GE`, `.AND`, `.U32`, `.64`) and of
+//! operands (`.H0_H0`, `.X4`).
 //!
-//! An instruction's modifiers are the words that its text shows, in that order; a word that the text leaves out (a default)
-//! is not in the list. The target's row says which field each word fills.
+//! An instruction's modifiers are the words that its text shows, in that order; a word that the
+//! text leaves out (a default) is not in the list. The target's row says which field each word
+//! fills.
 
 use crate::names::Names;
 use std::fmt;
 
 macro_rules! modifiers {
     ($($name:ident $text:literal)*) => {
-        /// One modifier word. Words that start with a digit have an underscore before their name in Rust.
+        /// One modifier word. Words that start with a digit have an underscore before their name in
+        /// Rust.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
         #[repr(u16)]
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -151,7 +154,8 @@ impl fmt::Display for Mod {
     }
 }
 
-/// Up to twelve modifiers of an instruction, in text order: no form has more (`SURED.D.BA.1D.ADD.EF.F32.FTZ.RN.CONSTANT.SM.PRIVATE.IGN`).
+/// Up to twelve modifiers of an instruction, in text order: no form has more
+/// (`SURED.D.BA.1D.ADD.EF.F32.FTZ.RN.CONSTANT.SM.PRIVATE.IGN`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mods([Mod; Mods::CAPACITY]);
 

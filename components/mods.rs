@@ -37,7 +37,8 @@ impl ModsTable {
     /// The list's number.
     ///
     /// # Panics
-    /// At the 65,536th list: the instruction tables have some thousands, and the text form refuses functions with more.
+    /// At the 65,536th list: the instruction tables have some thousands, and the text form refuses
+    /// functions with more.
     #[inline]
     pub fn intern(&mut self, mods: &Mods) -> ModsId {
         if mods.is_empty() {

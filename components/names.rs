@@ -1,10 +1,11 @@
-//! Finds a name in a constant list: a hash table that the compiler makes, so that a program need not build one when it starts.
+//! Finds a name in a constant list: a hash table that the compiler makes, so that a program need
+//! not build one when it starts.
 
 /// A free place.
 const FREE: u16 = u16::MAX;
 
-/// Places in a list of names, by their hashes; where several have one hash, each stands in the next free place. `N` is a power
-/// of two and larger than the list.
+/// Places in a list of names, by their hashes; where several have one hash, each stands in the next
+/// free place. `N` is a power of two and larger than the list.
 pub struct Names<const N: usize>([u16; N]);
 
 const fn hash(name: &[u8]) -> usize {

@@ -1,6 +1,8 @@
-//! Opcodes: SASS mnemonics and the pseudo instructions that named phases expand, each with its properties.
+//! Opcodes: SASS mnemonics and the pseudo instructions that named phases expand, each with its
+//! properties.
 //!
-//! This is the one list of mnemonics. How each is encoded, timed and which operands it has stands in the target tables.
+//! This is the one list of mnemonics. How each is encoded, timed and which operands it has stands
+//! in the target tables.
 
 use crate::names::Names;
 use std::fmt;
@@ -27,7 +29,8 @@ impl Props {
     pub const UNIFORM: Props = Props(1 << 6);
     /// A product of a warpgroup: goes on with its registers until a wait for its group.
     pub const GROUP: Props = Props(1 << 7);
-    /// A pseudo instruction that stands for a sequence: its results depend on its sources alone, and any source may be a constant.
+    /// A pseudo instruction that stands for a sequence: its results depend on its sources alone,
+    /// and any source may be a constant.
     pub const MACRO: Props = Props(1 << 8);
 
     /// A load of what nobody writes while the kernel runs.
@@ -158,17 +161,22 @@ opcodes! {
     //   FDIV     d = a / b       (IEEE; rounding and ftz as modifiers)
     //   FRCP FSQRT               (IEEE)
     MACRO: IDIV IREM FDIV FRCP FSQRT;
-    // Pseudo instructions of calls, which stay until registers are allocated (`systems/registers/calls.rs`):
-    //   PARGS    d = where a caller left the arguments that are on the stack: R1 at the function's entry
-    //   PRETADR  R20:2 = where to go on behind the next PCALL (.ABS: as an address of the whole memory)
+    // Pseudo instructions of calls, which stay until registers are allocated
+    // (`systems/registers/calls.rs`):
+    //   PARGS    d = where a caller left the arguments that are on the stack: R1 at the function's
+    //            entry
+    //   PRETADR  R20:2 = where to go on behind the next PCALL (.ABS: as an address of the whole
+    //            memory)
     //   PCALL    all that a call may change = [.ABS] callee, R1, R20:2, argument registers …
     //   PRET     back to the caller, which reads the result registers that are named
     PSEUDO: PARGS;
     // Subroutines, which are blocks of the function (`systems/expand/shared.rs`):
-    //   SUBCALL  d = what the subroutine at a block makes of the sources; once it has registers: results and all else that it changes =
-    //            block, pair with the return address, arguments
+    //   SUBCALL  d = what the subroutine at a block makes of the sources; once it has registers:
+    //            results and all else that it changes = block, pair with the return address,
+    //            arguments
     //   SUBARGS  what the callers give, at the start
-    //   SUBRET   the results, at the end; once it has registers behind the pair with the return address
+    //   SUBRET   the results, at the end; once it has registers behind the pair with the return
+    //            address
     PSEUDO: SUBCALL SUBARGS;
     LEAVING: SUBRET;
     CALLING: PRETADR PCALL;

@@ -19,7 +19,8 @@ impl RegFlags {
     pub const NOT: RegFlags = RegFlags(4);
     /// `R.reuse`
     pub const REUSE: RegFlags = RegFlags(8);
-    /// `gdesc[UR4].negA`: of the matrices that a descriptor describes, A is negated; `.negB`, `.tnspA` (transposed), `.tnspB`.
+    /// `gdesc[UR4].negA`: of the matrices that a descriptor describes, A is negated; `.negB`,
+    /// `.tnspA` (transposed), `.tnspB`.
     pub const NEG_A: RegFlags = RegFlags(16);
     pub const NEG_B: RegFlags = RegFlags(32);
     pub const TNSP_A: RegFlags = RegFlags(64);
@@ -79,7 +80,8 @@ pub struct ConstRef {
     /// RZ when there is none.
     pub base: Reg,
     pub base_cell: u8,
-    /// Bindless: a uniform register pair (or URZ) in place of the bank number. RZ when there is none.
+    /// Bindless: a uniform register pair (or URZ) in place of the bank number. RZ when there is
+    /// none.
     pub handle: Reg,
     /// `.H0_H0`, `.B1`, or none.
     pub part: Mod,
@@ -94,7 +96,8 @@ impl ConstRef {
     }
 }
 
-/// `[base.sel + uniform + offset]`. The descriptor of a global access is an operand of its own before it.
+/// `[base.sel + uniform + offset]`. The descriptor of a global access is an operand of its own
+/// before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MemRef {
     /// General base register (RZ when there is none) and its cells: 2 for a 64-bit address.
@@ -107,14 +110,15 @@ pub struct MemRef {
     pub sel: Mod,
 }
 
-/// One operand. Every slot of the instruction's row is there, in the row's order, destinations first; a slot that the text
-/// leaves out holds its default (PT, RZ …).
+/// One operand. Every slot of the instruction's row is there, in the row's order, destinations
+/// first; a slot that the text leaves out holds its default (PT, RZ …).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     Reg(RegUse),
     /// A register with a part selector: `R4.H0_H0`, `R5.B1`, `R2.U32`.
     Part(RegUse, Mod),
-    /// Immediate bits; how they print (hex, float) is the slot's matter. Sign-extended where the slot is signed.
+    /// Immediate bits; how they print (hex, float) is the slot's matter. Sign-extended where the
+    /// slot is signed.
     Imm(u64),
     Const(ConstRef),
     Mem(MemRef),
@@ -124,13 +128,15 @@ pub enum Operand {
     Block(BlockId),
     /// A branch target as byte offset within the function's text.
     Addr(u64),
-    /// 32 bits (`part` 0 low, 1 high) of a symbol's address + addend: a relocation. `part` 2 is a function as the target of a call.
+    /// 32 bits (`part` 0 low, 1 high) of a symbol's address + addend: a relocation. `part` 2 is a
+    /// function as the target of a call.
     Symbol {
         key: SymbolKey,
         addend: i32,
         part: u8,
     },
-    /// `desc[UR4]`, `gdesc[UR4].tnspB`: a descriptor in uniform registers; what kind it is is the slot's matter.
+    /// `desc[UR4]`, `gdesc[UR4].tnspB`: a descriptor in uniform registers; what kind it is is the
+    /// slot's matter.
     Desc(RegUse),
 }
 

@@ -1,15 +1,16 @@
 //! Operands as they lie in a function's arena: eight bytes each, what is wider in side arenas.
 //!
-//! Registers, immediates of 32 bits, plain constants and block names fit the word; memory references, relocated symbols,
-//! indexed or bindless constants and wider immediates are found through it. A side entry belongs to one operand only, so it
-//! may be changed in place.
+//! Registers, immediates of 32 bits, plain constants and block names fit the word; memory
+//! references, relocated symbols, indexed or bindless constants and wider immediates are found
+//! through it. A side entry belongs to one operand only, so it may be changed in place.
 
 use crate::block::BlockId;
 use crate::modifier::Mod;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
 use crate::register::Reg;
 
-/// One operand in eight bytes: 32 bits of payload, then cell, count, flags (8 bits each), part and kind (4 bits each).
+/// One operand in eight bytes: 32 bits of payload, then cell, count, flags (8 bits each), part and
+/// kind (4 bits each).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packed(u64);
 
@@ -169,7 +170,8 @@ impl Packed {
         Packed::pack_over(None, operand, side)
     }
 
-    /// Packs an operand in the place of another, whose side entry it takes over where it has the same kind.
+    /// Packs an operand in the place of another, whose side entry it takes over where it has the
+    /// same kind.
     pub fn pack_over(old: Option<Packed>, operand: &Operand, side: &mut Side) -> Packed {
         let at = |kind: Kind| old.filter(|o| o.kind() == kind).map(Packed::payload);
         match *operand {
@@ -254,7 +256,8 @@ impl Packed {
         }
     }
 
-    /// Calls `f` on each register that this operand names, address parts included, constant registers too.
+    /// Calls `f` on each register that this operand names, address parts included, constant
+    /// registers too.
     #[inline]
     pub fn for_each_reg(self, side: &Side, mut f: impl FnMut(RegUse)) {
         match self.kind() {

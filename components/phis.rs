@@ -20,12 +20,14 @@ pub fn of<'a>(body: &'a Body<'_>, block: BlockId) -> impl Iterator<Item = InstId
     body.block(block).insts()[..end(body, block)].iter().copied()
 }
 
-/// Edges that lead through other blocks now, until the phis where they end hear of it: all at once, however many they are.
+/// Edges that lead through other blocks now, until the phis where they end hear of it: all at once,
+/// however many they are.
 #[derive(Default)]
 pub struct Renames(FxHashMap<BlockId, FxHashMap<BlockId, BlockId>>);
 
 impl Renames {
-    /// What the edge to `to` from `old` brought comes from `new` now: a block was split, or the edge goes through another one.
+    /// What the edge to `to` from `old` brought comes from `new` now: a block was split, or the
+    /// edge goes through another one.
     pub fn rename(&mut self, body: &Body<'_>, to: BlockId, old: BlockId, new: BlockId) {
         if end(body, to) > 0 {
             self.0.entry(to).or_default().insert(old, new);
@@ -58,8 +60,8 @@ impl Renames {
         all.into_iter().for_each(|to| self.tell(body, to));
     }
 
-    /// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor is `to`: values that meet there
-    /// have their phis in `new`.
+    /// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor
+    /// is `to`: values that meet there have their phis in `new`.
     pub fn merge(&mut self, body: &mut Body<'_>, to: BlockId, preds: &[BlockId], new: BlockId) {
         if let [only] = preds {
             return self.rename(body, to, *only, new);
@@ -82,7 +84,8 @@ impl Renames {
     }
 }
 
-/// Takes the values of `preds` out of a phi, and gives it one that comes from `new`: the phi there, unless they are all the same.
+/// Takes the values of `preds` out of a phi, and gives it one that comes from `new`: the phi there,
+/// unless they are all the same.
 fn merge_one(
     body: &mut Body<'_>,
     id: InstId,

@@ -1,5 +1,6 @@
-//! The places of pseudo instructions' operands, by name. Those of the machine's instructions follow from the target's rows
-//! (`orias_targets::slots`); these have none. [`Opcode`](crate::Opcode) says what each does.
+//! The places of pseudo instructions' operands, by name. Those of the machine's instructions follow
+//! from the target's rows (`orias_targets::slots`); these have none. [`Opcode`](crate::Opcode) says
+//! what each does.
 
 /// `IDIV`, `IREM`, `FDIV`, and with one source `FRCP`, `FSQRT`.
 pub mod macros {

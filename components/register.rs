@@ -42,11 +42,11 @@ impl RegFile {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct VRegId(pub u32);
 
-/// A register name in an operand: a virtual register, a physical one, or the file's constant register
-/// (RZ, URZ read as zero; PT, UPT read as true; writes to them are dropped).
+/// A register name in an operand: a virtual register, a physical one, or the file's constant
+/// register (RZ, URZ read as zero; PT, UPT read as true; writes to them are dropped).
 ///
-/// Packed in 32 bits: physical in 31, file in 28..31, 27 is always clear (a guard keeps its negation there), index below (all
-/// ones is the constant register).
+/// Packed in 32 bits: physical in 31, file in 28..31, 27 is always clear (a guard keeps its
+/// negation there), index below (all ones is the constant register).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(u32);
 

@@ -6,8 +6,9 @@
 //!     LDG.E %R9:2 …
 //! ```
 //!
-//! Blocks stand in layout order. Destinations stand before `=`. `%R12` is a virtual register of file R, `%R12:2` two cells of
-//! it, `%R12[1]` its second cell; `R4` is a physical register. `//` starts a comment.
+//! Blocks stand in layout order. Destinations stand before `=`. `%R12` is a virtual register of
+//! file R, `%R12:2` two cells of it, `%R12[1]` its second cell; `R4` is a physical register. `//`
+//! starts a comment.
 
 mod parse;
 mod print;

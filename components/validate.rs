@@ -1,14 +1,17 @@
 //! The validator: what must be true of a body between any two phases, whatever the target.
 //!
 //! What holds for a body that it accepts:
-//! * The layout names each block once and no block is outside it; each instruction stands in one place.
-//! * Branches stand at the end of their block: one of any kind, or guarded ones before the last; none follows one that is
-//!   always taken. The last block does not run off the end. Targets are blocks of the layout.
-//! * An operand that names a virtual register names its file, and cells that it has. Destinations are registers, without
-//!   a negation. A guard is a predicate.
+//! * The layout names each block once and no block is outside it; each instruction stands in one
+//!   place.
+//! * Branches stand at the end of their block: one of any kind, or guarded ones before the last;
+//!   none follows one that is always taken. The last block does not run off the end. Targets are
+//!   blocks of the layout.
+//! * An operand that names a virtual register names its file, and cells that it has. Destinations
+//!   are registers, without a negation. A guard is a predicate.
 //!
-//! [`definitions`] checks besides that every cell of a virtual register that is read is written somewhere. PTX may read a
-//! register that it never writes (the value is undefined), so this is no part of validity; but no phase may bring it about.
+//! [`definitions`] checks besides that every cell of a virtual register that is read is written
+//! somewhere. PTX may read a register that it never writes (the value is undefined), so this is no
+//! part of validity; but no phase may bring it about.
 
 use crate::block::BlockId;
 use crate::body::Body;
@@ -167,7 +170,8 @@ fn register(body: &Body<'_>, r: RegUse) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every cell of a virtual register that is read in these blocks is written somewhere. The body must be valid.
+/// Checks that every cell of a virtual register that is read in these blocks is written somewhere.
+/// The body must be valid.
 ///
 /// # Errors
 /// The first read of a cell that nothing writes.

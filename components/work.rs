@@ -1,8 +1,9 @@
-//! Work, counted: how often phases look at an instruction, a block, a register, or take a step of a search.
+//! Work, counted: how often phases look at an instruction, a block, a register, or take a step of a
+//! search.
 //!
-//! Times are noisy and say little of how work grows; counts are the same on every machine. What is counted is not chosen by a
-//! phase: reading the body counts by itself, and so do the sets, marks and lists that analyses are made of. Builds without
-//! debug assertions count nothing.
+//! Times are noisy and say little of how work grows; counts are the same on every machine. What is
+//! counted is not chosen by a phase: reading the body counts by itself, and so do the sets, marks
+//! and lists that analyses are made of. Builds without debug assertions count nothing.
 
 #[cfg(debug_assertions)]
 thread_local! {

@@ -1,8 +1,9 @@
 //! The program's allocator: mimalloc, asked for few different sizes, and to keep what is freed.
 //!
-//! mimalloc sets 64 KB aside for each size of small block, four sizes to a power of two, and 512 KB for each size from 16 KB on.
-//! That costs nothing where nobody writes; but the system gives it memory by 2 MB, all of it zeroed, and a small compile touched
-//! two or three of these for a quarter of a megabyte of data. With one size to a power of two it touches one less, of some four
+//! mimalloc sets 64 KB aside for each size of small block, four sizes to a power of two, and 512 KB
+//! for each size from 16 KB on. That costs nothing where nobody writes; but the system gives it
+//! memory by 2 MB, all of it zeroed, and a small compile touched two or three of these for a
+//! quarter of a megabyte of data. With one size to a power of two it touches one less, of some four
 //! per cent of such a compile.
 
 use libmimalloc_sys as mi;
@@ -10,7 +11,8 @@ use std::alloc::{GlobalAlloc, Layout};
 
 /// Blocks up to this have their own size: they are the most, and waste would show.
 const TINY: usize = 128;
-/// Larger blocks are mostly alone with their size, and there the rest of a rounded block would be memory.
+/// Larger blocks are mostly alone with their size, and there the rest of a rounded block would be
+/// memory.
 const MEDIUM: usize = 64 << 10;
 
 /// `mi_option_purge_delay` of `mimalloc.h`, which the bindings do not name.
@@ -18,8 +20,9 @@ const PURGE_DELAY: mi::mi_option_t = 15;
 
 pub struct FewSizes;
 
-/// Memory that one phase has freed the next one wants: to give it back to the system in between costs more time than many a phase
-/// (it was some 45,000 page faults in a compile of fifty thousand diamonds).
+/// Memory that one phase has freed the next one wants: to give it back to the system in between
+/// costs more time than many a phase (it was some 45,000 page faults in a compile of fifty thousand
+/// diamonds).
 pub fn keep_freed_memory() {
     // SAFETY: a number in the allocator's table of options.
     unsafe { mi::mi_option_set(PURGE_DELAY, -1) };
@@ -29,12 +32,14 @@ const fn rounded(size: usize) -> usize {
     if size > TINY && size <= MEDIUM { size.next_power_of_two() } else { size }
 }
 
-/// What mimalloc does without being asked: blocks of 16 bytes and more lie at multiples of 16, of 8 at multiples of 8.
+/// What mimalloc does without being asked: blocks of 16 bytes and more lie at multiples of 16, of 8
+/// at multiples of 8.
 const fn is_usual(size: usize, align: usize) -> bool {
     align <= 16 && align <= size
 }
 
-// SAFETY: mimalloc's blocks, at least as large as asked for and as aligned; it needs no size to take one back.
+// SAFETY: mimalloc's blocks, at least as large as asked for and as aligned; it needs no size to
+// take one back.
 unsafe impl GlobalAlloc for FewSizes {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

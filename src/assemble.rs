@@ -130,7 +130,8 @@ fn kernel(
         params: params.collect(),
         relocations: relocations.collect(),
         registers: compiled.registers,
-        // ptxas says the whole stack here, of the kernel and of each function in it (observed: 13.0.88).
+        // ptxas says the whole stack here, of the kernel and of each function in it (observed:
+        // 13.0.88).
         frame_bytes: stack_bytes,
         min_stack_bytes: stack_bytes,
         externals: layout.externs.iter().map(|f| module.functions[f.0 as usize]).collect(),
@@ -155,8 +156,8 @@ fn kernel(
     }
 }
 
-/// Functions of the system in the order in which a kernel's code comes to calls of them, in functions that it calls where it
-/// calls them; those that it calls through pointers are last.
+/// Functions of the system in the order in which a kernel's code comes to calls of them, in
+/// functions that it calls where it calls them; those that it calls through pointers are last.
 fn external_calls(
     program: &Program<'_>,
     module: &Module,
@@ -298,7 +299,8 @@ fn function_number(module: &Module, reloc: &InitReloc) -> Option<u64> {
     Some(slot.wrapping_add(reloc.addend as u64) >> reloc.shift)
 }
 
-/// The number that an address in constant memory is, where the source does not ask for a generic one.
+/// The number that an address in constant memory is, where the source does not ask for a generic
+/// one.
 fn constant_offset(program: &Program<'_>, module: &Module, reloc: &InitReloc) -> Option<u64> {
     let SymbolRef::Var(var) = reloc.target else { return None };
     let in_constants = program.vars[var.0 as usize].space == types::Space::Const;

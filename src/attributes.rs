@@ -1,8 +1,10 @@
-//! What `.nv.info.K` says of a kernel's instructions, from the PTX that they come from and the places where they ended up.
+//! What `.nv.info.K` says of a kernel's instructions, from the PTX that they come from and the
+//! places where they ended up.
 //!
-//! ptxas 13.0.88 goes by the PTX instruction, not by the machine's: a warp operation that it makes for itself is listed apart
-//! from one that the PTX asks for, and a barrier's state and its parity make the same instruction of two kinds. Each rule was
-//! seen by varying one instruction at -O0 and -O3 (sm_90a).
+//! ptxas 13.0.88 goes by the PTX instruction, not by the machine's: a warp operation that it makes
+//! for itself is listed apart from one that the PTX asks for, and a barrier's state and its parity
+//! make the same instruction of two kinds. Each rule was seen by varying one instruction at -O0 and
+//! -O3 (sm_90a).
 
 use crate::digest::Digest;
 use crate::elf::attribute::{Attribute, code, format};
@@ -11,7 +13,8 @@ use orias_components::{Mod, Opcode};
 use orias_systems::Compiled;
 use orias_systems::function::{Needs, Site};
 
-/// The mask of a cooperative operation in which all threads of the warp take part, or whose mask no register holds.
+/// The mask of a cooperative operation in which all threads of the warp take part, or whose mask no
+/// register holds.
 const WHOLE_WARP: u32 = u32::MAX;
 
 /// Above the number of the register with the mask.
@@ -32,8 +35,8 @@ const SPILL: u32 = 1;
 /// What the file says of a kernel's or a function's code. Offsets are bytes in its text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CodeFacts {
-    /// Operations that threads of a warp do together because the PTX says so, with their masks: all ones, or the register that
-    /// holds it.
+    /// Operations that threads of a warp do together because the PTX says so, with their masks: all
+    /// ones, or the register that holds it.
     pub cooperative: Vec<(u32, u32)>,
     /// Such operations that the compiler makes for itself.
     pub warp_wide: Vec<u32>,
@@ -204,7 +207,8 @@ impl CodeFacts {
     }
 }
 
-/// Whether a barrier of the CTA or the cluster is one at which the warp's threads come together by themselves.
+/// Whether a barrier of the CTA or the cluster is one at which the warp's threads come together by
+/// themselves.
 fn meets_alone(inst: &Words<'_>, op: Opcode) -> bool {
     if inst.opcode != "barrier" {
         return false;
@@ -215,8 +219,8 @@ fn meets_alone(inst: &Words<'_>, op: Opcode) -> bool {
     inst.has("sync") && !inst.has("aligned") && op == Opcode::BAR
 }
 
-/// What an instruction does to an mbarrier, where it is the one of its PTX instruction that is listed. Arrivals that expect
-/// bytes are not.
+/// What an instruction does to an mbarrier, where it is the one of its PTX instruction that is
+/// listed. Arrivals that expect bytes are not.
 fn barrier(inst: &Words<'_>, site: &Site) -> Option<Barrier> {
     let has = |word| inst.has(word);
     if inst.opcode == "cp" && has("mbarrier") {
@@ -242,8 +246,9 @@ fn barrier(inst: &Words<'_>, site: &Site) -> Option<Barrier> {
     }
 }
 
-/// Which instructions on tensor maps the PTX has: `.nv.compat` says it of the whole file, of kernels that are not compiled too.
-/// 1 copies, reductions and prefetches by a map, 2 changes of a map.
+/// Which instructions on tensor maps the PTX has: `.nv.compat` says it of the whole file, of
+/// kernels that are not compiled too. 1 copies, reductions and prefetches by a map, 2 changes of a
+/// map.
 pub fn tensor_maps(functions: &[Function<'_>]) -> u8 {
     let of = |inst: &Instruction<'_>| match inst.opcode {
         "cp" if inst.has("bulk") && inst.has("tensor") => 1,

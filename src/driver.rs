@@ -25,7 +25,8 @@ use crate::ptx::{
     types::{Linkage, Space, Span},
 };
 
-/// The knob that lets code use instructions that ptxas was never seen to emit: for a machine that proves them.
+/// The knob that lets code use instructions that ptxas was never seen to emit: for a machine that
+/// proves them.
 pub const UNSEEN_FORMS: &str = "UnseenForms";
 
 /// How to compile; the default is what ptxas does without options, for the PTX's own target.
@@ -50,8 +51,8 @@ pub struct CompileOptions {
     pub knobs: Vec<(String, String)>,
     /// Threads to use; 0 is one for each core.
     pub threads: usize,
-    /// Say which lines the code comes from also where the PTX names none (`--generate-line-info`), or never
-    /// (`--suppress-debug-info`).
+    /// Say which lines the code comes from also where the PTX names none (`--generate-line-info`),
+    /// or never (`--suppress-debug-info`).
     pub line_info: bool,
     pub suppress_debug_info: bool,
     /// What the command line changes of the module, for [`compile_source`].
@@ -80,15 +81,16 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// Whether the file says which lines its code comes from. Observed: ptxas 13.0.88 does for any PTX with `.loc`.
+    /// Whether the file says which lines its code comes from. Observed: ptxas 13.0.88 does for any
+    /// PTX with `.loc`.
     fn with_lines(&self, program: &Program<'_>) -> bool {
         let places = || program.functions.iter().flat_map(|f| &f.code).any(|i| i.loc.0 != 0);
         !self.suppress_debug_info && (self.line_info || places())
     }
 }
 
-/// PTX instructions of a module below which its functions are compiled one after another: threads and what each needs would
-/// take longer to make than they save.
+/// PTX instructions of a module below which its functions are compiled one after another: threads
+/// and what each needs would take longer to make than they save.
 const FEW_INSTRUCTIONS: usize = 256;
 
 /// What `-v` says of a function.
@@ -129,7 +131,8 @@ pub struct Output {
 /// Compiles PTX text to a cubin.
 ///
 /// # Errors
-/// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said so.
+/// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said
+/// so.
 pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
     let mut program = ptx::load(source)?;
     overrides::apply(&mut program, &options.overrides, options.max_registers)?;
@@ -166,7 +169,8 @@ fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
     Ok(Output { cubin, ..output })
 }
 
-/// What the file is made of, and all else that a compile gives. The program has no bodies of functions afterwards.
+/// What the file is made of, and all else that a compile gives. The program has no bodies of
+/// functions afterwards.
 fn model(
     program: &mut Program<'_>,
     options: &CompileOptions,
@@ -174,7 +178,8 @@ fn model(
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;
-    // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global maxrregcount".
+    // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global
+    // maxrregcount".
     for layout in module.layouts.own_mut() {
         if layout.max_registers.is_none() && layout.cta_threads().is_none() {
             layout.max_registers = options.max_registers;
@@ -233,8 +238,8 @@ fn find_target(
     })
 }
 
-/// What is compiled at once: a function, for a kernel. Device functions are the same for all kernels, and named with
-/// themselves, unless their code depends on the kernel.
+/// What is compiled at once: a function, for a kernel. Device functions are the same for all
+/// kernels, and named with themselves, unless their code depends on the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Unit {
     func: FuncId,
@@ -271,7 +276,8 @@ fn limit_callees(program: &Program<'_>, module: &mut Module, options: &CompileOp
     }
 }
 
-/// Puts kernels and their callees together; reports of all, each kernel's callees behind it where they come first.
+/// Puts kernels and their callees together; reports of all, each kernel's callees behind it where
+/// they come first.
 fn link_kernels(
     module: &Module,
     compiled: Vec<Done>,
@@ -312,8 +318,9 @@ struct Done {
 /// What is to be compiled, with the statements of its function.
 type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
 
-/// Every kernel of the module, in source order, and the device functions that they come to. A function's body goes as soon as it
-/// is lowered, where nobody else has it: it may need more memory than its code.
+/// Every kernel of the module, in source order, and the device functions that they come to. A
+/// function's body goes as soon as it is lowered, where nobody else has it: it may need more memory
+/// than its code.
 fn compile_functions(
     program: &mut Program<'_>,
     module: &Module,

@@ -1,10 +1,12 @@
-//! Reading the files that a command line names, with a bound: whatever stands behind a name, reading it ends.
+//! Reading the files that a command line names, with a bound: whatever stands behind a name,
+//! reading it ends.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// Bytes that are read at most of what is no regular file (a pipe, a device), whose length nobody knows before.
+/// Bytes that are read at most of what is no regular file (a pipe, a device), whose length nobody
+/// knows before.
 pub const MAX_STREAM: u64 = 64 << 20;
 
 /// Bytes of a file of code (PTX or a cubin) at most: places in it are numbers of 32 bits.
@@ -13,7 +15,8 @@ pub const MAX_CODE: u64 = u32::MAX as u64;
 /// The content of a file of at most `most` bytes.
 ///
 /// # Errors
-/// When it cannot be read, or is longer; of a pipe or device, when it does not end within [`MAX_STREAM`] bytes.
+/// When it cannot be read, or is longer; of a pipe or device, when it does not end within
+/// [`MAX_STREAM`] bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = File::open(path)?;
     let about = file.metadata()?;

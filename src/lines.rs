@@ -1,7 +1,8 @@
 //! Which lines of the source (`.loc`) and of the PTX the instructions of a kernel come from.
 //!
-//! The text that goes into the file is the PTX without indentation, and with empty lines in place of `.loc` and `.file`, as
-//! ptxas 13.0.88 has it; unlike ptxas, which takes some empty lines out, lines keep their numbers.
+//! The text that goes into the file is the PTX without indentation, and with empty lines in place
+//! of `.loc` and `.file`, as ptxas 13.0.88 has it; unlike ptxas, which takes some empty lines out,
+//! lines keep their numbers.
 
 use crate::elf::model::{LineRow, SourceFile, Sources};
 use crate::link::Linked;

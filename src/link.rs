@@ -1,7 +1,9 @@
-//! Puts the device functions that a kernel can come to behind its code, as ptxas does without `-c`: each kernel has copies of its
-//! own, in one section, so that calls are relative and nothing is left for a linker.
+//! Puts the device functions that a kernel can come to behind its code, as ptxas does without `-c`:
+//! each kernel has copies of its own, in one section, so that calls are relative and nothing is
+//! left for a linker.
 //!
-//! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded, changed and encoded again.
+//! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded,
+//! changed and encoded again.
 
 use crate::attributes::CodeFacts;
 use crate::lines::Origin;
@@ -48,7 +50,8 @@ pub struct Linked {
     /// Bytes of its own code, before the first function.
     pub own_bytes: u32,
     pub inner: Vec<Inner>,
-    /// Constant bank 2: where the functions are that pointers lead to. None where it calls through none.
+    /// Constant bank 2: where the functions are that pointers lead to. None where it calls through
+    /// none.
     pub pointers: Option<Vec<u8>>,
     /// Offsets of calls of functions of the system.
     pub system_calls: Vec<u32>,
@@ -78,7 +81,8 @@ pub fn kernel(
     let own_bytes = if callees.is_empty() { kernel.text.len() as u32 } else { kernel.code_bytes };
     let system_calls = system(&kernel, 0);
     let stack_bytes = stack(module, func, &kernel, callees);
-    // A call alone makes ptxas 13.0.88 speak of the stack of calls, unless the function is the system's.
+    // A call alone makes ptxas 13.0.88 speak of the stack of calls, unless the function is the
+    // system's.
     kernel.divergent |= kernel.links.iter().any(|l| l.to != LinkTo::System);
     let mut linked = Linked {
         func,

@@ -1,5 +1,6 @@
-//! A list that grows without moving what it has: to double it as a `Vec` does needs three times its memory for a moment, and
-//! leaves up to half of it empty. For lists that hostile text makes as long as it likes.
+//! A list that grows without moving what it has: to double it as a `Vec` does needs three times its
+//! memory for a moment, and leaves up to half of it empty. For lists that hostile text makes as
+//! long as it likes.
 
 use std::iter::{Chain, Flatten};
 use std::ops::{Index, IndexMut};

@@ -1,8 +1,10 @@
-//! What options of the command line change in a module: default and forced cache operators, bounds of launches, and which kernels
-//! there are. All of it could stand in the PTX, so it is put there before anything is compiled.
+//! What options of the command line change in a module: default and forced cache operators, bounds
+//! of launches, and which kernels there are. All of it could stand in the PTX, so it is put there
+//! before anything is compiled.
 //!
-//! Observed (ptxas 13.0.88, sm_90a): a default operator goes to weak loads and stores of global and generic addresses that name
-//! none; a forced one replaces those that are named, too. Loads by `.nc` take `cs` alone. Volatile and ordered accesses stay.
+//! Observed (ptxas 13.0.88, sm_90a): a default operator goes to weak loads and stores of global and
+//! generic addresses that name none; a forced one replaces those that are named, too. Loads by
+//! `.nc` take `cs` alone. Volatile and ordered accesses stay.
 
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{Function, Instruction, Program};
@@ -31,7 +33,8 @@ pub struct Bounds {
     pub max_threads: Option<[u64; 3]>,
     /// `--minnctapersm`
     pub min_ctas: Option<u64>,
-    /// `--override-directive-values`: these, and `--maxrregcount`, come before the kernel's own directives.
+    /// `--override-directive-values`: these, and `--maxrregcount`, come before the kernel's own
+    /// directives.
     pub overriding: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Loads a cubin as a driver would and runs one of its kernels in the SASS simulator.
 //!
-//! What holds after [`load`]: texts have code addresses, module variables lie in device memory, and every relocation of text,
-//! constant banks and initialised data is applied.
+//! What holds after [`load`]: texts have code addresses, module variables lie in device memory, and
+//! every relocation of text, constant banks and initialised data is applied.
 
 use crate::elf::read::{Cubin, Function, ReadError, Section, Symbol};
 use crate::elf::relocation::{Field, RelocKind};
@@ -16,7 +16,8 @@ use orias_targets::simulator::{
 };
 use rustc_hash::FxHashMap;
 
-/// Stack of a thread whose kernel calls functions or takes stack at run time: the file does not say how deep they go.
+/// Stack of a thread whose kernel calls functions or takes stack at run time: the file does not say
+/// how deep they go.
 const OPEN_STACK: u32 = 16 << 10;
 
 /// The symbol type of a variable.
@@ -124,8 +125,8 @@ fn check_threads(function: &Function<'_>, launch: &Launch) -> Result<(), LaunchE
     }
 }
 
-/// Lays out a module: code addresses, variables in device memory, relocated contents. The code of other kernels than `entry` is
-/// left out: of a file with hundreds that is most of the work.
+/// Lays out a module: code addresses, variables in device memory, relocated contents. The code of
+/// other kernels than `entry` is left out: of a file with hundreds that is most of the work.
 fn load(cubin: &Cubin<'_>, memory: &mut Memory, entry: &str) -> Result<Image, SimulateError> {
     let target = target(cubin)?;
     let mut layout = Layout { sections: vec![None; cubin.sections.len()], ..Layout::default() };
@@ -215,7 +216,8 @@ fn kernel(
     })
 }
 
-/// Bytes of local memory that a kernel says it needs. Of recursion in code to be debugged ptxas says all ones: it does not know.
+/// Bytes of local memory that a kernel says it needs. Of recursion in code to be debugged ptxas
+/// says all ones: it does not know.
 fn frame_bytes(function: &Function<'_>) -> u32 {
     let whole = Some(function.min_stack_bytes).filter(|bytes| *bytes != u32::MAX);
     whole.unwrap_or(0).max(function.frame_bytes)
@@ -252,7 +254,8 @@ struct Layout {
     shared: Vec<Option<u64>>,
     /// Bytes of all of them.
     shared_bytes: u64,
-    /// By section, for objects: where tables of jumps begin in bank 2, which all functions of an object share.
+    /// By section, for objects: where tables of jumps begin in bank 2, which all functions of an
+    /// object share.
     tables: FxHashMap<usize, u64>,
     table_bytes: Vec<u8>,
 }
@@ -269,8 +272,8 @@ const USER_CONSTANTS: u64 = 3;
 /// Where dynamic shared memory may begin, in bytes.
 const DYNAMIC_ALIGN: u64 = 16;
 
-/// Places the shared variables of an object, whose symbols say alignments where executables have places: each kernel's own, then
-/// the module's, then what is as long as the launch says.
+/// Places the shared variables of an object, whose symbols say alignments where executables have
+/// places: each kernel's own, then the module's, then what is as long as the launch says.
 fn place_shared(cubin: &Cubin<'_>, layout: &mut Layout) {
     layout.shared = vec![None; cubin.symbols.len()];
     if cubin.file_type != ET_REL {
@@ -312,7 +315,8 @@ impl Layout {
     fn address(&self, index: usize, symbol: &Symbol<'_>) -> Option<u64> {
         let variable = self.symbols.get(index).copied().flatten();
         let shared = || self.shared.get(index).copied().flatten();
-        // What a linker would make of the tables of functions that all objects share: there is one object.
+        // What a linker would make of the tables of functions that all objects share: there is one
+        // object.
         let nowhere = || (symbol.binding == WEAK && symbol.section == 0).then_some(0);
         let section = || self.sections.get(usize::from(symbol.section)).copied().flatten();
         // What the module does not define is the driver's.
@@ -406,7 +410,8 @@ fn relocated(cubin: &Cubin<'_>, layout: &Layout, index: usize) -> Result<Vec<u8>
             }
             Some(_) if relocation.kind == RelocKind::CONST_IMMEDIATE => symbol.value,
             Some(base) => base,
-            // Shared variables and the place of reserved shared memory: their value is the shared address.
+            // Shared variables and the place of reserved shared memory: their value is the shared
+            // address.
             None => shared_address(cubin, symbol, relocation.kind).ok_or_else(missing)?,
         };
         let read = |bytes: &[u8]| {

@@ -1,13 +1,16 @@
-//! The calling convention, and the phase that turns the pseudo instructions of calls into machine instructions.
+//! The calling convention, and the phase that turns the pseudo instructions of calls into machine
+//! instructions.
 //!
-//! Observed (ptxas 13.0.88, sm_90a, recursive and indirect calls, and all with `-c`): arguments and results are in R4 to R15,
-//! what finds no room there is on the stack from R1 on; the return address is in R20 and R21. A function leaves R1, R2, R16 to
-//! R31, of the registers from R32 on those with bit 2 set (R36 to R39, R44 to R47 …), the same of the uniform ones, and B6 and on
-//! as they were; predicates and all other registers it may change.
+//! Observed (ptxas 13.0.88, sm_90a, recursive and indirect calls, and all with `-c`): arguments and
+//! results are in R4 to R15, what finds no room there is on the stack from R1 on; the return
+//! address is in R20 and R21. A function leaves R1, R2, R16 to R31, of the registers from R32 on
+//! those with bit 2 set (R36 to R39, R44 to R47 …), the same of the uniform ones, and B6 and on as
+//! they were; predicates and all other registers it may change.
 //!
-//! Until registers are allocated a call is four kinds of instructions, whose operands say all that it reads and changes:
-//! moves of arguments to their registers, `PRETADR`, `PCALL`, and moves of results. `PARGS` and `PRET` are the callee's side;
-//! the frame ([`crate::registers::frame`]) expands `PARGS` and puts before `PRET` what restores registers.
+//! Until registers are allocated a call is four kinds of instructions, whose operands say all that
+//! it reads and changes: moves of arguments to their registers, `PRETADR`, `PCALL`, and moves of
+//! results. `PARGS` and `PRET` are the callee's side; the frame ([`crate::registers::frame`])
+//! expands `PARGS` and puts before `PRET` what restores registers.
 
 use orias_components::pseudo::{pretadr, subret};
 use orias_components::{
@@ -18,7 +21,8 @@ use orias_components::{
 pub const ARGUMENTS: std::ops::Range<u32> = 4..16;
 /// The pair with the return address.
 pub const RETURN_ADDRESS: Reg = Reg::phys(RegFile::R, 20);
-/// The bottom of the frame in functions that move the stack pointer (`alloca`). Observed: ptxas 13.0.88.
+/// The bottom of the frame in functions that move the stack pointer (`alloca`). Observed: ptxas
+/// 13.0.88.
 pub const FRAME_POINTER: u32 = 2;
 /// Neither argument nor kept: free at a function's entry and before its return.
 pub const SCRATCH: Reg = Reg::phys(RegFile::R, 0);
@@ -55,8 +59,8 @@ pub fn clobbered() -> Vec<Operand> {
     all
 }
 
-/// A relocation to this symbol is none: it stands for the address behind the next call, as an immediate (`part` 0) or as a
-/// place in the code (2).
+/// A relocation to this symbol is none: it stands for the address behind the next call, as an
+/// immediate (`part` 0) or as a place in the code (2).
 pub fn behind_call(part: u8) -> Operand {
     Operand::Symbol { key: SymbolKey::default(), addend: 0, part }
 }

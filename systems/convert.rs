@@ -14,8 +14,9 @@ pub struct Narrow {
 
 /// Rounds a double (a register of two cells) to single precision.
 ///
-/// F2F does not flush. Whether a result counts as subnormal is decided by what it rounds to when the exponent has no lower bound
-/// (`src/interpret/float.rs`), so a flushed one is rounded 32 binades higher and scaled down.
+/// F2F does not flush. Whether a result counts as subnormal is decided by what it rounds to when
+/// the exponent has no lower bound (`src/interpret/float.rs`), so a flushed one is rounded 32
+/// binades higher and scaled down.
 pub fn narrow_double(e: &mut Emit<'_>, narrow: Narrow, d: Operand, x: Operand) {
     let mods = [Mod::F32, Mod::F64, narrow.round.unwrap_or(Mod::F32)];
     let mods = if narrow.round.is_some() { &mods[..] } else { &mods[..2] };

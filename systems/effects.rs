@@ -1,5 +1,6 @@
-//! What an instruction does besides computing its results, and so what may be done with it: one answer to each question, from the
-//! properties of its opcode's row ([`Props`]), its modifiers and the names of its operands.
+//! What an instruction does besides computing its results, and so what may be done with it: one
+//! answer to each question, from the properties of its opcode's row ([`Props`]), its modifiers and
+//! the names of its operands.
 //!
 //! A phase asks here, and adds what is its own matter (which files it looks at, what pays).
 
@@ -9,8 +10,8 @@ use orias_targets::slots::{MOV, PLOP3_LUT as PLOP3, UMOV};
 /// Changes memory, the thread's state or the way of control.
 const CHANGES: Props = Props::EFFECT.with(Props::STORE).with(Props::BRANCH);
 
-/// Whether the results follow from the sources alone, wherever and whenever it stands, and nothing else is done. Constant memory is
-/// such a source.
+/// Whether the results follow from the sources alone, wherever and whenever it stands, and nothing
+/// else is done. Constant memory is such a source.
 pub fn is_pure(op: Opcode) -> bool {
     let others = CHANGES.with(Props::CONVERGENT).with(Props::STATE);
     let is_known = !op.has(Props::PSEUDO) || op.has(Props::MACRO);
@@ -22,14 +23,17 @@ pub fn reads_memory(op: Opcode) -> bool {
     op.has(Props::LOAD) && !op.has(Props::CONSTANT)
 }
 
-/// Whether it may run where nobody asked for it, if only nothing reads the result: it cannot fault, and no other thread sees it.
+/// Whether it may run where nobody asked for it, if only nothing reads the result: it cannot fault,
+/// and no other thread sees it.
 pub fn may_be_speculated(op: Opcode) -> bool {
     !op.has(Props::EFFECT.with(Props::CONVERGENT)) && !reads_memory(op)
 }
 
-/// Whether it does nothing but write virtual registers (or nothing at all, into RZ and PT): it may go when nothing reads them.
+/// Whether it does nothing but write virtual registers (or nothing at all, into RZ and PT): it may
+/// go when nothing reads them.
 pub fn is_removable(inst: View<'_>) -> bool {
-    // A warp's operation waits for the other threads, a strong or volatile load orders what is around it.
+    // A warp's operation waits for the other threads, a strong or volatile load orders what is
+    // around it.
     if inst.defs == 0 || inst.op.has(CHANGES.with(Props::CONVERGENT)) {
         return false;
     }
@@ -50,18 +54,20 @@ pub fn may_be_repeated(inst: View<'_>) -> bool {
     !reads && inst.defs == 1 && inst.guard.is_always() && is_pure(inst.op)
 }
 
-/// Whether it has an order with accesses to memory and meetings of threads: it may not be moved over one.
+/// Whether it has an order with accesses to memory and meetings of threads: it may not be moved
+/// over one.
 pub fn is_ordered(op: Opcode) -> bool {
     op.has(Props::LOAD.with(Props::STORE).with(Props::CONVERGENT))
 }
 
-/// Whether it sends its operands to units that other warps use too, so that they are read some time after it began: what is
-/// [ordered](is_ordered) does.
+/// Whether it sends its operands to units that other warps use too, so that they are read some time
+/// after it began: what is [ordered](is_ordered) does.
 pub fn reads_late(op: Opcode) -> bool {
     is_ordered(op)
 }
 
-/// Whether what it reads may be what another thread has just written: atomic operations with a result, strong and volatile loads.
+/// Whether what it reads may be what another thread has just written: atomic operations with a
+/// result, strong and volatile loads.
 pub fn sees_other_threads(inst: View<'_>) -> bool {
     let is_atomic = inst.op.has(Props::STORE) && inst.defs > 0;
     let is_strong = || inst.mods().has(Mod::STRONG) || inst.mods().has(Mod::MMIO);
@@ -83,8 +89,8 @@ pub fn gives_all_the_same(op: Opcode) -> bool {
     op.has(Props::ALIKE)
 }
 
-/// Special registers that are the same for all threads of a warp: SR_CTAID.X, .Y, .Z and SR_CgaCtaId. Numbers observed in
-/// what nvdisasm prints for sm_90.
+/// Special registers that are the same for all threads of a warp: SR_CTAID.X, .Y, .Z and
+/// SR_CgaCtaId. Numbers observed in what nvdisasm prints for sm_90.
 const OF_WARP: [u8; 4] = [0x25, 0x26, 0x27, 0x88];
 
 /// Special registers that never change while a thread runs: SR_LANEID, SR_TID and SR_CTAID.

@@ -1,7 +1,8 @@
-//! The builder that lowering and the phases that expand instructions go through: it fills default slots, applies a guard, keeps
-//! the place.
+//! The builder that lowering and the phases that expand instructions go through: it fills default
+//! slots, applies a guard, keeps the place.
 //!
-//! Slots follow the order of the target's rows; a change of a row's slots is a change here and nowhere else.
+//! Slots follow the order of the target's rows; a change of a row's slots is a change here and
+//! nowhere else.
 
 use crate::effects;
 use crate::ssa::Form;
@@ -103,7 +104,8 @@ pub fn not(op: Operand) -> Operand {
     }
 }
 
-/// A register as a slot with part selectors wants it: this half or byte of it, or with `Mod::NONE` what the slot takes by itself.
+/// A register as a slot with part selectors wants it: this half or byte of it, or with `Mod::NONE`
+/// what the slot takes by itself.
 pub fn part(op: Operand, part: Mod) -> Operand {
     match op {
         Operand::Reg(u) | Operand::Part(u, _) => Operand::Part(u, part),
@@ -111,8 +113,8 @@ pub fn part(op: Operand, part: Mod) -> Operand {
     }
 }
 
-/// Any function of three predicates: bit `4a + 2b + c` of `lut` is the result. A negation becomes part of the table: ptxas
-/// never negates an operand of PLOP3.
+/// Any function of three predicates: bit `4a + 2b + c` of `lut` is the result. A negation becomes
+/// part of the table: ptxas never negates an operand of PLOP3.
 pub fn plop3(d: Operand, sources: [Operand; 3], lut: u8) -> Inst {
     let mut table = lut;
     let mut plain = sources;
@@ -140,8 +142,9 @@ pub struct Emit<'w> {
     pub loc: Loc,
     /// The guard of the instruction that is lowered or expanded.
     pub guard: Guard,
-    /// Registers from this id on are temporaries of the instruction being lowered: nothing reads them when the guard is false, so
-    /// what writes only them runs unguarded (a guarded definition would keep the register live before it).
+    /// Registers from this id on are temporaries of the instruction being lowered: nothing reads
+    /// them when the guard is false, so what writes only them runs unguarded (a guarded definition
+    /// would keep the register live before it).
     first_temp: u32,
     /// The body is in SSA form: each cell is written once.
     is_ssa: bool,
@@ -188,7 +191,8 @@ impl<'w> Emit<'w> {
         Emit { is_ssa: form.is_ssa, ..Emit::edit(body) }
     }
 
-    /// Opens an existing block and empties it; its instructions are for the caller to keep or to replace.
+    /// Opens an existing block and empties it; its instructions are for the caller to keep or to
+    /// replace.
     pub fn reopen(&mut self, block: BlockId) -> impl DoubleEndedIterator<Item = InstId> + use<> {
         self.open(block);
         self.body.unlink(block)
@@ -221,7 +225,8 @@ impl<'w> Emit<'w> {
         self.block = block;
     }
 
-    /// After a branch: continues in a new block that nothing names. It goes away when nothing is put into it.
+    /// After a branch: continues in a new block that nothing names. It goes away when nothing is
+    /// put into it.
     pub fn open_after_branch(&mut self) {
         self.open_new();
         self.nameless = true;
@@ -390,7 +395,8 @@ impl<'w> Emit<'w> {
         self.lop3(d, a, b, Operand::RZ, 0x3c);
     }
 
-    /// Funnel shift of `hi:lo`; the words choose direction, wrapping, width and the half that is the result.
+    /// Funnel shift of `hi:lo`; the words choose direction, wrapping, width and the half that is
+    /// the result.
     pub fn shf(&mut self, mods: &[Mod], d: Operand, lo: Operand, shift: Operand, hi: Operand) {
         self.put(Opcode::SHF, mods, 1, &[d, lo, shift, hi]);
     }
@@ -623,8 +629,8 @@ impl<'w> Emit<'w> {
         block
     }
 
-    /// Runs `rare` where the predicate holds and `common` elsewhere, in blocks of their own. Both give a register of so many cells; one
-    /// that has the values of the way taken is returned.
+    /// Runs `rare` where the predicate holds and `common` elsewhere, in blocks of their own. Both
+    /// give a register of so many cells; one that has the values of the way taken is returned.
     pub fn two_ways(
         &mut self,
         is_rare: Operand,
@@ -654,7 +660,8 @@ impl<'w> Emit<'w> {
         result
     }
 
-    /// The end of one of two ways: what it brings, and from where. Without phis it writes the result itself.
+    /// The end of one of two ways: what it brings, and from where. Without phis it writes the
+    /// result itself.
     fn end_way(&mut self, result: Reg, cells: u8, value: Reg) -> (Reg, BlockId) {
         if !self.is_ssa {
             (0..cells).for_each(|i| self.mov(cell(result, i), cell(value, i)));
@@ -662,7 +669,8 @@ impl<'w> Emit<'w> {
         (value, self.block)
     }
 
-    /// Runs `f` only where the PTX guard holds, by a branch around it: for sequences of several blocks.
+    /// Runs `f` only where the PTX guard holds, by a branch around it: for sequences of several
+    /// blocks.
     pub fn guarded_region<T, E>(
         &mut self,
         f: impl FnOnce(&mut Emit<'w>) -> Result<T, E>,
@@ -673,8 +681,8 @@ impl<'w> Emit<'w> {
         result
     }
 
-    /// Jumps over what follows where PTX's guard is false; it has no guard then. Nothing where there is none. To be ended by
-    /// [`Self::leave_guard`].
+    /// Jumps over what follows where PTX's guard is false; it has no guard then. Nothing where
+    /// there is none. To be ended by [`Self::leave_guard`].
     pub fn enter_guard(&mut self) -> Option<Guarded> {
         let guard = std::mem::replace(&mut self.guard, Guard::ALWAYS);
         if guard.is_always() {

@@ -11,8 +11,8 @@ pub struct FunctionInfo {
     pub name: String,
     /// A kernel: ends with EXIT, has parameters in constant bank 0.
     pub entry: bool,
-    /// Most registers a thread may have (`.maxnreg`, `--maxrregcount`, or what `.maxntid`/`.reqntid` and `.minnctapersm`
-    /// leave); None is the target's own limit.
+    /// Most registers a thread may have (`.maxnreg`, `--maxrregcount`, or what
+    /// `.maxntid`/`.reqntid` and `.minnctapersm` leave); None is the target's own limit.
     pub max_registers: Option<u32>,
     /// `.reqntid` or `.maxntid`, when given: threads of a CTA.
     pub max_threads: Option<u32>,
@@ -20,7 +20,8 @@ pub struct FunctionInfo {
     pub local_bytes: u32,
     /// Alignment of the frame in bytes.
     pub local_align: u32,
-    /// The stack pointer moves while the function runs (`alloca`): its frame is found by another register.
+    /// The stack pointer moves while the function runs (`alloca`): its frame is found by another
+    /// register.
     pub moves_stack: bool,
     /// Named barriers used: highest number + 1; 16 when the number is not a constant.
     pub barriers: u32,
@@ -38,7 +39,8 @@ pub struct Options {
     pub dump_ir: Vec<String>,
     /// Phases that do not run. One that correct code needs is an error.
     pub disabled: Vec<String>,
-    /// Phases with this index or more do not run, except those that correct code needs: for bisecting.
+    /// Phases with this index or more do not run, except those that correct code needs: for
+    /// bisecting.
     pub phase_limit: Option<u32>,
     /// Count instructions before and after each phase.
     pub statistics: bool,
@@ -88,7 +90,8 @@ pub enum LinkTo {
     System,
 }
 
-/// An instruction whose place the file tells tools of, as far as its opcode shows; what it is for is known from the PTX.
+/// An instruction whose place the file tells tools of, as far as its opcode shows; what it is for
+/// is known from the PTX.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Site {
     /// Byte offset in the function's text.
@@ -114,8 +117,9 @@ pub struct Site {
 /// What the code asks of the machine, as `.nv.compat` and `.nv.info.K` say it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// `ISA_CLASS`: 1 nothing, 2 bulk copies to shared memory, tensor maps, 8-bit floats, textures or another number of
-    /// registers, 3 waits of warpgroups, 4 their products and those that sm_90 brought (observed: ptxas 13.0.88, sm_90a).
+    /// `ISA_CLASS`: 1 nothing, 2 bulk copies to shared memory, tensor maps, 8-bit floats, textures
+    /// or another number of registers, 3 waits of warpgroups, 4 their products and those that sm_90
+    /// brought (observed: ptxas 13.0.88, sm_90a).
     pub isa_class: u8,
     /// `EIATTR_SPARSE_MMA_MASK`: a bit for each kind of product with a sparse operand.
     pub sparse_mask: u16,
@@ -149,7 +153,8 @@ pub struct Marked {
     pub spills: FxHashSet<InstId>,
 }
 
-/// What the pipeline makes of one function: everything that the ELF writer needs. Offsets are bytes in `text`.
+/// What the pipeline makes of one function: everything that the ELF writer needs. Offsets are bytes
+/// in `text`.
 #[derive(Resource, Clone, Default, Debug)]
 pub struct Compiled {
     pub name: String,
@@ -178,7 +183,8 @@ pub struct Compiled {
     pub divergent: bool,
     /// What loaders ask of the code as a whole.
     pub needs: Needs,
-    /// Offset behind the instruction that makes the frame, or the end of the entry block where there is none.
+    /// Offset behind the instruction that makes the frame, or the end of the entry block where
+    /// there is none.
     pub prologue_end: u32,
     /// (offset, source place) where it changes, in order.
     pub lines: Vec<(u32, Loc)>,

@@ -1,7 +1,8 @@
 //! Runs the phases of the table over one function after another.
 //!
-//! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables and resources are emptied, their allocations stay. One worker belongs to one thread; functions in parallel means several
-//! workers.
+//! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables
+//! and resources are emptied, their allocations stay. One worker belongs to one thread; functions
+//! in parallel means several workers.
 
 use crate::analysis::Analyses;
 use crate::analysis::liveness::may_read_unwritten;
@@ -62,7 +63,8 @@ struct Step {
     phase: &'static Phase,
     system: Option<System>,
     dump: bool,
-    /// For an optimization: the first step with the same code, whose mark in [`Worker::settled`] they share.
+    /// For an optimization: the first step with the same code, whose mark in [`Worker::settled`]
+    /// they share.
     optimization: Option<usize>,
 }
 
@@ -75,12 +77,13 @@ pub struct Worker {
     dump: String,
     /// Rewrites of all phases since the function came.
     rewrites: u64,
-    /// By first step of an optimization: the count of rewrites at which it last found nothing to do. While nothing changes it
-    /// would find nothing again, and is not run.
+    /// By first step of an optimization: the count of rewrites at which it last found nothing to
+    /// do. While nothing changes it would find nothing again, and is not run.
     settled: Vec<Option<u64>>,
     /// The body as it was when stale analyses went last.
     swept: Option<Stamps>,
-    /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it never does.
+    /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it
+    /// never does.
     all_defined: bool,
 }
 
@@ -88,7 +91,8 @@ impl Worker {
     /// Looks up the phases that these options let run.
     ///
     /// # Errors
-    /// A name in `disabled` or `dump_ir` that is no phase, or `disabled` names a phase that correct code needs.
+    /// A name in `disabled` or `dump_ir` that is no phase, or `disabled` names a phase that correct
+    /// code needs.
     pub fn new(options: Options) -> Result<Worker, PipelineError> {
         for name in options.disabled.iter().chain(&options.dump_ir) {
             if name != "*" && pipeline::find(name).is_none() {
@@ -170,7 +174,8 @@ impl Worker {
     /// Runs every phase over the function in the world, and takes the result out of it.
     ///
     /// # Errors
-    /// The first phase that complains, or with `verify_each` the first one that leaves an invalid body.
+    /// The first phase that complains, or with `verify_each` the first one that leaves an invalid
+    /// body.
     pub fn run(&mut self) -> Result<Compiled, PipelineError> {
         let stats = self.run_through(PHASES.len())?;
         let world = &mut self.function.world;
@@ -183,8 +188,8 @@ impl Worker {
         Ok(compiled)
     }
 
-    /// Runs the phases before `end` (an index in the table) and leaves the body in the world: for tests and tools that look
-    /// at the middle of the pipeline.
+    /// Runs the phases before `end` (an index in the table) and leaves the body in the world: for
+    /// tests and tools that look at the middle of the pipeline.
     ///
     /// # Errors
     /// As [`Worker::run`].
@@ -226,7 +231,8 @@ impl Worker {
             let start = statistics.then(Instant::now);
             let work = work::done();
             let was_ssa = self.function.world.resource::<ssa::Form>().is_ssa;
-            // A phase that cannot run (a missing resource) is a fault of its author: it shows as an error of the phase.
+            // A phase that cannot run (a missing resource) is a fault of its author: it shows as an
+            // error of the phase.
             if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
                 let message = format!("the phase could not run: {error}");
                 let error = PhaseError { message, loc: Loc::default() };
@@ -257,7 +263,8 @@ impl Worker {
         let world = &mut self.function.world;
         settle(world);
         if was_ssa && !world.resource::<ssa::Form>().is_ssa {
-            // Most registers have become one with others: tables by register need not be as long as the numbers once were.
+            // Most registers have become one with others: tables by register need not be as long as
+            // the numbers once were.
             self.function.body().renumber_vregs();
         }
         let arena = self.function.world.resource::<Arena>();
@@ -278,7 +285,8 @@ impl Worker {
         if !errors.is_empty() {
             return Err(PipelineError::Phase { function: self.name(), phase, errors });
         }
-        // From MercConverter on the code is a list of words to be: block structure has no meaning any more.
+        // From MercConverter on the code is a list of words to be: block structure has no meaning
+        // any more.
         let is_words =
             |at: usize| pipeline::find("MercConverter").is_some_and(|p| at >= p.index as usize);
         if !self.options.verify_each || is_words(at) {
@@ -288,7 +296,8 @@ impl Worker {
         let mut analyses = std::mem::take(&mut *self.function.world.resource_mut::<Analyses>());
         let body = self.function.body();
         if phase == "AnalyzeControlFlow" && may_read_unwritten(&body) {
-            // What writes the register on other ways may be dead there, and has another name in SSA form.
+            // What writes the register on other ways may be dead there, and has another name in SSA
+            // form.
             self.all_defined = false;
         }
         // Code that nothing comes to may lose its operands before it goes.
@@ -353,7 +362,8 @@ mod tests {
         let block = body.new_block();
         body.push(block, Inst::new(Opcode::EXIT, &[], 0, &[]), Loc::default());
         let stats = worker.run_through(PHASES.len());
-        // Before all phases exist the pipeline may stop with an error of a phase, never with fewer rows.
+        // Before all phases exist the pipeline may stop with an error of a phase, never with fewer
+        // rows.
         if let Ok(stats) = stats {
             assert_eq!(stats.len(), 159);
             assert_eq!(stats[0].insts_before, 1);

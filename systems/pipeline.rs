@@ -1,15 +1,19 @@
 //! The table of all 159 phases, in the order in which they run.
 //!
-//! Passes come back at several stages, so the order lives only here and the code by topic in the folders beside this file:
-//! to find a phase, look up its name; its row names the function. To add one, write a system and replace `PLANNED`
-//! in its row by one of
+//! Passes come back at several stages, so the order lives only here and the code by topic in the
+//! folders beside this file: to find a phase, look up its name; its row names the function. To add
+//! one, write a system and replace `PLANNED` in its row by one of
 //!
-//! * [`needed`]: without it there is no correct code: it runs at every level, cannot be disabled and ignores `--phase-limit`;
-//! * [`needed_at_gate`]: the same, but only at the levels of its gate (one of several ways to do a needed job);
+//! * [`needed`]: without it there is no correct code: it runs at every level, cannot be disabled
+//!   and ignores `--phase-limit`;
+//! * [`needed_at_gate`]: the same, but only at the levels of its gate (one of several ways to do a
+//!   needed job);
 //! * [`always`]: runs at every level, may be disabled;
-//! * [`optional`]: makes code better: runs where its gate says, which is O>1 when the reference documents give no gate.
+//! * [`optional`]: makes code better: runs where its gate says, which is O>1 when the reference
+//!   documents give no gate.
 //!
-//! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result in speed only.
+//! What runs and is not `needed` may be switched off by `--disable-phase`, and changes the result
+//! in speed only.
 
 use crate::analysis::cfg;
 use crate::calls;
@@ -27,9 +31,9 @@ use bevy_ecs::world::World;
 use orias_components::{Facts, Opcode, Props};
 use std::fmt;
 
-/// A phase's code: a system. What it may touch its parameters say: [`Reader`](orias_components::Reader) or
-/// [`Code`](orias_components::Code), and the resources that it names. Its errors and its count of rewrites go to
-/// [`Notes`](crate::notes::Notes).
+/// A phase's code: a system. What it may touch its parameters say:
+/// [`Reader`](orias_components::Reader) or [`Code`](orias_components::Code), and the resources that
+/// it names. Its errors and its count of rewrites go to [`Notes`](crate::notes::Notes).
 #[derive(Clone, Copy)]
 pub struct System {
     /// The function: phases with the same one do the same.

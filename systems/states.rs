@@ -1,6 +1,7 @@
-//! Runs phases over a world. They are ordinary systems, and say by their parameters what they touch; but what bevy keeps of a
-//! system's parameters takes longer to make than most phases run over a small function. So it is made once, of all that phases
-//! have for parameters, and each phase gets of that what it names ([`Part`]).
+//! Runs phases over a world. They are ordinary systems, and say by their parameters what they
+//! touch; but what bevy keeps of a system's parameters takes longer to make than most phases run
+//! over a small function. So it is made once, of all that phases have for parameters, and each
+//! phase gets of that what it names ([`Part`]).
 
 use crate::analysis::Analyses;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};

@@ -1,8 +1,10 @@
-//! The approximate functions of the multi-function unit: one model, for the PTX interpreter and for the SASS simulator.
+//! The approximate functions of the multi-function unit: one model, for the PTX interpreter and for
+//! the SASS simulator.
 //!
-//! A result is the exact value rounded once to the result's format, computed in double precision by the `libm` crate (pure
-//! Rust: the same bits on every machine). That lies inside the error bounds that PTX ISA 9.0 gives for the `.approx`
-//! instructions; the hardware's last bits differ. Every NaN result is the canonical NaN.
+//! A result is the exact value rounded once to the result's format, computed in double precision by
+//! the `libm` crate (pure Rust: the same bits on every machine). That lies inside the error bounds
+//! that PTX ISA 9.0 gives for the `.approx` instructions; the hardware's last bits differ. Every
+//! NaN result is the canonical NaN.
 
 /// The NaN that f32 arithmetic gives (PTX ISA 9.0, "Floating Point Instructions").
 pub const NAN32: u32 = 0x7fff_ffff;
@@ -39,7 +41,8 @@ impl Approx {
         if y.is_nan() { f32::from_bits(NAN32) } else { y }
     }
 
-    /// The same with subnormal operands and results flushed to zero of their sign: what `MUFU` itself computes.
+    /// The same with subnormal operands and results flushed to zero of their sign: what `MUFU`
+    /// itself computes.
     pub fn eval_ftz(self, x: f32) -> f32 {
         flush(self.eval(flush(x)))
     }
@@ -62,8 +65,9 @@ fn revolutions(x: f64, f: fn(f64) -> f64) -> f64 {
     f((x - libm::round(x)) * std::f64::consts::TAU)
 }
 
-/// `sin.approx.f32` and `cos.approx.f32` of an angle in radians, as compiled code does them: a multiplication by 1/2π rounded
-/// towards zero, then the unit's function of revolutions (observed: ptxas 13.0.88, `FMUL.RZ` by 0.15915494).
+/// `sin.approx.f32` and `cos.approx.f32` of an angle in radians, as compiled code does them: a
+/// multiplication by 1/2π rounded towards zero, then the unit's function of revolutions (observed:
+/// ptxas 13.0.88, `FMUL.RZ` by 0.15915494).
 pub fn angle(function: Approx, radians: f32) -> f32 {
     function.eval(mul_rz(radians, 0.159_154_94))
 }
@@ -80,7 +84,8 @@ fn mul_rz(a: f32, b: f32) -> f32 {
     }
 }
 
-/// `MUFU.RCP64H`, and the high word of `rcp.approx.ftz.f64`: from the high word of a double to that of its reciprocal.
+/// `MUFU.RCP64H`, and the high word of `rcp.approx.ftz.f64`: from the high word of a double to that
+/// of its reciprocal.
 pub fn rcp64h(high: u32) -> u32 {
     double_high(high, |x| 1.0 / x)
 }

@@ -1,4 +1,5 @@
-//! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every field.
+//! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every
+//! field.
 
 use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind};
 use crate::target::{Table, Target};
@@ -52,7 +53,8 @@ fn kinds(inst: &Inst) -> u64 {
     inst.operands.iter().enumerate().fold(0, |k, (i, o)| k | kind_code(o) << (4 * i))
 }
 
-/// Matches the instruction's words with the fields, in text order. False when a word is left over or misplaced.
+/// Matches the instruction's words with the fields, in text order. False when a word is left over
+/// or misplaced.
 pub(crate) fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
     let mut at = 0;
     for (i, field) in fields.iter().enumerate() {
@@ -97,7 +99,8 @@ pub(crate) fn find(table: &Table, inst: &Inst) -> Option<&'static Form> {
         .find(|form| match_mods(form.mods, mods, &mut options) && selects(form, inst))
 }
 
-/// Whether the form's addresses have the parts of their base (`.64`, `.X4`) that the instruction's have.
+/// Whether the form's addresses have the parts of their base (`.64`, `.X4`) that the instruction's
+/// have.
 fn selects(form: &Form, inst: &Inst) -> bool {
     form.slots.iter().zip(&inst.operands).all(|(slot, operand)| match (&slot.kind, operand) {
         (SlotKind::Mem { sel: None, .. }, Operand::Mem(m)) => m.sel == Mod::NONE,
@@ -140,8 +143,8 @@ fn kinds_text(inst: &Inst) -> String {
 
 /// Encodes with physical registers and addresses; see [`Target::encode`].
 ///
-/// The first form that takes the operands as they are: some differ in more than the kinds say (the file of a register with a
-/// part selector or of a constant's base).
+/// The first form that takes the operands as they are: some differ in more than the kinds say (the
+/// file of a register with a part selector or of a constant's base).
 pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
     let mut first = None;
     let mods = inst.mods.as_slice();
@@ -370,7 +373,8 @@ impl Place<'_> {
                     None if c.base == Reg::RZ => {}
                     None => return Err("a base register has no place here".into()),
                 }
-                // Offsets are signed in the word; those of its upper half are written as they lie in the bank.
+                // Offsets are signed in the word; those of its upper half are written as they lie
+                // in the bank.
                 let width = offset.width() + scale.trailing_zeros();
                 if !(-(1i64 << (width - 1))..1 << width).contains(&(c.offset as i64)) {
                     return Err(format!("offset {:#x} does not fit in {width} bits", c.offset));

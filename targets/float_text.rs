@@ -1,5 +1,5 @@
-//! Floating-point immediates as nvdisasm writes them: `%.20g`, from 1e9 on `%.20e`, and names for infinities and NaNs
-//! (observed on all ranges with nvdisasm 13.5.37).
+//! Floating-point immediates as nvdisasm writes them: `%.20g`, from 1e9 on `%.20e`, and names for
+//! infinities and NaNs (observed on all ranges with nvdisasm 13.5.37).
 
 /// From the bits of a single.
 pub fn f32_text(bits: u32) -> String {

@@ -97,7 +97,8 @@ pub struct FlagBits {
     pub reuse: u8,
 }
 
-/// Where a descriptor's flags are, in the order of [`orias_components::RegFlags::OF_MATRICES`]; 0 where it cannot have one.
+/// Where a descriptor's flags are, in the order of [`orias_components::RegFlags::OF_MATRICES`]; 0
+/// where it cannot have one.
 pub type MatrixBits = [u8; 4];
 
 /// Width of an operand in 32-bit cells.
@@ -106,7 +107,8 @@ pub enum Cells {
     Fixed(u8),
     /// The cells of the chosen option of this modifier field (index into [`Form::mods`]).
     Field(u8),
-    /// The cells of the value of another operand, an immediate with named values (index into [`Form::slots`]).
+    /// The cells of the value of another operand, an immediate with named values (index into
+    /// [`Form::slots`]).
     Operand(u8),
 }
 
@@ -133,7 +135,8 @@ pub enum ImmStyle {
     Signs,
     /// `SB0`
     Scoreboard,
-    /// `gsb0`: the scoreboard of a warpgroup's matrix products. There is one; 7 is none, where the text leaves that out.
+    /// `gsb0`: the scoreboard of a warpgroup's matrix products. There is one; 7 is none, where the
+    /// text leaves that out.
     GroupScoreboard,
     /// `{5,0}`: the bits that are 1, the highest first.
     Set,
@@ -171,7 +174,8 @@ pub enum Hide {
     NotTrue,
     /// Immediate of this value.
     Value(u32),
-    /// The constant register, when the operand at this index is not its own (VOTE shows one of its two results or both).
+    /// The constant register, when the operand at this index is not its own (VOTE shows one of its
+    /// two results or both).
     ZeroUnless(u8),
     /// The text never shows it.
     Always,
@@ -192,8 +196,9 @@ pub enum SlotKind {
         flags: FlagBits,
         part: &'static ModField,
     },
-    /// `signed`: sign-extended in the operand. The field holds the value divided by `scale`. Where values have `names`
-    /// (`ARRAY_2D`), it has no others; a name of no words is shown as its number.
+    /// `signed`: sign-extended in the operand. The field holds the value divided by `scale`. Where
+    /// values have `names` (`ARRAY_2D`), it has no others; a name of no words is shown as its
+    /// number.
     Imm {
         bits: Bits,
         signed: bool,
@@ -201,7 +206,8 @@ pub enum SlotKind {
         style: ImmStyle,
         names: Option<&'static ModField>,
     },
-    /// `c[bank][base + offset]`; byte offset in units of `scale`. `handle`: uniform pair in place of the bank.
+    /// `c[bank][base + offset]`; byte offset in units of `scale`. `handle`: uniform pair in place
+    /// of the bank.
     Const {
         offset: Bits,
         scale: u8,
@@ -211,10 +217,12 @@ pub enum SlotKind {
         base_file: RegFile,
         handle: Option<Bits>,
         flags: FlagBits,
-        /// A part selector after the constant, which then has a space in its text: `c[0x0] [0x10].H0_H0`.
+        /// A part selector after the constant, which then has a space in its text: `c[0x0]
+        /// [0x10].H0_H0`.
         part: Option<&'static ModField>,
     },
-    /// `[base.sel + uniform + offset]`. The base has the wider of `base_cells` and the selector's cells.
+    /// `[base.sel + uniform + offset]`. The base has the wider of `base_cells` and the selector's
+    /// cells.
     Mem {
         base: Option<Bits>,
         base_cells: Cells,
@@ -232,10 +240,12 @@ pub enum SlotKind {
     /// `prefix[URn]` and what it says of the matrices.
     Desc {
         bits: Bits,
-        /// `desc`: of the memory operand that follows; `gdesc`: of the matrices of a warpgroup's product.
+        /// `desc`: of the memory operand that follows; `gdesc`: of the matrices of a warpgroup's
+        /// product.
         prefix: &'static str,
         matrices: MatrixBits,
-        /// The pair stands so many registers after the one that `bits` names, which an earlier operand has; 0: it has the bits.
+        /// The pair stands so many registers after the one that `bits` names, which an earlier
+        /// operand has; 0: it has the bits.
         after: u8,
     },
     Special {
@@ -268,7 +278,8 @@ pub struct Slot {
     pub lead: &'static str,
     /// The form is only for another register than RZ or URZ.
     pub needed: bool,
-    /// The text names it twice (`BAR.SYNC R7, R7`): then how many registers further the second time.
+    /// The text names it twice (`BAR.SYNC R7, R7`): then how many registers further the second
+    /// time.
     pub twice: Option<u8>,
 }
 
@@ -278,8 +289,8 @@ impl Slot {
         matches!(self.kind, SlotKind::Const { .. })
     }
 
-    /// What the number of the operand's first register is a multiple of: the cells, rounded up to a power of two, or less
-    /// where the row says so.
+    /// What the number of the operand's first register is a multiple of: the cells, rounded up to a
+    /// power of two, or less where the row says so.
     pub fn alignment(&self, cells: u8) -> u8 {
         cells.max(1).checked_next_power_of_two().unwrap_or(128).min(self.align)
     }
@@ -316,7 +327,8 @@ pub struct Alias {
     pub tests: &'static [AliasTest],
 }
 
-/// The timing ports of a slot: first cell and other cells of its register, then of the uniform register beside it.
+/// The timing ports of a slot: first cell and other cells of its register, then of the uniform
+/// register beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotPorts(pub(crate) [u16; 4]);
 
@@ -344,7 +356,8 @@ impl Ports {
         Out(self.port(slot, cell, false))
     }
 
-    /// The source in a cell of the slot; `uniform`: of the uniform register of an address or a constant.
+    /// The source in a cell of the slot; `uniform`: of the uniform register of an address or a
+    /// constant.
     #[inline]
     pub fn source(&self, slot: usize, cell: u8, uniform: bool) -> In {
         In(self.port(slot, cell, uniform))

@@ -1,7 +1,9 @@
-//! What ptxas does with the control fields of each opcode, and so what is known to work: which scoreboards it gives it, whether
-//! that ever waits for one, which stalls it has and whether they yield.
+//! What ptxas does with the control fields of each opcode, and so what is known to work: which
+//! scoreboards it gives it, whether that ever waits for one, which stalls it has and whether they
+//! yield.
 //!
-//! The rows are in `tables/habits`, mined by `orias-isa habits` from ptxas's output; the build script makes bytes of them.
+//! The rows are in `tables/habits`, mined by `orias-isa habits` from ptxas's output; the build
+//! script makes bytes of them.
 
 #[path = "table/habits.rs"]
 pub mod rows;
@@ -31,7 +33,8 @@ pub struct Habit {
     pub guards: Seen,
     /// Least and greatest stall in cycles; 16 is what the field says by 0.
     pub stalls: (u8, u8),
-    /// Whether the yield bit is mostly set with stalls of 1 and 2, and with those of 3 to 11; `None` without any such stall.
+    /// Whether the yield bit is mostly set with stalls of 1 and 2, and with those of 3 to 11;
+    /// `None` without any such stall.
     pub yields: [Option<bool>; 2],
 }
 
@@ -46,7 +49,8 @@ impl Habit {
         self.often && self.waits == Seen::Never
     }
 
-    /// The yield bit with a stall; `None` where none such was seen. It is clear with more than 11 cycles (observed: always).
+    /// The yield bit with a stall; `None` where none such was seen. It is clear with more than 11
+    /// cycles (observed: always).
     pub fn yields(&self, stall: u8) -> Option<bool> {
         match stall {
             1 | 2 => self.yields[0],
@@ -56,7 +60,8 @@ impl Habit {
     }
 }
 
-/// The habits on one SM; none are known on most. They are read from the bytes that the build script wrote as they are asked for.
+/// The habits on one SM; none are known on most. They are read from the bytes that the build script
+/// wrote as they are asked for.
 #[derive(Debug)]
 pub struct Habits {
     /// By opcode where what is known of it ends in `all`.
@@ -64,8 +69,8 @@ pub struct Habits {
     all: &'static [u8],
 }
 
-/// What is known of an opcode: the words that tell its keys apart, by number; of each key which of them it has, one bit each,
-/// whether it is from -O1 on, and what was seen.
+/// What is known of an opcode: the words that tell its keys apart, by number; of each key which of
+/// them it has, one bit each, whether it is from -O1 on, and what was seen.
 struct OfOpcode {
     words: &'static [[u8; 2]],
     records: &'static [[u8; 8]],
@@ -94,7 +99,8 @@ impl Habits {
         often && known.all(|habit| habit.guards == Seen::Never)
     }
 
-    /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on (`optimized`).
+    /// What was seen of the instruction's opcode, with its words, at -O0 or from -O1 on
+    /// (`optimized`).
     pub fn get(&self, op: Opcode, mods: &Mods, optimized: bool) -> Option<Habit> {
         let OfOpcode { words, records } = self.known(op)?;
         let has = |number: u16| mods.iter().any(|m| m as u16 == number);

@@ -6,8 +6,8 @@ use orias_components::RegFlags;
 /// A field of a word by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedField {
-    /// The field's name in the row, or the words that it chooses among (`U32`, `F|LT|EQ`); of an operand its slot's name, and
-    /// after a dot the part of it (`a.neg`, `a.offset`).
+    /// The field's name in the row, or the words that it chooses among (`U32`, `F|LT|EQ`); of an
+    /// operand its slot's name, and after a dot the part of it (`a.neg`, `a.offset`).
     pub name: String,
     /// Its bits in the word.
     pub mask: u128,

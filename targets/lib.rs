@@ -1,7 +1,8 @@
 //! What each SM is: the instruction table, encoder, decoder, disassembler, and the SASS simulator.
 //!
-//! The table is text, one row a form, in `tables/`; the build script turns it into bytes that are read as [`Form`]s, and everything that
-//! knows about instructions (encoder, decoder, text, operand legality, scheduling class) reads those.
+//! The table is text, one row a form, in `tables/`; the build script turns it into bytes that are
+//! read as [`Form`]s, and everything that knows about instructions (encoder, decoder, text, operand
+//! legality, scheduling class) reads those.
 
 pub mod approx;
 mod decode;
@@ -19,8 +20,8 @@ pub mod printf;
 mod rows;
 #[allow(non_snake_case)]
 pub mod slots {
-    //! The places of operands by the names that rows give them: `slots::IMAD::B`. A name that rows of a mnemonic have at different places
-    //! is not here.
+    //! The places of operands by the names that rows give them: `slots::IMAD::B`. A name that rows
+    //! of a mnemonic have at different places is not here.
     include!(concat!(env!("OUT_DIR"), "/slots.rs"));
 }
 pub mod seen;

@@ -1,5 +1,6 @@
-//! The instruction table of an SM in the bytes that the build script wrote (`table/write.rs` says how they lie). Nothing is read
-//! before it is asked for, so that a program starts at once: a kernel uses few forms.
+//! The instruction table of an SM in the bytes that the build script wrote (`table/write.rs` says
+//! how they lie). Nothing is read before it is asked for, so that a program starts at once: a
+//! kernel uses few forms.
 //!
 //! A form lives as long as the program: what it consists of is leaked, once a form.
 
@@ -16,7 +17,8 @@ struct Reader {
     bytes: &'static [u8],
 }
 
-/// What is wrong with the bytes of a table: they are made by `table/write.rs`, so this is a fault of a row.
+/// What is wrong with the bytes of a table: they are made by `table/write.rs`, so this is a fault
+/// of a row.
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
 impl Reader {

@@ -1,5 +1,5 @@
-//! What each thread has found of instructions that differ in nothing a row asks of: phases ask again and again whether there
-//! is a row for an operand here, a constant there.
+//! What each thread has found of instructions that differ in nothing a row asks of: phases ask
+//! again and again whether there is a row for an operand here, a constant there.
 
 use crate::form::Form;
 use crate::target::{Table, Target};
@@ -53,8 +53,8 @@ impl Key {
     }
 }
 
-/// What counts of an operand: its kind as [`crate::seen`] tells them apart (in numbers of its own, never 0), its flags, and its
-/// part or special register.
+/// What counts of an operand: its kind as [`crate::seen`] tells them apart (in numbers of its own,
+/// never 0), its flags, and its part or special register.
 fn aspect(operand: &Operand) -> u32 {
     let flags = |flags: RegFlags| u32::from(flags.without(RegFlags::REUSE).0) << 8;
     let (kind, more) = match operand {

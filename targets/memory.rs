@@ -1,14 +1,16 @@
 //! Device memory as both engines see it: the PTX interpreter and the SASS simulator.
 //!
-//! Memory is a set of [`Region`]s with unmapped gaps between them. What holds: every access lies inside one region and at a
-//! multiple of its size, or it is a [`Fault`]; addresses depend only on the order and sizes of the `map` calls.
+//! Memory is a set of [`Region`]s with unmapped gaps between them. What holds: every access lies
+//! inside one region and at a multiple of its size, or it is a [`Fault`]; addresses depend only on
+//! the order and sizes of the `map` calls.
 
 use crate::misuse::{Misuse, Written};
 use std::cell::Cell;
 use std::fmt;
 
-/// Where the first region's middle lies. Regions are placed around multiples of 4 GiB, so that they have different high words
-/// and most of them cross a carry from the low to the high word: a lost carry in address arithmetic shows.
+/// Where the first region's middle lies. Regions are placed around multiples of 4 GiB, so that they
+/// have different high words and most of them cross a carry from the low to the high word: a lost
+/// carry in address arithmetic shows.
 const FIRST_LINE: u64 = 0x7f20_0000_0000;
 
 /// Distance between the lines: leaves a gap of more than 4 GiB around regions smaller than that.
@@ -17,7 +19,8 @@ const LINE_STEP: u64 = 0x3_0000_0000;
 /// The alignment of every region (bytes).
 pub const REGION_ALIGN: u64 = 256;
 
-/// Generic addresses of the shared window: window + shared address. Windows are 4 GiB, and 4 GiB aligned.
+/// Generic addresses of the shared window: window + shared address. Windows are 4 GiB, and 4 GiB
+/// aligned.
 pub const SHARED_WINDOW: u64 = 0x7f01_0000_0000;
 
 /// Generic addresses of a thread's local memory: window + local address.
@@ -26,7 +29,8 @@ pub const LOCAL_WINDOW: u64 = 0x7f03_0000_0000;
 /// The size of both windows (bytes).
 pub const WINDOW_BYTES: u64 = 1 << 32;
 
-/// The part of shared memory that the system keeps on sm_90: user variables begin here (observed: ptxas 13.0.88 adds 0x400).
+/// The part of shared memory that the system keeps on sm_90: user variables begin here (observed:
+/// ptxas 13.0.88 adds 0x400).
 pub const SHARED_RESERVED: u64 = 0x400;
 
 /// What a byte of shared memory holds before it is written: a program that reads it shows it.
@@ -139,7 +143,8 @@ impl Region {
         Some((missed.reader, misuse))
     }
 
-    /// Keeps the first `keep` bytes and makes the region `len` bytes long, the new ones zero and unwritten.
+    /// Keeps the first `keep` bytes and makes the region `len` bytes long, the new ones zero and
+    /// unwritten.
     pub fn resize(&mut self, keep: usize, len: usize) {
         self.bytes.truncate(keep);
         self.bytes.resize(len, 0);
@@ -212,8 +217,8 @@ impl Region {
         Fault::OutOfBounds { space: self.space, access, address, size, near }
     }
 
-    /// The bytes of one naturally aligned read. A size that is not a power of two (the whole of a block copy) is not checked
-    /// for alignment.
+    /// The bytes of one naturally aligned read. A size that is not a power of two (the whole of a
+    /// block copy) is not checked for alignment.
     #[inline]
     pub fn read(&self, address: u64, size: usize) -> Result<&[u8], Fault> {
         let at = self.check(AccessKind::Read, address, size as u64)?;
@@ -286,8 +291,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Maps a new region behind all others, with a gap of more than 4 GiB, and returns its base: 256-byte aligned and
-    /// dependent only on the sizes mapped before.
+    /// Maps a new region behind all others, with a gap of more than 4 GiB, and returns its base:
+    /// 256-byte aligned and dependent only on the sizes mapped before.
     pub fn map(
         &mut self,
         name: impl Into<String>,

@@ -1,6 +1,8 @@
-//! Misuse of memory and barriers that a machine does not stop at: found on demand, in both engines, and reported by instruction.
+//! Misuse of memory and barriers that a machine does not stop at: found on demand, in both engines,
+//! and reported by instruction.
 //!
-//! Accesses outside every allocation are no matter of demand: they are faults that end a launch ([`crate::memory::Fault`]).
+//! Accesses outside every allocation are no matter of demand: they are faults that end a launch
+//! ([`crate::memory::Fault`]).
 
 use crate::memory::MemorySpace;
 use std::cell::Cell;
@@ -11,7 +13,8 @@ use std::fmt;
 pub struct Checks {
     /// Reads of shared and local memory that nothing has written.
     pub uninitialised: bool,
-    /// Barriers of a block that only some threads of a warp reach together, where the instruction wants all.
+    /// Barriers of a block that only some threads of a warp reach together, where the instruction
+    /// wants all.
     pub barriers: bool,
 }
 
@@ -159,8 +162,9 @@ impl Written {
         }
     }
 
-    /// Remembers a read that has, of eight bytes that lie together in an aligned place, none that is written: a number and not
-    /// the padding of a structure, which is copied with what it fills up.
+    /// Remembers a read that has, of eight bytes that lie together in an aligned place, none that
+    /// is written: a number and not the padding of a structure, which is copied with what it fills
+    /// up.
     pub fn look(&self, at: usize, bytes: usize) {
         let is_written =
             |byte: usize| self.bits.get(byte / 64).is_some_and(|w| w >> (byte % 64) & 1 != 0);

@@ -1,6 +1,7 @@
 //! Text as a host prints it for both engines, which find the arguments each on its own.
 //!
-//! The formats of `vprintf` (CUDA C++ Programming Guide, "Formatted Output"): those of C, with 64-bit `long`.
+//! The formats of `vprintf` (CUDA C++ Programming Guide, "Formatted Output"): those of C, with
+//! 64-bit `long`.
 
 /// Where the next argument lies: each is aligned to its size.
 pub struct Arguments {

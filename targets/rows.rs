@@ -22,7 +22,8 @@ pub(crate) mod write;
 use orias_components::{Mod, Opcode};
 use std::path::Path;
 
-/// What a folder of rows makes for an SM: the bytes of its table, of its latencies, and of what was seen.
+/// What a folder of rows makes for an SM: the bytes of its table, of its latencies, and of what was
+/// seen.
 pub(crate) struct Bytes {
     pub table: Vec<u8>,
     pub latencies: Vec<u8>,

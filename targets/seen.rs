@@ -1,10 +1,11 @@
-//! Which instructions ptxas was seen to emit on an SM: what a disassembler reads is no proof of what the machine runs, so code
-//! is made of nothing else.
+//! Which instructions ptxas was seen to emit on an SM: what a disassembler reads is no proof of
+//! what the machine runs, so code is made of nothing else.
 //!
-//! The data is `tables/seen/smNN.seen`, written by `orias-isa seen --write`; the build script makes bytes of it. It is
-//! kept by *group*: an opcode with the words that all instructions of a row have (`WARPSYNC.EXCLUSIVE`). Of each group are
-//! known the kinds of its operands, all together ([`Shape`]), and one by one: whether it had a guard, each word of each
-//! modifier field, each flag and part of each operand, and each special register. Not every combination was seen.
+//! The data is `tables/seen/smNN.seen`, written by `orias-isa seen --write`; the build script makes
+//! bytes of it. It is kept by *group*: an opcode with the words that all instructions of a row have
+//! (`WARPSYNC.EXCLUSIVE`). Of each group are known the kinds of its operands, all together
+//! ([`Shape`]), and one by one: whether it had a guard, each word of each modifier field, each flag
+//! and part of each operand, and each special register. Not every combination was seen.
 
 use crate::form::{Form, ModField, SlotKind};
 use crate::rows::seen::{HEAD, OPERANDS, SECTIONS};
@@ -13,7 +14,8 @@ use std::fmt;
 
 pub use crate::rows::seen::{FLAGS, KINDS};
 
-/// The kinds of an instruction's operands: eight bits each, one more than the place in [`KINDS`], the first operand lowest.
+/// The kinds of an instruction's operands: eight bits each, one more than the place in [`KINDS`],
+/// the first operand lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Shape(pub u128);
 
@@ -124,8 +126,8 @@ fn is_fixed(field: &ModField) -> bool {
     field.options.len() == 1
 }
 
-/// What each field of an instruction shows, as the data calls it: `GE`, `MMIO.SYS`; a field that shows nothing is `-` and what
-/// it could show first (`-U32`).
+/// What each field of an instruction shows, as the data calls it: `GE`, `MMIO.SYS`; a field that
+/// shows nothing is `-` and what it could show first (`-U32`).
 pub fn words(form: &Form, inst: &Inst) -> Vec<String> {
     let mut options = [0; 12];
     if !crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options) {
@@ -249,7 +251,8 @@ impl Seen {
         }))
     }
 
-    /// Whether some instruction with the opcode was seen with an operand of this kind at this place.
+    /// Whether some instruction with the opcode was seen with an operand of this kind at this
+    /// place.
     pub fn may_take(&self, op: Opcode, at: usize, operand: &Operand) -> bool {
         let kinds = self.kinds[op as usize].get(at);
         kinds.is_none_or(|kinds| u32::from_le_bytes(*kinds) >> kind(operand) & 1 != 0)
@@ -266,8 +269,8 @@ impl Seen {
         FormSeen { head, shapes, options, parts }
     }
 
-    /// Whether the kinds of the operands were seen together with the words of the form's group, and each flag, part and
-    /// special register.
+    /// Whether the kinds of the operands were seen together with the words of the form's group, and
+    /// each flag, part and special register.
     pub fn takes(&self, form: &Form, inst: &Inst) -> bool {
         self.first_unseen(form, inst, false).is_none()
     }

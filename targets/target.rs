@@ -8,7 +8,8 @@ use crate::seen::{Seen, Unseen};
 use orias_components::{Inst, Opcode, Operand, RegFile};
 use std::sync::{LazyLock, OnceLock};
 
-/// The instruction table of an SM. Forms are read when they are first asked for, and live as long as the program.
+/// The instruction table of an SM. Forms are read when they are first asked for, and live as long
+/// as the program.
 #[derive(Debug)]
 pub struct Table {
     data: Data,
@@ -121,7 +122,8 @@ pub struct Target {
     pub codegen: bool,
     /// Code is made only of instructions that ptxas was seen to emit: see [`crate::seen`].
     pub bound: bool,
-    /// Text names RZ with its width in a global address that has a uniform register (`[RZ.U32+UR4]`).
+    /// Text names RZ with its width in a global address that has a uniform register
+    /// (`[RZ.U32+UR4]`).
     pub shows_zero_base: bool,
     /// General registers that code may name: R0..R254.
     pub registers: u32,
@@ -140,7 +142,8 @@ pub struct Target {
     /// Largest shared memory of a CTA in bytes: static, and with opt-in dynamic.
     pub static_shared: u32,
     pub max_shared: u32,
-    /// Bytes at the start of shared memory that the system keeps: variables begin behind them (observed: ptxas 13.0.88).
+    /// Bytes at the start of shared memory that the system keeps: variables begin behind them
+    /// (observed: ptxas 13.0.88).
     pub shared_reserved: u32,
     /// Largest parameter block in bytes (PTX ISA, kernel parameters: 32,764 from sm_70 on).
     pub max_params: u32,
@@ -268,8 +271,8 @@ impl Target {
         }
     }
 
-    /// The same target with the rows of a folder in place of those that were built in: for work on the rows. It lives as
-    /// long as the program.
+    /// The same target with the rows of a folder in place of those that were built in: for work on
+    /// the rows. It lives as long as the program.
     ///
     /// # Errors
     /// What is wrong with a row, with its place.
@@ -298,21 +301,21 @@ impl Target {
         self.table().seen.as_ref()
     }
 
-    /// The same target, whose code may use all that the instruction table has: for a machine that proves more than ptxas
-    /// shows. It lives as long as the program.
+    /// The same target, whose code may use all that the instruction table has: for a machine that
+    /// proves more than ptxas shows. It lives as long as the program.
     pub fn widened(&self) -> &'static Target {
         Box::leak(Box::new(Target { bound: false, ..*self }))
     }
 
-    /// The row of an instruction that code may use as it stands (virtual registers are fine): where the target is `bound`,
-    /// one that was seen. Guards are not looked at.
+    /// The row of an instruction that code may use as it stands (virtual registers are fine): where
+    /// the target is `bound`, one that was seen. Guards are not looked at.
     pub fn takes(&self, inst: &Inst) -> Option<&'static Form> {
         let found = crate::memo::find(self, inst);
         found.form.filter(|_| found.taken)
     }
 
-    /// Whether code may guard an instruction: where the target is `bound`, one of a group that was seen with a guard, and with no
-    /// word that never was.
+    /// Whether code may guard an instruction: where the target is `bound`, one of a group that was
+    /// seen with a guard, and with no word that never was.
     pub fn takes_guard(&self, inst: &Inst) -> bool {
         let seen = self.seen().filter(|_| self.bound);
         match (seen, self.form(inst)) {
@@ -323,7 +326,8 @@ impl Target {
         }
     }
 
-    /// What of an instruction ptxas was never seen to emit, its guard included; None where all was, or nobody has looked.
+    /// What of an instruction ptxas was never seen to emit, its guard included; None where all was,
+    /// or nobody has looked.
     pub fn unseen(&self, inst: &Inst) -> Option<Unseen> {
         let seen = self.seen()?;
         match self.form(inst) {
@@ -356,8 +360,8 @@ impl Target {
         crate::decode::decode(self, word, pc)
     }
 
-    /// Whether code may use `inst` with operand `index` replaced by `operand`: what propagation asks ("may this be an
-    /// immediate?").
+    /// Whether code may use `inst` with operand `index` replaced by `operand`: what propagation
+    /// asks ("may this be an immediate?").
     pub fn accepts(&self, inst: &Inst, index: usize, operand: Operand) -> bool {
         let mut changed = inst.clone();
         match changed.operands.get_mut(index) {
@@ -367,8 +371,8 @@ impl Target {
         self.takes(&changed).is_some()
     }
 
-    /// Whether some instruction with the opcode may have such an operand at this place: where not, none of [`Target::accepts`]
-    /// holds.
+    /// Whether some instruction with the opcode may have such an operand at this place: where not,
+    /// none of [`Target::accepts`] holds.
     pub fn may_take(&self, op: Opcode, at: usize, operand: &Operand) -> bool {
         let seen = self.seen().filter(|_| self.bound);
         seen.is_none_or(|seen| seen.may_take(op, at, operand))

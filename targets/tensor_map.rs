@@ -1,9 +1,11 @@
 //! The 128 bytes of a tensor map (`CUtensorMap`), an object that programs do not look into.
 //!
-//! Where its fields stand is what ptxas makes of `tensormap.replace` (observed: ptxas 13.0.88, sm_90a). Those that the instruction
-//! cannot replace, all of the im2col mode, have places of our own, in bits that are free there: bit 0 of the third word says that
-//! the map is one of im2col; the fourth byte of the word at 0x34 are channels less one, the word at 0x38 holds the corners of the
-//! bounding box (lower corner first, 16, 8 or 5 bits for each of one, two or three directions), the word at 0x3c pixels less one.
+//! Where its fields stand is what ptxas makes of `tensormap.replace` (observed: ptxas 13.0.88,
+//! sm_90a). Those that the instruction cannot replace, all of the im2col mode, have places of our
+//! own, in bits that are free there: bit 0 of the third word says that the map is one of im2col;
+//! the fourth byte of the word at 0x34 are channels less one, the word at 0x38 holds the corners of
+//! the bounding box (lower corner first, 16, 8 or 5 bits for each of one, two or three directions),
+//! the word at 0x3c pixels less one.
 
 /// Bytes of a map; its address is a multiple of [`ALIGN`].
 pub const BYTES: usize = 128;
@@ -60,7 +62,8 @@ impl Element {
     }
 }
 
-/// The im2col mode: directions 1 .. rank - 1 are those of the image, the first one its channels, the last one images.
+/// The im2col mode: directions 1 .. rank - 1 are those of the image, the first one its channels,
+/// the last one images.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Im2col {
     /// Corners of the bounding box, relative to the first and the last pixel of the image.
@@ -70,7 +73,8 @@ pub struct Im2col {
     pub pixels: u32,
 }
 
-/// What a map says. Directions are in the order of the coordinates: the first is that in which elements lie beside each other.
+/// What a map says. Directions are in the order of the coordinates: the first is that in which
+/// elements lie beside each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TensorMap {
     /// Global address of the tensor.
@@ -95,8 +99,9 @@ pub struct TensorMap {
     pub im2col: Option<Im2col>,
 }
 
-/// Why neither engine copies by an interleaved map. The driver's documentation and the PTX ISA say how the tensor lies in memory
-/// (slices of 16 or 32 bytes of channels, NC/8HWC8 and NC/16HWC16), and nothing of these three.
+/// Why neither engine copies by an interleaved map. The driver's documentation and the PTX ISA say
+/// how the tensor lies in memory (slices of 16 or 32 bytes of channels, NC/8HWC8 and NC/16HWC16),
+/// and nothing of these three.
 pub const INTERLEAVED: &str = "an interleaved tensor map, of which it is not documented whether coordinate and size of \
      direction 0 count channels of all slices or of one, which stride leads to the next slice, and how a box of several slices \
      lies in shared memory";

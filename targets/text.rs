@@ -6,12 +6,15 @@ use crate::target::Target;
 use orias_components::{ConstRef, Inst, MemRef, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use std::fmt::Write;
 
-/// What stands in a text in place of numbers: names of places in the code, and what relocations will fill in.
+/// What stands in a text in place of numbers: names of places in the code, and what relocations
+/// will fill in.
 pub trait Targets {
-    /// Writes the name of a place in the text section, or leaves `out` alone and says no: then its number is written.
+    /// Writes the name of a place in the text section, or leaves `out` alone and says no: then its
+    /// number is written.
     fn place(&mut self, out: &mut String, address: u64) -> bool;
 
-    /// Writes what the linker will put in place of the instruction's immediate, constant offset or target, if it does so.
+    /// Writes what the linker will put in place of the instruction's immediate, constant offset or
+    /// target, if it does so.
     fn relocated(&mut self, _out: &mut String) -> bool {
         false
     }
@@ -33,9 +36,11 @@ pub fn instruction(target: &Target, inst: &Inst, mut targets: impl Targets) -> S
     out
 }
 
-/// Appends the instruction with guard and end mark, by its row; returns the bytes of the guard and its space.
+/// Appends the instruction with guard and end mark, by its row; returns the bytes of the guard and
+/// its space.
 ///
-/// Where the control bits say nothing (stall zero, no scoreboard) nvdisasm puts no space before the semicolon (observed).
+/// Where the control bits say nothing (stall zero, no scoreboard) nvdisasm puts no space before the
+/// semicolon (observed).
 pub fn write(
     out: &mut String,
     target: &Target,
@@ -257,7 +262,8 @@ fn operand(
     }
 }
 
-/// A register without the hint that the text keeps silent about: that of a fourth source (observed: sparse matrix products).
+/// A register without the hint that the text keeps silent about: that of a fourth source (observed:
+/// sparse matrix products).
 fn shown(r: &RegUse, slot: Option<&Slot>) -> RegUse {
     let silent = match slot.map(|s| &s.kind) {
         Some(SlotKind::Reg { flags, .. }) => flags.reuse == FOURTH_HINT,

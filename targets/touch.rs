@@ -1,4 +1,5 @@
-//! What an instruction reads and writes, register cell by register cell, each with the operand slot that names it.
+//! What an instruction reads and writes, register cell by register cell, each with the operand slot
+//! that names it.
 
 use crate::form::Form;
 use crate::latency::Class;
@@ -38,8 +39,9 @@ impl Part {
     }
 }
 
-/// The kind of instruction that facts about timing speak of: the opcode with the words that every use of the row has
-/// (`IMAD.WIDE`, `HFMA2.MMA`); of matrix products the class too (`HMMA:mma2`), which tells their shapes apart.
+/// The kind of instruction that facts about timing speak of: the opcode with the words that every
+/// use of the row has (`IMAD.WIDE`, `HFMA2.MMA`); of matrix products the class too (`HMMA:mma2`),
+/// which tells their shapes apart.
 pub fn unit(form: &Form) -> String {
     let mut name = form.op.name().to_string();
     for field in form.mods.iter().filter(|m| m.bits.width() == 0) {
@@ -53,7 +55,8 @@ pub fn unit(form: &Form) -> String {
     name
 }
 
-/// The port that the cell `offset` of a part is, by number: a result where the instruction writes it, a source otherwise.
+/// The port that the cell `offset` of a part is, by number: a result where the instruction writes
+/// it, a source otherwise.
 pub fn port(form: &Form, part: Part, offset: u8, writes: bool) -> u16 {
     let source = |slot: u8, uniform| form.ports.source(slot as usize, offset, uniform).0;
     match part {
@@ -65,7 +68,8 @@ pub fn port(form: &Form, part: Part, offset: u8, writes: bool) -> u16 {
     }
 }
 
-/// What facts about timing call it: `IMAD.WIDE d+1`, where `+1` is any cell but the first; `* guard` is any guard.
+/// What facts about timing call it: `IMAD.WIDE d+1`, where `+1` is any cell but the first; `*
+/// guard` is any guard.
 pub fn port_name(form: &Form, part: Part, offset: u8) -> (String, String) {
     let apart = |slot: u8, uniform| form.ports.tells_cells_apart(slot as usize, uniform);
     let apart = match part {
@@ -86,8 +90,9 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// The timing class by which an instruction of this row reads or writes the cell: guards are read as by control flow, the
-    /// register that names a constant bank as by ULDC, descriptors as by memory instructions.
+    /// The timing class by which an instruction of this row reads or writes the cell: guards are
+    /// read as by control flow, the register that names a constant bank as by ULDC, descriptors as
+    /// by memory instructions.
     pub fn class(&self, form: &Form, writes: bool) -> Class {
         class(form, self.part, self.offset, writes)
     }
@@ -106,7 +111,8 @@ pub fn class(form: &Form, part: Part, offset: u8, writes: bool) -> Class {
             Class::UniformConst
         }
         Part::Descriptor(_) => Class::Variable,
-        // Seen as soon after a PLOP3 as an ALU reads its result, and sooner than another PLOP3 does.
+        // Seen as soon after a PLOP3 as an ALU reads its result, and sooner than another PLOP3
+        // does.
         Part::Masked(_) if !writes && form.guard == RegFile::P => Class::Alu,
         _ if writes => form.class.of_result(offset),
         _ => form.class.of_source(offset),
@@ -145,8 +151,8 @@ fn base_part(register: Reg, index: u8) -> Part {
     }
 }
 
-/// The predicates that P2R and R2P, or their uniform kin, name by the bits of a mask, their last operand; all where it is a
-/// register.
+/// The predicates that P2R and R2P, or their uniform kin, name by the bits of a mask, their last
+/// operand; all where it is a register.
 fn masked(inst: &Inst, out: &mut Vec<Touch>) {
     let file = match inst.op {
         Opcode::P2R | Opcode::R2P => RegFile::P,

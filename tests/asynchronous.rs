@@ -1,5 +1,6 @@
-//! Asynchronous copies, barriers in shared memory, tensor maps and clusters: what ptxas makes of them gives in the simulator what
-//! the PTX ISA says, whether copies are done at their issue or as late as the wait that completes them.
+//! Asynchronous copies, barriers in shared memory, tensor maps and clusters: what ptxas makes of
+//! them gives in the simulator what the PTX ISA says, whether copies are done at their issue or as
+//! late as the wait that completes them.
 
 use orias::driver::{self, CompileOptions};
 use orias::launch::{Argument, Buffer, Launch, Scalar, parse_tensor};
@@ -9,7 +10,8 @@ use orias_targets::simulator::{Completion, Limits};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// All kernels: each is `(u64 in, u64 out, u32 n)`, and runs with 32 threads if its test says nothing else.
+/// All kernels: each is `(u64 in, u64 out, u32 n)`, and runs with 32 threads if its test says
+/// nothing else.
 const MODULE: &str = include_str!("asynchronous.ptx");
 
 /// The module by our compiler at all levels, and by ptxas at -O3 and -O0 where it is at hand.
@@ -130,7 +132,8 @@ const UNWRITTEN: u32 = 0xa5a5_a5a5;
 
 #[test]
 fn cp_async_copies_fills_with_zeros_and_ignores_its_source() {
-    // Four words a thread of 16 bytes copied, `tid % 5 * 4` bytes of 16, all but ignored, and 8 bytes of 8.
+    // Four words a thread of 16 bytes copied, `tid % 5 * 4` bytes of 16, all but ignored, and 8
+    // bytes of 8.
     let mut want = Vec::new();
     for tid in 0..32 {
         want.push(word(4 * tid + 3));
@@ -185,7 +188,8 @@ fn a_barrier_hears_of_the_copies_of_each_thread() {
 
 #[test]
 fn arrivals_end_phases_and_states_tell_which() {
-    // Pending count before each arrival, whether the phase was complete by state and by both parities, after all arrived.
+    // Pending count before each arrival, whether the phase was complete by state and by both
+    // parities, after all arrived.
     let mut want = vec![4, 3, 2, 1];
     want.extend([1, 1, 0, 0]);
     // After a drop the next phase waits for three.
@@ -296,13 +300,15 @@ fn a_kernel_says_the_shape_of_its_clusters() {
 
 #[test]
 fn blocks_of_a_cluster_reach_each_others_shared_memory() {
-    // Each block reads from the next one, whose number in the grid is in the value, and adds to the one after.
+    // Each block reads from the next one, whose number in the grid is in the value, and adds to the
+    // one after.
     let size = 4;
     let want: Vec<u32> = (0..8u32)
         .flat_map(|block| {
             let (first, rank) = (block / size * size, block % size);
             let next = first + (rank + 1) % size;
-            // Value of the next, its rank, sum of what others added, that it is cluster memory and not the block's own.
+            // Value of the next, its rank, sum of what others added, that it is cluster memory and
+            // not the block's own.
             [100 + next, (rank + 1) % size, 1000 + (rank + size - 2) % size, 1, 0]
         })
         .collect();
@@ -356,7 +362,8 @@ fn a_tile_is_loaded_and_zeros_where_the_tensor_ends() {
 
 #[test]
 fn a_swizzled_tile_has_its_16_bytes_in_another_order() {
-    // Rows of 32 bytes in shared memory at a multiple of 128: bit 4 of the address changes with bit 7.
+    // Rows of 32 bytes in shared memory at a multiple of 128: bit 4 of the address changes with
+    // bit 7.
     let want: Vec<u32> = (0..16)
         .flat_map(|unit: u32| {
             let from = unit ^ (unit >> 3 & 1);
@@ -397,7 +404,8 @@ fn a_launch_makes_tensor_maps() {
 
 #[test]
 fn im2col_walks_over_the_bounding_box() {
-    // Four channels, five pixels, two images; a filter of two taps with one pixel of padding on the left.
+    // Four channels, five pixels, two images; a filter of two taps with one pixel of padding on the
+    // left.
     for tap in [0, 1] {
         let want: Vec<u32> = (0..8)
             .flat_map(|pixel| {

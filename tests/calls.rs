@@ -1,5 +1,6 @@
-//! Calls in our cubins, at every level: the kernels of `tests/engines/calls.ptx` and `tests/calls_registers.ptx` give the same in the interpreter and in the
-//! simulator, without a hazard; and what the file says of functions.
+//! Calls in our cubins, at every level: the kernels of `tests/engines/calls.ptx` and
+//! `tests/calls_registers.ptx` give the same in the interpreter and in the simulator, without a
+//! hazard; and what the file says of functions.
 
 use orias::driver::{CompileOptions, Output, compile_source};
 use orias::elf::Cubin;
@@ -69,7 +70,8 @@ fn the_file_names_the_functions_of_each_kernel() {
     assert_eq!(tables, [".nv.constant2.indirect"], "only kernels that call through pointers");
 }
 
-/// Objects say in relocations what executables have in place: what ptxas makes of the same PTX runs alike.
+/// Objects say in relocations what executables have in place: what ptxas makes of the same PTX runs
+/// alike.
 #[test]
 fn objects_of_ptxas_run_in_the_simulator() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
@@ -101,7 +103,8 @@ fn ptxas_of(ptxas: &Path, what: &str, source: &str, options: &[&str]) -> Vec<u8>
     bytes
 }
 
-/// Functions in kernels, weak ones and other names among them, with binding and kernel; the order of kernels is left out.
+/// Functions in kernels, weak ones and other names among them, with binding and kernel; the order
+/// of kernels is left out.
 #[test]
 fn bindings_of_functions_are_those_of_ptxas() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };

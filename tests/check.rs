@@ -50,8 +50,8 @@ fn threads_meet_where_they_are_meant_to_in_our_code() {
 }
 
 /// In graphs that nobody would write ptxas has regions which lanes enter anew while others wait at
-/// their end, and jump tables into regions; and at -O0 a barrier for a loop whose threads vote together, which only they part that
-/// never do. Our code has no such.
+/// their end, and jump tables into regions; and at -O0 a barrier for a loop whose threads vote
+/// together, which only they part that never do. Our code has no such.
 const GRAPHS: [(&str, &[&str]); 3] = [
     (
         "-O0",

@@ -1,5 +1,5 @@
-//! The whole line: every kernel of the corpus, compiled by orias at -O0 and -O3, gives the expected buffers in the
-//! simulator, without a hazard.
+//! The whole line: every kernel of the corpus, compiled by orias at -O0 and -O3, gives the expected
+//! buffers in the simulator, without a hazard.
 
 use orias::driver::{self, CompileOptions};
 use orias_runner::case::Suite;
@@ -8,7 +8,8 @@ use orias_runner::oracle::workspace;
 use orias_targets::simulator::{Hazards, Limits};
 
 fn compile(source: &str, opt_level: u8) -> Result<Vec<u8>, String> {
-    // One thread: the tests themselves run in parallel. Every phase is verified, the allocation is checked.
+    // One thread: the tests themselves run in parallel. Every phase is verified, the allocation is
+    // checked.
     let options = CompileOptions { opt_level, verify_each: true, threads: 1, ..Default::default() };
     driver::compile_source(source, &options).map(|out| out.cubin).map_err(|e| e.to_string())
 }

@@ -1,4 +1,5 @@
-//! `orias sim` as its users call it: the fixed command line, files in and out, JSON, and exit status, for PTX and for cubins.
+//! `orias sim` as its users call it: the fixed command line, files in and out, JSON, and exit
+//! status, for PTX and for cubins.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -167,7 +168,8 @@ fn scalars_and_structures_arrive_with_their_bits() {
     assert_eq!(got[32..36], [1, 2, 3, 4]);
 }
 
-/// Runs with these arguments: the one error line that `orias sim` gives; no output file may be written.
+/// Runs with these arguments: the one error line that `orias sim` gives; no output file may be
+/// written.
 fn refused(ptx: &Path, args: &[&str]) -> String {
     let mut all = vec!["sim", ptx.to_str().unwrap()];
     all.extend(args);

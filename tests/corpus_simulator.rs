@@ -1,8 +1,8 @@
-//! ptxas's own cubins of the kernel corpus give the expected buffers in the SASS simulator, at -O0, -O1 and -O3, without a
-//! hazard.
+//! ptxas's own cubins of the kernel corpus give the expected buffers in the SASS simulator, at -O0,
+//! -O1 and -O3, without a hazard.
 //!
-//! A wrong buffer here is a mistake of the simulator (or of the instruction table), never of ptxas; a hazard is one of its
-//! model of time or of the latencies.
+//! A wrong buffer here is a mistake of the simulator (or of the instruction table), never of ptxas;
+//! a hazard is one of its model of time or of the latencies.
 
 use orias::simulate::simulate;
 use orias_runner::case::{Case, Suite};

@@ -1,6 +1,8 @@
-//! Random CUDA C and small kernels that once differed: what nvcc makes of them, all engines must run as the reference says.
+//! Random CUDA C and small kernels that once differed: what nvcc makes of them, all engines must
+//! run as the reference says.
 //!
-//! `ORIAS_CUDA_SEED` adds `ORIAS_CUDA_COUNT` kernels (320) from that seed on. `orias-cuda` makes what differs small.
+//! `ORIAS_CUDA_SEED` adds `ORIAS_CUDA_COUNT` kernels (320) from that seed on. `orias-cuda` makes
+//! what differs small.
 
 use orias_cuda::batch::{self, Engines};
 use orias_cuda::evaluate;
@@ -54,7 +56,8 @@ fn kernels_of_a_seed_on_demand_give_what_the_reference_gives() {
     }
 }
 
-/// Without any tool: the generator keeps to what has a meaning, and gives the same for the same seed.
+/// Without any tool: the generator keeps to what has a meaning, and gives the same for the same
+/// seed.
 #[test]
 fn the_reference_takes_all_programs_of_the_generator() {
     for seed in 0..1000 {

@@ -1,4 +1,5 @@
-//! `orias dis` beside its listings: the JSON document, the graphs, and files that are damaged or made to do harm.
+//! `orias dis` beside its listings: the JSON document, the graphs, and files that are damaged or
+//! made to do harm.
 
 use orias::dis::{Check, Code, DisOptions, graphs, json};
 use orias_targets::target;
@@ -87,7 +88,8 @@ fn json_has_every_word_of_every_function_and_only_those_asked_for() {
     assert!(code.only(&["nothing".into()]).is_err());
 }
 
-/// What Graphviz's grammar has of what we write: `digraph ID { … }` of statements `ID [a=b, …];`, `ID -> ID …;`, `a=b;`.
+/// What Graphviz's grammar has of what we write: `digraph ID { … }` of statements `ID [a=b, …];`,
+/// `ID -> ID …;`, `a=b;`.
 fn statements(text: &str) -> Vec<Vec<String>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -279,7 +281,8 @@ fn random_words_are_listed_on_every_target() {
     }
 }
 
-/// A small file that would need memory without end: many sections and symbols that share the same bytes.
+/// A small file that would need memory without end: many sections and symbols that share the same
+/// bytes.
 #[test]
 fn sections_and_names_that_share_bytes_are_refused() {
     let sample = sample();

@@ -1,6 +1,7 @@
-//! `orias dis` beside the oracle's disassemblers, on the cubins that ptxas and orias make of the corpus: every word decodes
-//! and encodes to itself, `--labels` is `nvdisasm -c`, with `--hex` `nvdisasm -c -hex`, and the plain listing is
-//! `cuobjdump -sass`: all of them whole and to the byte.
+//! `orias dis` beside the oracle's disassemblers, on the cubins that ptxas and orias make of the
+//! corpus: every word decodes and encodes to itself, `--labels` is `nvdisasm -c`, with `--hex`
+//! `nvdisasm -c -hex`, and the plain listing is `cuobjdump -sass`: all of them whole and to the
+//! byte.
 
 use orias::dis::{Check, Code, DisOptions, cubin};
 use orias_runner::compiler::Compiler;

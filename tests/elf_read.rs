@@ -168,7 +168,8 @@ fn errors_name_the_place() {
     );
 }
 
-/// Files of ptxas that the writer does not make: other targets, relocatable objects, debug information.
+/// Files of ptxas that the writer does not make: other targets, relocatable objects, debug
+/// information.
 #[test]
 fn other_cubins_of_ptxas_are_read_too() {
     let Some(tool) = oracle::tool("ptxas") else { return };

@@ -1,5 +1,5 @@
-//! The writer against ptxas, without a compiler between: read ptxas's file, write it again from what the reader says, and
-//! compare section by section and byte by byte.
+//! The writer against ptxas, without a compiler between: read ptxas's file, write it again from
+//! what the reader says, and compare section by section and byte by byte.
 
 mod elf_support;
 
@@ -7,7 +7,8 @@ use elf_support::{MODULES, all_corpus_ptx, model_of, ptxas, ptxas_text};
 use orias::elf::{Cubin, write};
 use orias_runner::oracle;
 
-/// Differences between two cubins, one line each: headers, segments, sections in order, their contents.
+/// Differences between two cubins, one line each: headers, segments, sections in order, their
+/// contents.
 fn differences(ours: &Cubin<'_>, theirs: &Cubin<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let mut same = |what: String, a: String, b: String| {
@@ -64,7 +65,8 @@ fn every_corpus_cubin_is_rebuilt_byte_for_byte() {
     let Some(tool) = oracle::tool("ptxas") else { return };
     let mut failures = Vec::new();
     for ptx in all_corpus_ptx() {
-        // Its variables hold addresses of functions, which the model has no place for: ptxas resolves them itself.
+        // Its variables hold addresses of functions, which the model has no place for: ptxas
+        // resolves them itself.
         if ptx.ends_with("fnptr_table.ptx") {
             continue;
         }

@@ -1,6 +1,7 @@
-//! Our cubins beside ptxas's for the same PTX, by all that a loader reads (`orias_isa::attributes`): differences that follow from
-//! other code have names there, with the rule that each side keeps to; there must be no others. `orias-isa attributes` does the
-//! same over any PTX.
+//! Our cubins beside ptxas's for the same PTX, by all that a loader reads
+//! (`orias_isa::attributes`): differences that follow from other code have names there, with the
+//! rule that each side keeps to; there must be no others. `orias-isa attributes` does the same over
+//! any PTX.
 
 mod elf_support;
 

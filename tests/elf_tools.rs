@@ -1,4 +1,5 @@
-//! The tools that people look into cubins with read ours without complaint, and say the same of it as the compiler.
+//! The tools that people look into cubins with read ours without complaint, and say the same of it
+//! as the compiler.
 
 mod elf_support;
 
@@ -71,7 +72,8 @@ fn res_usage_is_what_the_compiler_reports_and_what_ptxas_has() {
                     ("STACK", report.frame_bytes),
                     ("CONSTANT[0]", report.constant_bytes[0]),
                 ];
-                // The first 1024 bytes are the system's, in kernels that have any: `-v` leaves them out.
+                // The first 1024 bytes are the system's, in kernels that have any: `-v` leaves them
+                // out.
                 let own = said["SHARED"].saturating_sub(1024);
                 assert_eq!(own, u64::from(report.shared_bytes), "{folder} {}", report.name);
                 for (name, value) in expected {
@@ -139,7 +141,8 @@ fn disassemblers_and_elf_readers_take_our_files() {
         if let Some(readelf) = readelf {
             let run = Command::new(readelf).arg("-aW").arg(&file).output().expect("readelf runs");
             let errors = String::from_utf8_lossy(&run.stderr).into_owned();
-            // It does not know that the info of a text section is a symbol; ptxas's files get the same warning.
+            // It does not know that the info of a text section is a symbol; ptxas's files get the
+            // same warning.
             let other = errors.lines().find(|l| !l.contains("Unexpected value"));
             assert!(run.status.success() && other.is_none(), "{folder}: {errors}");
         }
@@ -147,7 +150,8 @@ fn disassemblers_and_elf_readers_take_our_files() {
     }
 }
 
-/// Lines of source and PTX: where the PTX has them, where they are asked for, and not where they are suppressed.
+/// Lines of source and PTX: where the PTX has them, where they are asked for, and not where they
+/// are suppressed.
 #[test]
 fn lines_of_the_source_are_where_nvdisasm_reads_them() {
     const PLAIN: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"/src/a.cu\", 17, 4\n\

@@ -1,6 +1,7 @@
-//! The interpreter and the simulator, which share no semantics, beside each other: every kernel of the coverage set, and kernels
-//! that exercise the language's corners (`tests/engines`, CUDA C compiled to PTX), from ptxas's cubins. All buffers must be
-//! the same, and no hazard may be found. Kernels that end otherwise are listed one by one, with their causes.
+//! The interpreter and the simulator, which share no semantics, beside each other: every kernel of
+//! the coverage set, and kernels that exercise the language's corners (`tests/engines`, CUDA C
+//! compiled to PTX), from ptxas's cubins. All buffers must be the same, and no hazard may be found.
+//! Kernels that end otherwise are listed one by one, with their causes.
 //!
 //! `ORIAS_SEED=S` gives other inputs.
 

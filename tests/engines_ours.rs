@@ -1,5 +1,6 @@
-//! The coverage set through our compiler: every kernel that ptxas takes compiles at -O0 and -O3, gives in the simulator what the
-//! interpreter gives, and has no hazard; and the committed table of PTX says the same of it.
+//! The coverage set through our compiler: every kernel that ptxas takes compiles at -O0 and -O3,
+//! gives in the simulator what the interpreter gives, and has no hazard; and the committed table of
+//! PTX says the same of it.
 //!
 //! What is not there yet is listed exactly: what compiles now must leave the list.
 
@@ -90,8 +91,8 @@ fn whole_set(opt_level: u8) {
     assert!(wrong.is_empty(), "{} at -O{opt_level}\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Where the committed table says otherwise: it has a line for each instruction of the set, and where it counts every kernel of a
-/// line as compiled, so it is here.
+/// Where the committed table says otherwise: it has a line for each instruction of the set, and
+/// where it counts every kernel of a line as compiled, so it is here.
 fn against_the_table(groups: &[Group], level: usize) -> Vec<String> {
     let root = oracle::workspace();
     let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("a committed file");
@@ -110,7 +111,8 @@ fn against_the_table(groups: &[Group], level: usize) -> Vec<String> {
         {
             continue;
         }
-        // The generator has no registers of eight bits; of several statements the table may name another.
+        // The generator has no registers of eight bits; of several statements the table may name
+        // another.
         if kernel.ends_with("_b8") || instruction.matches(';').count() > 1 {
             continue;
         }

@@ -1,4 +1,5 @@
-//! `--fmad`: multiplications go into additions where ptxas lets them, and the results are those of ptxas's code bit for bit.
+//! `--fmad`: multiplications go into additions where ptxas lets them, and the results are those of
+//! ptxas's code bit for bit.
 
 use orias::dis::{DisOptions, cubin};
 use orias::driver::{CompileOptions, compile_source};

@@ -1,7 +1,8 @@
-//! Random programs and small ones that once differed: the interpreter, the simulator on ptxas's cubin and the simulator on our
-//! cubin must agree.
+//! Random programs and small ones that once differed: the interpreter, the simulator on ptxas's
+//! cubin and the simulator on our cubin must agree.
 //!
-//! `ORIAS_FUZZ_SEED` adds `ORIAS_FUZZ_COUNT` programs (1000) from that seed on. `orias-fuzz` makes what differs small.
+//! `ORIAS_FUZZ_SEED` adds `ORIAS_FUZZ_COUNT` programs (1000) from that seed on. `orias-fuzz` makes
+//! what differs small.
 
 use orias_fuzz::batch::{self, Case, Levels};
 use orias_fuzz::found;
@@ -52,7 +53,8 @@ fn programs_of_other_seeds_agree() {
     check(1_000_000, 1000, &Wishes::default());
 }
 
-/// Products of matrices by warps and by warpgroups, and much alive at once, beside what a seed has: what no other program has.
+/// Products of matrices by warps and by warpgroups, and much alive at once, beside what a seed has:
+/// what no other program has.
 #[test]
 fn programs_of_the_families_that_are_asked_for_agree() {
     for (only, also, seed, count) in [

@@ -1,5 +1,6 @@
-//! Our code does nothing with scoreboards, waits, stalls and yield that ptxas was never seen to do with the same opcode, but for what
-//! `tests/isa/habits/allowed.tsv` gives a reason for. Over all PTX that there is, `orias-isa habits --check` does it.
+//! Our code does nothing with scoreboards, waits, stalls and yield that ptxas was never seen to do
+//! with the same opcode, but for what `tests/isa/habits/allowed.tsv` gives a reason for. Over all
+//! PTX that there is, `orias-isa habits --check` does it.
 
 use orias_isa::habits::{self, check, mine};
 use orias_runner::oracle;

@@ -1,5 +1,6 @@
-//! Atomics on halves from our cubins: 64 threads add the same numbers to counters in global and shared memory, by every way that the
-//! compiler has (one instruction, a swap of the word, a generic address). Sums are exact, so the order does not matter.
+//! Atomics on halves from our cubins: 64 threads add the same numbers to counters in global and
+//! shared memory, by every way that the compiler has (one instruction, a swap of the word, a
+//! generic address). Sums are exact, so the order does not matter.
 
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch};

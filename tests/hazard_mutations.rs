@@ -1,12 +1,15 @@
-//! Of ptxas's cubins with one control bit changed for the worse, nearly all are found out; of those as they are, nothing is.
+//! Of ptxas's cubins with one control bit changed for the worse, nearly all are found out; of those
+//! as they are, nothing is.
 //!
-//! Kernels are split into two halves, and facts of timing are mined from each alone. The simulator judges by the facts of one half
-//! the kernels of the other, in which a stall is shortened by a cycle, or a wait is left out that a register hangs on. Shortened is
-//! where a result and its reader, which both halves have met three times, stand as near as either half ever has them; and where two
-//! results, or a source and a result, stand as near as the other half has any of their classes. What was changed must have run:
-//! nothing else can be seen.
+//! Kernels are split into two halves, and facts of timing are mined from each alone. The simulator
+//! judges by the facts of one half the kernels of the other, in which a stall is shortened by a
+//! cycle, or a wait is left out that a register hangs on. Shortened is where a result and its
+//! reader, which both halves have met three times, stand as near as either half ever has them; and
+//! where two results, or a source and a result, stand as near as the other half has any of their
+//! classes. What was changed must have run: nothing else can be seen.
 //!
-//! What the facts of one half call too early in the other half as ptxas made it is listed; by those of both, nothing is.
+//! What the facts of one half call too early in the other half as ptxas made it is listed; by those
+//! of both, nothing is.
 //!
 //! `ORIAS_MUTATIONS=N` runs every N-th mutation of each half; 1 is all.
 
@@ -28,8 +31,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Share of the mutations that must be found out, of each half: a result read too early, a wait left out, the rest (results
-/// and sources that are overwritten).
+/// Share of the mutations that must be found out, of each half: a result read too early, a wait
+/// left out, the rest (results and sources that are overwritten).
 const READS_FOUND: f64 = 0.98;
 const WAITS_FOUND: f64 = 0.99;
 const OTHERS_FOUND: f64 = 0.9;
@@ -61,7 +64,8 @@ fn compile(ptxas: &Path, ptx: &Path, level: u8) -> Option<Vec<u8>> {
     sources::ptxas(ptxas, "sm_90a", &text, &[&format!("-O{level}")]).ok()
 }
 
-/// The launches of a PTX file: the smallest case of each kernel of a corpus folder, those of the differ for coverage kernels.
+/// The launches of a PTX file: the smallest case of each kernel of a corpus folder, those of the
+/// differ for coverage kernels.
 fn launches(ptx: &Path) -> Vec<Launch> {
     let folder = ptx.parent().expect("a folder");
     if folder.join("case.json").is_file() {
@@ -260,8 +264,8 @@ fn judge(mined: &Mined, reads: &HashMap<(Out, In), Seen>) -> &'static Latencies 
         let class = mined.target.latencies().class_of(ends.0);
         observed::is_near(class, cycles).then_some((*ends, cycles as u8))
     });
-    // Overwritten is, in order, what few pairs say little of; and what control flow reads at issue, by ways behind RET and BRX that
-    // the miner does not walk (both as `latency/needed.rs` has it).
+    // Overwritten is, in order, what few pairs say little of; and what control flow reads at issue,
+    // by ways behind RET and BRX that the miner does not walk (both as `latency/needed.rs` has it).
     let says = |row: &Row| match row.hazard {
         Hazard::ReadAfterWrite => true,
         Hazard::WriteAfterRead => row.first != [Class::Control],
@@ -274,7 +278,8 @@ fn judge(mined: &Mined, reads: &HashMap<(Out, In), Seen>) -> &'static Latencies 
     Box::leak(Box::new(Latencies::of_rows(rows, least)))
 }
 
-/// Lists what the latencies call a hazard in the kernels as ptxas made them, by cause; says how many there are.
+/// Lists what the latencies call a hazard in the kernels as ptxas made them, by cause; says how
+/// many there are.
 fn flagged(by: &str, kernels: &[&Kernel], latencies: &'static Latencies) -> usize {
     let each = kernels.par_iter().filter_map(|k| run(&k.cubin, &k.launch, latencies, false));
     let outcomes: Vec<Outcome> = each.collect();

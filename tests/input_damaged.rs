@@ -1,6 +1,7 @@
-//! What `orias` reads beside PTX and cubins, damaged: options files (`--options-file`; there are no `@file`s, profiles or
-//! manifests), the values of `--arg`, shapes, and the bare words of `dis --raw`. Each ends, in a result or in an error that names
-//! its place; nothing panics, and nothing is read or made without bound.
+//! What `orias` reads beside PTX and cubins, damaged: options files (`--options-file`; there are no
+//! `@file`s, profiles or manifests), the values of `--arg`, shapes, and the bare words of `dis
+//! --raw`. Each ends, in a result or in an error that names its place; nothing panics, and nothing
+//! is read or made without bound.
 //!
 //! `ORIAS_FUZZ=N` makes N times as many, `ORIAS_SEED=S` others.
 
@@ -82,7 +83,8 @@ fn damage(random: &mut Random, good: &[&str]) -> Vec<u8> {
     all.concat()
 }
 
-/// Runs something many times; panics with the inputs that made it panic, or whose error says nothing.
+/// Runs something many times; panics with the inputs that made it panic, or whose error says
+/// nothing.
 fn survives(count: u64, make: impl Fn(&mut Random) -> Vec<u8>, run: impl Fn(&[u8]) -> bool) {
     let mut random = random();
     let mut wrong = Vec::new();

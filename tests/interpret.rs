@@ -1,4 +1,5 @@
-//! What the interpreter does where threads part, wait for each other, or go wrong: small kernels and their exact outcome.
+//! What the interpreter does where threads part, wait for each other, or go wrong: small kernels
+//! and their exact outcome.
 
 use orias::interpret::{InterpretError, StepError, run};
 use orias::launch::{Argument, Buffer, Launch, LaunchError};
@@ -6,7 +7,8 @@ use orias_targets::memory::Fault;
 
 const HEADER: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n";
 
-/// Runs `body` as a kernel with one u32 buffer of `elements`, whose address is in %out; %t is the thread's number in the grid.
+/// Runs `body` as a kernel with one u32 buffer of `elements`, whose address is in %out; %t is the
+/// thread's number in the grid.
 fn kernel(body: &str, grid: u32, block: u32, elements: usize) -> Result<Vec<u32>, InterpretError> {
     let source = format!(
         "{HEADER}.visible .entry k(.param .u64 p) {{\n\
@@ -108,8 +110,9 @@ fn lanes_at_different_warp_barriers_release_each_other() {
     assert_eq!(got.unwrap(), [[1; 16], [2; 16]].concat());
 }
 
-/// PTX ISA, "vote.sync": "the executing thread waits until all non-exited threads of membermask have executed vote.sync with the
-/// same qualifiers and same membermask value": nothing says that it is the same instruction.
+/// PTX ISA, "vote.sync": "the executing thread waits until all non-exited threads of membermask
+/// have executed vote.sync with the same qualifiers and same membermask value": nothing says that
+/// it is the same instruction.
 #[test]
 fn lanes_at_different_instructions_of_one_kind_exchange() {
     let both_ways = |one: &str, other: &str| {
@@ -135,7 +138,8 @@ fn lanes_at_different_instructions_of_one_kind_exchange() {
     assert_eq!(both_ways(odd, odd), want);
 }
 
-/// Other qualifiers or another mask: nobody to exchange with, and the lanes of a part of the warp do not wait for the others.
+/// Other qualifiers or another mask: nobody to exchange with, and the lanes of a part of the warp
+/// do not wait for the others.
 #[test]
 fn lanes_with_other_masks_do_not_exchange() {
     let got = kernel(
@@ -339,7 +343,8 @@ fn generic_addresses_reach_every_space() {
 
 #[test]
 fn a_warp_that_waits_for_products_waits_for_those_of_its_group() {
-    // Warp 0 fills the matrices with zeros right after its wait; the others still multiply the ones that were there.
+    // Warp 0 fills the matrices with zeros right after its wait; the others still multiply the ones
+    // that were there.
     let source = format!(
         "{HEADER}.shared .align 1024 .b8 tile[2048];\n.visible .entry k(.param .u64 p) {{\n\
          .reg .b64 %out, %a, %da, %db; .reg .b32 %t, %s, %w; .reg .f32 %f<4>; .reg .pred %p0;\n\

@@ -1,11 +1,14 @@
-//! The interpreter knows every instruction of the coverage PTX for sm_90a, but those that need a texture or surface unit.
+//! The interpreter knows every instruction of the coverage PTX for sm_90a, but those that need a
+//! texture or surface unit.
 //!
-//! `ORIAS_INTERPRET_FILES=FILE:FILE…` lists the unknown instructions of other files, with how often each form stands there.
+//! `ORIAS_INTERPRET_FILES=FILE:FILE…` lists the unknown instructions of other files, with how often
+//! each form stands there.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Unknown forms of a file, each with how often it stands there and one example; the file's own error under its name.
+/// Unknown forms of a file, each with how often it stands there and one example; the file's own
+/// error under its name.
 fn unknown(path: &Path, forms: &mut BTreeMap<String, (usize, String)>) {
     let source =
         std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -1,9 +1,11 @@
-//! Copies by tensor map in the interpreter: kernels that write their map with `tensormap.replace`, and what the ISA says arrives.
+//! Copies by tensor map in the interpreter: kernels that write their map with `tensormap.replace`,
+//! and what the ISA says arrives.
 
 use orias::launch::{Argument, Buffer, Launch};
 
-/// Runs `body` with one thread: %in and %out are buffers, %map the map's address, %tile shared memory of 1024-byte alignment, %bar
-/// an mbarrier for one arrival. `fields` are the arguments of `tensormap.replace.tile`.
+/// Runs `body` with one thread: %in and %out are buffers, %map the map's address, %tile shared
+/// memory of 1024-byte alignment, %bar an mbarrier for one arrival. `fields` are the arguments of
+/// `tensormap.replace.tile`.
 fn run(fields: &[&str], body: &str, input: &[u16], elements: usize) -> Vec<u16> {
     let (source, launch) = kernel(fields, body, input, elements);
     let program =
@@ -102,7 +104,8 @@ fn floats_outside_may_be_nan_and_rows_may_be_left_out() {
 
 #[test]
 fn swizzled_units_change_places_by_their_row() {
-    // 64 columns: rows of 128 bytes. The first unit of row 1 stands second, and the second one first.
+    // 64 columns: rows of 128 bytes. The first unit of row 1 stands second, and the second one
+    // first.
     let fields =
         [PLANE, &["global_dim 0, 64", "global_stride 0, 128", "box_dim 0, 64", "swizzle_mode 3"]]
             .concat();

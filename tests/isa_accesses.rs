@@ -1,5 +1,6 @@
-//! Our kernels' accesses to memory say what those of ptxas say of space, scope, order, cache and operation: no engine could tell.
-//! Over all of the generator's kernels `orias-isa accesses` does it.
+//! Our kernels' accesses to memory say what those of ptxas say of space, scope, order, cache and
+//! operation: no engine could tell. Over all of the generator's kernels `orias-isa accesses` does
+//! it.
 
 use orias::driver::CompileOptions;
 use orias::launch::{Argument, Buffer, Launch};
@@ -45,7 +46,8 @@ fn no_access_of_the_coverage_set_lacks_a_word() {
     assert_eq!(known.unused(there), [""; 0]);
 }
 
-/// The words of policies with a share, as ptxas 13.0.88 makes them: sixteenths less one from bit 52 on.
+/// The words of policies with a share, as ptxas 13.0.88 makes them: sixteenths less one from bit 52
+/// on.
 #[test]
 fn the_share_of_a_policy_is_read_from_every_literal() {
     let body: String = ["0.5", "0f3F000000", "1.0", "0d3FE0000000000000"]

@@ -1,5 +1,6 @@
-//! The short form of `orias-isa report`: what ptxas makes of the one-instruction kernels and of a selection of the generator's
-//! is explained by the table, word for word. The long form, all levels and the corpus too, is in `tests/isa/REPORT.md`.
+//! The short form of `orias-isa report`: what ptxas makes of the one-instruction kernels and of a
+//! selection of the generator's is explained by the table, word for word. The long form, all levels
+//! and the corpus too, is in `tests/isa/REPORT.md`.
 
 use orias_isa::coverage::{Coverage, Seen, measure};
 use orias_isa::sources;

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 fn stored(target: &str) -> BTreeSet<String> {
     let file = oracle::workspace().join("tests/coverage/forms.tsv");
     let text = std::fs::read_to_string(&file).expect("the stored set's forms");
-    // Entries about declarations and directives describe themselves in words and end in no semicolon.
+    // Entries about declarations and directives describe themselves in words and end in no
+    // semicolon.
     let instruction = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
         let fits = columns[0] == target && !NOT_INSTRUCTIONS.contains(&columns[1]);
@@ -19,7 +20,8 @@ fn stored(target: &str) -> BTreeSet<String> {
     instructions.flat_map(|i| mnemonics(&i)).filter(|m| m.contains('.')).collect()
 }
 
-/// Groups of the stored set whose entries are about directives, spelling and declarations, not about an instruction.
+/// Groups of the stored set whose entries are about directives, spelling and declarations, not
+/// about an instruction.
 const NOT_INSTRUCTIONS: [&str; 4] = ["directive", "globals", "lexical", "control"];
 
 #[test]
@@ -42,7 +44,8 @@ fn what_is_accepted_compiles_as_it_stands() {
     let kept: usize = parts.iter().map(|p| p.module.kernels.len()).sum();
     let dropped: usize = parts.iter().map(|p| p.rejected.len()).sum();
     assert!(kept > 4 * dropped, "{kept} kept, {dropped} dropped");
-    // ptxas takes the first and the last module that is left once more, and nothing is dropped from them.
+    // ptxas takes the first and the last module that is left once more, and nothing is dropped from
+    // them.
     let left: Vec<_> = parts.iter().filter(|p| !p.module.kernels.is_empty()).collect();
     for part in [left[0], left[left.len() - 1]] {
         let again = accept::accept(&ptxas, part.module.clone());

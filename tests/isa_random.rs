@@ -1,8 +1,9 @@
-//! Random instructions of every row, taken from the table's own ranges (the last values included): what the encoder makes
-//! of them decodes to the same instruction, and nvdisasm reads the word as the text that we print. Every row is drawn, and
-//! every value of each of its modifier fields.
+//! Random instructions of every row, taken from the table's own ranges (the last values included):
+//! what the encoder makes of them decodes to the same instruction, and nvdisasm reads the word as
+//! the text that we print. Every row is drawn, and every value of each of its modifier fields.
 //!
-//! `ORIAS_RANDOM_COUNT` instructions are drawn for each SM (at least once every value), from `ORIAS_SEED`.
+//! `ORIAS_RANDOM_COUNT` instructions are drawn for each SM (at least once every value), from
+//! `ORIAS_SEED`.
 
 use orias_isa::proof::wrong;
 use orias_runner::oracle;

@@ -1,5 +1,5 @@
-//! Our latencies beside what ptxas relies on in the cubins that it makes of the corpus: the short form of
-//! `orias-isa latencies`.
+//! Our latencies beside what ptxas relies on in the cubins that it makes of the corpus: the short
+//! form of `orias-isa latencies`.
 
 use orias_isa::latency::distances::{self, What};
 use orias_isa::latency::mined::{ByClass, Mined};
@@ -114,7 +114,8 @@ fn facts_are_no_longer_than_what_the_corpus_shows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Our code of the corpus and of the coverage set: no result is read, or overwritten, sooner than ptxas ever does it.
+/// Our code of the corpus and of the coverage set: no result is read, or overwritten, sooner than
+/// ptxas ever does it.
 #[test]
 fn no_pair_of_ours_is_nearer_than_ptxas_ever_leaves_it() {
     let target: &'static Target = orias_targets::target("sm_90a").expect("a target");

@@ -1,5 +1,5 @@
-//! Limits are met loudly: one error that says what, where and how much, in ptxas's words where it has some; exit status 255; no
-//! output file.
+//! Limits are met loudly: one error that says what, where and how much, in ptxas's words where it
+//! has some; exit status 255; no output file.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! Every kernel of the corpus folders that the compiler must handle is lowered and legalized: each instruction then has a row in the
-//! target's table, and a second legalization changes nothing.
+//! Every kernel of the corpus folders that the compiler must handle is lowered and legalized: each
+//! instruction then has a row in the target's table, and a second legalization changes nothing.
 
 use orias::lower::{self, LowerOptions};
 use orias::ptx;

@@ -1,6 +1,7 @@
-//! Memory follows the text: PTX of any kind and size needs 6 bytes for each of its bytes besides what its code needs, or is
-//! refused. Counted, not measured: an allocator that counts holds each kind of text, a megabyte and more, to it. It counts what
-//! is reserved, and both places of what moves, so it sees more than a machine would.
+//! Memory follows the text: PTX of any kind and size needs 6 bytes for each of its bytes besides
+//! what its code needs, or is refused. Counted, not measured: an allocator that counts holds each
+//! kind of text, a megabyte and more, to it. It counts what is reserved, and both places of what
+//! moves, so it sees more than a machine would.
 
 use orias::driver::{CompileOptions, compile_source};
 use peak_alloc::PeakAlloc;
@@ -15,7 +16,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Bytes for each byte of text, the text itself among them, but not the file that comes out.
 const PER_BYTE: usize = 6;
 
-/// What any text needs: tables, threads, and as many declarations as there may be before a list or a module has too many.
+/// What any text needs: tables, threads, and as many declarations as there may be before a list or
+/// a module has too many.
 const CONSTANT: usize = 12 << 20;
 
 const SIZE: usize = 6 << 20;
@@ -24,7 +26,8 @@ const SIZE: usize = 6 << 20;
 const MOST_NAMES: usize = 130_000;
 const MOST_FUNCTIONS: usize = 65_000;
 
-/// Bytes at the peak of compiling, beyond those before; and the file's bytes, where it was not refused.
+/// Bytes at the peak of compiling, beyond those before; and the file's bytes, where it was not
+/// refused.
 fn peak(text: &str) -> (usize, Option<usize>) {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
@@ -289,8 +292,9 @@ fn text_that_is_no_code_needs_six_bytes_for_each_of_its_bytes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What code and data need is no multiple of the text, but it is of their number. The most that each may need is no goal: it
-/// stands up to a quarter above what was counted when this was written (a block with its branch: 6,457 bytes, in the phases).
+/// What code and data need is no multiple of the text, but it is of their number. The most that
+/// each may need is no goal: it stands up to a quarter above what was counted when this was written
+/// (a block with its branch: 6,457 bytes, in the phases).
 #[test]
 fn what_is_in_the_file_needs_memory_by_its_number() {
     let _alone = ALONE.lock();
@@ -329,8 +333,8 @@ fn what_is_in_the_file_needs_memory_by_its_number() {
     }
 }
 
-/// Bytes of initial values and of relocations stand in memory a second time: as the variable has them, and in the file. An address
-/// of two bytes of text is 32 of the file.
+/// Bytes of initial values and of relocations stand in memory a second time: as the variable has
+/// them, and in the file. An address of two bytes of text is 32 of the file.
 #[test]
 fn data_needs_its_memory_twice() {
     let _alone = ALONE.lock();

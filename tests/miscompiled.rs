@@ -1,4 +1,5 @@
-//! What ptxas is known to compile wrongly: ours is right at every level, and the list says which of it ptxas 13.0.88 still gets wrong.
+//! What ptxas is known to compile wrongly: ours is right at every level, and the list says which of
+//! it ptxas 13.0.88 still gets wrong.
 
 use orias::driver::{CompileOptions, compile_source};
 use orias_isa::differ::{self, End, Setup};
@@ -15,7 +16,8 @@ const WRONG: &[(&str, &[&str])] = &[
     ("store_from_a_wider_register", &["-O0", "-O1", "-O2", "-O3"]),
 ];
 
-/// What ends only because lanes are let go that wait at BSYNC while no other lane of the warp can go on.
+/// What ends only because lanes are let go that wait at BSYNC while no other lane of the warp can
+/// go on.
 const LET_GO: (&str, &[&str]) = ("table_out_of_a_region", &["-O0", "-O1", "-O2", "-O3"]);
 
 /// Kernels whose cubin gives something else than the interpreter.

@@ -1,5 +1,5 @@
-//! Misuse that a machine does not stop at is found on demand, in the interpreter and in the simulator: which instruction, which
-//! thread, which address. Kernels of the corpus are free of it.
+//! Misuse that a machine does not stop at is found on demand, in the interpreter and in the
+//! simulator: which instruction, which thread, which address. Kernels of the corpus are free of it.
 
 use orias::driver::{CompileOptions, compile_source};
 use orias::interpret;
@@ -70,7 +70,8 @@ fn a_read_of_shared_memory_that_nobody_wrote_is_reported_with_thread_and_address
 
 #[test]
 fn a_read_of_local_memory_that_the_thread_did_not_write_is_reported() {
-    // Element 2 of 4 is never stored; the index comes from a register, so that the array stays in memory.
+    // Element 2 of 4 is never stored; the index comes from a register, so that the array stays in
+    // memory.
     let source = kernel(
         ".local .align 4 .b8 list[16]; .reg .b64 %l;",
         "mov.u64 %l, list;\nst.local.u32 [%l], %t;\nst.local.u32 [%l+4], %t;\nst.local.u32 [%l+12], %t;\n\
@@ -84,7 +85,8 @@ fn a_read_of_local_memory_that_the_thread_did_not_write_is_reported() {
     }
 }
 
-/// A structure of a byte and a word, and one of a half and a double word, copied with their padding as compilers do it.
+/// A structure of a byte and a word, and one of a half and a double word, copied with their padding
+/// as compilers do it.
 #[test]
 fn padding_may_be_copied_with_what_it_fills_up() {
     let copy = |stores: &str, width: &str| {
@@ -119,7 +121,8 @@ fn an_aligned_barrier_that_a_part_of_a_warp_reaches_is_reported() {
             ),
         )
     };
-    // Warp 1 is split: its threads 32 to 39 are at another barrier than the others. Which comes first is not said.
+    // Warp 1 is split: its threads 32 to 39 are at another barrier than the others. Which comes
+    // first is not said.
     let [interpreted, o0, o3] = reports(&branches("bar.sync"), 64, Checks::ALL);
     assert_eq!(interpreted.len(), 2, "{interpreted:?}");
     assert!(interpreted.iter().all(|l| l.starts_with("divergent barrier 0: ")), "{interpreted:?}");

@@ -1,4 +1,5 @@
-//! Every approximate instruction of the interpreter stays inside the error that PTX ISA 9.0 allows it, over a sweep of its range.
+//! Every approximate instruction of the interpreter stays inside the error that PTX ISA 9.0 allows
+//! it, over a sweep of its range.
 
 use orias::launch::{Argument, Buffer, Launch};
 
@@ -37,7 +38,8 @@ fn sweep(low: f64, high: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Runs `instruction %d, %a` (or the instruction as it is, if it names %d) for all values, which are rounded to `ty` first; the operands as they were and the results.
+/// Runs `instruction %d, %a` (or the instruction as it is, if it names %d) for all values, which
+/// are rounded to `ty` first; the operands as they were and the results.
 fn run(instruction: &str, ty: &str, values: &[f64]) -> Vec<(f64, f64)> {
     let double = ty == "f64";
     let (bytes, narrow, wide) = match ty {
@@ -129,7 +131,8 @@ fn every_approximation_stays_inside_the_bound_of_the_isa() {
         ("ex2.approx.ftz.bf16", "bf16", f64::exp2, (-100.0, 100.0), Bound::Relative(power(-7.0))),
         ("tanh.approx.f16", "f16", f64::tanh, (-5.0, 5.0), Bound::Absolute(power(-10.987))),
         ("tanh.approx.bf16", "bf16", f64::tanh, (-5.0, 5.0), Bound::Absolute(power(-8.0))),
-        // Of the operand only the upper word counts: 2^-20 of its value, and the result's lower word is zero.
+        // Of the operand only the upper word counts: 2^-20 of its value, and the result's lower
+        // word is zero.
         ("rcp.approx.ftz.f64", "f64", |x| 1.0 / x, (1e-300, 1e300), Bound::Relative(power(-19.0))),
         (
             "rsqrt.approx.ftz.f64",

@@ -1,5 +1,5 @@
-//! Broken PTX: every file of `tests/broken` gives exactly the messages in the text file beside it, exit code 255, and no
-//! output file. `ORIAS_BLESS=1` writes the text files.
+//! Broken PTX: every file of `tests/broken` gives exactly the messages in the text file beside it,
+//! exit code 255, and no output file. `ORIAS_BLESS=1` writes the text files.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,8 +1,10 @@
-//! Single instructions and the values that the PTX ISA says they give, computed by hand: the interpreter must give exactly these.
+//! Single instructions and the values that the PTX ISA says they give, computed by hand: the
+//! interpreter must give exactly these.
 //!
-//! A file of `tests/semantics/expected` has lines `instruction | a b c > d`: `%a %b %c` are the operands, `%d` the result, `%q`
-//! a predicate that becomes 1 or 0 and `%t` a 32-bit register for what else there is. A line `types a b c > d` says the types of
-//! what follows: b16, b32, b64, f32 or f64; floats are written as numbers or as bits, `nan` is any NaN. `//` begins a comment.
+//! A file of `tests/semantics/expected` has lines `instruction | a b c > d`: `%a %b %c` are the
+//! operands, `%d` the result, `%q` a predicate that becomes 1 or 0 and `%t` a 32-bit register for
+//! what else there is. A line `types a b c > d` says the types of what follows: b16, b32, b64, f32
+//! or f64; floats are written as numbers or as bits, `nan` is any NaN. `//` begins a comment.
 
 use orias::launch::{Argument, Buffer, Launch};
 

@@ -1,4 +1,5 @@
-//! Every PTX file of the corpus and of the coverage set is accepted: no instruction of theirs is an error.
+//! Every PTX file of the corpus and of the coverage set is accepted: no instruction of theirs is an
+//! error.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! Every form of the matrix instructions, by the rules of the PTX document: the table of forms is learned form by form, and these have
-//! too many for that to be left to chance. What the rules allow is accepted; where ptxas is at hand its verdict is ours.
+//! Every form of the matrix instructions, by the rules of the PTX document: the table of forms is
+//! learned form by form, and these have too many for that to be left to chance. What the rules
+//! allow is accepted; where ptxas is at hand its verdict is ours.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -137,7 +138,8 @@ const FRAGMENTS: &[(&str, &str, usize, usize, &[&str])] = &[
     ("b1", "m8n8k128", 1, 1, &["s32"]),
 ];
 
-/// `wmma.load` and `wmma.store`, and `wmma.mma` with every layout; some that the rules do not allow are among them.
+/// `wmma.load` and `wmma.store`, and `wmma.mma` with every layout; some that the rules do not allow
+/// are among them.
 fn fragments() -> Vec<Kernel> {
     let mut all = Vec::new();
     let kinds = |ty: &str| match ty {

@@ -1,8 +1,9 @@
-//! Mutated PTX: whatever is done to a good file, loading it ends, in an error or not, and never panics; and what ptxas accepts
-//! and refuses of it, we accept and refuse.
+//! Mutated PTX: whatever is done to a good file, loading it ends, in an error or not, and never
+//! panics; and what ptxas accepts and refuses of it, we accept and refuse.
 //!
-//! Bytes and tokens are deleted, doubled, replaced and swapped; the seed is fixed, so a failure names a case that comes again.
-//! `ORIAS_FUZZ=N` makes N times as many mutants for the comparison with ptxas, `ORIAS_SEED=S` others.
+//! Bytes and tokens are deleted, doubled, replaced and swapped; the seed is fixed, so a failure
+//! names a case that comes again. `ORIAS_FUZZ=N` makes N times as many mutants for the comparison
+//! with ptxas, `ORIAS_SEED=S` others.
 
 use orias_isa::mutate::ask::{Verdict, ask};
 use orias_isa::mutate::{KINDS, Source, Vocabulary, mutants};
@@ -88,7 +89,8 @@ fn sources() -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// Start and end of the tokens, roughly: runs of name characters, and every other character by itself.
+/// Start and end of the tokens, roughly: runs of name characters, and every other character by
+/// itself.
 fn tokens(text: &str) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut chars = text.char_indices().peekable();
@@ -231,7 +233,8 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Of one kind of mutation: accepted by ptxas and by us, by ptxas alone; refused by ptxas and by us, by ptxas alone.
+/// Of one kind of mutation: accepted by ptxas and by us, by ptxas alone; refused by ptxas and by
+/// us, by ptxas alone.
 #[derive(Default, Clone, Copy)]
 struct Count {
     accepted: usize,

@@ -1,10 +1,11 @@
-//! Which instructions the checker accepts: the verdicts in `tests/broken/verdicts.list` are ptxas's (`+` accepts, `-` refuses),
-//! ours must be the same; where ptxas is at hand it is asked again.
+//! Which instructions the checker accepts: the verdicts in `tests/broken/verdicts.list` are ptxas's
+//! (`+` accepts, `-` refuses), ours must be the same; where ptxas is at hand it is asked again.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Declares what the instructions use: registers of every type, a variable in each space, a function and a label.
+/// Declares what the instructions use: registers of every type, a variable in each space, a
+/// function and a label.
 const BEFORE: &str = "\
 .version 9.0
 .target sm_90a

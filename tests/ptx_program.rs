@@ -1,4 +1,5 @@
-//! What the front end makes of PTX: names resolved, scopes flattened, constants folded, variables laid out.
+//! What the front end makes of PTX: names resolved, scopes flattened, constants folded, variables
+//! laid out.
 
 use orias::ptx::program::{
     AddressBase, Function, Instruction, LabelId, Operand, Part, Program, Special, SymbolRef,

@@ -1,9 +1,11 @@
-//! Each instruction that the compiler lowers, on edge values: the interpreter, the simulator on our cubin at -O0 and -O3, and the
-//! simulator on ptxas's cubin must agree bit for bit. NaNs of any payload are equal. The approximate functions are measured against
-//! ptxas's code, which they must equal bit for bit; the interpreter rounds differently on its way and only has to be near.
+//! Each instruction that the compiler lowers, on edge values: the interpreter, the simulator on our
+//! cubin at -O0 and -O3, and the simulator on ptxas's cubin must agree bit for bit. NaNs of any
+//! payload are equal. The approximate functions are measured against ptxas's code, which they must
+//! equal bit for bit; the interpreter rounds differently on its way and only has to be near.
 //!
-//! A group is a signature, `inputs > output`, and instructions with the operands `%a %b %c` and the result `%d`; `%q` is a predicate
-//! that becomes 1 or 0. One kernel runs all instructions of a group on all combinations of its inputs' values.
+//! A group is a signature, `inputs > output`, and instructions with the operands `%a %b %c` and the
+//! result `%d`; `%q` is a predicate that becomes 1 or 0. One kernel runs all instructions of a
+//! group on all combinations of its inputs' values.
 
 #[path = "semantics/beyond.rs"]
 mod beyond;
@@ -165,8 +167,9 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// ptxas's results. Where the simulator does not know an instruction of the whole kernel's code, each PTX instruction gets a kernel of
-/// its own, and those that still cannot run are printed and None.
+/// ptxas's results. Where the simulator does not know an instruction of the whole kernel's code,
+/// each PTX instruction gets a kernel of its own, and those that still cannot run are printed and
+/// None.
 fn ptxas_results(group: &Group, columns: &[Vec<u64>]) -> Option<Vec<Option<Vec<u64>>>> {
     let threads = columns[0].len();
     let cubin = ptxas(&kernel(group), group.name)?;
@@ -256,7 +259,7 @@ fn check(name: &str) {
             Ok(outcome) => results(&outcome.buffers[3], threads).into_iter().map(Some).collect(),
             Err(error) => panic!("{name}: {error}"),
         };
-        // ptxas's code for video instructions is wrong in places: ARCHITECTURE.md.
+        // ptxas's code for video instructions is wrong in places: src/ptx/README.md.
         let reference =
             if name.starts_with("video") { None } else { ptxas_results(group, &columns) };
         for opt_level in [0, 3] {

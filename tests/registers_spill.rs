@@ -1,5 +1,6 @@
-//! Kernels that get fewer registers than their values need still give the expected buffers: values go to the stack and come
-//! back, in the simulator. The allocation checker runs on each of them too.
+//! Kernels that get fewer registers than their values need still give the expected buffers: values
+//! go to the stack and come back, in the simulator. The allocation checker runs on each of them
+//! too.
 
 use orias::driver::{CompileOptions, compile_source};
 use orias_runner::case::Suite;

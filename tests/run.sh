@@ -13,6 +13,11 @@ else
     echo "run.sh: tests that need the oracle tools will be counted as skipped" >&2
 fi
 cargo fmt --all --check
+# rustfmt leaves comments as they are.
+if LC_ALL=C.UTF-8 git grep --line-number --perl-regexp '^(?=.{101})\s*//' -- '*.rs'; then
+    echo "run.sh: these comments have lines of more than 100 characters" >&2
+    exit 1
+fi
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 cargo bench --no-run
 tests/count.sh cargo test --workspace --no-fail-fast

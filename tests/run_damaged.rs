@@ -1,5 +1,5 @@
-//! Programs that are damaged or absurd end in both engines: with a result or with one error, never with a panic, a hang or memory
-//! without bound.
+//! Programs that are damaged or absurd end in both engines: with a result or with one error, never
+//! with a panic, a hang or memory without bound.
 //!
 //! The seed is fixed. `ORIAS_FUZZ=N` makes N times as many programs, `ORIAS_SEED=S` others.
 
@@ -82,7 +82,8 @@ fn texts(cubin: &[u8]) -> Vec<std::ops::Range<usize>> {
     read.functions.iter().map(|f| range(f.text)).collect()
 }
 
-/// Damages a cubin: bits of instructions, an instruction of another kernel in place of one, bytes anywhere.
+/// Damages a cubin: bits of instructions, an instruction of another kernel in place of one, bytes
+/// anywhere.
 fn damage(random: &mut Random, all: &[Program], at: usize) -> Vec<u8> {
     let mut bytes = all[at].cubin.clone();
     for _ in 0..1 + below(random, 4) {

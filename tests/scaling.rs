@@ -1,5 +1,6 @@
-//! Work grows as the program does: ten times the instructions or blocks make at most eleven times the work of a phase, thirteen
-//! times where its job is not linear. Counted, not timed (`orias_components::work`), over the shapes of `tests/speed`.
+//! Work grows as the program does: ten times the instructions or blocks make at most eleven times
+//! the work of a phase, thirteen times where its job is not linear. Counted, not timed
+//! (`orias_components::work`), over the shapes of `tests/speed`.
 
 use orias::driver::{CompileOptions, compile_source};
 use orias_components::work;
@@ -7,12 +8,14 @@ use orias_speed::shapes;
 use orias_systems::pipeline::{PHASES, Status};
 use std::collections::BTreeMap;
 
-/// Shapes and the smaller of their two sizes. Large enough that what is done once for each function is little.
+/// Shapes and the smaller of their two sizes. Large enough that what is done once for each function
+/// is little.
 const SIZES: &[(&str, usize)] = &[
     ("straight", 4000),
     ("diamonds", 4000),
     ("loops", 300),
-    // More than 16,000 ways into one block make another program of it: such a function is not in SSA form.
+    // More than 16,000 ways into one block make another program of it: such a function is not in
+    // SSA form.
     ("chain", 1500),
     ("switch", 100),
     ("pressure", 16),

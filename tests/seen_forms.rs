@@ -12,7 +12,8 @@ fn code_is_made_of_what_ptxas_was_seen_to_emit() {
     let checked = seen::check(target, &all, &[0, 3]);
     assert!(checked.count > 100_000, "{} instructions", checked.count);
     assert!(checked.unseen.is_empty(), "{:#?}", checked.unseen);
-    // What cannot be done with what was seen would be refused: nothing but textures and surfaces is.
+    // What cannot be done with what was seen would be refused: nothing but textures and surfaces
+    // is.
     let mut refused = checked.refused.keys();
     assert!(refused.all(|why| why.contains("no lowering")), "{:#?}", checked.refused);
 }

@@ -1,4 +1,5 @@
-//! Launching cubins in the simulator: what is checked before a kernel runs, and that no file makes it panic.
+//! Launching cubins in the simulator: what is checked before a kernel runs, and that no file makes
+//! it panic.
 
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};

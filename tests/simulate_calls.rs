@@ -1,5 +1,6 @@
-//! Calls of the system's functions, from our cubins and ptxas's in the simulator and in the interpreter; and warp operations whose lanes
-//! have different masks, which ptxas runs one mask after the other.
+//! Calls of the system's functions, from our cubins and ptxas's in the simulator and in the
+//! interpreter; and warp operations whose lanes have different masks, which ptxas runs one mask
+//! after the other.
 
 use orias::driver::{CompileOptions, compile_program};
 use orias::launch::{Argument, Buffer, Launch, Outcome};
@@ -150,7 +151,8 @@ fn words(outcome: &Outcome) -> Vec<u32> {
     words.map(|w| u32::from_le_bytes(w[..4].try_into().unwrap())).collect()
 }
 
-/// What every engine gives: the interpreter, and the simulator with ptxas's cubins where there is a ptxas.
+/// What every engine gives: the interpreter, and the simulator with ptxas's cubins where there is a
+/// ptxas.
 fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
     let program = orias::ptx::load(SOURCE).unwrap_or_else(|e| panic!("{}", e.render("k", SOURCE)));
     let interpreted = orias::interpret::run(&program, SOURCE, &launch(entry));

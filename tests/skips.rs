@@ -1,4 +1,5 @@
-//! A test that ends early because an oracle tool is missing is counted as skipped and not as passed, and fails where CI is set.
+//! A test that ends early because an oracle tool is missing is counted as skipped and not as
+//! passed, and fails where CI is set.
 //!
 //! `tests/count.sh`, by which `tests/run.sh` runs everything, runs this binary's one such test.
 

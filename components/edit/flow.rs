@@ -9,9 +9,11 @@ use crate::opcode::Opcode;
 use crate::operand::Operand;
 use crate::phis::Renames;
 
-/// Such edits, each in the time that its own blocks take: the layout and phis hear of all at [`FlowEdit::finish`].
+/// Such edits, each in the time that its own blocks take: the layout and phis hear of all at
+/// [`FlowEdit::finish`].
 ///
-/// Edges of blocks are right after each edit where they were before the first, but for the order of predecessors.
+/// Edges of blocks are right after each edit where they were before the first, but for the order of
+/// predecessors.
 #[must_use = "the layout and phis are to hear of the edits"]
 pub struct FlowEdit {
     order: Order,
@@ -28,8 +30,8 @@ impl FlowEdit {
         &self.order
     }
 
-    /// Makes a new block that leads to `to`, and leads the edges from `preds` to `to` through it. As the first block of the
-    /// order when `to` was that.
+    /// Makes a new block that leads to `to`, and leads the edges from `preds` to `to` through it.
+    /// As the first block of the order when `to` was that.
     pub fn lead_through(&mut self, body: &mut Body<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
         let new = body.new_detached_block();
         for pred in preds {
@@ -60,7 +62,8 @@ impl FlowEdit {
         new
     }
 
-    /// Leads a branch at the end of a block to its target by a new block at the end of the order, which branches there.
+    /// Leads a branch at the end of a block to its target by a new block at the end of the order,
+    /// which branches there.
     pub fn lead_around(
         &mut self,
         body: &mut Body<'_>,
@@ -92,8 +95,8 @@ impl FlowEdit {
         self.order.insert_before(at, block);
     }
 
-    /// Puts what a block's only successor does to the block's end, whose only predecessor it is; the successor goes. The branch that
-    /// led there is gone already.
+    /// Puts what a block's only successor does to the block's end, whose only predecessor it is;
+    /// the successor goes. The branch that led there is gone already.
     pub fn merge(&mut self, body: &mut Body<'_>, block: BlockId, next: BlockId) {
         let moved = std::mem::take(&mut body.block_mut(next).insts);
         body.block_mut(block).insts.extend(moved);
@@ -116,7 +119,8 @@ fn branch_to(to: BlockId) -> Inst {
 }
 
 impl Body<'_> {
-    /// Blocks were rebuilt as several: the edges out of the first of each lead out of its last now, and phis behind them know that.
+    /// Blocks were rebuilt as several: the edges out of the first of each lead out of its last now,
+    /// and phis behind them know that.
     pub fn move_ends(&mut self, ends: &[(BlockId, BlockId)]) {
         let mut renames = Renames::default();
         for (block, end) in ends {

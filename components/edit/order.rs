@@ -1,4 +1,5 @@
-//! The layout as a list: blocks come and go while it is walked, each in the same time however many there are.
+//! The layout as a list: blocks come and go while it is walked, each in the same time however many
+//! there are.
 
 use crate::block::BlockId;
 use crate::body::Body;

@@ -29,7 +29,8 @@ impl Rewrite {
         Rewrite { old, same: 0, new: None, current, kept: false, block, cuts: Vec::new() }
     }
 
-    /// Puts an instruction next: the one that the walk is at, or another one that stands in no block.
+    /// Puts an instruction next: the one that the walk is at, or another one that stands in no
+    /// block.
     #[inline]
     pub fn keep(&mut self, id: InstId) {
         self.kept |= id == self.current;
@@ -101,8 +102,8 @@ impl Rewrite {
 }
 
 impl<'w> Body<'w> {
-    /// Rewrites a block: `f` says of each instruction, in order, what stands in its place by putting that into the [`Rewrite`]. What
-    /// it does not put there again is removed.
+    /// Rewrites a block: `f` says of each instruction, in order, what stands in its place by
+    /// putting that into the [`Rewrite`]. What it does not put there again is removed.
     ///
     /// # Panics
     /// Where it splits the block: for that there is [`Body::rewrite_all`].
@@ -115,7 +116,8 @@ impl<'w> Body<'w> {
         assert!(cuts.is_empty(), "{block} was split and its layout is not rewritten");
     }
 
-    /// The same of all blocks, in the layout's order. The layout, and phis behind blocks that were split, hear of it at the end.
+    /// The same of all blocks, in the layout's order. The layout, and phis behind blocks that were
+    /// split, hear of it at the end.
     pub fn rewrite_all(&mut self, mut f: impl FnMut(&mut Body<'w>, &mut Rewrite, InstId)) {
         let mut layout: Vec<BlockId> = Vec::new();
         let mut renames = Renames::default();
@@ -140,7 +142,8 @@ impl<'w> Body<'w> {
         }
     }
 
-    /// The edges of a block that was cut into others too: each leads to the next one, the last where the block led.
+    /// The edges of a block that was cut into others too: each leads to the next one, the last
+    /// where the block led.
     fn chain(&mut self, block: BlockId, cuts: &[BlockId]) {
         let mut from = block;
         for next in cuts {

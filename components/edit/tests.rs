@@ -20,8 +20,8 @@ const DIAMOND: &str = "
       %R3 = MOVPHI %R1, BB1, %R2, BB2
       EXIT PT";
 
-/// Does an edit of the diamond, and gives the opcodes of each block of the layout, with its number. What it leaves is valid, and the
-/// edges that it kept are those that follow from the instructions.
+/// Does an edit of the diamond, and gives the opcodes of each block of the layout, with its number.
+/// What it leaves is valid, and the edges that it kept are those that follow from the instructions.
 fn edited(edit: impl FnOnce(&mut Body<'_>)) -> String {
     let mut function = Function::default();
     let mut body = function.body();

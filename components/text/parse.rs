@@ -27,7 +27,8 @@ pub struct TextError {
 /// Ids above this are refused, so that a short text cannot ask for much memory.
 const MAX_ID: u32 = 1 << 20;
 
-/// Fills an empty body from its text form. Edges between blocks are not in the text: `AnalyzeControlFlow` makes them.
+/// Fills an empty body from its text form. Edges between blocks are not in the text:
+/// `AnalyzeControlFlow` makes them.
 ///
 /// # Errors
 /// The first thing that is not Ori; the body may then hold a part of the text.

@@ -46,7 +46,8 @@ pub fn print(body: &Body<'_>, style: &Style) -> String {
     out
 }
 
-/// Declares the registers whose width, alignment or place does not follow from how the text uses them.
+/// Declares the registers whose width, alignment or place does not follow from how the text uses
+/// them.
 fn print_vregs(body: &Body<'_>, out: &mut String) {
     let mut seen: Vec<Option<u8>> = vec![None; body.vreg_count()];
     for block in body.layout() {
@@ -167,7 +168,8 @@ impl Display for Bare {
     }
 }
 
-/// `-|~R4|.reuse` around what `inner` prints; `!` is `~` for readers of predicates, and parsed as the same.
+/// `-|~R4|.reuse` around what `inner` prints; `!` is `~` for readers of predicates, and parsed as
+/// the same.
 fn flagged(
     f: &mut fmt::Formatter<'_>,
     flags: RegFlags,
@@ -186,8 +188,8 @@ impl Display for RegUse {
     }
 }
 
-/// `c[0x0][0x210]`, `c[0x3][%R4+0x10]`, `c[0x0][0x10].H0_H0`, `cx[UR4][0x10]` (`cx[UR4,0x3][…]` when a bank number
-/// stands there all the same).
+/// `c[0x0][0x210]`, `c[0x3][%R4+0x10]`, `c[0x0][0x10].H0_H0`, `cx[UR4][0x10]` (`cx[UR4,0x3][…]`
+/// when a bank number stands there all the same).
 impl Display for ConstRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         flagged(f, self.flags, |f| {

@@ -116,8 +116,8 @@ fn is_seen(inst: &Inst) -> bool {
     }
 }
 
-/// Whether the instruction can be of this line. ptxas leaves out lines of instructions that it moves,
-/// so that some seem to be of the line before them.
+/// Whether the instruction can be of this line. ptxas leaves out lines of instructions that it
+/// moves, so that some seem to be of the line before them.
 fn may_come_of(code: &Code, at: u32, name: &str) -> bool {
     use Opcode::*;
     let first = name.split('.').next().unwrap_or("");

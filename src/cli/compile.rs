@@ -10,7 +10,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a, `--maxrregcount`).
+/// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a,
+/// `--maxrregcount`).
 const FEWEST_REGISTERS: u32 = 24;
 /// Registers that an instruction can name.
 const MOST_REGISTERS: u32 = 255;
@@ -91,7 +92,8 @@ pub struct CompileArgs {
     /// (-minnctapersm) CTAs that an SM is to hold at least, for kernels that do not say so
     #[arg(long, value_name = "N", help_heading = "Options of ptxas")]
     minnctapersm: Option<String>,
-    /// (-override-directive-values) maxntid, minnctapersm and maxrregcount come before the PTX's directives
+    /// (-override-directive-values) maxntid, minnctapersm and maxrregcount come before the PTX's
+    /// directives
     #[arg(long, help_heading = "Options of ptxas")]
     override_directive_values: bool,
     /// (-m) Host address size: 64
@@ -279,7 +281,8 @@ pub fn compile(args: &CompileArgs, warnings: &[String]) -> u8 {
     }
 }
 
-/// What `--version` prints. Clients look for `release 13.0` and `V13.0.88`: the ptxas that this one stands in for.
+/// What `--version` prints. Clients look for `release 13.0` and `V13.0.88`: the ptxas that this one
+/// stands in for.
 fn version() -> String {
     format!(
         "orias {}: an open PTX to SASS compiler that takes ptxas's place (it is not NVIDIA's ptxas)\n\
@@ -445,7 +448,8 @@ fn bounds(args: &CompileArgs, warnings: &mut Warnings) -> Bounds {
     bounds
 }
 
-/// The name that messages use, and the text; bytes that are not UTF-8 are replaced, and the lexer complains of them.
+/// The name that messages use, and the text; bytes that are not UTF-8 are replaced, and the lexer
+/// complains of them.
 fn read(input: &str) -> Result<(String, String), String> {
     let (name, bytes) = if input == "-" {
         let bytes = input::stream(std::io::stdin(), input::MAX_CODE)
@@ -465,8 +469,9 @@ fn read(input: &str) -> Result<(String, String), String> {
     Ok((name, source))
 }
 
-/// A file that is there already is written over and then cut, not emptied first: file systems hurry to put what replaces an
-/// emptied file on the disk (ext4's `auto_da_alloc`), which takes longer than to write it.
+/// A file that is there already is written over and then cut, not emptied first: file systems hurry
+/// to put what replaces an emptied file on the disk (ext4's `auto_da_alloc`), which takes longer
+/// than to write it.
 fn write(file: &str, bytes: &[u8]) -> Result<(), String> {
     let write = || {
         let mut out = OpenOptions::new().write(true).create(true).truncate(false).open(file)?;

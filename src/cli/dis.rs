@@ -10,7 +10,8 @@ use std::path::PathBuf;
 pub struct DisArgs {
     /// The cubin
     file: PathBuf,
-    /// Print labels for branch targets, as `nvdisasm -c` does; without it numbers, as `cuobjdump -sass`
+    /// Print labels for branch targets, as `nvdisasm -c` does; without it numbers, as `cuobjdump
+    /// -sass`
     #[arg(long)]
     labels: bool,
     /// Print each instruction's word (always on without --labels)
@@ -28,7 +29,8 @@ pub struct DisArgs {
     /// Only this function; may stand several times
     #[arg(long, value_name = "NAME")]
     function: Vec<String>,
-    /// Print everything that is known of each instruction as JSON (the schema is in `src/dis/json.rs`)
+    /// Print everything that is known of each instruction as JSON (the schema is in
+    /// `src/dis/json.rs`)
     #[arg(long, conflicts_with_all = ["labels", "hex", "control", "cfg", "check"])]
     json: bool,
     /// Print the control flow of each function as a Graphviz graph

@@ -25,9 +25,10 @@ pub struct LaunchArgs {
     /// Dynamic shared memory of a block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u64,
-    /// An argument, in the order of the kernel's parameters: u32=5 s32=-1 u64=7 s64=… f32=1.5 f64=…, bytes=FILE (passed by
-    /// value), in=FILE (pointer to a read-only buffer), inout=FILE:OUTFILE, out=BYTES:OUTFILE (zero-filled),
-    /// tensor=ARG,TYPE,DIMS,BOX[,OPTION…] (tensor map of the buffer of argument ARG: tensor=0,f16,64x128,32x8,swizzle=64)
+    /// An argument, in the order of the kernel's parameters: u32=5 s32=-1 u64=7 s64=… f32=1.5
+    /// f64=…, bytes=FILE (passed by value), in=FILE (pointer to a read-only buffer),
+    /// inout=FILE:OUTFILE, out=BYTES:OUTFILE (zero-filled), tensor=ARG,TYPE,DIMS,BOX[,OPTION…]
+    /// (tensor map of the buffer of argument ARG: tensor=0,f16,64x128,32x8,swizzle=64)
     #[arg(long = "arg", value_name = "KIND=VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
     /// Hazards in the machine code: deny, warn or off; not for PTX
@@ -86,8 +87,9 @@ impl LaunchArgs {
     }
 }
 
-/// A hazard as an object: text, kind (raw, waw, war), register, count, both instructions; `cycles` and `needed`, or the
-/// `scoreboard` that nothing waits for, null where the first instruction sets none.
+/// A hazard as an object: text, kind (raw, waw, war), register, count, both instructions; `cycles`
+/// and `needed`, or the `scoreboard` that nothing waits for, null where the first instruction sets
+/// none.
 fn hazard(hazard: &Hazard) -> Value {
     let place = |p: &Place| json!({ "function": p.function, "offset": p.offset, "text": p.text });
     let mut object = json!({

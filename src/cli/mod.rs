@@ -23,7 +23,8 @@ orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with
   orias -arch sm_90a kernel.ptx -v                    (writes elf.o, prints registers, spills, time)
   orias sim kernel.cubin --entry add --grid 4 --block 256 --arg in=a.bin --arg out=4096:c.bin --arg u32=1024";
 
-/// The subcommands, and all that `--help` tells. A compile's own options are read by [`options::normalise`].
+/// The subcommands, and all that `--help` tells. A compile's own options are read by
+/// [`options::normalise`].
 #[derive(Parser, Debug)]
 #[command(
     name = "orias",

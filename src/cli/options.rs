@@ -1,9 +1,10 @@
 //! The command line of ptxas: its options' names, and one spelling for all the ways to write them.
 //!
-//! ptxas takes `--gpu-name sm_90a`, `--gpu-name=sm_90a`, `-arch sm_90a` and `-arch=sm_90a`, but no `-gpu-name`; and `-O3` with
-//! its value attached. [`normalise`] gives each its long name. What ptxas has and orias has not is an error or a warning here,
-//! never silently accepted. clap, which reads the subcommands, makes the help text of these too, but does not read them: to tell
-//! it of sixty options would take longer than to compile a small kernel's PTX.
+//! ptxas takes `--gpu-name sm_90a`, `--gpu-name=sm_90a`, `-arch sm_90a` and `-arch=sm_90a`, but no
+//! `-gpu-name`; and `-O3` with its value attached. [`normalise`] gives each its long name. What
+//! ptxas has and orias has not is an error or a warning here, never silently accepted. clap, which
+//! reads the subcommands, makes the help text of these too, but does not read them: to tell it of
+//! sixty options would take longer than to compile a small kernel's PTX.
 
 use crate::input;
 use std::fmt::Write;
@@ -23,7 +24,8 @@ enum Support {
     Yes,
     /// Asks for what orias does anyway, or silences what it never says.
     Moot,
-    /// Changes how good the code is or what it carries besides, not what it computes: a warning that says so.
+    /// Changes how good the code is or what it carries besides, not what it computes: a warning
+    /// that says so.
     Warn(&'static str),
     /// The result would not be what was asked for.
     Error,
@@ -118,7 +120,8 @@ static OPTIONS: &[Known] = &[
 /// Options that may be given more than once, each adding to the others.
 const REPEATABLE: [&str; 5] = ["dump-ir", "disable-phase", "entry", "knob", "options-file"];
 
-/// Options files may name options files, so many deep, and so many in all: their number could grow with each level.
+/// Options files may name options files, so many deep, and so many in all: their number could grow
+/// with each level.
 const MAX_DEPTH: u32 = 16;
 const MAX_OPTIONS_FILES: u32 = 256;
 
@@ -272,8 +275,9 @@ fn recognise(arg: &str) -> Result<Option<(&'static Known, Option<String>)>, Stri
     Err(format!("Unknown option '{name}'"))
 }
 
-/// The words of an options file: separated by blanks, double quotes keep blanks. As ptxas 13.0.88 does it, a backslash takes away
-/// what a blank or quote behind it means, and such a quote with it. An error comes with its line.
+/// The words of an options file: separated by blanks, double quotes keep blanks. As ptxas 13.0.88
+/// does it, a backslash takes away what a blank or quote behind it means, and such a quote with it.
+/// An error comes with its line.
 fn split_words(text: &str) -> Result<Vec<Word>, (usize, String)> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -16,13 +16,13 @@ pub struct SimArgs {
     /// Stop with an error after so many instructions of warps
     #[arg(long, value_name = "COUNT")]
     max_steps: Option<u64>,
-    /// Misuse to look for: uninit (reads of shared and local memory that nothing has written; padding may be read with what
-    /// it fills up, in at most 8 bytes), barriers (that a warp reaches
-    /// in parts), or all. What is found is listed, and is an error
+    /// Misuse to look for: uninit (reads of shared and local memory that nothing has written;
+    /// padding may be read with what it fills up, in at most 8 bytes), barriers (that a warp
+    /// reaches in parts), or all. What is found is listed, and is an error
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["uninit", "barriers", "all"])]
     check: Vec<String>,
-    /// Threads at BSYNC wait for all threads of their region, for ever where those do not come; otherwise they are let go when
-    /// no thread of their warp could go on
+    /// Threads at BSYNC wait for all threads of their region, for ever where those do not come;
+    /// otherwise they are let go when no thread of their warp could go on
     #[arg(long)]
     strict_regions: bool,
 }

@@ -1,8 +1,9 @@
 //! `--cfg`: the control flow of each function as a Graphviz graph.
 //!
-//! A node is a basic block with its instructions, named by its first address. Edges: solid where control goes (`taken` and
-//! `not taken` of a guarded branch, falling through otherwise), dashed from BSSY to where BSYNC brings the threads together,
-//! dotted to functions that a call enters (in the same text, or `call` for others). Blocks that end in RET or EXIT have none.
+//! A node is a basic block with its instructions, named by its first address. Edges: solid where
+//! control goes (`taken` and `not taken` of a guarded branch, falling through otherwise), dashed
+//! from BSSY to where BSYNC brings the threads together, dotted to functions that a call enters (in
+//! the same text, or `call` for others). Blocks that end in RET or EXIT have none.
 
 use super::labels::{Labels, Naming};
 use super::{Code, DisError, Part, WORD};

@@ -1,28 +1,37 @@
 //! `--json`: what is known of every instruction, as one JSON document.
 //!
-//! Names do not change their meaning; `schema` counts up when one goes away. Missing things are `null` or left out as said.
+//! Names do not change their meaning; `schema` counts up when one goes away. Missing things are
+//! `null` or left out as said.
 //!
 //! ```text
 //! { "schema": 1, "target": "sm_90a", "functions": [ FUNCTION … ] }
 //!
-//! FUNCTION     "name", "entry" (a kernel), "registers" (a thread; null for raw words), "bytes" (of its text),
-//!              "symbols": [ { "name", "address", "bytes" } … ] (functions in the text, its own too),
-//!              "instructions": [ INSTRUCTION … ]
-//! INSTRUCTION  "address" (byte offset in the text), "word" ("0x" and 32 digits), and either "error" (no row explains the word) or
-//!              "text" (as the plain listing has it), "opcode", "modifiers" (the words of the text, in its order),
-//!              "guard" (REGISTER, or null: always), "operands": [ OPERAND … ] (every slot of the row, also what the text leaves
-//!              out), "control": CONTROL, "class" (timing class), "row" (file and line of the table's row)
-//! CONTROL      "stall" (cycles), "yield" (true: Y in the text, the bit of the word is 0), "write_scoreboard",
-//!              "read_scoreboard" (number or null), "wait" (numbers of the scoreboards), "text" ("[B------:R-:W-:-:S01]")
-//! REGISTER     "file" (R, UR, P, UP, B), "number" (null: the constant register RZ, URZ, PT, UPT), "cells" (of 32 bits),
-//!              and, where it is so: "negate", "absolute", "not", "reuse" (true), "part" (H0_H0, B1 …)
+//! FUNCTION     "name", "entry" (a kernel), "registers" (a thread; null for raw words), "bytes" (of
+//!              its text), "symbols": [ { "name", "address", "bytes" } … ] (functions in the text,
+//!              its own too), "instructions": [ INSTRUCTION … ]
+//! INSTRUCTION  "address" (byte offset in the text), "word" ("0x" and 32 digits), and either
+//!              "error" (no row explains the word) or "text" (as the plain listing has it),
+//!              "opcode", "modifiers" (the words of the text, in its order), "guard" (REGISTER, or
+//!              null: always), "operands": [ OPERAND … ] (every slot of the row, also what the text
+//!              leaves out), "control": CONTROL, "class" (timing class), "row" (file and line of
+//!              the table's row)
+//! CONTROL      "stall" (cycles), "yield" (true: Y in the text, the bit of the word is 0),
+//!              "write_scoreboard", "read_scoreboard" (number or null), "wait" (numbers of the
+//!              scoreboards), "text" ("[B------:R-:W-:-:S01]")
+//! REGISTER     "file" (R, UR, P, UP, B), "number" (null: the constant register RZ, URZ, PT, UPT),
+//!              "cells" (of 32 bits), and, where it is so: "negate", "absolute", "not", "reuse"
+//!              (true), "part" (H0_H0, B1 …)
 //! OPERAND      "slot" (its name in the row), "role" ("destination", "source"), "kind", and by kind
 //!   register   "register": REGISTER
-//!   immediate  "bits" ("0x1f": 64 bits, sign-extended where the slot is signed), "style" (how the text writes it)
-//!   constant   "bank", "offset" (bytes), "base", "handle" (REGISTER or null), "negate", "absolute", "not" where it is so
-//!   memory     "base", "uniform" (REGISTER or null), "offset" (bytes), "part" (64, U32, X4 … of the base, or null)
+//!   immediate  "bits" ("0x1f": 64 bits, sign-extended where the slot is signed), "style" (how the
+//!              text writes it)
+//!   constant   "bank", "offset" (bytes), "base", "handle" (REGISTER or null), "negate",
+//!              "absolute", "not" where it is so
+//!   memory     "base", "uniform" (REGISTER or null), "offset" (bytes), "part" (64, U32, X4 … of
+//!              the base, or null)
 //!   special    "number", "name"
-//!   target     "address" (byte offset in the text; the bare number where the row's target is not relative)
+//!   target     "address" (byte offset in the text; the bare number where the row's target is not
+//!              relative)
 //!   descriptor "register": REGISTER
 //! ```
 
@@ -56,7 +65,8 @@ struct SymbolJson<'a> {
     bytes: u64,
 }
 
-/// A function's instructions, made while they are written: a large file needs no more memory than its bytes.
+/// A function's instructions, made while they are written: a large file needs no more memory than
+/// its bytes.
 struct Instructions<'a> {
     target: &'static Target,
     part: &'a Part<'a>,

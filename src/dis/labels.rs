@@ -1,7 +1,8 @@
 //! Names of places in the code, numbered as nvdisasm 13.5.37 does it (observed).
 //!
-//! A place has a number when something names it: first relocations of code, then branches in their order, then the attributes
-//! of `.nv.info.K` (exits and so on), last the ends of functions. Where a symbol stands, its name goes before the number.
+//! A place has a number when something names it: first relocations of code, then branches in their
+//! order, then the attributes of `.nv.info.K` (exits and so on), last the ends of functions. Where
+//! a symbol stands, its name goes before the number.
 
 use super::{Code, WORD};
 use crate::elf::read::Symbol;
@@ -18,7 +19,8 @@ pub(super) const GLOBAL: u8 = 1;
 pub(super) struct Places<'a> {
     /// By instruction, and one past the last: the label's number + 1, or 0.
     numbers: Vec<u32>,
-    /// Functions by byte offset, in the order in which they are listed: offset, index in the symbol table, symbol.
+    /// Functions by byte offset, in the order in which they are listed: offset, index in the symbol
+    /// table, symbol.
     pub functions: Vec<(u64, usize, &'a Symbol<'a>)>,
     /// Indirect branches by byte offset, and their targets.
     pub branches: Vec<(u64, Vec<u64>)>,

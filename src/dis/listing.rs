@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 /// Column of the mnemonics, counted from the end of the address; guards stand before it.
 const GUARD: usize = 19;
-/// ELF files with this OS ABI have the flags of toolkits before 13 (observed: what cuobjdump 13 makes of such flags).
+/// ELF files with this OS ABI have the flags of toolkits before 13 (observed: what cuobjdump 13
+/// makes of such flags).
 const OLD_OS_ABI: u8 = 51;
 /// `st_other` of a variable in shared memory.
 const STO_CUDA_SHARED: u8 = 0x40;
@@ -20,7 +21,8 @@ const WEAK: u8 = 2;
 #[derive(Default)]
 struct Lines {
     text: String,
-    /// Per instruction: where its text ends, bytes of its guard, and its control in the common notation if that is wanted.
+    /// Per instruction: where its text ends, bytes of its guard, and its control in the common
+    /// notation if that is wanted.
     lines: Vec<Line>,
 }
 
@@ -281,7 +283,8 @@ impl Show<'_, '_> {
         }
     }
 
-    /// The functions and labels at a place; the functions at the start stand before the section's own label.
+    /// The functions and labels at a place; the functions at the start stand before the section's
+    /// own label.
     fn labels_at(&self, out: &mut String, places: &Places<'_>, address: u64, first: bool) {
         let functions = places.functions_at(address);
         if !first {

@@ -1,7 +1,8 @@
 //! Disassembly: a cubin, or raw instruction words, as text, as JSON, as graphs.
 //!
-//! The plain listing is that of `cuobjdump -sass`, the one with labels that of `nvdisasm -c`, whole and to the byte
-//! (`tests/dis_oracle.rs`). A word that no row explains stands in every form as `UNDECODED` with its bits.
+//! The plain listing is that of `cuobjdump -sass`, the one with labels that of `nvdisasm -c`, whole
+//! and to the byte (`tests/dis_oracle.rs`). A word that no row explains stands in every form as
+//! `UNDECODED` with its bits.
 
 mod check;
 mod graph;
@@ -22,7 +23,8 @@ const WORD: usize = 16;
 /// Record of `.nv.compat` that says whether the code is for one SM only (observed: ptxas 13.0.88).
 const COMPAT_ACCELERATED: u8 = 9;
 
-/// A listing is not longer than so many times the code, and a little: beyond that only a file made for it gets.
+/// A listing is not longer than so many times the code, and a little: beyond that only a file made
+/// for it gets.
 const LARGEST: usize = 1024;
 
 /// `ET_REL`: an object that a linker must fill in.

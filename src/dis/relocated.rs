@@ -1,4 +1,5 @@
-//! What relocations put into instructions, as nvdisasm 13.5.37 prints it (observed on ptxas's objects and executables).
+//! What relocations put into instructions, as nvdisasm 13.5.37 prints it (observed on ptxas's
+//! objects and executables).
 
 use super::labels::{Labels, label};
 use super::{Code, WORD};
@@ -13,7 +14,8 @@ const FUNCTION: u8 = 2;
 /// Texts by byte offset of the instruction.
 pub(super) type Texts = FxHashMap<u64, String>;
 
-/// The texts of every section's relocations. Places in functions that they name get their labels, before all others.
+/// The texts of every section's relocations. Places in functions that they name get their labels,
+/// before all others.
 pub(super) fn texts(code: &Code<'_>, labels: &mut Labels<'_>) -> Vec<Texts> {
     let Some(cubin) = &code.cubin else { return vec![Texts::default(); code.parts.len()] };
     let section_of: FxHashMap<usize, usize> =

@@ -1,7 +1,9 @@
-//! The attributes of `.nv.info` sections: what a driver must know of a module and of each kernel to launch it.
+//! The attributes of `.nv.info` sections: what a driver must know of a module and of each kernel to
+//! launch it.
 //!
-//! An entry is a format byte, a code byte and two bytes that are the value (formats 1-3) or the value's size (format 4).
-//! Codes and names are those that cuobjdump 13.0 prints (observed: one entry of each code shown to it).
+//! An entry is a format byte, a code byte and two bytes that are the value (formats 1-3) or the
+//! value's size (format 4). Codes and names are those that cuobjdump 13.0 prints (observed: one
+//! entry of each code shown to it).
 
 /// Format bytes (`EIFMT_…`).
 pub mod format {
@@ -185,7 +187,8 @@ pub struct KernelParam {
     pub in_shared: bool,
 }
 
-/// One attribute. What has an unexpected format or size is [`Attribute::Raw`], so any entry survives reading and writing.
+/// One attribute. What has an unexpected format or size is [`Attribute::Raw`], so any entry
+/// survives reading and writing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Attribute {
     /// Registers a thread of the function with this symbol needs.
@@ -379,7 +382,8 @@ impl Attribute {
         Some(attribute)
     }
 
-    /// Appends the entry's bytes. A sized value is cut at 65535 bytes, the most that the format can say.
+    /// Appends the entry's bytes. A sized value is cut at 65535 bytes, the most that the format can
+    /// say.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut sized = |code: u8, words: &[u32]| {
             let size = (words.len() * 4).min(0xfffc);
@@ -452,7 +456,8 @@ impl Attribute {
         }
     }
 
-    /// Byte offsets of instructions that the attribute names, in its order (observed: what nvdisasm 13.5.37 gives labels).
+    /// Byte offsets of instructions that the attribute names, in its order (observed: what nvdisasm
+    /// 13.5.37 gives labels).
     pub fn places(&self) -> Vec<u32> {
         // Where the offsets of an entry stand: one every so many words.
         let every = match self.code() {
@@ -470,7 +475,8 @@ impl Attribute {
         self.value_words().into_iter().step_by(every).collect()
     }
 
-    /// What `EIATTR_INDIRECT_BRANCH_TARGETS` says: the byte offset of each BRX and those of its targets.
+    /// What `EIATTR_INDIRECT_BRANCH_TARGETS` says: the byte offset of each BRX and those of its
+    /// targets.
     pub fn indirect_branches(&self) -> Vec<(u32, Vec<u32>)> {
         let mut all = Vec::new();
         if self.code() != code::INDIRECT_BRANCH_TARGETS {

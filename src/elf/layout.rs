@@ -1,10 +1,12 @@
-//! Where ptxas 13.0.88 places variables (observed on modules with one to thirteen variables of mixed sizes and alignments).
+//! Where ptxas 13.0.88 places variables (observed on modules with one to thirteen variables of
+//! mixed sizes and alignments).
 //!
 //! Nothing depends on using the same places, except that files are easier to compare.
 
-/// Order of the symbols of module-level variables: those that others may see first, then the module's own, both in order of
-/// declaration. `visible` is whether the i-th of `count` declared variables is `.visible` or `.weak`. Constant bank 3 is laid
-/// out and the slots of bank 4 are numbered in this order.
+/// Order of the symbols of module-level variables: those that others may see first, then the
+/// module's own, both in order of declaration. `visible` is whether the i-th of `count` declared
+/// variables is `.visible` or `.weak`. Constant bank 3 is laid out and the slots of bank 4 are
+/// numbered in this order.
 pub fn symbol_order(
     count: usize,
     visible: impl Fn(usize) -> bool + Copy,
@@ -13,12 +15,13 @@ pub fn symbol_order(
     pick(true).chain(pick(false))
 }
 
-/// The order in which variables of global memory (those with an initial value and those without: each kind by itself) are
-/// placed one after the other, each at the next address of its alignment. Takes (alignment, size) of each in symbol order,
-/// gives indices. Shared variables are placed in order of declaration instead, dynamic ones behind all others.
+/// The order in which variables of global memory (those with an initial value and those without:
+/// each kind by itself) are placed one after the other, each at the next address of its alignment.
+/// Takes (alignment, size) of each in symbol order, gives indices. Shared variables are placed in
+/// order of declaration instead, dynamic ones behind all others.
 ///
-/// Larger alignments come first, then smaller sizes. Ties fall as in a merge sort of a linked list that deals its elements
-/// alternately to the fronts of two lists.
+/// Larger alignments come first, then smaller sizes. Ties fall as in a merge sort of a linked list
+/// that deals its elements alternately to the fronts of two lists.
 pub fn placement_order(count: usize, shape: impl Fn(usize) -> (u64, u64)) -> Vec<u32> {
     let key = |i: u32| {
         let (align, size) = shape(i as usize);
@@ -53,7 +56,8 @@ pub fn placement_order(count: usize, shape: impl Fn(usize) -> (u64, u64)) -> Vec
     sort((0..count as u32).collect(), &key)
 }
 
-/// Offsets in the order given, each the next multiple of its alignment, and the end. Takes (alignment, size).
+/// Offsets in the order given, each the next multiple of its alignment, and the end. Takes
+/// (alignment, size).
 pub fn place(variables: impl IntoIterator<Item = (u64, u64)>) -> (Vec<u64>, u64) {
     let mut end = 0u64;
     let offsets = variables

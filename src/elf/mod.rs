@@ -1,7 +1,9 @@
-//! Cubins: the ELF files that hold machine code, constants and launch attributes for the CUDA driver.
+//! Cubins: the ELF files that hold machine code, constants and launch attributes for the CUDA
+//! driver.
 //!
-//! [`read`] takes any cubin apart. [`write()`] makes one from a [`model`], as ptxas 13.0.88 would; [`layout`] says where ptxas
-//! places variables. [`attribute`] and [`relocation`] name what stands in `.nv.info` and in relocation sections.
+//! [`read`] takes any cubin apart. [`write()`] makes one from a [`model`], as ptxas 13.0.88 would;
+//! [`layout`] says where ptxas places variables. [`attribute`] and [`relocation`] name what stands
+//! in `.nv.info` and in relocation sections.
 
 pub mod attribute;
 pub mod layout;

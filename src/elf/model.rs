@@ -1,7 +1,9 @@
-//! What the writer makes a cubin of: the module's variables with their places, and its kernels with their code.
+//! What the writer makes a cubin of: the module's variables with their places, and its kernels with
+//! their code.
 //!
-//! Lowering places variables (offsets in constant bank 3, global and shared memory; see [`super::layout`]) and the pipeline
-//! compiles functions; the writer adds what a file needs around that, and decides nothing about code.
+//! Lowering places variables (offsets in constant bank 3, global and shared memory; see
+//! [`super::layout`]) and the pipeline compiles functions; the writer adds what a file needs around
+//! that, and decides nothing about code.
 
 use super::attribute::Attribute;
 use super::relocation::RelocKind;
@@ -18,7 +20,8 @@ pub struct CubinModel {
     pub externals: Vec<External>,
     /// Module-level variables, in order of declaration.
     pub variables: Vec<Variable>,
-    /// Kernels, in order of their definition in the source. Their text stands in the reverse order, as ptxas places it.
+    /// Kernels, in order of their definition in the source. Their text stands in the reverse order,
+    /// as ptxas places it.
     pub kernels: Vec<Kernel>,
     /// Where the code comes from, where that is asked for or the PTX says it.
     pub sources: Option<Sources>,
@@ -122,8 +125,8 @@ pub enum Linkage {
     Weak,
 }
 
-/// A variable of global or constant memory and its place. Shared variables are not the file's matter: code has their
-/// addresses, and a kernel says how much shared memory it needs.
+/// A variable of global or constant memory and its place. Shared variables are not the file's
+/// matter: code has their addresses, and a kernel says how much shared memory it needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variable {
     /// What initial values and code name it by.
@@ -161,7 +164,8 @@ pub struct InitialValue {
     pub relocations: Vec<DataReloc>,
 }
 
-/// A part of an initial value that holds the generic address of a variable + addend: eight bytes of it, or one.
+/// A part of an initial value that holds the generic address of a variable + addend: eight bytes of
+/// it, or one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataReloc {
     pub kind: RelocKind,
@@ -181,7 +185,8 @@ pub struct Param {
     pub offset: u32,
     /// Bytes.
     pub size: u32,
-    /// log2 of the alignment that `.ptr … .align` gives for what the parameter points to; 0 without.
+    /// log2 of the alignment that `.ptr … .align` gives for what the parameter points to; 0
+    /// without.
     pub log_alignment: u8,
     /// The space of `.ptr.space`: 0 none, 4 global.
     pub space: u8,
@@ -198,12 +203,13 @@ pub struct Shared {
     pub used: bool,
 }
 
-/// What a kernel's constant bank 2 holds; addresses in it are byte offsets in the kernel's text, so nothing is relocated.
+/// What a kernel's constant bank 2 holds; addresses in it are byte offsets in the kernel's text, so
+/// nothing is relocated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Constant2 {
     pub data: Vec<u8>,
-    /// It has addresses of functions (for indirect calls), not only jump tables: ptxas resolves those later, which shows in
-    /// the order of sections.
+    /// It has addresses of functions (for indirect calls), not only jump tables: ptxas resolves
+    /// those later, which shows in the order of sections.
     pub function_addresses: bool,
 }
 
@@ -230,7 +236,8 @@ pub struct Kernel {
     pub param_bytes: u32,
     /// Named barriers.
     pub barriers: u8,
-    /// Registers that a thread may have at most: what `.maxnreg` or thread and CTA limits leave; None is 255.
+    /// Registers that a thread may have at most: what `.maxnreg` or thread and CTA limits leave;
+    /// None is 255.
     pub max_registers: Option<u16>,
     /// `.maxntid`, missing numbers 1.
     pub max_threads: Option<[u32; 3]>,
@@ -240,16 +247,19 @@ pub struct Kernel {
     pub clusters: Vec<Attribute>,
     /// None: the kernel has no shared variables at all.
     pub shared: Option<Shared>,
-    /// Its code names places in reserved shared memory, which leave what names of its own memory leave.
+    /// Its code names places in reserved shared memory, which leave what names of its own memory
+    /// leave.
     pub names_reserved: bool,
     /// The kernel's constant bank 2.
     pub constant2: Option<Constant2>,
-    /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of: `EIATTR_CRS_STACK_SIZE`.
+    /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of:
+    /// `EIATTR_CRS_STACK_SIZE`.
     pub divergent: bool,
     /// Byte offsets of EXIT instructions, in order.
     pub exits: Vec<u32>,
-    /// What else `.nv.info.K` says of the code, each kind at most once: `CoopGroupOffsets`, `CoopGroupMaskRegs`,
-    /// `SparseMmaMask`, `MbarrierOffsets`, … The writer puts them in ptxas's order.
+    /// What else `.nv.info.K` says of the code, each kind at most once: `CoopGroupOffsets`,
+    /// `CoopGroupMaskRegs`, `SparseMmaMask`, `MbarrierOffsets`, … The writer puts them in ptxas's
+    /// order.
     pub code_attributes: Vec<Attribute>,
     /// Unwinding of the kernel's own code.
     pub unwind: Unwind,
@@ -286,15 +296,17 @@ pub struct TextRelocation {
 /// How a debugger finds the caller's frame, for one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Unwind {
-    /// Entries of the call frame program, with the offset from the function's start where each begins to hold, ascending.
+    /// Entries of the call frame program, with the offset from the function's start where each
+    /// begins to hold, ascending.
     pub program: Vec<(u32, CfaOp)>,
     /// The register pair that holds the return address; None in kernels.
     pub return_register: Option<u8>,
 }
 
 impl Unwind {
-    /// A kernel's: `prologue_end` is the byte offset behind the instruction that makes the frame, or the end of the entry
-    /// block where there is none (observed: ptxas 13.0.88); `last_exit` that of the last EXIT.
+    /// A kernel's: `prologue_end` is the byte offset behind the instruction that makes the frame,
+    /// or the end of the entry block where there is none (observed: ptxas 13.0.88); `last_exit`
+    /// that of the last EXIT.
     pub fn kernel(prologue_end: u32, frame_bytes: u32, last_exit: Option<u32>) -> Unwind {
         let mut program = vec![(prologue_end, CfaOp::DefCfa { offset: frame_bytes })];
         match last_exit {
@@ -328,7 +340,8 @@ pub enum CfaOp {
 pub struct InnerFunction {
     /// The symbol's whole name: `$kernel$callee`, `$__internal_0_$__cuda_sm20_div_s64`.
     pub name: String,
-    /// Weak for the compiler's own helpers, as the source has it for functions of the module (observed: ptxas 13.0.88).
+    /// Weak for the compiler's own helpers, as the source has it for functions of the module
+    /// (observed: ptxas 13.0.88).
     pub linkage: Linkage,
     /// Byte offset in the kernel's text, and bytes.
     pub offset: u32,

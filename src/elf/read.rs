@@ -1,6 +1,8 @@
-//! Reads any cubin: sections, symbols, relocations, attributes, and per function what a loader must know.
+//! Reads any cubin: sections, symbols, relocations, attributes, and per function what a loader must
+//! know.
 //!
-//! The input is untrusted: every offset, size and index is checked, and what does not fit is a [`ReadError`].
+//! The input is untrusted: every offset, size and index is checked, and what does not fit is a
+//! [`ReadError`].
 
 use super::attribute::{Attribute, KernelParam, Truncated};
 use super::relocation::RelocKind;
@@ -18,8 +20,9 @@ pub const SHT_CUDA_INFO: u32 = 0x7000_0000;
 pub const SHT_CUDA_CALLGRAPH: u32 = 0x7000_0001;
 /// Section type of `.nv.compat`.
 pub const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
-/// Sections of objects that are memory without content, as `SHT_NOBITS` of executables: `.nv.global`, `.nv.local.K`,
-/// `.nv.shared.K` (observed: the last, in what `ptxas -c` writes; the others by their place in the list of types).
+/// Sections of objects that are memory without content, as `SHT_NOBITS` of executables:
+/// `.nv.global`, `.nv.local.K`, `.nv.shared.K` (observed: the last, in what `ptxas -c` writes; the
+/// others by their place in the list of types).
 pub const SHT_CUDA_NO_CONTENT: [u32; 3] = [0x7000_0007, 0x7000_0009, 0x7000_000a];
 /// `st_other` bit of a kernel's symbol.
 pub const STO_CUDA_ENTRY: u8 = 0x10;

@@ -1,7 +1,8 @@
 //! Relocation types of cubins.
 //!
-//! Numbers and names are those that cuobjdump 13.0 prints (observed: one entry of each type shown to it). A name says which
-//! part of the value goes to which bit: `ABS32_LO_32` is the low 32 bits at bit 32 of the instruction.
+//! Numbers and names are those that cuobjdump 13.0 prints (observed: one entry of each type shown
+//! to it). A name says which part of the value goes to which bit: `ABS32_LO_32` is the low 32 bits
+//! at bit 32 of the instruction.
 
 /// A relocation type (`R_CUDA_…`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -50,8 +51,9 @@ impl RelocKind {
         NAMES.binary_search_by_key(&self.0, |row| row.0).ok().map(|i| NAMES[i].1)
     }
 
-    /// Which bits of the address go where in the relocated word: (first bit of the address, first bit of the place, bits), for each
-    /// contiguous part. None for types that a loader must know by heart.
+    /// Which bits of the address go where in the relocated word: (first bit of the address, first
+    /// bit of the place, bits), for each contiguous part. None for types that a loader must know by
+    /// heart.
     pub fn fields(self) -> Option<&'static [Field]> {
         /// The eight bytes of an address, one a type.
         static BYTES: [[Field; 1]; 8] = [

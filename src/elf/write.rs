@@ -1,9 +1,10 @@
-//! Writes a cubin as ptxas 13.0.88 does for sm_90: the same sections and symbols in the same order, with the same flags, links
-//! and alignments, and string tables with the same names.
+//! Writes a cubin as ptxas 13.0.88 does for sm_90: the same sections and symbols in the same order,
+//! with the same flags, links and alignments, and string tables with the same names.
 //!
-//! ptxas builds an object file, names and symbols in the order in which it comes across them, and then links it by itself.
-//! What that leaves in the result is reproduced: sections are sorted by class but keep their order of creation within one,
-//! non-global symbols come first, names of relocation sections that came to nothing stay in the string tables.
+//! ptxas builds an object file, names and symbols in the order in which it comes across them, and
+//! then links it by itself. What that leaves in the result is reproduced: sections are sorted by
+//! class but keep their order of creation within one, non-global symbols come first, names of
+//! relocation sections that came to nothing stay in the string tables.
 
 use super::attribute::Attribute;
 use super::layout::symbol_order;
@@ -48,10 +49,12 @@ pub enum WriteError {
     File(String),
 }
 
-/// Bytes of padding before a section that a file may have: an alignment takes eleven letters of PTX, and no memory has more.
+/// Bytes of padding before a section that a file may have: an alignment takes eleven letters of
+/// PTX, and no memory has more.
 pub(super) const MAX_GAP: u64 = 16 << 20;
 
-/// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and `.nv.constant2.K`.
+/// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and
+/// `.nv.constant2.K`.
 const PIC: usize = ".nv.constant.pic".len();
 const USER: usize = ".nv.constant.user".len();
 const OPTIMIZER: usize = ".nv.constant.optimizer.".len();
@@ -209,7 +212,8 @@ impl<'m> Writer<'m> {
         let parameters: Vec<usize> =
             (0..self.kernels.len()).map(|k| self.parameters(k, &kernels[k])).collect();
 
-        // Symbols get their numbers: those that are not global, the global ones, those of the parameters' sections.
+        // Symbols get their numbers: those that are not global, the global ones, those of the
+        // parameters' sections.
         let (late, count) = (self.symbols.len() - parameters.len(), self.symbols.len());
         let is_global = |s: &usize| self.symbols[*s].binding == STB_GLOBAL.0;
         let others = (0..late).filter(|s| !is_global(s));
@@ -252,7 +256,8 @@ impl<'m> Writer<'m> {
         }
         self.sections[section_names].data = std::mem::take(&mut self.section_names.data);
         self.sections[names].data = std::mem::take(&mut self.names.data);
-        // ptxas leaves this much room behind the names of sections (observed); with it all later offsets are the same.
+        // ptxas leaves this much room behind the names of sections (observed); with it all later
+        // offsets are the same.
         self.sections[section_names].gap =
             14 + self.kernels.iter().map(|k| 18 + k.name.len()).sum::<usize>();
         let symbols = Symbols {
@@ -350,7 +355,8 @@ impl<'m> Writer<'m> {
         }
     }
 
-    /// What ptxas makes after the first kernel's symbol: reserved shared memory and the module's variables.
+    /// What ptxas makes after the first kernel's symbol: reserved shared memory and the module's
+    /// variables.
     fn first_things(&mut self) -> Result<(), WriteError> {
         let offset0 = self.symbol(".nv.reservedSmem.offset0", STB_WEAK.0, STT_OBJECT.0, None);
         self.symbols[offset0].size = 4;
@@ -407,7 +413,8 @@ impl<'m> Writer<'m> {
         Ok(())
     }
 
-    /// Symbols of functions of the system, with a slot in constant bank 4 for each that has none yet.
+    /// Symbols of functions of the system, with a slot in constant bank 4 for each that has none
+    /// yet.
     fn externals(&mut self, keys: &[SymbolKey]) {
         let model = self.model;
         for external in &model.externals {
@@ -545,7 +552,8 @@ impl<'m> Writer<'m> {
             self.symbols[symbol].size = u64::from(function.size);
             inner.push(symbol);
         }
-        // ptxas lists relocations of text from its end to its start (observed in objects: it leaves none in executables).
+        // ptxas lists relocations of text from its end to its start (observed in objects: it leaves
+        // none in executables).
         for reloc in kernel.relocations.iter().rev() {
             let symbol = *self
                 .by_key
@@ -575,8 +583,8 @@ impl<'m> Writer<'m> {
         self.relocation_section(&format!(".rela.nv.constant2.{kernel}"), Some(length), section);
     }
 
-    /// A section for the relocations of `target`; they are moved there at the end. The name is added to the section names
-    /// alone, over one of `first_length` bytes if given.
+    /// A section for the relocations of `target`; they are moved there at the end. The name is
+    /// added to the section names alone, over one of `first_length` bytes if given.
     fn relocation_section(&mut self, name: &str, first_length: Option<usize>, target: usize) {
         let name = self.section_names.add_over(name, first_length.unwrap_or(name.len()));
         let flags = SHF_INFO_LINK.0;
@@ -678,7 +686,8 @@ impl<'m> Writer<'m> {
         }
         for (home, first, renamed) in homes {
             let Some(section) = self.homes.get(home).copied() else { continue };
-            // An address without addend is tried without addends first; the last one in the file is made first.
+            // An address without addend is tried without addends first; the last one in the file is
+            // made first.
             let without = |r: &OutReloc| r.addend == 0;
             let relocs = &self.sections[section].relocs;
             let (last, any) = (relocs.last().map(without), relocs.iter().any(without));
@@ -758,8 +767,8 @@ const STO_CUDA_MANAGED: u8 = 4;
 const TOOLKIT_NOTE: u64 = 0x0200_0000;
 const CUDA_NOTE: u64 = 0x0100_0000;
 
-/// The kernel has a relocation section, even if all in it was resolved: addresses of shared memory and calls leave an empty
-/// one behind.
+/// The kernel has a relocation section, even if all in it was resolved: addresses of shared memory
+/// and calls leave an empty one behind.
 fn has_relocations(kernel: &Kernel) -> bool {
     !kernel.relocations.is_empty() || !kernel.inner.is_empty() || names_shared(kernel)
 }
@@ -769,8 +778,9 @@ fn names_shared(kernel: &Kernel) -> bool {
     kernel.names_reserved || kernel.shared.is_some_and(|s| s.used)
 }
 
-/// `.nv.callgraph`: who calls what; the copies of functions in a kernel's text are no symbols of their own there, so it is the
-/// calls of the system's functions, the last first, in the first of four lists.
+/// `.nv.callgraph`: who calls what; the copies of functions in a kernel's text are no symbols of
+/// their own there, so it is the calls of the system's functions, the last first, in the first of
+/// four lists.
 fn calls(kernels: &[(&Kernel, KernelSymbols)]) -> Vec<u8> {
     let mut pairs = vec![(0, -1i32)];
     for (_, symbols) in kernels {

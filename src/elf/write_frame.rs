@@ -1,5 +1,5 @@
-//! `.debug_frame`: how a debugger unwinds each function, in 64-bit DWARF 3 as ptxas 13.0.88 writes it: one CIE and one FDE a
-//! function, every advance in four bytes.
+//! `.debug_frame`: how a debugger unwinds each function, in 64-bit DWARF 3 as ptxas 13.0.88 writes
+//! it: one CIE and one FDE a function, every advance in four bytes.
 
 use super::model::{CfaOp, Unwind};
 
@@ -43,7 +43,8 @@ pub struct FrameReloc {
 /// The section's content and its relocations, in the section's order of relocations.
 pub fn debug_frame(functions: &[FrameFunction<'_>]) -> (Vec<u8>, Vec<FrameReloc>) {
     let mut data = Vec::new();
-    // Within a kernel the addresses in CIEs come before those in FDEs; the whole list is written back to front.
+    // Within a kernel the addresses in CIEs come before those in FDEs; the whole list is written
+    // back to front.
     let mut relocs = Vec::new();
     for kernel in functions.chunk_by(|a, b| a.kernel == b.kernel) {
         let mut starts = Vec::new();
@@ -100,7 +101,8 @@ pub fn debug_frame(functions: &[FrameFunction<'_>]) -> (Vec<u8>, Vec<FrameReloc>
     (data, relocs)
 }
 
-/// Appends a CIE or FDE: 64-bit length, body, and as many `DW_CFA_nop` as make the whole a multiple of eight bytes.
+/// Appends a CIE or FDE: 64-bit length, body, and as many `DW_CFA_nop` as make the whole a multiple
+/// of eight bytes.
 fn entry(data: &mut Vec<u8>, mut body: Vec<u8>) {
     while body.len() % 8 != 4 {
         body.push(0);
@@ -116,7 +118,8 @@ fn define_cfa(out: &mut Vec<u8>, offset: u32) {
     uleb128(out, offset);
 }
 
-/// The return address is the kernel's address plus a register; calls `reloc` with the place of the kernel's address.
+/// The return address is the kernel's address plus a register; calls `reloc` with the place of the
+/// kernel's address.
 fn return_address(out: &mut Vec<u8>, register: u8, mut reloc: impl FnMut(u64)) {
     let mut expression = vec![DW_OP_ADDR];
     expression.extend([0; 8]);

@@ -1,4 +1,5 @@
-//! The last step of writing: sections in file order, numbers for references, headers, segments, bytes.
+//! The last step of writing: sections in file order, numbers for references, headers, segments,
+//! bytes.
 
 use super::relocation::RelocKind;
 use super::write::{MAX_GAP, WriteError};
@@ -16,10 +17,12 @@ use object::write::elf::{
 
 /// `EI_OSABI` of cubins.
 const OS_ABI: u8 = 0x41;
-/// ELF ABI version, and what else the header's flags say on GPUs before sm_100 (observed: ptxas 13.0.88, sm_75 to sm_90a).
+/// ELF ABI version, and what else the header's flags say on GPUs before sm_100 (observed: ptxas
+/// 13.0.88, sm_75 to sm_90a).
 const ABI_VERSION: u8 = 8;
 const FLAGS: u32 = 0x0600_0004;
-/// The same in a file with line tables (observed: by -lineinfo or `.loc`, not with --suppress-debug-info).
+/// The same in a file with line tables (observed: by -lineinfo or `.loc`, not with
+/// --suppress-debug-info).
 const FLAGS_WITH_LINES: u32 = 0x0900_0004;
 /// Alignment of program segments.
 const SEGMENT_ALIGN: u64 = 8;
@@ -141,7 +144,8 @@ fn file(mut image: Image) -> Result<Vec<u8>, WriteError> {
                 }
             } else {
                 out.extend(&data);
-                // What no variable covers is zero; they need not come in the order of their offsets.
+                // What no variable covers is zero; they need not come in the order of their
+                // offsets.
                 out.resize(offset as usize + data.len().max(section.memory as usize), 0);
                 for (at, bytes) in &section.variables {
                     let at = (offset + at) as usize;
@@ -217,8 +221,8 @@ fn write_symbols(image: &Image, encoder: Encoder<LittleEndian>, out: &mut Vec<u8
     }
 }
 
-/// Program headers: themselves (twice), constants, text, variables with shared memory, parameters. Only the variables'
-/// segment is there when it has no section with content.
+/// Program headers: themselves (twice), constants, text, variables with shared memory, parameters.
+/// Only the variables' segment is there when it has no section with content.
 fn segments(
     image: &Image,
     headers: &[SectionHeader],
@@ -242,7 +246,8 @@ fn segments(
             .collect();
         let Some(first) = members.first() else { continue };
         let offset = first.sh_offset;
-        // Content ends where the last section begins if that has none: the file is padded to its alignment.
+        // Content ends where the last section begins if that has none: the file is padded to its
+        // alignment.
         let mut file_end = offset;
         let mut memory_end = offset;
         for header in members {

@@ -10,8 +10,8 @@ const OWNER: &[u8; 12] = b"NVIDIA Corp\0";
 const ALL_REGISTERS: u16 = 255;
 /// Bank number in `EIATTR_KPARAM_INFO` (observed: always all ones).
 const PARAM_BANK: u8 = 0x1f;
-/// Larger parameter lists are described by `EIATTR_KPARAM_INFO_V2`: the bytes that a launch could pass before CUDA 12.1
-/// (observed: 4100 bytes the old way, 4356 the new one).
+/// Larger parameter lists are described by `EIATTR_KPARAM_INFO_V2`: the bytes that a launch could
+/// pass before CUDA 12.1 (observed: 4100 bytes the old way, 4356 the new one).
 const LARGEST_OLD_PARAMS: u32 = 4352;
 /// Erratum bits in `EIATTR_SW_WAR` (observed: always 8 on sm_90).
 const SW_WAR: u32 = 8;
@@ -40,7 +40,8 @@ fn note(kind: u32, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `.note.nv.tkinfo`: version, then the offsets of five texts (object name, tool, version, branch, arguments), then they.
+/// `.note.nv.tkinfo`: version, then the offsets of five texts (object name, tool, version, branch,
+/// arguments), then they.
 pub fn toolkit_note(tool: &Tool) -> Vec<u8> {
     let mut strings = Vec::new();
     let mut head = vec![2u32];
@@ -61,8 +62,9 @@ pub fn cuda_note(target: &CubinTarget) -> Vec<u8> {
     note(1000, &fields.map(u16::to_le_bytes).concat())
 }
 
-/// `.nv.compat` (observed; names from cuobjdump 13.0): CUDA_ACCELERATOR_TARGET, ISA_CLASS, INST_TCGEN05_MMA, an unnamed one,
-/// INST_TENSORMAP_V1, ENABLE_OPPORTUNISTIC_FINALIZATION, CAN_FASTPATH_FINALIZE.
+/// `.nv.compat` (observed; names from cuobjdump 13.0): CUDA_ACCELERATOR_TARGET, ISA_CLASS,
+/// INST_TCGEN05_MMA, an unnamed one, INST_TENSORMAP_V1, ENABLE_OPPORTUNISTIC_FINALIZATION,
+/// CAN_FASTPATH_FINALIZE.
 pub fn compat(target: &CubinTarget) -> Vec<u8> {
     let mut out = Vec::new();
     for (code, value) in [(9, u8::from(target.accelerated)), (2, target.isa_class), (5, 5)] {

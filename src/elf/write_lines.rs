@@ -1,6 +1,7 @@
-//! `.debug_line`, `.nv_debug_line_sass` and `.nv_debug_ptx_txt`: which line of the source, and of the PTX, each instruction comes
-//! from. DWARF 2 line programs as ptxas 13.0.88 writes them: minimum instruction length 1, lines -5 to 8 by special opcodes for
-//! the next instruction, everything else by three opcodes.
+//! `.debug_line`, `.nv_debug_line_sass` and `.nv_debug_ptx_txt`: which line of the source, and of
+//! the PTX, each instruction comes from. DWARF 2 line programs as ptxas 13.0.88 writes them:
+//! minimum instruction length 1, lines -5 to 8 by special opcodes for the next instruction,
+//! everything else by three opcodes.
 
 use super::model::{LineRow, SourceFile};
 use super::write_frame::{sleb128, uleb128};
@@ -26,7 +27,8 @@ pub struct Sequence<'m> {
     pub end: u32,
 }
 
-/// The section's content, and where each sequence takes the address of its kernel; sequences without rows are left out.
+/// The section's content, and where each sequence takes the address of its kernel; sequences
+/// without rows are left out.
 pub fn line_program(
     files: &[SourceFile],
     sequences: &[Sequence<'_>],

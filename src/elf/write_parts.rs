@@ -1,4 +1,5 @@
-//! The parts that the writer collects before anything has a number: sections, symbols, relocations, names.
+//! The parts that the writer collects before anything has a number: sections, symbols, relocations,
+//! names.
 
 use super::relocation::RelocKind;
 use hashbrown::HashTable;
@@ -48,12 +49,14 @@ pub struct OutSection {
     pub align: u64,
     pub entry_size: u64,
     pub data: Vec<u8>,
-    /// Initial values of variables, each at its offset behind the start of the section: not in `data`, for they may be large.
+    /// Initial values of variables, each at its offset behind the start of the section: not in
+    /// `data`, for they may be large.
     pub variables: Vec<(u64, Arc<Vec<u8>>)>,
     /// Bytes of a section without content, and of one of variables.
     pub memory: u64,
     pub relocs: Vec<OutReloc>,
-    /// Symbols whose addresses, 64 bits each, are all that the section holds: one relocation each, the last one first.
+    /// Symbols whose addresses, 64 bits each, are all that the section holds: one relocation each,
+    /// the last one first.
     pub addresses: Vec<u32>,
     /// Zero bytes in the file behind the section.
     pub gap: usize,

@@ -1,6 +1,8 @@
-//! The CUDA driver's functions that running a kernel needs, found in the driver's library at run time.
+//! The CUDA driver's functions that running a kernel needs, found in the driver's library at run
+//! time.
 //!
-//! Signatures and constants are those of the CUDA Driver API (cuda.h of CUDA 12; the `_v2` names are its binary interface).
+//! Signatures and constants are those of the CUDA Driver API (cuda.h of CUDA 12; the `_v2` names
+//! are its binary interface).
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -32,7 +34,8 @@ macro_rules! driver {
         impl Driver {
             /// Loads the driver's library.
             pub fn load() -> Result<Driver, GpuError> {
-                // SAFETY: loading runs the library's initialisers; the CUDA driver is made to be loaded so.
+                // SAFETY: loading runs the library's initialisers; the CUDA driver is made to be
+                // loaded so.
                 let library = unsafe { Library::new("libcuda.so.1") }
                     .map_err(|error| GpuError::NoDriver(error.to_string()))?;
                 $(

@@ -1,8 +1,8 @@
 //! Running a cubin's kernel on a real GPU, through the CUDA driver that is loaded at run time.
 //!
-//! Each launch is one on a freshly loaded module, as in the interpreter and the simulator. A kernel that faults or does not end
-//! leaves the device unusable for the process's context: after a fault the context is made anew, after a kernel that does not
-//! end nothing more can run.
+//! Each launch is one on a freshly loaded module, as in the interpreter and the simulator. A kernel
+//! that faults or does not end leaves the device unusable for the process's context: after a fault
+//! the context is made anew, after a kernel that does not end nothing more can run.
 
 mod driver;
 
@@ -18,8 +18,8 @@ use crate::launch::{Argument, Launch, LaunchError, Outcome, Parameter, Placed, p
 /// How long a kernel may run.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// Bytes that are filled before a timed launch, so that the device is busy until the launch is queued behind it, and finds
-/// nothing of its data in the caches.
+/// Bytes that are filled before a timed launch, so that the device is busy until the launch is
+/// queued behind it, and finds nothing of its data in the caches.
 const DELAY_BYTES: usize = 256 << 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,8 @@ impl Gpu {
     fn make_current(&self) -> Result<(), GpuError> {
         let mut context = std::ptr::null_mut();
         let driver = &self.driver;
-        // SAFETY: writes one handle, that of the device's primary context, which lives until it is reset.
+        // SAFETY: writes one handle, that of the device's primary context, which lives until it is
+        // reset.
         let status = unsafe { (driver.context_retain)(&mut context, self.device) };
         driver.check("cuDevicePrimaryCtxRetain", status)?;
         // SAFETY: the handle is valid.
@@ -222,8 +223,8 @@ impl Gpu {
         ];
         let [gx, gy, gz]: [c_uint; 3] = launch.grid;
         let [bx, by, bz]: [c_uint; 3] = launch.block;
-        // SAFETY: a function of a loaded module; the parameters are copied from the block during the call, whose size is that
-        // of the kernel's parameters.
+        // SAFETY: a function of a loaded module; the parameters are copied from the block during
+        // the call, whose size is that of the kernel's parameters.
         let status = unsafe {
             (driver.launch)(
                 function,
@@ -261,8 +262,8 @@ struct Module<'g> {
 impl<'g> Module<'g> {
     fn new(gpu: &'g Gpu, cubin: &[u8]) -> Result<Module<'g>, GpuError> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the driver reads the ELF file whose sizes its own headers say; `Cubin::read` has checked them against the
-        // slice.
+        // SAFETY: the driver reads the ELF file whose sizes its own headers say; `Cubin::read` has
+        // checked them against the slice.
         let status = unsafe { (gpu.driver.module_load)(&mut handle, cubin.as_ptr().cast()) };
         gpu.driver.check("cuModuleLoadData", status)?;
         Ok(Module { gpu, handle })
@@ -282,7 +283,8 @@ impl<'g> Module<'g> {
 
 impl Drop for Module<'_> {
     fn drop(&mut self) {
-        // SAFETY: loaded, and unloaded once. After a fault this fails, and the reset of the context frees it.
+        // SAFETY: loaded, and unloaded once. After a fault this fails, and the reset of the context
+        // frees it.
         unsafe { (self.gpu.driver.module_unload)(self.handle) };
     }
 }
@@ -363,7 +365,8 @@ impl Drop for Memory<'_> {
     }
 }
 
-/// The buffers of a launch: for each argument its memory, if it is one. The driver aligns them to 256 bytes at least.
+/// The buffers of a launch: for each argument its memory, if it is one. The driver aligns them to
+/// 256 bytes at least.
 struct Buffers<'g> {
     memory: Vec<Option<Memory<'g>>>,
 }

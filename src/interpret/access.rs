@@ -7,7 +7,8 @@ use super::error::StepError;
 use super::grid::Env;
 use super::warp::Warp;
 
-/// Bits of a shared address below the block's rank in its cluster (observed: ptxas 13.0.88 adds `SR_CgaCtaId << 24`).
+/// Bits of a shared address below the block's rank in its cluster (observed: ptxas 13.0.88 adds
+/// `SR_CgaCtaId << 24`).
 pub const RANK_SHIFT: u32 = 24;
 
 /// The part of a shared address inside one block.

@@ -1,5 +1,5 @@
-//! The functions that every device program may declare and call: `vprintf`, `malloc`, `free` and `__assertfail` (PTX
-//! Interoperability Guide, "System Calls").
+//! The functions that every device program may declare and call: `vprintf`, `malloc`, `free` and
+//! `__assertfail` (PTX Interoperability Guide, "System Calls").
 
 use orias_targets::memory::MemorySpace;
 use orias_targets::printf::{Arguments, format};
@@ -10,8 +10,8 @@ use super::error::StepError;
 use super::grid::Env;
 use super::warp::Warp;
 
-/// Bytes that `malloc` gives at most: the heap of a device unless its host asks for more (CUDA C++ Programming Guide, "Dynamic
-/// Global Memory Allocation").
+/// Bytes that `malloc` gives at most: the heap of a device unless its host asks for more (CUDA C++
+/// Programming Guide, "Dynamic Global Memory Allocation").
 const HEAP: u64 = 8 << 20;
 
 /// Characters of a string that is printed at most.
@@ -35,7 +35,8 @@ pub fn named(name: &str) -> Option<Builtin> {
     })
 }
 
-/// Blocks of device memory that `malloc` gave, each a region of its own; those that were freed are given again.
+/// Blocks of device memory that `malloc` gave, each a region of its own; those that were freed are
+/// given again.
 #[derive(Default)]
 pub struct Heap {
     blocks: Vec<HeapBlock>,

@@ -1,5 +1,6 @@
-//! Bulk copies: `cp.async.bulk`, with a reduction or to several blocks of a cluster (PTX ISA 9.0, "Data Movement and
-//! Conversion Instructions: Bulk copy"). Each lane that executes one copies; the copy is done at once.
+//! Bulk copies: `cp.async.bulk`, with a reduction or to several blocks of a cluster (PTX ISA 9.0,
+//! "Data Movement and Conversion Instructions: Bulk copy"). Each lane that executes one copies; the
+//! copy is done at once.
 
 use super::access::{RANK_SHIFT, Stopped, read_at, resolve, write_at};
 use super::code::Bulk;

@@ -69,7 +69,8 @@ impl Warp {
         Ok(Next::Regroup)
     }
 
-    /// Makes the frame of a call for some lanes: registers are zero at first, and so is local memory.
+    /// Makes the frame of a call for some lanes: registers are zero at first, and so is local
+    /// memory.
     fn enter(
         &mut self,
         group: &Group,

@@ -1,7 +1,9 @@
-//! What the interpreter executes: each PTX instruction decoded once, operands resolved to register rows and addresses.
+//! What the interpreter executes: each PTX instruction decoded once, operands resolved to register
+//! rows and addresses.
 //!
-//! All functions of a module stand in one flat list; a program counter is an index in it. Registers are rows of 32 lanes of
-//! 64 bits; a narrower register holds its value zero-extended, a predicate 0 or 1, a 128-bit one takes two rows.
+//! All functions of a module stand in one flat list; a program counter is an index in it. Registers
+//! are rows of 32 lanes of 64 bits; a narrower register holds its value zero-extended, a predicate
+//! 0 or 1, a 128-bit one takes two rows.
 
 use super::matrix::Matrix;
 use super::tensor::{MapChange, Tensor};

@@ -22,7 +22,8 @@ pub struct Conversion {
     pub satfinite: bool,
 }
 
-/// The function of a conversion. A signed result is extended by its sign to 64 bits: the destination register cuts it.
+/// The function of a conversion. A signed result is extended by its sign to 64 bits: the
+/// destination register cuts it.
 pub fn conversion(c: Conversion) -> Option<Ternary> {
     if let Some(f) = small(c) {
         return Some(f);
@@ -127,7 +128,8 @@ fn clamp(value: i128, bits: u32, signed: bool) -> i128 {
 }
 
 fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
-    // Subnormal f32 numbers are flushed by .ftz, those of other formats never are (PTX ISA 9.0, "cvt").
+    // Subnormal f32 numbers are flushed by .ftz, those of other formats never are (PTX ISA 9.0,
+    // "cvt").
     let flush = |format, x| if c.ftz && format == Format::F32 { Format::F32.flush(x) } else { x };
     let a = flush(from, a);
     // A bf16 is the upper half of an f32, a NaN too.
@@ -137,7 +139,8 @@ fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
     let value = to_f64(from, a);
     let value = if c.integer { integral(value, c.round) } else { value };
     let mut r = flush(to, from_f64(to, value, c.round));
-    // As in arithmetic, the exponent's lower bound does not take part in the decision (see `float::arithmetic`).
+    // As in arithmetic, the exponent's lower bound does not take part in the decision (see
+    // `float::arithmetic`).
     if c.ftz && to == Format::F32 && r & to.magnitude() == to.least_normal() {
         let twice = from_f64(to, 2.0 * value, c.round);
         if twice & to.magnitude() < 2 * to.least_normal() {
@@ -153,8 +156,8 @@ fn float(c: Conversion, from: Format, to: Format, a: u64) -> u64 {
     relu(c, to, r)
 }
 
-/// To an integer: clamped to its range. NaN gives zero, or for f64 sources and 64-bit results the highest bit alone (PTX ISA
-/// 9.0, "cvt").
+/// To an integer: clamped to its range. NaN gives zero, or for f64 sources and 64-bit results the
+/// highest bit alone (PTX ISA 9.0, "cvt").
 fn float_to_int(c: Conversion, from: Format, bits: u32, signed: bool, a: u64) -> u64 {
     let a = if c.ftz && from == Format::F32 { from.flush(a) } else { a };
     let value = to_f64(from, a);

@@ -1,8 +1,10 @@
-//! Floating-point arithmetic on bits: the formats, rounding modes and modifiers of PTX ISA 9.0, "Floating Point Instructions".
+//! Floating-point arithmetic on bits: the formats, rounding modes and modifiers of PTX ISA 9.0,
+//! "Floating Point Instructions".
 //!
-//! f32 and f64 rounded to nearest use the machine's IEEE arithmetic, everything else `rustc_apfloat`: both give the one
-//! correct result. A NaN that arithmetic makes is the canonical NaN of its format. Of f64 PTX leaves the bits open: here it is
-//! the first operand that is one, made quiet, and otherwise the NaN that CUDA's headers name.
+//! f32 and f64 rounded to nearest use the machine's IEEE arithmetic, everything else
+//! `rustc_apfloat`: both give the one correct result. A NaN that arithmetic makes is the canonical
+//! NaN of its format. Of f64 PTX leaves the bits open: here it is the first operand that is one,
+//! made quiet, and otherwise the NaN that CUDA's headers name.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -131,7 +133,8 @@ pub fn from_f64(format: Format, x: f64, round: Round) -> u64 {
     }
 }
 
-/// An 8-bit format: 1 sign, exponent, fraction (PTX ISA 9.0, "Alternate Floating-Point Data Formats").
+/// An 8-bit format: 1 sign, exponent, fraction (PTX ISA 9.0, "Alternate Floating-Point Data
+/// Formats").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Small {
     /// 3 bits of fraction; no infinity, and one NaN of each sign.
@@ -178,7 +181,8 @@ impl Small {
         if bits & 0x80 != 0 { -value } else { value }
     }
 
-    /// Rounded once to nearest even; what is too large becomes the largest number (`.satfinite`), a NaN the positive one.
+    /// Rounded once to nearest even; what is too large becomes the largest number (`.satfinite`), a
+    /// NaN the positive one.
     pub fn nearest(self, x: f64) -> u64 {
         if x.is_nan() {
             return 0x7f;
@@ -306,9 +310,10 @@ pub fn arithmetic(op: Arith, format: Format, mode: Mode) -> Ternary {
     })
 }
 
-/// Whether a result that rounds to the least normal number counts as subnormal all the same. PTX only says that `.ftz` flushes
-/// subnormal results. Observed (what ptxas 13.0.88 folds, and what its `rcp.ftz` is made for): it decides by the number that the
-/// exact result rounds to when the exponent has no lower bound, not by its neighbour on the coarser grid of subnormal numbers.
+/// Whether a result that rounds to the least normal number counts as subnormal all the same. PTX
+/// only says that `.ftz` flushes subnormal results. Observed (what ptxas 13.0.88 folds, and what
+/// its `rcp.ftz` is made for): it decides by the number that the exact result rounds to when the
+/// exponent has no lower bound, not by its neighbour on the coarser grid of subnormal numbers.
 fn is_tiny(op: Arith, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> bool {
     // Twice everything: the same rounding one binade higher. Operands are normal numbers or zero.
     let twice = |x: u64| {
@@ -393,8 +398,9 @@ fn soft<F: Float>(op: Arith, round: Round, a: u64, b: u64, c: u64) -> u64 {
     result.to_bits() as u64
 }
 
-/// The square root with directed rounding (f32 and f64): the one rounded to nearest, moved by one place where the sign of the
-/// exact remainder says so. A root is never subnormal, and its neighbours have the sign of the root.
+/// The square root with directed rounding (f32 and f64): the one rounded to nearest, moved by one
+/// place where the sign of the exact remainder says so. A root is never subnormal, and its
+/// neighbours have the sign of the root.
 fn sqrt_directed<F: Float>(round: Round, a: u64) -> u64 {
     let wide = F::BITS == 64;
     let (root, remainder) = if wide {

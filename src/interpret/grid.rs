@@ -24,7 +24,8 @@ const CLUSTER_TURN: u64 = 200_000;
 /// Threads in flight at most: those of an H100, 132 SMs with 2048 each.
 const MAX_RESIDENT: u64 = 132 * 2048;
 
-/// Memory of the blocks in flight at most, where there are two clusters or more (bytes): registers, local and shared memory.
+/// Memory of the blocks in flight at most, where there are two clusters or more (bytes): registers,
+/// local and shared memory.
 const MAX_STATE: u64 = 2 << 30;
 
 /// Barriers of a block.
@@ -298,8 +299,9 @@ impl Block {
         Block { barriers: [BarrierState::default(); BARRIERS], warps: warps.collect() }
     }
 
-    /// Lets go the warps whose groups of four have done all of the products that they wait for: what the warp does next, such
-    /// as filling the matrices' memory again, must not change the others' results.
+    /// Lets go the warps whose groups of four have done all of the products that they wait for:
+    /// what the warp does next, such as filling the matrices' memory again, must not change the
+    /// others' results.
     fn release_products(&mut self) -> bool {
         let mut any = false;
         for four in self.warps.chunks_mut(4) {

@@ -1,4 +1,5 @@
-//! The module in device memory: which functions and variables a kernel reaches, and where each variable lies.
+//! The module in device memory: which functions and variables a kernel reaches, and where each
+//! variable lies.
 
 use orias_targets::memory::{
     Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW, UNWRITTEN,
@@ -46,8 +47,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Lays out a launch: buffers first, so that their addresses do not depend on the module, then the parameters, then the
-    /// module's variables in their order.
+    /// Lays out a launch: buffers first, so that their addresses do not depend on the module, then
+    /// the parameters, then the module's variables in their order.
     pub fn new(program: &Program<'_>, launch: &Launch) -> Result<Image, InterpretError> {
         let entry = find_entry(program, &launch.entry)?;
         launch.check_shape(0)?;
@@ -158,7 +159,8 @@ impl Image {
 
     /// Local variables, call parameters and a device function's own parameters share its frame.
     fn place_frames(&mut self, program: &Program<'_>) {
-        // What has no size of its own, the arguments of a variable list, comes last: a call makes room for it.
+        // What has no size of its own, the arguments of a variable list, comes last: a call makes
+        // room for it.
         let sized = program.vars.iter().enumerate().filter(|(_, var)| var.size > 0);
         let unsized_ = program.vars.iter().enumerate().filter(|(_, var)| var.size == 0);
         for (index, var) in sized.chain(unsized_) {

@@ -1,4 +1,5 @@
-//! Integer arithmetic on bits: PTX ISA 9.0, "Integer Arithmetic Instructions", "Logic and Shift Instructions".
+//! Integer arithmetic on bits: PTX ISA 9.0, "Integer Arithmetic Instructions", "Logic and Shift
+//! Instructions".
 
 /// The low `bits` bits (at most 64).
 #[inline]
@@ -31,8 +32,8 @@ pub fn mul_wide(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     }
 }
 
-/// Division by zero gives all ones (what ptxas's code gives at every level; PTX leaves it unspecified), and the lowest number
-/// divided by -1 is itself.
+/// Division by zero gives all ones (what ptxas's code gives at every level; PTX leaves it
+/// unspecified), and the lowest number divided by -1 is itself.
 pub fn divide(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     if b & mask(bits) == 0 {
         return u64::MAX;
@@ -88,8 +89,8 @@ pub fn funnel(low: u64, high: u64, amount: u64, left: bool, wrap: bool) -> u64 {
     if left { pair << amount >> 32 } else { pair >> amount & mask(32) }
 }
 
-/// The position of the highest set bit (of the highest bit unlike the sign, if signed); with `shift` how far to shift left to
-/// bring it to the top. All ones when there is none.
+/// The position of the highest set bit (of the highest bit unlike the sign, if signed); with
+/// `shift` how far to shift left to bring it to the top. All ones when there is none.
 pub fn find_bit(a: u64, bits: u32, signed: bool, shift: bool) -> u64 {
     let a = if signed && sign_extend(a, bits) < 0 { !a & mask(bits) } else { a & mask(bits) };
     if a == 0 {
@@ -160,7 +161,8 @@ pub fn lookup(a: u64, b: u64, c: u64, table: u64) -> u64 {
     result
 }
 
-/// `dp4a` and `dp2a`: the sum of products of `b`'s bytes with `a`'s elements of `bits` bits, from byte `first` on, plus `c`.
+/// `dp4a` and `dp2a`: the sum of products of `b`'s bytes with `a`'s elements of `bits` bits, from
+/// byte `first` on, plus `c`.
 pub fn dot(a: u64, b: u64, c: u64, bits: u32, first: u32, signed: (bool, bool)) -> u64 {
     let value = |x: u64, bits, signed| {
         if signed { sign_extend(x, bits) } else { (x & mask(bits)) as i64 }

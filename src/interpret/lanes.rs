@@ -1,5 +1,5 @@
-//! Exchanges between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect` (PTX ISA 9.0, "Parallel Synchronization and
-//! Communication Instructions").
+//! Exchanges between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect` (PTX ISA 9.0,
+//! "Parallel Synchronization and Communication Instructions").
 
 use super::code::{Dst, LANES, Op, Reduction, ReductionKind, Row, Shuffle, Src, Vote};
 use super::integer::less;
@@ -20,9 +20,9 @@ pub fn members(op: &Op) -> Option<Src> {
     }
 }
 
-/// Whether threads at these two instructions exchange with each other, where their member masks are the same: "the executing
-/// thread waits until all non-exited threads of membermask have executed [the instruction] with the same qualifiers and same
-/// membermask value", at whatever place.
+/// Whether threads at these two instructions exchange with each other, where their member masks are
+/// the same: "the executing thread waits until all non-exited threads of membermask have executed
+/// [the instruction] with the same qualifiers and same membermask value", at whatever place.
 pub fn are_partners(one: &Op, other: &Op) -> bool {
     match (one, other) {
         (Op::WarpBarrier(_), Op::WarpBarrier(_)) | (Op::Elect { .. }, Op::Elect { .. }) => true,
@@ -44,7 +44,8 @@ pub struct Part<'a> {
     pub lanes: u32,
 }
 
-/// Does the instruction for the lanes of all parts, which are partners; `members` holds each lane's member mask.
+/// Does the instruction for the lanes of all parts, which are partners; `members` holds each lane's
+/// member mask.
 pub fn execute(warp: &mut Warp, parts: &[Part<'_>], members: &Row) {
     let Some(first) = parts.first() else { return };
     let come = parts.iter().fold(0, |lanes, part| lanes | part.lanes);
@@ -57,7 +58,8 @@ pub fn execute(warp: &mut Warp, parts: &[Part<'_>], members: &Row) {
             let [a, b, c] = &sources;
             for lane in bits(come) {
                 let (from, ok) = shuffle_source(*mode, lane as u64, b[lane], c[lane]);
-                // A lane that does not take part has no value to give: the result is the lane's own.
+                // A lane that does not take part has no value to give: the result is the lane's
+                // own.
                 let from = if come >> from & 1 != 0 { from } else { lane };
                 values[lane] = a[from];
                 holds[lane] = u64::from(ok);
@@ -156,7 +158,8 @@ fn reduce(f: Reduction, a: u64, b: u64) -> u64 {
     }
 }
 
-/// The lane that `shfl` reads, and whether it lies in range: the pseudo code of PTX ISA 9.0, "shfl.sync".
+/// The lane that `shfl` reads, and whether it lies in range: the pseudo code of PTX ISA 9.0,
+/// "shfl.sync".
 fn shuffle_source(mode: Shuffle, lane: u64, b: u64, c: u64) -> (usize, bool) {
     let (b, clamp, segment) = (b & 0x1f, c & 0x1f, c >> 8 & 0x1f);
     let max = (lane & segment) | (clamp & !segment);

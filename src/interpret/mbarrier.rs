@@ -1,4 +1,5 @@
-//! mbarrier objects (PTX ISA 9.0, "mbarrier"): 64 bits in shared memory that only mbarrier instructions read.
+//! mbarrier objects (PTX ISA 9.0, "mbarrier"): 64 bits in shared memory that only mbarrier
+//! instructions read.
 
 use super::access::{Stopped, read, write};
 use super::code::{Address, Dst, LANES, Mbarrier, Space, Src};
@@ -6,8 +7,8 @@ use super::grid::Env;
 use super::integer::{mask, sign_extend};
 use super::warp::{Warp, bits};
 
-/// What the 64 bits hold. Pending and expected arrivals have 20 bits each, the transaction count 21 and its sign, the phase
-/// one. The bits are no part of PTX: another engine has others.
+/// What the 64 bits hold. Pending and expected arrivals have 20 bits each, the transaction count 21
+/// and its sign, the phase one. The bits are no part of PTX: another engine has others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Phase {
     /// Arrivals that the current phase still waits for.

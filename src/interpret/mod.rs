@@ -1,10 +1,12 @@
-//! The PTX reference interpreter: a kernel of a checked program, run by the semantics of PTX ISA 9.0.
+//! The PTX reference interpreter: a kernel of a checked program, run by the semantics of PTX ISA
+//! 9.0.
 //!
-//! How it runs: each reached function is decoded once ([`code`], [`decode`]); warps of 32 lanes execute it. Lanes of a warp
-//! that stand at the same instruction form a group; the group that is furthest behind runs first, so that diverged lanes
-//! meet again as early as they can. Instructions with a member mask wait until all lanes that it names have come. Warps, blocks
-//! and, if one of them spins, the groups of a warp take turns, so that waiting for another thread always ends. Memory is
-//! sequentially consistent. The result depends on nothing but the program and the launch.
+//! How it runs: each reached function is decoded once ([`code`], [`decode`]); warps of 32 lanes
+//! execute it. Lanes of a warp that stand at the same instruction form a group; the group that is
+//! furthest behind runs first, so that diverged lanes meet again as early as they can. Instructions
+//! with a member mask wait until all lanes that it names have come. Warps, blocks and, if one of
+//! them spins, the groups of a warp take turns, so that waiting for another thread always ends.
+//! Memory is sequentially consistent. The result depends on nothing but the program and the launch.
 
 mod access;
 mod builtin;
@@ -36,7 +38,8 @@ pub use error::{InterpretError, StepError, Stopped, Thread};
 /// Runs one launch. `source` is the text that `program` was loaded from; messages show it.
 ///
 /// # Errors
-/// A launch that does not fit the kernel, and everything that stops a thread: each with the instruction and its place.
+/// A launch that does not fit the kernel, and everything that stops a thread: each with the
+/// instruction and its place.
 pub fn run(
     program: &Program<'_>,
     source: &str,
@@ -76,8 +79,8 @@ pub fn run_limited(
     grid::run(program, source, launch, image, &code, limits)
 }
 
-/// The instructions that the interpreter does not know, of a kernel and the functions that it reaches: what each one is, and
-/// its byte range in the source. Nothing runs.
+/// The instructions that the interpreter does not know, of a kernel and the functions that it
+/// reaches: what each one is, and its byte range in the source. Nothing runs.
 ///
 /// # Errors
 /// There is no such kernel, or its shared memory does not fit.

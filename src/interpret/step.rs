@@ -307,8 +307,8 @@ impl Warp {
         Ok(Next::Regroup)
     }
 
-    /// `barrier.cluster.wait`: lanes whose phase is not complete wait for it. Who has not arrived at all waits for the
-    /// current one.
+    /// `barrier.cluster.wait`: lanes whose phase is not complete wait for it. Who has not arrived
+    /// at all waits for the current one.
     fn wait_for_cluster(&mut self, env: &Env<'_>, index: usize, mask: u32) -> Next {
         let done =
             |lane: &usize| self.cluster_phase[*lane].is_some_and(|phase| phase < env.cluster_phase);
@@ -324,7 +324,8 @@ impl Warp {
         Next::Regroup
     }
 
-    /// An instruction that lanes do together: those whose member masks have come do it, the others wait.
+    /// An instruction that lanes do together: those whose member masks have come do it, the others
+    /// wait.
     fn together(
         &mut self,
         env: &mut Env<'_>,
@@ -376,8 +377,9 @@ impl Warp {
         Ok(Next::Regroup)
     }
 
-    /// Of lanes that have come to an instruction with these member masks those whose partners wait at other instructions of the
-    /// kind: they all do it together, and the others go on. May leave groups without lanes.
+    /// Of lanes that have come to an instruction with these member masks those whose partners wait
+    /// at other instructions of the kind: they all do it together, and the others go on. May leave
+    /// groups without lanes.
     fn with_partners(
         &mut self,
         env: &Env<'_>,
@@ -435,7 +437,8 @@ impl Warp {
         come
     }
 
-    /// No group can run: lanes whose members all wait for the same mask too, at whatever instruction, are let go.
+    /// No group can run: lanes whose members all wait for the same mask too, at whatever
+    /// instruction, are let go.
     fn release_waiting(&mut self, env: &Env<'_>) -> bool {
         let mut wanted = [None; LANES];
         for group in self.groups.iter().filter(|g| matches!(g.state, State::Waiting)) {

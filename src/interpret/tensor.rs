@@ -1,5 +1,5 @@
-//! Copies by tensor map: `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and `tensormap` (PTX ISA 9.0, "Tensors"). Each is
-//! done at once.
+//! Copies by tensor map: `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and `tensormap` (PTX
+//! ISA 9.0, "Tensors"). Each is done at once.
 
 use orias_targets::tensor_map::{BYTES, Element, INTERLEAVED, RANK, TensorMap};
 
@@ -128,8 +128,8 @@ impl Copy<'_> {
         Ok(total * self.element_bytes())
     }
 
-    /// Pixels of the bounding box, row by row from the one at the coordinates on, each moved by the offsets; the first
-    /// coordinate is that of the channels, the last that of the image.
+    /// Pixels of the bounding box, row by row from the one at the coordinates on, each moved by the
+    /// offsets; the first coordinate is that of the channels, the last that of the image.
     fn im2col(
         &self,
         warp: &mut Warp,
@@ -222,8 +222,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Where an element lies in shared memory: units of 16 bytes change places with others of their 32, 64 or 128 bytes, by
-    /// the number of these.
+    /// Where an element lies in shared memory: units of 16 bytes change places with others of their
+    /// 32, 64 or 128 bytes, by the number of these.
     fn swizzle(&self, shared: u64, index: u64) -> u64 {
         let address = shared.wrapping_add(index * self.element_bytes());
         let rows = [0, 1, 3, 7][self.map.swizzle as usize & 3];

@@ -1,4 +1,5 @@
-//! Memory instructions: each lane's loads, stores, atomics and small asynchronous copies. Asynchronous ones are done at once.
+//! Memory instructions: each lane's loads, stores, atomics and small asynchronous copies.
+//! Asynchronous ones are done at once.
 
 use super::access::{Stopped, Target, read, read_at, resolve, write, write_at};
 use super::code::{Address, Atomic, Op, Row, Src};

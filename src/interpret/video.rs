@@ -1,7 +1,8 @@
-//! Video instructions: arithmetic on bytes and halves of registers (PTX ISA 9.0, "Scalar Video Instructions" and "SIMD Video
-//! Instructions"). Each is one function of three 32-bit operands.
+//! Video instructions: arithmetic on bytes and halves of registers (PTX ISA 9.0, "Scalar Video
+//! Instructions" and "SIMD Video Instructions"). Each is one function of three 32-bit operands.
 //!
-//! Intermediate results are exact here, wide enough for every instruction: saturation sees the true value.
+//! Intermediate results are exact here, wide enough for every instruction: saturation sees the true
+//! value.
 
 use super::code::Ternary;
 use super::integer::{mask, sign_extend};
@@ -113,7 +114,8 @@ pub fn multiply_add(v: MultiplyAdd) -> Ternary {
     })
 }
 
-/// A SIMD video instruction on two halves or four bytes: for each lane, from the lowest, the element of b:a that a and b are.
+/// A SIMD video instruction on two halves or four bytes: for each lane, from the lowest, the
+/// element of b:a that a and b are.
 #[derive(Clone, Copy, Debug)]
 pub struct Simd {
     pub op: Video,

@@ -1,4 +1,5 @@
-//! A warp's state: registers, call stacks, and the groups of lanes that stand at the same instruction.
+//! A warp's state: registers, call stacks, and the groups of lanes that stand at the same
+//! instruction.
 
 use std::collections::VecDeque;
 
@@ -10,14 +11,16 @@ use super::code::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
 /// The first address of a thread's local memory: zero stays unmapped.
 const LOCAL_BASE: u64 = 0x400;
 
-/// Groups that run this many instructions while another one could run give way to it: lanes may spin on each other.
+/// Groups that run this many instructions while another one could run give way to it: lanes may
+/// spin on each other.
 const PATIENCE: u32 = 20_000;
 
 pub struct Warp {
     /// In its block.
     pub index: u32,
     pub block: Place,
-    /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that each one last arrived in.
+    /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that
+    /// each one last arrived in.
     pub cluster_arrived: u32,
     pub products: Products,
     pub cluster_phase: [Option<u64>; LANES],
@@ -90,9 +93,11 @@ pub enum State {
     Ready,
     /// For lanes of the instruction's member mask.
     Waiting,
-    /// The lanes that it waited for came, at other instructions: it goes on without an exchange, as the hardware does.
+    /// The lanes that it waited for came, at other instructions: it goes on without an exchange, as
+    /// the hardware does.
     Released,
-    /// For the other warps of its group to do their parts of so many products; the program counter is already behind.
+    /// For the other warps of its group to do their parts of so many products; the program counter
+    /// is already behind.
     Products(u64),
     /// At the cluster's barrier; the program counter is already behind it.
     Cluster,
@@ -144,8 +149,8 @@ impl Warp {
 
     /// The group to run, merged with those that stand at the same place; None when all wait.
     ///
-    /// The deepest in calls goes first, of those the one with the lowest program counter: it is the one that the others wait
-    /// for to meet again.
+    /// The deepest in calls goes first, of those the one with the lowest program counter: it is the
+    /// one that the others wait for to meet again.
     pub fn pick(&mut self) -> Option<usize> {
         let runs = |g: &Group| matches!(g.state, State::Ready | State::Released);
         let ready = self.groups.iter().filter(|g| runs(g)).count();

@@ -1,5 +1,5 @@
-//! The text of one `--arg`: `u32=5`, `f32=0x3f800000`, `in=FILE`, `inout=FILE:OUTFILE`, `out=BYTES:OUTFILE`, `bytes=FILE`,
-//! `tensor=…` (see [`super::parse_tensor`]).
+//! The text of one `--arg`: `u32=5`, `f32=0x3f800000`, `in=FILE`, `inout=FILE:OUTFILE`,
+//! `out=BYTES:OUTFILE`, `bytes=FILE`, `tensor=…` (see [`super::parse_tensor`]).
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -136,7 +136,8 @@ mod tests {
         assert_eq!(scalar("f64=inf"), Scalar::F64(f64::INFINITY));
         assert_eq!(scalar("f64=0x3ff0000000000000"), Scalar::F64(1.0));
         assert!(matches!(scalar("f32=nan"), Scalar::F32(x) if x.is_nan()));
-        // Just above the middle of 1 and the next f32, but rounds to the middle as a double: once gives the upper one.
+        // Just above the middle of 1 and the next f32, but rounds to the middle as a double: once
+        // gives the upper one.
         assert_eq!(scalar("f32=1.00000005960464478"), Scalar::F32(1.000_000_1));
         assert!(matches!(scalar("f32=0x7f800001"), Scalar::F32(x) if x.to_bits() == 0x7f80_0001));
         assert!(error("f32=one").contains("not a number"));

@@ -1,12 +1,13 @@
 //! Clusters: blocks of the grid that run together and reach each other's shared memory.
 //!
-//! What holds after [`Launch::clusters`]: the grid is a whole number of clusters in each direction, and a cluster has at most
-//! [`MAX_CLUSTER`] blocks.
+//! What holds after [`Launch::clusters`]: the grid is a whole number of clusters in each direction,
+//! and a cluster has at most [`MAX_CLUSTER`] blocks.
 
 use super::{Launch, LaunchError};
 
-/// Blocks of a cluster at most. All devices with clusters take 8; up to 16 an H100 takes where the host allows a size that
-/// is not portable (CUDA C++ Programming Guide, "Thread Block Clusters"), as every engine here does.
+/// Blocks of a cluster at most. All devices with clusters take 8; up to 16 an H100 takes where the
+/// host allows a size that is not portable (CUDA C++ Programming Guide, "Thread Block Clusters"),
+/// as every engine here does.
 pub const MAX_CLUSTER: u64 = 16;
 
 /// What a kernel says of its clusters (PTX ISA, "Cluster Dimension Directives").

@@ -1,7 +1,8 @@
 //! One launch of a kernel, whatever runs it: the interpreter, the simulator or a GPU.
 //!
-//! What holds after [`place`]: every buffer has its own region of device memory, in argument order and at a fixed 256-byte
-//! aligned address, and the parameter block holds each argument at its parameter's offset.
+//! What holds after [`place`]: every buffer has its own region of device memory, in argument order
+//! and at a fixed 256-byte aligned address, and the parameter block holds each argument at its
+//! parameter's offset.
 
 mod argument;
 mod cluster;
@@ -24,8 +25,8 @@ pub const MAX_THREADS: u64 = 1024;
 /// Shared memory of a block at most on sm_90: 227 KiB, static and dynamic together.
 pub const MAX_SHARED: u64 = 227 * 1024;
 
-/// Device memory of a launch at most (bytes), buffers and variables each: more than this is a mistake, and would take the memory of
-/// the machine that this runs on.
+/// Device memory of a launch at most (bytes), buffers and variables each: more than this is a
+/// mistake, and would take the memory of the machine that this runs on.
 pub const MAX_MEMORY: u64 = 16 << 30;
 
 /// Local memory of a thread at most (CUDA C++ Programming Guide, "Compute Capabilities": 512 KiB).
@@ -39,7 +40,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
-    /// Blocks of a cluster in x, y and z; None: as the kernel says, or one block each. See [`Launch::clusters`].
+    /// Blocks of a cluster in x, y and z; None: as the kernel says, or one block each. See
+    /// [`Launch::clusters`].
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
@@ -97,7 +99,8 @@ pub struct Outcome {
     pub hazards: Vec<Hazard>,
     /// The instructions that ran, where hazards were looked for.
     pub ran: Vec<Ran>,
-    /// Of what ran, what ptxas was never seen to emit on the SM, where hazards were looked for: a line for each instruction.
+    /// Of what ran, what ptxas was never seen to emit on the SM, where hazards were looked for: a
+    /// line for each instruction.
     pub unseen: Vec<String>,
     /// What the threads printed (`vprintf`), in the order of their calls.
     pub printed: Vec<u8>,
@@ -131,7 +134,8 @@ fn list(kernels: &[String]) -> String {
 }
 
 impl Launch {
-    /// Checks grid, block and shared memory against the limits of the device and of the kernel. `static_shared` is in bytes.
+    /// Checks grid, block and shared memory against the limits of the device and of the kernel.
+    /// `static_shared` is in bytes.
     pub fn check_shape(&self, static_shared: u64) -> Result<(), LaunchError> {
         let [x, y, z] = self.block.map(u64::from);
         let [gx, gy, gz] = self.grid.map(u64::from);

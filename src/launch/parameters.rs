@@ -9,8 +9,9 @@ pub struct Parameter {
     pub size: u64,
 }
 
-/// The parameter block of a launch. A scalar fills its parameter's bytes: a wider one is truncated, a narrower integer is
-/// extended by its sign. A pointer needs a parameter of 8 bytes, bytes passed by value exactly their number.
+/// The parameter block of a launch. A scalar fills its parameter's bytes: a wider one is truncated,
+/// a narrower integer is extended by its sign. A pointer needs a parameter of 8 bytes, bytes passed
+/// by value exactly their number.
 pub fn parameter_block(
     launch: &Launch,
     parameters: &[Parameter],

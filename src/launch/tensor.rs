@@ -1,7 +1,8 @@
-//! A tensor map as argument: `tensor=ARG,TYPE,DIMS,BOX[,OPTION…]`, the map of a tensor in the buffer of another argument.
+//! A tensor map as argument: `tensor=ARG,TYPE,DIMS,BOX[,OPTION…]`, the map of a tensor in the
+//! buffer of another argument.
 //!
-//! `tensor=0,f16,64x128,32x8,swizzle=64` is a matrix of 128 rows of 64 halves in the buffer of argument 0, copied in tiles of 8 rows
-//! of 32. The parameter takes the map's 128 bytes by value.
+//! `tensor=0,f16,64x128,32x8,swizzle=64` is a matrix of 128 rows of 64 halves in the buffer of
+//! argument 0, copied in tiles of 8 rows of 32. The parameter takes the map's 128 bytes by value.
 
 use super::{LaunchError, Placed};
 use orias_targets::tensor_map::{Element, Im2col, RANK, TensorMap};

@@ -1,9 +1,10 @@
 //! How arguments and results travel between functions.
 //!
-//! Observed (ptxas 13.0.88, sm_90a, `-c` and recursive calls): each argument takes the lowest free run of R4 to R15 that holds it,
-//! 64-bit ones at even registers, structures as their alignment says; what finds no room is on the stack, from R1 on in the order
-//! of the arguments. Results take registers in the same way; one that does not fit is memory of the caller's, whose address
-//! comes first in R4. Bits of a register above a narrower value mean nothing.
+//! Observed (ptxas 13.0.88, sm_90a, `-c` and recursive calls): each argument takes the lowest free
+//! run of R4 to R15 that holds it, 64-bit ones at even registers, structures as their alignment
+//! says; what finds no room is on the stack, from R1 on in the order of the arguments. Results take
+//! registers in the same way; one that does not fit is memory of the caller's, whose address comes
+//! first in R4. Bits of a register above a narrower value mean nothing.
 
 use crate::ptx::program::{Program, VarId};
 use crate::ptx::types::Type;

@@ -7,7 +7,8 @@ use crate::ptx::program::{
 use crate::ptx::types::{Linkage, Space};
 use std::collections::BTreeSet;
 
-/// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved without complaint).
+/// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved
+/// without complaint).
 const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
 /// What a function's code names.
@@ -82,8 +83,9 @@ impl Uses {
 const PURE: [&str; 12] =
     ["mov", "cvta", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor"];
 
-/// Which of a function's instructions compute what nothing needs; None where none of them names a variable. ptxas drops them at
-/// every level, and with them what the file says of shared memory (observed: 13.0.88).
+/// Which of a function's instructions compute what nothing needs; None where none of them names a
+/// variable. ptxas drops them at every level, and with them what the file says of shared memory
+/// (observed: 13.0.88).
 fn useless(function: &Function<'_>) -> Option<Vec<bool>> {
     let strong = ["volatile", "relaxed", "acquire", "mmio"];
     let pure = |inst: &Instruction<'_>| match inst.opcode {
@@ -202,8 +204,8 @@ impl CallGraph {
         seen
     }
 
-    /// The device functions of `reached`: those that are only called by name first, then those that pointers lead to, each by
-    /// name (observed: ptxas 13.0.88).
+    /// The device functions of `reached`: those that are only called by name first, then those that
+    /// pointers lead to, each by name (observed: ptxas 13.0.88).
     pub fn in_text_order(
         &self,
         program: &Program<'_>,

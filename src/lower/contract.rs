@@ -1,8 +1,9 @@
 //! `--fmad`: which multiplications are computed inside the additions that use them.
 //!
-//! Observed (ptxas 13.0.88, -O1 and up): `mul` and `add` or `sub` of one float type (halves and pairs of them too), neither with a
-//! rounding word and both with the same `.ftz`, become one fused multiply-add; a product that several additions use goes into each
-//! of them. The sum may be clamped by `.sat`, the product not. At -O0 nothing is contracted.
+//! Observed (ptxas 13.0.88, -O1 and up): `mul` and `add` or `sub` of one float type (halves and
+//! pairs of them too), neither with a rounding word and both with the same `.ftz`, become one fused
+//! multiply-add; a product that several additions use goes into each of them. The sum may be
+//! clamped by `.sat`, the product not. At -O0 nothing is contracted.
 
 use crate::ptx::program::{AddressBase, Function, Instruction, Operand, RegId};
 use crate::ptx::types::{Type, TypeKind};
@@ -50,7 +51,8 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
     fates
 }
 
-/// The destination of a plain float operation of one of these names: no guard, no rounding word, no saturation of a product.
+/// The destination of a plain float operation of one of these names: no guard, no rounding word, no
+/// saturation of a product.
 fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
     let plain = inst.guard.is_none()
         && names.contains(&inst.opcode)
@@ -65,8 +67,9 @@ fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
     }
 }
 
-/// The additions that can take in the product made at `at`, each with the operand that it is; up to the end of the block or
-/// to where a factor changes. `wanted` is how often the function mentions the product besides: all found, the search ends.
+/// The additions that can take in the product made at `at`, each with the operand that it is; up to
+/// the end of the block or to where a factor changes. `wanted` is how often the function mentions
+/// the product besides: all found, the search ends.
 fn uses(
     code: &[Instruction<'_>],
     starts_block: &[bool],
@@ -131,7 +134,8 @@ fn each_register(op: &Operand, f: &mut dyn FnMut(RegId)) {
 mod tests {
     use super::*;
 
-    /// The fates of a body's instructions as one letter each: `-` stays, `f` folded, `1`/`2` fused at that operand.
+    /// The fates of a body's instructions as one letter each: `-` stays, `f` folded, `1`/`2` fused
+    /// at that operand.
     fn fates(body: &str) -> String {
         let text = format!(
             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {{\n\

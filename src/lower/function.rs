@@ -1,4 +1,5 @@
-//! One function: blocks, registers, the entry prologue, and each PTX instruction through [`super::select`].
+//! One function: blocks, registers, the entry prologue, and each PTX instruction through
+//! [`super::select`].
 
 use super::contract::{Fate, contract};
 use super::layout::{Module, SHARED_RESERVED};
@@ -16,12 +17,14 @@ use orias_systems::registers::limits::LEAST_ASKED;
 /// So many instructions show what room a long function needs.
 const SAMPLE: usize = 1 << 14;
 
-/// Fills an empty body with a function, and says what phases want to know of it: `function`, which is number `id` of the program,
-/// where its own body need not be any more. `kernel` is the kernel that the code is for: the function itself, or one that calls
-/// it, whose shared variables it then names.
+/// Fills an empty body with a function, and says what phases want to know of it: `function`, which
+/// is number `id` of the program, where its own body need not be any more. `kernel` is the kernel
+/// that the code is for: the function itself, or one that calls it, whose shared variables it then
+/// names.
 ///
 /// # Errors
-/// One error for each instruction that has no lowering, in source order; the body's content is then of no use.
+/// One error for each instruction that has no lowering, in source order; the body's content is then
+/// of no use.
 pub fn function(
     program: &Program<'_>,
     module: &Module,
@@ -171,7 +174,8 @@ fn spelling(inst: &Instruction<'_>) -> String {
     text
 }
 
-/// What the entry block holds: the uniform registers that the body uses. The frame is made by register allocation.
+/// What the entry block holds: the uniform registers that the body uses. The frame is made by
+/// register allocation.
 fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
     let loc = Loc::default();
     let mut list = Vec::new();

@@ -1,10 +1,11 @@
 //! What is common to a module's functions: symbols, memory layout, parameters.
 //!
-//! Layout rules, observed in ptxas 13.0.88 for sm_90a: shared memory starts at byte 0x400 of the CTA's window (the first 1024 bytes
-//! are the system's), holds a kernel's own variables in order of declaration and then the module's that it uses, and dynamic
-//! shared memory follows; constant bank 3 holds every `.const` variable; bank 4 holds the 64-bit addresses of all global
-//! variables, named by code or not. The order of both is that of the symbols ([`crate::elf::layout`]): visible and weak
-//! variables come before the module's own.
+//! Layout rules, observed in ptxas 13.0.88 for sm_90a: shared memory starts at byte 0x400 of the
+//! CTA's window (the first 1024 bytes are the system's), holds a kernel's own variables in order of
+//! declaration and then the module's that it uses, and dynamic shared memory follows; constant bank
+//! 3 holds every `.const` variable; bank 4 holds the 64-bit addresses of all global variables,
+//! named by code or not. The order of both is that of the symbols ([`crate::elf::layout`]): visible
+//! and weak variables come before the module's own.
 
 use super::call_graph::CallGraph;
 use super::sparse::Sparse;
@@ -52,9 +53,11 @@ pub struct FunctionLayout {
     pub params: Vec<ParamLayout>,
     /// Bytes of the parameter list, without padding at its end.
     pub param_bytes: u32,
-    /// Shared variables that this kernel and what it calls use; dynamic ones are last and all at the same place.
+    /// Shared variables that this kernel and what it calls use; dynamic ones are last and all at
+    /// the same place.
     pub shared: Vec<SharedSlot>,
-    /// Bytes of static shared memory, [`SHARED_RESERVED`] included; 0 when the kernel uses no shared memory at all.
+    /// Bytes of static shared memory, [`SHARED_RESERVED`] included; 0 when the kernel uses no
+    /// shared memory at all.
     pub shared_bytes: u64,
     /// The largest alignment of its shared variables.
     pub shared_align: u64,
@@ -62,11 +65,14 @@ pub struct FunctionLayout {
     pub dynamic_shared: bool,
     /// Code names a shared variable: a kernel's own ones have their place either way.
     pub shared_used: bool,
-    /// The function's own code, without what it calls, names one: then it is compiled for each kernel.
+    /// The function's own code, without what it calls, names one: then it is compiled for each
+    /// kernel.
     pub names_shared: bool,
-    /// Device functions that it can come to, in the order in which they stand behind a kernel's code.
+    /// Device functions that it can come to, in the order in which they stand behind a kernel's
+    /// code.
     pub callees: Vec<FuncId>,
-    /// It can come to a call through a register, which may go to every function whose address the module has.
+    /// It can come to a call through a register, which may go to every function whose address the
+    /// module has.
     pub indirect: bool,
     /// Its own code has such a call.
     pub calls_pointers: bool,
@@ -82,8 +88,8 @@ pub struct FunctionLayout {
     pub min_ctas: Option<u32>,
     /// What `.maxnreg` says or the thread and CTA limits leave; None is the target's limit.
     pub max_registers: Option<u32>,
-    /// The directives say just how many registers a thread begins with, as `setmaxnreg` wants it: `.maxnreg`, or threads and CTAs
-    /// both. Observed: ptxas 13.0.88.
+    /// The directives say just how many registers a thread begins with, as `setmaxnreg` wants it:
+    /// `.maxnreg`, or threads and CTAs both. Observed: ptxas 13.0.88.
     pub knows_registers: bool,
 }
 
@@ -102,8 +108,8 @@ pub struct GlobalData {
     pub key: SymbolKey,
     pub var: VarId,
     pub linkage: Linkage,
-    /// It has an initial value (`.nv.global.init`); otherwise it is zero (`.nv.global`). The symbol's offset counts from the
-    /// start of its section.
+    /// It has an initial value (`.nv.global.init`); otherwise it is zero (`.nv.global`). The
+    /// symbol's offset counts from the start of its section.
     pub initialised: bool,
 }
 
@@ -112,7 +118,8 @@ pub struct GlobalData {
 pub struct Module {
     pub options: LowerOptions,
     pub symbols: SlotMap<SymbolKey, Symbol>,
-    /// The symbols of module-scope and shared variables, by these: parameters, registers and locals have none.
+    /// The symbols of module-scope and shared variables, by these: parameters, registers and locals
+    /// have none.
     vars: Vec<(VarId, SymbolKey)>,
     /// By [`FuncId`].
     pub functions: Vec<SymbolKey>,
@@ -123,12 +130,12 @@ pub struct Module {
     /// `.const` variables in the order of their symbols, and [`Self::globals`] likewise.
     pub constant_vars: Vec<VarId>,
     pub globals: Vec<GlobalData>,
-    /// Functions of the system that code calls. In bank 4 so many of them come first, then every variable of
-    /// [`Self::globals`], then the rest.
+    /// Functions of the system that code calls. In bank 4 so many of them come first, then every
+    /// variable of [`Self::globals`], then the rest.
     pub externs: Vec<FuncId>,
     pub early_externs: usize,
-    /// Device functions whose address something holds: entry i stands at byte 8·(i + 1) of a kernel's bank 2, and that number
-    /// is the function's address (observed: ptxas 13.0.88).
+    /// Device functions whose address something holds: entry i stands at byte 8·(i + 1) of a
+    /// kernel's bank 2, and that number is the function's address (observed: ptxas 13.0.88).
     pub pointers: Vec<FuncId>,
     /// Alignment of the frames of functions that call or are called, in bytes.
     pub frame_align: u32,
@@ -169,7 +176,8 @@ impl Module {
 /// Places everything that functions share.
 ///
 /// # Errors
-/// When a program needs more of a space than the target has, or uses a module feature that is not supported.
+/// When a program needs more of a space than the target has, or uses a module feature that is not
+/// supported.
 pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, Diagnostics> {
     let in_memory = |v: &&Variable| matches!(v.space, Space::Global | Space::Const | Space::Shared);
     let count = program.vars.iter().filter(in_memory).count();
@@ -294,9 +302,9 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
     })
 }
 
-/// Functions of the system as they come up in the kernels in the order of their text, which is the reverse of the source's, and
-/// how many of them are the first kernel's: their slots in constant bank 4 come before those of variables (observed: ptxas
-/// 13.0.88).
+/// Functions of the system as they come up in the kernels in the order of their text, which is the
+/// reverse of the source's, and how many of them are the first kernel's: their slots in constant
+/// bank 4 come before those of variables (observed: ptxas 13.0.88).
 fn externs_in_order(
     program: &Program<'_>,
     calls: &CallGraph,
@@ -335,14 +343,16 @@ fn place_globals(symbols: &mut SlotMap<SymbolKey, Symbol>, globals: &[GlobalData
     }
 }
 
-/// From this version of PTX on a kernel may have 32764 bytes of parameters, before 4352 (PTX ISA 9.0, "Kernel Function Parameters").
+/// From this version of PTX on a kernel may have 32764 bytes of parameters, before 4352 (PTX ISA
+/// 9.0, "Kernel Function Parameters").
 const LARGE_PARAMETERS: (u32, u32) = (8, 1);
 
 /// Bytes of constant bank 3.
 const MAX_CONSTANTS: usize = 0x10000;
 
-/// Registers that a thread may have so that `ctas` CTAs of `threads` threads run on one SM (observed: ptxas 13.0.88, sm_90a):
-/// 65536 registers an SM are dealt out to warps in multiples of four, eight a thread at a time.
+/// Registers that a thread may have so that `ctas` CTAs of `threads` threads run on one SM
+/// (observed: ptxas 13.0.88, sm_90a): 65536 registers an SM are dealt out to warps in multiples of
+/// four, eight a thread at a time.
 fn launch_registers(threads: u32, ctas: u32) -> u32 {
     let warps = u64::from(threads.max(1)).div_ceil(32) * u64::from(ctas.max(1));
     let each = 65536 / (32 * warps.next_multiple_of(4));
@@ -401,7 +411,8 @@ fn function_layout(
     layout.params.reserve_exact(function.params.len());
     for param in &function.params {
         let var = &program.vars[param.0 as usize];
-        // A kernel's parameters are aligned in constant bank 0, not from the first one on (observed: ptxas 13.0.88).
+        // A kernel's parameters are aligned in constant bank 0, not from the first one on
+        // (observed: ptxas 13.0.88).
         let start = if function.entry { target.const_params } else { 0 };
         let offset = (start + layout.param_bytes).next_multiple_of(var.align() as u32) - start;
         layout.params.push(ParamLayout {
@@ -460,7 +471,8 @@ fn function_layout(
         .iter()
         .flat_map(|f| &uses[FuncId(*f)].needed)
         .any(|v| program.vars[*v as usize].space == Space::Shared);
-    // Every kernel can be given dynamic memory where the module has such a variable, whoever names it (observed: ptxas 13.0.88).
+    // Every kernel can be given dynamic memory where the module has such a variable, whoever names
+    // it (observed: ptxas 13.0.88).
     let declared = calls.dynamic.iter().copied().filter(|_| function.entry);
     for v in shared.iter().copied().chain(declared) {
         layout.shared_align = layout.shared_align.max(program.vars[v as usize].align());
@@ -546,7 +558,8 @@ mod tests {
         }
     }
 
-    /// The module that the cubin writer's tests rebuild under "variables of every kind", and where ptxas 13.0.88 has them.
+    /// The module that the cubin writer's tests rebuild under "variables of every kind", and where
+    /// ptxas 13.0.88 has them.
     #[test]
     fn variables_are_where_ptxas_has_them() {
         let source = ".version 9.0\n.target sm_90a\n.address_size 64

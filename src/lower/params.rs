@@ -1,8 +1,8 @@
-//! Variables of the parameter space in functions: the parameters and results of a device function, and those that its calls, or
-//! a kernel's, are given.
+//! Variables of the parameter space in functions: the parameters and results of a device function,
+//! and those that its calls, or a kernel's, are given.
 //!
-//! A small one of which code takes no address is kept in registers, a 32-bit word each; any other has a place in the frame. A
-//! parameter that the caller has left on the stack stays there.
+//! A small one of which code takes no address is kept in registers, a 32-bit word each; any other
+//! has a place in the frame. A parameter that the caller has left on the stack stays there.
 
 use super::abi::{Passing, Shape, Spot};
 use super::source::{Cx, STACK, Sel, Value, cells_of};
@@ -93,8 +93,8 @@ pub fn call<'i>(
     Ok(Call { returns, callee, args, formal })
 }
 
-/// How the values of a call are passed. What a formal parameter leaves open is as long as the argument; more arguments than
-/// parameters belong to no program.
+/// How the values of a call are passed. What a formal parameter leaves open is as long as the
+/// argument; more arguments than parameters belong to no program.
 pub fn passing(program: &Program<'_>, call: &Call<'_>) -> (Passing, Vec<Shape>, Vec<Shape>) {
     let (params, returns) = call.formal;
     let mut shapes = Vec::new();
@@ -125,7 +125,8 @@ fn for_each_var(operand: &Ptx, f: &mut impl FnMut(VarId)) {
     }
 }
 
-/// Variables of the parameter space that a function's code or its list of parameters names: others need no home.
+/// Variables of the parameter space that a function's code or its list of parameters names: others
+/// need no home.
 fn named(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId> {
     let mut found: FxHashSet<VarId> =
         function.params.iter().chain(&function.returns).copied().collect();
@@ -140,8 +141,8 @@ fn named(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId> {
     found
 }
 
-/// Variables of the parameter space that must be memory: code takes their address, or reaches into them in a way that words
-/// cannot follow.
+/// Variables of the parameter space that must be memory: code takes their address, or reaches into
+/// them in a way that words cannot follow.
 fn in_memory(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId> {
     let mut found = FxHashSet::default();
     let mut note = |var: &VarId| {
@@ -177,8 +178,9 @@ fn in_memory(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId>
 }
 
 impl Params {
-    /// Finds a home for every variable, and lays out the frame: outgoing arguments, results of calls, `.local` variables (of
-    /// `local` bytes and alignment), parameter variables. Gives the place of the `.local` ones too.
+    /// Finds a home for every variable, and lays out the frame: outgoing arguments, results of
+    /// calls, `.local` variables (of `local` bytes and alignment), parameter variables. Gives the
+    /// place of the `.local` ones too.
     ///
     /// # Errors
     /// When a call is of a form that no checked program has.
@@ -284,7 +286,8 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
         stack = Some(pointer);
         list.push(Inst::new(Opcode::PARGS, &[], 1, &[r(pointer)]));
     }
-    // All registers are read before any of them can be taken for something else: moves first, then what needs more.
+    // All registers are read before any of them can be taken for something else: moves first, then
+    // what needs more.
     let mut late = Vec::new();
     for (var, spot) in cx.function.params.iter().zip(&own.params) {
         let words = Shape::of(cx.program, *var).words();
@@ -343,7 +346,8 @@ fn word_operands(cx: &Cx<'_, '_>, var: VarId, regs: &[Reg], words: u32) -> Vec<O
     }
 }
 
-/// The registers that a `.reg` parameter arrives in: its elements, or words of several elements that [`unpack`] takes apart.
+/// The registers that a `.reg` parameter arrives in: its elements, or words of several elements
+/// that [`unpack`] takes apart.
 fn register_homes(cx: &mut Cx<'_, '_>, id: RegId, words: u32) -> Vec<Reg> {
     let count = elements(cx, id);
     if count <= words.max(1) {
@@ -551,7 +555,8 @@ pub fn store_words(
             }
             bytes => {
                 let to = word(0)?;
-                // Bytes of the value over those of the word; a nibble of the selector from 4 on picks from the value.
+                // Bytes of the value over those of the word; a nibble of the selector from 4 on
+                // picks from the value.
                 let mut selector = 0x3210u32;
                 for i in 0..bytes {
                     let place = 4 * (at % 4 + i);

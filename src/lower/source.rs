@@ -1,4 +1,5 @@
-//! PTX operands as Ori operands: registers, immediates by halves, addresses of variables, special registers.
+//! PTX operands as Ori operands: registers, immediates by halves, addresses of variables, special
+//! registers.
 
 use super::layout::{FunctionLayout, Module, SHARED_RESERVED, SharedSlot};
 use super::params::{Home, Params};
@@ -55,7 +56,8 @@ pub struct Cx<'a, 'w> {
     /// Places of shared variables: those of the kernel that the code is for.
     pub shared: &'a [SharedSlot],
     pub e: Emit<'w>,
-    /// By [`RegId`]: the virtual register of each element (one, or two or four of a vector register).
+    /// By [`RegId`]: the virtual register of each element (one, or two or four of a vector
+    /// register).
     pub regs: Vec<[Reg; 4]>,
     /// By [`RegId`]: some instruction reads it.
     pub read: Vec<bool>,
@@ -63,7 +65,8 @@ pub struct Cx<'a, 'w> {
     pub constants: Vec<Option<i128>>,
     /// By label index.
     pub labels: Vec<BlockId>,
-    /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when something uses it.
+    /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when
+    /// something uses it.
     pub desc: Option<Reg>,
     /// Stands in for the descriptor while an access with a cache policy is lowered.
     pub policy: Option<RegUse>,
@@ -75,7 +78,8 @@ pub struct Cx<'a, 'w> {
     pub barriers: u32,
     /// The block in which a matrix instruction has brought the warp together last.
     pub converged: Option<BlockId>,
-    /// Words that stand in a tuple of registers: the tuple, its block and the place in it from which on it holds them.
+    /// Words that stand in a tuple of registers: the tuple, its block and the place in it from
+    /// which on it holds them.
     pub tuples: FxHashMap<SmallVec<[Operand; 16]>, (Reg, BlockId, usize)>,
     /// Variables of the parameter space, and the frame.
     pub params: Params,
@@ -197,7 +201,8 @@ impl<'a, 'w> Cx<'a, 'w> {
         }
     }
 
-    /// A 64-bit source by halves. A narrower register is extended by its own type when `ty` is signed.
+    /// A 64-bit source by halves. A narrower register is extended by its own type when `ty` is
+    /// signed.
     pub fn halves(&mut self, op: &Ptx, ty: Type) -> Sel<[Operand; 2]> {
         Ok(self.value(op, ty)?.halves())
     }
@@ -241,8 +246,8 @@ impl<'a, 'w> Cx<'a, 'w> {
         sources.iter().any(|s| s.as_reg().is_some_and(in_low))
     }
 
-    /// A register to build a 64-bit result in, low half first: `d` itself, or a temporary when one of `sources`, which are still to
-    /// be read after that, is its low half.
+    /// A register to build a 64-bit result in, low half first: `d` itself, or a temporary when one
+    /// of `sources`, which are still to be read after that, is its low half.
     pub fn building(&mut self, d: Reg, sources: &[Operand]) -> Reg {
         if self.overlaps(d, sources) { self.e.temp(2) } else { d }
     }
@@ -342,7 +347,8 @@ impl<'a, 'w> Cx<'a, 'w> {
                 Ok(Value::Reg(d, 2))
             }
             Space::Param if self.function.entry => {
-                // A kernel parameter's address in its space is its offset (observed: ptxas 13.0.88).
+                // A kernel parameter's address in its space is its offset (observed: ptxas
+                // 13.0.88).
                 let param = self.layout.params.iter().find(|p| p.var == var);
                 let param = param.ok_or("address of a parameter")?;
                 Ok(Value::Imm((i64::from(param.offset) + offset) as u64))
@@ -520,7 +526,8 @@ pub fn type_at(inst: &Instruction<'_>, i: usize) -> Sel<Type> {
     inst.types.get(i).copied().ok_or_else(|| "a type is missing".into())
 }
 
-/// Which registers of a function some instruction reads: every mention counts but the plain destination of an atomic.
+/// Which registers of a function some instruction reads: every mention counts but the plain
+/// destination of an atomic.
 pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
     fn mark(op: &Ptx, read: &mut [bool]) {
         match op {

@@ -1,4 +1,5 @@
-//! A list with an entry for each function of which most have the same one: those without a body, those that no kernel calls.
+//! A list with an entry for each function of which most have the same one: those without a body,
+//! those that no kernel calls.
 
 use crate::ptx::program::FuncId;
 use std::ops::{Index, IndexMut};

@@ -1,5 +1,5 @@
-//! Special registers: numbers of S2R, words of constant bank 0 that the driver fills, and what is computed from them (observed: ptxas
-//! 13.0.88, sm_90a).
+//! Special registers: numbers of S2R, words of constant bank 0 that the driver fills, and what is
+//! computed from them (observed: ptxas 13.0.88, sm_90a).
 
 use super::layout::SHARED_RESERVED;
 use super::source::{Cx, Sel};
@@ -7,8 +7,8 @@ use crate::ptx::program::Special;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{imm, neg, r, wide};
 
-/// Where bank 0 tells of clusters: the CTAs of a cluster, what a number of CTAs is multiplied by to be one of clusters (a float), and
-/// the clusters of the grid, three words each.
+/// Where bank 0 tells of clusters: the CTAs of a cluster, what a number of CTAs is multiplied by to
+/// be one of clusters (a float), and the clusters of the grid, three words each.
 const CLUSTER_SHAPE: i32 = 0x144;
 const CLUSTER_RECIPROCAL: i32 = 0x150;
 const CLUSTERS: i32 = 0x15c;

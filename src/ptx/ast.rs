@@ -1,9 +1,10 @@
-//! The PTX syntax tree, straight from the text: names are slices of the source, nothing is resolved or checked.
-//! The parser makes it, one item of the module after the other; `check` turns it into a [`super::program::Program`].
+//! The PTX syntax tree, straight from the text: names are slices of the source, nothing is resolved
+//! or checked. The parser makes it, one item of the module after the other; `check` turns it into a
+//! [`super::program::Program`].
 //!
-//! A text of any size must not need many times its memory: no more than one item is kept, and in it whatever may be long and
-//! is no code (lists of declarations, initial values, strings) is a place in the text, which `check` reads again
-//! ([`super::parser::Again`]).
+//! A text of any size must not need many times its memory: no more than one item is kept, and in it
+//! whatever may be long and is no code (lists of declarations, initial values, strings) is a place
+//! in the text, which `check` reads again ([`super::parser::Again`]).
 
 use super::constant::{Binary, Const, Unary};
 use super::types::{Linkage, Space, Span, Type};
@@ -58,7 +59,8 @@ pub struct Function<'s> {
     pub name: Ident<'s>,
     pub returns: Vec<Variable<'s>>,
     pub params: Vec<Variable<'s>>,
-    /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without the dot and its numbers.
+    /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without
+    /// the dot and its numbers.
     pub directives: Vec<(Ident<'s>, Vec<u64>)>,
     /// None is a declaration.
     pub body: Option<Body<'s>>,
@@ -75,7 +77,8 @@ pub struct Variable<'s> {
     pub vector: u32,
     pub ty: Type,
     pub name: Ident<'s>,
-    /// Array dimensions; a first dimension `[]` is `None` (extern shared, or sized by its initialiser).
+    /// Array dimensions; a first dimension `[]` is `None` (extern shared, or sized by its
+    /// initialiser).
     pub dims: Vec<Option<u64>>,
     pub init: Option<Init>,
     /// `.ptr .global .align 16` and `.attribute(.managed)` and the like, uninterpreted.
@@ -87,7 +90,8 @@ pub struct Variable<'s> {
     pub span: Span,
 }
 
-/// An initial value: where it begins in the text, and how many elements its outermost list has (1 of a single value).
+/// An initial value: where it begins in the text, and how many elements its outermost list has (1
+/// of a single value).
 #[derive(Clone, Copy, Debug)]
 pub struct Init {
     pub start: u32,
@@ -103,8 +107,8 @@ pub enum InitPart<'s> {
     Value(Expr<'s>),
 }
 
-/// A constant expression or an address in an initialiser or operand. The parser has folded what is constant, so what is left
-/// of operators has a name below it.
+/// A constant expression or an address in an initialiser or operand. The parser has folded what is
+/// constant, so what is left of operators has a name below it.
 #[derive(Clone, Debug)]
 pub enum Expr<'s> {
     Const(Const, Span),
@@ -142,8 +146,8 @@ pub struct Body<'s> {
     pub count: usize,
 }
 
-/// Instructions of a body that the tree has: each takes twenty times its text. The others are read again, in a twentieth of the
-/// time that it takes to compile them.
+/// Instructions of a body that the tree has: each takes twenty times its text. The others are read
+/// again, in a twentieth of the time that it takes to compile them.
 const KEPT: usize = 1 << 13;
 
 impl<'s> Body<'s> {
@@ -168,7 +172,8 @@ pub enum Statement {
     Block(u32),
     /// `.loc file line column`: the number in [`Body::locs`].
     Loc(u32),
-    /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it; the place of the label.
+    /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it; the
+    /// place of the label.
     Inlined(u32),
     Pragma(u32),
     /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
@@ -205,8 +210,8 @@ pub enum Operand<'s> {
     Negate(Box<Operand<'s>>),
     /// `{a, b, c, d}`
     Vector(Vec<Operand<'s>>, Span),
-    /// `[base]`, `[base+imm]`, `[imm]`, `[name+reg]`… as a list of the bracket's comma-separated parts (tensor and texture
-    /// operands have several): `[tensor, {x, y}]`.
+    /// `[base]`, `[base+imm]`, `[imm]`, `[name+reg]`… as a list of the bracket's comma-separated
+    /// parts (tensor and texture operands have several): `[tensor, {x, y}]`.
     Address(Vec<Operand<'s>>, Span),
     /// `base + offset`, in an address or as the address of a variable.
     Sum(Ident<'s>, Expr<'s>),
@@ -214,7 +219,8 @@ pub enum Operand<'s> {
     Index(Ident<'s>, Box<Operand<'s>>, Span),
     /// `dst|pred`
     Pair(Box<Operand<'s>>, Box<Operand<'s>>),
-    /// `reg.x`, `%tid.x`, `reg.b0`, `reg.h1`: element or part of a register, its name without the dot.
+    /// `reg.x`, `%tid.x`, `reg.b0`, `reg.h1`: element or part of a register, its name without the
+    /// dot.
     Element(Ident<'s>, Ident<'s>),
     /// `(a, b)`: the parenthesised lists of a call.
     List(Vec<Operand<'s>>, Span),

@@ -1,7 +1,8 @@
 //! Constants and constant expressions: 64-bit integers and doubles.
 //!
-//! Source: PTX ISA 9.0, "Constants" and "Summary of Constant Expression Evaluation Rules": integers are 64 bits, signed unless
-//! they have a `U` or do not fit, an operation with an unsigned operand is unsigned, comparisons give a signed 0 or 1.
+//! Source: PTX ISA 9.0, "Constants" and "Summary of Constant Expression Evaluation Rules": integers
+//! are 64 bits, signed unless they have a `U` or do not fit, an operation with an unsigned operand
+//! is unsigned, comparisons give a signed 0 or 1.
 
 /// A value of a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,8 +46,9 @@ pub enum Binary {
     OrOr,
 }
 
-/// An integer literal; `None` when a digit does not belong to its base or a decimal or octal value needs more than 64 bits.
-/// Of a longer hexadecimal or binary number the low 64 bits count. Observed: ptxas 13.0.88.
+/// An integer literal; `None` when a digit does not belong to its base or a decimal or octal value
+/// needs more than 64 bits. Of a longer hexadecimal or binary number the low 64 bits count.
+/// Observed: ptxas 13.0.88.
 pub fn parse_int(text: &str) -> Option<Const> {
     let (digits, suffix) = match text.strip_suffix('U') {
         Some(digits) => (digits, true),
@@ -134,7 +136,8 @@ impl Const {
         })
     }
 
-    /// `None` for a division by zero, where an integer meets a float, and where the operator does not take floats.
+    /// `None` for a division by zero, where an integer meets a float, and where the operator does
+    /// not take floats.
     pub fn binary(self, op: Binary, other: Const) -> Option<Const> {
         match (self, other) {
             (Const::Int { bits: a, unsigned: ua }, Const::Int { bits: b, unsigned: ub }) => {

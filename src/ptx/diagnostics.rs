@@ -1,12 +1,13 @@
 //! Errors and warnings with their place, and how they are shown.
 //!
-//! The first line of each is what ptxas prints for such an error (observed: ptxas 13.0.88), so that programs which read
-//! ptxas's log read ours; the place, the source line and a caret follow it.
+//! The first line of each is what ptxas prints for such an error (observed: ptxas 13.0.88), so that
+//! programs which read ptxas's log read ours; the place, the source line and a caret follow it.
 
 use super::types::Span;
 use std::fmt;
 
-/// More errors than this in one run are counted, not kept: a megabyte of garbage needs no megabyte of messages.
+/// More errors than this in one run are counted, not kept: a megabyte of garbage needs no megabyte
+/// of messages.
 pub const MAX_ERRORS: usize = 100;
 
 /// The same of warnings: there may be one for each variable of a module.
@@ -196,7 +197,8 @@ impl LineMap {
     }
 }
 
-/// Longest part of a source line that is shown, in characters: generated PTX has lines of megabytes.
+/// Longest part of a source line that is shown, in characters: generated PTX has lines of
+/// megabytes.
 const MAX_SHOWN: usize = 160;
 
 fn render_one(

@@ -1,7 +1,8 @@
 //! Tokens of PTX text, made one at a time over the bytes of the source without copying.
 //!
-//! Source: PTX ISA 9.0, "Syntax". Two things differ from a textbook lexer: a dot with the word after it is one token
-//! (`.shared::cta`, `.16x64b`), and `%` begins a name when a name character follows it, else it is the remainder operator.
+//! Source: PTX ISA 9.0, "Syntax". Two things differ from a textbook lexer: a dot with the word
+//! after it is one token (`.shared::cta`, `.16x64b`), and `%` begins a name when a name character
+//! follows it, else it is the remainder operator.
 
 use super::types::Span;
 
@@ -224,7 +225,8 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// `.name`, with `::name` parts; or a number such as `.5`, when digits and nothing else follow the dot.
+    /// `.name`, with `::name` parts; or a number such as `.5`, when digits and nothing else follow
+    /// the dot.
     fn word_or_fraction(&self, start: usize) -> (Kind, usize) {
         let mut end = self.name_end(start + 1);
         if end == start + 1 {

@@ -1,4 +1,5 @@
-//! What a whole program must have besides being right: every function and variable that it counts on.
+//! What a whole program must have besides being right: every function and variable that it counts
+//! on.
 
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::program::Program;
@@ -7,8 +8,9 @@ use super::types::{Linkage, Space};
 /// Functions that every system has.
 const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
-/// Functions that are declared without `.extern` and have no body, and external arrays of no size: no other module can bring
-/// them. What is `.extern` may be a function of the system, which calls look up. Observed: ptxas 13.0.88 without `-c`.
+/// Functions that are declared without `.extern` and have no body, and external arrays of no size:
+/// no other module can bring them. What is `.extern` may be a function of the system, which calls
+/// look up. Observed: ptxas 13.0.88 without `-c`.
 pub fn unresolved(program: &Program<'_>) -> Diagnostics {
     let mut all = Diagnostics::default();
     for function in &program.functions {

@@ -1,7 +1,8 @@
-//! A checked PTX module: what `check` makes of the syntax tree, and what the interpreter and the lowering read.
+//! A checked PTX module: what `check` makes of the syntax tree, and what the interpreter and the
+//! lowering read.
 //!
-//! After checking: every name is an index, scopes and `{ }` blocks are gone, each function's body is one flat list of
-//! instructions, labels are positions in it, and every register has its type.
+//! After checking: every name is an index, scopes and `{ }` blocks are gone, each function's body
+//! is one flat list of instructions, labels are positions in it, and every register has its type.
 
 use super::diagnostics::Diagnostics;
 use super::lexer;
@@ -15,7 +16,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RegId(pub u32);
 
-/// A variable: index into [`Program::vars`] (module scope and function scope alike; scoping is resolved).
+/// A variable: index into [`Program::vars`] (module scope and function scope alike; scoping is
+/// resolved).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct VarId(pub u32);
 
@@ -64,17 +66,17 @@ pub struct Function<'s> {
     pub name: &'s str,
     pub entry: bool,
     pub linkage: Linkage,
-    /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the place in its list's
-    /// layout.
-    /// A `.reg` parameter of a device function is of [`Space::Reg`] and has its register ([`Variable::reg`]).
+    /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the
+    /// place in its list's layout. A `.reg` parameter of a device function is of [`Space::Reg`] and
+    /// has its register ([`Variable::reg`]).
     pub returns: Box<[VarId]>,
     pub params: Box<[VarId]>,
     /// Performance and other directives: name without dot, numbers.
     pub directives: Vec<(&'s str, Vec<u64>)>,
     /// False for a declaration (`.extern .func …;`).
     pub defined: bool,
-    /// None: nothing in any of its lists. A function has them as its own ([`Deref`]). Copies share it, so that who is done with the
-    /// program may let one function's go after the other.
+    /// None: nothing in any of its lists. A function has them as its own ([`Deref`]). Copies share
+    /// it, so that who is done with the program may let one function's go after the other.
     pub body: Option<Arc<FunctionBody<'s>>>,
     pub span: Span,
 }
@@ -87,7 +89,8 @@ const _: () = assert!(size_of::<Function<'_>>() == 96);
 pub struct FunctionBody<'s> {
     pub regs: Vec<Register<'s>>,
     pub code: Vec<Instruction<'s>>,
-    /// For each label the index of the instruction that it stands before (may equal `code.len()`), and its name.
+    /// For each label the index of the instruction that it stands before (may equal `code.len()`),
+    /// and its name.
     pub labels: Vec<(usize, &'s str)>,
     /// `.branchtargets` lists, in order of appearance.
     pub branch_targets: Vec<Vec<LabelId>>,
@@ -130,10 +133,12 @@ pub struct Register<'s> {
     pub vector: u32,
 }
 
-/// There is one for each parameter of each function, and of each call: [`Program::name`] reads its name in the text.
+/// There is one for each parameter of each function, and of each call: [`Program::name`] reads its
+/// name in the text.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Where its name stands: that of the declaration, or of a range's variable that of its first use.
+    /// Where its name stands: that of the declaration, or of a range's variable that of its first
+    /// use.
     pub(super) start: u32,
     /// The function that declares it; [`NO_FUNCTION`] at module scope.
     pub(super) owner: u32,
@@ -240,7 +245,8 @@ impl<'s> Program<'s> {
 /// A variable's initial value.
 #[derive(Clone, Debug)]
 pub struct Initial {
-    /// Exactly as many as the variable has. The file's writer shares them: they may be more than the text.
+    /// Exactly as many as the variable has. The file's writer shares them: they may be more than
+    /// the text.
     pub bytes: Arc<Vec<u8>>,
     /// None: it has no addresses.
     pub relocs: Option<Box<List<InitReloc>>>,
@@ -261,7 +267,8 @@ impl Pointer {
     }
 }
 
-/// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >> shift.
+/// An address in an initialiser: `bytes` bytes at `offset` hold (address of `target` + addend) >>
+/// shift.
 #[derive(Clone, Debug)]
 pub struct InitReloc {
     pub offset: u32,
@@ -322,8 +329,9 @@ impl<'s> Deref for Instruction<'s> {
     }
 }
 
-/// The operands of an instruction: a part of a list that it shares with its neighbours. A list of its own would cost an
-/// allocation, and leave holes in memory between what lives longer and what does not.
+/// The operands of an instruction: a part of a list that it shares with its neighbours. A list of
+/// its own would cost an allocation, and leave holes in memory between what lives longer and what
+/// does not.
 #[derive(Clone, Debug)]
 pub struct Operands {
     all: Arc<OnceLock<Vec<Operand>>>,
@@ -349,7 +357,8 @@ impl<'a> IntoIterator for &'a Operands {
     }
 }
 
-/// Makes the lists that [`Operands`] are parts of: they are there once the list is full, or [`SharedOperands::close`]d.
+/// Makes the lists that [`Operands`] are parts of: they are there once the list is full, or
+/// [`SharedOperands::close`]d.
 #[derive(Debug, Default)]
 pub(super) struct SharedOperands {
     all: Arc<OnceLock<Vec<Operand>>>,
@@ -357,7 +366,8 @@ pub(super) struct SharedOperands {
 }
 
 impl SharedOperands {
-    /// Operands that one list has, if no instruction has more: what they need is a size that allocators have.
+    /// Operands that one list has, if no instruction has more: what they need is a size that
+    /// allocators have.
     const MANY: usize = 1 << 10;
 
     /// Takes all that the list has.
@@ -390,7 +400,8 @@ pub enum Operand {
     Part(RegId, Part),
     /// `-a` of a video instruction: a register or a part of one.
     Neg(Box<Operand>),
-    /// An integer constant; an f32/f64 literal where the instruction's type is float is [`Operand::F32`]/[`Operand::F64`].
+    /// An integer constant; an f32/f64 literal where the instruction's type is float is
+    /// [`Operand::F32`]/[`Operand::F64`].
     Int(i128),
     F32(f32),
     F64(f64),
@@ -410,7 +421,8 @@ pub enum Operand {
     Var(VarId, i64),
     Func(FuncId),
     Label(LabelId),
-    /// A `.branchtargets` / `.calltargets` / `.callprototype` label of this function, by index in its list.
+    /// A `.branchtargets` / `.calltargets` / `.callprototype` label of this function, by index in
+    /// its list.
     BranchTargets(u32),
     CallTargets(u32),
     Prototype(u32),
@@ -420,8 +432,9 @@ pub enum Operand {
     Sink,
 }
 
-/// Which bytes or halves a video instruction selects or writes, as its digits say (most significant lane first). Digits from 4
-/// (bytes) and from 2 (halves) select from the second source register (PTX ISA 9.0, "SIMD Video Instructions").
+/// Which bytes or halves a video instruction selects or writes, as its digits say (most significant
+/// lane first). Digits from 4 (bytes) and from 2 (halves) select from the second source register
+/// (PTX ISA 9.0, "SIMD Video Instructions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     pub halves: bool,

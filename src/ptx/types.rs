@@ -1,5 +1,5 @@
-//! The PTX words that syntax, checks, interpreter and lowering all share: fundamental types, state spaces, linkage.
-//! Source: PTX ISA 9.0, "State Spaces, Types, and Variables".
+//! The PTX words that syntax, checks, interpreter and lowering all share: fundamental types, state
+//! spaces, linkage. Source: PTX ISA 9.0, "State Spaces, Types, and Variables".
 
 use std::fmt;
 
@@ -86,7 +86,8 @@ impl Type {
         (Type::SurfRef, "surfref"),
     ];
 
-    /// Of a spelling without the dot. Every word of every instruction is asked; [`Type::ALL`] is the same, for who goes through it.
+    /// Of a spelling without the dot. Every word of every instruction is asked; [`Type::ALL`] is
+    /// the same, for who goes through it.
     pub fn parse(name: &str) -> Option<Type> {
         Some(match name {
             "s8" => Type::S8,

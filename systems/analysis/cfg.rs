@@ -1,7 +1,7 @@
 //! The control flow graph: which block may follow which.
 //!
-//! Blocks hold their edges ([`orias_components::edges`] says what they are). The manager makes stale ones new after each phase, and
-//! [`Analyses`] where a phase asks in between.
+//! Blocks hold their edges ([`orias_components::edges`] says what they are). The manager makes
+//! stale ones new after each phase, and [`Analyses`] where a phase asks in between.
 //!
 //! [`Analyses`]: super::Analyses
 
@@ -37,7 +37,8 @@ impl Graph {
         graph
     }
 
-    /// The function's graph, from the edges that its blocks hold. Blocks outside the layout have none.
+    /// The function's graph, from the edges that its blocks hold. Blocks outside the layout have
+    /// none.
     pub(super) fn of(body: &Body<'_>) -> Graph {
         let mut graph = Graph::new(body.block_count(), &[]);
         graph.entry = body.layout().first().map_or(0, |b| b.0);
@@ -99,8 +100,9 @@ pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
     order
 }
 
-/// Blocks of the layout that control leaves for good, in the order in which [`Dominators::post_by_exit`] asks for them: where
-/// most ways meet first, and of those the last in the text, where a function's common way leads.
+/// Blocks of the layout that control leaves for good, in the order in which
+/// [`Dominators::post_by_exit`] asks for them: where most ways meet first, and of those the last in
+/// the text, where a function's common way leads.
 ///
 /// [`Dominators::post_by_exit`]: super::dominators::Dominators::post_by_exit
 pub fn exits(body: &Body<'_>) -> Vec<u32> {

@@ -1,17 +1,17 @@
-//! Divergence: which registers may hold different values in the threads of a warp that run together, and which branches
-//! may therefore part them.
+//! Divergence: which registers may hold different values in the threads of a warp that run
+//! together, and which branches may therefore part them.
 //!
 //! A value diverges
-//! * at its source: the thread's own numbers, loads whose address differs or whose memory is the thread's own, atomics,
-//!   shuffles;
+//! * at its source: the thread's own numbers, loads whose address differs or whose memory is the
+//!   thread's own, atomics, shuffles;
 //! * by its operands, or the predicate under which it is written;
-//! * where threads that a divergent branch has parted meet again, with a register that was written on the way. The threads
-//!   inside one arm run together still, so a loop counter does not diverge inside a loop that threads leave one by one, but
-//!   does behind it.
+//! * where threads that a divergent branch has parted meet again, with a register that was written
+//!   on the way. The threads inside one arm run together still, so a loop counter does not diverge
+//!   inside a loop that threads leave one by one, but does behind it.
 //!
-//! Threads are assumed to meet where `systems/sync/convergence.rs` makes them: nowhere else do parted threads run together.
-//! A load through an address that is the same for all is one access for all (ptxas relies on it too: it emits no barrier
-//! around a loop that spins on such a load).
+//! Threads are assumed to meet where `systems/sync/convergence.rs` makes them: nowhere else do
+//! parted threads run together. A load through an address that is the same for all is one access
+//! for all (ptxas relies on it too: it emits no barrier around a loop that spins on such a load).
 
 use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
@@ -50,7 +50,8 @@ impl Divergence {
         Divergence { registers: solver.registers, branches: solver.branches }
     }
 
-    /// Every branch that depends on anything but uniform registers: what holds whatever the values are.
+    /// Every branch that depends on anything but uniform registers: what holds whatever the values
+    /// are.
     pub fn everywhere(body: &Body<'_>) -> Divergence {
         let mut branches = BitVec::repeat(false, body.block_count());
         for id in body.layout() {
@@ -164,7 +165,8 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
         loop {
             self.spread();
-            // Branches in the layout's order: what lies behind one of them is then known when it is looked at.
+            // Branches in the layout's order: what lies behind one of them is then known when it is
+            // looked at.
             match self.parted.pop() {
                 Some(Reverse((_, branch))) => self.part(branch),
                 None => break,
@@ -195,7 +197,8 @@ impl<'a, 'w> Solver<'a, 'w> {
             }
         }
         let uniform_result = gives_all_the_same(inst.op);
-        // A guard that differs leaves the old value in some threads, whatever the instruction computes.
+        // A guard that differs leaves the old value in some threads, whatever the instruction
+        // computes.
         if uniform_result && (inst.guard.is_always() || !self.differs(inst.guard.reg)) {
             return;
         }
@@ -214,15 +217,16 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
     }
 
-    /// Threads part at the end of `branch`: what is written before they meet differs where they meet.
+    /// Threads part at the end of `branch`: what is written before they meet differs where they
+    /// meet.
     fn part(&mut self, branch: u32) {
         let mut join = self.post.idom(branch);
         if self.is_covered(branch, join) {
             return;
         }
         let mut arms = self.arms(branch, join);
-        // Threads that go around a loop meet the others at its header, in each round, and not at a block of the loop that
-        // they would come to in a later round.
+        // Threads that go around a loop meet the others at its header, in each round, and not at a
+        // block of the loop that they would come to in a later round.
         while let Some(j) = join {
             let goes_round =
                 |l: &Loop| l.blocks.contains(j) && arms.iter().any(|a| a.contains(&l.header));
@@ -272,8 +276,8 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
     }
 
-    /// Whether a branch straight to its join lies between another branch and the same join: threads that leave here meet
-    /// there what those that left before did.
+    /// Whether a branch straight to its join lies between another branch and the same join: threads
+    /// that leave here meet there what those that left before did.
     fn is_covered(&self, branch: u32, join: Option<u32>) -> bool {
         let Some(join) = join else { return false };
         let straight = self.graph.succs[branch as usize].contains(&join);
@@ -365,7 +369,8 @@ mod tests {
             BB4:
               %R8 = MOVPHI %R6, BB3
               EXIT PT";
-        // The counter runs with those that still go round; what comes out of the loop is of different rounds.
+        // The counter runs with those that still go round; what comes out of the loop is of
+        // different rounds.
         assert_eq!(analyze_text(text), "%R0 %P2 %R4 %P7 %R8 BB0 BB3");
     }
 
@@ -412,8 +417,8 @@ mod tests {
 
     #[test]
     fn threads_that_continue_meet_the_others_at_the_header() {
-        // The block behind BB2 is where the ways from BB1 meet in the end, but threads that continue meet those that do not
-        // at the header before that, with different %R1.
+        // The block behind BB2 is where the ways from BB1 meet in the end, but threads that
+        // continue meet those that do not at the header before that, with different %R1.
         let text = "
             BB0:
               %R0 = S2R SR33

@@ -1,5 +1,5 @@
-//! Dominators and post-dominators, by semidominators and their nearest common ancestors (Georgiadis, "Linear-Time Algorithms
-//! for Dominators and Related Problems": Semi-NCA).
+//! Dominators and post-dominators, by semidominators and their nearest common ancestors
+//! (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems": Semi-NCA).
 
 use crate::analysis::cfg::Graph;
 use orias_components::work;
@@ -7,12 +7,14 @@ use smallvec::SmallVec;
 
 const NONE: u32 = u32::MAX;
 
-/// A dominator tree over the nodes of a graph: forward from the entry, or backward from a virtual exit.
+/// A dominator tree over the nodes of a graph: forward from the entry, or backward from a virtual
+/// exit.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Dominators {
     /// Immediate dominator; the root's is itself, [`NONE`] for nodes that the root does not reach.
     idom: Vec<u32>,
-    /// Place in a walk of the tree and the end of what the node dominates there; empty where it is not reached.
+    /// Place in a walk of the tree and the end of what the node dominates there; empty where it is
+    /// not reached.
     span: Vec<(u32, u32)>,
     root: u32,
     /// The root is a node of the graph, not the virtual exit.
@@ -29,17 +31,19 @@ impl Dominators {
 
     /// Post-dominators: the root is a virtual exit behind every block without successor.
     ///
-    /// A region that never reaches an exit (an infinite loop) gets a pretended edge to the virtual exit from the last of
-    /// its blocks in reverse postorder, which for a plain loop is its latch: blocks before the latch then have the
-    /// post-dominators that they have in one round of the loop.
+    /// A region that never reaches an exit (an infinite loop) gets a pretended edge to the virtual
+    /// exit from the last of its blocks in reverse postorder, which for a plain loop is its latch:
+    /// blocks before the latch then have the post-dominators that they have in one round of the
+    /// loop.
     pub(super) fn post(graph: &Graph) -> Dominators {
         let all = vec![0; graph.len()];
         Self::backward(graph, &all)
     }
 
-    /// Post-dominators among blocks that share an exit: each block belongs to the first exit of the list that it reaches,
-    /// and edges from a block to one of another exit do not count. Where threads of a warp part and some of them leave for
-    /// an exit of their own, this is where the others meet: threads that exit are waited for by no one.
+    /// Post-dominators among blocks that share an exit: each block belongs to the first exit of the
+    /// list that it reaches, and edges from a block to one of another exit do not count. Where
+    /// threads of a warp part and some of them leave for an exit of their own, this is where the
+    /// others meet: threads that exit are waited for by no one.
     pub(super) fn post_by_exit(graph: &Graph, exits: &[u32]) -> Dominators {
         let mut class = vec![NONE; graph.len()];
         for (i, exit) in exits.iter().enumerate() {
@@ -123,8 +127,8 @@ impl Dominators {
         Dominators { idom, span, root, real_root }
     }
 
-    /// The immediate dominator; None for the root, for nodes whose only post-dominator is the virtual exit, and for nodes
-    /// that are not reached.
+    /// The immediate dominator; None for the root, for nodes whose only post-dominator is the
+    /// virtual exit, and for nodes that are not reached.
     pub fn idom(&self, node: u32) -> Option<u32> {
         let idom = *self.idom.get(node as usize)?;
         (idom != NONE && node != self.root && (self.real_root || idom != self.root)).then_some(idom)
@@ -134,14 +138,16 @@ impl Dominators {
         self.idom.get(node as usize).is_some_and(|d| *d != NONE)
     }
 
-    /// Whether every path from the root to `b` passes `a` (so each node dominates itself). False where one is not reached.
+    /// Whether every path from the root to `b` passes `a` (so each node dominates itself). False
+    /// where one is not reached.
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         let place = |node: u32| self.span.get(node as usize).copied().unwrap_or_default();
         let ((first, end), (at, last)) = (place(a), place(b));
         at < last && (first..end).contains(&at)
     }
 
-    /// The nearest node that dominates both; None when that is the virtual exit or one is not reached.
+    /// The nearest node that dominates both; None when that is the virtual exit or one is not
+    /// reached.
     pub fn common(&self, a: u32, b: u32) -> Option<u32> {
         if !self.is_reached(a) || !self.is_reached(b) {
             return None;
@@ -159,8 +165,8 @@ impl Dominators {
     }
 }
 
-/// Where each node stands in a walk of the dominator tree, and where what it dominates ends: to ask whether one dominates another
-/// must not climb the tree, which may be as deep as there are blocks.
+/// Where each node stands in a walk of the dominator tree, and where what it dominates ends: to ask
+/// whether one dominates another must not climb the tree, which may be as deep as there are blocks.
 fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
     let mut size = vec![0; idom.len()];
     for node in order.iter().rev() {
@@ -181,8 +187,8 @@ fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
     span
 }
 
-/// Nodes that the root reaches, parents before children of a walk into depth; the parent's place of each, by place; and the
-/// place of each, by node.
+/// Nodes that the root reaches, parents before children of a walk into depth; the parent's place of
+/// each, by place; and the place of each, by node.
 fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut rank = vec![NONE; next.len()];
     let (mut order, mut parent) = (vec![root], vec![0]);
@@ -204,8 +210,8 @@ fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> (Vec<u32>, Vec<u32>, Vec<
     (order, parent, rank)
 }
 
-/// The node with the lowest semidominator on the way from `v` up to what was not looked at yet (places below `w`), by places;
-/// shortens the way for the next.
+/// The node with the lowest semidominator on the way from `v` up to what was not looked at yet
+/// (places below `w`), by places; shortens the way for the next.
 fn best(
     v: u32,
     w: u32,
@@ -290,7 +296,8 @@ mod tests {
                 (0..graph.len() as u32).filter(|n| graph.succs[*n as usize].is_empty()).collect();
             let leaves = |b, without| exits.iter().any(|e| reaches_without(&graph, b, *e, without));
             for b in graph.reverse_postorder() {
-                // Where there is no way out, the pretended edges decide: only the exact part is tested.
+                // Where there is no way out, the pretended edges decide: only the exact part is
+                // tested.
                 if !graph.reverse_postorder().iter().all(|n| leaves(*n, NONE)) {
                     continue;
                 }

@@ -4,7 +4,8 @@ use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 
-/// For each block those that it does not dominate itself, but one of whose predecessors it does (Cooper, Harvey, Kennedy).
+/// For each block those that it does not dominate itself, but one of whose predecessors it does
+/// (Cooper, Harvey, Kennedy).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frontiers(Lists<u32>);
 
@@ -55,7 +56,8 @@ mod tests {
                 let meets = |to: &u32| {
                     let preds = &graph.preds[*to as usize];
                     let strictly = dom.dominates(block, *to) && block != *to;
-                    // With fewer than two ways in nothing meets, but for an entry that is come back to.
+                    // With fewer than two ways in nothing meets, but for an entry that is come back
+                    // to.
                     preds.len() > 1 && !strictly && preds.iter().any(|p| dom.dominates(block, *p))
                 };
                 let expected: Vec<u32> = (0..graph.len() as u32).filter(meets).collect();

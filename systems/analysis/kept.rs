@@ -1,8 +1,9 @@
-//! Analyses that are kept: a phase asks for one, and gets what an earlier one asked for where nothing has changed since.
+//! Analyses that are kept: a phase asks for one, and gets what an earlier one asked for where
+//! nothing has changed since.
 //!
-//! A body counts its edits, and those of branches and layout for themselves ([`Stamps`]); what was computed at another number is
-//! stale. Phases call no constructor of an analysis: they ask here. `--verify-each` compares what
-//! is kept with what a computation gives ([`Analyses::check`]).
+//! A body counts its edits, and those of branches and layout for themselves ([`Stamps`]); what was
+//! computed at another number is stale. Phases call no constructor of an analysis: they ask here.
+//! `--verify-each` compares what is kept with what a computation gives ([`Analyses::check`]).
 
 use crate::analysis::cfg::{self, Graph};
 use crate::analysis::divergence::Divergence;
@@ -70,7 +71,8 @@ impl ControlFlow {
         self.loops.get_or_init(|| Loops::new(&self.graph, self.dominators()))
     }
 
-    /// How often a block runs, when the function runs once: an estimate from its text alone, eight rounds a loop.
+    /// How often a block runs, when the function runs once: an estimate from its text alone, eight
+    /// rounds a loop.
     pub fn frequency(&self, block: u32) -> u64 {
         const MOST_LOOPS: u32 = 6;
         8u64.pow(self.loops().depth(block).min(MOST_LOOPS))
@@ -131,8 +133,8 @@ pub struct Analyses {
 }
 
 impl Analyses {
-    /// The graph and what follows from it. The blocks' edges are current when a phase begins; one that has changed branches or
-    /// the layout asks for [`Analyses::flow_after`].
+    /// The graph and what follows from it. The blocks' edges are current when a phase begins; one
+    /// that has changed branches or the layout asks for [`Analyses::flow_after`].
     ///
     /// # Panics
     /// Where the blocks' edges are stale.
@@ -147,7 +149,8 @@ impl Analyses {
         self.flow(body)
     }
 
-    /// The edges that blocks hold, for a phase that reads them after it has changed branches or the layout: stale ones are made new.
+    /// The edges that blocks hold, for a phase that reads them after it has changed branches or the
+    /// layout: stale ones are made new.
     pub fn edges(&mut self, body: &mut Body<'_>) {
         body.update_edges();
     }

@@ -1,17 +1,22 @@
-//! Liveness of register cells: which values may still be read, at the start and the end of each block.
+//! Liveness of register cells: which values may still be read, at the start and the end of each
+//! block.
 //!
 //! What holds:
-//! * A cell (32 bits of a register, or one predicate or barrier) is live at a point when some path from there reads it before
-//!   an unguarded definition of it, *and* some path to there has defined it. The second half matters for guarded
-//!   definitions, which do not end a value: without it the value under a guard would seem live back to the entry.
+//! * A cell (32 bits of a register, or one predicate or barrier) is live at a point when some path
+//!   from there reads it before an unguarded definition of it, *and* some path to there has defined
+//!   it. The second half matters for guarded definitions, which do not end a value: without it the
+//!   value under a guard would seem live back to the entry.
 //! * A definition of some cells of a wide register ends only those cells.
-//! * What a phi reads is live at the end of the block that its value comes from, and not in the phi's own.
-//! * Physical registers count as cells too, defined at the entry, so that the analysis serves after allocation as before it.
+//! * What a phi reads is live at the end of the block that its value comes from, and not in the
+//!   phi's own.
+//! * Physical registers count as cells too, defined at the entry, so that the analysis serves after
+//!   allocation as before it.
 //!
-//! Only cells that some block reads before it defines them can be live between blocks ("globals"); the others get no bit.
-//! Sets are rows of one dense bit matrix. In functions with many blocks and many globals, where most bits would be zero, only
-//! globals that many blocks name have bits there; each of the others is followed through the blocks by itself, and blocks
-//! have lists of them (see [`DENSE_LIMIT`] and [`sparse`]).
+//! Only cells that some block reads before it defines them can be live between blocks ("globals");
+//! the others get no bit. Sets are rows of one dense bit matrix. In functions with many blocks and
+//! many globals, where most bits would be zero, only globals that many blocks name have bits there;
+//! each of the others is followed through the blocks by itself, and blocks have lists of them (see
+//! [`DENSE_LIMIT`] and [`sparse`]).
 
 use crate::analysis::lists::Lists;
 use bitvec::prelude::*;
@@ -22,7 +27,8 @@ mod sparse;
 
 use sparse::Accesses;
 
-/// The number of a cell within its function: physical registers of all files first, then the cells of virtual registers.
+/// The number of a cell within its function: physical registers of all files first, then the cells
+/// of virtual registers.
 pub type Cell = u32;
 
 /// First cell of each file's physical registers, and the end.
@@ -73,7 +79,8 @@ impl CellMap {
         self.base[id.0 as usize]
     }
 
-    /// The virtual register that a cell belongs to, and which of its cells it is; None for a physical register.
+    /// The virtual register that a cell belongs to, and which of its cells it is; None for a
+    /// physical register.
     pub fn vreg(&self, cell: Cell) -> Option<(orias_components::VRegId, u8)> {
         if cell < PHYS_BASE[5] {
             return None;
@@ -100,13 +107,15 @@ impl CellMap {
 
 /// Whether an instruction's definitions end the old values.
 ///
-/// A guarded definition keeps the old value in the threads where the guard is false; in SSA form it reads it. R2UR takes its value from a thread where the
-/// guard holds: without one nobody wants the result.
+/// A guarded definition keeps the old value in the threads where the guard is false; in SSA form it
+/// reads it. R2UR takes its value from a thread where the guard holds: without one nobody wants the
+/// result.
 pub fn kills(inst: View<'_>) -> bool {
     inst.guard.is_always() || inst.op == Opcode::R2UR || inst.tied().len() > 0
 }
 
-/// Calls `f` on the registers that an instruction reads in its block: phis read at the ends of others.
+/// Calls `f` on the registers that an instruction reads in its block: phis read at the ends of
+/// others.
 fn for_each_read(inst: View<'_>, f: impl FnMut(RegUse)) {
     if inst.op != Opcode::MOVPHI {
         inst.for_each_use(f);
@@ -133,8 +142,9 @@ fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Lists<Cell>> {
     reads
 }
 
-/// Whether some way from the entry comes to a reader of a cell of a virtual register before anything has written the cell, guarded
-/// or not. Edges are current. One bit for each block and cell that crosses blocks: for checks.
+/// Whether some way from the entry comes to a reader of a cell of a virtual register before
+/// anything has written the cell, guarded or not. Edges are current. One bit for each block and
+/// cell that crosses blocks: for checks.
 pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     let map = CellMap::new(body);
     let phis = phi_reads(body, &map);
@@ -145,8 +155,8 @@ pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     is_read_at_entry(body, &globals, &read)
 }
 
-/// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are dense: a sweep over them then
-/// takes no longer than one over the instructions.
+/// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are
+/// dense: a sweep over them then takes no longer than one over the instructions.
 pub const DENSE_LIMIT: usize = 1;
 
 /// Live cells at block boundaries.
@@ -169,7 +179,8 @@ impl Liveness {
         Liveness::split(body, map, None)
     }
 
-    /// With dense bits for globals that so many blocks name, and at most for so many; of its own choice without.
+    /// With dense bits for globals that so many blocks name, and at most for so many; of its own
+    /// choice without.
     fn split(body: &Body<'_>, map: Arc<CellMap>, split: Option<(u32, usize)>) -> Liveness {
         let phis = phi_reads(body, &map);
         let phis = phis.as_ref();
@@ -220,7 +231,8 @@ impl Liveness {
         self.bit(cell).is_some_and(|bit| self.live_out.get(block.0 as usize, bit))
     }
 
-    /// Whether a cell is live at the start of any block at all; the others live and die within one block.
+    /// Whether a cell is live at the start of any block at all; the others live and die within one
+    /// block.
     pub fn may_cross_blocks(&self, cell: Cell) -> bool {
         self.bit(cell).is_some()
     }
@@ -236,8 +248,8 @@ impl Liveness {
     }
 }
 
-/// The live cells at one point of a block. A walk goes by reads alone: before a guarded definition that is the first of its
-/// value this may hold cells that the block's `live_in` leaves out.
+/// The live cells at one point of a block. A walk goes by reads alone: before a guarded definition
+/// that is the first of its value this may hold cells that the block's `live_in` leaves out.
 #[derive(Clone, Debug)]
 pub struct LiveCells {
     set: BitVec<u64>,
@@ -274,7 +286,8 @@ impl LiveCells {
         live
     }
 
-    /// Goes from the point after `inst` to the point before it. `inst` counts as executed: leave dead ones out.
+    /// Goes from the point after `inst` to the point before it. `inst` counts as executed: leave
+    /// dead ones out.
     pub fn step_back(&mut self, map: &CellMap, inst: View<'_>) {
         if kills(inst) {
             inst.for_each_def(|r| self.set_all(map, r, false));
@@ -350,8 +363,8 @@ fn find_globals(
 /// Blocks that must name a global for it to have a bit in each row.
 const OFTEN: u32 = 16;
 
-/// Numbers globals anew: first those that `often` blocks name, at most `most` of them. Returns how many those are, and the old
-/// number by the new one.
+/// Numbers globals anew: first those that `often` blocks name, at most `most` of them. Returns how
+/// many those are, and the old number by the new one.
 fn by_use(
     accesses: &Accesses,
     (globals, bit): (&mut [Cell], &mut [u32]),
@@ -443,8 +456,8 @@ impl Flow {
         }
     }
 
-    /// What some path reads before it defines it, at start and end of each block: in = used | (out - killed), out = union of
-    /// the successors' in, and what phis read there.
+    /// What some path reads before it defines it, at start and end of each block: in = used |
+    /// (out - killed), out = union of the successors' in, and what phis read there.
     fn read_later(&self, body: &Body<'_>, bit: &[u32], phis: Option<&Lists<Cell>>) -> (Sets, Sets) {
         let mut into = Sets::new(self.rows, self.bits);
         let mut out = Sets::new(self.rows, self.bits);
@@ -468,9 +481,9 @@ impl Flow {
         (into, out)
     }
 
-    /// What of that some path has defined: forward, in = union of the predecessors' out, out = defined | in, both within
-    /// what is read later (from the last definition on a path to the read, all points are). Physical registers are defined
-    /// at the entry.
+    /// What of that some path has defined: forward, in = union of the predecessors' out, out =
+    /// defined | in, both within what is read later (from the last definition on a path to the
+    /// read, all points are). Physical registers are defined at the entry.
     fn defined_before(
         &mut self,
         body: &Body<'_>,
@@ -503,8 +516,8 @@ impl Flow {
     }
 }
 
-/// Blocks to look at (again), in sweeps along one order: a fact runs down the whole order in one sweep, and once more for
-/// each edge against it.
+/// Blocks to look at (again), in sweeps along one order: a fact runs down the whole order in one
+/// sweep, and once more for each edge against it.
 struct Worklist {
     order: Vec<BlockId>,
     /// Place in the order by block number.
@@ -550,7 +563,8 @@ struct Sets {
     lists: Rows,
 }
 
-/// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are dense.
+/// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are
+/// dense.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Rows {
     first: Vec<u32>,

@@ -1,6 +1,6 @@
-//! Natural loops: for each header (a block that dominates the source of an edge to it) the blocks that reach such an edge
-//! without passing the header. Cycles with several entries (irreducible flow) have no header that dominates them and are no
-//! natural loops: [`irreducible`] finds those.
+//! Natural loops: for each header (a block that dominates the source of an edge to it) the blocks
+//! that reach such an edge without passing the header. Cycles with several entries (irreducible
+//! flow) have no header that dominates them and are no natural loops: [`irreducible`] finds those.
 
 use crate::analysis::blocks::{BlockSet, Marks};
 use crate::analysis::cfg::Graph;
@@ -17,7 +17,8 @@ pub struct Loop {
     pub blocks: BlockSet,
     /// Blocks outside that lead to the header.
     pub entries: Vec<u32>,
-    /// The only entry, where that leads only to the header. A loop at the function's entry has none.
+    /// The only entry, where that leads only to the header. A loop at the function's entry has
+    /// none.
     pub preheader: Option<u32>,
     /// Edges that leave it, from the blocks in their order.
     pub exits: Vec<(u32, u32)>,
@@ -114,8 +115,8 @@ fn members(
     blocks.into_iter().collect()
 }
 
-/// Blocks of cycles that are no natural loops: of each strongly connected part with an edge against the reverse postorder to a
-/// block that does not dominate its source.
+/// Blocks of cycles that are no natural loops: of each strongly connected part with an edge against
+/// the reverse postorder to a block that does not dominate its source.
 pub(super) fn irreducible(graph: &Graph, dom: &Dominators) -> BitVec {
     let order = graph.reverse_postorder();
     let mut rank = vec![u32::MAX; graph.len()];
@@ -127,7 +128,8 @@ pub(super) fn irreducible(graph: &Graph, dom: &Dominators) -> BitVec {
     if bad.is_empty() {
         return found;
     }
-    // Kosaraju: against the edges from each block in reverse postorder, what is reached and not taken is its part.
+    // Kosaraju: against the edges from each block in reverse postorder, what is reached and not
+    // taken is its part.
     let mut part = vec![u32::MAX; graph.len()];
     let mut stack = Vec::new();
     for root in &order {
@@ -168,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_loop_knows_its_entries_and_exits() {
-        // 1 is entered from 0 alone, which leads to 5 too; 3 has a preheader, 2, and leads back to 1 and out to 4.
+        // 1 is entered from 0 alone, which leads to 5 too; 3 has a preheader, 2, and leads back to
+        // 1 and out to 4.
         let edges = [(0, 1), (0, 5), (1, 2), (2, 3), (3, 3), (3, 1), (3, 4)];
         let loops = loops(&Graph::new(6, &edges));
         let [outer, inner] = &loops.all[..] else { panic!("two loops") };

@@ -1,5 +1,5 @@
-//! What phases know about a function: each analysis reads the body and changes nothing. It is computed when a phase asks
-//! [`Analyses`] for it, and kept until an edit makes it stale.
+//! What phases know about a function: each analysis reads the body and changes nothing. It is
+//! computed when a phase asks [`Analyses`] for it, and kept until an edit makes it stale.
 
 pub mod blocks;
 pub mod cfg;

@@ -24,7 +24,8 @@ impl Random {
     }
 }
 
-/// A graph with up to two successors a node; edges go anywhere, so it may be irreducible and have unreachable nodes.
+/// A graph with up to two successors a node; edges go anywhere, so it may be irreducible and have
+/// unreachable nodes.
 pub fn random_graph(seed: u64, nodes: usize) -> Graph {
     let mut random = Random::new(seed);
     let mut edges = Vec::new();

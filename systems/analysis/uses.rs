@@ -1,4 +1,5 @@
-//! Who reads and who writes each virtual register: in SSA form what a value goes to and comes from, elsewhere all that may.
+//! Who reads and who writes each virtual register: in SSA form what a value goes to and comes from,
+//! elsewhere all that may.
 
 use crate::analysis::lists::Lists;
 use orias_components::{BlockId, Body, InstId, VRegId};
@@ -6,7 +7,8 @@ use orias_components::{BlockId, Body, InstId, VRegId};
 /// A place where a register is named, with its block.
 pub type Place = (InstId, BlockId);
 
-/// By register its readers and writers, from the layout's last on. An instruction that names a register twice is there twice.
+/// By register its readers and writers, from the layout's last on. An instruction that names a
+/// register twice is there twice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Uses {
     readers: Lists<Place>,

@@ -1,13 +1,16 @@
-//! Branch simplification (`OriBranchOpt`) and the rule that branches end blocks (`SetControlFlowOpLastInBB`).
+//! Branch simplification (`OriBranchOpt`) and the rule that branches end blocks
+//! (`SetControlFlowOpLastInBB`).
 //!
 //! `OriBranchOpt` applies, until nothing changes:
 //! * a branch to a block that only branches on goes where that one goes;
 //! * a branch to a block that only exits is that exit;
 //! * a conditional branch whose ways are the same, and a branch to the next block, go;
 //! * `@P BRA next; BRA far` becomes `@!P BRA far`;
-//! * blocks that the entry does not reach go; a block moves to the end of its only predecessor when that leads only there.
+//! * blocks that the entry does not reach go; a block moves to the end of its only predecessor when
+//!   that leads only there.
 //!
-//! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that it does not look at.
+//! It runs before there are convergence barriers: BSSY and BSYNC tie blocks together in ways that
+//! it does not look at.
 
 use crate::analysis::Analyses;
 use crate::notes::Notes;
@@ -16,6 +19,7 @@ use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
     edges,
 };
+use smallvec::SmallVec;
 
 /// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
 pub fn set_control_flow_op_last(code: Code<'_, '_>, mut notes: Notes<'_>) {
@@ -31,8 +35,8 @@ pub fn set_control_flow_op_last(code: Code<'_, '_>, mut notes: Notes<'_>) {
     notes.count(splits);
 }
 
-/// Whether an instruction ends its block where `next` comes behind it: all branches do, but a conditional BRA may be followed by one
-/// more branch.
+/// Whether an instruction ends its block where `next` comes behind it: all branches do, but a
+/// conditional BRA may be followed by one more branch.
 fn ends_block(body: &Body<'_>, id: InstId, next: InstId) -> bool {
     let is_pair = || {
         body.op(id) == Opcode::BRA && !edges::ends_flow(body.inst(id)) && body.op(next).is_branch()
@@ -46,7 +50,8 @@ pub fn branch_opt(code: Code<'_, '_>, mut analyses: ResMut<'_, Analyses>, mut no
     if body.facts().may_have(&[Opcode::BSSY, Opcode::BSYNC]) {
         return;
     }
-    // Each round removes a branch, a block or a detour; the limit only guards against a fault in this reasoning.
+    // Each round removes a branch, a block or a detour; the limit only guards against a fault in
+    // this reasoning.
     let mut total = 0;
     for _ in 0..body.block_count() * 2 + 8 {
         let mut changed = remove_unreachable(&mut body, &mut analyses);
@@ -100,7 +105,12 @@ pub(super) fn destination(body: &Body<'_>, block: BlockId) -> BlockId {
 
 fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
     let mut changed = 0;
-    for id in body.block(block).insts().to_vec() {
+    // Branches stand at the end: other instructions are not looked at.
+    let insts = body.block(block).insts();
+    let is_branch = |id: &&InstId| body.op(**id).is_branch();
+    let branches: SmallVec<[InstId; 4]> =
+        insts.iter().rev().take_while(is_branch).copied().collect();
+    for id in branches.into_iter().rev() {
         if body.op(id) == Opcode::SWITCH {
             let targets: Vec<BlockId> = edges::targets(body.inst(id)).collect();
             for target in targets {
@@ -165,8 +175,7 @@ fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> u
         body.remove(block, last);
         changed += 1;
     }
-    let insts = body.block(block).insts().to_vec();
-    if let [.., first, second] = insts[..]
+    if let [.., first, second] = body.block(block).insts()[..]
         && let (Some(near), Some(far)) = (target(body, first), target(body, second))
         && edges::is_unconditional(body.inst(second))
     {
@@ -224,15 +233,16 @@ fn merge_chains(body: &mut Body<'_>) -> usize {
             if !single || next == block || Some(next) == entry {
                 break;
             }
-            // What the block falls through to must not change: it moves only from the place behind, or when it does not
-            // fall through itself.
+            // What the block falls through to must not change: it moves only from the place behind,
+            // or when it does not fall through itself.
             if !follows && edges::falls_through(body, body.block(next)) {
                 break;
             }
             if let Some(last) = body.block(block).insts().last().copied()
                 && body.op(last).is_branch()
             {
-                // The last is `BRA next`; a guarded exit before it stays, and ends the block for good.
+                // The last is `BRA next`; a guarded exit before it stays, and ends the block for
+                // good.
                 if body.op(last) != Opcode::BRA {
                     break;
                 }

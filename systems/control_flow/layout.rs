@@ -1,16 +1,19 @@
-//! The order of blocks (`PlaceBlocksInSourceOrder`) and the last clean-up of code that does nothing (`OriRemoveNopCode`).
+//! The order of blocks (`PlaceBlocksInSourceOrder`) and the last clean-up of code that does nothing
+//! (`OriRemoveNopCode`).
 //!
-//! Both run after register allocation, with convergence barriers in place: a block is moved and its branches change, but
-//! which block follows which does not.
+//! Both run after register allocation, with convergence barriers in place: a block is moved and its
+//! branches change, but which block follows which does not.
 
 use crate::notes::Notes;
 use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Opcode, Operand, edges};
 use orias_targets::slots::MOV;
 
-/// Phase 135: source order, with blocks that phases appended at the end of the layout moved to where they are reached from.
+/// Phase 135: source order, with blocks that phases appended at the end of the layout moved to
+/// where they are reached from.
 ///
-/// A block at the end that is entered from one block only, and leaves by an unguarded branch, moves behind that one when it
-/// does not fall through, or else before its target when nothing falls into that. Then branches to the next block go.
+/// A block at the end that is entered from one block only, and leaves by an unguarded branch, moves
+/// behind that one when it does not fall through, or else before its target when nothing falls into
+/// that. Then branches to the next block go.
 pub fn place_blocks(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut changed = 0;
@@ -29,7 +32,8 @@ pub fn place_blocks(code: Code<'_, '_>, mut notes: Notes<'_>) {
     notes.count(changed);
 }
 
-/// Moves a block before the block that it branches to, when both that and the block's own place allow it.
+/// Moves a block before the block that it branches to, when both that and the block's own place
+/// allow it.
 fn move_to_target(
     body: &mut Body<'_>,
     edit: &mut FlowEdit,
@@ -42,7 +46,8 @@ fn move_to_target(
     if inst.op != Opcode::BRA || !edges::is_unconditional(inst) {
         return false;
     }
-    // Only blocks that stand behind their target's target for no reason: appended ones, later than where they lead.
+    // Only blocks that stand behind their target's target for no reason: appended ones, later than
+    // where they lead.
     let falls_into = |b: BlockId| {
         edit.order().previous(b).is_some_and(|above| edges::falls_through(body, body.block(above)))
     };

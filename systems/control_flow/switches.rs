@@ -1,6 +1,7 @@
-//! Branches with many ways: `SWITCH index, first, BB0, BB1, …` goes to the block of number `index - first` in its list, and to the last
-//! one for numbers beyond it. Lowering makes one of `brx.idx`; one branch it stays until phase 94, `ExpandJmxComputation`, makes it a
-//! search among its targets by halves.
+//! Branches with many ways: `SWITCH index, first, BB0, BB1, …` goes to the block of number `index -
+//! first` in its list, and to the last one for numbers beyond it. Lowering makes one of `brx.idx`;
+//! one branch it stays until phase 94, `ExpandJmxComputation`, makes it a search among its targets
+//! by halves.
 
 use crate::analysis::Analyses;
 use crate::control_flow::branches::destination;
@@ -72,8 +73,8 @@ fn lead_past_empty_blocks(body: &mut Body<'_>, id: InstId, passed: &mut Vec<Bloc
     passed.extend(moved.iter().map(|(t, _)| *t));
 }
 
-/// Blocks that may stand anywhere, so behind the comparison that leads to them: one SWITCH alone does, and nothing falls into them or
-/// out of them. Each with whether it has its place yet.
+/// Blocks that may stand anywhere, so behind the comparison that leads to them: one SWITCH alone
+/// does, and nothing falls into them or out of them. Each with whether it has its place yet.
 fn free_targets(body: &Body<'_>, switches: &FxHashSet<BlockId>) -> FxHashMap<BlockId, bool> {
     let falls = |b: BlockId| edges::falls_through(body, body.block(b));
     let pairs = body.layout().windows(2).filter(|pair| !falls(pair[0]) && !falls(pair[1]));
@@ -84,7 +85,8 @@ fn free_targets(body: &Body<'_>, switches: &FxHashSet<BlockId>) -> FxHashMap<Blo
     pairs.map(|pair| pair[1]).filter(is_free).map(|b| (b, false)).collect()
 }
 
-/// Puts the search for the target in place of a SWITCH. Neighbours in the list with the same target are one range.
+/// Puts the search for the target in place of a SWITCH. Neighbours in the list with the same target
+/// are one range.
 fn search(e: &mut Emit<'_>, id: InstId, free: &mut FxHashMap<BlockId, bool>, marked: &mut Marked) {
     let inst = e.body.inst(id).to_inst();
     let index = inst.operands[switch::INDEX];
@@ -144,8 +146,8 @@ fn finish(e: &mut Emit<'_>, target: BlockId, free: &mut FxHashMap<BlockId, bool>
     }
 }
 
-/// Gives each edge from a SWITCH to a block that others lead to as well a block of its own: what a phi there takes along by one way
-/// need not be written for all.
+/// Gives each edge from a SWITCH to a block that others lead to as well a block of its own: what a
+/// phi there takes along by one way need not be written for all.
 pub fn split_edges(body: &mut Body<'_>) {
     let blocks = blocks_with_switch(body);
     if blocks.is_empty() {

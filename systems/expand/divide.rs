@@ -1,8 +1,9 @@
 //! Integer division and remainder.
 //!
-//! The quotient comes from a fixed-point reciprocal r ≈ 2^w / b that never is too large: the float reciprocal rounded down,
-//! refined by r += hi(r · (2^w - r·b)), once for 32 bits and twice for 64. Then hi(a · r) is at most two below the quotient, and two
-//! conditional steps make it exact. A zero divisor gives all ones as quotient and remainder, as ptxas's code does.
+//! The quotient comes from a fixed-point reciprocal r ≈ 2^w / b that never is too large: the float
+//! reciprocal rounded down, refined by r += hi(r · (2^w - r·b)), once for 32 bits and twice for 64.
+//! Then hi(a · r) is at most two below the quotient, and two conditional steps make it exact. A
+//! zero divisor gives all ones as quotient and remainder, as ptxas's code does.
 
 use super::shared::{LEAST_USES, Shared};
 use crate::emit::{Emit, cell, halves, imm, not, r};

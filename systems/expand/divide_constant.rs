@@ -1,12 +1,13 @@
-//! Integer division and remainder by a constant: shifts, or the high half of a product with a fixed-point reciprocal (T. Granlund and
-//! P. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994).
+//! Integer division and remainder by a constant: shifts, or the high half of a product with a
+//! fixed-point reciprocal (T. Granlund and P. Montgomery, "Division by Invariant Integers using
+//! Multiplication", PLDI 1994).
 
 use crate::emit::{Emit, cell, halves, imm, neg, r};
 use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 
-/// How an unsigned number of N bits is divided: `n >> before`, times `factor` (with 2^N more where `wide`), the high N bits of that,
-/// `>> after`.
+/// How an unsigned number of N bits is divided: `n >> before`, times `factor` (with 2^N more where
+/// `wide`), the high N bits of that, `>> after`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Plan {
     before: u32,
@@ -31,12 +32,14 @@ fn plan(divisor: u64, bits: u32) -> Plan {
     Plan { before: 0, factor: factor as u64 & u64::MAX >> (64 - bits), wide: true, after }
 }
 
-/// The least multiplier m and shift s with `floor(n · m / 2^(bits + s)) = floor(n / divisor)` for all n below 2^`precision`.
+/// The least multiplier m and shift s with `floor(n · m / 2^(bits + s)) = floor(n / divisor)` for
+/// all n below 2^`precision`.
 fn multiplier(divisor: u64, bits: u32, precision: u32) -> (u128, u32) {
     let d = u128::from(divisor);
     // The least power of two that is not below the divisor.
     let mut shift = 64 - (divisor - 1).leading_zeros();
-    // 2^(bits + shift) may have 129 bits: no power of two but 1 has the divisor as a factor, so one less has the same quotient.
+    // 2^(bits + shift) may have 129 bits: no power of two but 1 has the divisor as a factor, so one
+    // less has the same quotient.
     let below = u128::MAX >> (128 - (bits + shift));
     let mut low = below / d;
     let mut high = low + (below % d + 1 + (1u128 << (bits + shift - precision))) / d;

@@ -1,12 +1,14 @@
 //! Correctly rounded double-precision division, reciprocal and square root.
 //!
-//! The common case is Newton's iteration on the special function unit's estimate of the high word, then a remainder step, which
-//! rounds correctly (Markstein) as long as no step leaves the normal range. The other quotients are computed on mantissas alone; the
-//! exponent is put back by integer arithmetic, and a subnormal result is rounded there, once, from the quotient and the sign of
-//! its remainder.
+//! The common case is Newton's iteration on the special function unit's estimate of the high word,
+//! then a remainder step, which rounds correctly (Markstein) as long as no step leaves the normal
+//! range. The other quotients are computed on mantissas alone; the exponent is put back by integer
+//! arithmetic, and a subnormal result is rounded there, once, from the quotient and the sign of its
+//! remainder.
 //!
-//! Directed roundings take one step more. With a result that is rounded to nearest and its exact remainder, what is missing is less
-//! than half a unit in the last place and has the remainder's sign: adding it with the wanted rounding rounds correctly.
+//! Directed roundings take one step more. With a result that is rounded to nearest and its exact
+//! remainder, what is missing is less than half a unit in the last place and has the remainder's
+//! sign: adding it with the wanted rounding rounds correctly.
 
 use super::float::rounding;
 use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
@@ -105,8 +107,9 @@ fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> [Operand; 3] {
     [q, rest, y]
 }
 
-/// The reciprocal of a mantissa of ones lies just above the middle between two numbers, and the iteration ends at the lower one, with
-/// which the remainder step would not round correctly (Markstein's exception): takes the upper one.
+/// The reciprocal of a mantissa of ones lies just above the middle between two numbers, and the
+/// iteration ends at the lower one, with which the remainder step would not round correctly
+/// (Markstein's exception): takes the upper one.
 fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand {
     let (b, y) = (reg(b), reg(y));
     let (ones, full) = (temp(e), pred(e));
@@ -236,7 +239,8 @@ fn divide_rare(e: &mut Emit<'_>, a: Reg, b: Reg, round: Option<Mod>) -> Reg {
     d
 }
 
-/// How a magnitude is rounded: to nearest, or away from zero where the predicate holds and to zero elsewhere.
+/// How a magnitude is rounded: to nearest, or away from zero where the predicate holds and to zero
+/// elsewhere.
 #[derive(Clone, Copy)]
 enum Direction {
     Nearest,
@@ -251,8 +255,8 @@ fn remainder_is(e: &mut Emit<'_>, cmp: Mod, rest: Reg) -> Operand {
     p
 }
 
-/// The neighbour of the positive `q` that lies in the wanted direction, where the remainder says that `q` is not exact and lies on the
-/// other side.
+/// The neighbour of the positive `q` that lies in the wanted direction, where the remainder says
+/// that `q` is not exact and lies on the other side.
 fn directed(e: &mut Emit<'_>, q: Reg, away: Operand, above: Operand, below: Operand) -> Reg {
     let (up, down) = (pred(e), pred(e));
     e.plop3(up, above, away, Operand::PT, 0x80);
@@ -267,15 +271,16 @@ fn directed(e: &mut Emit<'_>, q: Reg, away: Operand, above: Operand, below: Oper
     d
 }
 
-/// The bits of `q · 2^scale` rounded once, for a positive q in (1/2, 2], rounded to nearest, whose exact value lies to the side of it
-/// that the sign of `rest` says.
+/// The bits of `q · 2^scale` rounded once, for a positive q in (1/2, 2], rounded to nearest, whose
+/// exact value lies to the side of it that the sign of `rest` says.
 fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand, direction: Direction) -> Reg {
     let above = remainder_is(e, Mod::GT, rest);
     let below = remainder_is(e, Mod::LT, rest);
     let field = exponent(e, q);
     let biased = temp(e);
     e.iadd3(biased, field, scale, Operand::RZ);
-    // Normal: the exponent moves. Beyond the largest number lies infinity, or that number where rounding goes to zero.
+    // Normal: the exponent moves. Beyond the largest number lies infinity, or that number where
+    // rounding goes to zero.
     let (rounded, most) = match direction {
         Direction::Nearest => (q, [Operand::RZ, imm(0x7ff0_0000)]),
         Direction::Away(away) => {
@@ -299,7 +304,8 @@ fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand, direction: 
     e.mov(beyond[0], most[0]);
     e.mov(beyond[1], most[1]);
     choose(e, large, beyond, halves(normal), huge);
-    // Subnormal: the mantissa with ten more bits, one less or more for a remainder, shifted right and rounded to even.
+    // Subnormal: the mantissa with ten more bits, one less or more for a remainder, shifted right
+    // and rounded to even.
     let mantissa = e.temp(2);
     let top = temp(e);
     e.and(top, cell(q, 1), imm(0x000f_ffff));
@@ -339,7 +345,8 @@ fn round_scaled(e: &mut Emit<'_>, q: Reg, rest: Reg, scale: Operand, direction: 
     e.sel(step, Operand::RZ, imm(1), not(up));
     let small = e.temp(2);
     e.add64(small, halves(kept), [step, Operand::RZ]);
-    // The least exponent too: a quotient just below the least normal number may be subnormal. The bits are right either way.
+    // The least exponent too: a quotient just below the least normal number may be subnormal. The
+    // bits are right either way.
     let is_small = pred(e);
     e.icmp(is_small, Mod::LT, true, biased, imm(2));
     let d = e.temp(2);
@@ -362,7 +369,8 @@ fn more_than_half_or_odd(e: &mut Emit<'_>, lost: Reg, kept: Reg) -> Operand {
     up
 }
 
-/// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down after.
+/// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down
+/// after.
 pub fn square_root(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let (round, d) = (rounding(inst), reg(inst.operands[macros::D]));
     let root = shared.run(e, inst, LEAST_USES, (&[inst.operands[macros::A]], 2), |e, given| {

@@ -1,9 +1,10 @@
 //! Correctly rounded single-precision division, reciprocal and square root.
 //!
-//! The common case is Newton's iteration on the special function unit's estimate with a remainder step, which rounds correctly
-//! (Markstein) as long as no step leaves the normal range. All else goes through double precision in a block of its own: a quotient
-//! or root of 24-bit numbers is never closer to a rounding boundary of a narrower format than 2^-49 of itself unless it lies on it, so
-//! rounding a result that is right to 2^-52 again, once, is exact.
+//! The common case is Newton's iteration on the special function unit's estimate with a remainder
+//! step, which rounds correctly (Markstein) as long as no step leaves the normal range. All else
+//! goes through double precision in a block of its own: a quotient or root of 24-bit numbers is
+//! never closer to a rounding boundary of a narrower format than 2^-49 of itself unless it lies on
+//! it, so rounding a result that is right to 2^-52 again, once, is exact.
 
 use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
 use crate::convert::{Narrow, narrow_double};
@@ -119,7 +120,8 @@ fn dfma(e: &mut Emit<'_>, a: Operand, b: Operand, c: Operand) -> Operand {
     wide(d, 2)
 }
 
-/// The reciprocal of a finite, nonzero number in the range of single precision, right to an ulp or so.
+/// The reciprocal of a finite, nonzero number in the range of single precision, right to an ulp or
+/// so.
 fn reciprocal_double(e: &mut Emit<'_>, b: Operand) -> Operand {
     let high = match b.as_reg() {
         Some(u) => cell(u.reg, 1),
@@ -138,7 +140,8 @@ fn reciprocal_double(e: &mut Emit<'_>, b: Operand) -> Operand {
     y
 }
 
-/// Quotient by way of double precision, rounded once to single. Zeros, infinities and NaN get their own factor.
+/// Quotient by way of double precision, rounded once to single. Zeros, infinities and NaN get their
+/// own factor.
 fn divide_double(e: &mut Emit<'_>, a: Operand, b: Operand, narrow: Narrow) -> Reg {
     // What a product says of these cases: a · (1/b exactly for 0 and inf, the sign of b otherwise).
     let (unit, sign, factor, special) = (temp(e), temp(e), temp(e), temp(e));

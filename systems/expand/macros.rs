@@ -1,11 +1,14 @@
-//! Phase 9, OriCreateMacroInsts, and phase 63, LateExpansion: division, remainder, reciprocal and root in line.
+//! Phase 9, OriCreateMacroInsts, and phase 63, LateExpansion: division, remainder, reciprocal and
+//! root in line.
 //!
-//! Lowering makes each of them one macro instruction, and one it stays through the optimizer: common, dead and copied as any other
-//! value. Phase 9 expands division by constants, which is few instructions that mix well with those around; LateExpansion all others, in SSA
-//! form where the body has it.
+//! Lowering makes each of them one macro instruction, and one it stays through the optimizer:
+//! common, dead and copied as any other value. Phase 9 expands division by constants, which is few
+//! instructions that mix well with those around; LateExpansion all others, in SSA form where the
+//! body has it.
 //!
-//! What holds after LateExpansion: there is no IDIV, IREM, FDIV, FRCP or FSQRT. An expansion may end the block and open new ones; edges
-//! and phis are right again. Sources are read before the destination is written, so a destination may be one of them.
+//! What holds after LateExpansion: there is no IDIV, IREM, FDIV, FRCP or FSQRT. An expansion may
+//! end the block and open new ones; edges and phis are right again. Sources are read before the
+//! destination is written, so a destination may be one of them.
 
 use super::place::LEAST_REGISTERS;
 use super::shared::Shared;
@@ -96,7 +99,8 @@ fn expand_all(
 
 /// Expands one, between copies of what the expansions do not take as it is.
 ///
-/// They compute without a guard: where there is one, the copies to the destination have it, and keep what the destination held.
+/// They compute without a guard: where there is one, the copies to the destination have it, and
+/// keep what the destination held.
 fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool, shared: &mut Shared) {
     let pairs = [Mod::F64, Mod::U64, Mod::S64].iter().any(|m| inst.mods.has(*m));
     let sources = inst.operands.iter_mut().skip(1);

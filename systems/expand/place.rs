@@ -1,8 +1,11 @@
-//! Phase 109, LateExpansionUnsupportedOps2: gives registers to subroutines, and says at each call what it reads and changes.
+//! Phase 109, LateExpansionUnsupportedOps2: gives registers to subroutines, and says at each call
+//! what it reads and changes.
 //!
-//! A subroutine is one block without branches, so registers follow from one walk over it: the lowest that are free. What holds
-//! afterwards: its block names physical registers only, and ends with SUBRET, whose first operand is the pair with the return address;
-//! SUBCALL has all that the subroutine changes as destinations, the results first, and stands between moves to and from them.
+//! A subroutine is one block without branches, so registers follow from one walk over it: the
+//! lowest that are free. What holds afterwards: its block names physical registers only, and ends
+//! with SUBRET, whose first operand is the pair with the return address; SUBCALL has all that the
+//! subroutine changes as destinations, the results first, and stands between moves to and from
+//! them.
 
 use crate::calls::is_kept;
 use crate::function::FunctionInfo;
@@ -258,7 +261,8 @@ mod tests {
         let (_, text) = placed();
         let calls: Vec<&str> = text.lines().filter(|l| l.contains("SUBCALL")).collect();
         assert_eq!(calls.len(), 2);
-        // R1 is the stack pointer's, R2 and R3 have the return address; arguments are in the lowest registers behind.
+        // R1 is the stack pointer's, R2 and R3 have the return address; arguments are in the lowest
+        // registers behind.
         assert!(calls[0].contains("SUBCALL BB1, R2:2, R4:2, R0"), "{text}");
         assert!(calls[0].trim().starts_with("R4:2, ") && calls[0].contains("P0"), "{text}");
         let (_, sub) = text.split_once("BB1:").expect("the subroutine");

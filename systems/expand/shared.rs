@@ -1,14 +1,17 @@
 //! Subroutines: sequences that a function has once, at its end, and calls from several places.
 //!
-//! ptxas 13.0.88 does so with 64-bit division and with the rare ways of float division, reciprocal and root: each is a function of its own
-//! in the section of whoever calls it. Ours is one block of the function that begins with SUBARGS and ends with SUBRET; a call is one
-//! instruction, SUBCALL, which names the block and is a pure function of its sources until `place_subroutines` gives registers to both.
+//! ptxas 13.0.88 does so with 64-bit division and with the rare ways of float division, reciprocal
+//! and root: each is a function of its own in the section of whoever calls it. Ours is one block of
+//! the function that begins with SUBARGS and ends with SUBRET; a call is one instruction, SUBCALL,
+//! which names the block and is a pure function of its sources until `place_subroutines` gives
+//! registers to both.
 
 use crate::emit::{Emit, r, wide};
 use orias_components::{BlockId, Inst, Mods, Opcode, Operand, Reg, RegFlags, View};
 use rustc_hash::FxHashMap;
 
-/// Places from which a sequence that is always run is called: two in line cost as much as a subroutine, and run sooner.
+/// Places from which a sequence that is always run is called: two in line cost as much as a
+/// subroutine, and run sooner.
 pub const LEAST_USES: u32 = 3;
 /// Places from which a sequence that is seldom run is called.
 pub const LEAST_RARE_USES: u32 = 2;
@@ -30,8 +33,8 @@ impl Shared {
         *self.uses.entry((inst.op, *inst.mods())).or_default() += 1;
     }
 
-    /// What `sequence` makes of these registers for a macro instruction: in line, or by a call where at least so many
-    /// instructions are like it. The result has so many cells.
+    /// What `sequence` makes of these registers for a macro instruction: in line, or by a call
+    /// where at least so many instructions are like it. The result has so many cells.
     pub fn run<'w>(
         &mut self,
         e: &mut Emit<'w>,

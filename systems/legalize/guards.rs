@@ -1,7 +1,9 @@
-//! Phase 5, `ConvertUnsupportedOps`: instructions that ptxas was never seen to guard are jumped over instead.
+//! Phase 5, `ConvertUnsupportedOps`: instructions that ptxas was never seen to guard are jumped
+//! over instead.
 //!
-//! What holds afterwards: a guard stands only at instructions of groups that were seen with one, where the target is bound to
-//! what was seen (observed, for one: ptxas 13.0.88 has no guarded SHFL or VOTE; it branches around them). Edges are right.
+//! What holds afterwards: a guard stands only at instructions of groups that were seen with one,
+//! where the target is bound to what was seen (observed, for one: ptxas 13.0.88 has no guarded SHFL
+//! or VOTE; it branches around them). Edges are right.
 
 use crate::emit::Emit;
 use crate::function::Options;

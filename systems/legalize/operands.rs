@@ -1,10 +1,13 @@
-//! Phases 55 and 103, EnforceArgumentRestrictions and LateEnforceArgumentRestrictions; phase 110, FinalInspectionPass.
+//! Phases 55 and 103, EnforceArgumentRestrictions and LateEnforceArgumentRestrictions; phase 110,
+//! FinalInspectionPass.
 //!
-//! What holds afterwards: every instruction that is not a pseudo instruction has a row in the target's table, ptxas was seen to
-//! emit it with operands of these kinds (where the target is bound to that), and each operand fits its slot. An operand that is
-//! not taken where it stands (a constant bank, a second constant, an immediate in the first source, a uniform register beside an
-//! immediate) is moved to a register by an instruction before; nothing here knows opcodes: rows and what was seen decide.
-//! Immediates are canonical: sign-extended where the slot is signed, 32 bits otherwise. Running it twice changes nothing.
+//! What holds afterwards: every instruction that is not a pseudo instruction has a row in the
+//! target's table, ptxas was seen to emit it with operands of these kinds (where the target is
+//! bound to that), and each operand fits its slot. An operand that is not taken where it stands (a
+//! constant bank, a second constant, an immediate in the first source, a uniform register beside an
+//! immediate) is moved to a register by an instruction before; nothing here knows opcodes: rows and
+//! what was seen decide. Immediates are canonical: sign-extended where the slot is signed, 32 bits
+//! otherwise. Running it twice changes nothing.
 
 use crate::function::Options;
 use crate::notes::Notes;
@@ -85,7 +88,8 @@ fn describe(inst: &Inst) -> String {
     format!("{}{}", inst.op, inst.mods)
 }
 
-/// Moves operands out of an instruction until a row takes it; the moves go to `before`. Returns how many changes it took.
+/// Moves operands out of an instruction until a row takes it; the moves go to `before`. Returns how
+/// many changes it took.
 fn fix(
     target: &Target,
     body: &mut Body<'_>,
@@ -266,7 +270,8 @@ mod tests {
     use crate::testing;
     use orias_components::text;
 
-    /// Legalizes a body in text form twice; the text after it, and that the second time changed nothing.
+    /// Legalizes a body in text form twice; the text after it, and that the second time changed
+    /// nothing.
     fn after(input: &str) -> Result<Vec<String>, String> {
         let mut function = testing::function();
         text::parse(input, &mut function.body()).expect("Ori");

@@ -1,5 +1,6 @@
-//! `MercConverter`: the function's final shape in text. After it every instruction and every block has an address. Branches
-//! still name blocks, so that the body stays what the validator knows; the encoder puts the addresses in.
+//! `MercConverter`: the function's final shape in text. After it every instruction and every block
+//! has an address. Branches still name blocks, so that the body stays what the validator knows; the
+//! encoder puts the addresses in.
 
 use bevy_ecs::prelude::*;
 use orias_components::{InstId, Reader};

@@ -51,8 +51,8 @@ pub fn format_code_list(
         if inst.op == Opcode::EXIT {
             compiled.exits.push(offset);
         }
-        // Said of every branch that is not known to be uniform, with a convergence barrier or without.
-        // And, as ptxas has it, where there are calls.
+        // Said of every branch that is not known to be uniform, with a convergence barrier or
+        // without. And, as ptxas has it, where there are calls.
         let calls = || inst.op == Opcode::CALL && inst.blocks().next().is_some();
         compiled.divergent |= inst.op == Opcode::BSSY || calls() || marked.divergent.contains(id);
         compiled.needs = compiled.needs.and(sites::needs(inst));

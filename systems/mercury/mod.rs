@@ -1,4 +1,5 @@
-//! From instructions to machine words: addresses, encoding, its check by decoding, and the text of the function.
+//! From instructions to machine words: addresses, encoding, its check by decoding, and the text of
+//! the function.
 
 pub mod convert;
 pub mod encode;

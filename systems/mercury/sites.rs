@@ -1,4 +1,5 @@
-//! What a function's code shows of what the file must tell: places of certain instructions, and what they ask of the machine.
+//! What a function's code shows of what the file must tell: places of certain instructions, and
+//! what they ask of the machine.
 
 use crate::function::{Needs, Site};
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile, View};
@@ -10,7 +11,8 @@ const URZ: u8 = 63;
 /// Finds sites, in the order of the text.
 #[derive(Default)]
 pub struct Finder {
-    /// The register with the member mask of a PTX instruction, while nothing has written it since its WARPSYNC.
+    /// The register with the member mask of a PTX instruction, while nothing has written it since
+    /// its WARPSYNC.
     mask: Option<(u32, u8)>,
 }
 
@@ -77,7 +79,8 @@ fn general(operand: Operand) -> Option<u8> {
     u8::try_from(index).ok()
 }
 
-/// What one instruction asks of the machine (observed: ptxas 13.0.88, sm_90a, one kernel for each instruction of the coverage set).
+/// What one instruction asks of the machine (observed: ptxas 13.0.88, sm_90a, one kernel for each
+/// instruction of the coverage set).
 pub fn needs(inst: View<'_>) -> Needs {
     let has = |m: Mod| inst.mods().has(m);
     let isa_class = match inst.op {

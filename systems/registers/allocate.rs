@@ -1,7 +1,8 @@
-//! AllocateRegisters: a physical register for every virtual one, spill code where there are too few, the stack frame.
+//! AllocateRegisters: a physical register for every virtual one, spill code where there are too
+//! few, the stack frame.
 //!
-//! After it every operand is physical, `VReg::assigned` tells where each register went, copies that joined registers are
-//! gone, R1 is set up where it is used, and `Compiled` knows frame and spills.
+//! After it every operand is physical, `VReg::assigned` tells where each register went, copies that
+//! joined registers are gone, R1 is set up where it is used, and `Compiled` knows frame and spills.
 
 use super::assign::{self, Assignment, Input};
 use super::barriers::InForce;
@@ -20,7 +21,8 @@ use crate::sync::collective;
 use bevy_ecs::prelude::*;
 use orias_components::{Body, Code, Loc, RegFile, VRegId};
 
-/// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few are needed.
+/// Rounds of spilling after which allocation gives up: each one makes values shorter, so that few
+/// are needed.
 const MAX_ROUNDS: usize = 100;
 
 /// Why there is no allocation.
@@ -94,7 +96,8 @@ pub fn allocate_registers(
     }
 }
 
-/// Assigns a register to every virtual register, adding spill code as needed; operands stay virtual.
+/// Assigns a register to every virtual register, adding spill code as needed; operands stay
+/// virtual.
 ///
 /// `local_bytes` of the frame are taken already.
 ///
@@ -115,7 +118,8 @@ pub fn allocate(
         let barriers = if nested { InForce::compute(body, liveness) } else { InForce::default() };
         let ranges = Ranges::compute(body, liveness, &barriers);
         let flow = analyses.flow(body);
-        // A register of spill code that joined others would keep them from being spilled, and so would one of collectives.
+        // A register of spill code that joined others would keep them from being spilled, and so
+        // would one of collectives.
         let alone = |id| spills.is_short(id);
         let classes = Classes::coalesce(body, &liveness.map, &ranges, &flow, alone);
         let pool = Pool::of(body, limits);
@@ -135,15 +139,17 @@ pub fn allocate(
             return Ok(spills);
         }
         if nested && found.failed.iter().any(|l| classes.class(*l).file == RegFile::B) {
-            // More barriers in force at once than there are. What threads read is enough then: regions beside each other
-            // share registers too, so threads on different paths do not see each other's.
+            // More barriers in force at once than there are. What threads read is enough then:
+            // regions beside each other share registers too, so threads on different paths do not
+            // see each other's.
             nested = false;
             continue;
         }
         let weights = Weights::new(&input, &spills, &flow);
         let mut victims = spill::choose(&input, &weights);
         if victims.is_empty() {
-            // Enough registers, but not where aligned groups or given registers need them: perhaps joining was too greedy.
+            // Enough registers, but not where aligned groups or given registers need them: perhaps
+            // joining was too greedy.
             let single = Classes::single(body);
             let hints = assign::hints(body, &single);
             let apart = Input { classes: &single, hints: &hints, ..input };

@@ -1,11 +1,13 @@
 //! Assignment: a physical register for each class, without any two classes meeting in one.
 //!
-//! Classes are placed one after another; each takes, of the registers that are free over its whole range, the lowest that
-//! splits no aligned group which is still whole. Placing in order of the start of the range needs few registers; where wide
-//! values come late and find no aligned group, placing wide values first does better: the better of both wins.
+//! Classes are placed one after another; each takes, of the registers that are free over its whole
+//! range, the lowest that splits no aligned group which is still whole. Placing in order of the
+//! start of the range needs few registers; where wide values come late and find no aligned group,
+//! placing wide values first does better: the better of both wins.
 //!
-//! Memory accesses read their operands some time after they issue. Among registers that cost nothing more, one that such an
-//! access has just read is taken last, because the new value would have to wait for the read.
+//! Memory accesses read their operands some time after they issue. Among registers that cost
+//! nothing more, one that such an access has just read is taken last, because the new value would
+//! have to wait for the read.
 
 use super::coalesce::Classes;
 use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
@@ -115,7 +117,8 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
     all
 }
 
-/// The classes of a file, those with a place of their own first, then the wide ones. None where all are as wide.
+/// The classes of a file, those with a place of their own first, then the wide ones. None where all
+/// are as wide.
 fn by_width(input: &Input<'_, '_>, by_start: &[VRegId]) -> Option<Vec<VRegId>> {
     let class = |leader: &VRegId| input.classes.class(*leader);
     if by_start.iter().all(|leader| class(leader).cells == 1) {
@@ -168,8 +171,9 @@ fn place_others(input: &Input<'_, '_>, file: RegFile, by_start: &[VRegId]) -> Pl
     if second.failed.len() < first.failed.len() { second } else { first }
 }
 
-/// Cells of general registers that are live at once, at most, and R1; and how many registers any assignment uses at least.
-/// Nothing wide lies in R0, which R1 is beside: where only wide values are live, it stays free.
+/// Cells of general registers that are live at once, at most, and R1; and how many registers any
+/// assignment uses at least. Nothing wide lies in R0, which R1 is beside: where only wide values
+/// are live, it stays free.
 fn highest_pressure(input: &Input<'_, '_>) -> (u32, u32) {
     let mut change = vec![(0i32, 0i32); input.ranges.points as usize + 1];
     for leader in input.classes.leaders() {
@@ -214,7 +218,8 @@ struct File<const N: usize> {
     of_groups: Vec<bool>,
 }
 
-/// The first registers of all places that a class would have if there were no other class, but for those with a place of their own.
+/// The first registers of all places that a class would have if there were no other class, but for
+/// those with a place of their own.
 pub fn places_alone(input: &Input<'_, '_>, leader: VRegId) -> Vec<u32> {
     fn list<const N: usize>(mut free: Mask<N>) -> Vec<u32> {
         let mut places = Vec::new();
@@ -252,12 +257,13 @@ fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
     found
 }
 
-/// For how many points after a late read its registers are better left alone: a few times the latency of an issue queue
-/// (a dozen instructions).
+/// For how many points after a late read its registers are better left alone: a few times the
+/// latency of an issue queue (a dozen instructions).
 const LATE_POINTS: u32 = 24;
 
 impl<const N: usize> File<N> {
-    /// With nothing in it but what instructions name directly; some `expected` registers will be taken.
+    /// With nothing in it but what instructions name directly; some `expected` registers will be
+    /// taken.
     fn new(input: &Input<'_, '_>, file: RegFile, expected: u32) -> File<N> {
         let mut usable = Mask::below(input.limits.count(file));
         if file == RegFile::R {
@@ -354,8 +360,8 @@ impl<const N: usize> File<N> {
         u8::try_from(at).ok()
     }
 
-    /// The lowest start that costs no new register, meets no late read and splits no free pair or quad; else one that does
-    /// less of that; else the lowest of all.
+    /// The lowest start that costs no new register, meets no late read and splits no free pair or
+    /// quad; else one that does less of that; else the lowest of all.
     fn choose(&self, free: Mask<N>, late: Mask<N>, cells: u32) -> Option<u32> {
         let known = self.used.max(self.costless);
         let within = free.and(Mask::below((known + 1).saturating_sub(cells)));

@@ -6,12 +6,14 @@
 //! %R9 = MOV %R5
 //! ```
 //!
-//! Holds where the value has one definition and no reader but its copies (one for each cell, all to one register, cells in
-//! the same order), all in one block, and nothing between definition and copy touches the destination. Halves of pairs and
-//! the pieces of vectors for wide loads and stores are made in their place this way before scheduling sees a copy.
+//! Holds where the value has one definition and no reader but its copies (one for each cell, all to
+//! one register, cells in the same order), all in one block, and nothing between definition and
+//! copy touches the destination. Halves of pairs and the pieces of vectors for wide loads and
+//! stores are made in their place this way before scheduling sees a copy.
 //!
-//! Registers of collectives are left alone: they can be neither spilled nor split, so a predicate among them that lived over
-//! a call, as the value that it is copied from may, would find no register.
+//! Registers of collectives are left alone: they can be neither spilled nor split, so a predicate
+//! among them that lived over a call, as the value that it is copied from may, would find no
+//! register.
 
 use crate::effects::as_copy;
 use crate::notes::Notes;
@@ -127,7 +129,8 @@ fn copies_of(
         return None;
     }
     let target = RegUse::at(copy.to.reg, first, from.cells);
-    // Back from the last copy to the definition: nothing but the copies may touch the destination's cells.
+    // Back from the last copy to the definition: nothing but the copies may touch the destination's
+    // cells.
     let mut places = Vec::new();
     for at in (def + 1..=last).rev() {
         let inst = body.inst(insts[at]);

@@ -1,11 +1,12 @@
 //! Where convergence barriers are in force.
 //!
-//! Liveness alone is not enough for them. Threads on a path that never comes to the `BSYNC` (it ends in `EXIT`) do not read
-//! the barrier, yet others wait at it meanwhile: a nested `BSSY` on that path must not take the same register. Observed:
-//! ptxas 13.0.88, sm_90a numbers barriers by nesting there too, and gives regions beside each other the same number.
+//! Liveness alone is not enough for them. Threads on a path that never comes to the `BSYNC` (it
+//! ends in `EXIT`) do not read the barrier, yet others wait at it meanwhile: a nested `BSSY` on
+//! that path must not take the same register. Observed: ptxas 13.0.88, sm_90a numbers barriers by
+//! nesting there too, and gives regions beside each other the same number.
 //!
-//! So a barrier is in force from its `BSSY` on all paths to a `BSYNC`; past a block with a `BREAK` of it, only where a `BSYNC`
-//! can still come.
+//! So a barrier is in force from its `BSSY` on all paths to a `BSYNC`; past a block with a `BREAK`
+//! of it, only where a `BSYNC` can still come.
 
 use crate::analysis::liveness::{Cell, Liveness};
 use bitvec::prelude::*;

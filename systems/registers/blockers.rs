@@ -1,8 +1,8 @@
-//! Which classes to spill where there are enough registers, but none of them where a group needs them: beside each other, aligned,
-//! or such that calls leave them as they are.
+//! Which classes to spill where there are enough registers, but none of them where a group needs
+//! them: beside each other, aligned, or such that calls leave them as they are.
 //!
-//! For a class that found no place each of the places that it could have alone is looked at, and what stands there. The cheapest to
-//! clear is cleared, or the class itself goes.
+//! For a class that found no place each of the places that it could have alone is looked at, and
+//! what stands there. The cheapest to clear is cleared, or the class itself goes.
 
 use super::assign::{self, Assignment, Input};
 use super::ranges::{Segment, join, overlap};

@@ -1,14 +1,16 @@
-//! An independent check of register allocation: does every instruction still read the values that it read before?
+//! An independent check of register allocation: does every instruction still read the values that
+//! it read before?
 //!
-//! It knows nothing of ranges, classes or slots. It takes the function as it was, with virtual registers ([`Snapshot`]), and
-//! the function as it is, with physical ones, and executes the second symbolically: for each value (a cell of a virtual
-//! register) it knows which places hold it now, physical registers and stack slots. A definition puts its value into its
-//! register and takes every other value out of it; stores, loads and copies that allocation added move values; where paths
-//! meet, only the places that hold on all of them remain. A value that no path has defined yet may be anywhere: reading it
-//! gives whatever is there, before allocation as after it.
+//! It knows nothing of ranges, classes or slots. It takes the function as it was, with virtual
+//! registers ([`Snapshot`]), and the function as it is, with physical ones, and executes the second
+//! symbolically: for each value (a cell of a virtual register) it knows which places hold it now,
+//! physical registers and stack slots. A definition puts its value into its register and takes
+//! every other value out of it; stores, loads and copies that allocation added move values; where
+//! paths meet, only the places that hold on all of them remain. A value that no path has defined
+//! yet may be anywhere: reading it gives whatever is there, before allocation as after it.
 //!
-//! Found by it: a use whose register does not hold its value, instructions lost, changed or added without being a move,
-//! registers that are not aligned, not of their file, or beyond the limit.
+//! Found by it: a use whose register does not hold its value, instructions lost, changed or added
+//! without being a move, registers that are not aligned, not of their file, or beyond the limit.
 
 use super::limits::{Limits, STACK_POINTER};
 use orias_components::{
@@ -61,7 +63,8 @@ pub enum CheckError {
     Blocks,
 }
 
-/// A 32-bit piece of what the program computes: a cell of a virtual register, or of a physical one that it names itself.
+/// A 32-bit piece of what the program computes: a cell of a virtual register, or of a physical one
+/// that it names itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 struct Value {
     reg: Reg,
@@ -94,8 +97,8 @@ type Places = SmallVec<[Place; 2]>;
 /// Which places hold each value that some path has defined.
 type Held = BTreeMap<Value, Places>;
 
-/// Checks a function whose operands are physical against what it was. Slots may not lie in the first `local_bytes` of the
-/// frame.
+/// Checks a function whose operands are physical against what it was. Slots may not lie in the
+/// first `local_bytes` of the frame.
 ///
 /// # Errors
 /// Everything that is wrong, in program order.
@@ -124,7 +127,8 @@ struct Checker<'a, 'w> {
     constants: Constants,
 }
 
-/// Registers that only one instruction defines, which makes a constant: by that instruction's text without its destination.
+/// Registers that only one instruction defines, which makes a constant: by that instruction's text
+/// without its destination.
 type Constants = FxHashMap<String, Vec<Constant>>;
 
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +178,8 @@ impl<'a> Checker<'a, '_> {
         let mut entry_states: FxHashMap<BlockId, Held> = FxHashMap::default();
         let Some(entry) = self.body.layout().first() else { return };
         entry_states.insert(*entry, self.given());
-        // To the fixed point without complaints, then once more with them: places only go away at joins.
+        // To the fixed point without complaints, then once more with them: places only go away at
+        // joins.
         let mut work: Vec<usize> = vec![0];
         let index: FxHashMap<BlockId, usize> =
             self.before.blocks.iter().enumerate().map(|(i, (b, _))| (*b, i)).collect();
@@ -205,8 +210,8 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// What the entry finds: given registers that the function names hold their own values, but for the stack pointer, which
-    /// the frame sets up.
+    /// What the entry finds: given registers that the function names hold their own values, but for
+    /// the stack pointer, which the frame sets up.
     fn given(&self) -> Held {
         let mut held = Held::new();
         for (_, insts) in &self.before.blocks {
@@ -288,7 +293,8 @@ impl<'a> Checker<'a, '_> {
         }
         // R2UR takes its value from a thread where the guard holds.
         let always = was.guard.is_always() || was.op == Opcode::R2UR;
-        // Under a guard the value is the new or the old one: only a place that holds the old one too will do.
+        // Under a guard the value is the new or the old one: only a place that holds the old one
+        // too will do.
         let kept: Vec<bool> = writes
             .iter()
             .map(|(v, p)| always || held.get(v).is_none_or(|places| places.contains(p)))
@@ -402,7 +408,8 @@ impl<'a> Checker<'a, '_> {
             for constant in self.constants.get(&source_text(is)).into_iter().flatten() {
                 for cell in 0..constant.def.count.min(def.count) {
                     let value = Value { reg: constant.def.reg, cell: constant.def.cell + cell };
-                    // One that is made again everywhere is right wherever it is; another one only once it is defined.
+                    // One that is made again everywhere is right wherever it is; another one only
+                    // once it is defined.
                     if constant.kept {
                         held.get_mut(&value).into_iter().for_each(|p| p.push(place(cell)));
                     } else {
@@ -446,7 +453,8 @@ fn steps<'a>(
     steps
 }
 
-/// Where paths meet: the places that hold a value on both; a value that one path has not defined is anywhere on that path.
+/// Where paths meet: the places that hold a value on both; a value that one path has not defined is
+/// anywhere on that path.
 fn meet(old: &mut Held, new: &Held) -> bool {
     let mut changed = false;
     for (value, places) in new {
@@ -555,7 +563,8 @@ fn as_moves(inst: &Inst, frame: u32) -> Option<Vec<(Place, Place)>> {
 fn copied(inst: &Inst) -> Option<(RegUse, RegUse)> {
     const TRUE: Operand = Operand::PT;
     if inst.op == Opcode::PLOP3 {
-        // The table of what is the first source, whatever the others are; and of that with the others true.
+        // The table of what is the first source, whatever the others are; and of that with the
+        // others true.
         let [Operand::Reg(to), TRUE, Operand::Reg(from), TRUE, TRUE, Operand::Imm(0x80), _] =
             inst.operands[..]
         else {
@@ -575,7 +584,8 @@ fn copied(inst: &Inst) -> Option<(RegUse, RegUse)> {
     (is_move && all_lanes && plain && one && named).then_some((*to, *from))
 }
 
-/// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
+/// Whether an instruction gives the same value wherever it stands, in one register and nothing
+/// else.
 fn makes_a_constant(inst: &Inst) -> bool {
     let mut reads = false;
     inst.for_each_use(|_| reads = true);

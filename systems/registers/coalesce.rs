@@ -1,8 +1,10 @@
-//! Coalescing: registers that a copy joins share a place where their ranges never meet, so that the copy does nothing.
+//! Coalescing: registers that a copy joins share a place where their ranges never meet, so that the
+//! copy does nothing.
 //!
-//! A class is a set of virtual registers with fixed distances in cells. Its widest member gives width and alignment; the
-//! others lie within that one, so that a class never needs more room than its widest member. The pieces of 64-bit and
-//! 128-bit values join their whole this way, and its pieces join it when it is taken apart.
+//! A class is a set of virtual registers with fixed distances in cells. Its widest member gives
+//! width and alignment; the others lie within that one, so that a class never needs more room than
+//! its widest member. The pieces of 64-bit and 128-bit values join their whole this way, and its
+//! pieces join it when it is taken apart.
 
 use super::ranges::{Ranges, Segment, join_into, overlap};
 use crate::analysis::ControlFlow;
@@ -73,8 +75,8 @@ impl Classes {
         }
     }
 
-    /// Joins the registers of copies as long as their ranges do not meet; copies that run often first. Registers that are
-    /// `alone` stay so.
+    /// Joins the registers of copies as long as their ranges do not meet; copies that run often
+    /// first. Registers that are `alone` stay so.
     pub fn coalesce(
         body: &Body<'_>,
         map: &CellMap,
@@ -173,8 +175,8 @@ impl Classes {
         self.try_join_if(map, ranges, copy, |_, _| true)
     }
 
-    /// Joins the classes of a copy's registers where their ranges allow it, and `allowed` does: it is given the place that each
-    /// register would have in the class of both.
+    /// Joins the classes of a copy's registers where their ranges allow it, and `allowed` does: it
+    /// is given the place that each register would have in the class of both.
     pub fn try_join_if(
         &mut self,
         map: &CellMap,

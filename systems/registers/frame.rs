@@ -1,7 +1,9 @@
-//! The stack frame: R1 points at its bottom. There are, from the bottom up, arguments of calls that are passed on the stack,
-//! local variables, spill slots, and the registers that a function must leave as they were.
+//! The stack frame: R1 points at its bottom. There are, from the bottom up, arguments of calls that
+//! are passed on the stack, local variables, spill slots, and the registers that a function must
+//! leave as they were.
 //!
-//! Where the stack pointer moves (`alloca`), another register points at the bottom: R2, as in ptxas's code.
+//! Where the stack pointer moves (`alloca`), another register points at the bottom: R2, as in
+//! ptxas's code.
 
 use super::limits::STACK_POINTER;
 use super::spill::stack;
@@ -23,10 +25,11 @@ fn rounded(bytes: u32, align: u32) -> u32 {
 pub struct Frame {
     /// Bytes of everything but saved registers.
     pub bytes: u32,
-    /// In bytes, a power of two; in a function that others call, the alignment of every frame of the module.
+    /// In bytes, a power of two; in a function that others call, the alignment of every frame of
+    /// the module.
     pub align: u32,
-    /// The byte of constant bank 0 where the driver leaves the top of a thread's stack, for a kernel; None for a function,
-    /// which goes on from its caller's frame.
+    /// The byte of constant bank 0 where the driver leaves the top of a thread's stack, for a
+    /// kernel; None for a function, which goes on from its caller's frame.
     pub top: Option<u32>,
     /// The register that points at the frame's bottom.
     pub pointer: u32,
@@ -43,9 +46,9 @@ pub struct Made {
     pub saved_bytes: u32,
 }
 
-/// Makes the frame: at the start of a kernel `R1 = top of the stack - frame`, where R1 is needed at all; at the start of a
-/// function `R1 -= frame` and stores of the registers that it must keep and changes, and the opposite before each return.
-/// Operands are physical. `PARGS` is expanded.
+/// Makes the frame: at the start of a kernel `R1 = top of the stack - frame`, where R1 is needed at
+/// all; at the start of a function `R1 -= frame` and stores of the registers that it must keep and
+/// changes, and the opposite before each return. Operands are physical. `PARGS` is expanded.
 pub fn set_up(body: &mut Body<'_>, frame: &Frame) -> Made {
     let Some(&entry) = body.layout().first() else { return Made::default() };
     let Some(top) = frame.top else { return set_up_function(body, frame, entry) };
@@ -121,7 +124,8 @@ fn expand(body: &mut Body<'_>, frame: &Frame, bytes: u32, end: &[Inst]) {
     });
 }
 
-/// General registers and convergence barriers that the body writes and a function must leave as they were, ascending.
+/// General registers and convergence barriers that the body writes and a function must leave as
+/// they were, ascending.
 fn changed_and_kept(body: &Body<'_>, frame: &Frame) -> (BTreeSet<u32>, BTreeSet<u32>) {
     let (mut registers, mut barriers) = (BTreeSet::new(), BTreeSet::new());
     if frame.pointer != STACK_POINTER {

@@ -6,35 +6,40 @@ use orias_components::RegFile;
 
 /// Registers that the hardware keeps of a thread's: a function counted at N has R0..R(N-3).
 ///
-/// Observed: ptxas 13.0.88, sm_90a: `EIATTR_REGCOUNT` is the highest general register + 3 in every kernel, 255 goes with
-/// R252, `--maxrregcount 24` with R21, and a kernel without any register but R1 counts 4.
+/// Observed: ptxas 13.0.88, sm_90a: `EIATTR_REGCOUNT` is the highest general register + 3 in every
+/// kernel, 255 goes with R252, `--maxrregcount 24` with R21, and a kernel without any register but
+/// R1 counts 4.
 const COUNTED_EXTRA: u32 = 2;
 
-/// The count of a function in which nothing or only R0 and R1 are used. Observed: ptxas 13.0.88, sm_90a.
+/// The count of a function in which nothing or only R0 and R1 are used. Observed: ptxas 13.0.88,
+/// sm_90a.
 const LEAST_COUNTED: u32 = 4;
 
-/// What a smaller limit is raised to. Observed: ptxas 13.0.88, sm_90a warns of "lower bound of 24" for `.maxnreg` and
-/// `--maxrregcount`.
+/// What a smaller limit is raised to. Observed: ptxas 13.0.88, sm_90a warns of "lower bound of 24"
+/// for `.maxnreg` and `--maxrregcount`.
 pub const LEAST_ASKED: u32 = 24;
 
 /// The stack pointer: R1 whether there is a frame or not.
 pub const STACK_POINTER: u32 = 1;
 
-/// The first uniform register that code names. Observed: in none of 136 cubins (sm_90a, -O1 and -O3) does ptxas 13.0.88 name
-/// UR0 to UR3; who else uses them is not documented, so nor do we.
+/// The first uniform register that code names. Observed: in none of 136 cubins (sm_90a, -O1 and
+/// -O3) does ptxas 13.0.88 name UR0 to UR3; who else uses them is not documented, so nor do we.
 pub const FIRST_UNIFORM: u32 = 4;
 
-/// The first general register that products of warpgroups name: for sums, factors and metadata. Observed: in none of 462 of them
-/// (ptxas 13.0.88, sm_90a, all shapes) is a lower one named, and lower ones are free in most; why is not documented.
+/// The first general register that products of warpgroups name: for sums, factors and metadata.
+/// Observed: in none of 462 of them (ptxas 13.0.88, sm_90a, all shapes) is a lower one named, and
+/// lower ones are free in most; why is not documented.
 pub const FIRST_OF_GROUPS: u32 = 24;
 
 /// How many registers there are of each file: numbers `0..n` may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     by_file: [u32; 5],
-    /// The register that slots of the frame are counted from: the stack pointer, or another where that one moves.
+    /// The register that slots of the frame are counted from: the stack pointer, or another where
+    /// that one moves.
     pub frame: u32,
-    /// The function must leave some registers as they were ([`crate::calls::is_kept`]): others are cheaper.
+    /// The function must leave some registers as they were ([`crate::calls::is_kept`]): others are
+    /// cheaper.
     pub keeps: bool,
 }
 
@@ -56,7 +61,8 @@ impl Limits {
 
     /// For a function counted at `max_registers` at most; the target's limit without that.
     ///
-    /// Encodable: R0..R254, UR0..UR62, P0..P6, UP0..UP6, B0..B15; a thread has 255 registers, counted as above.
+    /// Encodable: R0..R254, UR0..UR62, P0..P6, UP0..UP6, B0..B15; a thread has 255 registers,
+    /// counted as above.
     pub fn new(max_registers: Option<u32>) -> Limits {
         let counted = max_registers.unwrap_or(255).min(255);
         let by_file = [counted.saturating_sub(COUNTED_EXTRA), 63, 7, 7, 16];

@@ -42,7 +42,8 @@ pub fn calc_register_map(
     let highest = map.used[RegFile::R as usize].checked_sub(1);
     let mut registers = limits::counted(highest);
     if pool::is_used(&body) {
-        // The pool is what the warps begin with: all that the directives allow. Observed: ptxas 13.0.88.
+        // The pool is what the warps begin with: all that the directives allow. Observed: ptxas
+        // 13.0.88.
         let asked = info.max_registers;
         registers = asked.unwrap_or(registers);
     }

@@ -1,4 +1,5 @@
-//! Registers: live ranges, coalescing, assignment, spilling, the stack frame, and a checker that knows none of it.
+//! Registers: live ranges, coalescing, assignment, spilling, the stack frame, and a checker that
+//! knows none of it.
 
 pub mod allocate;
 pub mod assign;

@@ -1,8 +1,9 @@
 //! Which physical registers of a file are taken at which points: asked for whole intervals at once.
 //!
-//! A mask of registers per point would make a long interval cost its length. So points are grouped by sixteens, groups by
-//! sixteens again, and so on: `any` of a group is what is taken somewhere in it, `full` what was taken by an interval that
-//! covers it. A question or an entry touches at most 30 groups a level.
+//! A mask of registers per point would make a long interval cost its length. So points are grouped
+//! by sixteens, groups by sixteens again, and so on: `any` of a group is what is taken somewhere in
+//! it, `full` what was taken by an interval that covers it. A question or an entry touches at most
+//! 30 groups a level.
 
 use orias_components::work;
 use std::ops::Range;
@@ -98,8 +99,9 @@ impl<const N: usize> Mask<N> {
 #[derive(Clone, Debug)]
 pub struct Occupancy<const N: usize> {
     points: u32,
-    /// Words that each mask has: one, two or all, as the highest register asks that was ever taken. Most functions have but the
-    /// first 64 registers, and then a quarter of the memory is looked at.
+    /// Words that each mask has: one, two or all, as the highest register asks that was ever taken.
+    /// Most functions have but the first 64 registers, and then a quarter of the memory is looked
+    /// at.
     width: usize,
     /// By level: one mask a point, then one a group of 16, of 256 …
     any: Vec<Vec<u64>>,
@@ -218,7 +220,8 @@ impl<const N: usize> Occupancy<N> {
     }
 }
 
-/// Cuts `start..end` into runs of whole groups: `f(level, groups)`, where the top level takes what is left.
+/// Cuts `start..end` into runs of whole groups: `f(level, groups)`, where the top level takes what
+/// is left.
 fn groups(levels: usize, start: u32, end: u32, mut f: impl FnMut(usize, Range<usize>)) {
     let (mut start, mut end) = (start as usize, end as usize);
     for level in 0..levels {

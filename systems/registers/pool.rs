@@ -1,4 +1,5 @@
-//! How many registers a thread has where, when it takes some from the pool of its CTA or gives some back (`USETMAXREG`).
+//! How many registers a thread has where, when it takes some from the pool of its CTA or gives some
+//! back (`USETMAXREG`).
 
 use super::limits::Limits;
 use super::ranges::Segment;
@@ -19,7 +20,8 @@ fn changes(inst: View<'_>) -> Option<u32> {
     }
 }
 
-/// Whether a function takes part in the pool: it must then begin with just the registers that its directives say.
+/// Whether a function takes part in the pool: it must then begin with just the registers that its
+/// directives say.
 pub fn is_used(body: &Body<'_>) -> bool {
     let mut insts = body.layout().iter().flat_map(|b| body.block(*b).insts());
     body.facts().may_have(&[Opcode::USETMAXREG])

@@ -1,8 +1,10 @@
-//! Live ranges: where in the linear order of the function each register cell holds a value that is still wanted.
+//! Live ranges: where in the linear order of the function each register cell holds a value that is
+//! still wanted.
 //!
-//! Instruction `i` (in layout order) reads at point `2i` and writes at point `2i + 1`. A segment is half open, so a value
-//! whose last reader is `i` leaves its register free for what `i` writes. A range is a list of segments with holes between
-//! them: ascending, disjoint, not adjacent (but uniform ranges may end with empty ones).
+//! Instruction `i` (in layout order) reads at point `2i` and writes at point `2i + 1`. A segment is
+//! half open, so a value whose last reader is `i` leaves its register free for what `i` writes. A
+//! range is a list of segments with holes between them: ascending, disjoint, not adjacent (but
+//! uniform ranges may end with empty ones).
 
 use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
@@ -56,8 +58,8 @@ impl Ranges {
         &self.segments[self.first[cell] as usize..self.first[cell + 1] as usize]
     }
 
-    /// Whether the instruction that a segment ends with reads its sources late: who writes the register soon after must wait
-    /// until it has.
+    /// Whether the instruction that a segment ends with reads its sources late: who writes the
+    /// register soon after must wait until it has.
     pub fn ends_late(&self, segment: Segment) -> bool {
         let reader = segment.end.checked_sub(1).filter(|read| read % 2 == 0);
         reader.is_some_and(|read| self.late.get(read as usize / 2).is_some_and(|l| *l))
@@ -116,10 +118,12 @@ impl Ranges {
         ranges
     }
 
-    /// Gives uniform values that live in several blocks all points from their definition to the end of the function.
+    /// Gives uniform values that live in several blocks all points from their definition to the end
+    /// of the function.
     ///
-    /// A uniform register exists once for the warp: where threads have diverged, a path that does not need the value must
-    /// not overwrite it for the threads on the path that does, and those may run in any order.
+    /// A uniform register exists once for the warp: where threads have diverged, a path that does
+    /// not need the value must not overwrite it for the threads on the path that does, and those
+    /// may run in any order.
     fn widen_uniform(&mut self, body: &Body<'_>, liveness: &Liveness) {
         let entry_end = self.block_start.get(1).copied().unwrap_or(self.points);
         let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds().is_empty());
@@ -215,7 +219,8 @@ impl Walk {
         }
     }
 
-    /// What is still open was live at the block's start, or has nothing but guarded definitions from there on.
+    /// What is still open was live at the block's start, or has nothing but guarded definitions
+    /// from there on.
     fn close_block(&mut self, start: u32, live_in: impl Fn(Cell) -> bool) {
         let mut opened = std::mem::take(&mut self.opened);
         for cell in opened.drain(..) {
@@ -272,8 +277,8 @@ impl Walk {
     }
 }
 
-/// Where the products of warpgroups in a block are done with the registers that they read: at the wait for their group, or at the
-/// block's end (what comes then, `schedule::groups` sees to).
+/// Where the products of warpgroups in a block are done with the registers that they read: at the
+/// wait for their group, or at the block's end (what comes then, `schedule::groups` sees to).
 fn waits_of_groups(body: &Body<'_>, insts: &[InstId]) -> FxHashMap<usize, usize> {
     let mut waits = FxHashMap::default();
     for (at, id) in insts.iter().enumerate() {

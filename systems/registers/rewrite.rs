@@ -3,9 +3,11 @@
 use crate::effects::as_copy;
 use orias_components::{Body, Reg, RegUse, VRegId, View};
 
-/// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV R4, R4`.
+/// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV
+/// R4, R4`.
 ///
-/// Returns the number of copies removed. A register without an assignment is left as it is: the encoder refuses it.
+/// Returns the number of copies removed. A register without an assignment is left as it is: the
+/// encoder refuses it.
 pub fn to_physical(body: &mut Body<'_>) -> usize {
     let assigned: Vec<Option<u8>> =
         (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)).assigned).collect();

@@ -1,8 +1,9 @@
 //! Spilling: which values give up their registers, and the code that keeps them elsewhere.
 //!
-//! General registers go to the stack frame (`STL`/`LDL [R1 + offset]`, slots after the local variables), predicates to a
-//! general register each. A value that one instruction without register sources makes (a constant) is made again before
-//! each use instead. Every use and definition gets a register of its own that lives for a moment; those are never spilled.
+//! General registers go to the stack frame (`STL`/`LDL [R1 + offset]`, slots after the local
+//! variables), predicates to a general register each. A value that one instruction without register
+//! sources makes (a constant) is made again before each use instead. Every use and definition gets
+//! a register of its own that lives for a moment; those are never spilled.
 
 use super::assign::Input;
 use super::coalesce::Classes;
@@ -38,7 +39,8 @@ pub struct Spills {
 }
 
 impl Spills {
-    /// No spill yet, with this many bytes of the frame taken, which begins where the register points.
+    /// No spill yet, with this many bytes of the frame taken, which begins where the register
+    /// points.
     pub fn above(local_bytes: u32, pointer: u32) -> Spills {
         Spills { frame: local_bytes, pointer, ..Spills::default() }
     }
@@ -49,12 +51,14 @@ impl Spills {
         kept.iter().for_each(|id| self.short[id.0 as usize] = true);
     }
 
-    /// Whether a register belongs to spill code, and lives for a moment, or is kept: it may not be spilled (again).
+    /// Whether a register belongs to spill code, and lives for a moment, or is kept: it may not be
+    /// spilled (again).
     pub fn is_short(&self, id: VRegId) -> bool {
         self.short.get(id.0 as usize).copied().unwrap_or(false)
     }
 
-    /// A register for one access to `r`, aligned as instructions want groups of so many cells and not more than `r` is.
+    /// A register for one access to `r`, aligned as instructions want groups of so many cells and
+    /// not more than `r` is.
     fn new_short(&mut self, body: &mut Body<'_>, r: RegUse, cells: u8) -> Reg {
         let align = r.reg.vreg().map_or(1, |id| body.vreg(id).align);
         let align = cells.next_power_of_two().min(align.max(1));
@@ -65,7 +69,8 @@ impl Spills {
     }
 }
 
-/// More cells than one access to the stack moves: such a class is spilled only where nothing else is left.
+/// More cells than one access to the stack moves: such a class is spilled only where nothing else
+/// is left.
 const WIDE: u8 = 4;
 
 /// What it costs to spill each class: accesses weighted by loop depth over the length of the range.
@@ -125,7 +130,8 @@ fn class_length(input: &Input<'_, '_>, leader: VRegId) -> u64 {
     cells.map(|c| range(c).iter().map(|s| u64::from(s.end - s.start)).sum()).max().unwrap_or(0)
 }
 
-/// The classes to spill so that no more cells of any file are live at once than there are registers.
+/// The classes to spill so that no more cells of any file are live at once than there are
+/// registers.
 pub fn choose(input: &Input<'_, '_>, weights: &Weights) -> Vec<VRegId> {
     let mut victims = Vec::new();
     for file in RegFile::ALL {
@@ -321,7 +327,8 @@ fn constants(
     found.into_iter().filter_map(|(leader, f)| Some((leader, f?))).collect()
 }
 
-/// Whether an instruction gives the same value wherever it stands, in one register and nothing else.
+/// Whether an instruction gives the same value wherever it stands, in one register and nothing
+/// else.
 pub fn makes_a_constant(inst: View<'_>) -> bool {
     // Parameters and launch constants; bank 3 holds constants of the module.
     let source = match inst.op {
@@ -394,7 +401,8 @@ impl Accesses<'_, '_> {
         }
     }
 
-    /// Whether the instruction has nothing left to do: a copy within one home, or the making of a constant.
+    /// Whether the instruction has nothing left to do: a copy within one home, or the making of a
+    /// constant.
     fn is_moot(&self, id: InstId) -> bool {
         let inst = self.body.inst(id);
         if let Some(copy) = as_copy(inst) {

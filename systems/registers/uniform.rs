@@ -1,13 +1,14 @@
 //! Uniform registers that hold values only within a block.
 //!
-//! A uniform register exists once for a warp. A kernel writes those that live long at its start, where all threads are
-//! together. A function may be called by some of the threads while others are in the midst of another call, or of this one, and
-//! run whenever those wait: between the blocks of a function no uniform register is safe. (Observed: ptxas 13.0.88 keeps such
-//! values in general registers there, and moves them with R2UR in each block.) So each block makes again what needs no register,
-//! and takes the rest from a general register; a call ends a block in this.
+//! A uniform register exists once for a warp. A kernel writes those that live long at its start,
+//! where all threads are together. A function may be called by some of the threads while others are
+//! in the midst of another call, or of this one, and run whenever those wait: between the blocks of
+//! a function no uniform register is safe. (Observed: ptxas 13.0.88 keeps such values in general
+//! registers there, and moves them with R2UR in each block.) So each block makes again what needs
+//! no register, and takes the rest from a general register; a call ends a block in this.
 //!
-//! For a kernel the same helps where there are too few uniform registers, and for uniform predicates, of which no function keeps
-//! any: over a call they are ordinary predicates.
+//! For a kernel the same helps where there are too few uniform registers, and for uniform
+//! predicates, of which no function keeps any: over a call they are ordinary predicates.
 
 use crate::analysis::Analyses;
 use crate::analysis::liveness::Liveness;
@@ -26,8 +27,9 @@ enum Home {
     General(Reg),
 }
 
-/// Cells of uniform registers that may live from block to block in a kernel, without calls and with them: each takes one for
-/// the whole of the kernel, and blocks need some for what lives shortly. Calls leave 15 as they were.
+/// Cells of uniform registers that may live from block to block in a kernel, without calls and with
+/// them: each takes one for the whole of the kernel, and blocks need some for what lives shortly.
+/// Calls leave 15 as they were.
 const ROOM: [u32; 2] = [44, 12];
 
 /// Whether more values want to live long than there is room for.

@@ -1,5 +1,6 @@
-//! The validator as phases: what lowering hands over (`OriCheckInitialProgram`), and what the phases of the initial setup
-//! leave (`OriSanitize`), is a sound body. A complaint is a fault of orias, never of the PTX.
+//! The validator as phases: what lowering hands over (`OriCheckInitialProgram`), and what the
+//! phases of the initial setup leave (`OriSanitize`), is a sound body. A complaint is a fault of
+//! orias, never of the PTX.
 
 use crate::notes::Notes;
 use orias_components::validate::validate;

@@ -1,7 +1,8 @@
 //! Common subexpressions within a block: local value numbering.
 //!
-//! Phase `GvnCse` in the reference works on the whole function; this one looks at one block at a time, where registers with
-//! several definitions are no trouble: an expression is known as long as neither its operands nor its result are written.
+//! Phase `GvnCse` in the reference works on the whole function; this one looks at one block at a
+//! time, where registers with several definitions are no trouble: an expression is known as long as
+//! neither its operands nor its result are written.
 
 use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
@@ -29,7 +30,8 @@ struct Key {
 struct Known {
     key: Key,
     hash: u64,
-    /// The first instruction that computes it, which has its operands: those after it may become copies.
+    /// The first instruction that computes it, which has its operands: those after it may become
+    /// copies.
     by: InstId,
     to: RegUse,
     since: u32,
@@ -73,7 +75,8 @@ pub fn local_value_numbering(
     let mut body = code.body();
     let map = analyses.cells(&body);
     let mut found = 0;
-    // When each cell was written last; what is known was true at a time, and is as long as nothing was written since.
+    // When each cell was written last; what is known was true at a time, and is as long as nothing
+    // was written since.
     let mut written = vec![0u32; map.count()];
     let mut now = 0;
     let mut insts = Vec::new();
@@ -106,7 +109,8 @@ pub fn local_value_numbering(
             let mut write = |r: RegUse| map.cells(r).for_each(|c| written[c as usize] = now);
             body.inst(id).for_each_def(&mut write);
             write(to);
-            // An expression that overwrites its own operand is no longer known; one that is known stays so.
+            // An expression that overwrites its own operand is no longer known; one that is known
+            // stays so.
             let mut own = false;
             for o in &operands {
                 o.for_each_reg(|r| own |= map.cells(r).any(|c| written[c as usize] == now));
@@ -125,13 +129,14 @@ pub fn local_value_numbering(
     notes.count(found);
 }
 
-/// Phase `LateOriCommoning`: the same for what came since, mostly of macro instructions. A system of its own, for there is something new
-/// even where the first found nothing.
+/// Phase `LateOriCommoning`: the same for what came since, mostly of macro instructions. A system
+/// of its own, for there is something new even where the first found nothing.
 pub fn late_commoning(code: Code<'_, '_>, analyses: ResMut<'_, Analyses>, notes: Notes<'_>) {
     local_value_numbering(code, analyses, notes);
 }
 
-/// Whether nothing has written an expression's operands, or the register with its value, since it was made.
+/// Whether nothing has written an expression's operands, or the register with its value, since it
+/// was made.
 fn holds(map: &CellMap, written: &[u32], operands: &[Operand], (to, since): (RegUse, u32)) -> bool {
     let is_old = |r: RegUse| map.cells(r).all(|c| written[c as usize] <= since);
     let mut all = is_old(to);

@@ -1,13 +1,16 @@
 //! Copy and constant propagation, cell by cell.
 //!
-//! A cell (32 bits of a register) that an unguarded `MOV` writes holds what its source holds, until one of them is written
-//! again; a cell loaded by `LDC` from a fixed place of a constant bank holds that constant for good. Uses are replaced
+//! A cell (32 bits of a register) that an unguarded `MOV` writes holds what its source holds, until
+//! one of them is written again; a cell loaded by `LDC` from a fixed place of a constant bank holds
+//! that constant for good. Uses are replaced
 //! * behind the copy in the same block, as long as neither side is written;
-//! * in blocks that the copy's block dominates, when both sides have one definition in the function: then neither can change
-//!   between the two (a second run of the source's definition would have to pass the copy again before the use).
+//! * in blocks that the copy's block dominates, when both sides have one definition in the
+//!   function: then neither can change between the two (a second run of the source's definition
+//!   would have to pass the copy again before the use).
 //!
-//! Immediates and constants go only where a row of the target takes them; a macro instruction takes any immediate. A wide use is
-//! replaced when all its cells are copies of neighbours in one register that keep its alignment.
+//! Immediates and constants go only where a row of the target takes them; a macro instruction takes
+//! any immediate. A wide use is replaced when all its cells are copies of neighbours in one
+//! register that keep its alignment.
 
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::analysis::{Analyses, ControlFlow};
@@ -53,8 +56,9 @@ pub fn copy_prop(
     notes.count(propagate(&mut body, &mut analyses, options.target, false, &mut news));
 }
 
-/// What rounds of propagation have to look at: the instructions that changed, and those that read what these write. What becomes
-/// of all others depends on nothing that is another than in the round before.
+/// What rounds of propagation have to look at: the instructions that changed, and those that read
+/// what these write. What becomes of all others depends on nothing that is another than in the
+/// round before.
 pub(super) struct News {
     /// The first round looks at everything.
     is_first: bool,
@@ -84,8 +88,8 @@ impl News {
     }
 }
 
-/// Replaces uses of copies, and folds on the way where asked for; the copies themselves stay for dead code elimination.
-/// Returns how many changes it took.
+/// Replaces uses of copies, and folds on the way where asked for; the copies themselves stay for
+/// dead code elimination. Returns how many changes it took.
 pub(super) fn propagate(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
@@ -180,8 +184,8 @@ fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source))
     }
 }
 
-/// Copies that hold at one place of a block, by the times of writes: a copy holds as long as its cell was written by it last,
-/// and its source not since.
+/// Copies that hold at one place of a block, by the times of writes: a copy holds as long as its
+/// cell was written by it last, and its source not since.
 struct Here {
     /// When the walk is: grows with each instruction.
     now: u32,
@@ -213,7 +217,8 @@ impl Here {
 
     fn at(&self, map: &CellMap, cell: Cell) -> Option<Source> {
         let time = self.written[cell as usize];
-        // Copies of this block only, and the last write was one: the place of another block's is out of date.
+        // Copies of this block only, and the last write was one: the place of another block's is
+        // out of date.
         if time < self.entered {
             return None;
         }
@@ -296,7 +301,8 @@ impl Everywhere {
         all
     }
 
-    /// Makes copies of copies copies of what those are: else each round would find one link of a chain.
+    /// Makes copies of copies copies of what those are: else each round would find one link of a
+    /// chain.
     fn shorten(&mut self, map: &CellMap) {
         const LONGEST: usize = 64;
         for at in 0..self.copies.len() {
@@ -337,7 +343,8 @@ impl Everywhere {
     }
 }
 
-/// Whether an operand is what a matrix product adds to and writes back: it stays where the result goes.
+/// Whether an operand is what a matrix product adds to and writes back: it stays where the result
+/// goes.
 fn is_accumulator(inst: &Inst, at: usize) -> bool {
     let register = |at: usize| inst.operands.get(at).and_then(|o| o.as_reg()).map(|r| r.reg);
     inst.defs > 0
@@ -435,7 +442,8 @@ fn rewrite_uses(
             }
         }
     }
-    // With every constant in place, whether a row takes that many or not, it may be something simpler.
+    // With every constant in place, whether a row takes that many or not, it may be something
+    // simpler.
     let mut known = None;
     for at in changed.defs as usize..changed.operands.len() {
         if let Operand::Reg(r) = changed.operands[at]
@@ -526,7 +534,8 @@ fn copied_register(
             _ => return None,
         }
     }
-    // A register's first cell has the register's alignment; a wide use must start at a multiple of its width.
+    // A register's first cell has the register's alignment; a wide use must start at a multiple of
+    // its width.
     let first = first?;
     let aligned = r.count == 1 || (r.count.is_power_of_two() && first.cell % r.count == 0);
     let whole = RegUse { count: r.count, flags: RegFlags::NONE, ..first };

@@ -1,8 +1,9 @@
 //! Dead code: instructions whose results nothing reads.
 //!
-//! What holds after `OriPerformLiveDead…`: no instruction without effect writes only cells that are dead behind it. The
-//! simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one walk, what no needed instruction reads
-//! anywhere; it also finds values that only compute each other around a loop, which the other cannot.
+//! What holds after `OriPerformLiveDead…`: no instruction without effect writes only cells that are
+//! dead behind it. The simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one
+//! walk, what no needed instruction reads anywhere; it also finds values that only compute each
+//! other around a loop, which the other cannot.
 
 use crate::analysis::Analyses;
 use crate::analysis::lists::Lists;
@@ -27,8 +28,9 @@ pub fn perform_live_dead(
 }
 
 impl Clean {
-    /// Runs a removal of dead code. Where there was nothing to propagate there is nothing behind it: what nothing reads is no
-    /// copy's source but outside SSA form, which values are in when the next phase looks.
+    /// Runs a removal of dead code. Where there was nothing to propagate there is nothing behind
+    /// it: what nothing reads is no copy's source but outside SSA form, which values are in when
+    /// the next phase looks.
     fn keep_copies(
         &mut self,
         body: &mut Body<'_>,
@@ -43,7 +45,8 @@ impl Clean {
     }
 }
 
-/// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look again.
+/// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look
+/// again.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Clean {
     /// No dead code.
@@ -71,8 +74,8 @@ fn remove_by_liveness(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut 
         clean.dead = body.stamp();
         return removed;
     }
-    // A round finds chains within a block, more rounds those that cross blocks; most of these nothing needed reads anywhere, and
-    // they are gone before.
+    // A round finds chains within a block, more rounds those that cross blocks; most of these
+    // nothing needed reads anywhere, and they are gone before.
     for _ in 0..ROUNDS {
         let liveness = analyses.liveness_after(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
@@ -114,8 +117,9 @@ pub fn simple_live_dead(
 
 /// How many instructions went, and whether some cell of a register is written more than once.
 ///
-/// One walk backwards finds all that what is needed behind reads: it touches instructions in their order, and a bit a cell. What
-/// is read before it is written, around loops, is left to a second step.
+/// One walk backwards finds all that what is needed behind reads: it touches instructions in their
+/// order, and a bit a cell. What is read before it is written, around loops, is left to a second
+/// step.
 fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     let map = analyses.cells(body);
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());

@@ -1,4 +1,5 @@
-//! Constant folding and algebraic simplification of single instructions, and the `GeneralOptimize` bundle.
+//! Constant folding and algebraic simplification of single instructions, and the `GeneralOptimize`
+//! bundle.
 
 use crate::analysis::Analyses;
 use crate::function::Options;
@@ -13,7 +14,8 @@ use orias_components::{
 use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, SEL, SHF};
 use smallvec::smallvec;
 
-/// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few rounds), then dead code.
+/// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few
+/// rounds), then dead code.
 pub fn general_optimize(
     code: Code<'_, '_>,
     options: Res<'_, Options>,

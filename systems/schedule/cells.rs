@@ -23,7 +23,8 @@ impl Cell {
     }
 }
 
-/// Numbers the cells that a function names: most name a few dozen, and there is a table of them for each block.
+/// Numbers the cells that a function names: most name a few dozen, and there is a table of them for
+/// each block.
 pub struct Places {
     /// By cell: 1 + its number, 0 for none.
     of: [u16; COUNT],
@@ -84,7 +85,8 @@ pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell, bool)) {
     }
 }
 
-/// Calls `f` for each cell that an instruction with these ports writes, with the result that is written there.
+/// Calls `f` for each cell that an instruction with these ports writes, with the result that is
+/// written there.
 #[inline]
 pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out)) {
     for (slot, op) in inst.dests().enumerate() {
@@ -96,7 +98,8 @@ pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out
     }
 }
 
-/// Calls `f` for each cell that an instruction with these ports reads, with the source that reads it.
+/// Calls `f` for each cell that an instruction with these ports reads, with the source that reads
+/// it.
 #[inline]
 pub fn for_each_source(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, In)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, ports.guard));

@@ -1,5 +1,5 @@
-//! NOPs that ptxas (13.0.88, sm_90a) always has beside an instruction, and nothing says what for: behind ARRIVES, before USETMAXREG
-//! where no WARPSYNC stands there, and at -O0 behind NANOSLEEP.
+//! NOPs that ptxas (13.0.88, sm_90a) always has beside an instruction, and nothing says what for:
+//! behind ARRIVES, before USETMAXREG where no WARPSYNC stands there, and at -O0 behind NANOSLEEP.
 
 use orias_components::{BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand};
 

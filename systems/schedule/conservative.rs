@@ -1,8 +1,9 @@
 //! `ProcessO0WaitsAndSBs`: at -O0 every instruction waits for everything before it.
 //!
-//! Observed (ptxas 13.0.88, -O0): nearly every instruction has stall 15 and waits for scoreboards 0 and 1; results of unknown
-//! latency count on 0, late reads of sources on 1. Which opcodes have which, and the few with another stall, the rows in
-//! `targets/tables/habits` say; of what was never seen the row of the instruction decides.
+//! Observed (ptxas 13.0.88, -O0): nearly every instruction has stall 15 and waits for scoreboards 0
+//! and 1; results of unknown latency count on 0, late reads of sources on 1. Which opcodes have
+//! which, and the few with another stall, the rows in `targets/tables/habits` say; of what was
+//! never seen the row of the instruction decides.
 
 use bevy_ecs::prelude::*;
 use orias_components::{Code, Control, Inst, Loc, Opcode, RegFile};

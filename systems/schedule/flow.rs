@@ -2,9 +2,9 @@
 
 use orias_components::{BlockId, Body};
 
-/// The state at the start of every block, by its number. `leave` makes the state at a block's end of the one at its start, and
-/// is asked last with the state that stays: what it notes of a block then is what holds. `merge` adds what comes from a
-/// predecessor and says whether that was news.
+/// The state at the start of every block, by its number. `leave` makes the state at a block's end
+/// of the one at its start, and is asked last with the state that stays: what it notes of a block
+/// then is what holds. `merge` adds what comes from a predecessor and says whether that was news.
 pub fn at_entry<S: Clone>(
     body: &Body<'_>,
     layout: &[BlockId],

@@ -1,10 +1,13 @@
-//! `FixUpTexDepBarAndSync`: what runs on after its instruction and has no scoreboard of its own is waited for, products of warpgroups.
+//! `FixUpTexDepBarAndSync`: what runs on after its instruction and has no scoreboard of its own is
+//! waited for, products of warpgroups.
 //!
-//! After it: no instruction touches the accumulators of a product under way, nor writes its other registers; and what a product reads
-//! in registers was written before a `WARPGROUP.ARRIVE` that stands between.
+//! After it: no instruction touches the accumulators of a product under way, nor writes its other
+//! registers; and what a product reads in registers was written before a `WARPGROUP.ARRIVE` that
+//! stands between.
 //!
-//! PTX programs keep to that themselves, so this finds something to do only where the compiler has used registers again or left a
-//! copy beside a product. A dataflow says which registers are busy, by the age of their group: waits leave the youngest few.
+//! PTX programs keep to that themselves, so this finds something to do only where the compiler has
+//! used registers again or left a copy beside a product. A dataflow says which registers are busy,
+//! by the age of their group: waits leave the youngest few.
 
 use orias_components::{
     BlockId, Code, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
@@ -42,7 +45,8 @@ impl Set {
     }
 }
 
-/// What may be under way: by the number of groups that began later. Age 0 is the group that is not committed yet.
+/// What may be under way: by the number of groups that began later. Age 0 is the group that is not
+/// committed yet.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct State {
     results: [Set; AGES],
@@ -115,7 +119,8 @@ impl State {
                 return results != Set::default() || sources != Set::default();
             }
             if inst.op.has(Props::GROUP) {
-                // Products come one after the other: one may add to what another is still summing up.
+                // Products come one after the other: one may add to what another is still summing
+                // up.
                 return factors(inst).meets(results) || touched.written.meets(sources);
             }
             touched.read.meets(results) || touched.written.meets(results.with(sources))

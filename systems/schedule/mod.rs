@@ -1,4 +1,5 @@
-//! Scheduling control: when each instruction may issue, and which scoreboards it sets and waits for.
+//! Scheduling control: when each instruction may issue, and which scoreboards it sets and waits
+//! for.
 
 pub mod cells;
 pub mod companions;

@@ -1,11 +1,13 @@
 //! `AdvancedScoreboardsAndOpexes`: scoreboards, waits and stalls from -O1.
 //!
-//! After it: no instruction reads or overwrites a register before the result that it needs, or the late read that it must
-//! not disturb, is done; each by a wait on a scoreboard or by enough stall cycles.
+//! After it: no instruction reads or overwrites a register before the result that it needs, or the
+//! late read that it must not disturb, is done; each by a wait on a scoreboard or by enough stall
+//! cycles.
 //!
-//! Three steps. Each instruction of unknown latency gets a scoreboard, block by block. A forward dataflow over the CFG
-//! then knows which scoreboards each register still hangs on, wherever control comes from, and every instruction waits for
-//! those of the registers that it touches. Last come the stalls (see [`super::stalls`]).
+//! Three steps. Each instruction of unknown latency gets a scoreboard, block by block. A forward
+//! dataflow over the CFG then knows which scoreboards each register still hangs on, wherever
+//! control comes from, and every instruction waits for those of the registers that it touches. Last
+//! come the stalls (see [`super::stalls`]).
 
 use crate::effects;
 use bevy_ecs::prelude::*;
@@ -21,12 +23,14 @@ use crate::function::Options;
 /// Scoreboards of a warp (FACTS: six counters).
 const SCOREBOARDS: u8 = 6;
 
-/// The scoreboard on which groups of asynchronous copies count, where a function has any: ptxas's choice, which DEPBAR names.
+/// The scoreboard on which groups of asynchronous copies count, where a function has any: ptxas's
+/// choice, which DEPBAR names.
 const GROUPS: u8 = 0;
 
-/// Whether a read of the cell can outlast the issue. Uniform registers and predicates are read at issue by most instructions:
-/// ptxas overwrites them one cycle after memory instructions, and waits for nothing (`tables/latency/observed.lat`, `war`). What
-/// has nothing but uniform operands (bulk copies) reads those late.
+/// Whether a read of the cell can outlast the issue. Uniform registers and predicates are read at
+/// issue by most instructions: ptxas overwrites them one cycle after memory instructions, and waits
+/// for nothing (`tables/latency/observed.lat`, `war`). What has nothing but uniform operands (bulk
+/// copies) reads those late.
 fn may_be_read_late(cell: Cell, timing: Timing) -> bool {
     match cell.file() {
         RegFile::R | RegFile::B => true,
@@ -35,8 +39,9 @@ fn may_be_read_late(cell: Cell, timing: Timing) -> bool {
     }
 }
 
-/// Whether later accesses to memory must wait until the instruction is done, though it has no result: ptxas waits for fences
-/// before it changes a barrier in shared memory, and for that before the CTA meets. Beyond the CTA, what follows MEMBAR waits.
+/// Whether later accesses to memory must wait until the instruction is done, though it has no
+/// result: ptxas waits for fences before it changes a barrier in shared memory, and for that before
+/// the CTA meets. Beyond the CTA, what follows MEMBAR waits.
 fn is_awaited(inst: View<'_>) -> bool {
     let has = |m: &Mod| inst.mods().has(*m);
     match inst.op {
@@ -47,7 +52,8 @@ fn is_awaited(inst: View<'_>) -> bool {
     }
 }
 
-/// Whether registers may be another warp's after the instruction: nothing may be on its way to them.
+/// Whether registers may be another warp's after the instruction: nothing may be on its way to
+/// them.
 pub(super) fn gives_registers_back(inst: View<'_>) -> bool {
     inst.op == Opcode::USETMAXREG && inst.mods().has(Mod::DEALLOC)
 }
@@ -64,7 +70,8 @@ struct Outstanding {
     reads: u8,
 }
 
-/// For each register cell that the function names the scoreboards of its last result, and of late reads of it.
+/// For each register cell that the function names the scoreboards of its last result, and of late
+/// reads of it.
 #[derive(Clone, PartialEq, Eq)]
 struct Pending {
     /// By [`cells::Places`].
@@ -101,13 +108,15 @@ impl Pending {
         }
         let leaves = matches!(inst.op, Opcode::CALL | Opcode::RET | Opcode::ENDCOLLECTIVE);
         if leaves || gives_registers_back(inst) {
-            // The other side of a call knows nothing of our scoreboards, nor do threads that come from another copy of a vote.
+            // The other side of a call knows nothing of our scoreboards, nor do threads that come
+            // from another copy of a vote.
             return self.all();
         }
         let orders = effects::is_ordered(inst.op) && !timing.never_waits();
         let mut wait = if orders { self.order } else { 0 };
         if inst.op == Opcode::EXIT {
-            // Copies read their uniform registers after they issued, and those end with the warp: ptxas always waits for that.
+            // Copies read their uniform registers after they issued, and those end with the warp:
+            // ptxas always waits for that.
             let named = timings.places().named().iter().zip(&self.of);
             let uniform = named.filter(|(cell, _)| cell.file() == RegFile::UR);
             wait |= uniform.fold(0, |all, (_, one)| all | one.reads);
@@ -145,7 +154,8 @@ impl Pending {
         let (write, read) = (bit(inst.control().write_sb), bit(inst.control().read_sb));
         self.busy |= write | read;
         if write | read != 0 {
-            // Without a scoreboard for reads, the result's covers them: sources are read before it is written.
+            // Without a scoreboard for reads, the result's covers them: sources are read before it
+            // is written.
             let reads = if read != 0 { read } else { write };
             cells::for_each_use(inst, |c, _| {
                 if may_be_read_late(c, timing) {
@@ -205,7 +215,8 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Opti
     stalls::set(&mut body, &timings, target, &layout);
 }
 
-/// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP. True when it made any.
+/// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP.
+/// True when it made any.
 fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
     let insts = body.block(block).insts().to_vec();
     let mut nops = Vec::new();
@@ -283,8 +294,8 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
     }
 }
 
-/// True when a source of the first of `insts` is overwritten later in the block before one of its results is touched: then
-/// waiting for the result would be waiting too long.
+/// True when a source of the first of `insts` is overwritten later in the block before one of its
+/// results is touched: then waiting for the result would be waiting too long.
 fn overwritten_first(body: &Body<'_>, insts: &[InstId], timing: Timing) -> bool {
     let first = body.inst(insts[0]);
     let (mut sources, mut results): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
@@ -312,8 +323,8 @@ fn overwritten_first(body: &Body<'_>, insts: &[InstId], timing: Timing) -> bool 
     false
 }
 
-/// The six scoreboards within a block: a free one if there is any, and else one on which what is outstanding will be done at about
-/// the same time.
+/// The six scoreboards within a block: a free one if there is any, and else one on which what is
+/// outstanding will be done at about the same time.
 #[derive(Default)]
 struct Pool {
     reserved: u8,
@@ -344,8 +355,8 @@ impl Pool {
         sb
     }
 
-    /// For late reads of an instruction: one that has only reads on it, or else that whose result was asked for first. Its own
-    /// result's would make who overwrites a source wait for that.
+    /// For late reads of an instruction: one that has only reads on it, or else that whose result
+    /// was asked for first. Its own result's would make who overwrites a source wait for that.
     fn take_for_reads(&mut self) -> u8 {
         let found = self.take_free();
         let reads = |sb: &u8| self.results >> sb & 1 == 0;

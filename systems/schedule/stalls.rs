@@ -1,8 +1,10 @@
-//! Stall counts: enough cycles between fixed-latency producers and whoever touches their results, across blocks too.
+//! Stall counts: enough cycles between fixed-latency producers and whoever touches their results,
+//! across blocks too.
 //!
-//! Time is counted in issue cycles within a block. What may still be on its way where control enters a block comes from a
-//! dataflow over the CFG: (register, what of which producer it is) with the fewest cycles that may have gone by since its issue.
-//! When a block's own start would come too early for such a result, the branches into it stall longer.
+//! Time is counted in issue cycles within a block. What may still be on its way where control
+//! enters a block comes from a dataflow over the CFG: (register, what of which producer it is) with
+//! the fewest cycles that may have gone by since its issue. When a block's own start would come too
+//! early for such a result, the branches into it stall longer.
 
 use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile, View};
 use orias_targets::Target;
@@ -15,17 +17,19 @@ use super::flow;
 use super::scoreboards::gives_registers_back;
 use super::timing::{Timing, Timings};
 
-/// The longest stall that the control bits can say, in cycles. What needs more (matrix products) gets a NOP.
+/// The longest stall that the control bits can say, in cycles. What needs more (matrix products)
+/// gets a NOP.
 const LONGEST: i32 = 15;
 
-/// A wait on a scoreboard sees an increment one cycle late (Huerta et al. 2025): who sets one that the very next instruction
-/// waits for must stall two cycles.
+/// A wait on a scoreboard sees an increment one cycle late (Huerta et al. 2025): who sets one that
+/// the very next instruction waits for must stall two cycles.
 const SCOREBOARD_VISIBLE: u8 = 2;
 
 /// Results that are on their way at once, usually.
 const FEW: usize = 16;
 
-/// A result on its way: its register, which result of which kind of instruction it is, the time of its issue.
+/// A result on its way: its register, which result of which kind of instruction it is, the time of
+/// its issue.
 type Issued = (Cell, Out, i32);
 
 /// What walking a block needs to know of the target.
@@ -36,7 +40,8 @@ struct Times<'t> {
 }
 
 impl Times<'_> {
-    /// The longest stall that an instruction may have: the field's own longest only where ptxas has it, too.
+    /// The longest stall that an instruction may have: the field's own longest only where ptxas has
+    /// it, too.
     fn longest_stall(&self, id: InstId, op: Opcode) -> i32 {
         if self.least_stall(id, op) == Control::LONGEST_STALL {
             i32::from(Control::LONGEST_STALL)
@@ -50,7 +55,8 @@ impl Times<'_> {
         i32::from(self.latencies.longest())
     }
 
-    /// What an opcode was never seen with less of is no latency of a register: it has the least stall of its habits.
+    /// What an opcode was never seen with less of is no latency of a register: it has the least
+    /// stall of its habits.
     fn least_stall(&self, id: InstId, op: Opcode) -> u8 {
         let habit = self.timings.get(id).habit.filter(|h| h.often).map_or(1, |h| h.stalls.0);
         habit.max(self.latencies.least_stall(op))
@@ -119,8 +125,9 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
     }
 }
 
-/// The yield bit with a stall, as the opcode was seen with it. Observed: ptxas sets it with every stall up to 11 where the
-/// instruction has scoreboards or is control flow, and with short ones in the fixed pipes.
+/// The yield bit with a stall, as the opcode was seen with it. Observed: ptxas sets it with every
+/// stall up to 11 where the instruction has scoreboards or is control flow, and with short ones in
+/// the fixed pipes.
 fn yields(timing: Timing, stall: u8) -> bool {
     let pipe = timing.class.is_variable() || timing.class == Class::Control;
     let usual = matches!(stall, 1 | 2) || pipe && matches!(stall, 3..=11);
@@ -200,11 +207,13 @@ impl Access {
 #[derive(Clone, Default)]
 struct Walked {
     stalls: Vec<i32>,
-    /// Cycles that must go by before the first instruction, for results that come from other blocks.
+    /// Cycles that must go by before the first instruction, for results that come from other
+    /// blocks.
     delay: i32,
 }
 
-/// Walks a block with what is on its way at its entry; also what is when control may first leave it, in time from there.
+/// Walks a block with what is on its way at its entry; also what is when control may first leave
+/// it, in time from there.
 fn walk(
     body: &Body<'_>,
     times: Times<'_>,
@@ -264,8 +273,9 @@ fn walk(
     (Walked { stalls, delay }, issued)
 }
 
-/// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and a source that it reads
-/// not overwritten too soon. (No source is read more than a stall or two after the issue, so only neighbours matter.)
+/// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and
+/// a source that it reads not overwritten too soon. (No source is read more than a stall or two
+/// after the issue, so only neighbours matter.)
 fn least_stall(
     times: Times<'_>,
     (before, reads): (Neighbour<'_>, &Access),

@@ -26,7 +26,8 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Before the first look-up, and for an instruction without a row (which no encoder takes): assumes the worst.
+    /// Before the first look-up, and for an instruction without a row (which no encoder takes):
+    /// assumes the worst.
     const UNKNOWN: Timing = Timing {
         class: Class::Variable,
         ports: Ports::NONE,
@@ -53,7 +54,8 @@ impl Timing {
         })
     }
 
-    /// Seen often enough to count, and always with a scoreboard for results, whether there are any or not.
+    /// Seen often enough to count, and always with a scoreboard for results, whether there are any
+    /// or not.
     pub fn always_writes(self) -> bool {
         self.write_sb && self.habit.is_some_and(|h| h.often && h.write_sb == Seen::Always)
     }
@@ -117,8 +119,8 @@ impl Timings {
         &self.places
     }
 
-    /// What an instruction waits for beside its own operands: an arrival, for the registers of the products that follow it. Observed:
-    /// ptxas 13.0.88 waits there for loads, not at the product.
+    /// What an instruction waits for beside its own operands: an arrival, for the registers of the
+    /// products that follow it. Observed: ptxas 13.0.88 waits there for loads, not at the product.
     pub fn arriving(&self, inst: View<'_>) -> &[Cell] {
         if groups::is_arrival(inst) { &self.products } else { &[] }
     }

@@ -4,7 +4,8 @@ use super::{Fixed, is_value};
 use crate::analysis::Analyses;
 use orias_components::{BlockId, Body, InstId, Opcode, Operand, RegUse};
 
-/// Holds a valid body with current edges to what `ssa` promises. What no way from the entry comes to is not looked at.
+/// Holds a valid body with current edges to what `ssa` promises. What no way from the entry comes
+/// to is not looked at.
 ///
 /// # Errors
 /// The first thing that does not hold, with its place.
@@ -35,7 +36,8 @@ pub fn check(body: &Body<'_>, analyses: &mut Analyses) -> Result<(), String> {
             }
         }
     }
-    // Whether a value's definition stands on every way to a place; one without is undefined, which may be read.
+    // Whether a value's definition stands on every way to a place; one without is undefined, which
+    // may be read.
     let is_there = |r: RegUse, block: BlockId, place: usize| {
         !is_renamed(r)
             || map.cells(r).all(|cell| match home[cell as usize] {

@@ -1,5 +1,6 @@
-//! Into SSA form: values are numbered in a walk down the dominator tree, with phis where the liveness of a cell says that several of
-//! its definitions come together (pruned SSA after Cytron et al.); then values that operands name together get registers.
+//! Into SSA form: values are numbered in a walk down the dominator tree, with phis where the
+//! liveness of a cell says that several of its definitions come together (pruned SSA after Cytron
+//! et al.); then values that operands name together get registers.
 
 use super::groups::{Groups, NONE, Value};
 use super::{Fixed, Form, is_value};
@@ -144,7 +145,8 @@ struct Builder<'a, 'w> {
     phis_of: Lists<u32>,
     /// Blocks in the order of the walk.
     order: Vec<BlockId>,
-    /// Instructions that name renamed registers, and the values that they name, in the order of [`Body::map_regs`].
+    /// Instructions that name renamed registers, and the values that they name, in the order of
+    /// [`Body::map_regs`].
     touched: Vec<InstId>,
     registers: Vec<Value>,
     /// Guarded ones, and how many values each is tied to; those stand behind its own.
@@ -355,7 +357,8 @@ impl<'a, 'w> Builder<'a, 'w> {
         }
     }
 
-    /// Names what the destinations hold where the guard is false, if anything is known of one of them.
+    /// Names what the destinations hold where the guard is false, if anything is known of one of
+    /// them.
     fn tie(&mut self, id: InstId, inst: View<'_>, before: &mut Vec<(Cell, Value)>) {
         let mut ties = Vec::new();
         let mut known = false;

@@ -1,13 +1,15 @@
-//! Out of SSA form, with the fewest copies that coalescing finds (after Boissinot et al., "Revisiting Out-of-SSA Translation for
-//! Correctness, Code Quality, and Efficiency").
+//! Out of SSA form, with the fewest copies that coalescing finds (after Boissinot et al.,
+//! "Revisiting Out-of-SSA Translation for Correctness, Code Quality, and Efficiency").
 //!
-//! Each phi gets a register of its own, where the ways that lead to it meet: they write it at their ends, all phis of a block at
-//! once, and the phi reads it. What a guarded definition keeps is copied to where it writes. Then registers that a copy joins
-//! become one as long as no two of their values are wanted at once, copies of inner loops first, and of those the registers with most
-//! copies; what joins needs no copy.
+//! Each phi gets a register of its own, where the ways that lead to it meet: they write it at their
+//! ends, all phis of a block at once, and the phi reads it. What a guarded definition keeps is
+//! copied to where it writes. Then registers that a copy joins become one as long as no two of
+//! their values are wanted at once, copies of inner loops first, and of those the registers with
+//! most copies; what joins needs no copy.
 //!
-//! The lost copy (a phi that is read behind its loop, where the next value is there already) and the swap (phis that exchange
-//! their values) are copies that cannot go: the ranges of their registers meet.
+//! The lost copy (a phi that is read behind its loop, where the next value is there already) and
+//! the swap (phis that exchange their values) are copies that cannot go: the ranges of their
+//! registers meet.
 
 mod ranges;
 
@@ -165,8 +167,8 @@ fn ties_of(body: &Body<'_>, id: InstId) -> Vec<(RegUse, RegUse)> {
     named.zip(inst.tied()).filter(|(_, tied)| !tied.reg.is_zero()).collect()
 }
 
-/// What a copy writes where the register that it writes has no range: at the end of a way, or before an instruction that is tied. No
-/// write is needed once both are of one class.
+/// What a copy writes where the register that it writes has no range: at the end of a way, or
+/// before an instruction that is tied. No write is needed once both are of one class.
 #[derive(Clone, Copy)]
 struct Stub {
     to: RegUse,
@@ -284,7 +286,8 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         order.push((depth, ways, i));
     }
     order.sort_by_key(|(depth, ways, _)| std::cmp::Reverse((*depth, *ways)));
-    // What was refused once is refused again until a class changes: one try for each pair of registers.
+    // What was refused once is refused again until a class changes: one try for each pair of
+    // registers.
     let mut tried: BitVec = BitVec::repeat(false, pairs.counts.len());
     for (_, _, i) in order {
         if !tried.replace(pairs.of[i] as usize, true) {
@@ -413,8 +416,8 @@ fn replace_phis(body: &mut Body<'_>, phis: &[Phis], starts: &FxHashMap<VRegId, V
     }
 }
 
-/// Puts copies before the branches at the ends of blocks. BSYNC ends its block too: its threads go on where BSSY says, which is
-/// right behind it.
+/// Puts copies before the branches at the ends of blocks. BSYNC ends its block too: its threads go
+/// on where BSSY says, which is right behind it.
 fn write_ends(body: &mut Body<'_>, ends: FxHashMap<BlockId, Vec<Copy>>) {
     for (block, copies) in ends {
         let insts = body.block(block).insts();
@@ -512,8 +515,8 @@ fn untie(body: &mut Body<'_>, ties: &FxHashMap<InstId, Vec<Copy>>) {
     });
 }
 
-/// What an instruction reads of registers that were copied for it, it reads from the copies: the old registers end there where nothing
-/// else wants them.
+/// What an instruction reads of registers that were copied for it, it reads from the copies: the
+/// old registers end there where nothing else wants them.
 fn read_copies(body: &mut Body<'_>, id: InstId, copies: &[Copy]) {
     if copies.is_empty() {
         return;

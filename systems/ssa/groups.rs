@@ -8,7 +8,8 @@ pub type Value = u32;
 
 pub const NONE: Value = u32::MAX;
 
-/// Values, and sets of them with at most one value for each cell of the register that they come from.
+/// Values, and sets of them with at most one value for each cell of the register that they come
+/// from.
 #[derive(Default)]
 pub struct Groups {
     /// The cell that a value is of.
@@ -55,7 +56,8 @@ impl Groups {
         std::iter::successors(Some(value), next)
     }
 
-    /// Joins the groups of all these values; false, and nothing is changed, where a cell would have two values.
+    /// Joins the groups of all these values; false, and nothing is changed, where a cell would have
+    /// two values.
     pub fn join(&mut self, values: &[Value]) -> bool {
         let Some((&first, rest)) = values.split_first() else { return true };
         if rest.iter().all(|v| self.leader(*v) == self.leader(first)) {

@@ -1,18 +1,21 @@
 //! Static single assignment, from `GenerateMovPhi` to `ConvertAllMovPhiToMov`.
 //!
 //! What holds between the two phases ([`check`] holds a body to it):
-//! * A value is one cell of a virtual register: 32 bits, or one predicate. A wide register is the tuple of its cells' values;
-//!   they may be written by one instruction or by several, but each by one only, which stands on every way to its readers.
-//! * MOVPHI, first in its block, gives a cell the value of the way by which control came: `d = MOVPHI v0, BB0, v1, BB1, …`
-//!   with one pair for each predecessor, in any order. RZ and PT say that the way brings no value.
-//! * A guarded definition names what its destinations hold where the guard is false, behind `else` ([`Inst::tied`]); without
-//!   that nothing is known of it.
+//! * A value is one cell of a virtual register: 32 bits, or one predicate. A wide register is the
+//!   tuple of its cells' values; they may be written by one instruction or by several, but each by
+//!   one only, which stands on every way to its readers.
+//! * MOVPHI, first in its block, gives a cell the value of the way by which control came: `d =
+//!   MOVPHI v0, BB0, v1, BB1, …` with one pair for each predecessor, in any order. RZ and PT say
+//!   that the way brings no value.
+//! * A guarded definition names what its destinations hold where the guard is false, behind `else`
+//!   ([`Inst::tied`]); without that nothing is known of it.
 //!
 //! [`Inst::tied`]: orias_components::Inst::tied
 //!
-//! Registers that are no values stay as they are ([`is_value`]): physical ones, uniform ones (one for the warp, whatever way its
-//! threads take), convergence barriers, and those that a product of a warpgroup writes (it goes on writing them behind its
-//! instruction, so none may be copied), and those that all copies of what a warp does together name (`sync/collective.rs`).
+//! Registers that are no values stay as they are ([`is_value`]): physical ones, uniform ones (one
+//! for the warp, whatever way its threads take), convergence barriers, and those that a product of
+//! a warpgroup writes (it goes on writing them behind its instruction, so none may be copied), and
+//! those that all copies of what a warp does together name (`sync/collective.rs`).
 
 mod check;
 mod construct;
@@ -34,8 +37,8 @@ pub struct Form {
     pub is_ssa: bool,
 }
 
-/// Virtual registers whose cells are no values: see the head of this file. Uniform registers and barriers are not among them:
-/// their file says it.
+/// Virtual registers whose cells are no values: see the head of this file. Uniform registers and
+/// barriers are not among them: their file says it.
 struct Fixed(BitVec);
 
 impl Fixed {

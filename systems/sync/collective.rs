@@ -1,9 +1,11 @@
-//! What the threads of a mask do together at different places: votes, shuffles, matches and reductions that stand on several ways.
+//! What the threads of a mask do together at different places: votes, shuffles, matches and
+//! reductions that stand on several ways.
 //!
-//! PTX asks for the same qualifiers and the same mask, not for the same instruction, and nvcc copies a vote into both ways of a
-//! branch. `WARPSYNC` lets such threads meet, but each then votes with those alone that stand where it stands.
-//! `WARPSYNC.COLLECTIVE R, behind` gathers them: one of the copies is done by all, up to `ENDCOLLECTIVE`, from where every thread
-//! goes on behind its own. So all copies of a kind name the same registers:
+//! PTX asks for the same qualifiers and the same mask, not for the same instruction, and nvcc
+//! copies a vote into both ways of a branch. `WARPSYNC` lets such threads meet, but each then votes
+//! with those alone that stand where it stands. `WARPSYNC.COLLECTIVE R, behind` gathers them: one
+//! of the copies is done by all, up to `ENDCOLLECTIVE`, from where every thread goes on behind its
+//! own. So all copies of a kind name the same registers:
 //!
 //! ```text
 //!     %B = BSSY after
@@ -18,13 +20,15 @@
 //!     %R5 = MOV %R2
 //! ```
 //!
-//! Register allocation leaves these registers alone ([`shared_registers`]): they are not joined, split or spilled.
+//! Register allocation leaves these registers alone ([`shared_registers`]): they are not joined,
+//! split or spilled.
 //!
-//! Observed (ptxas 13.0.88, sm_90a): at -O0 all that threads do together is done so; from -O1 on what stands behind a branch that
-//! may part threads, where the kernel has several of one opcode with the same words there, whatever their masks; the code above is
-//! then out of the way behind BRA.DIV, which asks whether the whole mask is there. We look closer at who can wait for whom
-//! ([`find`]), so that `WARPSYNC` stays where a warp cannot come to two of a kind at once: what a block of 32 threads reduces by
-//! five shuffles in a row.
+//! Observed (ptxas 13.0.88, sm_90a): at -O0 all that threads do together is done so; from -O1 on
+//! what stands behind a branch that may part threads, where the kernel has several of one opcode
+//! with the same words there, whatever their masks; the code above is then out of the way behind
+//! BRA.DIV, which asks whether the whole mask is there. We look closer at who can wait for whom
+//! ([`find`]), so that `WARPSYNC` stays where a warp cannot come to two of a kind at once: what a
+//! block of 32 threads reduces by five shuffles in a row.
 
 mod emit;
 
@@ -38,7 +42,8 @@ use orias_targets::slots::MOV;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// So many instructions that threads may come to next are told apart, and so many masks; beyond that all of a kind may meet.
+/// So many instructions that threads may come to next are told apart, and so many masks; beyond
+/// that all of a kind may meet.
 const MOST_NEXT: usize = 8;
 const MOST_MASKS: usize = 8;
 /// The ways out of a branch are told apart up to so many.
@@ -85,8 +90,8 @@ struct Node {
     mask: Mask,
 }
 
-/// The exchanges that threads of one mask may come to while others of that mask wait at another of the same kind. `divergent` are
-/// the blocks whose branch may part threads.
+/// The exchanges that threads of one mask may come to while others of that mask wait at another of
+/// the same kind. `divergent` are the blocks whose branch may part threads.
 pub fn find(
     body: &Body<'_>,
     analyses: &mut Analyses,
@@ -242,7 +247,8 @@ fn set_masks(body: &Body<'_>, analyses: &mut Analyses, graph: &Graph, nodes: &mu
     }
 }
 
-/// The blocks that may be in a cycle: those between the ends of an edge backwards in reverse postorder.
+/// The blocks that may be in a cycle: those between the ends of an edge backwards in reverse
+/// postorder.
 fn may_repeat(graph: &Graph) -> BitVec {
     let order = graph.reverse_postorder();
     let mut rank = vec![usize::MAX; graph.len()];
@@ -292,11 +298,12 @@ fn add(to: &mut Next, from: &Next) -> bool {
     changed
 }
 
-/// Of nodes with one mask, and barriers of the CTA, those at which threads of that mask may wait at once, and exchange.
+/// Of nodes with one mask, and barriers of the CTA, those at which threads of that mask may wait at
+/// once, and exchange.
 ///
-/// Such threads do what they do together in step: each one's next is the partner of the others' next. Where a branch parts them
-/// their next may be two, and from such a pair on what comes behind each of it. A pair of two kinds is none that PTX allows.
-/// None where there is too much to follow.
+/// Such threads do what they do together in step: each one's next is the partner of the others'
+/// next. Where a branch parts them their next may be two, and from such a pair on what comes behind
+/// each of it. A pair of two kinds is none that PTX allows. None where there is too much to follow.
 fn meet(
     graph: &Graph,
     divergent: &BitVec,
@@ -375,8 +382,8 @@ fn meet(
     Some(found)
 }
 
-/// Takes out shuffles whose results nothing reads. Before it is known who exchanges with whom none may go: what one copy gives,
-/// another reads.
+/// Takes out shuffles whose results nothing reads. Before it is known who exchanges with whom none
+/// may go: what one copy gives, another reads.
 pub fn drop_unread_shuffles(body: &mut Body<'_>, exchanges: &[Exchange]) {
     let insts = || body.layout().iter().flat_map(|b| body.block(*b).insts());
     if !body.facts().may_have(&[Opcode::SHFL]) {

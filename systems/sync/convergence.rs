@@ -1,15 +1,17 @@
 //! Convergence barriers: makes the threads of a warp that a branch parts meet again.
 //!
-//! Before threads may part, `BSSY Bn, join` notes which of them run together; `BSYNC Bn`, in a block of its own before the
-//! join, holds each until all of them have come, have exited, or have left the region with `BREAK Bn`. Where the regions
-//! are is [`regions`]' matter. Runs at every level, after the last phase that changes the flow of control and before
-//! register allocation: the barriers are virtual registers of file B.
+//! Before threads may part, `BSSY Bn, join` notes which of them run together; `BSYNC Bn`, in a
+//! block of its own before the join, holds each until all of them have come, have exited, or have
+//! left the region with `BREAK Bn`. Where the regions are is [`regions`]' matter. Runs at every
+//! level, after the last phase that changes the flow of control and before register allocation: the
+//! barriers are virtual registers of file B.
 //!
-//! Observed (ptxas 13.0.88, sm_90a, -O0 and -O3), and done here too: BSSY stands before the branch, before the loop when
-//! threads leave a loop one by one; BSYNC ends a block and BSSY's target is what follows it; branches with the same join
-//! share a barrier; no barrier where the join only exits, nor for a branch around what the whole warp does together
-//! ([`together`]); `@P BREAK` right before `@P BRA` out of a region; no BREAK before a way that exits; sibling regions use
-//! the same barrier again.
+//! Observed (ptxas 13.0.88, sm_90a, -O0 and -O3), and done here too: BSSY stands before the branch,
+//! before the loop when threads leave a loop one by one; BSYNC ends a block and BSSY's target is
+//! what follows it; branches with the same join share a barrier; no barrier where the join only
+//! exits, nor for a branch around what the whole warp does together ([`together`]); `@P BREAK`
+//! right before `@P BRA` out of a region; no BREAK before a way that exits; sibling regions use the
+//! same barrier again.
 
 use crate::analysis::divergence::Divergence;
 use crate::analysis::{Analyses, ControlFlow};
@@ -48,13 +50,14 @@ pub fn late_expand_sync_instructions(
     notes.count(made);
 }
 
-/// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how many.
+/// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how
+/// many.
 pub fn insert_barriers(body: &mut Body<'_>) -> usize {
     insert(body, &mut Analyses::default(), true).0
 }
 
-/// How many barriers there are now, and the branches at which threads may diverge. `collectives`: the machine gathers threads that
-/// stand at different places.
+/// How many barriers there are now, and the branches at which threads may diverge. `collectives`:
+/// the machine gathers threads that stand at different places.
 fn insert(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
@@ -74,7 +77,8 @@ fn insert(
         exchanges = self::exchanges(body, analyses, &flow, &divergence, collectives);
         let mut plan = plan(body, &flow, &divergence, !exchanges.is_empty());
         if plan.incomplete {
-            // The analysis assumes that threads meet at every join: where they may not, nothing is known to be the same.
+            // The analysis assumes that threads meet at every join: where they may not, nothing is
+            // known to be the same.
             divergence = Arc::new(Divergence::everywhere(body));
             make_preheaders(body, &flow, &divergence);
             flow = analyses.flow_after(body);
@@ -117,14 +121,16 @@ fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<Ins
     divergence.branches.iter_ones().flat_map(of_block).filter(guarded).collect()
 }
 
-/// What parts threads without a branch, and where they are to meet again: behind the second instruction.
+/// What parts threads without a branch, and where they are to meet again: behind the second
+/// instruction.
 struct Parting {
     first: InstId,
     last: InstId,
 }
 
-/// Calls that may lead the threads of a warp to different functions, and meetings of the threads of masks that may differ, up to
-/// their mark ENDCOLLECTIVE, where they are none of the exchanges. The other marks are taken out.
+/// Calls that may lead the threads of a warp to different functions, and meetings of the threads of
+/// masks that may differ, up to their mark ENDCOLLECTIVE, where they are none of the exchanges. The
+/// other marks are taken out.
 fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange]) -> Vec<Parting> {
     let exchanges: FxHashSet<InstId> = exchanges.iter().map(|e| e.meet).collect();
     let differs = |operand: Option<Operand>| {
@@ -160,7 +166,8 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
     found
 }
 
-/// The first ENDCOLLECTIVE that control comes to from a place in a block; none behind a meeting that ends nothing.
+/// The first ENDCOLLECTIVE that control comes to from a place in a block; none behind a meeting
+/// that ends nothing.
 fn mark_behind(body: &Body<'_>, block: BlockId, at: usize) -> Option<InstId> {
     let mut seen = FxHashSet::default();
     let mut work = vec![(block, at + 1)];
@@ -205,8 +212,8 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
     });
 }
 
-/// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a call; and what parts threads without
-/// a branch needs a barrier of its own.
+/// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a
+/// call; and what parts threads without a branch needs a barrier of its own.
 fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
     if body.facts().may_have(&[Opcode::PCALL]) {
         regions::MAX_DEPTH - 7
@@ -217,8 +224,8 @@ fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
     }
 }
 
-/// Removes conditional branches to where control goes on anyway: they part threads for nothing, and no barrier would join
-/// them again.
+/// Removes conditional branches to where control goes on anyway: they part threads for nothing, and
+/// no barrier would join them again.
 fn drop_idle_branches(body: &mut Body<'_>) {
     for block in body.layout().to_vec() {
         if let [only] = body.block(block).succs()[..] {
@@ -238,8 +245,9 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     for branch in together::branches(body, flow, &branches) {
         branches.set(branch as usize, false);
     }
-    // Where a thread may wait for others that are held at a barrier, it has to leave the barrier first. (ptxas 13.0.88 does not look at
-    // this: without BREAK, as before a way that only exits, its -O1 code waits for ever.)
+    // Where a thread may wait for others that are held at a barrier, it has to leave the barrier
+    // first. (ptxas 13.0.88 does not look at this: without BREAK, as before a way that only exits,
+    // its -O1 code waits for ever.)
     let mut waits = BitVec::repeat(false, graph.len());
     for block in body.layout() {
         let wait = body.block(*block).insts().iter().any(|id| effects::may_wait(body.op(*id)));
@@ -247,8 +255,9 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     }
     let mut plan = regions::plan(flow, &branches, &waits, most_regions(body, exchanges));
     plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
-    // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before, for threads that stay, would
-    // bring him back when it restores it, and they would wait for him for ever: such a region has no barrier.
+    // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before,
+    // for threads that stay, would bring him back when it restores it, and they would wait for him
+    // for ever: such a region has no barrier.
     let is_call = |id: &InstId| body.op(*id) == Opcode::PCALL;
     let calls = |b: u32| body.block(BlockId(b)).insts().iter().any(is_call);
     let before = plan.regions.len();
@@ -278,7 +287,8 @@ fn end_loc(body: &Body<'_>, block: BlockId) -> Loc {
 /// Turns a plan into instructions. The plan's edges are those of the body before the first change.
 struct Emitter<'a, 'w> {
     body: &'a mut Body<'w>,
-    /// Under which predicate control takes the edges that leave regions, by region; None where no one predicate says it.
+    /// Under which predicate control takes the edges that leave regions, by region; None where no
+    /// one predicate says it.
     conditions: Vec<Vec<Option<Guard>>>,
     /// Where edges lead by now that went through a new block since, and where they led first.
     moved: FxHashMap<(BlockId, BlockId), BlockId>,
@@ -300,8 +310,9 @@ impl<'a, 'w> Emitter<'a, 'w> {
         Emitter { body, conditions, moved, first, edit }
     }
 
-    /// Outer regions come first in the plan: an inner one's BSSY and BREAK then stand behind the outer one's, and where an
-    /// edge leaves an inner region for an outer one's join, its BREAK comes before that one's BSYNC.
+    /// Outer regions come first in the plan: an inner one's BSSY and BREAK then stand behind the
+    /// outer one's, and where an edge leaves an inner region for an outer one's join, its BREAK
+    /// comes before that one's BSYNC.
     fn emit(mut self, plan: &Plan) {
         for (i, region) in plan.regions.iter().enumerate() {
             let barrier = Operand::reg(self.body.new_vreg(RegFile::B, 1, 1));
@@ -355,7 +366,8 @@ impl<'a, 'w> Emitter<'a, 'w> {
     }
 }
 
-/// The predicate under which control goes from a block to this successor, when one predicate says it.
+/// The predicate under which control goes from a block to this successor, when one predicate says
+/// it.
 fn condition_of_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<Guard> {
     let block = body.block(from);
     if block.succs() == [to] {

@@ -1,4 +1,5 @@
-//! Synchronization within and between warps: convergence barriers, and instructions that let waiting threads go on.
+//! Synchronization within and between warps: convergence barriers, and instructions that let
+//! waiting threads go on.
 
 pub mod collective;
 pub mod convergence;

@@ -1,19 +1,23 @@
-//! Where threads of a warp that a branch parts are to meet again: the plan that convergence barriers carry out.
+//! Where threads of a warp that a branch parts are to meet again: the plan that convergence
+//! barriers carry out.
 //!
-//! A region starts at the end of a block that all its threads pass together (its start, where BSSY stands) and ends on the
-//! edges into its join (where BSYNC stands). What holds of each:
+//! A region starts at the end of a block that all its threads pass together (its start, where BSSY
+//! stands) and ends on the edges into its join (where BSYNC stands). What holds of each:
 //! * The start dominates every block of the region, so a thread in it has passed BSSY.
-//! * From a block of the region control goes on inside it, or to the join, or leaves it for good (for an exit of its own,
-//!   or out of the loop that the region lies in): such an edge is a [`Region::breaks`].
-//! * Start and edges into the join are in the same loops: BSSY is not run again while threads of the region wait.
+//! * From a block of the region control goes on inside it, or to the join, or leaves it for good
+//!   (for an exit of its own, or out of the loop that the region lies in): such an edge is a
+//!   [`Region::breaks`].
+//! * Start and edges into the join are in the same loops: BSSY is not run again while threads of
+//!   the region wait.
 //!
-//! Regions then nest: a thread that waits at one region's join is in no region inside it, so it waits only for threads that
-//! wait, if at all, further inside. No cycle of waiting threads can come about (`convergence.rs` tests it by running random
-//! flow graphs).
+//! Regions then nest: a thread that waits at one region's join is in no region inside it, so it
+//! waits only for threads that wait, if at all, further inside. No cycle of waiting threads can
+//! come about (`convergence.rs` tests it by running random flow graphs).
 //!
-//! For each divergent branch there is one region to its post-dominator and, where threads may leave the loops around it
-//! before that, one a loop, to the block inside the loop where those that stay meet. Branches with the same join share one
-//! region. Cycles with several entries are left without barriers: no correct program needs them to meet there.
+//! For each divergent branch there is one region to its post-dominator and, where threads may leave
+//! the loops around it before that, one a loop, to the block inside the loop where those that stay
+//! meet. Branches with the same join share one region. Cycles with several entries are left without
+//! barriers: no correct program needs them to meet there.
 
 use crate::analysis::ControlFlow;
 use crate::analysis::blocks::{BlockSet, Marks};
@@ -42,15 +46,17 @@ pub struct Region {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub regions: Vec<Region>,
-    /// Some branch has no region although its threads may meet again: they may then run apart to the end.
+    /// Some branch has no region although its threads may meet again: they may then run apart to
+    /// the end.
     pub incomplete: bool,
 }
 
 /// The loop that a region lies in, an index of [`Loops::all`]; None for the whole function.
 type Context = Option<usize>;
 
-/// A join and the context of its region. A loop's header as the join of branches inside the loop (met on the back edges)
-/// has that loop as context; as the join of branches before the loop, what is around the loop.
+/// A join and the context of its region. A loop's header as the join of branches inside the loop
+/// (met on the back edges) has that loop as context; as the join of branches before the loop, what
+/// is around the loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 struct Key {
     join: u32,
@@ -73,7 +79,8 @@ struct Planner<'a> {
 /// Plans the regions of a function. `divergent` are the blocks whose branch may
 /// part threads, `waits` those where a thread may wait for others otherwise than at a join.
 ///
-/// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch needs a preheader: see [`headers_without_preheader`].
+/// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch
+/// needs a preheader: see [`headers_without_preheader`].
 pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize) -> Plan {
     let (graph, dom, loops) = (flow.graph(), flow.dominators(), flow.loops());
     let irreducible = flow.irreducible();
@@ -117,16 +124,16 @@ pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize)
     plan
 }
 
-/// Headers of loops with a divergent branch that control enters otherwise than from one block that leads only there, and
-/// the blocks from which it enters.
+/// Headers of loops with a divergent branch that control enters otherwise than from one block that
+/// leads only there, and the blocks from which it enters.
 pub fn headers_without_preheader(flow: &ControlFlow, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
     let loops = flow.loops().all.iter().filter(|l| l.preheader.is_none());
     let diverges = |l: &&Loop| l.blocks.iter().any(|b| divergent[b as usize]);
     loops.filter(diverges).map(|l| (l.header, l.entries.clone())).collect()
 }
 
-/// Where the threads in one round of a loop meet: post-dominators in the loop without the edges that leave it; the edges
-/// back to the header lead to a common end.
+/// Where the threads in one round of a loop meet: post-dominators in the loop without the edges
+/// that leave it; the edges back to the header lead to a common end.
 struct Round {
     /// Numbers of the loop's blocks in `post`.
     number: FxHashMap<u32, u32>,
@@ -155,7 +162,8 @@ impl Round {
         Round { number, blocks, flow: ControlFlow::new(graph, vec![end]) }
     }
 
-    /// The next block behind this one that all threads of the round pass; the header stands for the end of the round.
+    /// The next block behind this one that all threads of the round pass; the header stands for the
+    /// end of the round.
     fn next(&self, block: u32, header: u32) -> Option<u32> {
         let next = self.flow.post_dominators_by_exit().idom(*self.number.get(&block)?)?;
         Some(self.blocks.get(next as usize).copied().unwrap_or(header))
@@ -173,7 +181,8 @@ impl Round {
 }
 
 impl Planner<'_> {
-    /// A join found in a context. The header of the context's own loop stands for the end of a round.
+    /// A join found in a context. The header of the context's own loop stands for the end of a
+    /// round.
     fn key(&self, join: u32, context: Context) -> Key {
         if context.is_some_and(|i| self.loops.all[i].header == join) {
             return Key { join, context };
@@ -185,7 +194,8 @@ impl Planner<'_> {
         Key { join, context }
     }
 
-    /// Where threads that a branch parts are to meet: in each round of the loops around it, and in the function.
+    /// Where threads that a branch parts are to meet: in each round of the loops around it, and in
+    /// the function.
     fn joins(&self, branch: u32, whole: &Dominators) -> Vec<(Context, u32)> {
         let mut found = Vec::new();
         let mut inner: Vec<usize> = Vec::new();
@@ -200,7 +210,8 @@ impl Planner<'_> {
                 None => true,
             };
             let header = at.map(|i| self.loops.all[i].header);
-            // Threads that go around an inner loop come to a block of it in another round only: they meet behind the loop.
+            // Threads that go around an inner loop come to a block of it in another round only:
+            // they meet behind the loop.
             let in_other_round = |join: u32| {
                 Some(join) != header
                     && inner.iter().any(|i| {
@@ -244,8 +255,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether threads come to the join by more than one way out of some branch. (Not so where the other way goes around a
-    /// loop: those threads meet at the header.)
+    /// Whether threads come to the join by more than one way out of some branch. (Not so where the
+    /// other way goes around a loop: those threads meet at the header.)
     fn parts_threads(&self, region: &Region, branches: &[u32]) -> bool {
         branches.iter().any(|b| {
             let stays = |s: &&u32| {
@@ -255,7 +266,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The block, or where it is in a loop that does not contain the context, the block before the outermost such loop.
+    /// The block, or where it is in a loop that does not contain the context, the block before the
+    /// outermost such loop.
     fn out_of_loops(&self, block: u32, context: Context) -> Option<u32> {
         let is_around = |i: usize| {
             let mut at = context;
@@ -282,7 +294,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Blocks on paths from the start to the join that stay in the context and do not pass its back edges.
+    /// Blocks on paths from the start to the join that stay in the context and do not pass its back
+    /// edges.
     fn between(&self, start: u32, key: Key) -> BlockSet {
         let context = key.context.map(|i| &self.loops.all[i]);
         let inside = |b: u32| context.is_none_or(|l| l.blocks.contains(b));
@@ -317,8 +330,8 @@ impl Planner<'_> {
         blocks.into_iter().collect()
     }
 
-    /// The edges that leave a region otherwise than to its join. `joins` are those of all regions, and other places where threads
-    /// wait for each other.
+    /// The edges that leave a region otherwise than to its join. `joins` are those of all regions,
+    /// and other places where threads wait for each other.
     fn breaks(&self, region: &Region, joins: &BitVec) -> Vec<(u32, u32)> {
         let mut breaks = Vec::new();
         for block in region.blocks.iter() {
@@ -332,8 +345,9 @@ impl Planner<'_> {
         breaks
     }
 
-    /// Whether threads that go to this block exit after a few more, without a loop and without waiting for others on the
-    /// way: the barrier then forgets them by itself (observed: ptxas emits no BREAK before such a way out).
+    /// Whether threads that go to this block exit after a few more, without a loop and without
+    /// waiting for others on the way: the barrier then forgets them by itself (observed: ptxas
+    /// emits no BREAK before such a way out).
     fn soon_exits(&self, block: u32, joins: &BitVec) -> bool {
         const FEW: usize = 4;
         let mut seen = vec![block];

@@ -7,11 +7,11 @@ use orias_components::{Code, Guard, Inst, MemRef, Mod, Opcode, Operand, Reg, Reg
 /// How many loads without effect ptxas puts before a copy to shared memory.
 const LOADS: usize = 3;
 
-/// Phase `ApplyPostRegAllocWars`: puts loads of shared memory that never run (`@!PT LDS RZ, [RZ]`) before each LDGSTS that follows
-/// another access to shared memory, or comes first in its block.
+/// Phase `ApplyPostRegAllocWars`: puts loads of shared memory that never run (`@!PT LDS RZ, [RZ]`)
+/// before each LDGSTS that follows another access to shared memory, or comes first in its block.
 ///
-/// Observed (ptxas 13.0.88, sm_90a, all levels): three, unless in the block nothing that may touch shared memory and no CTA barrier
-/// stands between this LDGSTS and the one before.
+/// Observed (ptxas 13.0.88, sm_90a, all levels): three, unless in the block nothing that may touch
+/// shared memory and no CTA barrier stands between this LDGSTS and the one before.
 pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut added = 0;

@@ -1,12 +1,14 @@
-//! Phase 86, `ConvertToUniformReg`: constants whose every reader takes a uniform register come by ULDC, not by LDC.
+//! Phase 86, `ConvertToUniformReg`: constants whose every reader takes a uniform register come by
+//! ULDC, not by LDC.
 //!
-//! What holds afterwards: a register that one LDC from a fixed place of a constant bank defines, and whose uses are all such
-//! that ptxas was seen to emit them with a uniform register there, is a uniform register. ULDC needs no scoreboard and its
-//! result no general register. A value that a reader wants in a general register (an address, a copy) stays there for all its
-//! readers: two loads would be worse than one.
+//! What holds afterwards: a register that one LDC from a fixed place of a constant bank defines,
+//! and whose uses are all such that ptxas was seen to emit them with a uniform register there, is a
+//! uniform register. ULDC needs no scoreboard and its result no general register. A value that a
+//! reader wants in a general register (an address, a copy) stays there for all its readers: two
+//! loads would be worse than one.
 //!
-//! A uniform register that lives from block to block is kept for that alone in the whole kernel (`registers/uniform.rs`), so
-//! only so many do.
+//! A uniform register that lives from block to block is kept for that alone in the whole kernel
+//! (`registers/uniform.rs`), so only so many do.
 
 use crate::analysis::Analyses;
 use crate::function::FunctionInfo;
@@ -20,8 +22,9 @@ use orias_components::{
 use orias_targets::Target;
 use orias_targets::slots::{LDC, ULDC};
 
-/// Cells of uniform registers that constants may occupy from block to block: in a kernel, and in one with calls, which leave
-/// few as they were. A function keeps none: between its blocks no uniform register is safe.
+/// Cells of uniform registers that constants may occupy from block to block: in a kernel, and in
+/// one with calls, which leave few as they were. A function keeps none: between its blocks no
+/// uniform register is safe.
 const ROOM: [u8; 3] = [28, 8, 0];
 
 /// A constant in a general register, and who reads it.
@@ -90,7 +93,8 @@ fn constants(body: &Body<'_>, analyses: &mut Analyses) -> Vec<(VRegId, Constant)
     found
 }
 
-/// The register that an instruction loads whole from a fixed place of a constant bank, and its cells.
+/// The register that an instruction loads whole from a fixed place of a constant bank, and its
+/// cells.
 fn fixed_load(body: &Body<'_>, inst: View<'_>) -> Option<(VRegId, u8)> {
     if inst.op != Opcode::LDC || inst.len() != LDC::COUNT {
         return None;
@@ -112,7 +116,8 @@ fn fixed_load(body: &Body<'_>, inst: View<'_>) -> Option<(VRegId, u8)> {
     (plain && fixed && whole).then_some((v, words))
 }
 
-/// The load and all readers with a uniform register in the place of `from`, where each is one that code may have.
+/// The load and all readers with a uniform register in the place of `from`, where each is one that
+/// code may have.
 fn with_uniform(
     body: &mut Body<'_>,
     target: &Target,

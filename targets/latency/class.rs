@@ -1,11 +1,13 @@
-//! Timing classes and hazards. `table/latency.rs` has the same lists for the build script; a test holds them together.
+//! Timing classes and hazards. `table/latency.rs` has the same lists for the build script; a test
+//! holds them together.
 
 use orias_components::RegFile;
 
 /// The list of classes, each with its name in the rows.
 macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident $name:literal)*) => {
-        /// When an instruction reads its sources and when its results are there, as far as scheduling needs to know.
+        /// When an instruction reads its sources and when its results are there, as far as
+        /// scheduling needs to know.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum Class { $($(#[$doc])* $class,)* }
 
@@ -25,7 +27,8 @@ classes! {
     Alu "alu"
     /// Multiply-add pipe: IMAD, FFMA, FMUL, FADD, VIADD, IDP.
     Fma "fma"
-    /// IMAD.WIDE: the multiply-add pipe with an early low result and a late read of the upper half that it adds.
+    /// IMAD.WIDE: the multiply-add pipe with an early low result and a late read of the upper half
+    /// that it adds.
     Wide "wide"
     /// Packed half precision.
     Half "half"
@@ -47,16 +50,18 @@ classes! {
     Uniform "uniform"
     /// Copies and votes into the uniform file: there at once.
     UniformMove "umove"
-    /// Constants into the uniform file: there at once. Constant banks that a uniform register names are read so, too.
+    /// Constants into the uniform file: there at once. Constant banks that a uniform register names
+    /// are read so, too.
     UniformConst "uldc"
     /// Into the uniform file from a general register.
     ToUniform "touniform"
     /// Reads of clocks and lane masks without scoreboard (CS2R).
     Special "special"
-    /// Result after an unknown time, told by a scoreboard; sources are read as early as the ALU does: MUFU, conversions, bit
-    /// counts, constants.
+    /// Result after an unknown time, told by a scoreboard; sources are read as early as the ALU
+    /// does: MUFU, conversions, bit counts, constants.
     Xu "xu"
-    /// Result after an unknown time, told by a scoreboard; sources too may be read late: memory, and all that is no other.
+    /// Result after an unknown time, told by a scoreboard; sources too may be read late: memory,
+    /// and all that is no other.
     Variable "variable"
     /// Branches and barriers of control flow: read their predicate at issue, as guards are read.
     Control "control"
@@ -73,13 +78,15 @@ impl Class {
         matches!(self, Class::Xu | Class::Variable)
     }
 
-    /// The class by which the cell `offset` of its result comes: the upper half of IMAD.WIDE is an ordinary product.
+    /// The class by which the cell `offset` of its result comes: the upper half of IMAD.WIDE is an
+    /// ordinary product.
     pub fn of_result(self, offset: u8) -> Class {
         if self == Class::Wide && offset > 0 { Class::Fma } else { self }
     }
 
-    /// The class by which it reads the cell `offset` of a source: IMAD.WIDE, and IMAD.HI, whose result is an ordinary product,
-    /// read the upper half of what they add two cycles later than all else.
+    /// The class by which it reads the cell `offset` of a source: IMAD.WIDE, and IMAD.HI, whose
+    /// result is an ordinary product, read the upper half of what they add two cycles later than
+    /// all else.
     pub fn of_source(self, offset: u8) -> Class {
         match self {
             Class::Wide | Class::Fma if offset > 0 => Class::Wide,

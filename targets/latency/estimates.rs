@@ -1,4 +1,5 @@
-//! `tables/latency/estimates.lat`: about how long instructions of unknown latency take, and how long they keep their pipe busy.
+//! `tables/latency/estimates.lat`: about how long instructions of unknown latency take, and how
+//! long they keep their pipe busy.
 
 use super::Class;
 use super::rows::{list, number};

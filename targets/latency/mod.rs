@@ -1,9 +1,11 @@
-//! How long a result takes: the cycles that must lie between two instructions that share a register.
+//! How long a result takes: the cycles that must lie between two instructions that share a
+//! register.
 //!
-//! Facts are by instruction, part of the result and operand slot ([`Out`], [`In`]): the fewest cycles that ptxas 13.0.88 was seen
-//! to leave (`facts90.lat`, written by `orias-isa latencies --write`). Under them lie rows by timing class: seen
-//! (`observed.lat`), published or assumed (`base.lat`). The build script lays all over each other (`table/latency.rs`), so that
-//! a look-up is two indices and a byte.
+//! Facts are by instruction, part of the result and operand slot ([`Out`], [`In`]): the fewest
+//! cycles that ptxas 13.0.88 was seen to leave (`facts90.lat`, written by `orias-isa latencies
+//! --write`). Under them lie rows by timing class: seen (`observed.lat`), published or assumed
+//! (`base.lat`). The build script lays all over each other (`table/latency.rs`), so that a look-up
+//! is two indices and a byte.
 
 mod class;
 mod estimates;
@@ -20,11 +22,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A result of one kind of instruction: a destination slot, its first cell or the others (`IMAD.WIDE d+1`).
+/// A result of one kind of instruction: a destination slot, its first cell or the others
+/// (`IMAD.WIDE d+1`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Out(pub u16);
 
-/// A source of one kind of instruction: an operand slot, its first cell or the others; all guards are one.
+/// A source of one kind of instruction: an operand slot, its first cell or the others; all guards
+/// are one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct In(pub u16);
 
@@ -43,16 +47,16 @@ pub struct Fact {
     pub cycles: u8,
     /// The fewest of all.
     pub least: u8,
-    /// How often the two were met, up to 255; 0 where fewer than one in ten of them stood at `cycles`: then it may be so far for
-    /// want of occasion.
+    /// How often the two were met, up to 255; 0 where fewer than one in ten of them stood at
+    /// `cycles`: then it may be so far for want of occasion.
     pub times: u8,
 }
 
 /// In a number of cycles: nobody has seen the pair.
 const ASSUMED: u8 = 0x80;
 
-/// A fact is something to judge by when its pair was met so often: of less, kernels that were not mined have shown less (UIADD3.X
-/// after UMOV: 8 in all of nine pairs, 2 elsewhere).
+/// A fact is something to judge by when its pair was met so often: of less, kernels that were not
+/// mined have shown less (UIADD3.X after UMOV: 8 in all of nine pairs, 2 elsewhere).
 const OFTEN: u8 = 20;
 
 /// Cycles by ports. Those that no cycle tells apart share a row or a column.
@@ -91,7 +95,8 @@ fn number(bytes: &[u8; 2]) -> usize {
     u16::from_le_bytes(*bytes) as usize
 }
 
-/// What the build script wrote, front to back. What is missing reads as nothing: a test looks at every SM.
+/// What the build script wrote, front to back. What is missing reads as nothing: a test looks at
+/// every SM.
 struct Bytes(&'static [u8]);
 
 impl Bytes {
@@ -107,7 +112,8 @@ impl Bytes {
     }
 }
 
-/// Cycles between the issues of two instructions, for one SM: a number for every pair, whatever has been seen.
+/// Cycles between the issues of two instructions, for one SM: a number for every pair, whatever has
+/// been seen.
 #[derive(Debug)]
 pub struct Latencies {
     /// By result and source, by result and result.
@@ -201,8 +207,8 @@ impl Latencies {
         }
     }
 
-    /// Latencies that are known by nothing but these rows and facts (the fewest cycles that were seen of pairs that were met
-    /// often): what none speaks of needs no time.
+    /// Latencies that are known by nothing but these rows and facts (the fewest cycles that were
+    /// seen of pairs that were met often): what none speaks of needs no time.
     pub fn of_rows(all: Vec<Row>, seen: impl IntoIterator<Item = ((Out, In), u8)>) -> Latencies {
         let (cycles, of) = lay(&all);
         let seen: FxHashMap<(Out, In), u8> = seen.into_iter().collect();
@@ -235,8 +241,8 @@ impl Latencies {
         })
     }
 
-    /// Cycles from the issue of an instruction with this result to that of one with this source, where both are the same
-    /// register. It holds where no scoreboard tells the time.
+    /// Cycles from the issue of an instruction with this result to that of one with this source,
+    /// where both are the same register. It holds where no scoreboard tells the time.
     #[inline]
     pub fn read_after_write(&self, first: Out, second: In) -> u8 {
         self.raw.get(first.0, second.0).map_or(self.longest, |cycles| cycles & !ASSUMED)
@@ -258,8 +264,9 @@ impl Latencies {
         })
     }
 
-    /// Nobody has seen ptxas leave a number of cycles between these: what [`Latencies::read_after_write`] says is the most
-    /// that any reader of the result was seen to wait, or more.
+    /// Nobody has seen ptxas leave a number of cycles between these: what
+    /// [`Latencies::read_after_write`] says is the most that any reader of the result was seen to
+    /// wait, or more.
     pub fn is_assumed(&self, first: Out, second: In) -> bool {
         self.raw.get(first.0, second.0).is_none_or(|cycles| cycles & ASSUMED != 0)
     }
@@ -273,8 +280,9 @@ impl Latencies {
         Class::ALL.get(*self.classes.get(port)? as usize).copied()
     }
 
-    /// Cycles by classes, 0 for barriers: what holds where there are no facts. Guards are read as by [`Class::Control`], cells
-    /// of wide operands as [`Class::of_result`] and [`Class::of_source`] say.
+    /// Cycles by classes, 0 for barriers: what holds where there are no facts. Guards are read as
+    /// by [`Class::Control`], cells of wide operands as [`Class::of_result`] and
+    /// [`Class::of_source`] say.
     #[inline]
     pub fn cycles(&self, hazard: Hazard, file: RegFile, first: Class, second: Class) -> u8 {
         match file {
@@ -291,9 +299,9 @@ impl Latencies {
         })
     }
 
-    /// The cycles below which code is wrong, as far as is known: never more than what our code leaves. Of a pair of ports that
-    /// was met often they are the fewest that were ever seen; of others, what rows of classes say that are sure
-    /// (`latency/needed.rs`).
+    /// The cycles below which code is wrong, as far as is known: never more than what our code
+    /// leaves. Of a pair of ports that was met often they are the fewest that were ever seen; of
+    /// others, what rows of classes say that are sure (`latency/needed.rs`).
     pub fn needed(
         &self,
         hazard: Hazard,
@@ -341,7 +349,8 @@ impl Latencies {
         }
     }
 
-    /// Cycles from the issue of an instruction with this result until whatever comes may write it, and read it too if `read`.
+    /// Cycles from the issue of an instruction with this result until whatever comes may write it,
+    /// and read it too if `read`.
     pub fn settled(&self, result: Out, read: bool) -> u8 {
         let written = self.waw.most(result.0);
         if read { written.max(self.raw.most(result.0)) } else { written }

@@ -1,20 +1,24 @@
-//! What a hazard is judged by: the cycles that are known to be needed, from rows that say what was seen.
+//! What a hazard is judged by: the cycles that are known to be needed, from rows that say what was
+//! seen.
 //!
-//! The fewest cycles that ptxas leaves between two classes are what the machine needs only where ptxas had reason and occasion
-//! to leave no more. So:
+//! The fewest cycles that ptxas leaves between two classes are what the machine needs only where
+//! ptxas had reason and occasion to leave no more. So:
 //!
-//! - a result is read no sooner than was seen or published, whichever is less (seen: PLOP3 after PLOP3 10 cycles in hundreds of
-//!   pairs of one pattern, and 4 as published in another kernel); where neither was, no sooner than the soonest reader of such results;
-//! - a result is overwritten in order: by one that comes later at any time, by one that comes `n` cycles sooner no sooner than after
-//!   `n`; results told by scoreboards, and those that are there at once, are as the rows say where many were seen;
-//! - a source of fixed latency is overwritten at any time, since it is read before the soonest result is written (NAK); by
-//!   what is there at once as the rows say, where many were seen.
+//! - a result is read no sooner than was seen or published, whichever is less (seen: PLOP3 after
+//!   PLOP3 10 cycles in hundreds of pairs of one pattern, and 4 as published in another kernel);
+//!   where neither was, no sooner than the soonest reader of such results;
+//! - a result is overwritten in order: by one that comes later at any time, by one that comes `n`
+//!   cycles sooner no sooner than after `n`; results told by scoreboards, and those that are there
+//!   at once, are as the rows say where many were seen;
+//! - a source of fixed latency is overwritten at any time, since it is read before the soonest
+//!   result is written (NAK); by what is there at once as the rows say, where many were seen.
 
 use super::rows::{Provenance, Row};
 use super::{Class, FILES, Hazard, index, pairs};
 use orias_components::RegFile;
 
-/// Pairs met at least so often, and one of so many of them at the closest distance, show what the machine needs.
+/// Pairs met at least so often, and one of so many of them at the closest distance, show what the
+/// machine needs.
 const MANY: u32 = 400;
 const ONE_OF: u32 = 50;
 

@@ -1,7 +1,8 @@
-//! A cluster: CTAs that run at the same time, reach each other's shared memory and meet at a barrier.
+//! A cluster: CTAs that run at the same time, reach each other's shared memory and meet at a
+//! barrier.
 //!
-//! The CTA of rank `r` has its shared memory at `r << 24` of the shared window (observed: what ptxas adds to every shared address
-//! is `SR_CgaCtaId << 24`).
+//! The CTA of rank `r` has its shared memory at `r << 24` of the shared window (observed: what
+//! ptxas adds to every shared address is `SR_CgaCtaId << 24`).
 
 use super::cta::Cta;
 use super::flight::Flight;
@@ -53,7 +54,8 @@ impl Cluster {
         )
     }
 
-    /// Opens the cluster's barrier where all threads that are left have arrived; says whether it did.
+    /// Opens the cluster's barrier where all threads that are left have arrived; says whether it
+    /// did.
     pub fn release(&mut self) -> bool {
         let warps = || self.ctas.iter().flat_map(|cta| &cta.warps);
         let arrived = warps().any(|w| w.cluster.arrived != 0)

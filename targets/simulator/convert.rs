@@ -116,8 +116,8 @@ fn integral(x: f64, round: Round) -> f64 {
     }
 }
 
-/// F2I: rounded, then clamped to the integer's range. NaN gives the highest bit alone from f64 and to 64-bit integers, zero
-/// otherwise (PTX ISA 9.0, "cvt").
+/// F2I: rounded, then clamped to the integer's range. NaN gives the highest bit alone from f64 and
+/// to 64-bit integers, zero otherwise (PTX ISA 9.0, "cvt").
 pub fn float_to_int(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let c = Conversion::unpack(param);
     let x = widen(c.from, c.ftz, a);
@@ -199,7 +199,8 @@ pub fn round_integral(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) 
     (narrow(Conversion { to: c.from, relu: false, ..c }, integral(x, c.round)), 0)
 }
 
-/// MUFU of single precision. Subnormal operands and results are flushed: ptxas scales around it where PTX asks for them.
+/// MUFU of single precision. Subnormal operands and results are flushed: ptxas scales around it
+/// where PTX asks for them.
 pub fn mufu(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let f = match param {
         0 => Approx::Cos,
@@ -214,7 +215,8 @@ pub fn mufu(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     (u64::from(f.eval_ftz(f32::from_bits(a as u32)).to_bits()), 0)
 }
 
-/// MUFU.RCP64H (`param` 0) and RSQ64H (1): high word of a double to the high word of the result, about 20 bits of it.
+/// MUFU.RCP64H (`param` 0) and RSQ64H (1): high word of a double to the high word of the result,
+/// about 20 bits of it.
 pub fn mufu64(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let x = f64::from_bits(a << 32);
     let x = if x.is_subnormal() { 0.0f64.copysign(x) } else { x };
@@ -227,9 +229,11 @@ pub fn mufu64(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     (r.to_bits() >> 32, 0)
 }
 
-/// FCHK: true where a division needs the slow path: a quotient, its reciprocal or a remainder may leave the normal range.
+/// FCHK: true where a division needs the slow path: a quotient, its reciprocal or a remainder may
+/// leave the normal range.
 ///
-/// The machine's exact limits are not known; both paths give the right quotient, so wider limits cost only time.
+/// The machine's exact limits are not known; both paths give the right quotient, so wider limits
+/// cost only time.
 pub fn division_check(_: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     let exponent = |x: u64| (x >> 23 & 0xff) as i32 - 127;
     let (a, b) = (exponent(a), exponent(b));

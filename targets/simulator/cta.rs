@@ -50,8 +50,8 @@ impl Cta {
         self.warps.iter().all(|w| w.groups.is_done())
     }
 
-    /// Gives every warp its turn, round after round, until nothing moves or about `budget` warp instructions ran. Returns
-    /// how many did; a failure comes with the number of its warp.
+    /// Gives every warp its turn, round after round, until nothing moves or about `budget` warp
+    /// instructions ran. Returns how many did; a failure comes with the number of its warp.
     pub fn run(&mut self, env: &mut Env<'_>, budget: u64) -> Result<u64, (u32, Failure)> {
         let mut total = 0;
         loop {
@@ -123,7 +123,8 @@ impl Cta {
         }
     }
 
-    /// Lets warps go on whose groups of matrix products all four warps have issued. Warps that ended wait for nothing.
+    /// Lets warps go on whose groups of matrix products all four warps have issued. Warps that
+    /// ended wait for nothing.
     fn release_products(&mut self) {
         for four in self.warps.chunks_mut(WARPGROUP) {
             let mut issued = [u64::MAX; GROUPS];
@@ -147,12 +148,14 @@ impl Cta {
     }
 }
 
-/// The threads that an arrival counts: all 32 when every lane that is left arrives, as the machine counts warps.
+/// The threads that an arrival counts: all 32 when every lane that is left arrives, as the machine
+/// counts warps.
 fn counted(lanes: u32, live: u32) -> u32 {
     if lanes == live { LANES as u32 } else { lanes.count_ones() }
 }
 
-/// Runs a warp; says how many instructions, and whether it ended looking for something that has not come.
+/// Runs a warp; says how many instructions, and whether it ended looking for something that has not
+/// come.
 fn run_warp(
     env: &mut Env<'_>,
     warp: &mut Warp,

@@ -1,8 +1,9 @@
 //! Copies that run by themselves: what is under way in a cluster, and what waits for it.
 //!
-//! A copy may be done at any time between its issue and the wait that completes it. By default it is done at that wait, with what
-//! then stands at its source, so that a program that forgets to wait reads what was there before; the knob [`Completion`] does it
-//! at its issue instead. A program whose result depends on the knob is wrong.
+//! A copy may be done at any time between its issue and the wait that completes it. By default it
+//! is done at that wait, with what then stands at its source, so that a program that forgets to
+//! wait reads what was there before; the knob [`Completion`] does it at its issue instead. A
+//! program whose result depends on the knob is wrong.
 
 use super::op::{AtomicKind, AtomicType};
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ pub enum Completion {
     AtIssue,
 }
 
-/// Copies and groups of copies that a cluster may have under way; the oldest are done when there are more.
+/// Copies and groups of copies that a cluster may have under way; the oldest are done when there
+/// are more.
 pub const MAX_COPIES: usize = 1 << 14;
 
 /// Where bytes come from.
@@ -117,7 +119,8 @@ pub struct Flight {
     /// Committed groups, in order: number and lanes of the warp.
     groups: Vec<(u64, Issuer)>,
     next: u64,
-    /// Barriers in shared memory that were initialised, by address with the rank, and what they held last.
+    /// Barriers in shared memory that were initialised, by address with the rank, and what they
+    /// held last.
     pub barriers: BTreeMap<u64, u64>,
     /// A wait at a barrier in shared memory has ended since somebody looked.
     pub woken: bool,
@@ -139,7 +142,8 @@ impl Flight {
         self.copies.push(copy);
     }
 
-    /// Makes a group of what the lanes have issued of a kind since the last one. True where there are too many groups.
+    /// Makes a group of what the lanes have issued of a kind since the last one. True where there
+    /// are too many groups.
     pub fn commit(&mut self, kind: Kind, issuer: Issuer) -> bool {
         let mut group = issuer;
         for copy in &mut self.copies {

@@ -1,8 +1,9 @@
-//! IEEE arithmetic as the machine does it: every rounding mode, flush to zero, saturation, canonical NaNs.
+//! IEEE arithmetic as the machine does it: every rounding mode, flush to zero, saturation,
+//! canonical NaNs.
 //!
-//! Single precision is computed in double precision, rounded to odd, then rounded once more: 53 bits are more than twice 24 and
-//! two, so the second rounding is right in every mode. Double precision in other modes than to-nearest, and all half precision,
-//! is left to `rustc_apfloat`.
+//! Single precision is computed in double precision, rounded to odd, then rounded once more: 53
+//! bits are more than twice 24 and two, so the second rounding is right in every mode. Double
+//! precision in other modes than to-nearest, and all half precision, is left to `rustc_apfloat`.
 
 use super::op::Combine;
 use crate::approx::flush;
@@ -89,7 +90,8 @@ pub fn finish(mode: Mode, x: f32) -> u64 {
     u64::from(bits)
 }
 
-/// `sum + error` (exact, the error less than half a unit in the last place of the sum), rounded to single precision.
+/// `sum + error` (exact, the error less than half a unit in the last place of the sum), rounded to
+/// single precision.
 #[inline]
 fn narrow(sum: f64, error: f64, mode: Mode) -> f32 {
     let mut odd = sum;
@@ -100,8 +102,9 @@ fn narrow(sum: f64, error: f64, mode: Mode) -> f32 {
     round_flushing(odd, mode.round, mode.ftz)
 }
 
-/// A double rounded to single precision, flushed to zero when it is tiny: whether it is, says what 24 bits of an exponent without
-/// bounds would be (`tests/semantics`: what ptxas 13.0.88 folds, and what its reciprocal with `.ftz` does).
+/// A double rounded to single precision, flushed to zero when it is tiny: whether it is, says what
+/// 24 bits of an exponent without bounds would be (`tests/semantics`: what ptxas 13.0.88 folds, and
+/// what its reciprocal with `.ftz` does).
 #[inline]
 pub fn round_flushing(x: f64, round: Round, ftz: bool) -> f32 {
     let near = round_to_single(x, round);
@@ -134,7 +137,8 @@ pub fn round_to_single(x: f64, round: Round) -> f32 {
     }
 }
 
-/// A zero sum of terms with these signs: a sum of opposite terms is negative only when rounding down.
+/// A zero sum of terms with these signs: a sum of opposite terms is negative only when rounding
+/// down.
 #[inline]
 fn zero_sum(a_negative: bool, b_negative: bool, round: Round) -> f32 {
     let negative = if a_negative == b_negative { a_negative } else { round == Round::Down };
@@ -189,8 +193,9 @@ pub fn fma32(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     (finish(mode, sum(f64::from(a) * f64::from(b), f64::from(c), mode)), 0)
 }
 
-/// FMNMX: the predicate picks the minimum. `extra` bit 0: a NaN operand gives NaN; bit 1, .XORSIGN: of the absolute values, with
-/// the exclusive or of the operands' signs (ptxas writes `|x|` on both operands; the signs are those before it).
+/// FMNMX: the predicate picks the minimum. `extra` bit 0: a NaN operand gives NaN; bit 1, .XORSIGN:
+/// of the absolute values, with the exclusive or of the operands' signs (ptxas writes `|x|` on both
+/// operands; the signs are those before it).
 pub fn minmax32(param: u32, a: u64, b: u64, _: u64, min: u32) -> (u64, u32) {
     let mode = Mode::unpack(param);
     let xorsign = mode.extra & 2 != 0;
@@ -256,7 +261,8 @@ pub fn compare32(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     compare(mode.extra, single(mode, a).partial_cmp(&single(mode, b)))
 }
 
-/// FSET.BF: a comparison, combined with the predicate, as 1.0 or 0. `extra`: [`FloatCompare`]; bits 4 and 5: how it combines.
+/// FSET.BF: a comparison, combined with the predicate, as 1.0 or 0. `extra`: [`FloatCompare`]; bits
+/// 4 and 5: how it combines.
 pub fn set32(param: u32, a: u64, b: u64, c: u64, p: u32) -> (u64, u32) {
     let (_, holds) = compare32(param, a, b, c, 0);
     let holds = Combine::from_code(Mode::unpack(param).extra >> 4).apply(holds != 0, p & 1 != 0);
@@ -269,8 +275,8 @@ pub fn compare64(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     compare(codes, f64::from_bits(a).partial_cmp(&f64::from_bits(b)))
 }
 
-/// DSETP.MIN (`extra` 1) and .MAX (0): whether the first operand is the result, and whether both are NaN. The selects that
-/// follow in ptxas's code read them so (observed: ptxas 13.0.88, sm_90a).
+/// DSETP.MIN (`extra` 1) and .MAX (0): whether the first operand is the result, and whether both
+/// are NaN. The selects that follow in ptxas's code read them so (observed: ptxas 13.0.88, sm_90a).
 pub fn pick64(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     let (x, y) = (f64::from_bits(a), f64::from_bits(b));
     let min = Mode::unpack(param).extra != 0;

@@ -1,9 +1,10 @@
 //! Divergence and reconvergence: the lanes of a warp in groups that each have a program counter.
 //!
-//! What holds: every lane that has not exited is in exactly one group. Groups run in turn (independent thread scheduling), so a
-//! lane may spin on what another lane of its warp will write. Groups join only where the machine says so: at BSYNC, WARPSYNC and
-//! collectives, never because their program counters happen to be equal. They wait for each other as long as one of the warp can go
-//! on; what becomes of those at BSYNC when none can, [`Groups::give_up`] says.
+//! What holds: every lane that has not exited is in exactly one group. Groups run in turn
+//! (independent thread scheduling), so a lane may spin on what another lane of its warp will write.
+//! Groups join only where the machine says so: at BSYNC, WARPSYNC and collectives, never because
+//! their program counters happen to be equal. They wait for each other as long as one of the warp
+//! can go on; what becomes of those at BSYNC when none can, [`Groups::give_up`] says.
 
 use super::matrix::GROUPS;
 use super::operand::{LANES, Lanes};
@@ -20,7 +21,8 @@ pub enum State {
     WarpSync,
     /// At WARPSYNC.COLLECTIVE.
     Collective,
-    /// At WARPGROUP.DEPBAR, until all four warps have issued so many groups of products of this scoreboard.
+    /// At WARPGROUP.DEPBAR, until all four warps have issued so many groups of products of this
+    /// scoreboard.
     Products {
         group: u8,
         done: u64,
@@ -32,8 +34,8 @@ pub enum State {
     },
     /// At the cluster's barrier.
     Cluster,
-    /// At SYNCS.PHASECHK.TRYWAIT: until the barrier at this shared address has completed the phase of this parity. Then, or
-    /// when nothing else can go on, it is done again.
+    /// At SYNCS.PHASECHK.TRYWAIT: until the barrier at this shared address has completed the phase
+    /// of this parity. Then, or when nothing else can go on, it is done again.
     Mbarrier {
         address: u32,
         phase: bool,
@@ -116,7 +118,8 @@ impl Groups {
         }
     }
 
-    /// The lanes of `taken` leave the current group and go on at `target`, the others at `next`. The current group stays.
+    /// The lanes of `taken` leave the current group and go on at `target`, the others at `next`.
+    /// The current group stays.
     pub fn branch(&mut self, taken: u32, target: u32, next: u32) {
         let Some(g) = self.list.get_mut(self.current) else { return };
         g.pc = next;
@@ -168,7 +171,8 @@ impl Groups {
         self.settle(barriers);
     }
 
-    /// The lanes of `mask`, of the current group, wait at its instruction; the others go on at `next`.
+    /// The lanes of `mask`, of the current group, wait at its instruction; the others go on at
+    /// `next`.
     pub fn wait(&mut self, mask: u32, pc: u32, next: u32, state: State) {
         let Some(g) = self.list.get_mut(self.current) else { return };
         let rest = g.mask & !mask;
@@ -203,7 +207,8 @@ impl Groups {
         released
     }
 
-    /// Releases what waits for groups of products of which `issued` says how many all warps have issued.
+    /// Releases what waits for groups of products of which `issued` says how many all warps have
+    /// issued.
     pub fn release_products(&mut self, issued: &[u64; GROUPS]) {
         for g in &mut self.list {
             if matches!(g.state, State::Products { group, done } if issued[usize::from(group)] >= done)
@@ -241,9 +246,10 @@ impl Groups {
         released
     }
 
-    /// BSSY: the lanes that are here will wait for each other. Lanes that were in a region of this barrier and have not come to its end
-    /// leave it for this one, and where this is the same region entered anew, who waits at its end waits for them in it. ptxas counts
-    /// on it: at -O0 it has BSSY in loops that some lanes have left for the BSYNC when others come by again.
+    /// BSSY: the lanes that are here will wait for each other. Lanes that were in a region of this
+    /// barrier and have not come to its end leave it for this one, and where this is the same
+    /// region entered anew, who waits at its end waits for them in it. ptxas counts on it: at -O0
+    /// it has BSSY in loops that some lanes have left for the BSYNC when others come by again.
     pub fn enter(&self, barrier: u8, lanes: u32, end: u32, masks: &mut Lanes) {
         let (mut old, mut together) = (0, lanes);
         each_lane(lanes, |lane| old |= masks[lane]);
@@ -277,12 +283,14 @@ impl Groups {
         self.list.iter().filter(|g| g.state == state).fold(0, |m, g| m | g.mask)
     }
 
-    /// Whom the lanes of a group at BSYNC wait for, themselves among them, and who of those is there.
+    /// Whom the lanes of a group at BSYNC wait for, themselves among them, and who of those is
+    /// there.
     fn arrivals(&self, at: usize, barrier: u8, masks: &Lanes) -> (u32, u32) {
         let mask = self.list[at].mask;
         let mut want = mask;
         each_lane(mask, |lane| want |= masks[lane]);
-        // A lane that waits at the same barrier, but for others, is in a call deeper: it saved this mask and will be back.
+        // A lane that waits at the same barrier, but for others, is in a call deeper: it saved this
+        // mask and will be back.
         let mut here = mask;
         each_lane(want & self.waiting(State::Sync(barrier)), |lane| {
             here |= u32::from(masks[lane] & mask != 0) << lane;
@@ -296,8 +304,8 @@ impl Groups {
             return false;
         }
         self.release(here, State::Sync(barrier));
-        // Nobody waits here any more: who comes by once again, past BSSY, goes on (observed: ptxas 13.0.88 has jump tables into
-        // such regions).
+        // Nobody waits here any more: who comes by once again, past BSSY, goes on (observed: ptxas
+        // 13.0.88 has jump tables into such regions).
         each_lane(here, |lane| masks[lane] = 0);
         true
     }
@@ -309,11 +317,12 @@ impl Groups {
         !self.list.is_empty() && self.list.iter().all(inside)
     }
 
-    /// Lets go who waits at one BSYNC, as if those who have not come had left the region by BREAK; says whether somebody waits at
-    /// one. For a warp of which no lane can go on otherwise: ptxas counts on it (observed: ptxas 13.0.88 leaves regions without
-    /// BREAK for a barrier of the CTA, `tests/cuda/found/left-for-a-barrier-of-the-block.cu`). Which region a machine would
-    /// give up is not known. Here it is an inner one: those who are missed at it wait at no BSYNC, so that an outer region whose
-    /// lanes wait further in holds.
+    /// Lets go who waits at one BSYNC, as if those who have not come had left the region by BREAK;
+    /// says whether somebody waits at one. For a warp of which no lane can go on otherwise: ptxas
+    /// counts on it (observed: ptxas 13.0.88 leaves regions without BREAK for a barrier of the CTA,
+    /// `tests/cuda/found/left-for-a-barrier-of-the-block.cu`). Which region a machine would give up
+    /// is not known. Here it is an inner one: those who are missed at it wait at no BSYNC, so that
+    /// an outer region whose lanes wait further in holds.
     pub fn give_up(&mut self, barriers: &mut [Lanes; BARRIERS]) -> bool {
         let mut at_sync = 0;
         let mut waits: SmallVec<[(u8, u32, u32); 4]> = SmallVec::new();
@@ -334,7 +343,8 @@ impl Groups {
         true
     }
 
-    /// Lanes wait for those of their mask to come with the same mask: to wait at a WARPSYNC of others is not to come.
+    /// Lanes wait for those of their mask to come with the same mask: to wait at a WARPSYNC of
+    /// others is not to come.
     fn try_warp_sync(&mut self, at: usize) -> bool {
         let mut rest = self.list[at].mask;
         while rest != 0 {
@@ -352,7 +362,8 @@ impl Groups {
         false
     }
 
-    /// The lanes of `lanes` that wait in this state go on behind their instruction; those of the same place together.
+    /// The lanes of `lanes` that wait in this state go on behind their instruction; those of the
+    /// same place together.
     fn release(&mut self, lanes: u32, state: State) {
         let mut free: SmallVec<[Group; 4]> = SmallVec::new();
         for g in &mut self.list {
@@ -439,7 +450,8 @@ mod tests {
 
     #[test]
     fn a_lane_in_a_deeper_call_has_not_arrived() {
-        // Lanes 0 and 1 wait for each other; lane 0 waits while lane 1 uses the barrier for itself in a call.
+        // Lanes 0 and 1 wait for each other; lane 0 waits while lane 1 uses the barrier for itself
+        // in a call.
         let mut b = barrier0(0b11);
         let mut g = Groups::new(0, 0b11);
         g.ready();
@@ -460,7 +472,8 @@ mod tests {
 
     #[test]
     fn who_waits_at_an_inner_bsync_is_let_go_first() {
-        // Lane 0 waits at the end of a region of all, lane 1 at that of one inside it, lane 2 has left both for a WARPSYNC of all.
+        // Lane 0 waits at the end of a region of all, lane 1 at that of one inside it, lane 2 has
+        // left both for a WARPSYNC of all.
         let mut b = NONE;
         b[0] = [0b111; LANES];
         b[1] = [0b110; LANES];

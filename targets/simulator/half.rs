@@ -62,8 +62,9 @@ pub const NAN: u16 = 2;
 /// HMNMX2.XORSIGN: the result gets the exclusive or of the operands' signs.
 pub const XORSIGN: u16 = 4;
 
-/// The NaN that bulk tensor copies fill in where a tensor ends and that `fma.oob` takes for zero. PTX ISA 9.0 does not say its
-/// bits, nor whether the addend counts as an operand; assumed: the bits that our tensor copies fill in, and that it does.
+/// The NaN that bulk tensor copies fill in where a tensor ends and that `fma.oob` takes for zero.
+/// PTX ISA 9.0 does not say its bits, nor whether the addend counts as an operand; assumed: the
+/// bits that our tensor copies fill in, and that it does.
 const OOB_NAN: u16 = 0x7fff;
 
 /// `a * b + c` of halves with one rounding.
@@ -80,7 +81,8 @@ fn half_fma(format: HalfFormat, mode: Mode, a: u16, b: u16, c: u16) -> u16 {
         }
         let least = F::smallest_normalized();
         let tiny = || {
-            // Flushed is what 11 (or 8) bits of an exponent without bounds would leave below the least normal number.
+            // Flushed is what 11 (or 8) bits of an exponent without bounds would leave below the
+            // least normal number.
             let twice = |x: F| x.scalbn(1);
             let r = twice(input(a)).mul_add_r(input(b), twice(input(c)), round).value;
             r.abs().partial_cmp(&twice(least)).is_some_and(|o| o.is_lt())
@@ -141,7 +143,8 @@ pub fn add16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     halves(a, b, 0, |a, b, _| half_fma(format, mode, a, one(format), b))
 }
 
-/// HMUL2: the product plus a zero of its own sign, so that the zero does not change a negative zero.
+/// HMUL2: the product plus a zero of its own sign, so that the zero does not change a negative
+/// zero.
 pub fn mul16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     let mode = Mode::unpack(param);
     let format = half_format(mode);
@@ -207,8 +210,8 @@ pub fn compare16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     (0, half(0) | half(16) << 1)
 }
 
-/// HSET2: the same, combined with the predicate, as number in each half: all ones, or 1.0 with .BF. `extra` bit 1: .BF; bits 2
-/// and 3: how it combines.
+/// HSET2: the same, combined with the predicate, as number in each half: all ones, or 1.0 with .BF.
+/// `extra` bit 1: .BF; bits 2 and 3: how it combines.
 pub fn set16x2(param: u32, a: u64, b: u64, _: u64, p: u32) -> (u64, u32) {
     let mode = Mode::unpack(param);
     let yes = if mode.extra & 2 != 0 { one(half_format(mode)) } else { 0xffff };
@@ -220,8 +223,8 @@ pub fn set16x2(param: u32, a: u64, b: u64, _: u64, p: u32) -> (u64, u32) {
     (half(0) | half(16), 0)
 }
 
-/// MUFU.F16 and .BF16 of a half: EX2 (`param` bits 0..2: 0) or TANH (1); bit 3: bfloat16. EX2 of bfloat16 exists in PTX only with
-/// `.ftz`, so its subnormal results are zero.
+/// MUFU.F16 and .BF16 of a half: EX2 (`param` bits 0..2: 0) or TANH (1); bit 3: bfloat16. EX2 of
+/// bfloat16 exists in PTX only with `.ftz`, so its subnormal results are zero.
 pub fn mufu16(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let format = if param & 8 != 0 { HalfFormat::Bf16 } else { HalfFormat::F16 };
     let function = if param & 7 == 0 { Approx::Ex2 } else { Approx::Tanh };

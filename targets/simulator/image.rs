@@ -1,21 +1,24 @@
-//! What the simulator runs: a loaded module. Whoever reads the file fills it, with every relocation applied.
+//! What the simulator runs: a loaded module. Whoever reads the file fills it, with every relocation
+//! applied.
 
 use crate::Target;
 
-/// Where the first text lies in the code address space. Texts follow each other at multiples of [`TEXT_ALIGN`].
+/// Where the first text lies in the code address space. Texts follow each other at multiples of
+/// [`TEXT_ALIGN`].
 pub const CODE_BASE: u64 = 0x7f05_0000_0000;
 
 /// Alignment of a text (bytes).
 pub const TEXT_ALIGN: u64 = 128;
 
-/// The stack pointer of a thread before its first frame: local memory ends here (bytes, in the local window).
+/// The stack pointer of a thread before its first frame: local memory ends here (bytes, in the
+/// local window).
 pub const STACK_TOP: u32 = 0x00ff_f000;
 
 /// The value of the memory descriptor in constant bank 0: accesses must pass it on.
 pub const DESCRIPTOR: u64 = 0x0018_1001_dcba_9080;
 
-/// Where bank 0 says which generic address the parameters have, for `cvta.param` (observed: ptxas 13.0.88, sm_90a; before sm_90
-/// parameters stand there).
+/// Where bank 0 says which generic address the parameters have, for `cvta.param` (observed: ptxas
+/// 13.0.88, sm_90a; before sm_90 parameters stand there).
 const PARAM_POINTER: usize = 0x198;
 
 /// Where bank 0 says where the system's part of shared memory ends (`%reserved_smem_offset_end`).
@@ -24,7 +27,8 @@ const SHARED_END: usize = 0x68;
 /// Where it says how many SMs there are (`%nsmid`): one, on which all CTAs run.
 const SM_COUNT: usize = 0x10c;
 
-/// Where bank 0 says which generic address bank 3 has, for `cvta.const` (observed: ptxas 13.0.88, sm_90a).
+/// Where bank 0 says which generic address bank 3 has, for `cvta.const` (observed: ptxas 13.0.88,
+/// sm_90a).
 const CONST_POINTER: usize = 0xd0;
 
 /// Machine words of one function and those inside it.
@@ -71,7 +75,8 @@ pub struct Image {
 pub struct Launch {
     pub grid: [u32; 3],
     pub block: [u32; 3],
-    /// CTAs of a cluster, which divide the grid; None: each CTA is a cluster of its own, and no cluster was asked for.
+    /// CTAs of a cluster, which divide the grid; None: each CTA is a cluster of its own, and no
+    /// cluster was asked for.
     pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory (bytes).
     pub dynamic_shared: u32,
@@ -79,9 +84,10 @@ pub struct Launch {
     pub params: Vec<u8>,
 }
 
-/// What the driver says of clusters in bank 0 (observed: what ptxas makes of `%cluster_…` and `%is_explicit_cluster`): at 0x140
-/// whether the launch has clusters, at 0x144 CTAs of a cluster, at 0x150 what a CTA's number is multiplied by to give that
-/// of its cluster, at 0x15c clusters of the grid, at 0x188 CTAs of a cluster in all.
+/// What the driver says of clusters in bank 0 (observed: what ptxas makes of `%cluster_…` and
+/// `%is_explicit_cluster`): at 0x140 whether the launch has clusters, at 0x144 CTAs of a cluster,
+/// at 0x150 what a CTA's number is multiplied by to give that of its cluster, at 0x15c clusters of
+/// the grid, at 0x188 CTAs of a cluster in all.
 fn cluster_constants(launch: &Launch, put: &mut impl FnMut(usize, &[u8])) {
     let shape = launch.cluster.unwrap_or([1; 3]);
     put(0x140, &u32::from(launch.cluster.is_some()).to_le_bytes());
@@ -104,9 +110,9 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Bank 0 as the driver fills it on sm_90 (observed: ptxas 13.0.88): block and grid sizes from 0, the local window at 0x20,
-    /// the stack pointer at 0x28, the descriptor at 0x208, the parameters behind it.
-    /// `params` is the generic address of the parameters.
+    /// Bank 0 as the driver fills it on sm_90 (observed: ptxas 13.0.88): block and grid sizes from
+    /// 0, the local window at 0x20, the stack pointer at 0x28, the descriptor at 0x208, the
+    /// parameters behind it. `params` is the generic address of the parameters.
     pub fn new(image: &Image, kernel: &Kernel, launch: &Launch, params: u64) -> Constants {
         let base = kernel.param_base as usize;
         // Loads of small parameters read whole words.

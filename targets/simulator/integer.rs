@@ -1,11 +1,13 @@
 //! Integer and logic operations of one lane.
 //!
-//! Each takes a parameter fixed by the modifiers, three sources and predicate bits, and gives a value and predicate bits.
+//! Each takes a parameter fixed by the modifiers, three sources and predicate bits, and gives a
+//! value and predicate bits.
 
-/// Sum of three with carries: IADD3, and VIADD. The sources are already negated: `!x` with its one in `param`'s low bits, as the
-/// machine does, so that `a - b` carries where a >= b.
+/// Sum of three with carries: IADD3, and VIADD. The sources are already negated: `!x` with its one
+/// in `param`'s low bits, as the machine does, so that `a - b` carries where a >= b.
 ///
-/// `param`: bits 0..2 say which sources are complemented with one added; the bits of `p` are carries in.
+/// `param`: bits 0..2 say which sources are complemented with one added; the bits of `p` are
+/// carries in.
 pub fn add3(param: u32, a: u64, b: u64, c: u64, carries: u32) -> (u64, u32) {
     let ones = u64::from((param & 7).count_ones());
     let low = |x: u64, bit: u32| {
@@ -72,8 +74,9 @@ pub fn lea_high(param: u32, a: u64, b: u64, c: u64, carry: u32) -> (u64, u32) {
     add3(param >> 8 & 3, pair << (param & 31) >> 32, b, 0, carry)
 }
 
-/// LOP3: a truth table of three, and whether the result is not zero, or'ed with the predicate; with bit 8 of `param` (.PAND) and'ed
-/// with it (what `lop3.or` and `lop3.and` with a predicate destination become: ptxas 13.0.88, sm_90a).
+/// LOP3: a truth table of three, and whether the result is not zero, or'ed with the predicate; with
+/// bit 8 of `param` (.PAND) and'ed with it (what `lop3.or` and `lop3.and` with a predicate
+/// destination become: ptxas 13.0.88, sm_90a).
 pub fn lop3(param: u32, a: u64, b: u64, c: u64, p: u32) -> (u64, u32) {
     let (a, b, c) = (a as u32, b as u32, c as u32);
     let mut r = 0;
@@ -124,7 +127,8 @@ pub fn funnel(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     (if param & 16 != 0 { r >> 32 } else { r & 0xffff_ffff }, 0)
 }
 
-/// PRMT: bytes of `c:a` picked by the nibbles of b. `param` is the mode: 0 generic, then F4E, B4E, RC8, ECL, ECR, RC16.
+/// PRMT: bytes of `c:a` picked by the nibbles of b. `param` is the mode: 0 generic, then F4E, B4E,
+/// RC8, ECL, ECR, RC16.
 pub fn permute(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     let pair = c << 32 | u64::from(a as u32);
     let byte = |i: u32| (pair >> (i * 8) & 0xff) as u32;
@@ -182,8 +186,8 @@ pub fn add_minmax32(param: u32, a: u64, b: u64, c: u64, min: u32) -> (u64, u32) 
     minmax32(param, u64::from((a as u32).wrapping_add(b as u32)), c, 0, min)
 }
 
-/// Comparisons of ISETP: bits 0..2 of the parameter are less, equal, greater; bit 3: unsigned; bit 4: .EX, where the low words
-/// decide between equal high words and come as predicate bit 0.
+/// Comparisons of ISETP: bits 0..2 of the parameter are less, equal, greater; bit 3: unsigned; bit
+/// 4: .EX, where the low words decide between equal high words and come as predicate bit 0.
 pub fn compare(param: u32, a: u64, b: u64, _: u64, low: u32) -> (u64, u32) {
     let (a, b) = (a as u32, b as u32);
     let order = if param & 8 != 0 { a.cmp(&b) } else { (a as i32).cmp(&(b as i32)) };
@@ -211,8 +215,8 @@ pub fn brev(_: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     (u64::from((a as u32).reverse_bits()), 0)
 }
 
-/// FLO: the highest bit that is one (signed: that differs from the sign), or all ones. `param` bit 0: unsigned; bit 1: as the
-/// count of bits above it.
+/// FLO: the highest bit that is one (signed: that differs from the sign), or all ones. `param` bit
+/// 0: unsigned; bit 1: as the count of bits above it.
 pub fn flo(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let a = a as u32;
     let a = if param & 1 == 0 && (a as i32) < 0 { !a } else { a };
@@ -260,7 +264,8 @@ pub fn dot4(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     (u64::from((c as u32).wrapping_add(sum as u32)), 0)
 }
 
-/// IDP.2A: two halves of a by two bytes of b, plus c. `param` as IDP.4A; bit 2: the high bytes of b.
+/// IDP.2A: two halves of a by two bytes of b, plus c. `param` as IDP.4A; bit 2: the high bytes of
+/// b.
 pub fn dot2(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     let from = if param & 4 != 0 { 2 } else { 0 };
     let term = |i: u32| {
@@ -278,7 +283,8 @@ pub fn copy(_: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     (a, 0)
 }
 
-/// I2I with saturation: `param` bits 0..7 the width, bit 8: the target is signed, bit 9: the source is signed.
+/// I2I with saturation: `param` bits 0..7 the width, bit 8: the target is signed, bit 9: the source
+/// is signed.
 pub fn saturate(param: u32, a: u64, _: u64, _: u64, _: u32) -> (u64, u32) {
     let bits = param & 0xff;
     let x = if param & 512 != 0 { i64::from(a as i32) } else { i64::from(a as u32) };

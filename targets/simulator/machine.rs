@@ -16,13 +16,16 @@ use crate::memory::{Memory, MemorySpace, REGION_ALIGN};
 use crate::misuse::{Checks, Misuses, Written};
 use std::collections::VecDeque;
 
-/// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. Those beyond start when others end.
+/// CTAs that run at the same time: as many as the 132 SMs of an H100 hold at most. Those beyond
+/// start when others end.
 const RESIDENT: usize = 132 * 32;
 
-/// Memory of these CTAs at most, where there are two clusters or more (bytes): registers, local and shared memory.
+/// Memory of these CTAs at most, where there are two clusters or more (bytes): registers, local and
+/// shared memory.
 const STATE: u64 = 2 << 30;
 
-/// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs, and one alone.
+/// Warp instructions that a CTA runs before the next has its turn; of a cluster with several CTAs,
+/// and one alone.
 const CTA_SLICE: [u64; 2] = [1 << 12, 1 << 16];
 
 /// Turns of a cluster after which its copies are done, waited for or not.
@@ -38,7 +41,8 @@ pub enum Hazards {
     Ignore,
     /// All are reported, by the target's latencies.
     Find,
-    /// The same by other latencies; where `stop` says so, the first ends the run, with nothing said of memory.
+    /// The same by other latencies; where `stop` says so, the first ends the run, with nothing said
+    /// of memory.
     By { latencies: &'static Latencies, stop: bool },
 }
 
@@ -46,16 +50,18 @@ pub enum Hazards {
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub warp_instructions: u64,
-    /// Instructions that a group of lanes runs, with others of its warp ready, before the next has its turn; groups change only
-    /// where a branch is taken. A program may not depend on it: 1 finds what a group breaks for others of its warp.
+    /// Instructions that a group of lanes runs, with others of its warp ready, before the next has
+    /// its turn; groups change only where a branch is taken. A program may not depend on it: 1
+    /// finds what a group breaks for others of its warp.
     pub group_slice: u64,
     /// When copies that run by themselves are done. A program may not depend on it.
     pub completion: Completion,
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
     pub hazards: Hazards,
-    /// Who waits at BSYNC waits for all of its region, and for ever where they do not come: what our code is held to. Otherwise
-    /// some are let go when no lane of the warp could go on, as ptxas's code seems to count on.
+    /// Who waits at BSYNC waits for all of its region, and for ever where they do not come: what
+    /// our code is held to. Otherwise some are let go when no lane of the warp could go on, as
+    /// ptxas's code seems to count on.
     pub strict_regions: bool,
 }
 
@@ -89,7 +95,8 @@ pub struct Finished {
     pub printed: Vec<u8>,
 }
 
-/// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in place.
+/// Runs a kernel to its end. Memory holds the buffers and the module's globals, and is changed in
+/// place.
 pub fn run(
     image: &Image,
     kernel: &str,
@@ -164,7 +171,8 @@ impl Machine<'_> {
         // Clusters in a row that could not move.
         let mut stuck = 0;
         loop {
-            // A new cluster starts when the others have had their turns: most end in their first one.
+            // A new cluster starts when the others have had their turns: most end in their first
+            // one.
             if started < total && running.len() < resident && (running.is_empty() || stuck > 0) {
                 running.push_back(self.start(started));
                 started += 1;
@@ -224,7 +232,8 @@ impl Machine<'_> {
         std::array::from_fn(|i| u64::from(self.launch.grid[i] / shape[i].max(1)))
     }
 
-    /// Gives every CTA of a cluster its turn; instructions that ran, or one where the cluster's barrier opened.
+    /// Gives every CTA of a cluster its turn; instructions that ran, or one where the cluster's
+    /// barrier opened.
     fn turn(&mut self, cluster: &mut Cluster, counts: &mut Counts) -> Result<u64, SimError> {
         let alone = cluster.ctas.len() == 1;
         let mut ran = 0;
@@ -260,8 +269,9 @@ impl Machine<'_> {
         Ok(any)
     }
 
-    /// When nothing can go on: does what is under way, or cuts off the waits at barriers in shared memory, which may end at any
-    /// time, or lets lanes of one warp go that wait at BSYNC. Says whether something can go on then.
+    /// When nothing can go on: does what is under way, or cuts off the waits at barriers in shared
+    /// memory, which may end at any time, or lets lanes of one warp go that wait at BSYNC. Says
+    /// whether something can go on then.
     fn rescue(
         &mut self,
         running: &mut VecDeque<Cluster>,

@@ -1,8 +1,10 @@
 //! The barrier object in shared memory: a 64-bit word that counts arrivals and bytes on their way.
 //!
-//! Where its counts stand is what ptxas's code says on sm_90 (observed: `mbarrier.init`, `.pending_count`, `.arrive.noComplete`):
-//! arrivals that the phase still waits for, less 2^20, from bit 43 on; those of the next phases likewise from bit 1 on; the phase's
-//! parity in bit 63. The bits between, from 21 on, hold transactions (bytes expected and not come yet) as a signed number.
+//! Where its counts stand is what ptxas's code says on sm_90 (observed: `mbarrier.init`,
+//! `.pending_count`, `.arrive.noComplete`): arrivals that the phase still waits for, less 2^20,
+//! from bit 43 on; those of the next phases likewise from bit 1 on; the phase's parity in bit 63.
+//! The bits between, from 21 on, hold transactions (bytes expected and not come yet) as a signed
+//! number.
 
 /// Bits of an arrival count.
 const COUNT: u32 = 20;
@@ -76,8 +78,9 @@ impl Barrier {
         if fresh && self.expected != 0 { Ok(()) } else { Err(Trouble::Count) }
     }
 
-    /// Announces `transactions` bytes (or takes off those that came, where negative), then takes `count` arrivals, which with
-    /// `drop` the next phases do not wait for either. The phase ends when nothing is left to come.
+    /// Announces `transactions` bytes (or takes off those that came, where negative), then takes
+    /// `count` arrivals, which with `drop` the next phases do not wait for either. The phase ends
+    /// when nothing is left to come.
     pub fn arrive(&mut self, count: u32, transactions: i64, drop: bool) -> Result<(), Trouble> {
         let sum = i64::from(self.transactions) + transactions;
         if sum.abs() > MAX_TRANSACTIONS {

@@ -6,7 +6,8 @@ use super::matrix::MatrixOp;
 use super::operand::*;
 use super::tensor::Direction;
 
-/// A computation of one lane: parameter, three sources and predicate bits to a value and predicate bits.
+/// A computation of one lane: parameter, three sources and predicate bits to a value and predicate
+/// bits.
 pub type LaneFn = fn(u32, u64, u64, u64, u32) -> (u64, u32);
 
 /// How a comparison's result is combined with the third predicate.
@@ -154,7 +155,8 @@ pub struct AtomicOp {
     pub address: Address,
     pub kind: AtomicKind,
     pub ty: AtomicType,
-    /// More than one of a vector, each with an operation of its own: `F32x4` is four singles, `F16x8` four pairs of halves.
+    /// More than one of a vector, each with an operation of its own: `F32x4` is four singles,
+    /// `F16x8` four pairs of halves.
     pub elements: u8,
     /// The old value.
     pub dst: Dst,
@@ -292,7 +294,8 @@ pub enum AsyncOp {
         address: Address,
         value: Src,
     },
-    /// `SYNCS.ARRIVE`. The result is the state before; with `mask` its low word is the lanes that arrive here together.
+    /// `SYNCS.ARRIVE`. The result is the state before; with `mask` its low word is the lanes that
+    /// arrive here together.
     Arrive {
         dst: Dst,
         address: Address,
@@ -306,7 +309,8 @@ pub enum AsyncOp {
         /// Without a result: the barrier may be another CTA's.
         remote: bool,
     },
-    /// `SYNCS.PHASECHK`: whether the phase of the parity in the source's top bit is complete. `blocks`: waits for some time.
+    /// `SYNCS.PHASECHK`: whether the phase of the parity in the source's top bit is complete.
+    /// `blocks`: waits for some time.
     Check {
         holds: PredDst,
         address: Address,
@@ -331,13 +335,14 @@ pub enum AsyncOp {
     Wait {
         keep: u8,
     },
-    /// ARRIVES: an arrival (or the coming of one byte) at a barrier when the lane's copies so far are done.
+    /// ARRIVES: an arrival (or the coming of one byte) at a barrier when the lane's copies so far
+    /// are done.
     ArriveAfter {
         address: Address,
         byte: bool,
     },
-    /// UBLKCP and UBLKRED. Uniform registers: address in global memory, or in shared memory with a barrier; source; size in 16
-    /// bytes, with the ranks that get a copy in the high half.
+    /// UBLKCP and UBLKRED. Uniform registers: address in global memory, or in shared memory with a
+    /// barrier; source; size in 16 bytes, with the ranks that get a copy in the high half.
     Bulk {
         to: u8,
         to_shared: bool,
@@ -348,7 +353,8 @@ pub enum AsyncOp {
         reduce: Option<Reduction>,
     },
     Tensor(TensorOp),
-    /// STAS and REDAS: each lane stores to the cluster's shared memory; the pair at `place` holds address and barrier.
+    /// STAS and REDAS: each lane stores to the cluster's shared memory; the pair at `place` holds
+    /// address and barrier.
     Remote {
         place: u16,
         offset: i32,
@@ -422,8 +428,9 @@ pub enum Op {
         src: [Src; 2],
         byte: u8,
     },
-    /// R2UR and its like: the first lane's value; the predicate is set in the lanes whose value is another, with `or` also where
-    /// it was set already. ptxas runs a loop on it, until every lane's value had its turn.
+    /// R2UR and its like: the first lane's value; the predicate is set in the lanes whose value is
+    /// another, with `or` also where it was set already. ptxas runs a loop on it, until every
+    /// lane's value had its turn.
     ToUniform {
         dst: Dst,
         src: Src,
@@ -454,7 +461,8 @@ pub enum Op {
         taken: PredSrc,
         target: u32,
     },
-    /// BRA.DIV: taken, by the whole group, when the lanes for which its guard holds are not exactly those of the mask.
+    /// BRA.DIV: taken, by the whole group, when the lanes for which its guard holds are not exactly
+    /// those of the mask.
     BranchDivergent {
         mask: Src,
         target: u32,

@@ -1,6 +1,8 @@
-//! Operands as the engine reads them: constants folded, registers turned into rows of the register file.
+//! Operands as the engine reads them: constants folded, registers turned into rows of the register
+//! file.
 //!
-//! Constant banks do not change during a launch, so `c[bank][offset]` becomes an immediate before the first instruction runs.
+//! Constant banks do not change during a launch, so `c[bank][offset]` becomes an immediate before
+//! the first instruction runs.
 
 use orias_components::{RegFile, RegFlags, RegUse};
 
@@ -13,7 +15,8 @@ pub type Lanes = [u32; LANES];
 /// One value of up to 64 bits a lane.
 pub type Lanes64 = [u64; LANES];
 
-/// Rows of the register file before R0: zeros for RZ as source, and a place for results that go to RZ.
+/// Rows of the register file before R0: zeros for RZ as source, and a place for results that go to
+/// RZ.
 pub const ROW_ZERO: u16 = 0;
 pub const ROW_NOWHERE: u16 = 1;
 pub const FIRST_ROW: u16 = 2;
@@ -36,7 +39,8 @@ pub enum Place {
     Imm(u64),
 }
 
-/// What is done to a value as it is read: `((x & and) ^ xor) + add`. Covers `-x`, `~x`, `|x|` of integers and floats.
+/// What is done to a value as it is read: `((x & and) ^ xor) + add`. Covers `-x`, `~x`, `|x|` of
+/// integers and floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Adjust {
     pub and: u64,

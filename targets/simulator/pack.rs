@@ -7,7 +7,8 @@ use super::half::NAN16;
 /// The NaN of both 8-bit formats (PTX ISA 9.0, "cvt": 0x7f).
 const NAN8: u64 = 0x7f;
 
-/// Bits of the significand, the smallest exponent and the largest number of the formats that F2FP alone knows.
+/// Bits of the significand, the smallest exponent and the largest number of the formats that F2FP
+/// alone knows.
 fn shape(format: Format) -> (i32, i32, f64) {
     match format {
         // The largest exponent with all significand bits is a NaN; there is no infinity.
@@ -27,7 +28,8 @@ pub fn largest(format: Format) -> Option<f64> {
     })
 }
 
-/// A number rounded to the precision of a small format. It stays a double; overflow is left to the caller.
+/// A number rounded to the precision of a small format. It stays a double; overflow is left to the
+/// caller.
 fn rounded(format: Format, x: f64, round: Round) -> f64 {
     let (bits, least, _) = shape(format);
     if x == 0.0 || !x.is_finite() {
@@ -135,8 +137,8 @@ pub fn floats_to_bytes(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32)
     (byte(a) << 8 | byte(b) | c << 16 & 0xffff_0000, 0)
 }
 
-/// I2IP: a and b, clamped to `param`'s bits (0..7) and sign (bit 8), lie next to each other in the low bits, c above them (PTX ISA
-/// 9.0, "cvt.pack").
+/// I2IP: a and b, clamped to `param`'s bits (0..7) and sign (bit 8), lie next to each other in the
+/// low bits, c above them (PTX ISA 9.0, "cvt.pack").
 pub fn integers(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     let bits = param & 0xff;
     let (min, max) = if param & 256 != 0 {

@@ -1,15 +1,17 @@
 //! Convergence barriers that functions have put away for their callers (`BMOV.CLEAR`), by lane.
 //!
-//! A function saves a barrier's mask in a general register or on the stack and restores it before it returns. Meanwhile threads
-//! that wait for nobody may leave the region with BREAK. ptxas's code restores the old mask all the same, and would deadlock if
-//! they were in it again (observed: ptxas 13.0.88 -O0 and up, `tests/fuzz/found/break-over-calls.ptx`): so what is put back is
-//! the saved mask without the lanes that have left since. How often a lane has put a barrier away tells which of the regions
-//! that used it, one in each call, a thread leaves.
+//! A function saves a barrier's mask in a general register or on the stack and restores it before
+//! it returns. Meanwhile threads that wait for nobody may leave the region with BREAK. ptxas's code
+//! restores the old mask all the same, and would deadlock if they were in it again (observed: ptxas
+//! 13.0.88 -O0 and up, `tests/fuzz/found/break-over-calls.ptx`): so what is put back is the saved
+//! mask without the lanes that have left since. How often a lane has put a barrier away tells which
+//! of the regions that used it, one in each call, a thread leaves.
 
 use super::operand::{LANES, Lanes};
 use super::warp::{BARRIERS, each_lane};
 
-/// Barriers that a lane may have put away; more are not remembered. A program that saves without end is wrong.
+/// Barriers that a lane may have put away; more are not remembered. A program that saves without
+/// end is wrong.
 const MOST: usize = 1 << 14;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +49,8 @@ impl Saved {
         mask & !list.remove(at).left
     }
 
-    /// The lanes of `leaving` leave the regions whose masks they have in this register; takes them out of the masks of the
-    /// lanes that stay, in registers and where they are put away.
+    /// The lanes of `leaving` leave the regions whose masks they have in this register; takes them
+    /// out of the masks of the lanes that stay, in registers and where they are put away.
     pub fn leave(&mut self, barrier: u8, leaving: u32, masks: &mut [Lanes; BARRIERS]) {
         let masks = &mut masks[usize::from(barrier)];
         let old = *masks;

@@ -1,11 +1,14 @@
-//! The functions that a driver gives to every kernel: `vprintf`, `malloc`, `free` and `__assertfail`.
+//! The functions that a driver gives to every kernel: `vprintf`, `malloc`, `free` and
+//! `__assertfail`.
 //!
-//! A cubin names them as symbols that it does not define; the loader takes [`SystemCall::address`] for theirs. A jump there runs
-//! the function for each lane and goes on at the lane's return address.
+//! A cubin names them as symbols that it does not define; the loader takes [`SystemCall::address`]
+//! for theirs. A jump there runs the function for each lane and goes on at the lane's return
+//! address.
 //!
-//! The ABI, from what ptxas 13.0.88 makes of calls on sm_90a: arguments begin at R4, those of 64 bits at even registers; the result is
-//! in R4 (and R5); the return address is in R20 and R21. R1, R2, R16 and all behind it, B6 and UR36 and theirs stay. R0, R4 to R15
-//! and the predicates do not: they are overwritten here, so that code that counts on them fails.
+//! The ABI, from what ptxas 13.0.88 makes of calls on sm_90a: arguments begin at R4, those of 64
+//! bits at even registers; the result is in R4 (and R5); the return address is in R20 and R21. R1,
+//! R2, R16 and all behind it, B6 and UR36 and theirs stay. R0, R4 to R15 and the predicates do not:
+//! they are overwritten here, so that code that counts on them fails.
 
 use super::error::Cause;
 use super::exec::{Env, LaneFault};
@@ -18,8 +21,8 @@ use rustc_hash::FxHashMap;
 /// Where the functions lie: below all texts, 16 bytes apart.
 const BASE: u64 = 0x7f04_ffff_0000;
 
-/// Bytes that `malloc` gives at most: the limit that a host does not change (CUDA C++ Programming Guide, "Dynamic Global Memory
-/// Allocation").
+/// Bytes that `malloc` gives at most: the limit that a host does not change (CUDA C++ Programming
+/// Guide, "Dynamic Global Memory Allocation").
 const HEAP_BYTES: u64 = 8 << 20;
 
 /// Characters of a string at most.
@@ -103,7 +106,8 @@ impl Heap {
         address
     }
 
-    /// Takes a block back; whoever uses it still finds no memory. False for an address that is no block's.
+    /// Takes a block back; whoever uses it still finds no memory. False for an address that is no
+    /// block's.
     fn release(&mut self, memory: &mut Memory, address: u64) -> bool {
         let Some(size) = self.live.remove(&address) else { return false };
         self.bytes -= size;

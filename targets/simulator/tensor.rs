@@ -1,4 +1,5 @@
-//! Copies by tensor map: which bytes of the tensor and of shared memory belong to each other (PTX ISA, "Tensors").
+//! Copies by tensor map: which bytes of the tensor and of shared memory belong to each other (PTX
+//! ISA, "Tensors").
 
 use super::flight::{Move, Reduction, Source, Target};
 use super::op::{AtomicKind, AtomicType};
@@ -193,7 +194,8 @@ impl Moves<'_> {
         }
     }
 
-    /// Pixels one after the other: along the first direction of the image, at the end of the bounding box to the next line.
+    /// Pixels one after the other: along the first direction of the image, at the end of the
+    /// bounding box to the next line.
     fn im2col(&mut self, im2col: &Im2col, offsets: [u32; 3]) {
         let map = self.copied.map;
         let (image, images) = (map.image(), map.rank as usize - 1);
@@ -274,7 +276,8 @@ impl Moves<'_> {
         }
     }
 
-    /// Where a byte lies: the number of its 16 bytes within 32, 64 or 128 is changed by that of its line of 128 bytes.
+    /// Where a byte lies: the number of its 16 bytes within 32, 64 or 128 is changed by that of its
+    /// line of 128 bytes.
     fn swizzled(&self, address: u64) -> u64 {
         let mask = (1u64 << self.copied.map.swizzle) - 1;
         address ^ (address >> 7 & mask) << 4

@@ -200,7 +200,8 @@ BB3:
 
 #[test]
 fn a_region_that_lanes_enter_anew_is_waited_for() {
-    // Each lane goes round as often as its number says, always through BSSY; those that are done wait at BSYNC.
+    // Each lane goes round as often as its number says, always through BSSY; those that are done
+    // wait at BSYNC.
     let got = words(
         "
     R7 = MOV RZ, 15
@@ -461,7 +462,8 @@ fn random_programs_end_without_a_panic() {
             let index = (program + at * 7) % ran.len();
             let form = target.table().form(index as u16);
             let at = at as u64;
-            // Of some forms few words are instructions: wide operands are aligned, fields have values that mean nothing.
+            // Of some forms few words are instructions: wide operands are aligned, fields have
+            // values that mean nothing.
             let word = (0..200).find_map(|_| {
                 let bits = u128::from(random()) << 64 | u128::from(random());
                 // Mostly without a guard, so that most instructions run.
@@ -506,8 +508,8 @@ fn random_programs_end_without_a_panic() {
     assert!(never * 20 < ran.len(), "{never} of {} forms ran less than ten times", ran.len());
 }
 
-/// What ptxas emits and the simulator does not run: an opcode, or one with modifiers. What it runs must leave this list. Rows
-/// that only nvdisasm knows need not run.
+/// What ptxas emits and the simulator does not run: an opcode, or one with modifiers. What it runs
+/// must leave this list. Rows that only nvdisasm knows need not run.
 const NOT_YET: &[(&str, &str)] = &[
     ("SULD", "surfaces"),
     ("SUQUERY", "surfaces"),
@@ -545,7 +547,8 @@ fn every_row_of_the_table_runs() {
         for attempt in 0..4000 {
             let mut word =
                 || u128::from(random()) << 80 | u128::from(random()) << 40 | u128::from(random());
-            // Every other one has many zeros: wide operands are aligned and fields have values that mean something.
+            // Every other one has many zeros: wide operands are aligned and fields have values that
+            // mean something.
             let bits = if attempt % 2 == 0 { word() } else { word() & word() & word() };
             let word = bits & !form.fixed_mask | form.fixed & form.fixed_mask;
             let Ok(inst) = target.decode(word, 0) else { continue };

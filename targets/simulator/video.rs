@@ -14,7 +14,8 @@ pub fn add16x2(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
     (half(0) | half(16), 0)
 }
 
-/// VIADDMNMX of halves: minimum or maximum of `a + b` and c; `param` as [`minmax16x2`], from bit 8 on that of [`add16x2`].
+/// VIADDMNMX of halves: minimum or maximum of `a + b` and c; `param` as [`minmax16x2`], from bit 8
+/// on that of [`add16x2`].
 pub fn add_minmax16x2(param: u32, a: u64, b: u64, c: u64, min: u32) -> (u64, u32) {
     minmax16x2(param, add16x2(param >> 8, a, b, 0, 0).0, c, 0, min)
 }
@@ -29,7 +30,8 @@ pub fn minmax3_16x2(param: u32, a: u64, b: u64, c: u64, min: u32) -> (u64, u32) 
     minmax16x2(param, minmax16x2(param & 1, a, b, 0, min).0, c, 0, min)
 }
 
-/// VABSDIFF4: the distances of four bytes; `param` bit 0: unsigned bytes; bit 1, .ACC: their sum plus c.
+/// VABSDIFF4: the distances of four bytes; `param` bit 0: unsigned bytes; bit 1, .ACC: their sum
+/// plus c.
 pub fn absdiff4(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
     let distance = |i: u32| {
         let (x, y) = ((a >> (8 * i)) as u8, (b >> (8 * i)) as u8);

@@ -21,8 +21,9 @@ pub struct Warp {
     uregs: [u32; 65],
     /// All ones or zero.
     upreds: [u32; 9],
-    /// Per barrier and lane: the lanes that this lane waits for. A register holds one mask for all lanes that run together;
-    /// kept by lane, two groups may use the same barrier at the same time, as ptxas's code does in sibling branches.
+    /// Per barrier and lane: the lanes that this lane waits for. A register holds one mask for all
+    /// lanes that run together; kept by lane, two groups may use the same barrier at the same time,
+    /// as ptxas's code does in sibling branches.
     pub barriers: [Lanes; BARRIERS],
     pub saved: Saved,
     pub groups: Groups,
@@ -46,8 +47,8 @@ pub struct Warp {
     pub expired: u32,
 }
 
-/// What a register holds before it is written: the number of the register, in a pattern that makes a bad address, a NaN and a
-/// large integer. It is the same in every run.
+/// What a register holds before it is written: the number of the register, in a pattern that makes
+/// a bad address, a NaN and a large integer. It is the same in every run.
 pub fn poison(register: u32) -> u32 {
     0xffde_ad00 | register
 }
@@ -165,7 +166,8 @@ impl Warp {
         wide.map(|x| x as u32)
     }
 
-    /// Writes the low cell (and the high one) in the lanes of `mask`; a uniform register takes the first such lane's value.
+    /// Writes the low cell (and the high one) in the lanes of `mask`; a uniform register takes the
+    /// first such lane's value.
     #[inline]
     pub fn write(&mut self, dst: Dst, wide: bool, mask: u32, values: &Lanes64) {
         match dst {

@@ -39,7 +39,8 @@ pub fn parse_field(text: &str, sets: &Sets) -> Result<ModField> {
     };
     let mut field = ModField { name: name.into(), bits: parse_bits(bits)?, options: Vec::new() };
     let mut next = 0u16;
-    // Without a name of its own a field is called by its words; on an SM where none of them is left, by the first.
+    // Without a name of its own a field is called by its words; on an SM where none of them is
+    // left, by the first.
     let mut first_word = String::new();
     for option in options.split(',') {
         let (value, option) = match option.split_once('=') {
@@ -84,8 +85,8 @@ pub fn fixed_word(word: &str) -> ModField {
     ModField { name: word.into(), bits: Bits::default(), options }
 }
 
-/// The options that one stands for: `64x[8-24]x16*[2-6]` is `64x8x16*2`, `64x16x16*4`, `64x24x16*6`. Steps are as large as
-/// the first number, or said: `[48-96/16]`.
+/// The options that one stands for: `64x[8-24]x16*[2-6]` is `64x8x16*2`, `64x16x16*4`,
+/// `64x24x16*6`. Steps are as large as the first number, or said: `[48-96/16]`.
 pub fn series(option: &str) -> Result<Vec<String>> {
     let mut parts = option.split('[');
     let mut all = vec![parts.next().unwrap_or("").to_string()];

@@ -1,11 +1,12 @@
-//! The rows of `tables/habits`: what ptxas does with the control fields of each opcode, as text, and as the bytes that the
-//! program reads (`habits.rs`). The notation is in `tables/README.md`.
+//! The rows of `tables/habits`: what ptxas does with the control fields of each opcode, as text,
+//! and as the bytes that the program reads (`habits.rs`). The notation is in `tables/README.md`.
 
 use super::{Mod, Opcode};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How often an opcode was seen that its habits count: what was never done in so many was not left to chance.
+/// How often an opcode was seen that its habits count: what was never done in so many was not left
+/// to chance.
 pub const ENOUGH: u64 = 20;
 
 /// An opcode with those of its words that matter, at one kind of level.
@@ -181,8 +182,9 @@ impl Rows {
         text
     }
 
-    /// What the scheduler asks of the counts. Two bytes for each opcode: where what is known of it ends; then of each that was
-    /// seen the number of its words, those (two bytes each), and a record of eight bytes for each key.
+    /// What the scheduler asks of the counts. Two bytes for each opcode: where what is known of it
+    /// ends; then of each that was seen the number of its words, those (two bytes each), and a
+    /// record of eight bytes for each key.
     ///
     /// # Errors
     /// A name that is no opcode or none of its words.
@@ -224,7 +226,8 @@ impl Rows {
                 n if n == c.all => 2,
                 _ => 1,
             };
-            // Both halves of the range of stalls that may have the yield bit; half the time is enough to set it.
+            // Both halves of the range of stalls that may have the yield bit; half the time is
+            // enough to set it.
             let mostly = |range| {
                 let [clear, set] = c.yields(range);
                 match clear + set {

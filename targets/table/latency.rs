@@ -1,10 +1,13 @@
-//! Reads `tables/latency` and writes the cycles between any two ports as bytes, for `latency/mod.rs`.
+//! Reads `tables/latency` and writes the cycles between any two ports as bytes, for
+//! `latency/mod.rs`.
 //!
-//! Between a result and its reader lie the fewest cycles that ptxas was seen to leave there (`facts.lat`). Where the pair was
-//! never seen, as many as the largest number seen of that result, and no fewer than the rows of their classes say. Two results
-//! in one register: what was seen, or what the classes say. SMs of which there are no facts have the classes alone.
+//! Between a result and its reader lie the fewest cycles that ptxas was seen to leave there
+//! (`facts.lat`). Where the pair was never seen, as many as the largest number seen of that result,
+//! and no fewer than the rows of their classes say. Two results in one register: what was seen, or
+//! what the classes say. SMs of which there are no facts have the classes alone.
 //!
-//! Results that all readers wait for alike share a row of the matrix, and readers that wait alike a column.
+//! Results that all readers wait for alike share a row of the matrix, and readers that wait alike a
+//! column.
 
 use super::Opcode;
 use super::ports::{Port, Ports};
@@ -163,8 +166,8 @@ fn class_cycles(rows: &[Row]) -> Vec<u8> {
     cycles
 }
 
-/// Lines of a first end, then below it, indented, a line for each second unit: part, cycles, how often at that distance and in all
-/// (and the fewest cycles, where a pair or two had less).
+/// Lines of a first end, then below it, indented, a line for each second unit: part, cycles, how
+/// often at that distance and in all (and the fewest cycles, where a pair or two had less).
 fn read_facts(text: &str, ports: &Ports) -> Result<Facts, String> {
     let mut facts = Facts::new();
     let mut first = None;
@@ -200,8 +203,9 @@ fn read_facts(text: &str, ports: &Ports) -> Result<Facts, String> {
             let (near, all) = counts.split_once('/').unwrap_or((counts, ""));
             let (near, all): (u32, u32) =
                 (number(near).map_err(place)?, number(all).map_err(place)?);
-            // Where few pairs of many stand at the least distance, ptxas had little occasion to leave
-            // less (seen: SEL after PRMT 8 in 24 of 867 pairs, and 4 in kernels that were not mined).
+            // Where few pairs of many stand at the least distance, ptxas had little occasion to
+            // leave less (seen: SEL after PRMT 8 in 24 of 867 pairs, and 4 in kernels that were not
+            // mined).
             let times = if near * 10 >= all { all.min(255) as u8 } else { 0 };
             facts.insert((hazard, id, second), Fact { cycles, least, times });
         }

@@ -99,7 +99,8 @@ pub enum Kind {
         prefix: String,
         /// Bits of `.negA`, `.negB`, `.tnspA`, `.tnspB`; 0 for none.
         matrices: [u8; 4],
-        /// The pair stands so many registers after the one that the bits name, which another operand has; 0: it has the bits.
+        /// The pair stands so many registers after the one that the bits name, which another
+        /// operand has; 0: it has the bits.
         after: u8,
     },
     Special {
@@ -113,7 +114,8 @@ pub enum Kind {
     },
     /// One of some words.
     Named(ModField),
-    /// The operand that differs between the forms of a row: a register, an immediate, a constant or a uniform register.
+    /// The operand that differs between the forms of a row: a register, an immediate, a constant or
+    /// a uniform register.
     Generic {
         style: &'static str,
         flags: GenericFlags,
@@ -121,14 +123,16 @@ pub enum Kind {
     },
 }
 
-/// What differs between B's place (bit 32) and C's (bit 64): `60.2/81.2`. Without a slash both are the same.
+/// What differs between B's place (bit 32) and C's (bit 64): `60.2/81.2`. Without a slash both are
+/// the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed<T> {
     pub b: T,
     pub c: T,
 }
 
-/// The flags of an operand whose place depends on the form: none, at the place's usual bit, or at a bit of their own.
+/// The flags of an operand whose place depends on the form: none, at the place's usual bit, or at a
+/// bit of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GenericFlags {
     pub neg: Option<Placed<u8>>,

@@ -1,5 +1,5 @@
-//! Names of operands as Rust constants: for each mnemonic with the words that its rows always have, where each of its slots stands, and how
-//! many there are.
+//! Names of operands as Rust constants: for each mnemonic with the words that its rows always have,
+//! where each of its slots stands, and how many there are.
 
 use crate::model::{Form, Table};
 use std::collections::BTreeMap;

@@ -411,8 +411,8 @@ impl Row {
     }
 }
 
-/// What stands for B and C: `r`egister, `i`mmediate, `c`onstant, `h`: constant by handle, `u`niform register, `s`: register C
-/// in B's place.
+/// What stands for B and C: `r`egister, `i`mmediate, `c`onstant, `h`: constant by handle, `u`niform
+/// register, `s`: register C in B's place.
 #[derive(Clone, Copy, PartialEq)]
 struct Shape {
     b: char,

@@ -1,9 +1,10 @@
 //! Ports: the parts of instructions that facts about timing speak of, each with a number.
 //!
-//! A port is a kind of instruction (its unit: the opcode with the words that every use of the row has, and of matrix products
-//! the class, which tells their shapes apart), a part of it that names a register (`d`, `a`, `m.base`), and the file of that
-//! register. `d+1` is any cell of a wide operand but the first, where that is told apart: what has scoreboards and matrix
-//! products treat all cells alike. All guards of a file are one port, for they are read at issue.
+//! A port is a kind of instruction (its unit: the opcode with the words that every use of the row
+//! has, and of matrix products the class, which tells their shapes apart), a part of it that names
+//! a register (`d`, `a`, `m.base`), and the file of that register. `d+1` is any cell of a wide
+//! operand but the first, where that is told apart: what has scoreboards and matrix products treat
+//! all cells alike. All guards of a file are one port, for they are read at issue.
 
 use super::model::{Form, Kind, Table};
 use std::collections::BTreeMap;
@@ -44,8 +45,8 @@ impl Side {
     }
 }
 
-/// The ports of one form, by slot: first cell and other cells of the register that the slot names, then of its uniform
-/// register, where it has one beside.
+/// The ports of one form, by slot: first cell and other cells of the register that the slot names,
+/// then of its uniform register, where it has one beside.
 pub struct OfForm {
     pub slots: Vec<[u16; 4]>,
     pub guard: u16,
@@ -80,12 +81,14 @@ pub fn unit(form: &Form) -> String {
     name
 }
 
-/// The class by which the cells of a result come: the upper half of IMAD.WIDE is an ordinary product.
+/// The class by which the cells of a result come: the upper half of IMAD.WIDE is an ordinary
+/// product.
 fn of_result(class: &str, upper: bool) -> &str {
     if class == "wide" && upper { "fma" } else { class }
 }
 
-/// The class by which the cells of a source are read: what IMAD.WIDE and IMAD.HI add is read late, its upper half.
+/// The class by which the cells of a source are read: what IMAD.WIDE and IMAD.HI add is read late,
+/// its upper half.
 fn of_source(class: &str, upper: bool) -> &str {
     match class {
         "wide" | "fma" if upper => "wide",
@@ -170,7 +173,8 @@ impl Ports {
         }
         let masked = match form.opcode.as_str() {
             "R2P" | "UR2UP" => self.pair(form, "masked", guard_file, true, None)[0],
-            // Seen as soon after a PLOP3 as an ALU reads its result, and sooner than another PLOP3 does.
+            // Seen as soon after a PLOP3 as an ALU reads its result, and sooner than another PLOP3
+            // does.
             "P2R" => self.pair(form, "masked", guard_file, false, Some("alu"))[0],
             "UP2UR" => self.pair(form, "masked", guard_file, false, None)[0],
             _ => NONE,

@@ -1,9 +1,11 @@
-//! `tables/seen/smNN.seen`, whose notation `tables/README.md` has, as the bytes that `seen.rs` of the library reads: for each
-//! form what was seen of its group, by the numbers that operands, modifiers and special registers have. A program compares no
-//! names, and reads no more than what it asks for.
+//! `tables/seen/smNN.seen`, whose notation `tables/README.md` has, as the bytes that `seen.rs` of
+//! the library reads: for each form what was seen of its group, by the numbers that operands,
+//! modifiers and special registers have. A program compares no names, and reads no more than what
+//! it asks for.
 //!
-//! The lengths of the [`SECTIONS`] in bytes (four bytes each), then those: [`HEAD`] bytes a form; sets of sixteen bytes; parts
-//! (operand, zero, modifier); for each opcode and operand the kinds that were seen there, a bit each. All little-endian.
+//! The lengths of the [`SECTIONS`] in bytes (four bytes each), then those: [`HEAD`] bytes a form;
+//! sets of sixteen bytes; parts (operand, zero, modifier); for each opcode and operand the kinds
+//! that were seen there, a bit each. All little-endian.
 
 #[path = "shape.rs"]
 mod shape;
@@ -18,9 +20,9 @@ pub use shape::{FLAGS, KINDS};
 
 pub const SECTIONS: usize = 4;
 
-/// Bytes of a form: special registers by number, a bit each (32); flags by operand (16); where its sets begin (4): first its
-/// shapes, so many (2), then for each modifier field the options, a bit each; how many fields (2); where its parts begin (4),
-/// how many (1); guards (1); two of zero.
+/// Bytes of a form: special registers by number, a bit each (32); flags by operand (16); where its
+/// sets begin (4): first its shapes, so many (2), then for each modifier field the options, a bit
+/// each; how many fields (2); where its parts begin (4), how many (1); guards (1); two of zero.
 pub const HEAD: usize = 64;
 
 /// Operands that are told apart.

@@ -332,7 +332,8 @@ fn parse_mem(text: &str, sets: &Sets) -> Result<Kind> {
     })
 }
 
-/// `bank54.5+R24+38.16`, `bank54.5+UR24+38.16`, or with a handle in place of the bank `UR32+R24+38.16`
+/// `bank54.5+R24+38.16`, `bank54.5+UR24+38.16`, or with a handle in place of the bank
+/// `UR32+R24+38.16`
 fn parse_const(text: &str, sets: &Sets) -> Result<Kind> {
     let (mut bank, mut base, mut handle, mut offset) = (None, None, None, Bits::default());
     let mut base_file = "R";

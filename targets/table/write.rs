@@ -1,11 +1,14 @@
-//! Writes a parsed table as the bytes that `load.rs` reads: nothing in them is an address, so a program that holds the
-//! tables of many SMs pays only for the one that it uses, and of that only for the forms that it meets.
+//! Writes a parsed table as the bytes that `load.rs` reads: nothing in them is an address, so a
+//! program that holds the tables of many SMs pays only for the one that it uses, and of that only
+//! for the forms that it meets.
 //!
-//! All numbers are little-endian; opcodes and modifiers are those of `components`. A table is the lengths of its sections
-//! ([`SECTIONS`] of them, four bytes each), then the sections: by opcode its first form and the one past its last; by value of a
-//! word's low twelve bits the first of its forms in the next section; those; forms ([`FORM`] bytes each); where each string
-//! ends; strings; then what forms consist of: words (modifiers), options, fields, slots, ports, tests, aliases; at last special
-//! registers. What repeats stands once. Runs are named by the byte at which they begin in their section.
+//! All numbers are little-endian; opcodes and modifiers are those of `components`. A table is the
+//! lengths of its sections ([`SECTIONS`] of them, four bytes each), then the sections: by opcode
+//! its first form and the one past its last; by value of a word's low twelve bits the first of its
+//! forms in the next section; those; forms ([`FORM`] bytes each); where each string ends; strings;
+//! then what forms consist of: words (modifiers), options, fields, slots, ports, tests, aliases; at
+//! last special registers. What repeats stands once. Runs are named by the byte at which they begin
+//! in their section.
 
 use super::model::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
 use super::ports::OfForm;
@@ -57,7 +60,8 @@ struct Writer {
     aliases: Pool,
 }
 
-/// The table's forms as they are numbered, by their places in it: those of one opcode stand together, in the table's order.
+/// The table's forms as they are numbered, by their places in it: those of one opcode stand
+/// together, in the table's order.
 pub fn order(table: &Table) -> Vec<usize> {
     let mut opcodes: Vec<&str> = Vec::new();
     for form in &table.forms {

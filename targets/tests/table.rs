@@ -93,8 +93,9 @@ fn only_variable_results_and_stores_touch_scoreboards() {
         let result =
             form.slots[..form.defs as usize].iter().any(|s| matches!(s.kind, SlotKind::Reg { .. }));
         if form.write_sb {
-            // LDGDEPBAR counts earlier copies, FENCE earlier accesses, and at -O0 ptxas waits for all that writes memory (LDGSTS,
-            // SYNCS) and for the return of registers (USETMAXREG): none has a result of its own.
+            // LDGDEPBAR counts earlier copies, FENCE earlier accesses, and at -O0 ptxas waits for
+            // all that writes memory (LDGSTS, SYNCS) and for the return of registers (USETMAXREG):
+            // none has a result of its own.
             use Opcode::*;
             let counts = matches!(form.op, LDGDEPBAR | FENCE | LDGSTS | SYNCS | USETMAXREG);
             assert!(result || counts, "{}", form.row);
@@ -200,7 +201,8 @@ fn text_shows_aliases_and_hides_defaults() {
 fn garbage_words_are_errors_that_name_the_place() {
     let error = sm90().decode(0xfff, 0x30).expect_err("no such instruction");
     assert!(error.to_string().contains("at 0x30"), "{error}");
-    // Every single-bit change of a word decodes to something that encodes to the same word, or to nothing.
+    // Every single-bit change of a word decodes to something that encodes to the same word, or to
+    // nothing.
     for form in sm90().table().forms() {
         for bit in 0..128 {
             let word = form.fixed ^ 1 << bit;

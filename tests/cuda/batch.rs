@@ -1,4 +1,5 @@
-//! Many programs through all engines: one run of nvcc, and one of each compiler and level, for all of them.
+//! Many programs through all engines: one run of nvcc, and one of each compiler and level, for all
+//! of them.
 
 use crate::evaluate::{self, Outcome};
 use crate::input::{Inputs, UNWRITTEN, launch};
@@ -177,7 +178,8 @@ fn halves(
     part(programs, two, engines, verdicts);
 }
 
-/// Runs the kernels of a module in all engines; `None` where one of them takes nothing of it and `whole` asks for smaller ones.
+/// Runs the kernels of a module in all engines; `None` where one of them takes nothing of it and
+/// `whole` asks for smaller ones.
 pub fn module(
     ptx: &str,
     kernels: &[&Expected],
@@ -266,7 +268,8 @@ mod tests {
     use super::*;
     use crate::generate::program;
 
-    /// The first kernel with two outputs and a global word, what the reference says, and buffers that hold just that.
+    /// The first kernel with two outputs and a global word, what the reference says, and buffers
+    /// that hold just that.
     fn sample() -> (Expected, Buffers) {
         let all = (0..).map(program).find(|p| p.outputs > 1 && !p.global_words.is_empty());
         let program = all.expect("a kernel with a global word");

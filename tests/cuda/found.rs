@@ -1,7 +1,8 @@
 //! Small programs on which engines once differed, kept as CUDA C with what the reference gave.
 //!
-//! The file begins with comments: what was wrong, in free text, then `// nvcc: FLAVOUR`, `// launch: kernel N grid G block B outputs O` and
-//! what the launch's buffers held before and after. A line `// without: ptxas` leaves that side out: it is the one that is wrong.
+//! The file begins with comments: what was wrong, in free text, then `// nvcc: FLAVOUR`, `//
+//! launch: kernel N grid G block B outputs O` and what the launch's buffers held before and after.
+//! A line `// without: ptxas` leaves that side out: it is the one that is wrong.
 
 use crate::batch::{self, Engines, Expected, Verdict};
 use crate::evaluate::{self, Outcome};

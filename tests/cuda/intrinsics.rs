@@ -1,4 +1,5 @@
-//! Functions of the device language for one thread, each with its meaning (CUDA Math API, "Integer Intrinsics").
+//! Functions of the device language for one thread, each with its meaning (CUDA Math API, "Integer
+//! Intrinsics").
 
 use crate::types::Scalar::{self, F32, F64, I32, I64, U32, U64};
 

@@ -1,8 +1,8 @@
 //! A program: what the generator makes, the printer writes and the evaluator runs.
 //!
-//! Whatever its operands are, an expression has a value in C: what needs care (divisors, lengths of shifts, indices, conversions)
-//! is part of the operator, for the printer as for the evaluator. What depends on how threads come (masks, barriers) the
-//! evaluator checks.
+//! Whatever its operands are, an expression has a value in C: what needs care (divisors, lengths of
+//! shifts, indices, conversions) is part of the operator, for the printer as for the evaluator.
+//! What depends on how threads come (masks, barriers) the evaluator checks.
 
 pub use crate::expr::{Binary, Compare, Expr, Unary};
 use crate::types::{Scalar, Struct, Type};
@@ -36,7 +36,8 @@ impl Program {
     }
 }
 
-/// A word that is only changed by one operation that is commutative: the order of threads does not matter.
+/// A word that is only changed by one operation that is commutative: the order of threads does not
+/// matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Word {
     pub ty: Scalar,
@@ -145,7 +146,8 @@ pub enum LoopKind {
     Down,
     While,
     DoWhile,
-    /// All threads of the mask look together whether they go on: those that do are the mask of the body.
+    /// All threads of the mask look together whether they go on: those that do are the mask of the
+    /// body.
     Together,
 }
 
@@ -156,7 +158,8 @@ pub struct Loop {
     /// Its counter, an `i32` that nothing else changes.
     pub counter: usize,
     pub most: u32,
-    /// For `for`: the bound, of which the remainder by `most + 1` is taken. For the others: whether to go on.
+    /// For `for`: the bound, of which the remainder by `most + 1` is taken. For the others: whether
+    /// to go on.
     pub head: Expr,
     pub step: u32,
     pub unroll: Option<u32>,

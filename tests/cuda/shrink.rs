@@ -1,7 +1,8 @@
 //! Makes a program that differs small, as long as it differs in the same way.
 //!
-//! Each step tries changes of one kind, some at a time in one file, and keeps the first that still differs. What has no meaning
-//! any more (a mask that names other threads, a barrier that not all reach) the reference says.
+//! Each step tries changes of one kind, some at a time in one file, and keeps the first that still
+//! differs. What has no meaning any more (a mask that names other threads, a barrier that not all
+//! reach) the reference says.
 
 use crate::evaluate;
 use crate::input::Inputs;

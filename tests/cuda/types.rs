@@ -1,6 +1,7 @@
 //! Types of CUDA C that programs have: numbers, structs, vectors and arrays.
 //!
-//! A value of any type is a row of cells, one for each number in it: programs never look at a number as another type.
+//! A value of any type is a row of cells, one for each number in it: programs never look at a
+//! number as another type.
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Scalar {
@@ -49,7 +50,8 @@ impl Scalar {
         matches!(self, Scalar::F32 | Scalar::F64)
     }
 
-    /// The unsigned type in which arithmetic of this one wraps around: at least 32 bits, as C promotes.
+    /// The unsigned type in which arithmetic of this one wraps around: at least 32 bits, as C
+    /// promotes.
     pub fn wide(self) -> Scalar {
         if self.bits() == 64 { Scalar::U64 } else { Scalar::U32 }
     }
@@ -70,7 +72,8 @@ impl Scalar {
         }
     }
 
-    /// A cell's content for a number of this type: integers are extended to 64 bits by their sign, bits beyond are dropped.
+    /// A cell's content for a number of this type: integers are extended to 64 bits by their sign,
+    /// bits beyond are dropped.
     pub fn wrap(self, x: u64) -> u64 {
         match self {
             Scalar::I8 => x as i8 as u64,

@@ -149,7 +149,8 @@ fn word(data: &[u8], at: usize) -> usize {
     u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize
 }
 
-/// What the writer would have been given to make this file: the inverse of the writer, for files of ptxas 13.0.88.
+/// What the writer would have been given to make this file: the inverse of the writer, for files of
+/// ptxas 13.0.88.
 pub fn model_of(cubin: &Cubin<'_>) -> CubinModel {
     // Note header and owner take 24 bytes, then come the version and five text offsets.
     let note = &cubin.section(".note.nv.tkinfo").expect("every cubin has it").data[24..];
@@ -188,7 +189,8 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
     let mut keys: slotmap::SlotMap<SymbolKey, ()> = slotmap::SlotMap::with_key();
     let keys: Vec<SymbolKey> = cubin.symbols.iter().map(|_| keys.insert(())).collect();
     let mut all = Vec::new();
-    // Visible variables were first when constant bank 4 was numbered; the symbol table has the global ones last.
+    // Visible variables were first when constant bank 4 was numbered; the symbol table has the
+    // global ones last.
     let seen = |binding| binding != 0;
     let is_variable = |i: &usize| {
         let s = &cubin.symbols[*i];
@@ -217,7 +219,8 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
             .collect();
         relocations.reverse();
         let space = if section.name == ".nv.constant3" { Space::Constant } else { Space::Global };
-        // The largest power of two that divides the place, as far as the section has it: enough to lay it out again.
+        // The largest power of two that divides the place, as far as the section has it: enough to
+        // lay it out again.
         let align = match symbol.value {
             0 => section.align,
             v => (1 << v.trailing_zeros().min(16)).min(section.align),
@@ -239,7 +242,8 @@ fn variables(cubin: &Cubin<'_>) -> Vec<Variable> {
         let at = section.relocations.iter().find(|r| keys[r.symbol] == v.key)?;
         Some(at.offset)
     };
-    // Variables of bank 4 in the order of their slots, those of bank 3 in the order of their places, merged as they stand.
+    // Variables of bank 4 in the order of their slots, those of bank 3 in the order of their
+    // places, merged as they stand.
     let mut globals: Vec<Variable> =
         all.iter().filter(|v| v.space == Space::Global).cloned().collect();
     globals.sort_by_key(slot);

@@ -1,7 +1,9 @@
-//! What single kernels of the coverage set may end with besides equal buffers, and why (`except.tbl`).
+//! What single kernels of the coverage set may end with besides equal buffers, and why
+//! (`except.tbl`).
 //!
-//! A row names a kernel, its end and the cubins that end so. It fails where its cause cannot be the kernel's (the instruction is
-//! another), and where no kernel needs it any more. "Both" is an end too: a kernel that no engine runs shows nothing.
+//! A row names a kernel, its end and the cubins that end so. It fails where its cause cannot be the
+//! kernel's (the instruction is another), and where no kernel needs it any more. "Both" is an end
+//! too: a kernel that no engine runs shows nothing.
 
 use orias_isa::differ::{End, Verdict};
 use orias_isa::exceptions::{Exceptions as Table, has};
@@ -29,7 +31,8 @@ const MISSING: &[(&str, &str)] = &[
     ("txq", "textures"),
 ];
 
-/// The same of the kernels from CUDA: file, kernel, end, whose cubins (empty: both compilers'), why. They end so at every level.
+/// The same of the kernels from CUDA: file, kernel, end, whose cubins (empty: both compilers'),
+/// why. They end so at every level.
 const CUDA: &[(&str, &str, &str, &str, &str)] = &[
     ("math", "dmath", "near", "", "fused into one operation, rounded twice in the interpreter"),
     ("math_plain", "dmath", "near", "", "approximations of single precision inside"),

@@ -81,7 +81,8 @@ impl Case {
     }
 }
 
-/// Divisors that are constants: each kind that needs another sequence, by value in the width of the type.
+/// Divisors that are constants: each kind that needs another sequence, by value in the width of the
+/// type.
 const DIVISORS: &[i64] = &[
     1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 25, 28, 60, 100, 125, 127, 128, 255, 641, 1000,
     1024, 0x7fff, 0x8000, -1, -2, -3, -5, -7, -8, -10, -0x8000,

@@ -1,10 +1,12 @@
-//! Exact results, from native integers and floats, and from rustc_apfloat where rounding is directed.
+//! Exact results, from native integers and floats, and from rustc_apfloat where rounding is
+//! directed.
 
 use super::cases::Op;
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
 
-/// Quotient or remainder of integers of `bits` bits. Of a divisor 0 ptxas's code, and ours, gives all ones.
+/// Quotient or remainder of integers of `bits` bits. Of a divisor 0 ptxas's code, and ours, gives
+/// all ones.
 pub fn integer(bits: u32, signed: bool, remainder: bool, a: u64, b: u64) -> u64 {
     let mask = u64::MAX >> (64 - bits);
     let value = |x: u64| {
@@ -25,8 +27,9 @@ fn flush(x: u32, ftz: bool) -> u32 {
 /// The least normal single.
 const LEAST: u32 = 0x0080_0000;
 
-/// Whether a quotient that rounds to the least normal number is below it when the exponent has no lower bound, which is what `.ftz`
-/// goes by (see `src/interpret/float.rs`): twice the quotient rounds below twice that number. Operands are normal.
+/// Whether a quotient that rounds to the least normal number is below it when the exponent has no
+/// lower bound, which is what `.ftz` goes by (see `src/interpret/float.rs`): twice the quotient
+/// rounds below twice that number. Operands are normal.
 fn is_tiny(op: Op, round: Round, a: u32, b: u32) -> bool {
     let twice = match op {
         Op::Div => quotient_single(a + LEAST, b, round),
@@ -60,7 +63,8 @@ fn quotient_single(a: u32, b: u32, round: Round) -> u32 {
     a.div_r(b, round).value.to_bits() as u32
 }
 
-/// The root rounded to nearest, and its neighbour where that lies on the wrong side: the remainder `x - s²` tells, exactly.
+/// The root rounded to nearest, and its neighbour where that lies on the wrong side: the remainder
+/// `x - s²` tells, exactly.
 fn directed_root_single(x: f32, round: Round) -> u32 {
     let root = x.sqrt();
     if !root.is_finite() || root == 0.0 {
@@ -104,7 +108,8 @@ fn directed_root_double(x: f64, round: Round) -> u64 {
     if !root.is_finite() || root == 0.0 {
         return root.to_bits();
     }
-    // Both sides scaled by an even power of two so that nothing is subnormal; then x - s² is exact in one fused step.
+    // Both sides scaled by an even power of two so that nothing is subnormal; then x - s² is exact
+    // in one fused step.
     let up = f64::from_bits(if x < 1e-200 { 0x5ff0_0000_0000_0000 } else { 0x3ff0_0000_0000_0000 });
     let (scaled, scaled_root) = (x * up * up, root * up);
     let rest = (-scaled_root).mul_add(scaled_root, scaled);

@@ -29,8 +29,8 @@ fn integer_edges(bits: u32, signed: bool) -> Vec<u64> {
     all
 }
 
-/// Floats of a format with so many bits of fraction and of exponent: exponents at the ends, in the middle, and where expansions change
-/// their way, with fractions at their ends.
+/// Floats of a format with so many bits of fraction and of exponent: exponents at the ends, in the
+/// middle, and where expansions change their way, with fractions at their ends.
 fn float_edges(fraction: u32, exponent: u32) -> Vec<u64> {
     let (most, bias) = ((1u64 << exponent) - 1, (1u64 << (exponent - 1)) - 1);
     let ones = (1u64 << fraction) - 1;
@@ -111,7 +111,8 @@ fn value(kind: Kind, edges: &[u64], seed: &mut u64) -> u64 {
             let field = (1u64 << fraction) - 1;
             match choice {
                 0 => edge.wrapping_add(next(seed) % 5).wrapping_sub(2) & mask,
-                // An edge's exponent, any fraction; then a fraction with few bits, of zeros and of ones.
+                // An edge's exponent, any fraction; then a fraction with few bits, of zeros and of
+                // ones.
                 1 => edge & !field | next(seed) & field,
                 2 => bits & mask & !(field >> (next(seed) % u64::from(fraction))),
                 3 => (bits | field >> (next(seed) % u64::from(fraction))) & mask,

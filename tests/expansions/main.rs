@@ -1,12 +1,14 @@
-//! Division, remainder, reciprocal and square root, which the machine has not, from our cubins in the simulator against exact results:
-//! on all pairs of edge values at -O0 and -O3, and with `ORIAS_EXPANSION_INPUTS=N` on N random inputs of each instruction too, half
-//! of them at each level (of each constant divisor on a thirtieth of that).
+//! Division, remainder, reciprocal and square root, which the machine has not, from our cubins in
+//! the simulator against exact results: on all pairs of edge values at -O0 and -O3, and with
+//! `ORIAS_EXPANSION_INPUTS=N` on N random inputs of each instruction too, half of them at each
+//! level (of each constant divisor on a thirtieth of that).
 //!
-//! Measured with N = 10 000 000 in release: 12 integer instructions, 24 of singles and 12 of doubles, five million inputs of each at
-//! -O0 and at -O3, and 166 666 of a constant divisor at each; none was wrong.
+//! Measured with N = 10 000 000 in release: 12 integer instructions, 24 of singles and 12 of
+//! doubles, five million inputs of each at -O0 and at -O3, and 166 666 of a constant divisor at
+//! each; none was wrong.
 //!
-//! Each on edge values twice: alone, and at three places of a kernel to which threads of a warp come apart, where the places share what
-//! `systems/expand/shared.rs` makes subroutines.
+//! Each on edge values twice: alone, and at three places of a kernel to which threads of a warp
+//! come apart, where the places share what `systems/expand/shared.rs` makes subroutines.
 //!
 //! `ORIAS_EXPANSION_ONLY` names what the instruction's text must contain.
 
@@ -30,7 +32,8 @@ fn at_three_places(instruction: &str) -> String {
     )
 }
 
-/// A kernel that applies one instruction to every element of two arrays. Elements are 8 bytes apart.
+/// A kernel that applies one instruction to every element of two arrays. Elements are 8 bytes
+/// apart.
 fn kernel(instruction: &str, class: &str) -> String {
     format!(
         ".version 9.0\n.target sm_90a\n.address_size 64\n\
@@ -95,7 +98,8 @@ fn wrong(case: &Case, opt_level: u8, cubin: &[u8], a: &[u64], b: &[u64]) -> Opti
     ))
 }
 
-/// All cases whose text begins with one of the names: on edge values, and on as many random ones as the environment asks for.
+/// All cases whose text begins with one of the names: on edge values, and on as many random ones as
+/// the environment asks for.
 fn check(names: &[&str]) {
     let only = std::env::var("ORIAS_EXPANSION_ONLY").unwrap_or_default();
     let random: usize = std::env::var("ORIAS_EXPANSION_INPUTS")

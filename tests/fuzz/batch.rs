@@ -130,7 +130,8 @@ fn judge(outputs: &[Output], results: Vec<(Side, Result<Buffers, Failure>)>) -> 
     verdict
 }
 
-/// Cubins of ptxas: of all programs in one module, or, where it does not take that, of ever smaller parts.
+/// Cubins of ptxas: of all programs in one module, or, where it does not take that, of ever smaller
+/// parts.
 fn compile(cases: &[Case], level: u8) -> Vec<Option<Result<Vec<u8>, Failure>>> {
     if cases.is_empty() {
         return Vec::new();

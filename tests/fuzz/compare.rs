@@ -1,14 +1,15 @@
 //! Two engines' buffers beside each other.
 //!
-//! Everything is compared bit by bit, but a NaN of an output of floats equals every other (PTX leaves its sign and payload open),
-//! and approximations only have to be near.
+//! Everything is compared bit by bit, but a NaN of an output of floats equals every other (PTX
+//! leaves its sign and payload open), and approximations only have to be near.
 
 use crate::program::{Class, Output, layout};
 
 /// The index of the buffer with the outputs.
 const OUTPUTS: usize = 1;
 
-/// The first differences, each one line, and how many there are in all; nothing where the buffers agree.
+/// The first differences, each one line, and how many there are in all; nothing where the buffers
+/// agree.
 pub fn differences(outputs: &[Output], one: &[Vec<u8>], other: &[Vec<u8>]) -> Vec<String> {
     const SHOWN: usize = 6;
     let mut lines = Vec::new();
@@ -88,8 +89,9 @@ fn same(output: Output, x: u128, y: u128) -> bool {
     })
 }
 
-/// Whether two approximations are as near as two ways of computing them: some units of the coarsest result that PTX allows, or
-/// both about as small as numbers get (whether such a result is flushed is open).
+/// Whether two approximations are as near as two ways of computing them: some units of the coarsest
+/// result that PTX allows, or both about as small as numbers get (whether such a result is flushed
+/// is open).
 fn near(x: u64, y: u64, exponent: u32, fraction: u32) -> bool {
     let number = |x: u64| {
         let bias = (1i32 << (exponent - 1)) - 1;

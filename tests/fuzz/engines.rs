@@ -10,14 +10,15 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Warp instructions of a launch at most: programs of the generator need some thousands, deep recursion more.
+/// Warp instructions of a launch at most: programs of the generator need some thousands, deep
+/// recursion more.
 const MOST: u64 = 3_000_000;
 
 /// Machine instructions for one of PTX, at most: at -O0, with calls and threads that run apart.
 const SLOWER: u64 = 20;
 
-/// How long ptxas may take for a module: a hundred times what it needs. Some programs keep it at work for ever
-/// (`tests/fuzz/README.md`).
+/// How long ptxas may take for a module: a hundred times what it needs. Some programs keep it at
+/// work for ever (`tests/fuzz/README.md`).
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// The content of the buffers after a launch.
@@ -104,7 +105,8 @@ pub fn interpret_loaded(
 /// Whose cubin runs, and so what it is held to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Maker {
-    /// Its hazards are failures where somebody asks. Regions that some leave without BREAK are let go.
+    /// Its hazards are failures where somebody asks. Regions that some leave without BREAK are let
+    /// go.
     Ptxas {
         hazards: bool,
     },

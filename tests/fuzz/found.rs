@@ -1,8 +1,8 @@
 //! Small programs on which engines once differed, kept as files that say how they are launched.
 //!
-//! The file begins with comments: what was wrong, in free text, then `// launch: seed S grid G block X Y Z words W` and
-//! `// outputs: CLASS …`, where an approximation's class has a `~` before it. A line `// without: ptxas` leaves that side out: it is
-//! the one that is wrong.
+//! The file begins with comments: what was wrong, in free text, then `// launch: seed S grid G
+//! block X Y Z words W` and `// outputs: CLASS …`, where an approximation's class has a `~` before
+//! it. A line `// without: ptxas` leaves that side out: it is the one that is wrong.
 
 use crate::batch::{Case, Levels};
 use crate::input::Shape;

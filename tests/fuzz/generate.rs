@@ -1,9 +1,10 @@
 //! A program from a seed.
 //!
-//! A program has the families of instructions that every one has and some others, so that each kind of instruction also meets
-//! programs that are otherwise simple. Statements are drawn one after the other; an operand is a variable that is in scope, by
-//! preference a young one, or a constant. What the threads of a warp or block do together stands only where they are together:
-//! [`Place`] knows who comes.
+//! A program has the families of instructions that every one has and some others, so that each kind
+//! of instruction also meets programs that are otherwise simple. Statements are drawn one after the
+//! other; an operand is a variable that is in scope, by preference a young one, or a constant. What
+//! the threads of a warp or block do together stands only where they are together: [`Place`] knows
+//! who comes.
 
 mod graph;
 
@@ -43,10 +44,12 @@ const DEPTH: u32 = 3;
 pub struct Wishes {
     /// Only the families whose names begin so, besides those that every program has.
     pub only: Option<String>,
-    /// Besides what a program has by its seed, the families whose names begin so; several with commas between.
+    /// Besides what a program has by its seed, the families whose names begin so; several with
+    /// commas between.
     pub also: Option<String>,
-    /// Instructions may have constants alone for operands, loops constant counters, and variables start as a constant zero.
-    /// ptxas 13.0.88 folds constants wrongly in so many places that such programs are for our compiler alone.
+    /// Instructions may have constants alone for operands, loops constant counters, and variables
+    /// start as a constant zero. ptxas 13.0.88 folds constants wrongly in so many places that such
+    /// programs are for our compiler alone.
     pub constants: bool,
 }
 
@@ -402,7 +405,8 @@ impl Maker {
         cond
     }
 
-    /// A number that is the same for all threads of the block, or of the warp, and which of the two it is.
+    /// A number that is the same for all threads of the block, or of the warp, and which of the two
+    /// it is.
     fn number_alike(&mut self, place: &Place, list: &mut Vec<Stmt>) -> (Operand, bool) {
         let block = self.block(place) && self.random.chance(60);
         let row = if block {
@@ -559,8 +563,9 @@ impl Maker {
         }
         match self.operand(Class::Pred, false, list) {
             Operand::Var(var) => {
-                // Nothing writes it from here on: ptxas 13.0.88 takes a predicate that was true at an outer branch for true at
-                // an inner one in a loop, though the loop has changed it (found/predicate-of-two-branches.ptx).
+                // Nothing writes it from here on: ptxas 13.0.88 takes a predicate that was true at
+                // an outer branch for true at an inner one in a loop, though the loop has changed
+                // it (found/predicate-of-two-branches.ptx).
                 self.function.vars[var.0 as usize].fixed = true;
                 Cond { var, negated: self.random.chance(40) }
             }
@@ -633,8 +638,9 @@ impl Maker {
         self.function.var(VarInfo { class, near: false, fixed: false })
     }
 
-    /// A variable to read and write: one that is in scope, or a new one. That one does not begin as zero where ptxas takes part:
-    /// 13.0.88 forgets to write sums of a warpgroup's product that begin alike (found/sums-that-begin-alike.ptx).
+    /// A variable to read and write: one that is in scope, or a new one. That one does not begin as
+    /// zero where ptxas takes part: 13.0.88 forgets to write sums of a warpgroup's product that
+    /// begin alike (found/sums-that-begin-alike.ptx).
     fn changed(&mut self, class: Class, taken: &[Var], list: &mut Vec<Stmt>) -> Var {
         let young = self.visible(class).into_iter().rev();
         let mut old = young.filter(|v| !self.function.info(*v).fixed && !taken.contains(v));
@@ -760,8 +766,8 @@ impl Maker {
         Op { family, pieces, slots, guard: None }
     }
 
-    /// Leaves an instruction one constant at most, and none where it has no other operand: nothing that it computes is known
-    /// before the program runs.
+    /// Leaves an instruction one constant at most, and none where it has no other operand: nothing
+    /// that it computes is known before the program runs.
     fn thin_constants(&mut self, slots: &mut [Slot], list: &mut Vec<Stmt>) {
         let mut constants: Vec<usize> = Vec::new();
         let mut operands = 0;

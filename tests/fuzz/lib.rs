@@ -1,9 +1,10 @@
-//! A differential fuzzer: random well-formed PTX programs, run by the interpreter, by the simulator on ptxas's cubin and by the
-//! simulator on ours. All outputs must agree.
+//! A differential fuzzer: random well-formed PTX programs, run by the interpreter, by the simulator
+//! on ptxas's cubin and by the simulator on ours. All outputs must agree.
 //!
-//! A seed makes a [`program::Program`] ([`generate`], from the instructions in [`rows`]), which [`print`] turns into PTX and
-//! [`input`] into a launch. [`engines`] runs it, [`compare`] holds the outputs beside each other, [`shrink`] makes what differs
-//! small, and [`found`] keeps the small ones as tests.
+//! A seed makes a [`program::Program`] ([`generate`], from the instructions in [`rows`]), which
+//! [`print`] turns into PTX and [`input`] into a launch. [`engines`] runs it, [`compare`] holds the
+//! outputs beside each other, [`shrink`] makes what differs small, and [`found`] keeps the small
+//! ones as tests.
 
 pub mod batch;
 pub mod compare;

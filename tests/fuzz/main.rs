@@ -40,11 +40,12 @@ struct Args {
     /// Only the families of instructions whose names begin so.
     #[arg(long)]
     only: Option<String>,
-    /// Besides a seed's families also those whose names begin so (several with commas between): no other program has `matrix`,
-    /// `warpgroup` and `pressure`.
+    /// Besides a seed's families also those whose names begin so (several with commas between): no
+    /// other program has `matrix`, `warpgroup` and `pressure`.
     #[arg(long)]
     also: Option<String>,
-    /// Where ptxas does not take part, instructions may have constants alone for operands: ptxas folds many of them wrongly.
+    /// Where ptxas does not take part, instructions may have constants alone for operands: ptxas
+    /// folds many of them wrongly.
     #[arg(long)]
     constants: bool,
     /// ptxas takes part in one batch of so many.

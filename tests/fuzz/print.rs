@@ -713,7 +713,8 @@ impl Assigned {
                     self.write(*var, known);
                 }
                 for (case, _) in &inner.cases {
-                    // A case may be entered from the one before it as well as from the start: what is known is what was known there.
+                    // A case may be entered from the one before it as well as from the start: what
+                    // is known is what was known there.
                     self.list(case, &mut known.clone());
                 }
             }

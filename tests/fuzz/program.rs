@@ -1,7 +1,8 @@
 //! A program as data: what the generator makes, the printer prints and the shrinker takes apart.
 //!
-//! Control flow is a tree of statements, so that every part can be taken out and the rest is still a program. A variable that
-//! is not written on every way to its first use starts as zero: the printer sees to that, nothing else has to care.
+//! Control flow is a tree of statements, so that every part can be taken out and the rest is still
+//! a program. A variable that is not written on every way to its first use starts as zero: the
+//! printer sees to that, nothing else has to care.
 
 /// What a variable holds, and so in which register it lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -17,8 +18,9 @@ pub enum Class {
     Bf16x2,
     F32,
     F64,
-    /// Two halves, two halves of the other kind, a tf32, four bytes of each kind, a double: small numbers, so that sums of
-    /// products are exact in every order. What is made of these are accumulators, which stay exact for as long as a program runs.
+    /// Two halves, two halves of the other kind, a tf32, four bytes of each kind, a double: small
+    /// numbers, so that sums of products are exact in every order. What is made of these are
+    /// accumulators, which stay exact for as long as a program runs.
     ExactF16,
     ExactBf16,
     ExactTf32,
@@ -245,7 +247,8 @@ pub enum Stmt {
 #[derive(Clone, PartialEq, Debug)]
 pub struct If {
     pub cond: Cond,
-    /// Variables that get the threads of each side, out of those of the mask: by `vote.ballot` before the branch.
+    /// Variables that get the threads of each side, out of those of the mask: by `vote.ballot`
+    /// before the branch.
     pub masks: Option<(Operand, Var, Var)>,
     pub then: Vec<Stmt>,
     pub other: Vec<Stmt>,
@@ -263,7 +266,8 @@ pub struct Loop {
     pub down: bool,
     pub counter: Var,
     pub bound: Var,
-    /// The mask of the threads that come to the loop, and the variable that gets those that still run.
+    /// The mask of the threads that come to the loop, and the variable that gets those that still
+    /// run.
     pub mask: Option<(Operand, Var)>,
     pub body: Vec<Stmt>,
 }
@@ -274,13 +278,15 @@ pub struct Switch {
     pub index: Operand,
     /// Gets the case's number.
     pub which: Var,
-    /// The mask of the threads that come here, and the variable that gets those of one's own case, by `match.any`.
+    /// The mask of the threads that come here, and the variable that gets those of one's own case,
+    /// by `match.any`.
     pub mask: Option<(Operand, Var)>,
     /// Each case, and whether it goes on with the next one.
     pub cases: Vec<(Vec<Stmt>, bool)>,
 }
 
-/// Blocks that go anywhere. A thread begins with the first and leaves behind the last, or where a target says so.
+/// Blocks that go anywhere. A thread begins with the first and leaves behind the last, or where a
+/// target says so.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Graph {
     /// Blocks that the thread has come to.
@@ -305,7 +311,8 @@ pub enum End {
     /// To the next one.
     Fall,
     Jump(usize),
-    /// To `target` where none of the bits is set in the value, with the counter added if it is `counted`; to `other` else.
+    /// To `target` where none of the bits is set in the value, with the counter added if it is
+    /// `counted`; to `other` else.
     Branch {
         value: Var,
         counted: bool,
@@ -409,7 +416,8 @@ impl Program {
         layout(&self.outputs)
     }
 
-    /// The kernel's and the functions' statements, each list with its number: 0 is the kernel's own.
+    /// The kernel's and the functions' statements, each list with its number: 0 is the kernel's
+    /// own.
     pub fn lists(&mut self, visit: &mut dyn FnMut(&mut Vec<Stmt>)) {
         let bodies = std::iter::once(&mut self.kernel).chain(&mut self.functions);
         for function in bodies {

@@ -1,4 +1,5 @@
-//! The generator of random numbers: SplitMix64 (Steele, Lea, Flood 2014). The same seed gives the same numbers everywhere.
+//! The generator of random numbers: SplitMix64 (Steele, Lea, Flood 2014). The same seed gives the
+//! same numbers everywhere.
 
 #[derive(Clone, Debug)]
 pub struct Random(u64);

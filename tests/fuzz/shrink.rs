@@ -1,7 +1,8 @@
 //! Makes a program that differs small, as long as it differs in the same way.
 //!
-//! Each step tries changes of one kind, some at a time in one module, and keeps the first that still differs. Whatever is taken
-//! out, the rest is a program without undefined behaviour: variables start as zero, and masks are computed where they are used.
+//! Each step tries changes of one kind, some at a time in one module, and keeps the first that
+//! still differs. Whatever is taken out, the rest is a program without undefined behaviour:
+//! variables start as zero, and masks are computed where they are used.
 
 use crate::program::{Cond, End, Graph, Operand, Program, Slot, Stmt};
 
@@ -250,8 +251,8 @@ fn slots(program: &mut Program, visit: &mut dyn FnMut(&mut Slot)) {
     });
 }
 
-/// Operands that are constants where that is possible, and constants that are simpler. A program without constants alone for
-/// operands stays one: what differs then would be something else.
+/// Operands that are constants where that is possible, and constants that are simpler. A program
+/// without constants alone for operands stays one: what differs then would be something else.
 fn operands(program: &Program) -> Vec<Program> {
     let constants = program.constants;
     let mut count = 0;

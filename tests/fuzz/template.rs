@@ -1,20 +1,23 @@
 //! The small language of the rows: one text stands for many instructions.
 //!
-//! `<a/b/c>` is a choice, `</.sat>` an optional part, `$1` … `$9` repeat what the first to ninth choice took. A choice `a~b`
-//! takes `a`, and `$1'` then says `b` (`a` where there is no `~`); of `a~b~c~d`, `$1''` and `$1'''` say `c` and `d`. What stands in angle brackets
-//! without a slash is plain text.
+//! `<a/b/c>` is a choice, `</.sat>` an optional part, `$1` … `$9` repeat what the first to ninth
+//! choice took. A choice `a~b` takes `a`, and `$1'` then says `b` (`a` where there is no `~`); of
+//! `a~b~c~d`, `$1''` and `$1'''` say `c` and `d`. What stands in angle brackets without a slash is
+//! plain text.
 //!
 //! After that an instruction still has slots:
-//! - `=T` a result of the PTX type T; `?T` one that is an approximation; `*T` one that is a new variable,
-//!   where ptxas takes part
+//! - `=T` a result of the PTX type T; `?T` one that is an approximation; `*T` one that is a new
+//!   variable, where ptxas takes part
 //! - `+T` a variable that is read and written
 //! - `%T` an operand; `!T` one that is never a constant; `~pred` a predicate that may be negated
 //! - `^N` once more the text of slot N, counted from 0 (results, operands and numbers count)
 //! - `#(low,high,step)` a number
-//! - `&M` the mask of the threads that run this together; `&W` the offset of a word that only this instruction touches, in the
-//!   buffer that all threads share; `&T` the number of threads of a block
+//! - `&M` the mask of the threads that run this together; `&W` the offset of a word that only this
+//!   instruction touches, in the buffer that all threads share; `&T` the number of threads of a
+//!   block
 //!
-//! A slot with a number behind it, as in `!b32:4`, is so many with commas between; `^2:3` is `^2, ^3, ^4`.
+//! A slot with a number behind it, as in `!b32:4`, is so many with commas between; `^2:3` is `^2,
+//! ^3, ^4`.
 
 use crate::program::Class;
 use crate::random::Random;
@@ -111,7 +114,8 @@ fn parts(instruction: &str) -> Vec<Part> {
     parts
 }
 
-/// How many slots of a kind there are, by what follows the first one, and the length of that in bytes.
+/// How many slots of a kind there are, by what follows the first one, and the length of that in
+/// bytes.
 fn count(rest: &str) -> (usize, usize) {
     let digits = rest
         .strip_prefix(':')

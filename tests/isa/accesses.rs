@@ -1,9 +1,11 @@
-//! What our compiler's accesses to memory say, beside those of ptxas for the same kernel: space, scope, order, cache words, cache
-//! policy, the operation and type of an atomic, fences and barriers. An engine that runs warps one after another cannot see whether
-//! they are right: this is the only means to find one that is missing.
+//! What our compiler's accesses to memory say, beside those of ptxas for the same kernel: space,
+//! scope, order, cache words, cache policy, the operation and type of an atomic, fences and
+//! barriers. An engine that runs warps one after another cannot see whether they are right: this is
+//! the only means to find one that is missing.
 //!
-//! Compared are sets of spellings without the width of the value, which both choose as it suits them. What counts is what ptxas
-//! has and we lack; an order or a scope that is stronger than asked is none.
+//! Compared are sets of spellings without the width of the value, which both choose as it suits
+//! them. What counts is what ptxas has and we lack; an order or a scope that is stronger than asked
+//! is none.
 
 use crate::exceptions::Exceptions;
 use orias::elf::read::Cubin;
@@ -70,7 +72,8 @@ impl Difference {
     }
 }
 
-/// The differences between two cubins of one module. `hinted` says which kernels have cache policies.
+/// The differences between two cubins of one module. `hinted` says which kernels have cache
+/// policies.
 ///
 /// # Errors
 /// When one of them is no cubin.

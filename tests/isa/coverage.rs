@@ -1,5 +1,6 @@
-//! How much of what the compiler of reference emits the table explains: every distinct word of a set of cubins decodes, is
-//! the same after encoding it again, and reads as the reference disassembler reads it.
+//! How much of what the compiler of reference emits the table explains: every distinct word of a
+//! set of cubins decodes, is the same after encoding it again, and reads as the reference
+//! disassembler reads it.
 
 use crate::words;
 use orias::dis::{self, DisOptions};

@@ -1,8 +1,10 @@
-//! Runs every kernel of a PTX file in the interpreter and, from a compiler's cubin, in the simulator, and compares all buffers.
+//! Runs every kernel of a PTX file in the interpreter and, from a compiler's cubin, in the
+//! simulator, and compares all buffers.
 //!
-//! What a kernel gets depends only on its parameters: each `.u64` one points to a buffer of 256 bytes a thread, or is a number, each
-//! other one has bytes of its own. The contents are edge values of integers and floats, made from a seed. Two programs of
-//! different authors give the same results on them, or one of the two is wrong. A kernel that no engine can run on them, because it
+//! What a kernel gets depends only on its parameters: each `.u64` one points to a buffer of 256
+//! bytes a thread, or is a number, each other one has bytes of its own. The contents are edge
+//! values of integers and floats, made from a seed. Two programs of different authors give the same
+//! results on them, or one of the two is wrong. A kernel that no engine can run on them, because it
 //! takes a number for an address, may get inputs that mean more.
 
 use crate::{inputs, prepare};
@@ -60,7 +62,8 @@ pub enum End {
     /// They differ, but only as floats do that were rounded differently, or in the bits of a NaN.
     Near(String),
     Differ(String),
-    /// Not as the interpreter, but as the simulator does with the cubin of reference too: PTX leaves it open, or the reference leaves PTX.
+    /// Not as the interpreter, but as the simulator does with the cubin of reference too: PTX
+    /// leaves it open, or the reference leaves PTX.
     AsReference(String),
     /// Threads meet in one place in another order: one thread alone gives the same.
     Order(String),
@@ -85,7 +88,8 @@ impl End {
         self.rank() == 0
     }
 
-    /// The worse of two has the higher number. A launch that no engine can run says nothing where another one runs.
+    /// The worse of two has the higher number. A launch that no engine can run says nothing where
+    /// another one runs.
     fn rank(&self) -> u32 {
         match self {
             End::Both(..) | End::Unwritten(_) => 0,
@@ -121,7 +125,8 @@ pub fn module(
     module_beside(source, cubin, None, setup, wanted)
 }
 
-/// The same, with a cubin of reference: what it gives in the simulator counts where the interpreter gives something else.
+/// The same, with a cubin of reference: what it gives in the simulator counts where the interpreter
+/// gives something else.
 ///
 /// # Errors
 /// When the PTX or a cubin cannot be read.
@@ -227,7 +232,8 @@ pub fn launches(program: &Program<'_>, kernel: &Function<'_>, setup: Setup) -> V
     pointers.iter().map(launch).collect()
 }
 
-/// What one engine gave: an error's text and whether it is one of the kernel (a fault, a trap), not of the engine.
+/// What one engine gave: an error's text and whether it is one of the kernel (a fault, a trap), not
+/// of the engine.
 fn guarded<E: std::fmt::Display>(
     run: impl FnOnce() -> Result<Outcome, E>,
 ) -> Result<Outcome, String> {

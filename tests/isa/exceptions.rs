@@ -1,9 +1,11 @@
 //! Tables of single cases in which a check may end otherwise, each with its cause.
 //!
-//! A table is a text file beside the check. A line is a row, columns between tabs, its last the name of a cause. Causes are lines
-//! too: `cause`, name, what it is; further columns are the table's own. Lines that begin with `#` say what the columns are.
+//! A table is a text file beside the check. A line is a row, columns between tabs, its last the
+//! name of a cause. Causes are lines too: `cause`, name, what it is; further columns are the
+//! table's own. Lines that begin with `#` say what the columns are.
 //!
-//! A row that nothing needed is a mistake ([`Exceptions::unused`]), as is a cause without a row or a row that is there twice.
+//! A row that nothing needed is a mistake ([`Exceptions::unused`]), as is a cause without a row or
+//! a row that is there twice.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +82,8 @@ pub fn has(column: &str, value: &str) -> bool {
     column == "all" || column.split(',').any(|v| v == value)
 }
 
-/// What a module's kernels are of: the generator's files have numbers and options behind that (`mma_00-1.O0`).
+/// What a module's kernels are of: the generator's files have numbers and options behind that
+/// (`mma_00-1.O0`).
 pub fn group(module: &str) -> &str {
     let stem = module.split('.').next().unwrap_or(module);
     let stem = stem.rsplit('/').next().unwrap_or(stem);

@@ -1,7 +1,8 @@
 //! `orias-isa flow`: the checker of convergence ([`orias::check`]) over cubins: ours of PTX at all
 //! levels, ptxas's, and files.
 //!
-//! What it flags is listed with its cause, kernel by kernel ([`known`]); a fault of ours never is. That it can fail at all, [`mutants`] shows.
+//! What it flags is listed with its cause, kernel by kernel ([`known`]); a fault of ours never is.
+//! That it can fail at all, [`mutants`] shows.
 
 use crate::exceptions::{self, Exceptions, has};
 use crate::sources::Checked;
@@ -25,7 +26,8 @@ pub fn known() -> Exceptions {
 pub struct Args {
     #[command(flatten)]
     checked: Checked,
-    /// So many random programs beside, of which findings are printed and not judged but for faults of ours.
+    /// So many random programs beside, of which findings are printed and not judged but for faults
+    /// of ours.
     #[arg(long, default_value_t = 0)]
     fuzz: u64,
     /// Change each cubin of PTX in one place at a time, and count how many changes are flagged.

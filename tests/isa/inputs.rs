@@ -1,7 +1,8 @@
 //! Inputs that serve as addresses: for the generator's kernels that no engine runs on any others.
 //!
-//! Those kernels take the third to fifth parameter for pointers to global memory, for shared addresses or for the number of rounds of
-//! a loop, and what they load for shared addresses or for indices; some reach far beyond their thread's place. Which, is tried.
+//! Those kernels take the third to fifth parameter for pointers to global memory, for shared
+//! addresses or for the number of rounds of a loop, and what they load for shared addresses or for
+//! indices; some reach far beyond their thread's place. Which, is tried.
 
 use crate::differ::{BYTES, Random, Setup};
 use orias::launch::{Argument, Buffer, Launch, Scalar, place};

@@ -1,5 +1,6 @@
-//! The means by which the instruction table is made complete and shown to be right: PTX that exercises the compiler of
-//! reference, what its cubins hold that the table lacks, and what the reference disassembler says of words that we make.
+//! The means by which the instruction table is made complete and shown to be right: PTX that
+//! exercises the compiler of reference, what its cubins hold that the table lacks, and what the
+//! reference disassembler says of words that we make.
 
 pub mod accesses;
 pub mod attributes;

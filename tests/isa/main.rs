@@ -56,18 +56,21 @@ enum Command {
         #[arg(long, default_value = "")]
         only: String,
     },
-    /// Learns from ptxas which forms of instructions there are, and writes them to the table that the front end checks by.
+    /// Learns from ptxas which forms of instructions there are, and writes them to the table that
+    /// the front end checks by.
     ///
-    /// Takes seconds for most names and half an hour for all (`'*'`). The table is written after each name: interrupted, give
-    /// the names that are left.
+    /// Takes seconds for most names and half an hour for all (`'*'`). The table is written after
+    /// each name: interrupted, give the names that are left.
     Forms {
-        /// Names as the table has them (`add`, `wgmma.mma_async`), new ones, or beginnings: `'mbarrier*'`.
+        /// Names as the table has them (`add`, `wgmma.mma_async`), new ones, or beginnings:
+        /// `'mbarrier*'`.
         #[arg(required = true)]
         names: Vec<String>,
         /// Candidates in one round.
         #[arg(long, default_value_t = 40_000)]
         limit: usize,
-        /// Rounds of looking for neighbours; 0 asks only for what is known and what PTX of the project has.
+        /// Rounds of looking for neighbours; 0 asks only for what is known and what PTX of the
+        /// project has.
         #[arg(long, default_value_t = 3)]
         rounds: usize,
         /// The table; the project's own without.
@@ -89,7 +92,8 @@ enum Command {
         #[arg(long, default_value_t = 100_000)]
         random: usize,
     },
-    /// PTX that covers the instructions of an SM as ptxas accepts them: FOLDER/NAME.ptx and NAME.cubin.
+    /// PTX that covers the instructions of an SM as ptxas accepts them: FOLDER/NAME.ptx and
+    /// NAME.cubin.
     Generate {
         /// The folder to write to.
         #[arg(long)]
@@ -107,13 +111,15 @@ enum Command {
         #[arg(long)]
         rejected: bool,
     },
-    /// Launches every kernel of PTX files (or all below folders) in the interpreter and, from ptxas's cubin, in the simulator.
+    /// Launches every kernel of PTX files (or all below folders) in the interpreter and, from
+    /// ptxas's cubin, in the simulator.
     Run {
         paths: Vec<PathBuf>,
         /// The level that the compiler works at.
         #[arg(long, default_value = "3")]
         opt: String,
-        /// Take FILE.cubin beside FILE.ptx where there is one; with `--ours` hold what differs against ptxas's cubin in the simulator.
+        /// Take FILE.cubin beside FILE.ptx where there is one; with `--ours` hold what differs
+        /// against ptxas's cubin in the simulator.
         #[arg(long)]
         beside: bool,
         /// Take the cubin of our compiler.
@@ -130,10 +136,11 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Holds the accesses to memory of our compiler's kernels beside those of ptxas's: what ptxas says of scope, order and cache that
-    /// we do not.
+    /// Holds the accesses to memory of our compiler's kernels beside those of ptxas's: what ptxas
+    /// says of scope, order and cache that we do not.
     Accesses {
-        /// PTX files, or folders of them; without any the corpus, the coverage set and the engines' kernels.
+        /// PTX files, or folders of them; without any the corpus, the coverage set and the engines'
+        /// kernels.
         paths: Vec<PathBuf>,
         /// Take FILE.cubin beside FILE.ptx where there is one.
         #[arg(long)]
@@ -142,9 +149,11 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Holds our cubins beside ptxas's by all that a loader, a debugger or a sanitizer reads: header, sections, symbols, attributes.
+    /// Holds our cubins beside ptxas's by all that a loader, a debugger or a sanitizer reads:
+    /// header, sections, symbols, attributes.
     Attributes(attributes::run::Attributes),
-    /// Writes the table of PTX, `tests/isa/PTX.tsv`: what of the generator's kernels is read, compiled and runs.
+    /// Writes the table of PTX, `tests/isa/PTX.tsv`: what of the generator's kernels is read,
+    /// compiled and runs.
     Table {
         /// The file to write instead.
         #[arg(long)]
@@ -153,7 +162,8 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         most: usize,
     },
-    /// Our compiler beside ptxas: what each takes, code, registers, spills, and instructions and cycles of runs.
+    /// Our compiler beside ptxas: what each takes, code, registers, spills, and instructions and
+    /// cycles of runs.
     Compare(compare::Args),
     Seen(seen::MineArgs),
     Unseen(seen::CheckArgs),
@@ -161,7 +171,8 @@ enum Command {
     Flow(flow::Args),
     /// Checks that accesses to memory stand in the order that the PTX's memory model asks for.
     Order(order::Args),
-    /// What ptxas does with the control fields of each opcode, or what our code does with them that ptxas never does.
+    /// What ptxas does with the control fields of each opcode, or what our code does with them that
+    /// ptxas never does.
     Habits(habits::Args),
     /// Opcode numbers that nvdisasm accepts and no row has.
     Opcodes,
@@ -169,10 +180,12 @@ enum Command {
     Latencies {
         /// PTX files and folders of them, beside the corpus and the coverage set.
         more: Vec<PathBuf>,
-        /// Mine every SM, and write `targets/tables/latency/observed.lat` and `tests/isa/reports/latencies.md`.
+        /// Mine every SM, and write `targets/tables/latency/observed.lat` and
+        /// `tests/isa/reports/latencies.md`.
         #[arg(long)]
         write: bool,
-        /// Mine by instruction and operand slot, serial pairs too, and write `targets/tables/latency/factsNN.lat`.
+        /// Mine by instruction and operand slot, serial pairs too, and write
+        /// `targets/tables/latency/factsNN.lat`.
         #[arg(long)]
         facts: bool,
     },
@@ -603,7 +616,8 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// The first words of an error, for counting: numbers left out, of an unsupported instruction its mnemonic.
+/// The first words of an error, for counting: numbers left out, of an unsupported instruction its
+/// mnemonic.
 fn head(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().take(4).collect();
     let text: String = words.join(" ");
@@ -613,7 +627,8 @@ fn head(text: &str) -> String {
     text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// Writes what ptxas accepts of the generator's modules; `print` says whether to list what is accepted and what is not.
+/// Writes what ptxas accepts of the generator's modules; `print` says whether to list what is
+/// accepted and what is not.
 ///
 /// The SM need not be one that we have a table for.
 fn generate(

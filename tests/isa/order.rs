@@ -13,7 +13,8 @@ use orias_targets::Target;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// PTX that may be without an instruction: group of the module and kernel, or `any`, line, compiler, levels, cause.
+/// PTX that may be without an instruction: group of the module and kernel, or `any`, line,
+/// compiler, levels, cause.
 pub fn without() -> Exceptions {
     Exceptions::read("order.tbl", include_str!("order.tbl"), 6)
 }
@@ -114,9 +115,9 @@ pub fn our_cubin(text: &str, level: u8) -> Option<Vec<u8>> {
     ours::compile(text, &options).ok()?.cubin
 }
 
-/// Exchanges two neighbours of all instructions that are looked at, which stand in the order of their
-/// lines and must keep it, one pair at a time; returns how many exchanges there were, at most so many,
-/// and how many were seen.
+/// Exchanges two neighbours of all instructions that are looked at, which stand in the order of
+/// their lines and must keep it, one pair at a time; returns how many exchanges there were, at most
+/// so many, and how many were seen.
 pub fn mutants(target: &Target, cubin: &[u8], most: usize) -> (usize, usize) {
     let Ok(cubin) = Cubin::read(cubin) else { return (0, 0) };
     let Some(lines) = order::lines_text(&cubin) else { return (0, 0) };

@@ -1,4 +1,5 @@
-//! Our compiler on modules of many kernels: what it refuses is left out, so that one instruction does not hide the others.
+//! Our compiler on modules of many kernels: what it refuses is left out, so that one instruction
+//! does not hide the others.
 
 use orias::driver::{CompileOptions, compile_program};
 use orias::ptx::program::Program;

@@ -1,9 +1,11 @@
-//! State without which a one-instruction kernel means nothing, so that both engines run it and not only refuse it alike.
+//! State without which a one-instruction kernel means nothing, so that both engines run it and not
+//! only refuse it alike.
 //!
-//! Random bits are no descriptor of shared memory, no tensor map, no mask that holds the thread itself, and no barrier was
-//! initialised in memory that nobody wrote. What an operand stands for follows from the instruction and the operand's place
-//! ([`ROLES`]); the coverage set loads each operand from a place of its own ([`values`] writes there). What only code can
-//! make stands before the kernel's first instruction ([`module`]).
+//! Random bits are no descriptor of shared memory, no tensor map, no mask that holds the thread
+//! itself, and no barrier was initialised in memory that nobody wrote. What an operand stands for
+//! follows from the instruction and the operand's place ([`ROLES`]); the coverage set loads each
+//! operand from a place of its own ([`values`] writes there). What only code can make stands before
+//! the kernel's first instruction ([`module`]).
 
 use crate::differ::{BYTES, Random};
 use orias::launch::{Argument, Buffer, Launch, Scalar, place};
@@ -14,7 +16,8 @@ use std::collections::BTreeMap;
 /// What an operand stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// Lanes of a warp that act together, the thread itself among them: here the lower and the upper half.
+    /// Lanes of a warp that act together, the thread itself among them: here the lower and the
+    /// upper half.
     Lanes,
     /// All lanes: a shuffle may read any of them.
     Warp,
@@ -59,7 +62,8 @@ enum At {
 }
 use At::{Back, Front};
 
-/// Instructions by how they begin and a modifier of theirs, the operand, what it stands for, and what else is in the kernel.
+/// Instructions by how they begin and a modifier of theirs, the operand, what it stands for, and
+/// what else is in the kernel.
 const ROLES: &[(&str, &str, At, Role, &str)] = &[
     ("shfl.sync", "", Back(0), Warp, ""),
     ("vote.sync", "", Back(0), Lanes, ""),
@@ -101,7 +105,8 @@ const ROLES: &[(&str, &str, At, Role, &str)] = &[
 /// Bytes of a buffer behind the last thread's place.
 const MORE: usize = 1024;
 
-/// Where an operand comes from: bytes of a thread's place in the buffer of the second parameter, or a parameter.
+/// Where an operand comes from: bytes of a thread's place in the buffer of the second parameter, or
+/// a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum From {
     Input { offset: usize, size: usize },
@@ -168,7 +173,8 @@ fn sources(kernel: &str) -> BTreeMap<&str, From> {
     all
 }
 
-/// Threads of a block: what the kernel asks for, a warpgroup for its products, two warps where 64 threads are to come to a barrier.
+/// Threads of a block: what the kernel asks for, a warpgroup for its products, two warps where 64
+/// threads are to come to a barrier.
 pub fn threads(kernel: &str, otherwise: u32) -> u32 {
     let any = |prefix: &str| statements(kernel).any(|s| s.starts_with(prefix));
     if let Some(block) = directive(kernel, ".reqntid ") {
@@ -306,8 +312,8 @@ fn directive(kernel: &str, name: &str) -> Option<[u32; 3]> {
     Some([(); 3].map(|()| all.next().unwrap_or(1)))
 }
 
-/// Pointers for kernels that read or write far from them, or beside alignment: what they reach lies in the other buffer, behind
-/// all that it holds otherwise.
+/// Pointers for kernels that read or write far from them, or beside alignment: what they reach lies
+/// in the other buffer, behind all that it holds otherwise.
 fn far(launch: &mut Launch, kernel: &str) {
     for (index, name) in ["[%po+", "[%pi+"].into_iter().enumerate() {
         let offsets = kernel.split(name).skip(1).filter_map(|rest| rest.split(']').next());
@@ -330,7 +336,8 @@ fn far(launch: &mut Launch, kernel: &str) {
     }
 }
 
-/// How often a fragment of `wmma` in so many registers holds each element: eight registers of halves hold 512 of them.
+/// How often a fragment of `wmma` in so many registers holds each element: eight registers of
+/// halves hold 512 of them.
 fn copies(opcode: &str, a: bool, registers: usize) -> usize {
     let size = |c: char| {
         let shape = opcode.split('.').find(|w| w.starts_with('m') && w.contains('k'))?;
@@ -365,7 +372,8 @@ fn value(
         }
         Warp => 0xffff_ffff,
         Ctas => 1,
-        // Pieces of 8 rows of 16 bytes lie 128 bytes (8 times 16) and 256 bytes apart, without swizzling.
+        // Pieces of 8 rows of 16 bytes lie 128 bytes (8 times 16) and 256 bytes apart, without
+        // swizzling.
         Descriptor => ((SHARED_RESERVED + 0x100 * index as u64) >> 4) | (8 << 16) | (16 << 32),
         Barrier => 5,
         Threads => 64,
@@ -408,8 +416,8 @@ fn tensor(opcode: &str) -> TensorMap {
     }
 }
 
-/// PTX whose kernels begin with what they take for granted: shared memory `sm` has the content of the buffer that the second
-/// parameter points to, and a barrier in it is initialised.
+/// PTX whose kernels begin with what they take for granted: shared memory `sm` has the content of
+/// the buffer that the second parameter points to, and a barrier in it is initialised.
 pub fn module(text: &str) -> String {
     let mut out = String::new();
     for (n, part) in text.split(".visible .entry ").enumerate() {
@@ -427,7 +435,8 @@ pub fn module(text: &str) -> String {
     out
 }
 
-/// A state that is waited for comes from an arrival; of one that an arrival gives nothing counts but what a wait says of it.
+/// A state that is waited for comes from an arrival; of one that an arrival gives nothing counts
+/// but what a wait says of it.
 fn with_state(kernel: &str) -> String {
     let arrives = statements(kernel).filter_map(split).find(|(opcode, operands)| {
         opcode.starts_with("mbarrier.arrive") && operands.first().is_some_and(|o| *o != "_")

@@ -1,5 +1,6 @@
-//! What the table does not know: for an accepted instance of each form, every bit that no field owns is flipped and every
-//! value that a field does not list is tried, and the reference disassembler is asked what it makes of the word.
+//! What the table does not know: for an accepted instance of each form, every bit that no field
+//! owns is flipped and every value that a field does not list is tried, and the reference
+//! disassembler is asked what it makes of the word.
 
 use crate::random::{Random, fields, instance};
 use crate::words;
@@ -70,7 +71,8 @@ fn without_target(text: &str) -> String {
     parts.collect()
 }
 
-/// What nvdisasm accepts that the forms do not explain; and the rows of which no instance was accepted.
+/// What nvdisasm accepts that the forms do not explain; and the rows of which no instance was
+/// accepted.
 pub fn probe(
     target: &Target,
     nvdisasm: &Path,
@@ -130,7 +132,8 @@ pub fn probe(
     (findings, lost)
 }
 
-/// Opcode numbers (low twelve bits) that no form has and for which nvdisasm accepts a word of a simple shape.
+/// Opcode numbers (low twelve bits) that no form has and for which nvdisasm accepts a word of a
+/// simple shape.
 pub fn opcodes(target: &Target, nvdisasm: &Path) -> Vec<(u16, u128, String)> {
     let known: Vec<u16> = target.table().forms().map(|f| f.fixed as u16 & 0xfff).collect();
     let base = 7u128 << 12 | 1 << 105 | 7 << 110 | 7 << 113;

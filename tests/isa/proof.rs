@@ -1,5 +1,5 @@
-//! The promise of the rows: every instruction that they allow has an encoding, decodes to itself, and reads the same in the
-//! disassembler of reference.
+//! The promise of the rows: every instruction that they allow has an encoding, decodes to itself,
+//! and reads the same in the disassembler of reference.
 
 use crate::random::{Random, draw};
 use crate::words::{NOP, machine, texts};
@@ -7,8 +7,9 @@ use orias_targets::Target;
 use orias_targets::text::{Numeric, instruction};
 use std::path::Path;
 
-/// What is wrong with at least `count` random instructions of a target, one text each: what does not encode, does not decode
-/// to the same word, or is not read as we read it. Without the disassembler of reference the last is not asked.
+/// What is wrong with at least `count` random instructions of a target, one text each: what does
+/// not encode, does not decode to the same word, or is not read as we read it. Without the
+/// disassembler of reference the last is not asked.
 pub fn wrong(
     target: &'static Target,
     nvdisasm: Option<&Path>,

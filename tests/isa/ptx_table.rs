@@ -1,8 +1,9 @@
-//! The committed table of PTX: for each instruction × type × group of modifiers that ptxas accepts for sm_90a, how many of some of
-//! the generator's kernels our parser reads, our checks accept, our compiler compiles at -O0 and -O3, and what their launches give.
+//! The committed table of PTX: for each instruction × type × group of modifiers that ptxas accepts
+//! for sm_90a, how many of some of the generator's kernels our parser reads, our checks accept, our
+//! compiler compiles at -O0 and -O3, and what their launches give.
 //!
-//! Modifiers of which an instruction has one of many that only turn a field of the word are one group: scopes, orders, roundings,
-//! comparisons, cache words, vector sizes.
+//! Modifiers of which an instruction has one of many that only turn a field of the word are one
+//! group: scopes, orders, roundings, comparisons, cache words, vector sizes.
 
 use crate::differ::{self, End, Setup, Verdict};
 use crate::generate::{self, accept::accept};
@@ -19,10 +20,11 @@ pub const FILE: &str = "tests/isa/PTX.tsv";
 /// The levels that are compiled.
 pub const LEVELS: [u8; 2] = [0, 3];
 
-/// How kernels end that compile, and the columns' names: the worse of both levels, which is the later one here.
+/// How kernels end that compile, and the columns' names: the worse of both levels, which is the
+/// later one here.
 ///
-/// Neither engine can finish what stands from `address` to `refused`: the generator makes kernels to be compiled, and inputs for most
-/// of them ([`crate::inputs`]), not for all.
+/// Neither engine can finish what stands from `address` to `refused`: the generator makes kernels
+/// to be compiled, and inputs for most of them ([`crate::inputs`]), not for all.
 pub const ENDS: [(&str, &str); 11] = [
     ("tested", "both levels give the interpreter's buffers in the simulator"),
     ("address", "not run: it reaches memory that is not there"),
@@ -76,7 +78,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("<vector>", &["v2", "v4", "v8"]),
 ];
 
-/// The line that a spelled instruction belongs to: `atom.acquire.gpu.global.add.u32` is `atom.<order>.<scope>.global.add.u32`.
+/// The line that a spelled instruction belongs to: `atom.acquire.gpu.global.add.u32` is
+/// `atom.<order>.<scope>.global.add.u32`.
 pub fn line_of(mnemonic: &str) -> String {
     let mut words = mnemonic.split('.');
     let opcode = words.next().unwrap_or_default();
@@ -101,7 +104,8 @@ pub fn line_of(mnemonic: &str) -> String {
     line
 }
 
-/// The line of a kernel: that of the instruction under test, or the name of a text that exercises several.
+/// The line of a kernel: that of the instruction under test, or the name of a text that exercises
+/// several.
 pub fn kernel_line(group: &str, name: &str, instruction: &str) -> String {
     if instruction.contains('\n') {
         let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
@@ -127,7 +131,8 @@ pub struct Line {
     pub why: String,
 }
 
-/// Measures `most` of the generator's kernels of each line, evenly spread over it; where ptxas takes none of them, all of the line's.
+/// Measures `most` of the generator's kernels of each line, evenly spread over it; where ptxas
+/// takes none of them, all of the line's.
 pub fn measure(ptxas: &Path, target: &str, most: usize) -> BTreeMap<String, Line> {
     let mut modules = generate::modules(target);
     modules.retain(|m| m.options.is_empty());

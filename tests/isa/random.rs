@@ -211,8 +211,8 @@ fn operand(
     }
 }
 
-/// At least `count` random instructions, the one at index `i` made for address 16 × `i`. They go through all forms again and
-/// again, and through all options of each field.
+/// At least `count` random instructions, the one at index `i` made for address 16 × `i`. They go
+/// through all forms again and again, and through all options of each field.
 pub fn draw(target: &Target, random: &mut Random, count: usize) -> Vec<(&'static Form, Inst)> {
     let mut drawn = Vec::new();
     let forms = target.table().forms();
@@ -247,8 +247,8 @@ pub fn fields(form: &Form) -> impl Iterator<Item = &'static ModField> {
     form.mods.iter().chain(parts)
 }
 
-/// A random instruction of a form, with control bits that the hardware could mean. The first rounds take each option of each
-/// field in turn.
+/// A random instruction of a form, with control bits that the hardware could mean. The first rounds
+/// take each option of each field in turn.
 pub fn instance(
     target: &Target,
     random: &mut Random,
@@ -306,7 +306,8 @@ pub fn instance(
     };
     let guard = if guard.reg.is_zero() && !guard.negated { Guard::ALWAYS } else { guard };
     let scoreboard = |sets: bool, n: u64| if n < 6 && sets { n as u8 } else { 7 };
-    // nvdisasm refuses reuse hints without the yield bit, and the yield bit with a stall of zero or above 11.
+    // nvdisasm refuses reuse hints without the yield bit, and the yield bit with a stall of zero or
+    // above 11.
     let yield_ = random.below(4) > 0 || reuses(&operands);
     Inst {
         op: form.op,

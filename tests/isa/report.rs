@@ -1,5 +1,5 @@
-//! The committed report: for each SM how much of what the compiler of reference emits the table explains, and what is
-//! missing, by name.
+//! The committed report: for each SM how much of what the compiler of reference emits the table
+//! explains, and what is missing, by name.
 
 use crate::coverage::{Coverage, Lines, Seen, lines, measure};
 use crate::{proof, sources};
@@ -21,7 +21,8 @@ pub struct Section {
     pub refused: usize,
     pub coverage: Coverage,
     pub lines: Lines,
-    /// Random instructions drawn, and those that nvdisasm reads differently; none for an SM whose rows are not proved.
+    /// Random instructions drawn, and those that nvdisasm reads differently; none for an SM whose
+    /// rows are not proved.
     pub random: Option<(usize, usize)>,
 }
 
@@ -32,7 +33,8 @@ pub const PROVED: [&str; 7] = ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_
 pub const REPORTED: [&str; 10] =
     ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"];
 
-/// Everything about one SM: with all of the generator's kernels and two levels (`whole`), or a selection at -O3.
+/// Everything about one SM: with all of the generator's kernels and two levels (`whole`), or a
+/// selection at -O3.
 pub fn section(tools: &Tools<'_>, target: &'static Target, random: usize, whole: bool) -> Section {
     let levels: &[&str] = if whole { &["-O3", "-O0"] } else { &["-O3"] };
     let mut stored = sources::one_instruction(target.name);

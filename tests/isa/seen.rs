@@ -1,4 +1,5 @@
-//! Which instructions ptxas emits: `tables/seen` is mined from its cubins, and ours are held against it.
+//! Which instructions ptxas emits: `tables/seen` is mined from its cubins, and ours are held
+//! against it.
 
 use crate::sources::{self, Source};
 use crate::{coverage, ours};
@@ -15,11 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Mines `targets/tables/seen` from what ptxas makes of the corpus, the coverage set, the kernels of `tests/engines` and the
-/// generator's, each at every level.
+/// Mines `targets/tables/seen` from what ptxas makes of the corpus, the coverage set, the kernels
+/// of `tests/engines` and the generator's, each at every level.
 #[derive(Args)]
 pub struct MineArgs {
-    /// PTX files and folders of them, beside the project's own. Cubins are not taken: nobody could tell who made them.
+    /// PTX files and folders of them, beside the project's own. Cubins are not taken: nobody could
+    /// tell who made them.
     more: Vec<PathBuf>,
     /// Do not make the generator's kernels (they take minutes): they are among `more`.
     #[arg(long)]
@@ -165,7 +167,8 @@ pub fn mine(target: &'static Target, args: &MineArgs) -> Result<(), String> {
     let mut sources = ptx(target.name, &args.more);
     let mut mined = Mined::default();
     if !args.without_generator {
-        // Other options than levels lead to other code; most modules are there once for each of them.
+        // Other options than levels lead to other code; most modules are there once for each of
+        // them.
         let mut texts = BTreeSet::new();
         for made in sources::generated(&tool, target.name, false) {
             mined.add(target, &made.cubin);

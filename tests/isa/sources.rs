@@ -1,4 +1,5 @@
-//! What the compiler of reference makes of the project's PTX for an SM: the cubins that the table must explain.
+//! What the compiler of reference makes of the project's PTX for an SM: the cubins that the table
+//! must explain.
 
 use crate::generate::{
     self,
@@ -35,7 +36,8 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The modules' names and PTX; those of the project, where the command line names no files and they are wanted.
+    /// The modules' names and PTX; those of the project, where the command line names no files and
+    /// they are wanted.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -113,8 +115,9 @@ fn retarget(text: &str, target: &str) -> String {
 
 /// The cubin of a module, or ptxas's messages.
 ///
-/// Where the environment names a folder in `ORIAS_ORACLE_CACHE`, cubins are kept there by what they were made of, and taken
-/// from there the next time: commands that ask for the same thousands of cubins then wait for ptxas once.
+/// Where the environment names a folder in `ORIAS_ORACLE_CACHE`, cubins are kept there by what they
+/// were made of, and taken from there the next time: commands that ask for the same thousands of
+/// cubins then wait for ptxas once.
 ///
 /// # Panics
 /// When no temporary file can be written.
@@ -142,7 +145,8 @@ pub fn ptxas(tool: &Path, target: &str, text: &str, arguments: &[&str]) -> Resul
     let cubin = std::fs::read(&output);
     let _ = std::fs::remove_file(&input);
     if let (Ok(true), Some(kept)) = (result.as_ref().map(|r| r.status.success()), kept) {
-        // Whole or not at all, whoever else writes it; where that fails, it is made again the next time.
+        // Whole or not at all, whoever else writes it; where that fails, it is made again the next
+        // time.
         let part = kept.with_extension(format!("{}-{serial}", std::process::id()));
         let _ = std::fs::copy(&output, &part).and_then(|_| std::fs::rename(&part, &kept));
     }
@@ -154,7 +158,8 @@ pub fn ptxas(tool: &Path, target: &str, text: &str, arguments: &[&str]) -> Resul
     cubin.map_err(|e| e.to_string())
 }
 
-/// Where a cubin is kept, if any is: its name is a hash of the tool's place and of all that goes in.
+/// Where a cubin is kept, if any is: its name is a hash of the tool's place and of all that goes
+/// in.
 pub(crate) fn kept(tool: &Path, target: &str, text: &str, arguments: &[&str]) -> Option<PathBuf> {
     let folder = std::env::var_os("ORIAS_ORACLE_CACHE").filter(|f| !f.is_empty())?;
     let half = |seed: u8| {
@@ -168,8 +173,8 @@ pub(crate) fn kept(tool: &Path, target: &str, text: &str, arguments: &[&str]) ->
     Some(folder.join(name))
 }
 
-/// All that ptxas makes of the sources, each at every level; what it refuses is left out (a corpus kernel may need what the
-/// SM lacks) and counted.
+/// All that ptxas makes of the sources, each at every level; what it refuses is left out (a corpus
+/// kernel may need what the SM lacks) and counted.
 pub fn build(
     tool: &Path,
     target: &str,
@@ -189,7 +194,8 @@ pub fn build(
     (built.into_iter().flatten().collect(), refused)
 }
 
-/// The generator's modules as ptxas takes them, with its cubins: all of them, in several ways, or a selection in one.
+/// The generator's modules as ptxas takes them, with its cubins: all of them, in several ways, or a
+/// selection in one.
 pub fn generated(tool: &Path, target: &str, short: bool) -> Vec<Accepted> {
     let modules = if short { generate::short_modules(target) } else { generate::modules(target) };
     let accepted = modules.into_par_iter().flat_map_iter(|module| accept(tool, module));

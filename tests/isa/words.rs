@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An instruction that every SM from sm_70 on has: stands in for refused words.
 pub const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 
-/// The text of each word, as at byte 16 × index of a raw file; `None` for a word that nvdisasm refuses (or, of a few, prints
-/// no line for).
+/// The text of each word, as at byte 16 × index of a raw file; `None` for a word that nvdisasm
+/// refuses (or, of a few, prints no line for).
 ///
 /// `sm` is its name for the SM (`SM90`).
 ///
@@ -21,7 +21,8 @@ pub fn texts(nvdisasm: &Path, sm: &str, words: &[u128]) -> Vec<Option<String>> {
     let serial = FILES.fetch_add(1, Ordering::Relaxed);
     let name = format!("orias-words-{}-{serial}.bin", std::process::id());
     let file = std::env::temp_dir().join(name);
-    // What nvdisasm says when only the words of a range stand in the file, NOPs in place of the others and of refused ones.
+    // What nvdisasm says when only the words of a range stand in the file, NOPs in place of the
+    // others and of refused ones.
     let run = |refused: &BTreeSet<usize>, range: Range<usize>| {
         let there = |i: usize| range.contains(&i) && !refused.contains(&i);
         let bytes: Vec<u8> = (0..words.len())

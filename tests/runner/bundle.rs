@@ -1,6 +1,7 @@
 //! `--build`: one folder with everything that a machine without Rust needs to run the corpus.
 //!
-//! It holds this program (`orias-corpus`), `corpus/FOLDER/` with each case and its files, and `cubins/VARIANT/FOLDER.cubin`.
+//! It holds this program (`orias-corpus`), `corpus/FOLDER/` with each case and its files, and
+//! `cubins/VARIANT/FOLDER.cubin`.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ fn folder(path: &Path) -> Result<(), String> {
     at(path, std::fs::create_dir_all(path))
 }
 
-/// Writes the folder. Cubins that a compiler does not give are left out: each is a line of the result.
+/// Writes the folder. Cubins that a compiler does not give are left out: each is a line of the
+/// result.
 pub fn build(to: &Path, suites: &[Suite], variants: &[Variant]) -> Result<Vec<String>, String> {
     folder(to)?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -1,4 +1,5 @@
-//! `case.json`: the launches of a corpus folder, their arguments and expected buffers (corpus/README.md says what they mean).
+//! `case.json`: the launches of a corpus folder, their arguments and expected buffers
+//! (corpus/README.md says what they mean).
 
 use std::path::{Path, PathBuf};
 

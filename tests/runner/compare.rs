@@ -1,4 +1,5 @@
-//! Comparing buffers element by element, as corpus/README.md says: integers exactly, floats within `atol + rtol * |want|`.
+//! Comparing buffers element by element, as corpus/README.md says: integers exactly, floats within
+//! `atol + rtol * |want|`.
 
 use super::case::Compare;
 

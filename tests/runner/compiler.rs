@@ -14,7 +14,8 @@ pub const TARGET: &str = "sm_90a";
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Compiler {
     Orias,
-    /// Orias with all that the instruction table has, ptxas seen to emit it or not: what a GPU says of those instructions.
+    /// Orias with all that the instruction table has, ptxas seen to emit it or not: what a GPU says
+    /// of those instructions.
     Widened,
     Ptxas,
 }
@@ -28,7 +29,8 @@ impl Compiler {
         }
     }
 
-    /// The cubin of a PTX file for the corpus's target, at level `opt`; `Err` holds the compiler's messages.
+    /// The cubin of a PTX file for the corpus's target, at level `opt`; `Err` holds the compiler's
+    /// messages.
     ///
     /// # Panics
     /// As [`oracle::tool`], when ptxas is missing in CI.

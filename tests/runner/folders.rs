@@ -2,8 +2,8 @@
 
 use super::oracle::workspace;
 
-/// The kernels that the compiler must take whole: it compiles them at every level, and the table has every word that ptxas
-/// makes of them.
+/// The kernels that the compiler must take whole: it compiles them at every level, and the table
+/// has every word that ptxas makes of them.
 pub const LINE: [&str; 30] = [
     "vecadd",
     "copy_vec4",

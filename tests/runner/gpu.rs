@@ -19,7 +19,8 @@ impl Gpu {
         self.0.name()
     }
 
-    /// One launch on a freshly loaded module for the result, then more for the median kernel time in microseconds.
+    /// One launch on a freshly loaded module for the result, then more for the median kernel time
+    /// in microseconds.
     pub fn run(&self, cubin: &[u8], launch: &Launch) -> Result<(Outcome, Option<f64>), String> {
         let ran = self.0.run(cubin, launch, REPETITIONS).map_err(|error| error.to_string())?;
         Ok((ran.outcome, ran.microseconds))

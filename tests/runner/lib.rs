@@ -1,4 +1,5 @@
-//! What the tests share: the oracle tools, the kernel corpus, compilers and engines, buffer comparison.
+//! What the tests share: the oracle tools, the kernel corpus, compilers and engines, buffer
+//! comparison.
 
 pub mod bundle;
 pub mod case;

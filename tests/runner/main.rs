@@ -1,4 +1,5 @@
-//! `orias-corpus`: runs the kernel corpus. See tests/gpu/README.md for running it on a machine with a GPU.
+//! `orias-corpus`: runs the kernel corpus. See tests/gpu/README.md for running it on a machine with
+//! a GPU.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,8 +25,8 @@ struct Options {
     opt: Vec<u8>,
     #[arg(long, default_value = "simulator")]
     engine: Engine,
-    /// Write a folder that runs on a machine without Rust: this program, the cases, and the cubins of both compilers (and of
-    /// `widened`, if asked for) at the levels of --opt; run nothing
+    /// Write a folder that runs on a machine without Rust: this program, the cases, and the cubins
+    /// of both compilers (and of `widened`, if asked for) at the levels of --opt; run nothing
     #[arg(long, value_name = "DIR", conflicts_with = "cubins")]
     build: Option<PathBuf>,
     /// Run the cases and cubins of a folder that --build wrote
@@ -81,7 +82,8 @@ fn variants(compilers: &[Compiler], levels: &[u8]) -> Vec<Variant> {
     levels.iter().flat_map(of).collect()
 }
 
-/// The suites at a path: a case.json, its folder, a folder of such folders, or the name of a folder of the corpus.
+/// The suites at a path: a case.json, its folder, a folder of such folders, or the name of a folder
+/// of the corpus.
 fn find(path: &Path, corpus: &Path, suites: &mut Vec<Suite>) -> Result<(), String> {
     let named = corpus.join(path);
     let path = if path.exists() { path } else { &named };

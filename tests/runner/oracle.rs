@@ -1,4 +1,5 @@
-//! The oracle: NVIDIA's `ptxas`, `nvdisasm` and `cuobjdump`, used by tests as black boxes and never shipped.
+//! The oracle: NVIDIA's `ptxas`, `nvdisasm` and `cuobjdump`, used by tests as black boxes and never
+//! shipped.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +9,15 @@ pub fn workspace() -> PathBuf {
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
-/// The path of an oracle tool (`ptxas`, `nvdisasm`, `cuobjdump`): `$ORIAS_ORACLE/NAME`, else `.oracle/bin/NAME` at the
-/// workspace root.
+/// The path of an oracle tool (`ptxas`, `nvdisasm`, `cuobjdump`): `$ORIAS_ORACLE/NAME`, else
+/// `.oracle/bin/NAME` at the workspace root.
 ///
-/// `None` is for the caller to skip its test, or what of it needs the tool: the test is recorded as skipped here
-/// ([`crate::skip`]). Where `CI` is set a missing tool is a failure.
+/// `None` is for the caller to skip its test, or what of it needs the tool: the test is recorded as
+/// skipped here ([`crate::skip`]). Where `CI` is set a missing tool is a failure.
 ///
 /// # Panics
-/// When the tool is missing and the environment variable `CI` is set (to anything but nothing, `0` or `false`).
+/// When the tool is missing and the environment variable `CI` is set (to anything but nothing, `0`
+/// or `false`).
 pub fn tool(name: &str) -> Option<PathBuf> {
     let folder = match std::env::var_os("ORIAS_ORACLE") {
         Some(folder) if !folder.is_empty() => PathBuf::from(folder),

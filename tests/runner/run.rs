@@ -1,4 +1,5 @@
-//! Running corpus cases: a compiler's cubin or the PTX itself, in one of the engines, compared with the expected buffers.
+//! Running corpus cases: a compiler's cubin or the PTX itself, in one of the engines, compared with
+//! the expected buffers.
 
 use std::path::PathBuf;
 

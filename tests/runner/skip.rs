@@ -1,15 +1,16 @@
-//! Tests that end early because something is missing say so where it is counted: the test runner calls them passed and hides what
-//! they print.
+//! Tests that end early because something is missing say so where it is counted: the test runner
+//! calls them passed and hides what they print.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// The environment variable that names the file to which `tests/count.sh` wants a line for each skipped test.
+/// The environment variable that names the file to which `tests/count.sh` wants a line for each
+/// skipped test.
 pub const FILE: &str = "ORIAS_SKIPS";
 
-/// Records that the running test ends early, or does less, and why: binary, test, reason. A test that asks several times is
-/// counted once.
+/// Records that the running test ends early, or does less, and why: binary, test, reason. A test
+/// that asks several times is counted once.
 pub fn skip(why: &str) {
     eprintln!("skipped: {why}");
     let Some(file) = std::env::var_os(FILE).filter(|f| !f.is_empty()) else { return };

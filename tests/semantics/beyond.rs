@@ -1,4 +1,5 @@
-//! Instructions that the compiler does not lower yet: the interpreter and the simulator with ptxas's code must agree on them.
+//! Instructions that the compiler does not lower yet: the interpreter and the simulator with
+//! ptxas's code must agree on them.
 
 use super::instructions::{Group, group};
 

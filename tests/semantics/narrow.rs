@@ -1,4 +1,5 @@
-//! Halves, alone and in pairs, and narrower floats: every instruction and modifier that ptxas accepts for sm_90a.
+//! Halves, alone and in pairs, and narrower floats: every instruction and modifier that ptxas
+//! accepts for sm_90a.
 
 use super::instructions::{Group, group};
 

@@ -1,4 +1,5 @@
-//! Video instructions, packed integers, saturated products, searches: everything scalar that the first list lacks.
+//! Video instructions, packed integers, saturated products, searches: everything scalar that the
+//! first list lacks.
 
 use super::instructions::{Group, group};
 

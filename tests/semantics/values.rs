@@ -95,8 +95,8 @@ const DOUBLES: &[f64] = &[
     f64::INFINITY,
 ];
 
-/// Halves by their f16 bits: zeros, subnormals, the least normal number, ones, halves of integers, the ends of the range of 8-bit
-/// floats and of 8- and 16-bit integers, infinity, and a NaN.
+/// Halves by their f16 bits: zeros, subnormals, the least normal number, ones, halves of integers,
+/// the ends of the range of 8-bit floats and of 8- and 16-bit integers, infinity, and a NaN.
 const F16: &[u16] = &[
     0x0000, 0x0001, 0x03ff, 0x0400, 0x0401, 0x1000, 0x1400, 0x2c00, 0x3555, 0x3800, 0x3bff, 0x3c00,
     0x3c01, 0x3e00, 0x4100, 0x4248, 0x5840, 0x57f0, 0x5f40, 0x5f00, 0x7000, 0x7b00, 0x7bff, 0x7c00,

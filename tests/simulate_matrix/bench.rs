@@ -1,4 +1,5 @@
-//! Kernels that load registers, run one instruction and store registers; what they are given and what they must give.
+//! Kernels that load registers, run one instruction and store registers; what they are given and
+//! what they must give.
 
 use orias::driver::{self, CompileOptions};
 use orias::interpret;
@@ -11,7 +12,8 @@ use std::fmt::Write;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// One kernel of a module, its launch, and the buffers that it must leave; buffers that are not compared are None.
+/// One kernel of a module, its launch, and the buffers that it must leave; buffers that are not
+/// compared are None.
 pub struct Case {
     pub name: String,
     pub source: String,
@@ -83,8 +85,8 @@ impl Registers {
     }
 }
 
-/// A kernel that loads `inputs`, does `body` and stores `outputs`, from and to one buffer each. `%at`, `%thread` and `%s`, the address
-/// of 48 KiB of shared memory, are for the body too.
+/// A kernel that loads `inputs`, does `body` and stores `outputs`, from and to one buffer each.
+/// `%at`, `%thread` and `%s`, the address of 48 KiB of shared memory, are for the body too.
 pub fn kernel(
     name: &str,
     declarations: &str,
@@ -188,8 +190,8 @@ impl Case {
     }
 }
 
-/// Compiles all cases as one module, by ptxas where it is at hand and by orias, runs each in the simulator and in the interpreter, and
-/// compares.
+/// Compiles all cases as one module, by ptxas where it is at hand and by orias, runs each in the
+/// simulator and in the interpreter, and compares.
 pub fn check(cases: &[Case]) {
     simulated(cases, "sm_90a", &["-O3", "-O0"]);
     compiled(cases);

@@ -327,7 +327,8 @@ fn swizzles() {
             cases.push(case(&format!("swizzle_{width}_{}", label(types)), p, &mut random));
         }
     }
-    // The second to fourth step along K in rows of 128 bytes, and a pattern that begins inside 1024 bytes.
+    // The second to fourth step along K in rows of 128 bytes, and a pattern that begins inside 1024
+    // bytes.
     for shift in [32, 64, 96] {
         let place = Placing { width: 128, shift, ..PLAIN };
         let p = Product { a: Some(place), b: place, ..Product::new(32, 16, (F16, F16, F32)) };
@@ -358,7 +359,8 @@ fn sparse() {
     check(&cases);
 }
 
-/// One warp is far ahead of the others and fills the buffer again as soon as it has waited: the others' rows must not change.
+/// One warp is far ahead of the others and fills the buffer again as soon as it has waited: the
+/// others' rows must not change.
 #[test]
 fn a_wait_of_one_warp_is_for_all_four() {
     let mut random = Random(45);

@@ -4,7 +4,8 @@ use super::bench::{Case, Random, check, check_on_sm_80, kernel, pack, registers}
 use super::format::Type::{self, *};
 use super::format::{Matrix, finish};
 
-/// Row and column of element i of a fragment, for thread t of group g (PTX ISA 9.0, "Matrix Fragments for mma.…").
+/// Row and column of element i of a fragment, for thread t of group g (PTX ISA 9.0, "Matrix
+/// Fragments for mma.…").
 pub type Layout = fn(usize, usize, usize) -> (usize, usize);
 
 /// Of A, by rows, depth and bits of an element.
@@ -214,7 +215,8 @@ fn single_bits() {
     check_on_sm_80(&cases);
 }
 
-/// `mma.m8n8k4` of halves is four products, each of eight threads: four and the four sixteen further on.
+/// `mma.m8n8k4` of halves is four products, each of eight threads: four and the four sixteen
+/// further on.
 #[test]
 fn quads() {
     let mut random = Random(4);

@@ -12,8 +12,8 @@ pub struct Compressed {
     pub metadata: Vec<u64>,
 }
 
-/// A random sparse matrix (PTX ISA 9.0, "Sparse matrix storage"): of TF32 one of two elements is there, of 4-bit integers two
-/// neighbours of four pairs, of others two of four elements.
+/// A random sparse matrix (PTX ISA 9.0, "Sparse matrix storage"): of TF32 one of two elements is
+/// there, of 4-bit integers two neighbours of four pairs, of others two of four elements.
 pub fn compress(rows: usize, depth: usize, ty: Type, random: &mut Random) -> Compressed {
     let mut values = Matrix::zero(rows, depth / 2);
     let mut full = Matrix::zero(rows, depth);

@@ -1,6 +1,8 @@
-//! Instructions that a compiler executes: a count that neither a noisy machine nor the compiler's own counters can bend.
+//! Instructions that a compiler executes: a count that neither a noisy machine nor the compiler's
+//! own counters can bend.
 //!
-//! `valgrind --tool=callgrind` counts them in user mode, of all that the process runs, from its first instruction to its last.
+//! `valgrind --tool=callgrind` counts them in user mode, of all that the process runs, from its
+//! first instruction to its last.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! What compiling costs: shapes of PTX whose size is a number, orias beside ptxas in turns, and instructions counted.
+//! What compiling costs: shapes of PTX whose size is a number, orias beside ptxas in turns, and
+//! instructions counted.
 
 pub mod callgrind;
 pub mod shapes;

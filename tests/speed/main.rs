@@ -20,14 +20,16 @@ struct Program {
 enum What {
     /// Prints a generated module.
     Shape { name: String, size: usize },
-    /// Compiles with both, in turns, and prints a table. Without files: the shapes at their usual sizes.
+    /// Compiles with both, in turns, and prints a table. Without files: the shapes at their usual
+    /// sizes.
     Compare {
         #[command(flatten)]
         sides: Sides,
         /// The shape of a million instructions too, which takes ptxas minutes.
         #[arg(long)]
         large: bool,
-        /// Each compiler runs at least so often on each file: once would say nothing of the machine's noise.
+        /// Each compiler runs at least so often on each file: once would say nothing of the
+        /// machine's noise.
         #[arg(long, default_value_t = 3, value_parser = at_least_two)]
         turns: usize,
         /// And more often while both took less than so many seconds of CPU time together.
@@ -37,7 +39,8 @@ enum What {
         #[arg(long)]
         rows: bool,
     },
-    /// Counts the instructions that both execute (valgrind's callgrind). Without files: a few shapes and a kernel.
+    /// Counts the instructions that both execute (valgrind's callgrind). Without files: a few
+    /// shapes and a kernel.
     Callgrind {
         #[command(flatten)]
         sides: Sides,
@@ -82,7 +85,8 @@ const USUAL: &[(&str, usize)] = &[
 /// What is added where large ones are asked for.
 const LARGE: &[(&str, usize)] = &[("straight", 1_000_000)];
 
-/// What is counted where nothing is asked for: fifty times slower than to run, so little of each kind.
+/// What is counted where nothing is asked for: fifty times slower than to run, so little of each
+/// kind.
 const COUNTED: &[(&str, usize)] =
     &[("kernels", 1), ("kernels", 20), ("straight", 2_000), ("diamonds", 1_000)];
 
@@ -163,8 +167,9 @@ impl Sides {
     }
 }
 
-/// A copy of a program, so that the files of both compilers came to memory in the same way. How a file was written, and what was
-/// dropped from memory since, decides in how large parts it is mapped: a tenth of a small compile's time.
+/// A copy of a program, so that the files of both compilers came to memory in the same way. How a
+/// file was written, and what was dropped from memory since, decides in how large parts it is
+/// mapped: a tenth of a small compile's time.
 fn copy(program: &Path, folder: &Path, whose: &str) -> Result<PathBuf, String> {
     let copy = folder.join(whose);
     let fail = |e| format!("{}: {e}", program.display());

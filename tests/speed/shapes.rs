@@ -1,7 +1,7 @@
 //! Generated PTX whose size is a number: what scaling is counted on and time is compared on.
 //!
-//! The same name and size give the same text always. Every shape is valid PTX that ptxas takes, ends in finite time, and
-//! stores what it computes, so that nothing of it is dead.
+//! The same name and size give the same text always. Every shape is valid PTX that ptxas takes,
+//! ends in finite time, and stores what it computes, so that nothing of it is dead.
 
 use std::fmt::Write;
 
@@ -63,7 +63,8 @@ impl Text {
         (self.state >> 8) as usize % bound
     }
 
-    /// A kernel's head: a pointer in `%rd0`, the thread in `%t`, and a window of registers with values.
+    /// A kernel's head: a pointer in `%rd0`, the thread in `%t`, and a window of registers with
+    /// values.
     fn open(&mut self, name: &str) {
         let _ = writeln!(self.out, ".visible .entry {name}(.param .u64 p, .param .u32 n)\n{{");
         self.line(format_args!(".reg .pred %p<4>; .reg .b64 %rd<8>; .reg .b32 %t, %n, %i<8>;"));

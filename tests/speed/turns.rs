@@ -1,7 +1,8 @@
 //! Two programs in turns: CPU time and memory of each, and their ratio.
 //!
-//! This kind of machine is noisy: absolute times say little. So the two run behind each other, again and again, and what is
-//! reported is the least CPU time (user and system) that each took, the ratio of the two, and how much their runs differed.
+//! This kind of machine is noisy: absolute times say little. So the two run behind each other,
+//! again and again, and what is reported is the least CPU time (user and system) that each took,
+//! the ratio of the two, and how much their runs differed.
 
 use std::fs::File;
 use std::path::Path;
@@ -26,7 +27,8 @@ pub struct Cost {
 /// What the compiler says, or in words why it cannot be started.
 pub fn run(program: &Path, options: &[String], input: &Path, out: &Path) -> Result<Cost, String> {
     let fail = |why: String| format!("{}: {why}", program.display());
-    // A file takes what a compiler says, however much: a pipe would have to be emptied while it runs.
+    // A file takes what a compiler says, however much: a pipe would have to be emptied while it
+    // runs.
     let said = out.with_extension("said");
     let stderr = File::create(&said).map_err(|e| fail(e.to_string()))?;
     let mut command = Command::new(program);
@@ -94,7 +96,8 @@ pub struct Refused {
     pub theirs: Option<String>,
 }
 
-/// Both compilers on a file, in turns: at least `turns` of each, more while they take less than `seconds` together.
+/// Both compilers on a file, in turns: at least `turns` of each, more while they take less than
+/// `seconds` together.
 ///
 /// # Errors
 /// What each says, when one fails.

@@ -1,4 +1,5 @@
-//! Asynchronous copies, stores and reductions, and mbarriers. All are done at once: there is nothing to commit or to wait for.
+//! Asynchronous copies, stores and reductions, and mbarriers. All are done at once: there is
+//! nothing to commit or to wait for.
 
 use super::memory::{atomic_function, operation};
 use super::{Decoded, Decoder, only_type};
@@ -48,7 +49,8 @@ impl<'s> Decoder<'_, 's> {
         if word("bulk") { self.bulk(inst) } else { self.copy_async(inst) }
     }
 
-    /// `cp.async.bulk.TO.FROM… [to], [from], size, [mbarrier], ctas, policy` and `cp.reduce.async.bulk`.
+    /// `cp.async.bulk.TO.FROM… [to], [from], size, [mbarrier], ctas, policy` and
+    /// `cp.reduce.async.bulk`.
     fn bulk(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
         let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
         let [to, from] = spaces[..] else { return Ok(None) };

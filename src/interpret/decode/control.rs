@@ -74,7 +74,8 @@ impl<'s> Decoder<'_, 's> {
         })))
     }
 
-    /// `call (returns), callee, (args), prototype;` with the lists where there is something in them.
+    /// `call (returns), callee, (args), prototype;` with the lists where there is something in
+    /// them.
     fn call(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
         let mut operands = inst.operands.iter().peekable();
         let mut returns = Vec::new();

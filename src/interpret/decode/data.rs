@@ -1,4 +1,5 @@
-//! Moving, selecting and converting values: `mov`, `cvt`, `cvta`, `selp`, `slct`, `prmt`, `isspacep`, `mapa`.
+//! Moving, selecting and converting values: `mov`, `cvt`, `cvta`, `selp`, `slct`, `prmt`,
+//! `isspacep`, `mapa`.
 
 use orias_targets::memory::{Generic, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, generic};
 use rustc_apfloat::Round;
@@ -72,7 +73,8 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    /// Whether a generic address, the first operand, lies in a space, seen from the block whose rank is the second.
+    /// Whether a generic address, the first operand, lies in a space, seen from the block whose
+    /// rank is the second.
     fn in_space(&self, word: &str) -> Option<Ternary> {
         let in_any = |ranges: &[(u64, u64)], a: u64| {
             ranges.iter().any(|(base, size)| a.wrapping_sub(*base) < *size)

@@ -101,7 +101,8 @@ impl<'s> Decoder<'_, 's> {
             Format::F32 => {
                 Box::new(move |a, _, _| function(f32::from_bits(a as u32)).to_bits().into())
             }
-            // The halves go through f32: exact operands, one more rounding inside the allowed error.
+            // The halves go through f32: exact operands, one more rounding inside the allowed
+            // error.
             _ => Box::new(move |a, _, _| {
                 let a = if ftz { format.flush(a) } else { a };
                 let y = f64::from(function(to_f64(format, a) as f32));
@@ -132,7 +133,8 @@ impl<'s> Decoder<'_, 's> {
     }
 }
 
-/// `div.approx.f32`: a divisor beyond 2^126 gives zero, or NaN for an infinite dividend (PTX ISA 9.0, "div").
+/// `div.approx.f32`: a divisor beyond 2^126 gives zero, or NaN for an infinite dividend (PTX ISA
+/// 9.0, "div").
 fn approximate_quotient(mode: Mode) -> Ternary {
     let exact = arithmetic(Arith::Div, Format::F32, mode);
     let product = arithmetic(Arith::Mul, Format::F32, mode);

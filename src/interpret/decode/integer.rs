@@ -217,9 +217,11 @@ impl<'s> Decoder<'_, 's> {
         Ok(Some(Op::Alu2 { f, dst, src }))
     }
 
-    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`. A difference is a sum, `a + !b + 1`, and the carry flag is that sum's: one
-    /// where nothing was borrowed. The document calls it the borrow, which is the same until `addc` or `madc` follows `sub.cc`, or
-    /// `subc` follows `add.cc`: ptxas 13.0.88 has it thus at every level, and what nvcc makes of a 128-bit division counts on it.
+    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`. A difference is a sum, `a + !b + 1`,
+    /// and the carry flag is that sum's: one where nothing was borrowed. The document calls it the
+    /// borrow, which is the same until `addc` or `madc` follows `sub.cc`, or `subc` follows
+    /// `add.cc`: ptxas 13.0.88 has it thus at every level, and what nvcc makes of a 128-bit
+    /// division counts on it.
     fn carry(&self, inst: &Instruction<'s>, ty: Type) -> Decoded<Option<Op>> {
         let (bits, signed) = (ty.bits(), ty.is_signed());
         let with_carry = matches!(inst.opcode, "addc" | "subc" | "madc");

@@ -111,7 +111,8 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride` and `wmma.store.d…  [p], r, stride`.
+    /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride` and `wmma.store.d… [p],
+    /// r, stride`.
     fn transfer(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
         let Some([m, n, k]) = shape(inst) else { return Ok(None) };
         let Some(element) = inst.modifiers.last().and_then(|m| element(m)) else {
@@ -141,7 +142,8 @@ impl<'s> Decoder<'_, 's> {
         }))
     }
 
-    /// `wgmma.mma_async d, a, b, scale-d, scale-a, scale-b, trans-a, trans-b`, the last ones where the types have them.
+    /// `wgmma.mma_async d, a, b, scale-d, scale-a, scale-b, trans-a, trans-b`, the last ones where
+    /// the types have them.
     fn group(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
         let Some([64, n, k]) = shape(inst) else { return Ok(None) };
         let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(m)).collect();

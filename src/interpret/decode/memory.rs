@@ -42,8 +42,8 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    /// The address operand at `index` in the instruction's space. A parameter that is named lies in a mapped region (a
-    /// kernel's) or in the frame.
+    /// The address operand at `index` in the instruction's space. A parameter that is named lies in
+    /// a mapped region (a kernel's) or in the frame.
     fn place(&self, inst: &Instruction<'s>, index: usize) -> Decoded<Address> {
         let operand = self.operand(inst, index)?;
         let mut space = space(inst)?;
@@ -80,7 +80,8 @@ impl<'s> Decoder<'_, 's> {
         Ok(Some(Op::Store { at, bytes: ty.bytes().min(8), src, complete: None }))
     }
 
-    /// An atomic whose address is operand `first`; without one before it no old value is wanted. `complete` as in [`Atomic`].
+    /// An atomic whose address is operand `first`; without one before it no old value is wanted.
+    /// `complete` as in [`Atomic`].
     pub(super) fn atomic(
         &self,
         inst: &Instruction<'s>,
@@ -137,8 +138,8 @@ pub fn operation<'s>(inst: &Instruction<'s>) -> Option<&'s str> {
     inst.modifiers.iter().copied().find(|m| words.contains(m))
 }
 
-/// The new value of the old one, b and c.
-/// `flushes`: additions of f32 flush subnormal numbers, as they do in global memory but not in shared (PTX ISA 9.0, "atom").
+/// The new value of the old one, b and c. `flushes`: additions of f32 flush subnormal numbers, as
+/// they do in global memory but not in shared (PTX ISA 9.0, "atom").
 pub fn atomic_function(word: &str, ty: Type, flushes: bool) -> Option<Ternary> {
     let (bits, signed) = (ty.bits(), ty.is_signed());
     let all = mask(bits);

@@ -1,5 +1,6 @@
-//! From the checked program to [`Code`]: opcodes and modifiers become functions and small enums, names become rows and
-//! addresses. An instruction that the interpreter does not know becomes [`Op::Unsupported`], an error only when it runs.
+//! From the checked program to [`Code`]: opcodes and modifiers become functions and small enums,
+//! names become rows and addresses. An instruction that the interpreter does not know becomes
+//! [`Op::Unsupported`], an error only when it runs.
 
 mod asynchronous;
 mod control;
@@ -349,7 +350,8 @@ impl<'a, 's> Decoder<'a, 's> {
         Ok(Some(Op::Alu { f, dst, src, arity: types.len() as u8 }))
     }
 
-    /// An operation that may read the carry flag as its fourth operand and gives a second result, the carry.
+    /// An operation that may read the carry flag as its fourth operand and gives a second result,
+    /// the carry.
     fn with_carry(
         &self,
         inst: &Instruction<'s>,

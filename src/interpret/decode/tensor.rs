@@ -17,8 +17,8 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    /// To shared memory: `[to], [map, {coordinates}], [mbarrier], {offsets}, ctas, policy`; to the tensor: `[map,
-    /// {coordinates}], [from], policy`.
+    /// To shared memory: `[to], [map, {coordinates}], [mbarrier], {offsets}, ctas, policy`; to the
+    /// tensor: `[map, {coordinates}], [from], policy`.
     fn tensor_copy(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
         let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
         let [to, from] = spaces[..] else { return Ok(None) };

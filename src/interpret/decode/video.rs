@@ -131,7 +131,8 @@ fn second(inst: &Instruction<'_>) -> Second {
     }
 }
 
-/// The elements that a selector picks, from the lowest lane; `first` and up without one. Its digits begin with the highest.
+/// The elements that a selector picks, from the lowest lane; `first` and up without one. Its digits
+/// begin with the highest.
 fn selection(part: Option<Part>, first: u8) -> [u8; 4] {
     let mut lanes = [first, first + 1, first + 2, first + 3];
     if let Some(part) = part {

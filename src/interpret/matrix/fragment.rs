@@ -1,5 +1,6 @@
-//! How a matrix is spread over the registers of a warp (PTX ISA 9.0, "Matrix Fragments for mma"). The fragments of `wmma`,
-//! which PTX leaves open, are those of the products that make them up (observed: ptxas 13.0.88, sm_90a).
+//! How a matrix is spread over the registers of a warp (PTX ISA 9.0, "Matrix Fragments for mma").
+//! The fragments of `wmma`, which PTX leaves open, are those of the products that make them up
+//! (observed: ptxas 13.0.88, sm_90a).
 
 use rustc_apfloat::Round;
 
@@ -78,8 +79,8 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The row and column of element `e` of register `r` of a lane. A fragment with more registers than it needs holds its
-    /// elements again.
+    /// The row and column of element `e` of register `r` of a lane. A fragment with more registers
+    /// than it needs holds its elements again.
     fn place(&self, lane: usize, r: usize, e: usize) -> (usize, usize) {
         let packed = self.element.packed();
         let needed = (self.rows * self.columns / (LANES * packed)).max(1);

@@ -1,5 +1,5 @@
-//! `wgmma.mma_async`: a warp's part of the product of a warpgroup (PTX ISA 9.0, "Asynchronous Warpgroup Level Matrix
-//! Instructions"). It is done at once, with sums as in [`super::product`].
+//! `wgmma.mma_async`: a warp's part of the product of a warpgroup (PTX ISA 9.0, "Asynchronous
+//! Warpgroup Level Matrix Instructions"). It is done at once, with sums as in [`super::product`].
 
 use super::fragment::{Element, Fragment, Role};
 use super::product::{fetch, multiply, multiply_sparse, put};
@@ -90,7 +90,8 @@ impl Group {
     }
 }
 
-/// A matrix in shared memory as a descriptor says (PTX ISA 9.0, "Matrix Descriptor Format" and "Strides").
+/// A matrix in shared memory as a descriptor says (PTX ISA 9.0, "Matrix Descriptor Format" and
+/// "Strides").
 struct Tile {
     start: u64,
     leading: u64,
@@ -139,8 +140,8 @@ impl Tile {
         };
         let mut address =
             self.start + chunk * chunks + down / 8 * rows + down % 8 * self.width + inside;
-        // The swizzle: bits 4 and up are combined with the row's number in the pattern, as many as the width has 16-byte
-        // units.
+        // The swizzle: bits 4 and up are combined with the row's number in the pattern, as many as
+        // the width has 16-byte units.
         let row = (address >> 7).wrapping_sub(self.first_row);
         address ^= row << 4 & (self.width - 16);
         let mut bytes = [0; 8];

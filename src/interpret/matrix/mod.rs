@@ -1,5 +1,6 @@
-//! Matrix instructions: `ldmatrix`, `stmatrix`, `movmatrix`, `mma`, `wmma` and `wgmma` (PTX ISA 9.0, "Warp Level Matrix
-//! Multiply-Accumulate Instructions" and "Asynchronous Warpgroup Level Matrix Instructions").
+//! Matrix instructions: `ldmatrix`, `stmatrix`, `movmatrix`, `mma`, `wmma` and `wgmma` (PTX ISA
+//! 9.0, "Warp Level Matrix Multiply-Accumulate Instructions" and "Asynchronous Warpgroup Level
+//! Matrix Instructions").
 
 mod fragment;
 mod group;
@@ -24,7 +25,8 @@ pub enum Matrix {
     Product(Product),
     QuadPairs(QuadPairs),
     Group(Group),
-    /// 8 by 8 matrices of 16-bit elements, one register each; the addresses of their rows come from the lanes in order.
+    /// 8 by 8 matrices of 16-bit elements, one register each; the addresses of their rows come from
+    /// the lanes in order.
     Load8 {
         at: Address,
         transposed: bool,

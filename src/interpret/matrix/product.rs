@@ -1,7 +1,9 @@
-//! `mma.sync` and `wmma.mma`: `d = a * b + c` of a warp (PTX ISA 9.0, "Warp Level Matrix Multiply-Accumulate Instructions").
+//! `mma.sync` and `wmma.mma`: `d = a * b + c` of a warp (PTX ISA 9.0, "Warp Level Matrix
+//! Multiply-Accumulate Instructions").
 //!
-//! Integers are exact. A sum of floats is taken in double precision and rounded once: the device rounds in between, in an
-//! order that is not published. One of f64 is a chain of fused operations from the first column of a to the last.
+//! Integers are exact. A sum of floats is taken in double precision and rounded once: the device
+//! rounds in between, in an order that is not published. One of f64 is a chain of fused operations
+//! from the first column of a to the last.
 
 use rustc_apfloat::Round;
 
@@ -76,8 +78,8 @@ pub fn multiply(a: &[f64], b: &[f64], mut c: Vec<f64>, k: usize, n: usize) -> Ve
     c
 }
 
-/// The same where of each row of `a` the elements with their columns are given. What is not there is not multiplied, not even
-/// with an infinity.
+/// The same where of each row of `a` the elements with their columns are given. What is not there
+/// is not multiplied, not even with an infinity.
 pub fn multiply_sparse(a: &[Vec<(usize, f64)>], b: &[f64], mut c: Vec<f64>, n: usize) -> Vec<f64> {
     for (row, c) in a.iter().zip(c.chunks_exact_mut(n)) {
         for (k, x) in row {
@@ -114,7 +116,8 @@ fn bits(a: &[f64], b: &[f64], mut c: Vec<f64>, (k, n): (usize, usize)) -> Vec<f6
     c
 }
 
-/// `mma.m8n8k4` of f16: four products of 8 by 8 matrices, each by the lanes of two quads, 16 lanes apart.
+/// `mma.m8n8k4` of f16: four products of 8 by 8 matrices, each by the lanes of two quads, 16 lanes
+/// apart.
 pub struct QuadPairs {
     pub a: Box<[Src]>,
     pub b: Box<[Src]>,

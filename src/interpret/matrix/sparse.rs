@@ -1,8 +1,9 @@
-//! Sparse left factors: of each group of columns half are stored, and metadata says which (PTX ISA 9.0, "Sparse matrix
-//! storage").
+//! Sparse left factors: of each group of columns half are stored, and metadata says which (PTX ISA
+//! 9.0, "Sparse matrix storage").
 //!
-//! A group has two 2-bit indices, the first in the low bits. They count elements in groups of four; pairs of 4-bit elements in
-//! groups of eight; halves of tf32 elements in groups of two, so that both belong to one element.
+//! A group has two 2-bit indices, the first in the low bits. They count elements in groups of four;
+//! pairs of 4-bit elements in groups of eight; halves of tf32 elements in groups of two, so that
+//! both belong to one element.
 
 use super::fragment::Element;
 use crate::interpret::code::{Row, Src};
@@ -15,7 +16,8 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Of each of 16 rows of `k` columns, half of which are stored, the stored elements and their columns.
+    /// Of each of 16 rows of `k` columns, half of which are stored, the stored elements and their
+    /// columns.
     pub fn columns(
         &self,
         stored: &[f64],
@@ -54,8 +56,8 @@ impl Sparse {
 
     /// The lane and its bit that hold bit `bit` of a row with `bits` bits of metadata.
     ///
-    /// Rows g and g + 8 have theirs in the quad of lanes 4g to 4g + 3. 16-bit and wider elements have 16 bits of each of the
-    /// two rows in a lane, narrower ones 32 bits of one row.
+    /// Rows g and g + 8 have theirs in the quad of lanes 4g to 4g + 3. 16-bit and wider elements
+    /// have 16 bits of each of the two rows in a lane, narrower ones 32 bits of one row.
     fn place(&self, row: usize, bit: usize, bits: usize, element: Element) -> (usize, usize) {
         let (quad, lower) = (row % 8 * 4, row / 8);
         let wide = element.bits() >= 16;

@@ -7,8 +7,8 @@ use crate::lower::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
 use orias_components::RegUse;
 
-/// Lowers an access by its rule. A cache policy stands in the place of the descriptor, so threads with different policies take
-/// turns.
+/// Lowers an access by its rule. A cache policy stands in the place of the descriptor, so threads
+/// with different policies take turns.
 pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, rule: Rule) -> Sel {
     let Some(policy) = policy(cx, inst)? else { return rule(cx, inst) };
     by_value(cx, &policy, |cx, run| {

@@ -1,8 +1,9 @@
 //! Atomics and reductions.
 //!
-//! What the machine does by one instruction depends on the space (observed: ptxas 13.0.88, sm_90a). In global memory that is
-//! everything but what has 16 bits; in shared memory integers of 32 bits, exchange and compare-and-swap; at a generic
-//! address everything where it means global memory, and elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`], [`swap16`].
+//! What the machine does by one instruction depends on the space (observed: ptxas 13.0.88, sm_90a).
+//! In global memory that is everything but what has 16 bits; in shared memory integers of 32 bits,
+//! exchange and compare-and-swap; at a generic address everything where it means global memory, and
+//! elsewhere what [`generic`] says. The rest is a loop of swaps: [`swap`], [`swap16`].
 
 use super::fence::{after_acquire, before_release};
 use super::half;
@@ -201,7 +202,8 @@ impl Atomic {
         cx.e.put(opcode, &mods, 2, &[Operand::PT, d, at, self.values[0], self.values[1]]);
     }
 
-    /// Compare-and-swap of 64 bits at a generic address: the machine does it but in local memory, where its predicate is false.
+    /// Compare-and-swap of 64 bits at a generic address: the machine does it but in local memory,
+    /// where its predicate is false.
     fn compare_wide(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
         let desc = cx.descriptor();
         let (mods, at) = (self.words(Mod::CAS), plain_address(address));
@@ -249,9 +251,11 @@ impl Atomic {
         }
     }
 
-    /// Integers of 32 bits, vectors and compare-and-swap of 32 and 128 bits are done wherever the address leads; for the others a
-    /// predicate says whether they were. They are not in shared memory, but for exchange, where a loop of swaps follows; nor are they in local memory, where
-    /// no other thread comes between; nor sums of floats in the shared memory of another CTA, where the loop is of generic accesses.
+    /// Integers of 32 bits, vectors and compare-and-swap of 32 and 128 bits are done wherever the
+    /// address leads; for the others a predicate says whether they were. They are not in shared
+    /// memory, but for exchange, where a loop of swaps follows; nor are they in local memory, where
+    /// no other thread comes between; nor sums of floats in the shared memory of another CTA, where
+    /// the loop is of generic accesses.
     fn generic(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
         if self.op == "cas" {
             if self.cells == 2 {
@@ -273,7 +277,8 @@ impl Atomic {
         let (d, cells) = (self.d, self.cells);
         let exchange = self.op == "exch";
         cx.e.guarded_region(|e| -> Sel {
-            // Address and value are read again after the first attempt: the destination may be one of them.
+            // Address and value are read again after the first attempt: the destination may be one
+            // of them.
             let got = if d.is_zero() { d } else { e.temp(cells) };
             let done = r(e.temp_pred());
             let operands = [done, whole(got, cells), Operand::Desc(desc), at, value];

@@ -28,7 +28,8 @@ pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// Brings the warp together before an aligned barrier at -O0, where ptxas always does: PTX promises that all its threads come.
+/// Brings the warp together before an aligned barrier at -O0, where ptxas always does: PTX promises
+/// that all its threads come.
 pub fn converge(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
     let aligned = inst.opcode == "bar" || inst.has("aligned");
     if aligned && cx.module.options.opt_level == 0 {
@@ -36,7 +37,8 @@ pub fn converge(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
     }
 }
 
-/// The slots of number and thread count. Both in registers share one: the number in its low bits, the count from bit 16 on.
+/// The slots of number and thread count. Both in registers share one: the number in its low bits,
+/// the count from bit 16 on.
 fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, operands: &[Ptx]) -> Sel<Vec<Operand>> {
     let number = match operands.first() {
         Some(op) => cx.src(op, Type::U32)?,

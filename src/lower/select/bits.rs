@@ -290,7 +290,8 @@ pub fn bfe<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let len = cx.src(operand(inst, 3)?, Type::U32)?;
     let (pos, len) = (byte(cx, pos), byte(cx, len));
     if ty.bytes() == 4 {
-        // Shifts clamp at 32, so a signed field beyond the end is all sign; SGXT clamps its width at 32.
+        // Shifts clamp at 32, so a signed field beyond the end is all sign; SGXT clamps its width
+        // at 32.
         let t = cx.e.temp(1);
         cx.e.shr(r(t), a.lo(), pos, signed);
         let mods: &[Mod] = if signed { &[] } else { &[Mod::U32] };
@@ -305,7 +306,8 @@ pub fn bfe<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         cx.e.and(cell(d, 1), cell(field, 1), cell(mask, 1));
         return Ok(());
     }
-    // Left by 64 - len, then right again with the sign; a length from 64 on is the whole, 0 is none.
+    // Left by 64 - len, then right again with the sign; a length from 64 on is the whole, 0 is
+    // none.
     let clamped = cx.e.temp(1);
     let len = cx.in_reg(len);
     cx.e.minmax(r(clamped), len, imm(64), false, false);

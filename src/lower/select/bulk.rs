@@ -1,8 +1,10 @@
-//! Bulk copies and reductions (`cp.async.bulk`, `cp.reduce.async.bulk`): UBLKCP, UBLKRED and UBLKPF.
+//! Bulk copies and reductions (`cp.async.bulk`, `cp.reduce.async.bulk`): UBLKCP, UBLKRED and
+//! UBLKPF.
 //!
-//! All operands are uniform registers: pairs for a global address, and for a destination in shared memory its address and that of
-//! the barrier; one register for a source in shared memory; sizes count in 16 bytes, with the CTA mask in the upper half.
-//! Each instruction runs once for the warp, PTX's once for each thread: the threads take turns.
+//! All operands are uniform registers: pairs for a global address, and for a destination in shared
+//! memory its address and that of the barrier; one register for a source in shared memory; sizes
+//! count in 16 bytes, with the CTA mask in the upper half. Each instruction runs once for the warp,
+//! PTX's once for each thread: the threads take turns.
 
 use super::cp_async::{groups_to_keep, unguarded, wait};
 use super::turns::one_by_one;
@@ -100,7 +102,8 @@ pub fn memory(word: &str) -> Option<Space> {
     }
 }
 
-/// An address as values: two halves of a global or generic one; of one in shared memory the first counts.
+/// An address as values: two halves of a global or generic one; of one in shared memory the first
+/// counts.
 pub fn address(cx: &mut Cx<'_, '_>, op: &Ptx, space: Space) -> Sel<[Operand; 2]> {
     let address = cx.address(op, space)?;
     if space != Space::Shared {

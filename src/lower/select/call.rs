@@ -216,7 +216,8 @@ pub fn ret(cx: &mut Cx<'_, '_>) -> Sel {
     Ok(())
 }
 
-/// `alloca ptr, size, align`: the stack pointer goes down. Arguments of calls stay below what is given out.
+/// `alloca ptr, size, align`: the stack pointer goes down. Arguments of calls stay below what is
+/// given out.
 pub fn alloca<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let ty = type_at(inst, 0)?;
     let size = cx.src(operand(inst, 1)?, ty)?;

@@ -1,7 +1,8 @@
-//! Clusters: the barrier, and stores and reductions in other CTAs' shared memory that count at a barrier there.
+//! Clusters: the barrier, and stores and reductions in other CTAs' shared memory that count at a
+//! barrier there.
 //!
-//! Constant bank 0 tells of clusters from 0x140 on; a launch without clusters has no barrier of theirs, and threads meet at CTA
-//! barrier 0 in its place (observed: ptxas 13.0.88, sm_90a).
+//! Constant bank 0 tells of clusters from 0x140 on; a launch without clusters has no barrier of
+//! theirs, and threads meet at CTA barrier 0 in its place (observed: ptxas 13.0.88, sm_90a).
 
 use super::bulk::{address, operation};
 use super::turns::region;

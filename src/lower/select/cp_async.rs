@@ -1,9 +1,10 @@
-//! `cp.async`: copies of 4, 8 or 16 bytes a thread from global to shared memory (LDGSTS), their groups, and the barriers that count
-//! them.
+//! `cp.async`: copies of 4, 8 or 16 bytes a thread from global to shared memory (LDGSTS), their
+//! groups, and the barriers that count them.
 //!
-//! Observed (ptxas 13.0.88, sm_90a): a group ends with LDGDEPBAR, which counts on scoreboard 0, and DEPBAR.LE waits until no more
-//! than so many are left. With fewer source bytes than the copy has, the missing ones are added to the global address, whose low
-//! bits LDGSTS.ZFILL reads as their number; with none, the predicate operand is false, and zeros are written.
+//! Observed (ptxas 13.0.88, sm_90a): a group ends with LDGDEPBAR, which counts on scoreboard 0, and
+//! DEPBAR.LE waits until no more than so many are left. With fewer source bytes than the copy has,
+//! the missing ones are added to the global address, whose low bits LDGSTS.ZFILL reads as their
+//! number; with none, the predicate operand is false, and zeros are written.
 
 use super::turns::{by_value, region};
 use crate::lower::source::{Cx, Sel, operand};
@@ -58,8 +59,8 @@ pub fn wait(cx: &mut Cx<'_, '_>, keep: u32) {
     cx.e.put(Opcode::DEPBAR, &[Mod::LE], 0, &[imm(GROUPS), imm(keep)]);
 }
 
-/// `cp.async.mbarrier.arrive`: the barrier hears of it when this thread's copies so far are done. Without `.noinc` the phase
-/// first waits for one event more.
+/// `cp.async.mbarrier.arrive`: the barrier hears of it when this thread's copies so far are done.
+/// Without `.noinc` the phase first waits for one event more.
 fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let address = cx.address(operand(inst, 0)?, Space::Shared)?;
     let mut kind = Mod::ARVCNT;

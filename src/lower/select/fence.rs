@@ -1,7 +1,8 @@
 //! Fences: `membar` and `fence` in every scope and meaning, and those between proxies.
 //!
-//! Observed (ptxas 13.0.88, sm_90a): a release waits for what was written (MEMBAR) and for its errors beyond the SM, an acquire
-//! empties the first-level cache; within a CTA, and for the shared memory of a cluster, there is nothing to do after an acquire.
+//! Observed (ptxas 13.0.88, sm_90a): a release waits for what was written (MEMBAR) and for its
+//! errors beyond the SM, an acquire empties the first-level cache; within a CTA, and for the shared
+//! memory of a cluster, there is nothing to do after an acquire.
 
 use super::bulk::address;
 use super::memory::scope;
@@ -80,7 +81,8 @@ pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// `fence.proxy.tensormap::generic`: a release is an ordinary one; an acquire throws the map out of its cache.
+/// `fence.proxy.tensormap::generic`: a release is an ordinary one; an acquire throws the map out of
+/// its cache.
 fn tensor_map<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     if inst.has("release") {
         let scope = if inst.has("sys") { Mod::SYS } else { Mod::GPU };

@@ -1,7 +1,8 @@
 //! Float arithmetic of 32 and 64 bits.
 //!
-//! The approximate functions scale their argument around the special function unit, which flushes subnormal numbers, exactly as
-//! ptxas does (observed: ptxas 13.0.88, sm_90a); with `.ftz` they are the bare unit.
+//! The approximate functions scale their argument around the special function unit, which flushes
+//! subnormal numbers, exactly as ptxas does (observed: ptxas 13.0.88, sm_90a); with `.ftz` they are
+//! the bare unit.
 
 use super::half;
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
@@ -114,7 +115,8 @@ pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// An addition or subtraction whose operand at index `product` is what `mul` computes, as one fused multiply-add.
+/// An addition or subtraction whose operand at index `product` is what `mul` computes, as one fused
+/// multiply-add.
 pub fn fused<'a>(
     cx: &mut Cx<'a, '_>,
     mul: &Instruction<'a>,
@@ -233,7 +235,8 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
 fn minmax_f64(cx: &mut Cx<'_, '_>, d: Reg, a: Value, b: Value, max: bool) -> Sel {
     let (ra, rb) = (cx.pair_of(a), cx.pair_of(b));
     let and = Operand::PT;
-    // a is chosen when it is less (greater), or b is NaN; equal values by their sign bits as integers.
+    // a is chosen when it is less (greater), or b is NaN; equal values by their sign bits as
+    // integers.
     let (less, nan, equal) = (cx.e.temp_pred(), cx.e.temp_pred(), cx.e.temp_pred());
     let cmp = if max { Mod::GT } else { Mod::LT };
     let pa = wide(ra, 2);
@@ -285,7 +288,8 @@ fn unary<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<(Operand, Opera
     Ok((r(d), a, inst.has("ftz")))
 }
 
-/// A function of the unit whose argument is scaled up by 2^24 when subnormal and whose result is scaled back by `back`.
+/// A function of the unit whose argument is scaled up by 2^24 when subnormal and whose result is
+/// scaled back by `back`.
 fn scaled_function(cx: &mut Cx<'_, '_>, f: Mod, d: Operand, a: Operand, back: f32) {
     let normal = magnitude(cx, a, Mod::GEU, LEAST, false);
     let x = scale_if(cx, a, UP, not(normal), &[]);
@@ -312,7 +316,8 @@ pub fn rsqrt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// `rsqrt.approx.f64`: the unit's estimate and one step of third order, as ptxas has it; subnormal arguments go up by 2^54.
+/// `rsqrt.approx.f64`: the unit's estimate and one step of third order, as ptxas has it; subnormal
+/// arguments go up by 2^54.
 fn rsqrt_f64<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, Type::F64)?;

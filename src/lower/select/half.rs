@@ -1,7 +1,8 @@
 //! Arithmetic on halves: f16 and bf16, alone or two in a register.
 //!
-//! The machine knows pairs only. A single half is read into both halves of the operation (`.H0_H0`), and the upper half of the
-//! result means nothing: a 16-bit value lives in the low half of its register, with anything above.
+//! The machine knows pairs only. A single half is read into both halves of the operation
+//! (`.H0_H0`), and the upper half of the result means nothing: a 16-bit value lives in the low half
+//! of its register, with anything above.
 
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
@@ -102,7 +103,8 @@ pub fn fused<'a>(
     Ok(())
 }
 
-/// A sum with the zero that changes nothing. The sum of bf16 numbers is a product with a summand, as ptxas has it.
+/// A sum with the zero that changes nothing. The sum of bf16 numbers is a product with a summand,
+/// as ptxas has it.
 fn unchanged(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, ty: Type, d: Operand, a: Operand) {
     let mods = words(inst, ty);
     let minus_zero = fneg(ZERO);

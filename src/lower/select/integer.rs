@@ -26,8 +26,8 @@ fn wide_operands<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> S
     Ok(Wide { d, a, b, built })
 }
 
-/// The predicate that holds the carry of `add.cc` and its kind, PTX's CC.CF: what the adder makes and takes, of `sub.cc` too (one
-/// where nothing was borrowed).
+/// The predicate that holds the carry of `add.cc` and its kind, PTX's CC.CF: what the adder makes
+/// and takes, of `sub.cc` too (one where nothing was borrowed).
 fn carry_flag(cx: &mut Cx<'_, '_>) -> Operand {
     let reg = match cx.carry {
         Some(reg) => reg,

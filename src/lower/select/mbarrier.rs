@@ -1,8 +1,8 @@
 //! Barriers in shared memory: SYNCS.
 //!
-//! Observed (ptxas 13.0.88, sm_90a): a barrier holds, less 2^20, the arrivals still to come from bit 43 on and those of a phase
-//! from bit 1 on; a state is that word as an arrival found it, of which only the high half counts. Orders within the CTA take no
-//! instruction of their own.
+//! Observed (ptxas 13.0.88, sm_90a): a barrier holds, less 2^20, the arrivals still to come from
+//! bit 43 on and those of a phase from bit 1 on; a state is that word as an arrival found it, of
+//! which only the high half counts. Orders within the CTA take no instruction of their own.
 
 use super::cp_async::in_one_register;
 use super::memory::space;
@@ -32,7 +32,8 @@ pub fn mbarrier<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
 }
 
-/// The barrier's address; of a generic one the low half, which is the address in the shared window of the cluster.
+/// The barrier's address; of a generic one the low half, which is the address in the shared window
+/// of the cluster.
 fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, index: usize) -> Sel<Operand> {
     Ok(cx.address(operand(inst, index)?, Space::Shared)?.operand())
 }
@@ -95,7 +96,8 @@ fn transactions<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, kind: Mod) -> S
     Ok(())
 }
 
-/// `mbarrier.arrive` and `.arrive_drop`: `state, [barrier]{, count}`; with `.expect_tx` the count is that of bytes.
+/// `mbarrier.arrive` and `.arrive_drop`: `state, [barrier]{, count}`; with `.expect_tx` the count
+/// is that of bytes.
 fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, drop: bool) -> Sel {
     let at = inst.operands.iter().position(|o| matches!(o, Ptx::Address { .. }));
     let at = at.ok_or("no address")?;
@@ -140,8 +142,9 @@ fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, drop: bool) -> Sel {
     Ok(())
 }
 
-/// `.noComplete`: threads that arrive together all get the word as it was before the first, and the mask of these threads in place
-/// of the low half. Each adds what those before it have taken away; for that their counts must be the same.
+/// `.noComplete`: threads that arrive together all get the word as it was before the first, and the
+/// mask of these threads in place of the low half. Each adds what those before it have taken away;
+/// for that their counts must be the same.
 fn arrive_together(
     cx: &mut Cx<'_, '_>,
     state: Reg,

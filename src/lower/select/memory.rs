@@ -29,7 +29,8 @@ pub fn space(inst: &Instruction<'_>) -> Space {
     Space::Generic
 }
 
-/// The space that an access really goes to: a generic one to a named variable is an access to the variable's space.
+/// The space that an access really goes to: a generic one to a named variable is an access to the
+/// variable's space.
 fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Space {
     match (space(inst), address) {
         (Space::Generic, Ptx::Address { base: AddressBase::Var(v), .. }) => {
@@ -39,8 +40,9 @@ fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Sp
     }
 }
 
-/// The space of an access and its address there. The shared memory of the cluster's other CTAs is reached by generic addresses,
-/// whose upper half is that of the shared window (observed: ptxas 13.0.88, sm_90a).
+/// The space of an access and its address there. The shared memory of the cluster's other CTAs is
+/// reached by generic addresses, whose upper half is that of the shared window (observed: ptxas
+/// 13.0.88, sm_90a).
 pub fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, op: &Ptx) -> Sel<(Space, Address)> {
     let space = effective_space(cx, inst, op);
     let address = cx.address(op, space)?;
@@ -215,7 +217,8 @@ pub fn ld<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             widen(cx, d, ty);
         }
     } else {
-        // The hardware loads a tuple of registers; what a false guard leaves alone must be in it before.
+        // The hardware loads a tuple of registers; what a false guard leaves alone must be in it
+        // before.
         let cells = total.div_ceil(4) as u8;
         let tuple = cx.e.temp(cells);
         let word_sized = ty.bytes() >= 4;
@@ -316,7 +319,8 @@ fn load_constant(
     Ok(())
 }
 
-/// Values of this many bytes each as they stand in memory: one operand of as many cells as they take.
+/// Values of this many bytes each as they stand in memory: one operand of as many cells as they
+/// take.
 fn gather(cx: &mut Cx<'_, '_>, values: &[Value], bytes: u32) -> Sel<Operand> {
     match values {
         [Value::Reg(reg, cells)] if u32::from(*cells) * 4 >= bytes => {

@@ -1,5 +1,5 @@
-//! `multimem`: loads that reduce over all memories of a multimem address (LDGMC), stores and reductions to all of them, which are
-//! ordinary ones (observed: ptxas 13.0.88, sm_90a).
+//! `multimem`: loads that reduce over all memories of a multimem address (LDGMC), stores and
+//! reductions to all of them, which are ordinary ones (observed: ptxas 13.0.88, sm_90a).
 
 use super::bulk::{address, operation};
 use super::fence::before_release;

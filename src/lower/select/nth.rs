@@ -6,10 +6,12 @@ use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{cell, imm, neg, r};
 
-/// `fns.b32 d, mask, base, offset`: from `base` on upwards, or with a negative offset downwards; with zero the bit at `base` itself.
+/// `fns.b32 d, mask, base, offset`: from `base` on upwards, or with a negative offset downwards;
+/// with zero the bit at `base` itself.
 ///
-/// Downwards is upwards in the reversed word; a base beyond the word leaves no bits. The bits below the base are cleared, and halves are
-/// halved again: where the lower one has too few, its number is taken off and the search goes on in the upper one.
+/// Downwards is upwards in the reversed word; a base beyond the word leaves no bits. The bits below
+/// the base are cleared, and halves are halved again: where the lower one has too few, its number
+/// is taken off and the search goes on in the upper one.
 pub fn fns<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let mask = cx.src(operand(inst, 1)?, Type::B32)?;

@@ -1,4 +1,5 @@
-//! Addresses and the windows that they lie in; cache policies and hints (observed: ptxas 13.0.88, sm_90a).
+//! Addresses and the windows that they lie in; cache policies and hints (observed: ptxas 13.0.88,
+//! sm_90a).
 
 use super::moves::select_word;
 use super::swap::{lies_in, plain};
@@ -8,7 +9,8 @@ use crate::ptx::types::{Space, Type};
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, Emit, cell, halves, imm, not, r, wide};
 
-/// Where bank 0 tells of the windows of kernel parameters (its first and last byte) and of constants (its first).
+/// Where bank 0 tells of the windows of kernel parameters (its first and last byte) and of
+/// constants (its first).
 pub const PARAM_WINDOW: [i32; 2] = [0x198, 0x1a0];
 pub const CONST_WINDOW: i32 = 0xd0;
 
@@ -104,7 +106,8 @@ pub fn getctarank<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// `createpolicy`: the upper word of a policy has priorities in bits 20 and on, and what they hold for below.
+/// `createpolicy`: the upper word of a policy has priorities in bits 20 and on, and what they hold
+/// for below.
 pub fn createpolicy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     if inst.has("cvt") {
@@ -128,11 +131,13 @@ pub fn createpolicy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// The primary priority holds for so many sixteenths, rounded down, of the accesses: one less in the low four bits.
+/// The primary priority holds for so many sixteenths, rounded down, of the accesses: one less in
+/// the low four bits.
 fn fraction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Operand> {
     let Some(fraction) = inst.operands.get(1) else { return Ok(imm((code | 15) << 20)) };
     let share = match fraction {
-        // The instruction's type is `.b64`: a literal without a width of its own comes as the bits of a double.
+        // The instruction's type is `.b64`: a literal without a width of its own comes as the bits
+        // of a double.
         Ptx::Int(bits) if bits >> 32 != 0 => {
             orias_systems::emit::fimm(f64::from_bits(*bits as u64) as f32)
         }
@@ -148,7 +153,8 @@ fn fraction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<O
     Ok(r(high))
 }
 
-/// The primary priority holds for `primary` bytes from an address on: both in blocks of 2^n bytes, 128 of which span all of the range.
+/// The primary priority holds for `primary` bytes from an address on: both in blocks of 2^n bytes,
+/// 128 of which span all of the range.
 fn range<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Operand> {
     let (space, address) = super::memory::place(cx, inst, operand(inst, 1)?)?;
     if !matches!(space, Space::Global | Space::Generic) {
@@ -210,7 +216,8 @@ fn range<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Oper
     Ok(r(high))
 }
 
-/// `prefetch`, `prefetchu`, `applypriority`, `discard`: one cache operation at an address. They advise; a constant's line is left alone.
+/// `prefetch`, `prefetchu`, `applypriority`, `discard`: one cache operation at an address. They
+/// advise; a constant's line is left alone.
 pub fn cache<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let at = operand(inst, 0)?;
     if inst.has("tensormap") || inst.has("const") || inst.has("param") {

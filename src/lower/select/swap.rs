@@ -1,4 +1,5 @@
-//! Atomics as loops of compare-and-swap: what is there is loaded, the new value computed, and stored if nobody came between.
+//! Atomics as loops of compare-and-swap: what is there is loaded, the new value computed, and
+//! stored if nobody came between.
 
 use super::atomic::{plain_address, whole};
 use super::half;

@@ -53,7 +53,8 @@ impl Place {
         Place { space, address, up: r(up), is_low, desc, mods: atomic.words(Mod::CAS) }
     }
 
-    /// Selectors of PRMT that put bytes of the third source in the place of the half: these where it is the low one, or those.
+    /// Selectors of PRMT that put bytes of the third source in the place of the half: these where
+    /// it is the low one, or those.
     fn selector(&self, cx: &mut Cx<'_, '_>, low: u32, high: u32) -> Operand {
         let (other, selector) = (cx.e.temp(1), cx.e.temp(1));
         cx.e.mov(r(other), imm(high));

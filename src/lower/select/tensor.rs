@@ -1,8 +1,9 @@
-//! Copies by tensor map (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and the prefetch): UTMALDG, UTMASTG, UTMAREDG, UTMAPF.
+//! Copies by tensor map (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and the prefetch):
+//! UTMALDG, UTMASTG, UTMAREDG, UTMAPF.
 //!
-//! One run of uniform registers holds the address in shared memory, the barrier's (loads) and the coordinates; another the map's
-//! address; one register the offsets of im2col in its low half and the CTA mask in its high half. As with other bulk copies, the
-//! threads take turns.
+//! One run of uniform registers holds the address in shared memory, the barrier's (loads) and the
+//! coordinates; another the map's address; one register the offsets of im2col in its low half and
+//! the CTA mask in its high half. As with other bulk copies, the threads take turns.
 
 use super::bulk::{address, at, memory, operation, policy};
 use super::turns::one_by_one;

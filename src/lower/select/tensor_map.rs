@@ -1,4 +1,5 @@
-//! Changes of tensor maps: `tensormap.replace` and `tensormap.cp_fenceproxy`, which ptxas does with ordinary loads and stores.
+//! Changes of tensor maps: `tensormap.replace` and `tensormap.cp_fenceproxy`, which ptxas does with
+//! ordinary loads and stores.
 //!
 //! Where the fields are: `targets/tensor_map.rs`.
 
@@ -153,7 +154,8 @@ fn store(
     Ok(())
 }
 
-/// `cp_fenceproxy`: each lane of the warp brings its word from shared memory by an exchange, so that nothing stays in a cache.
+/// `cp_fenceproxy`: each lane of the warp brings its word from shared memory by an exchange, so
+/// that nothing stays in a cache.
 fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
     let [to_space, from_space] = spaces[..] else { return Err("state spaces".into()) };

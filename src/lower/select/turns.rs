@@ -1,14 +1,16 @@
-//! Turns: what the machine does once for a warp, with operands in uniform registers, and PTX does for each thread with operands of
-//! its own.
+//! Turns: what the machine does once for a warp, with operands in uniform registers, and PTX does
+//! for each thread with operands of its own.
 //!
-//! Both loops are those of ptxas (observed: 13.0.88, sm_90a): `pending` tells which threads still wait, R2UR takes the value of
-//! the first of them, and `BRA.U.ANY` takes all threads back while one is pending, so that they never part.
+//! Both loops are those of ptxas (observed: 13.0.88, sm_90a): `pending` tells which threads still
+//! wait, R2UR takes the value of the first of them, and `BRA.U.ANY` takes all threads back while
+//! one is pending, so that they never part.
 
 use crate::lower::source::{Cx, Sel};
 use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
 use orias_systems::emit::{cell, not, r};
 
-/// Lowers what may be several blocks, or takes no guard word by word, under the PTX guard: by a branch around it.
+/// Lowers what may be several blocks, or takes no guard word by word, under the PTX guard: by a
+/// branch around it.
 pub fn region<'a, 'w>(cx: &mut Cx<'a, 'w>, f: impl FnOnce(&mut Cx<'a, 'w>) -> Sel) -> Sel {
     let Some(after) = cx.e.enter_guard() else { return f(cx) };
     let result = f(cx);
@@ -16,7 +18,8 @@ pub fn region<'a, 'w>(cx: &mut Cx<'a, 'w>, f: impl FnOnce(&mut Cx<'a, 'w>) -> Se
     result
 }
 
-/// A new run of uniform registers that starts at a multiple of its size, rounded up to a power of two.
+/// A new run of uniform registers that starts at a multiple of its size, rounded up to a power of
+/// two.
 pub fn uniform(cx: &mut Cx<'_, '_>, cells: u8) -> Reg {
     cx.e.body.new_vreg(RegFile::UR, cells, cells.next_power_of_two())
 }
@@ -51,7 +54,8 @@ impl Turn {
     }
 }
 
-/// Lets each active thread run `f` alone, where what an instruction does must be done as often as there are threads.
+/// Lets each active thread run `f` alone, where what an instruction does must be done as often as
+/// there are threads.
 ///
 /// `f` gets its operands by [`Turn::take`], and everything that it emits runs once a turn.
 pub fn one_by_one<'a, 'w>(
@@ -73,8 +77,9 @@ pub fn one_by_one<'a, 'w>(
     })
 }
 
-/// Puts a copy that stands right before the block's last instruction behind it: in ptxas's loops (13.0.88) the branch back follows
-/// the copy, and the time that the predicate takes goes by before it. Not at -O0.
+/// Puts a copy that stands right before the block's last instruction behind it: in ptxas's loops
+/// (13.0.88) the branch back follows the copy, and the time that the predicate takes goes by before
+/// it. Not at -O0.
 fn copy_last(cx: &mut Cx<'_, '_>) {
     if cx.module.options.opt_level == 0 {
         return;
@@ -97,8 +102,9 @@ fn copy_last(cx: &mut Cx<'_, '_>) {
     }
 }
 
-/// Lets the threads run `f` in groups that have the same `values`: `f` runs under a guard that holds for such a group, with the
-/// values in the cells of a uniform run. Where all values are constants there is one group and no loop.
+/// Lets the threads run `f` in groups that have the same `values`: `f` runs under a guard that
+/// holds for such a group, with the values in the cells of a uniform run. Where all values are
+/// constants there is one group and no loop.
 pub fn by_value<'a, 'w>(
     cx: &mut Cx<'a, 'w>,
     values: &[Operand],

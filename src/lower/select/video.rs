@@ -1,8 +1,8 @@
-//! Video instructions: arithmetic on bytes, halves and words of mixed signs (PTX ISA 9.0, "Scalar Video Instructions" and "SIMD
-//! Video Instructions").
+//! Video instructions: arithmetic on bytes, halves and words of mixed signs (PTX ISA 9.0, "Scalar
+//! Video Instructions" and "SIMD Video Instructions").
 //!
-//! No machine instruction does them: parts are taken out by PRMT, and results are exact up to where they are clamped. What a value
-//! may be decides how many words it needs.
+//! No machine instruction does them: parts are taken out by PRMT, and results are exact up to where
+//! they are clamped. What a value may be decides how many words it needs.
 
 use super::integer::add_chain;
 use super::moves::select_word;
@@ -63,7 +63,8 @@ impl Number {
     }
 }
 
-/// The operation of a video instruction: its name without `v`, the number of lanes, `wrap` and comparison.
+/// The operation of a video instruction: its name without `v`, the number of lanes, `wrap` and
+/// comparison.
 struct Operation<'i> {
     name: &'i str,
     lanes: u8,

@@ -1,10 +1,11 @@
 //! What the threads of a warp do together.
 //!
-//! A `.sync` instruction first converges the threads of its mask. With the whole warp that is `WARPSYNC.ALL`; with another mask, all
-//! threads that happen to run together take part and each takes from the result what belongs to its own mask.
+//! A `.sync` instruction first converges the threads of its mask. With the whole warp that is
+//! `WARPSYNC.ALL`; with another mask, all threads that happen to run together take part and each
+//! takes from the result what belongs to its own mask.
 //!
-//! Under PTX's guard all of it is branched around, as ptxas does: most of these instructions take no guard, and what meets and
-//! what is done together must not fall apart.
+//! Under PTX's guard all of it is branched around, as ptxas does: most of these instructions take
+//! no guard, and what meets and what is done together must not fall apart.
 
 use super::turns::{by_value, region, uniform};
 use crate::lower::source::{Cx, Sel, operand, type_at};
@@ -35,8 +36,9 @@ fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
     Ok(Some(mask))
 }
 
-/// Where what the threads of a mask do together ends. Masks may differ between threads: then `WARPSYNC` has parted those that came
-/// together, and they meet again here (`LateExpandSyncInstructions` makes a convergence barrier of the two, or drops this mark).
+/// Where what the threads of a mask do together ends. Masks may differ between threads: then
+/// `WARPSYNC` has parted those that came together, and they meet again here
+/// (`LateExpandSyncInstructions` makes a convergence barrier of the two, or drops this mark).
 fn done(cx: &mut Cx<'_, '_>, mask: Option<Operand>) {
     if mask.is_some() {
         cx.e.put_if(Operand::PT, Opcode::ENDCOLLECTIVE, &[], 0, &[]);

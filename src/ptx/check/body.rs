@@ -32,7 +32,8 @@ fn labels(statements: &List<Statement>) -> impl Iterator<Item = u32> {
 }
 
 impl<'s> Checker<'s> {
-    /// The statements of a function, in the scope that holds its parameters. Each instruction goes as soon as it is checked.
+    /// The statements of a function, in the scope that holds its parameters. Each instruction goes
+    /// as soon as it is checked.
     pub(super) fn body(&mut self, body: Body<'s>) {
         self.loc = (0, 0, 0);
         let most = MOST_LABELS + LABELS_OF_INSTRUCTION * body.count;
@@ -126,7 +127,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The lists of a `.callprototype`. Its parameters' names are no one's: they live in a scope of their own.
+    /// The lists of a `.callprototype`. Its parameters' names are no one's: they live in a scope of
+    /// their own.
     fn prototype(&mut self, prototype: &ast::Function<'s>) -> (Vec<VarId>, Vec<VarId>) {
         let owner = self.function;
         let mut regs = Vec::new();

@@ -126,7 +126,8 @@ impl<'s> Checker<'s> {
         );
     }
 
-    /// Why an argument, or the place of a result, does not fit a parameter. Observed: ptxas 13.0.88.
+    /// Why an argument, or the place of a result, does not fit a parameter. Observed: ptxas
+    /// 13.0.88.
     fn misfit(
         &self,
         formal: &Variable,

@@ -1,5 +1,6 @@
-//! Variables, parameters and functions: what may be declared where, sizes, alignments, and what two declarations of one name
-//! must have in common. What is refused was observed: ptxas 13.0.88, sm_90a.
+//! Variables, parameters and functions: what may be declared where, sizes, alignments, and what two
+//! declarations of one name must have in common. What is refused was observed: ptxas 13.0.88,
+//! sm_90a.
 
 use super::Checker;
 use super::scope::{Entity, Range};
@@ -31,13 +32,15 @@ impl Place {
     }
 }
 
-/// Variables of memory, and functions, of a module at most. Each is a symbol with its name, a slot for its address, a
-/// relocation: hundreds of bytes. A table of sections has room for fewer kernels.
+/// Variables of memory, and functions, of a module at most. Each is a symbol with its name, a slot
+/// for its address, a relocation: hundreds of bytes. A table of sections has room for fewer
+/// kernels.
 const MOST_VARIABLES: usize = 1 << 17;
 const MOST_FUNCTIONS: usize = 1 << 16;
 
-/// Bytes of text that each `.local` and `.param` variable of a function has behind as many as a module may have: fewer than
-/// any compiler writes (`.param .b32 p;`), more than a list of short names.
+/// Bytes of text that each `.local` and `.param` variable of a function has behind as many as a
+/// module may have: fewer than any compiler writes (`.param .b32 p;`), more than a list of short
+/// names.
 const TEXT_OF_VARIABLE: usize = 14;
 
 /// Declarations `name<4>` outside the space of registers: no compiler writes any.
@@ -113,7 +116,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Counts the variables of memory, and those of functions; true where there are too many, which is said once.
+    /// Counts the variables of memory, and those of functions; true where there are too many, which
+    /// is said once.
     pub(super) fn one_too_many(&mut self, space: Space, span: Span) -> bool {
         if matches!(space, Space::Local | Space::Param) {
             self.body_variables += 1;
@@ -476,7 +480,8 @@ impl<'s> Checker<'s> {
         self.diagnostics.push(Diagnostic::error(name.span, message));
     }
 
-    /// Declares a parameter list in the innermost scope and lays it out. `named`: there is a body in which the names count.
+    /// Declares a parameter list in the innermost scope and lays it out. `named`: there is a body
+    /// in which the names count.
     pub(super) fn parameters(
         &mut self,
         list: &[ast::Variable<'s>],

@@ -1,6 +1,7 @@
-//! Which instructions there are: names, types and modifiers that go together, what may stand as each operand, and since which
-//! PTX version and SM. All of it is data (`forms.tbl`), learned by asking ptxas 13.0.88 for sm_90a; the header of that file says
-//! how it reads. What a modifier's order is does not matter, except of types, state spaces and layouts among themselves.
+//! Which instructions there are: names, types and modifiers that go together, what may stand as
+//! each operand, and since which PTX version and SM. All of it is data (`forms.tbl`), learned by
+//! asking ptxas 13.0.88 for sm_90a; the header of that file says how it reads. What a modifier's
+//! order is does not matter, except of types, state spaces and layouts among themselves.
 //!
 //! An instruction's words are looked up once a module: [`Known`] remembers them by their text.
 
@@ -21,7 +22,8 @@ use table::{Slot, Words, sequence};
 /// What is known of one spelling of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
-    /// Operands by their number in the table; the first PTX version (63 is 6.3) and SM (91 is sm_90a).
+    /// Operands by their number in the table; the first PTX version (63 is 6.3) and SM (91 is
+    /// sm_90a).
     Right { operands: u16, version: u32, sm: u32 },
     /// The table says nothing of it.
     Unknown,
@@ -55,7 +57,8 @@ pub(super) struct Known<'s> {
 }
 
 impl<'s> Known<'s> {
-    /// The number of an instruction's spelling. `keep`: otherwise it is one that the next may have too.
+    /// The number of an instruction's spelling. `keep`: otherwise it is one that the next may have
+    /// too.
     pub fn number(
         &mut self,
         source: &'s str,
@@ -99,8 +102,9 @@ impl<'s> Known<'s> {
     }
 }
 
-/// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower registers. Observed: ptxas
-/// 13.0.88, which says so at the end. None: of another opcode; false: of another space.
+/// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower
+/// registers. Observed: ptxas 13.0.88, which says so at the end. None: of another opcode; false: of
+/// another space.
 fn wide_address(opcode: &str, modifiers: &[&str]) -> Option<bool> {
     const WIDE: [&str; 7] = ["ld", "st", "atom", "red", "ldu", "prefetch", "mbarrier"];
     if !WIDE.contains(&opcode) || modifiers.contains(&"async") {
@@ -146,7 +150,8 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(case.source.span, message);
             return;
         }
-        // A rule may depend on a constant before: the list that says so is the one that fits the longest.
+        // A rule may depend on a constant before: the list that says so is the one that fits the
+        // longest.
         let broken: Option<Vec<Broken>> =
             fit.map(|list| self.broken_constant(list, case)).collect();
         if let Some(worst) = broken.and_then(|all| all.into_iter().max_by_key(|b| b.argument)) {
@@ -302,7 +307,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The bit of what stands where one value is wanted (see the header of the table); None for what never does.
+    /// The bit of what stands where one value is wanted (see the header of the table); None for
+    /// what never does.
     fn scalar(&self, operand: &Operand, source: &ast::Operand<'s>) -> Option<u32> {
         if let ast::Operand::Expr(Expr::Const(value, _)) = source {
             return Some(if value.is_int() { 18 } else { 19 });

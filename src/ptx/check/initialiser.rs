@@ -237,7 +237,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// A variable's address may have a constant added behind it, nothing else. Observed: ptxas 13.0.88.
+    /// A variable's address may have a constant added behind it, nothing else. Observed: ptxas
+    /// 13.0.88.
     fn add(&self, op: Binary, a: Value, b: Value) -> Option<Value> {
         let offset = |c: Const| c.as_i128().map(|v| v as i64);
         match (op, a, b) {
@@ -261,7 +262,8 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The value's bits in a variable of this type; None where the type takes no such value. Observed: ptxas 13.0.88.
+/// The value's bits in a variable of this type; None where the type takes no such value. Observed:
+/// ptxas 13.0.88.
 fn bits(value: Const, ty: Type) -> Option<u64> {
     let single = |value: f64| u64::from((value as f32).to_bits());
     match (value, ty.kind()) {

@@ -1,8 +1,8 @@
-//! From the syntax tree to a checked [`Program`]: names become indices, scopes and blocks go, operands are checked against
-//! their instruction.
+//! From the syntax tree to a checked [`Program`]: names become indices, scopes and blocks go,
+//! operands are checked against their instruction.
 //!
-//! Messages use ptxas's words where it has such an error (observed: ptxas 13.0.88), so that tools which read its log read
-//! ours. Symbols must be declared before they are used; labels need not.
+//! Messages use ptxas's words where it has such an error (observed: ptxas 13.0.88), so that tools
+//! which read its log read ours. Symbols must be declared before they are used; labels need not.
 
 mod body;
 mod call;
@@ -46,7 +46,8 @@ pub struct Checker<'s> {
     function: FuncId,
     /// `.loc` in force: file, line, column.
     loc: (u32, u32, u32),
-    /// Registers of sums (`%r1 + 4`) among the operands of the instruction that is checked: nothing may be written there.
+    /// Registers of sums (`%r1 + 4`) among the operands of the instruction that is checked: nothing
+    /// may be written there.
     sums: Vec<RegId>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
     variable_ranges: Vec<Variable>,
@@ -54,7 +55,8 @@ pub struct Checker<'s> {
     body_variables: usize,
     /// Variables that are symbols of the file.
     memory_variables: usize,
-    /// Calls that pass what the ABI does not: wrong unless a function with several results turns it off.
+    /// Calls that pass what the ABI does not: wrong unless a function with several results turns it
+    /// off.
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
     forms: forms::Known<'s>,

@@ -1,4 +1,5 @@
-//! Operands: names to registers, variables, labels and special registers; literals to the instruction's type.
+//! Operands: names to registers, variables, labels and special registers; literals to the
+//! instruction's type.
 
 use super::Checker;
 use super::scope::Entity;
@@ -188,8 +189,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// `register + number` where a value is read: an addition before the instruction, as wide as the register (observed: ptxas
-    /// 13.0.88 adds so, and dies of registers of floats).
+    /// `register + number` where a value is read: an addition before the instruction, as wide as
+    /// the register (observed: ptxas 13.0.88 adds so, and dies of registers of floats).
     fn register_sum(
         &mut self,
         reg: RegId,
@@ -338,7 +339,8 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The type by which a literal is read: the last one (`cvt.f32.s32`, `set.lt.u32.f32`), for a float literal the last float.
+/// The type by which a literal is read: the last one (`cvt.f32.s32`, `set.lt.u32.f32`), for a float
+/// literal the last float.
 fn literal_type(types: &[Type]) -> Option<Type> {
     types.iter().rev().find(|ty| ty.kind() == TypeKind::Float).or(types.last()).copied()
 }

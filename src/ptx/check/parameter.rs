@@ -1,4 +1,5 @@
-//! Parameters in `.param` space: those of the function itself, what it returns, and those of its calls. Observed: ptxas 13.0.88.
+//! Parameters in `.param` space: those of the function itself, what it returns, and those of its
+//! calls. Observed: ptxas 13.0.88.
 
 use super::Checker;
 use super::rules::{Case, Misfit};
@@ -6,8 +7,8 @@ use crate::ptx::program::Variable;
 use crate::ptx::types::Space;
 
 impl<'s> Checker<'s> {
-    /// What may be done with parameters: those of a kernel or function are read, results written, those of calls both, but not
-    /// under a guard.
+    /// What may be done with parameters: those of a kernel or function are read, results written,
+    /// those of calls both, but not under a guard.
     pub(super) fn parameter_access(
         &self,
         var: &Variable,

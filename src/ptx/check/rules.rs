@@ -1,5 +1,5 @@
-//! Checks one instruction against its row of the table: known words, types, modifiers and number of operands; each operand
-//! is then checked in [`super::slots`].
+//! Checks one instruction against its row of the table: known words, types, modifiers and number of
+//! operands; each operand is then checked in [`super::slots`].
 
 use super::table::{self, ROWS, Row, Ty};
 use super::{Checker, words};
@@ -64,7 +64,8 @@ pub(super) struct Case<'a, 's> {
 }
 
 impl<'s> Checker<'s> {
-    /// Reports what is wrong with the instruction; makes its literals what their operand's type wants.
+    /// Reports what is wrong with the instruction; makes its literals what their operand's type
+    /// wants.
     pub(super) fn check_instruction(
         &mut self,
         instruction: &mut Checked<'s>,
@@ -92,8 +93,9 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The row that an instruction is checked against, if any; None where nothing more of it is to be checked. What it says
-    /// depends on the spelling and the number of operands alone, but for what is wrong.
+    /// The row that an instruction is checked against, if any; None where nothing more of it is to
+    /// be checked. What it says depends on the spelling and the number of operands alone, but for
+    /// what is wrong.
     fn row(&mut self, case: &mut Case<'_, 's>) -> Option<Option<&'static Row>> {
         let source = case.source;
         let opcode = source.opcode;
@@ -270,7 +272,8 @@ impl<'s> Checker<'s> {
 }
 
 impl Case<'_, '_> {
-    /// The instruction as ptxas names it in messages: the opcode with the modifiers that count to its name, `mul.wide`.
+    /// The instruction as ptxas names it in messages: the opcode with the modifiers that count to
+    /// its name, `mul.wide`.
     pub fn name(&self) -> String {
         let opcode = self.source.opcode.text;
         let first = self.source.modifiers.first().map(|word| word.text);

@@ -39,8 +39,8 @@ pub(super) enum Range {
     Var(u32),
 }
 
-/// Names and what they mean. A name is the place in the text where it stands: a list of a million registers, each a name of
-/// three letters, must not need many times its text.
+/// Names and what they mean. A name is the place in the text where it stands: a list of a million
+/// registers, each a name of three letters, must not need many times its text.
 #[derive(Debug)]
 struct Names<V> {
     /// Numbers in `entries`, by the hash of the name.
@@ -126,7 +126,8 @@ struct Scope<'s> {
     names: Names<Entity>,
     /// `%r<8>`: the name before the number, and how many.
     ranges: Names<(Range, u32)>,
-    /// How many names there were when the last range was declared: a range must not have one that was declared before it.
+    /// How many names there were when the last range was declared: a range must not have one that
+    /// was declared before it.
     before_range: usize,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
@@ -168,14 +169,15 @@ impl<'s> Scopes<'s> {
         self.open.last().and_then(|scope| scope.names.get(self.source, name))
     }
 
-    /// Gives a name its meaning in the innermost scope; a former meaning there is returned and replaced.
+    /// Gives a name its meaning in the innermost scope; a former meaning there is returned and
+    /// replaced.
     pub fn define(&mut self, name: Ident<'s>, entity: Entity) -> Option<Entity> {
         let source = self.source;
         self.innermost().names.insert(source, name, entity)
     }
 
-    /// Gives a register's or a variable's name its meaning in the innermost scope; false when it had one there, alone or of a
-    /// range.
+    /// Gives a register's or a variable's name its meaning in the innermost scope; false when it
+    /// had one there, alone or of a range.
     pub fn define_variable(&mut self, name: Ident<'s>, entity: Entity) -> bool {
         let source = self.source;
         let scope = self.innermost();
@@ -189,7 +191,8 @@ impl<'s> Scopes<'s> {
         self.define(name, entity).is_none() && !of_range
     }
 
-    /// `%r<count>`; whether the innermost scope has such a range already. Who closes it is told of names that are of the range.
+    /// `%r<count>`; whether the innermost scope has such a range already. Who closes it is told of
+    /// names that are of the range.
     pub fn define_range(&mut self, name: Ident<'s>, range: Range, count: u32) -> Option<String> {
         let source = self.source;
         let scope = self.innermost();
@@ -198,7 +201,8 @@ impl<'s> Scopes<'s> {
         known.map(|_| format!("{}<", name.text))
     }
 
-    /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at their first use.
+    /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at
+    /// their first use.
     pub fn lookup(
         &mut self,
         name: Ident<'s>,
@@ -275,8 +279,9 @@ impl Entity {
 }
 
 impl Scope<'_> {
-    /// The ranges that have a name which was declared alone before: where each stands, and the least such name. Observed: ptxas
-    /// 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before it.
+    /// The ranges that have a name which was declared alone before: where each stands, and the
+    /// least such name. Observed: ptxas 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before
+    /// it.
     fn in_ranges(&self, source: &str) -> Vec<(u32, String)> {
         let mut found: BTreeMap<u32, (u32, &str)> = BTreeMap::new();
         for named in self.names.entries.iter().take(self.before_range) {

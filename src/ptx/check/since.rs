@@ -1,5 +1,5 @@
-//! What is younger than PTX 6.0 or needs an SM, apart from instructions (`forms.tbl`): directives, types, pragmas. Observed: ptxas
-//! 13.0.88.
+//! What is younger than PTX 6.0 or needs an SM, apart from instructions (`forms.tbl`): directives,
+//! types, pragmas. Observed: ptxas 13.0.88.
 
 use super::Checker;
 use crate::ptx::ast;

@@ -1,7 +1,8 @@
 //! One operand against its slot: register kinds and sizes, constants, addresses, vectors.
 //!
-//! A register fits a type of its own size when their kinds agree: integers with integers, a float with the same float, and a
-//! `.b` register or type with anything. `ld`, `st` and `cvt` take wider registers too. Observed: ptxas 13.0.88.
+//! A register fits a type of its own size when their kinds agree: integers with integers, a float
+//! with the same float, and a `.b` register or type with anything. `ld`, `st` and `cvt` take wider
+//! registers too. Observed: ptxas 13.0.88.
 
 use super::Checker;
 use super::rules::{Case, Misfit, mismatch};
@@ -288,7 +289,8 @@ impl<'s> Checker<'s> {
         Ok(found)
     }
 
-    /// What `ld` writes or `st` reads: one register, or as many as `.v2`, `.v4` or `.v8` says, in braces.
+    /// What `ld` writes or `st` reads: one register, or as many as `.v2`, `.v4` or `.v8` says, in
+    /// braces.
     fn vector_slot(&self, i: usize, load: bool, case: &mut Case<'_, 's>) -> Result<(), Misfit> {
         let ty = Ty::At(0).of(case);
         let lanes = lanes(case.instruction);

@@ -101,7 +101,8 @@ fn numbered(name: &str) -> Option<Special> {
     }
 }
 
-/// How wide a register must be at least to take a special register; `%gridid` may be read by halves (observed: ptxas 13.0.88).
+/// How wide a register must be at least to take a special register; `%gridid` may be read by halves
+/// (observed: ptxas 13.0.88).
 pub(super) fn bits(special: Special) -> u32 {
     match special {
         Special::Clock64 | Special::GlobalTimer | Special::Pm64(_) | Special::CurrentGraphExec => {
@@ -111,8 +112,8 @@ pub(super) fn bits(special: Special) -> u32 {
     }
 }
 
-/// The first PTX version (major, minor) and SM of special registers that are younger than PTX 6.0 or Maxwell. Observed: ptxas
-/// 13.0.88.
+/// The first PTX version (major, minor) and SM of special registers that are younger than PTX 6.0
+/// or Maxwell. Observed: ptxas 13.0.88.
 pub(super) fn since(special: Special) -> ((u32, u32), u32) {
     match special {
         Special::ClusterId(_)

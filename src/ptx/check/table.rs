@@ -1,7 +1,8 @@
-//! What each instruction takes: types, modifiers, operands. One row a form; the first row of an opcode that fits is used.
+//! What each instruction takes: types, modifiers, operands. One row a form; the first row of an
+//! opcode that fits is used.
 //!
-//! Source: PTX ISA 9.0, "Instruction Set"; what a row accepts is what ptxas 13.0.88 accepts (observed), or a little more.
-//! Opcodes without rows are in [`super::words`].
+//! Source: PTX ISA 9.0, "Instruction Set"; what a row accepts is what ptxas 13.0.88 accepts
+//! (observed), or a little more. Opcodes without rows are in [`super::words`].
 
 use crate::ptx::types::Type;
 use Slot::*;

@@ -1,6 +1,7 @@
 //! The words that PTX knows: opcodes and modifiers.
 //!
-//! Source: PTX ISA 9.0, "Instruction Set"; which words ptxas 13.0.88 knows was observed from what it answers to each.
+//! Source: PTX ISA 9.0, "Instruction Set"; which words ptxas 13.0.88 knows was observed from what
+//! it answers to each.
 
 use crate::ptx::types::Type;
 use orias_components::names::Names;
@@ -47,7 +48,8 @@ const MODIFIERS: &[&str] = &[
     "xor", "xorsign", "zero", "zfill",
 ];
 
-/// Types of instructions that no variable has: narrow integers, bits, packed and narrow floats, scales.
+/// Types of instructions that no variable has: narrow integers, bits, packed and narrow floats,
+/// scales.
 #[rustfmt::skip]
 const NARROW: &[&str] = &[
     "b1", "b4x16", "b4x16_p64", "b6x16_p32", "e2m1", "e2m1x2", "e2m1x4", "e2m3", "e2m3x2", "e2m3x4", "e3m2", "e3m2x2",
@@ -66,7 +68,8 @@ pub(super) fn is_modifier(word: &str) -> bool {
     MODIFIERS_AT.find(word, |at| MODIFIERS[at]).is_some() || has_pattern(word)
 }
 
-/// Words that are made of numbers: scopes with `::`, shapes (`m16n8k16`, `16x64b`, `2d`), counts (`x4`), narrow float formats.
+/// Words that are made of numbers: scopes with `::`, shapes (`m16n8k16`, `16x64b`, `2d`), counts
+/// (`x4`), narrow float formats.
 fn has_pattern(word: &str) -> bool {
     let mut bytes = word.bytes();
     let (first, second) = (bytes.next().unwrap_or(0), bytes.next().unwrap_or(0));

@@ -1,13 +1,15 @@
 //! Reading again what has been read and found to be right, for who wants what it says.
 //!
-//! The tree has but a place of everything that can be long and is no code, and of instructions behind the first thousands. To read
-//! it twice costs less time than to build and walk a tree of it.
+//! The tree has but a place of everything that can be long and is no code, and of instructions
+//! behind the first thousands. To read it twice costs less time than to build and walk a tree of
+//! it.
 
 use super::Parser;
 use crate::ptx::ast::{Function, Ident, InitPart, Instruction, Variable};
 use crate::ptx::types::{Linkage, Span};
 
-/// Each function takes the place that the tree has, and ends early where that is none of what it reads.
+/// Each function takes the place that the tree has, and ends early where that is none of what it
+/// reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Again<'s> {
     source: &'s str,

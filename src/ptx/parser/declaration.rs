@@ -68,7 +68,8 @@ impl<'s> Parser<'s> {
         Ok(all)
     }
 
-    /// Everything before the name: space, alignment and attributes, then vector and type, then `.ptr` and what belongs to it.
+    /// Everything before the name: space, alignment and attributes, then vector and type, then
+    /// `.ptr` and what belongs to it.
     fn declaration_head(&mut self, linkage: Linkage) -> Parsed<Variable<'s>> {
         let start = self.token.span;
         let Some(space) = space(self.text(start)).filter(|_| self.at(Kind::Word)) else {

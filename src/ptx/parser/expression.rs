@@ -31,7 +31,8 @@ fn binary_operator(kind: Kind) -> Option<(Binary, u8)> {
     })
 }
 
-/// What waits for the rest of an expression: the parser keeps its own stack, so that nesting costs memory and no thread's stack.
+/// What waits for the rest of an expression: the parser keeps its own stack, so that nesting costs
+/// memory and no thread's stack.
 enum Open<'s> {
     /// `(`
     Paren,

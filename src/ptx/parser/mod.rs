@@ -3,8 +3,8 @@
 //! - Items are handed over as they are read, up to the first error: none is kept.
 //! - Every instruction is opcode, dot words and operands: none is a syntax error by its name.
 //! - After an error parsing goes on at the next statement, so that one run reports several.
-//! - Nesting is bounded by [`MAX_DEPTH`], and expressions keep a stack of their own: no input can exhaust the thread's, here or in
-//!   what walks the tree.
+//! - Nesting is bounded by [`MAX_DEPTH`], and expressions keep a stack of their own: no input can
+//!   exhaust the thread's, here or in what walks the tree.
 
 mod again;
 mod declaration;
@@ -23,12 +23,12 @@ use std::borrow::Cow;
 /// How deep blocks, parentheses, braces and operators may nest.
 pub const MAX_DEPTH: u32 = 200;
 
-/// Parameters that one list may have, and items that may stand between two brackets of an operand: more than a kernel can have
-/// bytes of parameters.
+/// Parameters that one list may have, and items that may stand between two brackets of an operand:
+/// more than a kernel can have bytes of parameters.
 pub const MAX_LIST: usize = 1 << 15;
 
-/// Dot words that one instruction may have, and directives of a function, options of a target, dimensions and attributes of a
-/// variable: several times what any has.
+/// Dot words that one instruction may have, and directives of a function, options of a target,
+/// dimensions and attributes of a variable: several times what any has.
 const MAX_WORDS: usize = 64;
 
 /// Who takes what is read, in the order of the text.
@@ -60,7 +60,8 @@ struct Parser<'s> {
     diagnostics: Diagnostics,
 }
 
-/// Parses a module; the diagnostics may hold errors, then the reader has seen no more than what stands before the first.
+/// Parses a module; the diagnostics may hold errors, then the reader has seen no more than what
+/// stands before the first.
 pub fn parse<'s>(source: &'s str, reader: &mut dyn Reader<'s>) -> Diagnostics {
     let mut parser = Parser::new(source, 0);
     parser.module(reader);

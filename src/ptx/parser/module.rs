@@ -29,8 +29,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `.version`, `.target` and `.address_size`: in this order, before everything else. Without a target nothing more is
-    /// said than that.
+    /// `.version`, `.target` and `.address_size`: in this order, before everything else. Without a
+    /// target nothing more is said than that.
     fn head(&mut self, header: &mut Header<'s>) {
         if self.head_lines(header).is_err() {
             // What is left of the line is no item.
@@ -71,7 +71,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Skips to where an item can begin: after a `;`, after the body's `}`, or at a directive of the module level.
+    /// Skips to where an item can begin: after a `;`, after the body's `}`, or at a directive of
+    /// the module level.
     fn recover_item(&mut self, failed: Span) {
         if self.token.span == failed && !self.at(Kind::Eof) {
             self.bump();
@@ -282,7 +283,8 @@ impl<'s> Parser<'s> {
         Ok(function)
     }
 
-    /// `.maxntid 256, 1, 1`, `.pragma "…";` of a kernel, `.noreturn` and `.abi_preserve` of a function, up to the body.
+    /// `.maxntid 256, 1, 1`, `.pragma "…";` of a kernel, `.noreturn` and `.abi_preserve` of a
+    /// function, up to the body.
     pub(super) fn function_directives(&mut self, function: &mut Function<'s>) -> Parsed<()> {
         while self.at(Kind::Word) {
             if self.at_word(".pragma") {
@@ -337,8 +339,8 @@ struct Directive {
     positive: bool,
 }
 
-/// Source: PTX ISA 9.0, "Performance-Tuning Directives", "Cluster Dimension Directives", "Kernel and Function Directives";
-/// what is refused was observed: ptxas 13.0.88.
+/// Source: PTX ISA 9.0, "Performance-Tuning Directives", "Cluster Dimension Directives", "Kernel
+/// and Function Directives"; what is refused was observed: ptxas 13.0.88.
 #[rustfmt::skip]
 static DIRECTIVES: [Directive; 12] = [
     Directive { name: ".maxntid", entry: true, most: 3, positive: true },

@@ -1,7 +1,9 @@
-//! Liveness of each global by itself: from its reads back to where it is defined, and from its definitions on.
+//! Liveness of each global by itself: from its reads back to where it is defined, and from its
+//! definitions on.
 //!
-//! The work is the number of blocks through which values live, whatever the number of blocks times that of values is. (Sets
-//! of compressed bits took 50 times as long for 10 times the blocks: nearly all of them are empty, but each is looked at.)
+//! The work is the number of blocks through which values live, whatever the number of blocks times
+//! that of values is. (Sets of compressed bits took 50 times as long for 10 times the blocks:
+//! nearly all of them are empty, but each is looked at.)
 
 use super::{Cell, CellMap, NONE, Rows, for_each_read, kills};
 use crate::analysis::lists::Lists;
@@ -77,7 +79,8 @@ pub(super) fn solve(
                 }
             }
         }
-        // Nothing reads it that has not been defined, whatever the way: it is live wherever it is read later.
+        // Nothing reads it that has not been defined, whatever the way: it is live wherever it is
+        // read later.
         if !CellMap::is_phys(cell) && entry.is_none_or(|entry| !marks.has(READ_IN, entry)) {
             live_in.blocks.append(&mut reads);
             live_out.blocks.append(&mut outs);
@@ -85,7 +88,8 @@ pub(super) fn solve(
         }
         reads.clear();
         outs.clear();
-        // On from the definitions, as far as it is read later. Physical registers are defined at the entry.
+        // On from the definitions, as far as it is read later. Physical registers are defined at
+        // the entry.
         let goes_on =
             |marks: &mut Marks, block: u32| marks.has(READ_OUT, block) && marks.add(OUT, block);
         if let Some(entry) = entry.filter(|_| CellMap::is_phys(cell)) {
@@ -124,7 +128,8 @@ const READ_OUT: u8 = 4;
 const INTO: u8 = 8;
 const OUT: u8 = 16;
 
-/// Marks of several kinds, beside each other: a look at a block for one global is a look at one place in memory.
+/// Marks of several kinds, beside each other: a look at a block for one global is a look at one
+/// place in memory.
 struct Marks {
     /// By block: the global that marked it last, and the kinds.
     by: Vec<(u32, u8)>,
@@ -294,7 +299,8 @@ fn accesses(body: &Body<'_>, map: &CellMap, bits: usize, bit: &[u32]) -> Accesse
     Accesses { first, all, first_def, defs }
 }
 
-/// Puts entries together by their key, in the order in which they came: where each key's begin, and the entries.
+/// Puts entries together by their key, in the order in which they came: where each key's begin, and
+/// the entries.
 fn by_key<T: Copy + Default>(entries: Vec<(u32, T)>, keys: usize) -> (Vec<u32>, Vec<T>) {
     let mut first = vec![0u32; keys + 1];
     for (key, _) in &entries {

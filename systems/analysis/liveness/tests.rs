@@ -175,8 +175,8 @@ fn random_function<'w>(function: &'w mut Function, blocks: u32, numbers: &mut Nu
     body
 }
 
-/// By paths: a cell is live when a search forward finds a read before an unguarded definition, and a search backward a
-/// definition. Slow and obvious.
+/// By paths: a cell is live when a search forward finds a read before an unguarded definition, and
+/// a search backward a definition. Slow and obvious.
 fn live_by_search(body: &Body<'_>, map: &CellMap, cell: Cell, start: BlockId) -> bool {
     let touches = |inst: View<'_>, uses: bool| {
         let mut hit = false;

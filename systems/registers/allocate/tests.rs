@@ -40,7 +40,8 @@ struct Shape {
     guards: usize,
 }
 
-/// Any control flow (loops, joins, unreachable blocks), any definitions, any uses: only the form of instructions holds.
+/// Any control flow (loops, joins, unreachable blocks), any definitions, any uses: only the form of
+/// instructions holds.
 fn random_function<'w>(
     function: &'w mut Function,
     shape: &Shape,
@@ -65,7 +66,8 @@ fn random_function<'w>(
     for i in 0..shape.blocks * shape.insts {
         let block = BlockId((i / shape.insts) as u32);
         let any = |numbers: &mut Numbers, cells: u8| {
-            // An operand of `cells` cells: a register of that width, or an aligned part of a wider one.
+            // An operand of `cells` cells: a register of that width, or an aligned part of a wider
+            // one.
             let class = (cells.trailing_zeros() as usize..3)
                 .filter(|c| !regs[*c].is_empty())
                 .nth(usize::from(numbers.chance(3)))
@@ -143,7 +145,8 @@ fn random_functions_keep_their_meaning_under_any_pressure() {
         let mut function = testing::function();
         let mut body = random_function(&mut function, &shape, &mut numbers);
         let before = Snapshot::of(&body);
-        // Three quads may meet in one instruction, and R0..R3 hold none because of R1: 20 is enough for anything.
+        // Three quads may meet in one instruction, and R0..R3 hold none because of R1: 20 is enough
+        // for anything.
         let limits = Limits::new(Some([24, 32, 255][seed as usize % 3]));
         let spills = match allocate(&mut body, &limits, 16) {
             Ok(spills) => spills,
@@ -178,7 +181,8 @@ fn spoil(body: &mut Body<'_>, numbers: &mut Numbers) -> bool {
 
 #[test]
 fn the_checker_sees_most_exchanged_registers() {
-    // Some exchanges change nothing (a result that nobody reads, a value that is nowhere defined), most do.
+    // Some exchanges change nothing (a result that nobody reads, a value that is nowhere defined),
+    // most do.
     let (mut spoiled, mut seen) = (0, 0);
     for seed in 0..300 {
         let mut numbers = Numbers(seed);
@@ -339,7 +343,8 @@ fn the_phase_sets_up_the_stack_only_where_there_is_one() {
     }
 }
 
-/// A chain of blocks with random edges back, in which instructions read the results of the last forty.
+/// A chain of blocks with random edges back, in which instructions read the results of the last
+/// forty.
 fn big_function(body: &mut Body<'_>, blocks: u32, insts: u32) {
     let mut numbers = Numbers(u64::from(blocks));
     let across: Vec<Reg> = (0..40).map(|_| body.new_vreg(RegFile::R, 1, 1)).collect();
@@ -454,7 +459,8 @@ fn what_does_not_fit_goes_to_the_stack_and_constants_are_made_again() {
 
 #[test]
 fn a_register_that_a_store_still_reads_is_not_written_next() {
-    // R0 is dead after the first store, which reads it late; R2 and R3 cost nothing, as three are needed later.
+    // R0 is dead after the first store, which reads it late; R2 and R3 cost nothing, as three are
+    // needed later.
     expect_allocated(
         255,
         "BB0:
@@ -489,7 +495,8 @@ fn an_eighth_predicate_is_kept_in_a_general_register() {
     let all = |f: &dyn Fn(u32) -> String| (0..8).map(f).collect::<String>();
     let lines = allocated(&format!("BB0:\n{}{}EXIT PT", all(&set), all(&read)), 255);
     let count = |word: &str| lines.iter().filter(|l| l.contains(word)).count();
-    // The one that gives way needs a register again for a moment, which may cost a second one its place.
+    // The one that gives way needs a register again for a moment, which may cost a second one its
+    // place.
     let kept = count("SEL RZ, 0x1, !P");
     assert!(kept == 1 || kept == 2, "{lines:?}");
     assert_eq!(count("ISETP.NE.U32.AND"), kept, "{lines:?}");
@@ -581,7 +588,8 @@ fn an_argument_is_computed_where_it_is_passed_and_a_predicate_waits_in_a_general
     assert!(lines.iter().any(|l| l.starts_with("R16 = SEL")), "{lines:#?}");
 }
 
-/// Sixteen registers beside each other, of which a call changes every other four: no place is right.
+/// Sixteen registers beside each other, of which a call changes every other four: no place is
+/// right.
 #[test]
 fn sums_that_no_registers_keep_over_a_call_go_to_the_stack_and_are_added_to_in_place() {
     let lines = allocated(

@@ -1,7 +1,8 @@
-//! Where the values of registers are wanted that copies might join, in SSA form: from the definition to all uses.
+//! Where the values of registers are wanted that copies might join, in SSA form: from the
+//! definition to all uses.
 //!
-//! A block has a slot for its phis, one for each other instruction, and one for what its edges take along. A slot reads at an even
-//! point and writes at the next one, as in `registers/ranges.rs`.
+//! A block has a slot for its phis, one for each other instruction, and one for what its edges take
+//! along. A slot reads at an even point and writes at the next one, as in `registers/ranges.rs`.
 
 use super::Wanted;
 use crate::analysis::lists::Lists;
@@ -135,7 +136,8 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
     Found { ranges: Ranges::of_segments(map.count(), points, found), ends, starts, home }
 }
 
-/// The predecessors of blocks, all by their place in the layout: a walk through a hundred thousand blocks looks at little else.
+/// The predecessors of blocks, all by their place in the layout: a walk through a hundred thousand
+/// blocks looks at little else.
 struct Ways {
     /// By block, and by place.
     place: Vec<u32>,

@@ -20,7 +20,8 @@ fn expect(input: &str, output: &str) {
 
 #[test]
 fn a_phi_that_lives_on_behind_its_loop_is_not_lost() {
-    // The value of the last round but one is read behind the loop, where the new one is there already.
+    // The value of the last round but one is read behind the loop, where the new one is there
+    // already.
     expect(
         "BB0:
             %R0 = MOV 0x1, 0xf

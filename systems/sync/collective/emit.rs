@@ -127,7 +127,8 @@ impl Parts {
                 continue;
             }
             match shared.result.filter(|_| is_uniform(from)) {
-                // A warp has one of it: who goes on takes it along, and has it for all who go on with him.
+                // A warp has one of it: who goes on takes it along, and has it for all who go on
+                // with him.
                 Some(result) => {
                     put(body, &mut before, &mov(result, from));
                     let r2ur = [Operand::PT, to, result];

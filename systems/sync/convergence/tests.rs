@@ -1,5 +1,5 @@
-//! Random flow graphs, run by a small machine that knows barriers and nothing of how they are placed; and the placement that
-//! was observed of ptxas.
+//! Random flow graphs, run by a small machine that knows barriers and nothing of how they are
+//! placed; and the placement that was observed of ptxas.
 
 use super::*;
 use crate::analysis::loops::Loop;
@@ -35,8 +35,8 @@ struct Group {
 
 /// A warp: one instruction of one group at a time, in random order.
 ///
-/// A barrier is what BSSY noted in each lane: ptxas uses one barrier for sibling regions, so the machine keeps apart what
-/// parted threads do with it.
+/// A barrier is what BSSY noted in each lane: ptxas uses one barrier for sibling regions, so the
+/// machine keeps apart what parted threads do with it.
 struct Warp<'a, 'w> {
     body: &'a Body<'w>,
     random: Random,
@@ -79,7 +79,8 @@ impl<'a, 'w> Warp<'a, 'w> {
         mask_of((0..LANES).filter(|l| self.states[*l] != State::Exited))
     }
 
-    /// Runs up to so many instructions. Fails when lanes wait for ever or do not meet where they should.
+    /// Runs up to so many instructions. Fails when lanes wait for ever or do not meet where they
+    /// should.
     fn run(&mut self, steps: usize) -> Result<(), String> {
         for _ in 0..steps {
             if self.live() == 0 {
@@ -192,7 +193,8 @@ impl<'a, 'w> Warp<'a, 'w> {
         }
     }
 
-    /// A group enters a block: promises to meet here are due, and a new one is made when the block branches.
+    /// A group enters a block: promises to meet here are due, and a new one is made when the block
+    /// branches.
     fn arrive(&mut self, mask: u32, block: BlockId) -> Result<(), String> {
         let live = self.live();
         let exempt = crate::sync::together::only_exits(self.body, block);
@@ -212,8 +214,9 @@ impl<'a, 'w> Warp<'a, 'w> {
     }
 }
 
-/// By definition: the first block that every way from here to an exit passes, and that no way comes to by going around a
-/// loop that holds both (threads that go around meet the others at the header).
+/// By definition: the first block that every way from here to an exit passes, and that no way comes
+/// to by going around a loop that holds both (threads that go around meet the others at the
+/// header).
 fn joins_by_definition(flow: &ControlFlow) -> Vec<Option<BlockId>> {
     let (graph, loops) = (flow.graph(), flow.loops());
     let passed = |from: u32, without: Option<u32>| {
@@ -410,8 +413,8 @@ impl Structured<'_> {
     }
 }
 
-/// Inserts barriers into the text's body and runs it often. Returns how many regions there are, and whether some branch was
-/// left without one.
+/// Inserts barriers into the text's body and runs it often. Returns how many regions there are, and
+/// whether some branch was left without one.
 fn check(text: &str, runs: u64, seed: u64) -> (usize, bool) {
     let mut function = testing::function();
     let mut body = function.body();

@@ -60,7 +60,8 @@ impl Env<'_> {
                 let mut moves = Vec::with_capacity(active.count_ones() as usize);
                 for lane in lanes(active) {
                     let (to, from) = (self.own(to[lane]), from[lane]);
-                    // With zero filling, the low bits of the address say how many bytes are not copied.
+                    // With zero filling, the low bits of the address say how many bytes are not
+                    // copied.
                     let left = match (copies >> lane & 1 != 0, *zero_fill) {
                         (false, _) => size,
                         (true, true) => from & (size - 1),

@@ -38,10 +38,12 @@ impl Env<'_> {
 
     /// Lanes in order, lowest first: one of the orders that the machine may take.
     ///
-    /// An atomic with a predicate is one that the machine does not do everywhere: elsewhere it does nothing and the predicate is
-    /// false, and ptxas's code goes on with a loop of compare-and-swaps. What follows shows where (observed: ptxas 13.0.88, sm_90a):
-    /// after an exchange, or a swap of 64 bits, only what local memory needs, after a sum of floats loops for the CTA's shared memory and for another
-    /// CTA's, after the other operations one for the CTA's own.
+    /// An atomic with a predicate is one that the machine does not do everywhere: elsewhere it does
+    /// nothing and the predicate is false, and ptxas's code goes on with a loop of
+    /// compare-and-swaps. What follows shows where (observed: ptxas 13.0.88, sm_90a): after an
+    /// exchange, or a swap of 64 bits, only what local memory needs, after a sum of floats loops
+    /// for the CTA's shared memory and for another CTA's, after the other operations one for the
+    /// CTA's own.
     pub(super) fn atomic(
         &mut self,
         warp: &mut Warp,

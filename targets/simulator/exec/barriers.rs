@@ -109,7 +109,8 @@ impl Env<'_> {
             old[lane] = before.word();
         }
         if *mask {
-            // The state is that before all lanes of the same barrier, and the low word says which they are.
+            // The state is that before all lanes of the same barrier, and the low word says which
+            // they are.
             for lane in lanes(active) {
                 let mut same = 0;
                 each_lane(active, |l| same |= u32::from(at[l] == at[lane]) << l);

@@ -71,7 +71,8 @@ impl Env<'_> {
     }
 }
 
-/// The thread that has an element of an 8x8 matrix, and the bit that it begins at: two of a row each, or of a column.
+/// The thread that has an element of an 8x8 matrix, and the bit that it begins at: two of a row
+/// each, or of a column.
 fn place(row: usize, column: usize, transposed: bool) -> (usize, u32) {
     let (row, column) = if transposed { (column, row) } else { (row, column) };
     (row * 4 + column / 2, column as u32 % 2 * 16)

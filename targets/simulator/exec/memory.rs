@@ -75,8 +75,8 @@ fn local_offset(
 }
 
 impl Env<'_> {
-    /// The shared address that an access of the CTA's own memory means: ptxas puts the rank into all addresses of variables,
-    /// and a number that a program made up has none.
+    /// The shared address that an access of the CTA's own memory means: ptxas puts the rank into
+    /// all addresses of variables, and a number that a program made up has none.
     #[inline]
     pub(super) fn own(&self, at: u64) -> u64 {
         if at < RANK_BYTES { at | u64::from(self.rank) << RANK_SHIFT } else { at }
@@ -97,8 +97,9 @@ impl Env<'_> {
         }
     }
 
-    /// Nothing in the word says whether the pair holds the descriptor or a cache policy of the program (`.L2::cache_hint`): both
-    /// have the same form (observed: ptxas 13.0.88, sm_90a). A pair that nobody wrote is neither.
+    /// Nothing in the word says whether the pair holds the descriptor or a cache policy of the
+    /// program (`.L2::cache_hint`): both have the same form (observed: ptxas 13.0.88, sm_90a). A
+    /// pair that nobody wrote is neither.
     pub(super) fn check_descriptor(
         &self,
         warp: &Warp,

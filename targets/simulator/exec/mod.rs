@@ -49,7 +49,8 @@ pub struct Env<'a> {
     pub cta: [u32; 3],
     /// The CTA's number in its cluster.
     pub rank: u32,
-    /// Shared memory of the cluster's CTAs by rank; of the CTA that runs it is in `shared`. Empty where it is alone.
+    /// Shared memory of the cluster's CTAs by rank; of the CTA that runs it is in `shared`. Empty
+    /// where it is alone.
     pub peers: Vec<Region>,
     /// What the cluster has under way, and when it is done.
     pub flight: &'a mut Flight,
@@ -101,7 +102,8 @@ pub enum Stop {
 }
 
 impl Env<'_> {
-    /// Runs the warp's current group, about `slice` instructions (it stops at the next taken branch), and says why it stopped.
+    /// Runs the warp's current group, about `slice` instructions (it stops at the next taken
+    /// branch), and says why it stopped.
     pub fn run_group(
         &mut self,
         warp: &mut Warp,
@@ -315,8 +317,8 @@ impl Env<'_> {
                 let want = warp.read32(want)[first(active)] & warp.groups.live();
                 let diverged = want != active;
                 let taken = diverged == matches!(micro.op, Op::BranchDivergent { .. });
-                // All lanes go: ptxas has `@!P1 BRA.DIV`, P1 where the lane's mask is not the first lane's, before a vote of
-                // one mask.
+                // All lanes go: ptxas has `@!P1 BRA.DIV`, P1 where the lane's mask is not the first
+                // lane's, before a vote of one mask.
                 Ok(branch(warp, if taken { mask } else { 0 }, mask, *target, next))
             }
             Op::Jump(jump) => {

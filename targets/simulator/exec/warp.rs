@@ -4,7 +4,8 @@ use crate::simulator::op::{ReduceKind, ShuffleMode, VoteMode};
 use crate::simulator::operand::*;
 use crate::simulator::warp::{Warp, each_lane};
 
-/// SHFL (PTX ISA, `shfl.sync`): the third source holds the clamp in bits 0..5 and the segment mask in bits 8..13.
+/// SHFL (PTX ISA, `shfl.sync`): the third source holds the clamp in bits 0..5 and the segment mask
+/// in bits 8..13.
 pub fn shuffle(
     warp: &mut Warp,
     mode: ShuffleMode,
@@ -43,7 +44,8 @@ pub fn shuffle(
     warp.set_pred(inside, active, valid);
 }
 
-/// VOTE: the predicate holds in all, in any, or in all or none of the lanes; the register gets the lanes where it holds.
+/// VOTE: the predicate holds in all, in any, or in all or none of the lanes; the register gets the
+/// lanes where it holds.
 pub fn vote(warp: &mut Warp, mode: VoteMode, dst: Dst, holds: PredDst, pred: PredSrc, active: u32) {
     let ballot = active & warp.pred(pred);
     let result = match mode {
@@ -55,7 +57,8 @@ pub fn vote(warp: &mut Warp, mode: VoteMode, dst: Dst, holds: PredDst, pred: Pre
     warp.set_pred(holds, active, if result { !0 } else { 0 });
 }
 
-/// MATCH.ANY: the lanes with the same value. MATCH.ALL: all lanes, where they all have the same, else none.
+/// MATCH.ANY: the lanes with the same value. MATCH.ALL: all lanes, where they all have the same,
+/// else none.
 pub fn matching(warp: &mut Warp, all: bool, dst: Dst, holds: PredDst, src: &Src, active: u32) {
     let mut values = [0; LANES];
     warp.read(src, &mut values);

@@ -1,18 +1,24 @@
-//! How matrices are spread over the registers of a warp, and their product (PTX ISA 9.0, the fragments of `mma`, `mma.sp` and
-//! `wgmma`; the machine's operands are those of PTX).
+//! How matrices are spread over the registers of a warp, and their product (PTX ISA 9.0, the
+//! fragments of `mma`, `mma.sp` and `wgmma`; the machine's operands are those of PTX).
 //!
-//! One rule makes all fragments. Thread t is number t % 4 of the four that share row t / 4. A register holds as many elements as
-//! fit, consecutive along k; the four threads' registers follow each other along k. The next register of A is for the row eight
-//! further down, where A has 16 rows; the one after it for the next piece along k. B is spread in the same way by columns. A
-//! thread has two consecutive columns of C, then those eight rows down, then the columns eight further right.
+//! One rule makes all fragments. Thread t is number t % 4 of the four that share row t / 4. A
+//! register holds as many elements as fit, consecutive along k; the four threads' registers follow
+//! each other along k. The next register of A is for the row eight further down, where A has 16
+//! rows; the one after it for the next piece along k. B is spread in the same way by columns. A
+//! thread has two consecutive columns of C, then those eight rows down, then the columns eight
+//! further right.
 //!
-//! Of a sparse A half of the elements are there, in the places of a matrix half as wide. Two bits for each say which of a group
-//! of four elements of 16 or 8 bits it is, four bits which of two elements of TF32 (as two halves of 16 bits). Elements of 4 bits
-//! go in pairs. Metadata of a row is one string of bits along k:
-//! - of elements of 16 bits and TF32, a thread holds 16 bits of the row (low half) and of the row eight further down;
-//! - of smaller elements, even threads hold 32 bits of the row and odd ones of the row eight further down;
+//! Of a sparse A half of the elements are there, in the places of a matrix half as wide. Two bits
+//! for each say which of a group of four elements of 16 or 8 bits it is, four bits which of two
+//! elements of TF32 (as two halves of 16 bits). Elements of 4 bits go in pairs. Metadata of a row
+//! is one string of bits along k:
+//! - of elements of 16 bits and TF32, a thread holds 16 bits of the row (low half) and of the row
+//!   eight further down;
+//! - of smaller elements, even threads hold 32 bits of the row and odd ones of the row eight
+//!   further down;
 //!
-//! the threads of a group of four hold the pieces along k in their order, beginning with the one that the selector says.
+//! the threads of a group of four hold the pieces along k in their order, beginning with the one
+//! that the selector says.
 
 use super::{Accumulator, Element, Place, Product, Sparse};
 use crate::memory::{Fault, Region};
@@ -274,7 +280,8 @@ pub fn multiply(warp: &mut Warp, shared: &Region, p: &Product, add_c: bool) -> R
     Ok(())
 }
 
-/// MOVM: each thread has two elements of a row of an 8x8 matrix of 16 bits, then of its transpose's.
+/// MOVM: each thread has two elements of a row of an 8x8 matrix of 16 bits, then of its
+/// transpose's.
 pub fn transpose(warp: &mut Warp, d: u16, a: u16) {
     let from = *warp.row(a, 0);
     let element =

@@ -1,19 +1,22 @@
-//! Matrix instructions: D = A x B + C over the threads of a warp (HMMA, IMMA, BMMA, DMMA) or of four warps (the GMMAs), and the
-//! moves of 8x8 matrices between shared memory and registers.
+//! Matrix instructions: D = A x B + C over the threads of a warp (HMMA, IMMA, BMMA, DMMA) or of
+//! four warps (the GMMAs), and the moves of 8x8 matrices between shared memory and registers.
 //!
-//! **Arithmetic.** PTX leaves the order of additions and their rounding open. Here products are exact and sums are
-//! - of halves, bfloat16, TF32 and 8-bit floats: in double precision, C first, then the products in the order of k, rounded once
-//!   to the accumulator's format (to nearest, ties to even). Subnormal numbers count. TF32 is the upper 19 bits of a word;
-//! - of doubles: a chain of fused multiplications and additions in the order of k, beginning with C, in the rounding mode of
-//!   the instruction;
+//! **Arithmetic.** PTX leaves the order of additions and their rounding open. Here products are
+//! exact and sums are
+//! - of halves, bfloat16, TF32 and 8-bit floats: in double precision, C first, then the products in
+//!   the order of k, rounded once to the accumulator's format (to nearest, ties to even). Subnormal
+//!   numbers count. TF32 is the upper 19 bits of a word;
+//! - of doubles: a chain of fused multiplications and additions in the order of k, beginning with
+//!   C, in the rounding mode of the instruction;
 //! - of integers and single bits: exact, then wrapped to 32 bits, or clamped with `.SAT`.
 //!
 //! A result that is not a number is the machine's canonical NaN.
 //!
-//! **Groups of four warps.** Each warp computes its 16 rows when it issues the instruction: B, and A of 16 rows, are read from
-//! shared memory at once, whatever other warps do. What another thread learns from a wait is true all the same, because
-//! WARPGROUP.DEPBAR lets no warp go on before all four have issued the products it waits for: a buffer may be filled again after
-//! one warp's wait. That accumulators are read before the wait does not show here.
+//! **Groups of four warps.** Each warp computes its 16 rows when it issues the instruction: B, and
+//! A of 16 rows, are read from shared memory at once, whatever other warps do. What another thread
+//! learns from a wait is true all the same, because WARPGROUP.DEPBAR lets no warp go on before all
+//! four have issued the products it waits for: a buffer may be filled again after one warp's wait.
+//! That accumulators are read before the wait does not show here.
 
 mod fragment;
 mod number;
@@ -33,8 +36,8 @@ use super::operand::PredSrc;
 pub enum Place {
     /// First row of the register file.
     Registers(u16),
-    /// In shared memory, as the descriptor in a pair of uniform registers says. The rows of A, or the columns of B, are
-    /// contiguous where `transposed` is set.
+    /// In shared memory, as the descriptor in a pair of uniform registers says. The rows of A, or
+    /// the columns of B, are contiguous where `transposed` is set.
     Shared { uniform: u8, transposed: bool },
 }
 
@@ -47,7 +50,8 @@ pub struct Sparse {
     pub selector: u8,
 }
 
-/// D = A x B + C. A has `m` rows, B `n` columns; both are `k` elements deep. The matrix of a group of warps has 16 rows a warp.
+/// D = A x B + C. A has `m` rows, B `n` columns; both are `k` elements deep. The matrix of a group
+/// of warps has 16 rows a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Product {
     pub m: u16,
@@ -72,7 +76,8 @@ pub struct Product {
     pub group: Option<u8>,
 }
 
-/// LDSM, STSM: one, two or four 8x8 matrices of 16 bits. Thread i holds the address of row i % 8 of matrix i / 8.
+/// LDSM, STSM: one, two or four 8x8 matrices of 16 bits. Thread i holds the address of row i % 8 of
+/// matrix i / 8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
     pub address: Address,
@@ -93,7 +98,8 @@ pub enum MatrixOp {
         d: u16,
         a: u16,
     },
-    /// WARPGROUP.DEPBAR: waits until no more than so many of the groups of this scoreboard are under way.
+    /// WARPGROUP.DEPBAR: waits until no more than so many of the groups of this scoreboard are
+    /// under way.
     Wait {
         group: u8,
         left: u8,

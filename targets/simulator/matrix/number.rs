@@ -51,8 +51,8 @@ impl Element {
 
     /// The value of a float whose bits are the low ones of `raw`; exact.
     pub fn float(self, raw: u64) -> f64 {
-        // The exponent and fraction of a smaller format at the place of the single's, scaled by the difference of the biases:
-        // right for subnormal numbers too.
+        // The exponent and fraction of a smaller format at the place of the single's, scaled by the
+        // difference of the biases: right for subnormal numbers too.
         let scaled = |magnitude: u32, bias: u32| {
             let scale = f32::from_bits((127 + 127 - bias) << 23);
             f32::from_bits(magnitude) * scale

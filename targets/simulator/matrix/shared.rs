@@ -1,5 +1,5 @@
-//! Matrices in shared memory, as the descriptors of warpgroup products say (PTX ISA 9.0, "Matrix descriptor format" and
-//! "Strides").
+//! Matrices in shared memory, as the descriptors of warpgroup products say (PTX ISA 9.0, "Matrix
+//! descriptor format" and "Strides").
 
 use super::Element;
 use crate::memory::{Fault, Region, SHARED_RESERVED};
@@ -11,16 +11,17 @@ const UNIT: usize = 16;
 /// Bytes of shared memory that a descriptor can name.
 const REACH: u64 = 1 << 18;
 
-/// What the part of shared memory that the system keeps gives. ptxas -O0 emits products of the matrices at address 0, whose
-/// result nothing uses, for groups of products that are empty.
+/// What the part of shared memory that the system keeps gives. ptxas -O0 emits products of the
+/// matrices at address 0, whose result nothing uses, for groups of products that are empty.
 const SYSTEM: [u8; UNIT] = [0xa5; UNIT];
 
 /// A 64-bit matrix descriptor.
 ///
-/// Rows of a matrix (columns of B) that are contiguous along k are in groups of eight, `stride` apart; `leading` apart are
-/// pieces along k as wide as the swizzle, or 16 bytes without one. Matrices that are contiguous along the other dimension
-/// (transposed) are in the same pieces: eight steps of k are one group, and groups along k are `stride` apart and pieces along
-/// the rows `leading`, but without swizzle it is the other way round.
+/// Rows of a matrix (columns of B) that are contiguous along k are in groups of eight, `stride`
+/// apart; `leading` apart are pieces along k as wide as the swizzle, or 16 bytes without one.
+/// Matrices that are contiguous along the other dimension (transposed) are in the same pieces:
+/// eight steps of k are one group, and groups along k are `stride` apart and pieces along the rows
+/// `leading`, but without swizzle it is the other way round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Descriptor {
     start: u64,
@@ -45,7 +46,8 @@ impl Descriptor {
         }
     }
 
-    /// The address of the 16 bytes number `unit` along the contiguous dimension, in line `line` of the other.
+    /// The address of the 16 bytes number `unit` along the contiguous dimension, in line `line` of
+    /// the other.
     fn address(&self, line: usize, unit: usize, transposed: bool) -> u64 {
         let units = self.width / UNIT;
         let (piece, inside) = ((unit / units) as u64, (unit % units * UNIT) as u64);
@@ -61,7 +63,8 @@ impl Descriptor {
         linear ^ line << 4
     }
 
-    /// Calls `put` with row (or column of B), step of k and bits of each element of `rows` by `depth` ones.
+    /// Calls `put` with row (or column of B), step of k and bits of each element of `rows` by
+    /// `depth` ones.
     ///
     /// # Errors
     /// When the matrix is not all in shared memory.
@@ -83,7 +86,8 @@ impl Descriptor {
         for line in lines {
             for unit in units.clone() {
                 let address = self.address(line, unit, transposed);
-                // A descriptor names the CTA's own memory, whatever its place in the window of the cluster.
+                // A descriptor names the CTA's own memory, whatever its place in the window of the
+                // cluster.
                 let address = memory.base & !(RANK_BYTES - 1) | address;
                 let reserved =
                     address < memory.base && address & (RANK_BYTES - 1) < SHARED_RESERVED;

@@ -1,4 +1,5 @@
-//! Number formats against `rustc_apfloat`, and what matrices of registers give that mean nothing in particular to PTX.
+//! Number formats against `rustc_apfloat`, and what matrices of registers give that mean nothing in
+//! particular to PTX.
 
 use super::number::{Accumulator, Element};
 use super::shared::Descriptor;

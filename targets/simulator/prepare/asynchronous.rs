@@ -39,7 +39,8 @@ fn syncs(s: &Slots<'_>) -> Result<AsyncOp, Cause> {
         return Ok(AsyncOp::Exchange { dst: s.dst(0, 2)?, address, value: s.src(2, Kind::Int64)? });
     }
     if s.has(Mod::ARRIVE) {
-        // What is added to the arrivals (A) and to the transactions (T): nothing, one, or the source.
+        // What is added to the arrivals (A) and to the transactions (T): nothing, one, or the
+        // source.
         let counts = [
             (Mod::A1T0, Amount::Known(1), Amount::Known(0)),
             (Mod::A0T1, Amount::Known(0), Amount::Known(1)),
@@ -101,7 +102,8 @@ fn lanes(s: &Slots<'_>) -> Result<AsyncOp, Cause> {
     })
 }
 
-/// `DEPBAR.LE SB, n` and `DEPBAR {…}`: ptxas puts all groups on scoreboard 0, and the list names it.
+/// `DEPBAR.LE SB, n` and `DEPBAR {…}`: ptxas puts all groups on scoreboard 0, and the list names
+/// it.
 fn keep(s: &Slots<'_>) -> Result<u8, Cause> {
     if !s.has(Mod::LE) {
         return Ok(0);

@@ -44,7 +44,8 @@ fn indirect(s: &Slots<'_>) -> Result<Op, Cause> {
         _ => None,
     });
     let base = found.map(|(i, offset)| {
-        // BRX shows its offset from the next instruction as it is; the others show the place that it means.
+        // BRX shows its offset from the next instruction as it is; the others show the place that
+        // it means.
         let slot = s.context.target.slot(s.inst, i).map(|slot| slot.kind);
         let counted = matches!(slot, Some(SlotKind::Target { relative: true, .. }));
         let from = if counted { 0 } else { s.pc + WORD };
@@ -107,7 +108,8 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             Op::Branch { taken: pred(s)?, uniform, target: target(s)? }
         }
         CALL if first(s, RegFile::R).or(first(s, RegFile::UR)).is_none() && s.has(Mod::ABS) => {
-            // Through the same door as a jump to an address in a register: it may be a function of the system.
+            // Through the same door as a jump to an address in a register: it may be a function of
+            // the system.
             unconditional(s)?;
             Op::Jump(Indirect { register: Src::imm(absolute(s)?), base: 0, pred: pred(s)? })
         }

@@ -100,7 +100,8 @@ fn bf16(s: &Slots<'_>) -> u16 {
     u16::from(s.has(Mod::BF16_V2))
 }
 
-/// Words of the rows that change a result and that the engine does not do: ptxas emits none of them.
+/// Words of the rows that change a result and that the engine does not do: ptxas emits none of
+/// them.
 fn undone(op: Opcode) -> &'static [Mod] {
     use Opcode::*;
     match op {
@@ -111,8 +112,8 @@ fn undone(op: Opcode) -> &'static [Mod] {
     }
 }
 
-/// The sources of a minimum or maximum. With .XORSIGN the operation takes absolute values itself, because it needs the signs
-/// before them: what ptxas writes are `|x|` on both, never a negation.
+/// The sources of a minimum or maximum. With .XORSIGN the operation takes absolute values itself,
+/// because it needs the signs before them: what ptxas writes are `|x|` on both, never a negation.
 fn extremes(s: &Slots<'_>, count: usize, kind: Kind) -> Result<Vec<Src>, Cause> {
     let source = |i| {
         let mut src = s.src(i, kind)?;
@@ -235,7 +236,8 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
 }
 
 fn hfma2(s: &Slots<'_>) -> Result<Op, Cause> {
-    // The second source may be a register and the third two halves, or the other way round: all are slots.
+    // The second source may be a register and the third two halves, or the other way round: all are
+    // slots.
     let flag = |m, bit| if s.has(m) { bit } else { 0 };
     // What the predicate that rows with .RELU have selects is not known; ptxas leaves it true.
     if s.has(Mod::RELU) && s.len() > 4 && s.pred(4)? != PredSrc::TRUE {
@@ -365,7 +367,8 @@ fn f2f(s: &Slots<'_>) -> Result<Op, Cause> {
     convert_op(s, convert::float_to_float, c, to == Format::F64, kind_of(from))
 }
 
-/// `F2FP.to.from.PACK_AB Rd, A, B` and its like. Without formats (sm_80 to sm_88) it is of singles to f16 or bfloat16.
+/// `F2FP.to.from.PACK_AB Rd, A, B` and its like. Without formats (sm_80 to sm_88) it is of singles
+/// to f16 or bfloat16.
 fn f2fp(s: &Slots<'_>) -> Result<Op, Cause> {
     let (to, from) = match float_words(s)[..] {
         [to, from] => (to, from),
@@ -395,13 +398,15 @@ fn f2fp(s: &Slots<'_>) -> Result<Op, Cause> {
     }
 }
 
-/// The register whose low half lies above what a conversion packs; of `.H1` it is not known where it goes.
+/// The register whose low half lies above what a conversion packs; of `.H1` it is not known where
+/// it goes.
 fn merged(s: &Slots<'_>, index: usize) -> Result<Src, Cause> {
     let src = s.src(index, Kind::Int)?;
     if src.part == Part::Whole { Ok(src) } else { Err(unsupported(s)) }
 }
 
-/// `F2IP.U8.F32.NTZ Rd, A, B, C`. ptxas writes .NTZ always: what becomes of a NaN without it is not known.
+/// `F2IP.U8.F32.NTZ Rd, A, B, C`. ptxas writes .NTZ always: what becomes of a NaN without it is not
+/// known.
 fn f2ip(s: &Slots<'_>) -> Result<Op, Cause> {
     if !s.has(Mod::NTZ) || s.has(Mod::RELU) {
         return Err(unsupported(s));

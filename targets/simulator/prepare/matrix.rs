@@ -37,7 +37,8 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
     Ok(Op::Matrix(Box::new(op)))
 }
 
-/// Registers of the CTA's pool: there are always enough. How many a thread may then use, [`pool_registers`] says.
+/// Registers of the CTA's pool: there are always enough. How many a thread may then use,
+/// [`pool_registers`] says.
 fn pool(s: &Slots<'_>) -> Result<Op, Cause> {
     if s.has(Mod::DEALLOC) {
         return Ok(Op::Nop);
@@ -141,8 +142,9 @@ fn rows(s: &Slots<'_>, index: usize, bits: usize, group: bool) -> Result<Option<
     Ok(general_aligned(reg, reg.count, align, s.context.registers)?)
 }
 
-/// `D, A, B, C`, then a predicate, metadata and selector of a sparse A, and a group scoreboard. A descriptor of the group is four
-/// uniform registers: two for A, which are not used where A is in registers, and two for B.
+/// `D, A, B, C`, then a predicate, metadata and selector of a sparse A, and a group scoreboard. A
+/// descriptor of the group is four uniform registers: two for A, which are not used where A is in
+/// registers, and two for B.
 fn product(s: &Slots<'_>, four_warps: bool) -> Result<Product, Cause> {
     let refuse = || unsupported(s);
     let [m, n, mut k] = shape(s).ok_or_else(refuse)?;

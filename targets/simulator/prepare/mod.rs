@@ -1,7 +1,8 @@
-//! Prepares machine words for the engine: decodes each once through the target's table and resolves operands and modifiers.
+//! Prepares machine words for the engine: decodes each once through the target's table and resolves
+//! operands and modifiers.
 //!
-//! What cannot be prepared becomes [`Op::Invalid`], an error only when a thread reaches it: texts hold padding and paths that a
-//! launch never takes.
+//! What cannot be prepared becomes [`Op::Invalid`], an error only when a thread reaches it: texts
+//! hold padding and paths that a launch never takes.
 
 mod asynchronous;
 mod control;
@@ -52,7 +53,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The index of the instruction at a byte offset of this text. Where there is none, the jump fails when it is taken.
+    /// The index of the instruction at a byte offset of this text. Where there is none, the jump
+    /// fails when it is taken.
     pub fn index(&self, offset: u64) -> u32 {
         u32::try_from(self.text.wrapping_add(offset).wrapping_sub(CODE_BASE) / WORD)
             .unwrap_or(u32::MAX)
@@ -83,7 +85,8 @@ impl Program {
                 continue;
             }
             let first = text.address.wrapping_sub(CODE_BASE) / WORD;
-            // Texts are laid out in order, close together; anything else is a mistake of the loader and finds no code.
+            // Texts are laid out in order, close together; anything else is a mistake of the loader
+            // and finds no code.
             if first < code.len() as u64 || first > code.len() as u64 + (1 << 24) {
                 continue;
             }

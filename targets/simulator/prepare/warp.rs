@@ -1,4 +1,5 @@
-//! Instructions across the lanes of a warp, special registers, and moves between the register files.
+//! Instructions across the lanes of a warp, special registers, and moves between the register
+//! files.
 
 use super::slots::{Kind, Slots};
 use super::unsupported;

@@ -1,10 +1,13 @@
-//! About how long it takes: an estimate to compare two cubins of one kernel by, from the same control bits as the hazards.
+//! About how long it takes: an estimate to compare two cubins of one kernel by, from the same
+//! control bits as the hazards.
 //!
-//! A warp's time goes on by the stall of each instruction that it issues; a wait lasts until the scoreboard is released, at the
-//! nominal time of `tables/latency/estimates.lat`. Groups of a warp take turns on that one time. A barrier of the CTA opens at
-//! the time of the last to arrive. A sub-core issues one instruction a cycle and each of its pipes takes its time, so a CTA takes
-//! as long as its slowest warp or its busiest pipe. CTAs start on the 132 SMs as others end, as many at once as fit. Not in
-//! it: caches, bank conflicts, coalescing, bandwidth, instruction fetch, clocks.
+//! A warp's time goes on by the stall of each instruction that it issues; a wait lasts until the
+//! scoreboard is released, at the nominal time of `tables/latency/estimates.lat`. Groups of a warp
+//! take turns on that one time. A barrier of the CTA opens at the time of the last to arrive. A
+//! sub-core issues one instruction a cycle and each of its pipes takes its time, so a CTA takes as
+//! long as its slowest warp or its busiest pipe. CTAs start on the 132 SMs as others end, as many
+//! at once as fit. Not in it: caches, bank conflicts, coalescing, bandwidth, instruction fetch,
+//! clocks.
 
 use super::{Counted, GROUP, SCOREBOARDS, Timing};
 use crate::latency::Class;
@@ -19,8 +22,9 @@ const SMS: usize = 132;
 /// Sub-cores of an SM, which warps are on in turn (Huerta et al. 2025: warp n on n % 4).
 const SUB_CORES: usize = 4;
 
-/// What fits on an SM of compute capability 9.0 (CUDA C++ Programming Guide, "Compute Capabilities"): CTAs, warps, registers
-/// and bytes of shared memory, of which a CTA's system part takes 1 KiB.
+/// What fits on an SM of compute capability 9.0 (CUDA C++ Programming Guide, "Compute
+/// Capabilities"): CTAs, warps, registers and bytes of shared memory, of which a CTA's system part
+/// takes 1 KiB.
 const MAX_CTAS: u32 = 32;
 const MAX_WARPS: u32 = 64;
 const REGISTERS: u32 = 64 << 10;
@@ -180,7 +184,8 @@ impl Placement {
         self.ctas[sm] += 1;
     }
 
-    /// The kernel's cycles: until the last CTA has ended, or the busiest pipe of an SM has done its work.
+    /// The kernel's cycles: until the last CTA has ended, or the busiest pipe of an SM has done its
+    /// work.
     pub fn cycles(&self) -> u64 {
         let busiest = self.work.iter().map(Work::cycles).max().unwrap_or(0);
         self.end.max(busiest)

@@ -142,7 +142,8 @@ impl Findings {
         ran.map(place).collect()
     }
 
-    /// Notes one; of a pair's registers the first that is met stands for all, with the fewest cycles.
+    /// Notes one; of a pair's registers the first that is met stands for all, with the fewest
+    /// cycles.
     pub fn add(
         &mut self,
         kind: latency::Hazard,

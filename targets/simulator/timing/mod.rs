@@ -1,9 +1,9 @@
-//! Time in the simulator: what an instruction's control bits promise, whether they keep the promise, and about how long a
-//! kernel takes.
+//! Time in the simulator: what an instruction's control bits promise, whether they keep the
+//! promise, and about how long a kernel takes.
 //!
-//! Results are there at once for whoever runs the code ([`super::exec`]); time is kept beside. [`Timing`] is what one
-//! instruction says and touches, prepared once. `watch` finds hazards: reads and writes that neither stalls nor scoreboards
-//! protect. `clock` estimates cycles.
+//! Results are there at once for whoever runs the code ([`super::exec`]); time is kept beside.
+//! [`Timing`] is what one instruction says and touches, prepared once. `watch` finds hazards: reads
+//! and writes that neither stalls nor scoreboards protect. `clock` estimates cycles.
 
 mod clock;
 mod hazard;
@@ -66,8 +66,9 @@ pub struct Access {
     pub port: u16,
     /// Read for every lane of the group: the guard.
     pub guard: bool,
-    /// A result that comes when the sources have been read, and that the scoreboard of reads tells of: the predicate of ATOM,
-    /// which says what window the address is in (observed: ptxas 13.0.88).
+    /// A result that comes when the sources have been read, and that the scoreboard of reads tells
+    /// of: the predicate of ATOM, which says what window the address is in (observed: ptxas
+    /// 13.0.88).
     pub early: bool,
 }
 
@@ -87,7 +88,8 @@ pub struct Timing {
     pub kind: u16,
     /// Cycles until the next instruction of the warp issues, 1 to 16.
     pub stall: u8,
-    /// The yield bit says to let another warp issue: the scoreboards that it sets are seen by whatever follows.
+    /// The yield bit says to let another warp issue: the scoreboards that it sets are seen by
+    /// whatever follows.
     pub yields: bool,
     /// Scoreboards that must be zero, one bit each.
     pub wait: u8,
@@ -214,16 +216,17 @@ impl Timing {
         }
     }
 
-    /// The scoreboard that tells when it has read its late sources: the one of the results where it has no other, since
-    /// sources are read before.
+    /// The scoreboard that tells when it has read its late sources: the one of the results where it
+    /// has no other, since sources are read before.
     pub fn reads_told_by(&self) -> u8 {
         if self.read_sb != UNTOLD { self.read_sb } else { self.write_sb }
     }
 }
 
-/// The kind of an instruction whose results come in order with others of the kind: what the unit of transcendental functions
-/// does is one, shared memory and the exchange between lanes another, products of warpgroups a third, every other opcode one of its
-/// own (observed: what ptxas 13.0.88 waits for; a group of products is one of several opcodes, and its last one alone tells of it).
+/// The kind of an instruction whose results come in order with others of the kind: what the unit of
+/// transcendental functions does is one, shared memory and the exchange between lanes another,
+/// products of warpgroups a third, every other opcode one of its own (observed: what ptxas 13.0.88
+/// waits for; a group of products is one of several opcodes, and its last one alone tells of it).
 fn kind(op: Opcode) -> u16 {
     use Opcode::*;
     match op {
@@ -234,8 +237,9 @@ fn kind(op: Opcode) -> u16 {
     }
 }
 
-/// The cycles that a stall of the control bits means: 0 is 16 (observed: ptxas 13.0.88 has it at -O0 after matrix products of two
-/// passes, whose results are read right after; there other instructions have 15).
+/// The cycles that a stall of the control bits means: 0 is 16 (observed: ptxas 13.0.88 has it at
+/// -O0 after matrix products of two passes, whose results are read right after; there other
+/// instructions have 15).
 fn cycles(stall: u8) -> u8 {
     if stall == 0 { 16 } else { stall }
 }

@@ -5,8 +5,8 @@ use super::Problem;
 use crate::latency;
 use crate::simulator::Hazard;
 
-/// The hazards of a program behind the prologue, whose own results are waited for: R2:R3 is the buffer's address, UR4 the
-/// descriptor, R0 the thread's x, R4:R5 the address of its word.
+/// The hazards of a program behind the prologue, whose own results are waited for: R2:R3 is the
+/// buffer's address, UR4 the descriptor, R0 the thread's x, R4:R5 the address of its word.
 fn hazards(source: &str) -> Vec<Hazard> {
     Run::default().timed(source).hazards
 }
@@ -130,7 +130,8 @@ fn depbar_waits_for_the_oldest() {
 
 #[test]
 fn lanes_that_wait_for_others_do_not_get_older() {
-    // Odd lanes compare right before BSYNC, even lanes have spent 30 cycles: what the odd ones did is still young.
+    // Odd lanes compare right before BSYNC, even lanes have spent 30 cycles: what the odd ones did
+    // is still young.
     let program = |stall: &str| {
         format!(
             "

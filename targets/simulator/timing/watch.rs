@@ -1,13 +1,15 @@
 //! Finds hazards while a warp runs.
 //!
-//! What holds: each lane is a thread on a path of its own. Time is the sum of the stalls on that path: what a wait takes is not
-//! known and protects nothing but what it waits for, and what other lanes do takes no time. Where lanes with different times
-//! run together again, the later time holds, and what the others did before moves with them, so that nothing gets older by
-//! waiting. A wait protects the lanes that waited.
+//! What holds: each lane is a thread on a path of its own. Time is the sum of the stalls on that
+//! path: what a wait takes is not known and protects nothing but what it waits for, and what other
+//! lanes do takes no time. Where lanes with different times run together again, the later time
+//! holds, and what the others did before moves with them, so that nothing gets older by waiting. A
+//! wait protects the lanes that waited.
 //!
-//! A result of fixed latency is protected by the cycles of `Latencies`; one of unknown latency, and a source that is read late, only
-//! by a wait for the scoreboard that tells of it, whatever time has passed. Instructions of one kind are done in order, so a
-//! later one's scoreboard tells of an earlier one that has none (observed: ptxas 13.0.88 relies on it).
+//! A result of fixed latency is protected by the cycles of `Latencies`; one of unknown latency, and
+//! a source that is read late, only by a wait for the scoreboard that tells of it, whatever time
+//! has passed. Instructions of one kind are done in order, so a later one's scoreboard tells of an
+//! earlier one that has none (observed: ptxas 13.0.88 relies on it).
 
 use super::hazard::{Findings, Problem};
 use super::{Access, CellIndex, Counted, SCOREBOARDS, Timing, UNTOLD};
@@ -109,7 +111,8 @@ impl Watch {
     pub fn enter(&mut self, mask: u32, longest: u64) {
         let mut latest = 0;
         each_lane(mask, |lane| latest = latest.max(self.times[lane]));
-        // Lanes come together or part at branches and barriers, which take longer than a scoreboard to be seen.
+        // Lanes come together or part at branches and barriers, which take longer than a scoreboard
+        // to be seen.
         for one in self.outstanding.iter_mut().flatten().filter(|o| o.lanes() & mask != 0) {
             one.is_new = false;
         }
@@ -156,8 +159,8 @@ impl Watch {
         }
     }
 
-    /// An instruction issues for a group of lanes (`mask`) and does its work for some of them (`active`). Time goes on by its
-    /// stall.
+    /// An instruction issues for a group of lanes (`mask`) and does its work for some of them
+    /// (`active`). Time goes on by its stall.
     pub fn issue(&mut self, check: &mut Check<'_>, pc: u32, mask: u32, active: u32) {
         let Some(timing) = check.code.get(pc as usize) else { return };
         check.findings.ran(pc, active);
@@ -202,8 +205,9 @@ impl Watch {
             }
             one.lanes() != 0
         });
-        // Late sources are read in order: what was issued before one that reads late has read its own; and so has one whose result
-        // is there (observed: ptxas 13.0.88 waits for ATOMG's result and then overwrites its data).
+        // Late sources are read in order: what was issued before one that reads late has read its
+        // own; and so has one whose result is there (observed: ptxas 13.0.88 waits for ATOMG's
+        // result and then overwrites its data).
         let Some(newest) = newest else { return };
         for list in outstanding.iter_mut() {
             for one in list.iter_mut().filter(|o| o.reads & mask != 0 && o.serial <= newest) {
@@ -247,7 +251,8 @@ impl Watch {
         }
     }
 
-    /// Notes what of the instruction is outstanding. Where its guard is false for all lanes it still tells of earlier ones.
+    /// Notes what of the instruction is outstanding. Where its guard is false for all lanes it
+    /// still tells of earlier ones.
     fn set_scoreboards(
         &mut self,
         code: &[Timing],
@@ -308,7 +313,8 @@ impl Watch {
         }
     }
 
-    /// Earlier instructions of the kind whose results nothing tells of are done when those of this one are.
+    /// Earlier instructions of the kind whose results nothing tells of are done when those of this
+    /// one are.
     fn tell(&mut self, code: &[Timing], timing: &Timing, mask: u32) {
         let [told @ .., untold] = &mut self.outstanding;
         let told = &mut told[usize::from(timing.write_sb)];

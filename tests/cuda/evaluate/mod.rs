@@ -1,8 +1,9 @@
 //! The reference: runs a program's tree, all threads of a block in step.
 //!
-//! Each statement runs for the threads that come to it together, a set of at most 128; the blocks run one after the other. This is
-//! evidently right for programs in which no thread sees what another does but where they meet, and just this the evaluator
-//! checks: masks name exactly the threads that are there, barriers meet the whole block.
+//! Each statement runs for the threads that come to it together, a set of at most 128; the blocks
+//! run one after the other. This is evidently right for programs in which no thread sees what
+//! another does but where they meet, and just this the evaluator checks: masks name exactly the
+//! threads that are there, barriers meet the whole block.
 
 mod call;
 mod expr;

@@ -115,7 +115,8 @@ impl Generator {
         Expr::Binary(op, ty, Box::new(a), Box::new(b))
     }
 
-    /// Arithmetic that C does as it stands: its operands are narrow enough for the result to be in range.
+    /// Arithmetic that C does as it stands: its operands are narrow enough for the result to be in
+    /// range.
     fn plain_sum(&mut self, ty: Scalar, depth: u32) -> Expr {
         use Scalar::{I8, I16, I32, I64, U8, U16, U32};
         let op = *self.random.pick(&[Binary::PlainAdd, Binary::PlainSub, Binary::PlainMul]);

@@ -1,7 +1,8 @@
 //! Programs from seeds.
 //!
-//! The generator keeps in mind which threads come to a place: what warps and blocks do together stands only where the mask
-//! (or the block) is complete. Inside what may be left early (`break`, `continue`, `return`) no mask holds.
+//! The generator keeps in mind which threads come to a place: what warps and blocks do together
+//! stands only where the mask (or the block) is complete. Inside what may be left early (`break`,
+//! `continue`, `return`) no mask holds.
 
 mod expr;
 mod function;

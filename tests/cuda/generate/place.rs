@@ -86,7 +86,8 @@ impl Generator {
         Some((found.0, found.1.number()?))
     }
 
-    /// A number of a plain variable: where a call's result goes, so that nothing is computed beside the call.
+    /// A number of a plain variable: where a call's result goes, so that nothing is computed beside
+    /// the call.
     pub(super) fn plain(&mut self, ty: Scalar) -> Option<Lvalue> {
         let which =
             |this: &Self, var: usize| this.changes(var) && this.vars[var].place == Place::Local;

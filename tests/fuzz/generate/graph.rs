@@ -1,7 +1,8 @@
 //! Control flow that is no tree: blocks that go anywhere, by branches and by jump tables.
 //!
-//! What holds: a thread leaves after as many blocks as its counter may count to, at the latest. Blocks go by numbers that they
-//! change themselves, so that threads part and come together in any way.
+//! What holds: a thread leaves after as many blocks as its counter may count to, at the latest.
+//! Blocks go by numbers that they change themselves, so that threads part and come together in any
+//! way.
 
 use super::{Maker, Place};
 use crate::program::{Class, End, Graph, Node, Op, Operand, Piece, Slot, Stmt, Var};

@@ -118,8 +118,8 @@ pub const APPROXIMATION: Family = Family {
     weight: 1,
     rows: &[
         row("<rcp/sqrt/rsqrt/ex2>.approx</.ftz>.f32 ?f32, !f32"),
-        // The error of these is absolute where the result is small: something is added to it. Beyond this range of angles their
-        // own error decides the result.
+        // The error of these is absolute where the result is small: something is added to it.
+        // Beyond this range of angles their own error decides the result.
         row(
             "{ .reg .f32 %t; lg2.approx</.ftz>.f32 %t, %f32; abs.f32 %t, %t; add.rn.f32 ?f32, %t, 0f3F800000; }",
         ),

@@ -1,4 +1,5 @@
-//! Programs that have this family have graphs of blocks (`generate/graph.rs`); what stands here goes between and into them.
+//! Programs that have this family have graphs of blocks (`generate/graph.rs`); what stands here
+//! goes between and into them.
 
 use super::{Family, kernel, row};
 

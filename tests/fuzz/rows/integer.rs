@@ -8,8 +8,8 @@ pub const ARITHMETIC: Family = Family {
     rows: &[
         row("<add/sub>.<s32/u32/s64/u64> =$2, %$2, %$2"),
         row("add.<s16/u16> =$1, %$1, %$1"),
-        // Of 16 bits not from zero, nor times -1: what is negated ptxas 13.0.88 takes for the number without its wrap, in
-        // shifts and conversions behind it.
+        // Of 16 bits not from zero, nor times -1: what is negated ptxas 13.0.88 takes for the
+        // number without its wrap, in shifts and conversions behind it.
         row("sub.<s16/u16> =$1, !$1, %$1"),
         row("<add/sub>.<s32/u64> =$2, %$2, %$2"),
         row("<min/max>.<s16/u16/s32/u32/s64/u64> =$2, %$2, %$2"),
@@ -40,7 +40,8 @@ pub const PRODUCTS: Family = Family {
         row("<mad.lo/mad.hi>.<s16/u16> =$2, !$2, !$2, %$2"),
         row("mul.wide.<s16~s32/u16~u32/s32~s64/u32~u64> =$1', %$1, %$1"),
         row("mad.wide.<s16~s32/u16~u32/s32~s64/u32~u64> =$1', %$1, %$1, %$1'"),
-        // Of a product that nothing else computes: ptxas 13.0.88 forgets to saturate where it shares it with a mul.lo.
+        // Of a product that nothing else computes: ptxas 13.0.88 forgets to saturate where it
+        // shares it with a mul.lo.
         rare("{ .reg .b32 %t; brev.b32 %t, !b32; mad.hi.sat.s32 =s32, %t, !s32, %s32; }"),
         rare("<mul24.lo/mul24.hi>.<s32/u32> =$2, %$2, %$2"),
         rare("<mad24.lo/mad24.hi>.<s32/u32> =$2, %$2, %$2, %$2"),
@@ -80,7 +81,8 @@ pub const CARRY: Family = Family {
             "sub.cc.<s32/u32/s64/u64> =$1, %$1, %$1; subc.cc.$1 =$1, %$1, %$1; subc.$1 =$1, %$1, %$1",
         ),
         row("<add/sub>.cc.<u32/u64> =$2, %$2, %$2; $1c.$2 =$2, %$2, %$2"),
-        // By no constant: ptxas 13.0.88 leaves the product of a shifted value and 0xffffffff80000000 out.
+        // By no constant: ptxas 13.0.88 leaves the product of a shifted value and
+        // 0xffffffff80000000 out.
         row("mad.<lo/hi>.cc.<s32/u32/s64/u64> =$2, !$2, !$2, %$2; addc.$2 =$2, %$2, %$2"),
         row("add.cc.<s32/u32/s64/u64> =$1, %$1, %$1; madc.<lo/hi>.$1 =$1, !$1, !$1, %$1"),
         row(
@@ -97,17 +99,20 @@ pub const LOGIC: Family = Family {
     rows: &[
         row("<and/or/xor>.<b16/b32/b64> =$2, %$2, %$2"),
         row("<not/cnot>.<b16/b32/b64> =$2, %$2"),
-        // Of three different values that are not constants: else ptxas 13.0.88 makes a wrong table when it puts the lop3 together
-        // with another logic instruction; and never alone before a comparison with zero, which it takes for false.
+        // Of three different values that are not constants: else ptxas 13.0.88 makes a wrong table
+        // when it puts the lop3 together with another logic instruction; and never alone before a
+        // comparison with zero, which it takes for false.
         row(
             "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %v, %v, !b32; lop3.b32 %t, %v, %t, %u, #(0,255); add.s32 =b32, %t, %v; }",
         ),
-        // Its result goes through a sum: ptxas 13.0.88 takes the predicate for that of a `setp.ne` of the result with zero.
+        // Its result goes through a sum: ptxas 13.0.88 takes the predicate for that of a `setp.ne`
+        // of the result with zero.
         rare(
             "{ .reg .b32 %t, %u, %v; mov.u32 %t, %tid.x; mov.u32 %v, %laneid; mad.lo.u32 %u, %t, 0x9e3779b1, !b32; add.s32 %t, %t, !b32; add.s32 %u, %u, %v; lop3.<or/and>.b32 %t|=pred, %v, %t, %u, #(0,255), ~pred; add.s32 =b32, %t, %v; }",
         ),
         row("<and/or/xor>.b32 =b32, %b32, %b32; <and/or/xor>.b32 =b32, ^0, %b32"),
-        // Not by a constant: ptxas 13.0.88 forgets the first operand where only the sign of one of its bytes is wanted.
+        // Not by a constant: ptxas 13.0.88 forgets the first operand where only the sign of one of
+        // its bytes is wanted.
         row("prmt.b32 =b32, %b32, %b32, !b32"),
         rare("prmt.b32.<f4e/b4e/rc8/ecl/ecr/rc16> =b32, %b32, %b32, %b32"),
         rare("prmt.b32 =b32, %b32, %b32, <0x5410/0x7632/0x0123/0x3210/0x4440/0x6543>"),
@@ -122,12 +127,14 @@ pub const BITS: Family = Family {
         row("brev.<b32/b64> =$1, %$1"),
         row("bfind</.shiftamt>.<s32/u32/s64/u64> =b32, %$2"),
         rare("fns.b32 =b32, %b32, #(0,31), #(-32,32)"),
-        // Place and length of a field stay inside the word: they are bytes, ptxas's code for 64 bits does not expect more, and
-        // with one of them constant it does not expect more than the word either.
+        // Place and length of a field stay inside the word: they are bytes, ptxas's code for 64
+        // bits does not expect more, and with one of them constant it does not expect more than the
+        // word either.
         row(
             "{ .reg .b32 %t, %u; and.b32 %t, !b32, 63; and.b32 %u, !b32, 63; bfe.<s64/u64> =b64, %b64, %t, %u; }",
         ),
-        // Of a value that differs by lane: ptxas 13.0.88 takes the field of another one for the same in all lanes.
+        // Of a value that differs by lane: ptxas 13.0.88 takes the field of another one for the
+        // same in all lanes.
         row(
             "{ .reg .b32 %t, %u, %v; and.b32 %t, !b32, 31; and.b32 %u, !b32, 31; mov.u32 %v, %laneid; add.s32 %v, %v, !b32; bfe.<s32/u32> =b32, %v, %t, %u; }",
         ),
@@ -135,8 +142,8 @@ pub const BITS: Family = Family {
             "{ .reg .b32 %t, %u; and.b32 %t, !b32, <31~32/63~64>; and.b32 %u, !b32, $1; bfi.b$1' =b$1', %b$1', %b$1', %t, %u; }",
         ),
         row("bfe.<s32/u32/s64/u64> =$1, %$1, #(0,31), #(0,31)"),
-        // Constants that fit: ptxas 13.0.88 takes the length 36 of a bfi.b32 for 4, 32 for 0, and gives -1 where bfe.s32 begins
-        // above the highest bit.
+        // Constants that fit: ptxas 13.0.88 takes the length 36 of a bfi.b32 for 4, 32 for 0, and
+        // gives -1 where bfe.s32 begins above the highest bit.
         row("bfi.b32 =b32, %b32, %b32, #(0,40), #(0,31)"),
         row("bfi.b64 =b64, %b64, %b64, #(0,70), #(0,63)"),
         row("bmsk.<clamp/wrap>.b32 =b32, %b32, %b32"),
@@ -150,11 +157,13 @@ pub const SHIFTS: Family = Family {
     rows: &[
         // Constant amounts are small: ptxas 13.0.88 takes a shl.b16 by 0x80000000 for one by 0.
         row("shl.b32 =b32, %b32, !b32"),
-        // Of 64 bits by less: ptxas 13.0.88 wraps the amount for a value that is one of two constants.
+        // Of 64 bits by less: ptxas 13.0.88 wraps the amount for a value that is one of two
+        // constants.
         row("{ .reg .b32 %t; and.b32 %t, !b32, 63; shl.b64 =b64, %b64, %t; }"),
         row("{ .reg .b32 %t; and.b32 %t, !b32, 31; shl.b16 =b16, %b16, %t; }"),
         row("shr.<s32/u32/b32/s64/u64/b64> =$1, %$1, !b32"),
-        // Of 16 bits by small amounts: ptxas 13.0.88 looks whether a `cnot` is too large before it is negated.
+        // Of 16 bits by small amounts: ptxas 13.0.88 looks whether a `cnot` is too large before it
+        // is negated.
         row("{ .reg .b32 %t; and.b32 %t, !b32, 31; shr.<s16/u16/b16> =$1, %$1, %t; }"),
         row("<shl/shr>.<b16/b32> =$2, %$2, #(0,66)"),
         row("shr.b64 =b64, %b64, #(0,66)"),
@@ -182,7 +191,8 @@ pub const COMPARISON: Family = Family {
             "setp.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<s16/u16/s32/u32/s64/u64> =pred, %$3, %$3, ~pred",
         ),
         row("setp.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<s32/u64> =pred|=pred, %$3, %$3, ~pred"),
-        // Never with a guard: ptxas 13.0.88 leaves only the low half of what a u32 was before a set of 16 bits.
+        // Never with a guard: ptxas 13.0.88 leaves only the low half of what a u32 was before a set
+        // of 16 bits.
         row("{ set.<eq/ne/lt/le/gt/ge>.<u32/s32>.<s16/u16/s32/u32/s64/u64> =b32, %$3, %$3; }"),
         rare("{ set.<eq/ne/lt/le/gt/ge>.f32.<s16/u16/s32/u32/s64/u64> =f32, %$2, %$2; }"),
         rare("{ set.<eq/ne/lt/le/gt/ge>.<and/or/xor>.<u32/s32>.<s32/u64> =b32, %$4, %$4, ~pred; }"),
@@ -194,7 +204,8 @@ pub const SELECTION: Family = Family {
     weight: 4,
     rows: &[
         row("selp.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64> =$1, %$1, %$1, !pred"),
-        // Not by a constant, and not by a computed one: ptxas 13.0.88 takes 0x80000000 for positive, and others for negative.
+        // Not by a constant, and not by a computed one: ptxas 13.0.88 takes 0x80000000 for
+        // positive, and others for negative.
         row(
             "{ .reg .b32 %t; mov.u32 %t, %laneid; xor.b32 %t, %t, !s32; slct.<b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64>.s32 =$1, %$1, %$1, %t; }",
         ),
@@ -229,11 +240,12 @@ pub const VIDEO: Family = Family {
     name: "video",
     weight: 1,
     rows: &[
-        // Where ptxas 13.0.88 and PTX part, and what is therefore not used: ptxas does not clamp to the largest u32 what has more
-        // than 32 bits, nor to the least number what comes of a u32 and an s32; it multiplies words as if they were signed in
-        // vmad, compares with c as signed numbers in vset (whose result is unsigned), extends the first result by its sign before
-        // an unsigned minimum or maximum, puts the high half of a result into `.h1`, and keeps two bits above 32 of what vshl
-        // saturates.
+        // Where ptxas 13.0.88 and PTX part, and what is therefore not used: ptxas does not clamp to
+        // the largest u32 what has more than 32 bits, nor to the least number what comes of a u32
+        // and an s32; it multiplies words as if they were signed in vmad, compares with c as signed
+        // numbers in vset (whose result is unsigned), extends the first result by its sign before
+        // an unsigned minimum or maximum, puts the high half of a result into `.h1`, and keeps two
+        // bits above 32 of what vshl saturates.
         row("<vadd/vsub/vabsdiff/vmin/vmax>.<u32/s32>.<u32/s32>.<u32/s32> =b32, !b32, !b32"),
         row("<vadd/vsub/vabsdiff/vmin/vmax>.s32.s32.s32.sat =b32, !b32, !b32"),
         row(

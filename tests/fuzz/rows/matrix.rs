@@ -1,12 +1,15 @@
 //! Products of matrices by a warp, and what moves their fragments.
 //!
-//! Floats are small numbers of classes of their own (`xf16` …), so that every sum of products is exact and the order in which an
-//! engine adds does not matter: one sign, one bit of the fraction and one of the exponent are taken from any word. Accumulators
-//! (`sf32` …) grow by less than 2^7 an instruction, in steps of 2^-4, and no program runs 2^13 of them; those of halves are
-//! rounded once by both engines where one instruction does it, else what is added to is small. Integers are any.
+//! Floats are small numbers of classes of their own (`xf16` …), so that every sum of products is
+//! exact and the order in which an engine adds does not matter: one sign, one bit of the fraction
+//! and one of the exponent are taken from any word. Accumulators (`sf32` …) grow by less than 2^7
+//! an instruction, in steps of 2^-4, and no program runs 2^13 of them; those of halves are rounded
+//! once by both engines where one instruction does it, else what is added to is small. Integers are
+//! any.
 //!
-//! `%mxs` is the warp's own 2048 bytes of shared memory, `%mxt` the lane's 64 of them, `%mxl` the same as a generic address,
-//! `%mxr` the warp's rows of the buffer `own`, of which `%rw` is the lane's.
+//! `%mxs` is the warp's own 2048 bytes of shared memory, `%mxt` the lane's 64 of them, `%mxl` the
+//! same as a generic address, `%mxr` the warp's rows of the buffer `own`, of which `%rw` is the
+//! lane's.
 
 use super::{Family, Row, kernel, whole_warp};
 
@@ -42,8 +45,9 @@ pub const NUMBERS: Family = Family {
     ],
 };
 
-/// Products of dense matrices. Those of bytes of floats are several instructions, of which ptxas 13.0.88 writes results before
-/// all summands are read, and so are sparse ones (found/sparse-result-over-a-summand.ptx): results are new variables there.
+/// Products of dense matrices. Those of bytes of floats are several instructions, of which ptxas
+/// 13.0.88 writes results before all summands are read, and so are sparse ones
+/// (found/sparse-result-over-a-summand.ptx): results are new variables there.
 pub const DENSE: Family = Family {
     name: "matrix products",
     weight: 6,
@@ -131,7 +135,8 @@ pub const DENSE: Family = Family {
     ],
 };
 
-/// Each of the metadata's fields names two of four elements, in order; of tf32 one of two, which is the second form.
+/// Each of the metadata's fields names two of four elements, in order; of tf32 one of two, which is
+/// the second form.
 macro_rules! metadata {
     () => {
         "{ .reg .b32 %t; <and.b32 %t, !b32, 0x55555555; or.b32 %t, %t, 0x88888888/and.b32 %t, !b32, 0x11111111; mad.lo.u32 %t, %t, 10, 0x44444444>; "
@@ -264,8 +269,9 @@ macro_rules! four {
     };
 }
 
-/// The whole way of `wmma`, since what a fragment holds where is not said, nor whether it is the same for both layouts. Results are
-/// new variables: what is added to may not be among them but each in its place, or ptxas 13.0.88 writes before it has read all
+/// The whole way of `wmma`, since what a fragment holds where is not said, nor whether it is the
+/// same for both layouts. Results are new variables: what is added to may not be among them but
+/// each in its place, or ptxas 13.0.88 writes before it has read all
 /// (found/wmma-result-over-a-summand.ptx).
 pub const WMMA: Family = Family {
     name: "matrix wmma",

@@ -1,5 +1,6 @@
-//! Memory. `%in` is the thread's row of 64 bytes that is only read, `%rw` one that is its own, `%all` the buffer that all threads
-//! share, `%sha` and `%loa` the thread's own 32 bytes of shared and of local memory, `%shg` and `%log` their generic addresses.
+//! Memory. `%in` is the thread's row of 64 bytes that is only read, `%rw` one that is its own,
+//! `%all` the buffer that all threads share, `%sha` and `%loa` the thread's own 32 bytes of shared
+//! and of local memory, `%shg` and `%log` their generic addresses.
 
 use super::{Family, block, kernel, row};
 
@@ -22,7 +23,8 @@ pub const GLOBAL: Family = Family {
         kernel(
             "ld.global</.ca/.cg/.cs/.lu/.cv/.nc/.volatile/.relaxed.gpu/.acquire.sys>.<u8/s8/b8> =<b16/b32/b64>, [%in+#(0,63)]",
         ),
-        // What becomes of the high half of such a word ptxas 13.0.88 gets wrong (it takes the low one): see `found`.
+        // What becomes of the high half of such a word ptxas 13.0.88 gets wrong (it takes the low
+        // one): see `found`.
         kernel(
             "{ .reg .b32 %t; ld.global</.ca/.cg/.cs/.nc/.relaxed.cta>.<u16/s16/b16> %t, [%in+#(0,62,2)]; add.s32 =b32, %t, %b32; }",
         ),

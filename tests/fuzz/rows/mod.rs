@@ -1,8 +1,9 @@
 //! The instructions that programs are made of, by family.
 //!
-//! What PTX leaves undefined does not stand here: divisors are made odd, addresses are masked, warps exchange values under masks
-//! that name exactly the threads that come. Results of floating point never become integers with the payload or sign of a NaN,
-//! which are open: the rows that take their bits put one NaN in the place of all.
+//! What PTX leaves undefined does not stand here: divisors are made odd, addresses are masked,
+//! warps exchange values under masks that name exactly the threads that come. Results of floating
+//! point never become integers with the payload or sign of a NaN, which are open: the rows that
+//! take their bits put one NaN in the place of all.
 
 mod convert;
 mod float;
@@ -115,7 +116,8 @@ pub static FAMILIES: &[&Family] = &[
     &warp::BARRIER,
 ];
 
-/// Families that a program has only where a run asks for them: those of [`FAMILIES`] are the programs of seeds.
+/// Families that a program has only where a run asks for them: those of [`FAMILIES`] are the
+/// programs of seeds.
 pub static ASKED: &[&Family] = &[
     &matrix::NUMBERS,
     &matrix::DENSE,

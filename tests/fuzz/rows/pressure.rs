@@ -1,5 +1,6 @@
-//! Much that is alive at once: wide registers, predicates, arrays. Programs that have this family begin with many variables, keep
-//! them to their end, may be held to few registers, and have larger switches and deeper loops.
+//! Much that is alive at once: wide registers, predicates, arrays. Programs that have this family
+//! begin with many variables, keep them to their end, may be held to few registers, and have larger
+//! switches and deeper loops.
 
 use super::{Family, Row, kernel, rare, row};
 

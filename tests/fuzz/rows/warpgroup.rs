@@ -1,8 +1,9 @@
 //! Products of matrices by a warpgroup.
 //!
-//! `%wgt` is the thread's 128 bytes of its group's 16384 in shared memory, `%wgd` a descriptor that begins at them. A row fills them
-//! with exact numbers of its type, so that whatever rows, strides and swizzle a descriptor says, each element is such a number.
-//! What is added to stays exact as in `super::matrix`.
+//! `%wgt` is the thread's 128 bytes of its group's 16384 in shared memory, `%wgd` a descriptor that
+//! begins at them. A row fills them with exact numbers of its type, so that whatever rows, strides
+//! and swizzle a descriptor says, each element is such a number. What is added to stays exact as in
+//! `super::matrix`.
 
 use super::{Family, Row, block};
 
@@ -18,8 +19,8 @@ macro_rules! fill {
     };
 }
 
-/// A descriptor in `%a` or `%b`: start, leading and stride byte offset, and swizzle, such that 256 columns fit without swizzle and
-/// 64 with one. The second form is for those with more than 64.
+/// A descriptor in `%a` or `%b`: start, leading and stride byte offset, and swizzle, such that 256
+/// columns fit without swizzle and 64 with one. The second form is for those with more than 64.
 macro_rules! descriptor {
     ($of:literal) => {
         concat!(

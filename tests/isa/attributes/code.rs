@@ -1,5 +1,5 @@
-//! A kernel's instructions, as far as attributes speak of them. It is read from the words by the instruction table, and knows
-//! nothing of how our compiler finds its attributes.
+//! A kernel's instructions, as far as attributes speak of them. It is read from the words by the
+//! instruction table, and knows nothing of how our compiler finds its attributes.
 
 use orias::elf::read::Function;
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile};
@@ -34,13 +34,14 @@ impl Code {
         self.0.iter().filter(|(_, inst)| inst.op == op).map(|(at, _)| *at).collect()
     }
 
-    /// Whether there are products of matrices, which each compiler expands in its own way where the machine lacks them.
+    /// Whether there are products of matrices, which each compiler expands in its own way where the
+    /// machine lacks them.
     pub fn has_products(&self) -> bool {
         self.any(|i| matches!(i.op, Opcode::HMMA | Opcode::IMMA | Opcode::DMMA | Opcode::BMMA))
     }
 
-    /// Whether the threads of a warp certainly need a stack of places where they meet, or certainly need none; None where it
-    /// hangs on what is known of a branch's guard.
+    /// Whether the threads of a warp certainly need a stack of places where they meet, or certainly
+    /// need none; None where it hangs on what is known of a branch's guard.
     pub fn needs_call_stack(&self) -> Option<bool> {
         let certain = |i: &Inst| match i.op {
             Opcode::BSSY => true,
@@ -59,8 +60,8 @@ impl Code {
         }
     }
 
-    /// Operations in which the threads of a warp act together, but those that only tell which threads run, and but VOTEU, which
-    /// also makes the predicates of warpgroups' products uniform.
+    /// Operations in which the threads of a warp act together, but those that only tell which
+    /// threads run, and but VOTEU, which also makes the predicates of warpgroups' products uniform.
     pub fn warp_operations(&self) -> Vec<u32> {
         let tells = |i: &Inst| i.operands.last().is_some_and(|o| *o == Operand::PT);
         let wanted = |i: &Inst| match i.op {
@@ -79,8 +80,8 @@ impl Code {
         })
     }
 
-    /// What `NUM_BARRIERS` must at least be: the highest number of a barrier that an instruction names + 1. A number in a
-    /// register is any: ptxas puts 0 into one for barriers of clusters.
+    /// What `NUM_BARRIERS` must at least be: the highest number of a barrier that an instruction
+    /// names + 1. A number in a register is any: ptxas puts 0 into one for barriers of clusters.
     pub fn named_barriers(&self) -> u32 {
         let number = |i: &Inst| match (i.op, i.sources().first()) {
             (Opcode::BAR, Some(Operand::Imm(n))) => *n as u32 + 1,
@@ -90,7 +91,8 @@ impl Code {
         self.0.values().map(number).max().unwrap_or(0)
     }
 
-    /// Base register (255 none), uniform register (63 none) and displacement of an instruction's address.
+    /// Base register (255 none), uniform register (63 none) and displacement of an instruction's
+    /// address.
     pub fn address(&self, offset: u32) -> Option<(u32, u32, u32)> {
         let memory = self.at(offset)?.operands.iter().find_map(|o| match o {
             Operand::Mem(m) => Some(*m),

@@ -37,7 +37,8 @@ impl Side<'_> {
     }
 }
 
-/// Attributes whose presence follows from code, with the difference that it then is. They list places, and are not compared.
+/// Attributes whose presence follows from code, with the difference that it then is. They list
+/// places, and are not compared.
 const BY_CODE: &[(u8, &str)] = &[
     (code::EXIT_INSTR_OFFSETS, "exit offsets"),
     (code::CRS_STACK_SIZE, "call/return stack"),
@@ -48,8 +49,8 @@ const BY_CODE: &[(u8, &str)] = &[
     (code::ATOM16_EMUL_INSTR_REG_MAP, "half atomics"),
 ];
 
-/// Attributes that list places and registers: both files have them or none. Where ptxas drops what they are of, there is this
-/// difference.
+/// Attributes that list places and registers: both files have them or none. Where ptxas drops what
+/// they are of, there is this difference.
 const LISTS: &[(u8, &str)] = &[
     (code::COOP_GROUP_INSTR_OFFSETS, "warp operations"),
     (code::COOP_GROUP_MASK_REGIDS, "warp operations"),
@@ -130,7 +131,8 @@ fn codes(side: &Side<'_>) -> BTreeSet<u8> {
     side.function.attributes.iter().map(Attribute::code).collect()
 }
 
-/// Counts and kinds, where places and registers differ. From -O1 on ptxas may copy code, drop some, or know a mask.
+/// Counts and kinds, where places and registers differ. From -O1 on ptxas may copy code, drop some,
+/// or know a mask.
 fn shapes(found: &mut Found, place: &str, ours: &Side<'_>, theirs: &Side<'_>, level: u8) {
     let kinds = |side: &Side<'_>| -> Vec<u32> {
         let entries = side.entries::<4>(code::MBARRIER_INSTR_OFFSETS);
@@ -155,8 +157,8 @@ fn shapes(found: &mut Found, place: &str, ours: &Side<'_>, theirs: &Side<'_>, le
             list.sort_unstable();
             list.dedup();
         }
-        // A mask that ptxas knows to be of the whole warp is one for us too; it has some in registers all the same, in copies
-        // of code for threads that have diverged.
+        // A mask that ptxas knows to be of the whole warp is one for us too; it has some in
+        // registers all the same, in copies of code for threads that have diverged.
         let (known, all_known) = (n.contains(&true), n.iter().all(|known| *known));
         let dropped = n.is_empty();
         if !dropped && (known && !m.contains(&true) || all_known && m.contains(&false)) {
@@ -180,7 +182,8 @@ fn rules(found: &mut Found, place: &str, side: &Side<'_>) {
     let own = side.words(code::INT_WARP_WIDE_INSTR_OFFSETS).unwrap_or_default();
     let operations = [Opcode::SHFL, Opcode::VOTE, Opcode::MATCH, Opcode::REDUX];
     let meetings = [Opcode::NOP, Opcode::WARPSYNC, Opcode::BAR, Opcode::UCGABAR_ARV];
-    // A ballot whose result is the same for all threads is a VOTEU (observed: at -O1, of a predicate in a uniform register).
+    // A ballot whose result is the same for all threads is a VOTEU (observed: at -O1, of a
+    // predicate in a uniform register).
     let ballots = [Opcode::VOTEU];
     let listable = [&operations[..], &ballots, &meetings].concat();
     let cooperative = |at: &u32| side.is_one_of(*at, &listable);
@@ -213,7 +216,8 @@ fn rules(found: &mut Found, place: &str, side: &Side<'_>) {
     }
 }
 
-/// Entries of mbarriers name the address that their instruction has; they are said with how many are initialised.
+/// Entries of mbarriers name the address that their instruction has; they are said with how many
+/// are initialised.
 fn barriers(found: &mut Found, place: &str, side: &Side<'_>) {
     let entries = side.entries::<4>(code::MBARRIER_INSTR_OFFSETS);
     let mut inits = 0;

@@ -1,10 +1,12 @@
-//! Our cubin beside ptxas's for the same PTX, by all that a loader, a debugger or a sanitizer reads of it: header, sections,
-//! symbols, relocations, segments, notes, and every attribute of the module and of each kernel.
+//! Our cubin beside ptxas's for the same PTX, by all that a loader, a debugger or a sanitizer reads
+//! of it: header, sections, symbols, relocations, segments, notes, and every attribute of the
+//! module and of each kernel.
 //!
-//! What is another compiler's by its nature is not compared: the text, who made the file, places in the text and its length (call
-//! frames, lines, exits, operations of warps and mbarriers), registers and the stack. Where a rule says how they follow from code,
-//! each side is held to it against its own code ([`code`]). What else may differ follows from code too, and is listed case by case
-//! with its cause ([`known`]). Everything else is a fault.
+//! What is another compiler's by its nature is not compared: the text, who made the file, places in
+//! the text and its length (call frames, lines, exits, operations of warps and mbarriers),
+//! registers and the stack. Where a rule says how they follow from code, each side is held to it
+//! against its own code ([`code`]). What else may differ follows from code too, and is listed case
+//! by case with its cause ([`known`]). Everything else is a fault.
 
 mod code;
 mod kernel;
@@ -15,8 +17,9 @@ use crate::exceptions::{Exceptions, group, has};
 use orias::elf::Cubin;
 use orias_targets::Target;
 
-/// The differences that are accepted: group of the module, kernel or section, levels, name. The name's line has the rule by which
-/// ptxas 13.0.88 writes what differs (observed on sm_90a by varying one thing in small PTX, at -O0 and -O3).
+/// The differences that are accepted: group of the module, kernel or section, levels, name. The
+/// name's line has the rule by which ptxas 13.0.88 writes what differs (observed on sm_90a by
+/// varying one thing in small PTX, at -O0 and -O3).
 pub fn known() -> Exceptions {
     Exceptions::read("attributes.tbl", include_str!("attributes.tbl"), 4)
 }
@@ -77,8 +80,8 @@ impl Found {
     }
 }
 
-/// All differences between two cubins of one PTX file; `level` is that of the compilers. Where ours refused kernels, only what the
-/// others say is compared.
+/// All differences between two cubins of one PTX file; `level` is that of the compilers. Where ours
+/// refused kernels, only what the others say is compared.
 ///
 /// # Errors
 /// When one of them is no cubin, or has words that no row of the target explains.

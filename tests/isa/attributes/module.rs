@@ -1,4 +1,5 @@
-//! What a file says outside its kernels' attributes: header, sections, symbols, relocations, segments, `.nv.info`.
+//! What a file says outside its kernels' attributes: header, sections, symbols, relocations,
+//! segments, `.nv.info`.
 
 use super::{Found, is_helper};
 use orias::elf::Cubin;
@@ -6,7 +7,8 @@ use orias::elf::attribute::{Attribute, code};
 use orias::elf::read::{STO_CUDA_ENTRY, Section, Symbol};
 use std::collections::BTreeSet;
 
-/// Flags of the header that say what a file has: line tables, debug sections from the PTX, or neither.
+/// Flags of the header that say what a file has: line tables, debug sections from the PTX, or
+/// neither.
 const TABLES: u32 = 0xf << 24;
 
 /// What theirs has and ours need not.
@@ -90,7 +92,8 @@ fn extra(found: &mut Found, ours: &Cubin<'_>, theirs: &Cubin<'_>) -> Extra {
     Extra { sections, reordered: reordered || debug }
 }
 
-/// Kinds of symbols that are references to a texture, a sampler or a surface (observed; `.texref` 10, `.surfref` 12).
+/// Kinds of symbols that are references to a texture, a sampler or a surface (observed; `.texref`
+/// 10, `.surfref` 12).
 const REFERENCES: [u8; 3] = [10, 11, 12];
 
 /// Whether the file has references to textures and the like, which we place as if they were memory.
@@ -241,7 +244,8 @@ fn relocations(cubin: &Cubin<'_>, section: &Section<'_>) -> Vec<String> {
 fn symbols(found: &mut Found, ours: &Cubin<'_>, theirs: &Cubin<'_>, extra: &Extra) {
     let text = |cubin: &Cubin<'_>, symbol: &Symbol<'_>| {
         let section = cubin.sections.get(usize::from(symbol.section)).map_or("?", |s| s.name);
-        // A function is as long as its code, and one inside another's text stands where that has come to.
+        // A function is as long as its code, and one inside another's text stands where that has
+        // come to.
         let (value, size) = if symbol.kind == 2 { (0, 0) } else { (symbol.value, symbol.size) };
         format!(
             "{} binding {} kind {} other {:x} in {section} at {value} size {size}",
@@ -285,7 +289,8 @@ fn module_attributes(found: &mut Found, ours: &Cubin<'_>, theirs: &Cubin<'_>, ex
     let name = |cubin: &Cubin<'_>, s: u32| {
         cubin.symbols.get(s as usize).map_or("?".to_string(), |s| s.name.to_string())
     };
-    // How many registers and how much stack there are is another compiler's; of which functions they are said is not.
+    // How many registers and how much stack there are is another compiler's; of which functions
+    // they are said is not.
     let texts = |cubin: &Cubin<'_>| -> Vec<String> {
         let text = |a: &Attribute| {
             let (kind, s) = match a {

@@ -1,4 +1,5 @@
-//! `orias-isa attributes`: compiles PTX with both compilers at several levels and prints what differs.
+//! `orias-isa attributes`: compiles PTX with both compilers at several levels and prints what
+//! differs.
 
 use super::{Difference, differences, known};
 use crate::exceptions::{group, has};
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Clone, Debug)]
 pub struct Attributes {
-    /// PTX files, or folders of them; the corpus, the coverage set and the engines' kernels without any.
+    /// PTX files, or folders of them; the corpus, the coverage set and the engines' kernels without
+    /// any.
     paths: Vec<PathBuf>,
     /// Levels that both compilers work at.
     #[arg(long, value_delimiter = ',', default_value = "0,3")]

@@ -1,4 +1,5 @@
-//! What our compiler made before beside what it makes now: kernels that changed, and the totals of all, as Markdown.
+//! What our compiler made before beside what it makes now: kernels that changed, and the totals of
+//! all, as Markdown.
 
 use super::Row;
 use super::table::{Before, METRICS};

@@ -1,4 +1,5 @@
-//! The compilers: ours in this process or as another binary, and ptxas; what each says beside the cubin.
+//! The compilers: ours in this process or as another binary, and ptxas; what each says beside the
+//! cubin.
 
 use crate::sources;
 use orias::driver::{CompileOptions, compile_source};
@@ -78,7 +79,8 @@ fn thread_seconds() -> Option<f64> {
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
 }
 
-/// Runs a compiler. What it made and said is kept at `kept` (of which the cubin's name is made) for the next time.
+/// Runs a compiler. What it made and said is kept at `kept` (of which the cubin's name is made) for
+/// the next time.
 fn process(
     tool: &Path,
     arch: &str,
@@ -98,7 +100,8 @@ fn process(
     let serial = FILES.fetch_add(1, Ordering::Relaxed);
     let output =
         std::env::temp_dir().join(format!("orias-compare-{}-{serial}.cubin", std::process::id()));
-    // `times` of bash (milliseconds; those of other shells are coarser) prints the user and system time of the shell, then of what it ran.
+    // `times` of bash (milliseconds; those of other shells are coarser) prints the user and system
+    // time of the shell, then of what it ran.
     let done = Command::new("bash")
         .args(["-c", "\"$@\"; status=$?; times; exit $status", "bash"])
         .arg(tool)

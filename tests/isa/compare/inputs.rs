@@ -1,5 +1,6 @@
-//! What to run a file's kernels on: the cases beside it (`case.json`), or the launch that stands in NAME.json beside NAME.ptx
-//! (`tests/triton/launches.py`), whose buffers are filled here and whose results are the PTX interpreter's.
+//! What to run a file's kernels on: the cases beside it (`case.json`), or the launch that stands in
+//! NAME.json beside NAME.ptx (`tests/triton/launches.py`), whose buffers are filled here and whose
+//! results are the PTX interpreter's.
 
 use crate::differ::Random;
 use orias::interpret;
@@ -93,7 +94,8 @@ fn launch(json: &Value) -> Result<(Launch, Vec<(usize, Range<usize>, Compare)>),
         *to = described["grid"][i].as_u64().ok_or("no grid")? as u32;
     }
     let (mut args, mut parts, mut buffers) = (Vec::new(), Vec::new(), 0);
-    // Tensors of maps lie in one buffer, which the first of Triton's two pointers to scratch memory names.
+    // Tensors of maps lie in one buffer, which the first of Triton's two pointers to scratch memory
+    // names.
     let scratch = parameters.len();
     let mut tensors: Vec<u8> = Vec::new();
     let mut maps = Vec::new();
@@ -161,7 +163,8 @@ fn launch(json: &Value) -> Result<(Launch, Vec<(usize, Range<usize>, Compare)>),
     Ok((launch, parts))
 }
 
-/// How near results must be: both engines add in another order than a formula, and approximate functions differ in their last bits.
+/// How near results must be: both engines add in another order than a formula, and approximate
+/// functions differ in their last bits.
 fn tolerance(ty: &str) -> Result<Compare, String> {
     let (ty, near) = match ty {
         "fp16" => ("f16", 1e-2),
@@ -188,7 +191,8 @@ fn size(ty: &str) -> Result<usize, String> {
     })
 }
 
-/// `count` numbers of a type: what `content` says (`fill`, `values`, `below`, `range`), or random ones.
+/// `count` numbers of a type: what `content` says (`fill`, `values`, `below`, `range`), or random
+/// ones.
 fn numbers(ty: &str, count: u64, content: &Value, random: &mut Random) -> Result<Vec<u8>, String> {
     let size = size(ty)?;
     let mut bytes = Vec::with_capacity(count as usize * size);

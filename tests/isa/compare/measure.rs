@@ -18,7 +18,8 @@ pub struct Code {
     pub constant_loads: u64,
     /// Operands in a constant bank of other instructions.
     pub constant_operands: u64,
-    /// What ptxas was never seen to emit, a text for each instruction that has any; None where nobody has looked.
+    /// What ptxas was never seen to emit, a text for each instruction that has any; None where
+    /// nobody has looked.
     pub unseen: Option<Vec<String>>,
     /// Registers a thread.
     pub registers: u64,

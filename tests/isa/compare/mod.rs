@@ -1,6 +1,8 @@
-//! Our compiler beside ptxas on the same PTX: who takes it, and how much code, registers, memory and time each kernel costs.
+//! Our compiler beside ptxas on the same PTX: who takes it, and how much code, registers, memory
+//! and time each kernel costs.
 //!
-//! Where inputs lie beside a file (`inputs.rs`) it is also run: both cubins in the simulator, on the same inputs.
+//! Where inputs lie beside a file (`inputs.rs`) it is also run: both cubins in the simulator, on
+//! the same inputs.
 
 mod changed;
 mod compilers;
@@ -68,7 +70,8 @@ pub struct Measured {
     pub seconds: Option<f64>,
 }
 
-/// A kernel with both sides. Where neither compiles the file it stands for the file, and `kernel` is empty.
+/// A kernel with both sides. Where neither compiles the file it stands for the file, and `kernel`
+/// is empty.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     pub file: String,

@@ -43,7 +43,8 @@ fn name(row: &Row) -> String {
     }
 }
 
-/// A line for each kernel that both compile: ours and ptxas's numbers, the ratio of instructions and cycles.
+/// A line for each kernel that both compile: ours and ptxas's numbers, the ratio of instructions
+/// and cycles.
 pub fn kernels(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<44} {:>13} {:>6} {:>9} {:>11} {:>15} {:>6} {:>15}\n",
@@ -72,7 +73,8 @@ pub fn kernels(rows: &[Row]) -> String {
     text
 }
 
-/// The totals: who compiles what, the sums and geometric means of each number, and what only one of both says.
+/// The totals: who compiles what, the sums and geometric means of each number, and what only one of
+/// both says.
 pub fn summary(rows: &[Row], before: Option<&Before>) -> String {
     let mut text = accepted(rows);
     text.push_str(&numbers(rows, before));

@@ -7,8 +7,8 @@ use std::path::Path;
 
 const SIDES: [&str; 2] = ["ours", "ptxas"];
 
-/// Writes all rows: `file`, `kernel`, then for each side why it refuses the file (empty where it does not) and its numbers
-/// (empty where it has none).
+/// Writes all rows: `file`, `kernel`, then for each side why it refuses the file (empty where it
+/// does not) and its numbers (empty where it has none).
 pub fn write(file: &Path, rows: &[Row]) -> Result<(), String> {
     let mut text = "file\tkernel".to_string();
     for who in SIDES {

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Types of the registers `%b32_0` … `%b32_299` and so on; the numbers of their bits in the table's sets.
+/// Types of the registers `%b32_0` … `%b32_299` and so on; the numbers of their bits in the table's
+/// sets.
 pub const REGISTERS: [&str; 18] = [
     "b8", "u8", "s8", "b16", "u16", "s16", "f16", "b32", "u32", "s32", "f32", "f16x2", "b64",
     "u64", "s64", "f64", "pred", "b128",

@@ -1,4 +1,5 @@
-//! Finds the forms of one name: from those that are known outwards, word by word, until ptxas takes nothing new.
+//! Finds the forms of one name: from those that are known outwards, word by word, until ptxas takes
+//! nothing new.
 
 use super::frame::{Oracle, REGISTERS, of_operands};
 use super::probe::Known;
@@ -34,8 +35,8 @@ impl<'a> Miner<'a> {
         Miner { oracle, name, words, limit, known: Known::new(), tried: HashSet::new() }
     }
 
-    /// Asks for forms with operands, and keeps what is taken; of the others those that only their operands may have spoilt, each
-    /// with its last message.
+    /// Asks for forms with operands, and keeps what is taken; of the others those that only their
+    /// operands may have spoilt, each with its last message.
     pub fn verify(
         &mut self,
         asked: Vec<(Form, Vec<String>)>,
@@ -187,8 +188,8 @@ impl<'a> Miner<'a> {
         }
     }
 
-    /// Other numbers and kinds of operands: one more, one less, a second result; then what one form takes, on all that have its
-    /// types and state space.
+    /// Other numbers and kinds of operands: one more, one less, a second result; then what one form
+    /// takes, on all that have its types and state space.
     pub fn alternatives(&mut self) {
         let mut asked = Vec::new();
         for (form, lists) in self.known.iter().take(self.limit) {

@@ -1,9 +1,11 @@
-//! The table of instruction forms that the front end checks by (`src/ptx/check/forms.tbl`): learned by asking ptxas.
+//! The table of instruction forms that the front end checks by (`src/ptx/check/forms.tbl`): learned
+//! by asking ptxas.
 //!
-//! A name's forms are those of the table, of the coverage generator, of `tests/coverage` and of the corpus, and what ptxas takes
-//! of their neighbours; of each it is asked what may stand as each operand, which constants, and which PTX version and SM have
-//! it. Thousands of candidates stand in one module ([`frame`]). The table is written after each name: what is interrupted goes on
-//! with the names that are left.
+//! A name's forms are those of the table, of the coverage generator, of `tests/coverage` and of the
+//! corpus, and what ptxas takes of their neighbours; of each it is asked what may stand as each
+//! operand, which constants, and which PTX version and SM have it. Thousands of candidates stand in
+//! one module ([`frame`]). The table is written after each name: what is interrupted goes on with
+//! the names that are left.
 
 mod frame;
 mod mine;
@@ -133,7 +135,8 @@ fn learn_name(
         }
         forms.insert(form.clone(), Label { version, sm, operands });
     }
-    // What was known, and is refused for its operands alone, stays: the operands that were tried may be the wrong ones.
+    // What was known, and is refused for its operands alone, stays: the operands that were tried
+    // may be the wrong ones.
     let mut kept = 0;
     let undescribed = before.iter().filter(|(_, label)| label.operands.contains('X'));
     for form in doubtful.into_iter().chain(undescribed.map(|(form, _)| form.clone())) {

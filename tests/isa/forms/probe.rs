@@ -1,4 +1,5 @@
-//! What may stand as each operand of a known form, which constants, and since which PTX version and SM.
+//! What may stand as each operand of a known form, which constants, and since which PTX version and
+//! SM.
 
 use super::frame::{Oracle, REGISTERS};
 use super::statements::{shape, split};
@@ -8,7 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Accepted operand lists of each form, one of each shape.
 pub type Known = BTreeMap<Form, Vec<Vec<String>>>;
 
-/// Texts tried where one value is wanted, by the bits of the table's sets above the registers; one that is accepted is enough.
+/// Texts tried where one value is wanted, by the bits of the table's sets above the registers; one
+/// that is accepted is enough.
 const VALUES: [(u32, &[&str]); 20] = [
     (18, &["1", "0", "64", "128", "40", "32", "16", "8", "4", "2", "-1"]),
     (19, &["0f3F800000", "0d3FF0000000000000"]),
@@ -123,7 +125,8 @@ pub fn operands(
         let mnemonic = form.mnemonic(name, words);
         for list in lists {
             let shapes: Vec<String> = list.iter().map(|operand| shape(operand)).collect();
-            // How long a vector is says nothing of its elements, unless there is one: others give a constant its type.
+            // How long a vector is says nothing of its elements, unless there is one: others give a
+            // constant its type.
             let kinds: Vec<&str> = shapes
                 .iter()
                 .map(|s| if s.starts_with('V') && s != "V1" { "V" } else { s.as_str() })
@@ -306,7 +309,8 @@ pub fn class(operand: &str) -> Option<u32> {
     }
 }
 
-/// What ptxas's refusal of a constant says of others: `24..256%8`, `4|8|16`; nothing where it says none of this.
+/// What ptxas's refusal of a constant says of others: `24..256%8`, `4|8|16`; nothing where it says
+/// none of this.
 fn rule_of(messages: &[String]) -> String {
     let (mut range, mut multiple) = (String::new(), String::new());
     for message in messages {
@@ -339,7 +343,8 @@ fn obeys(rule: &str, value: i64) -> bool {
     in_values && value % number(multiple).max(1) == 0
 }
 
-/// The first PTX version (63 is 6.3) and SM (91 is sm_90a) that have each form with some of its operands.
+/// The first PTX version (63 is 6.3) and SM (91 is sm_90a) that have each form with some of its
+/// operands.
 pub fn gates(ptxas: &Oracle<'_>, name: &str, known: &Known, words: &Words) -> Vec<(u32, u32)> {
     let mut statements = Vec::new();
     for (form, lists) in known {

@@ -1,9 +1,11 @@
-//! Instructions taken from PTX, with registers named as [`super::frame`] has them, and their operands as text.
+//! Instructions taken from PTX, with registers named as [`super::frame`] has them, and their
+//! operands as text.
 
 use super::frame::REGISTERS;
 use std::collections::HashMap;
 
-/// Mnemonic and operands of every instruction of a module that can stand in the frame, each once in this module.
+/// Mnemonic and operands of every instruction of a module that can stand in the frame, each once in
+/// this module.
 pub fn of(text: &str) -> Vec<(String, String)> {
     let text = uncommented(text);
     let mut all = Vec::new();
@@ -110,8 +112,8 @@ pub fn split(operands: &str) -> Vec<String> {
     all
 }
 
-/// What an operand is, without what fills it: `S` a value, `V4` a vector, `A` an address, `P` a pair, `LS,V2` an address of
-/// several parts, `X` what the table does not describe.
+/// What an operand is, without what fills it: `S` a value, `V4` a vector, `A` an address, `P` a
+/// pair, `LS,V2` an address of several parts, `X` what the table does not describe.
 pub fn shape(operand: &str) -> String {
     let inside = || &operand[1..operand.len().saturating_sub(1).max(1)];
     match operand.as_bytes().first() {

@@ -1,10 +1,11 @@
-//! The table as text (`src/ptx/check/forms.tbl`): read into lines that stand by themselves, and written with what they share numbered.
+//! The table as text (`src/ptx/check/forms.tbl`): read into lines that stand by themselves, and
+//! written with what they share numbered.
 
 use super::words::{Form, SEQUENCES, Words};
 use std::collections::{BTreeMap, HashMap};
 
-/// What is known of a form: the first PTX version and SM, and the operands, spelled out: sets in hexadecimal, `@` and the rule
-/// that constants obey. `S180@0..15 A2e1/S180`.
+/// What is known of a form: the first PTX version and SM, and the operands, spelled out: sets in
+/// hexadecimal, `@` and the rule that constants obey. `S180@0..15 A2e1/S180`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Label {
     pub version: u32,
@@ -172,8 +173,9 @@ type Point = Vec<u16>;
 
 /// Few lines that stand for exactly these forms.
 ///
-/// Dimensions are the sequences, then sets of modifiers that never stand together. A line begins as one form and grows by every
-/// value with which all that it then stands for are forms of the same label.
+/// Dimensions are the sequences, then sets of modifiers that never stand together. A line begins as
+/// one form and grows by every value with which all that it then stands for are forms of the same
+/// label.
 pub fn fit(forms: &BTreeMap<Form, Label>, words: &Words) -> Vec<Line> {
     let exclusive = exclusive(forms);
     let dimensions = SEQUENCES + exclusive.len();

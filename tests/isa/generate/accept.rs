@@ -1,4 +1,5 @@
-//! What ptxas accepts: the kernels of a module that it rejects are found from its messages and dropped.
+//! What ptxas accepts: the kernels of a module that it rejects are found from its messages and
+//! dropped.
 
 use super::Module;
 use crate::sources;
@@ -24,8 +25,9 @@ pub struct Accepted {
 
 /// Compiles `module` and drops kernels until ptxas takes the rest.
 ///
-/// Messages with a line number name the kernel. Where there is none (ptxas dies of some modules, even of such whose kernels
-/// it takes one by one) the module's halves become modules of their own, and a kernel that stands alone is dropped.
+/// Messages with a line number name the kernel. Where there is none (ptxas dies of some modules,
+/// even of such whose kernels it takes one by one) the module's halves become modules of their own,
+/// and a kernel that stands alone is dropped.
 pub fn accept(ptxas: &Path, mut module: Module) -> Vec<Accepted> {
     let mut rejected = Vec::new();
     while !module.kernels.is_empty() {
@@ -57,7 +59,8 @@ pub fn accept(ptxas: &Path, mut module: Module) -> Vec<Accepted> {
     vec![Accepted { module, cubin: Vec::new(), rejected }]
 }
 
-/// For each kernel what the messages say of its lines; where they speak of what stands before all kernels, none can be kept.
+/// For each kernel what the messages say of its lines; where they speak of what stands before all
+/// kernels, none can be kept.
 fn named(messages: &str, starts: &[usize]) -> Vec<Option<String>> {
     let mut said: Vec<Option<String>> = vec![None; starts.len()];
     for (line, message) in messages.lines().filter_map(numbered) {

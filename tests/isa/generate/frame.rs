@@ -1,7 +1,8 @@
 //! The kernel around one instruction: where its inputs come from and where its results go.
 //!
-//! Every kernel has the signature `(u64 o, u64 i, u64 x, u64 y, u64 z, b8 a[256])`: output and input with 256 bytes a thread,
-//! and values that serve as pointers, numbers and constant-bank operands. The kernels are made to be compiled, not to be run.
+//! Every kernel has the signature `(u64 o, u64 i, u64 x, u64 y, u64 z, b8 a[256])`: output and
+//! input with 256 bytes a thread, and values that serve as pointers, numbers and constant-bank
+//! operands. The kernels are made to be compiled, not to be run.
 
 use super::operand::{Address, Class, Kind, Shape, Space, Type};
 use super::template::Piece;
@@ -229,7 +230,8 @@ impl Frame {
             Space::Const => "cb",
             Space::Param => "a",
         };
-        // Shared, constant and parameter addresses stay in 32 bits, where ptxas finds their scaled forms.
+        // Shared, constant and parameter addresses stay in 32 bits, where ptxas finds their scaled
+        // forms.
         let wide = matches!(space, Space::Global | Space::Generic | Space::Local | Space::Param);
         let class = if wide { Class::B64 } else { Class::B32 };
         let name = class.names().0.replace('b', "u");
@@ -296,7 +298,8 @@ impl Frame {
         }
     }
 
-    /// Fills a statement's slots: the n-th input gets `shapes[n]`, the n-th address `addresses[n]`; beyond, the first of each.
+    /// Fills a statement's slots: the n-th input gets `shapes[n]`, the n-th address `addresses[n]`;
+    /// beyond, the first of each.
     pub fn fill(&mut self, pieces: &[Piece], choice: &Choice, literal: bool) -> String {
         let (mut nth, mut nth_address) = (0, 0);
         let mut text = String::new();
@@ -484,7 +487,8 @@ impl Context {
     }
 }
 
-/// A kernel whose body is written out: registers of each class and `%po`, `%pi`, `%t` are declared for it.
+/// A kernel whose body is written out: registers of each class and `%po`, `%pi`, `%t` are declared
+/// for it.
 pub fn written(name: &str, attributes: &str, body: &str) -> String {
     format!(
         ".visible .entry {name}({SIGNATURE}){attributes}\n{{\n.reg .b64 %po,%pi,%d<96>;\n.reg .b32 %t,%r<160>;\n.reg .b16 %h<64>;\n\

@@ -1,9 +1,10 @@
-//! PTX that exercises ptxas: every instruction × type × modifier, and for each the operand shapes and surroundings that make
-//! ptxas choose different SASS forms.
+//! PTX that exercises ptxas: every instruction × type × modifier, and for each the operand shapes
+//! and surroundings that make ptxas choose different SASS forms.
 //!
-//! The families below are tables; [`template`] multiplies them out, [`operand`] says what may stand in a slot, [`frame`] makes
-//! a kernel of each. What a target has is not said here: [`accept`] asks ptxas and drops what it rejects, so the list of
-//! accepted instructions of a target is computed. The same tables always give the same text.
+//! The families below are tables; [`template`] multiplies them out, [`operand`] says what may stand
+//! in a slot, [`frame`] makes a kernel of each. What a target has is not said here: [`accept`] asks
+//! ptxas and drops what it rejects, so the list of accepted instructions of a target is computed.
+//! The same tables always give the same text.
 
 pub mod accept;
 mod frame;
@@ -251,7 +252,8 @@ fn surroundings(single: bool) -> &'static [Context] {
     }
 }
 
-/// The n-th kernel of those that turn: one operand, one address or the surroundings differ from the plain ones.
+/// The n-th kernel of those that turn: one operand, one address or the surroundings differ from the
+/// plain ones.
 fn turned(
     n: usize,
     plain: &Choice,
@@ -290,8 +292,8 @@ fn identifier(text: &str) -> String {
 
 /// The kernels that a family writes out.
 ///
-/// `//: NAME [ATTRIBUTES]` begins one; what stands before the first is declared in front of the module. Choices are
-/// multiplied out in name and body.
+/// `//: NAME [ATTRIBUTES]` begins one; what stands before the first is declared in front of the
+/// module. Choices are multiplied out in name and body.
 fn written(family: &Family) -> Vec<Kernel> {
     let text = family.text;
     let mut parts = text.split("//:");
@@ -328,7 +330,8 @@ pub struct Module {
     pub options: Vec<&'static str>,
 }
 
-/// Kernels in a module: enough that ptxas's start does not count, few enough that one stubborn kernel costs little.
+/// Kernels in a module: enough that ptxas's start does not count, few enough that one stubborn
+/// kernel costs little.
 const KERNELS: usize = 250;
 
 /// Ways to compile that lead to other code, beside the default: name and options.
@@ -341,7 +344,8 @@ const WAYS: [(&str, &[&str]); 6] = [
     ("relocatable", &["-c"]),
 ];
 
-/// All modules of a target: every kernel with the default options, and the short selection in all the other ways.
+/// All modules of a target: every kernel with the default options, and the short selection in all
+/// the other ways.
 pub fn modules(target: &str) -> Vec<Module> {
     let mut modules = pack(target, kernels(), "", &[]);
     for (name, options) in WAYS {

@@ -1,4 +1,5 @@
-//! What may stand in an operand slot: types, state spaces, and for each the shapes that lead ptxas to different SASS forms.
+//! What may stand in an operand slot: types, state spaces, and for each the shapes that lead ptxas
+//! to different SASS forms.
 
 /// The register class that holds a PTX type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! The small language of the tables: one text stands for many instructions.
 //!
-//! `<a/b/c>` is a choice, `</.sat>` an optional part, and `$1` … `$9` repeat what the first to ninth choice took. A choice
-//! `a~b` takes `a`, and `$1'` then says `b` (`a` where there is no `~`). All choices are multiplied out, the last one turning
-//! fastest. What stands in angle brackets without a slash (`%r<4>`) is plain text.
+//! `<a/b/c>` is a choice, `</.sat>` an optional part, and `$1` … `$9` repeat what the first to
+//! ninth choice took. A choice `a~b` takes `a`, and `$1'` then says `b` (`a` where there is no
+//! `~`). All choices are multiplied out, the last one turning fastest. What stands in angle
+//! brackets without a slash (`%r<4>`) is plain text.
 //!
-//! After that a statement still has slots, which the kernel's frame fills:
-//! `%T` an input, `=T` an output, `+T` an accumulator that is both, each with `*N` for a vector of N in braces, and `@SPACE`
-//! an address (`@` alone: generic). `T` is a PTX type or `pred`.
+//! After that a statement still has slots, which the kernel's frame fills: `%T` an input, `=T` an
+//! output, `+T` an accumulator that is both, each with `*N` for a vector of N in braces, and
+//! `@SPACE` an address (`@` alone: generic). `T` is a PTX type or `pred`.
 
 use super::operand::{Space, Type};
 

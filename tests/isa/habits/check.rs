@@ -1,4 +1,5 @@
-//! What our code does with its control fields that ptxas never does with the same opcode, seen often enough.
+//! What our code does with its control fields that ptxas never does with the same opcode, seen
+//! often enough.
 
 use super::mine::{Does, Mined};
 use orias_runner::oracle;
@@ -37,7 +38,8 @@ impl Allowed {
         Allowed::parse(&text)
     }
 
-    /// Reads a list: level, key, habit and reason between tabs; a line that begins with `#` is a remark.
+    /// Reads a list: level, key, habit and reason between tabs; a line that begins with `#` is a
+    /// remark.
     ///
     /// # Errors
     /// When a line is something else.

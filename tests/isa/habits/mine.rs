@@ -1,4 +1,5 @@
-//! Counts what machine code does with its control fields, by opcode and the words that matter, with a place for each thing done.
+//! Counts what machine code does with its control fields, by opcode and the words that matter, with
+//! a place for each thing done.
 
 use orias::elf::Cubin;
 use orias_components::{Inst, Mod, Opcode};
@@ -7,7 +8,8 @@ use orias_targets::habits::rows::{Counts, ENOUGH, Key, Neighbours, Rows};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What orders memory or meets other threads, and what copies by itself: whose neighbours are counted.
+/// What orders memory or meets other threads, and what copies by itself: whose neighbours are
+/// counted.
 const ORDERED: [Opcode; 28] = [
     Opcode::MEMBAR,
     Opcode::ERRBAR,
@@ -42,7 +44,8 @@ const ORDERED: [Opcode; 28] = [
 /// More different neighbours than these are no habit.
 const MOST_NEIGHBOURS: usize = 3;
 
-/// Something that one instruction does with its control fields, and another of its opcode may not do.
+/// Something that one instruction does with its control fields, and another of its opcode may not
+/// do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Does {
     Write,

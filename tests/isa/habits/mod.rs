@@ -1,5 +1,5 @@
-//! What code does with its control fields (scoreboards, waits, stalls, yield) by opcode: ptxas's habits, which the scheduler
-//! follows, and those of ours that ptxas never had.
+//! What code does with its control fields (scoreboards, waits, stalls, yield) by opcode: ptxas's
+//! habits, which the scheduler follows, and those of ours that ptxas never had.
 
 pub mod check;
 pub mod mine;
@@ -32,8 +32,8 @@ pub struct Args {
     /// Write the rows: of these and of the project's own PTX.
     #[arg(long)]
     write: bool,
-    /// Compile the PTX (the project's own without paths) with our compiler at all levels, and print what it does that ptxas was
-    /// never seen to do.
+    /// Compile the PTX (the project's own without paths) with our compiler at all levels, and print
+    /// what it does that ptxas was never seen to do.
     #[arg(long)]
     check: bool,
 }
@@ -68,7 +68,8 @@ pub fn run(target: &Target, args: &Args) -> Result<(), String> {
     std::fs::write(&path, format!("{HEAD}{}", new.text())).map_err(|e| e.to_string())
 }
 
-/// The project's own PTX: corpus, coverage set, kernels for both engines, and those that show a habit.
+/// The project's own PTX: corpus, coverage set, kernels for both engines, and those that show a
+/// habit.
 pub fn own() -> Vec<PathBuf> {
     let tests = oracle::workspace().join("tests");
     let folders = ["corpus", "coverage/sm_90a", "engines", "isa/habits"];
@@ -83,8 +84,8 @@ fn label(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Counts over what ptxas makes of PTX files. What it refuses gives nothing. Cubins are not taken: nobody could tell who made
-/// them.
+/// Counts over what ptxas makes of PTX files. What it refuses gives nothing. Cubins are not taken:
+/// nobody could tell who made them.
 ///
 /// # Errors
 /// When there is no ptxas.

@@ -1,4 +1,5 @@
-//! Our code beside the facts of timing: pairs that stand nearer than ptxas ever leaves them, and pairs that nobody has seen.
+//! Our code beside the facts of timing: pairs that stand nearer than ptxas ever leaves them, and
+//! pairs that nobody has seen.
 
 use super::facts::{self, Ends};
 use super::mined::{Key, is_told};
@@ -22,7 +23,8 @@ pub struct Args {
     /// Levels of our compiler.
     #[arg(long, value_delimiter = ',', default_value = "0,1,2,3")]
     levels: Vec<u8>,
-    /// Print the pairs, too, that nobody has seen and that stand no farther apart than the scheduler had to put them.
+    /// Print the pairs, too, that nobody has seen and that stand no farther apart than the
+    /// scheduler had to put them.
     #[arg(long)]
     assumed: bool,
 }
@@ -32,7 +34,8 @@ pub struct Args {
 pub enum What {
     /// Nearer than the fewest cycles that ptxas leaves.
     Nearer { seen: u8 },
-    /// Nobody has seen it: it rests on this many cycles, the most that any reader of the result was seen to wait or more.
+    /// Nobody has seen it: it rests on this many cycles, the most that any reader of the result was
+    /// seen to wait or more.
     Assumed { cycles: u8 },
 }
 

@@ -1,4 +1,5 @@
-//! Facts of timing by instruction, part of the result and operand slot: what `mined` holds by row, summed up by ports.
+//! Facts of timing by instruction, part of the result and operand slot: what `mined` holds by row,
+//! summed up by ports.
 
 use super::mined::{Key, Kind, Mined, Seen};
 use super::observed::{THERE, is_near};
@@ -29,8 +30,8 @@ impl std::fmt::Display for Ends {
     }
 }
 
-/// What was seen of two ends whose time no scoreboard tells, by name, with the class of the first and the cycles that rows of
-/// classes say.
+/// What was seen of two ends whose time no scoreboard tells, by name, with the class of the first
+/// and the cycles that rows of classes say.
 pub type Facts = BTreeMap<Ends, (Class, u8, Seen)>;
 
 /// By names: without what scoreboards tell, and without barriers.
@@ -84,8 +85,9 @@ pub fn reads(mined: &Mined) -> FxHashMap<(Out, In), Seen> {
     all
 }
 
-/// The distance that a fact says, how often it was met (or less), and how often any: the fewest cycles that were met three times,
-/// or fewer, met once, where rows of classes bear that out. `None` where all are too far apart for the distance to be about the pair.
+/// The distance that a fact says, how often it was met (or less), and how often any: the fewest
+/// cycles that were met three times, or fewer, met once, where rows of classes bear that out.
+/// `None` where all are too far apart for the distance to be about the pair.
 pub fn shown(first: Class, by_class: u8, seen: &Seen) -> Option<(usize, u32, u32)> {
     let mut there = 0;
     let surely = seen.at.iter().position(|n| {

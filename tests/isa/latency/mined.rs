@@ -1,4 +1,5 @@
-//! What the pairs of many kernels say, by kind of instruction and operand slot, and summed up by timing class.
+//! What the pairs of many kernels say, by kind of instruction and operand slot, and summed up by
+//! timing class.
 
 use super::observed;
 use super::walk::{self, Between, End, Pair};
@@ -69,7 +70,8 @@ impl Seen {
     }
 }
 
-/// Use of scoreboards by one kind of instruction: how often seen, with a write and with a read scoreboard.
+/// Use of scoreboards by one kind of instruction: how often seen, with a write and with a read
+/// scoreboard.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Scoreboards {
     pub seen: u32,
@@ -192,8 +194,8 @@ impl Mined {
         }
     }
 
-    /// The pairs by class, without those of results and late reads that have scoreboards: where the first end sets none, one
-    /// of a later instruction of the same kind does for both.
+    /// The pairs by class, without those of results and late reads that have scoreboards: where the
+    /// first end sets none, one of a later instruction of the same kind does for both.
     pub fn by_class(&self) -> ByClass {
         let mut sums = ByClass::new();
         for (key, seen) in &self.pairs {
@@ -204,7 +206,8 @@ impl Mined {
         sums
     }
 
-    /// The fewest cycles of each pair of classes, as rows: all that these kernels show, however seldom.
+    /// The fewest cycles of each pair of classes, as rows: all that these kernels show, however
+    /// seldom.
     pub fn rows(&self) -> Vec<Row> {
         let row = |((hazard, file, first, second), seen): ((_, _, Class, Class), Seen)| {
             let cycles = seen.closest(1)?;
@@ -241,8 +244,9 @@ pub fn is_told(pair: &Pair<'_>) -> bool {
     pair.between == Between::Scoreboard || told_by_scoreboard(pair)
 }
 
-/// The first end has a scoreboard for what the pair is about, so the time is nothing to rely on, waited for or not. (Memory
-/// instructions read in order: a wait for a later one will do. Other registers than general ones are read at issue.)
+/// The first end has a scoreboard for what the pair is about, so the time is nothing to rely on,
+/// waited for or not. (Memory instructions read in order: a wait for a later one will do. Other
+/// registers than general ones are read at issue.)
 fn told_by_scoreboard(pair: &Pair<'_>) -> bool {
     let control = pair.first.inst.control;
     match pair.hazard {

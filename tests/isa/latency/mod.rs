@@ -1,5 +1,5 @@
-//! Latencies as ptxas relies on them: for each kind of producer and consumer the fewest cycles that it ever leaves between
-//! them with nothing but stalls to hold the second back.
+//! Latencies as ptxas relies on them: for each kind of producer and consumer the fewest cycles that
+//! it ever leaves between them with nothing but stalls to hold the second back.
 
 pub mod distances;
 pub mod facts;
@@ -18,8 +18,8 @@ use orias_targets::Target;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Mines the corpus, the coverage set and `more`: prints what one SM shows, or (`write`) mines all, with the instructions of
-/// `rows` where they are given, and writes latencies and report.
+/// Mines the corpus, the coverage set and `more`: prints what one SM shows, or (`write`) mines all,
+/// with the instructions of `rows` where they are given, and writes latencies and report.
 pub fn run(
     target: &'static Target,
     rows: Option<&Path>,
@@ -87,7 +87,8 @@ pub fn mine_all(target: &'static Target, texts: &[source::Text]) -> Mined {
     texts.par_chunks(500).map(part).reduce(|| Mined::new(target), join)
 }
 
-/// What the corpus, the coverage set, `more` and every so many of the serial pairs show of a target.
+/// What the corpus, the coverage set, `more` and every so many of the serial pairs show of a
+/// target.
 pub fn everything(target: &'static Target, ptxas: &Path, more: &[PathBuf], every: usize) -> Mined {
     let files = source::files(target, more);
     let mut mined = mine_all(target, &source::texts(ptxas, target.name, &[0, 1, 3], &files));

@@ -1,5 +1,5 @@
-//! Changes of a kernel's control bits after which it is wrong: a stall one shorter where a pair of instructions stands as close as
-//! any such pair does, or a wait left out that a register hangs on.
+//! Changes of a kernel's control bits after which it is wrong: a stall one shorter where a pair of
+//! instructions stands as close as any such pair does, or a wait left out that a register hangs on.
 //!
 //! They are found in the words alone, with nothing of the simulator.
 
@@ -56,7 +56,8 @@ impl Mutation {
     }
 }
 
-/// Stalls that are tight: some pair of instructions stands as close as `least` says that such pairs do.
+/// Stalls that are tight: some pair of instructions stands as close as `least` says that such pairs
+/// do.
 pub fn stalls(
     target: &'static Target,
     text: &[u8],
@@ -91,7 +92,8 @@ struct Setter {
     guard: Guard,
     results: Vec<Cell>,
     sources: Vec<Cell>,
-    /// Scoreboards other than the one that is waited for, one bit each, that tell when it has read its sources.
+    /// Scoreboards other than the one that is waited for, one bit each, that tell when it has read
+    /// its sources.
     tell: u8,
 }
 
@@ -121,7 +123,8 @@ pub fn waits(target: &'static Target, text: &[u8]) -> Vec<Mutation> {
 
 type Code = [Option<(Inst, &'static Form)>];
 
-/// The instructions before, on the straight way here, that set the scoreboard since the last wait for it.
+/// The instructions before, on the straight way here, that set the scoreboard since the last wait
+/// for it.
 fn setters(before: &Code, scoreboard: u8) -> Vec<Setter> {
     let mut all = Vec::new();
     for (at, decoded) in before.iter().enumerate().rev() {
@@ -193,8 +196,9 @@ fn bits(inst: &Inst) -> u8 {
     bit(inst.control.write_sb) | bit(inst.control.read_sb)
 }
 
-/// Without its wait for the scoreboard at `without`, something else has told by `user` that the setter has read its sources: its
-/// own result, or what a later instruction did that reads as late as it (such read in order).
+/// Without its wait for the scoreboard at `without`, something else has told by `user` that the
+/// setter has read its sources: its own result, or what a later instruction did that reads as late
+/// as it (such read in order).
 fn is_told_of(
     code: &Code,
     [setter, without, user]: [usize; 3],

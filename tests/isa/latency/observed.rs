@@ -1,4 +1,5 @@
-//! `targets/tables/latency/observed.lat`: for each pair of timing classes the fewest cycles that ptxas relies on.
+//! `targets/tables/latency/observed.lat`: for each pair of timing classes the fewest cycles that
+//! ptxas relies on.
 
 use super::mined::{ByClass, Mined, Seen};
 use orias_components::{Opcode, RegFile};
@@ -15,15 +16,16 @@ pub const THERE: u32 = 3;
 /// The longest stall that the control bits can say.
 const LONGEST_STALL: usize = 15;
 
-/// What the pairs of two classes show: cycles, pairs at that distance, pairs in all. `None` where they are too few, or all
-/// too far apart for the distance to be about them.
+/// What the pairs of two classes show: cycles, pairs at that distance, pairs in all. `None` where
+/// they are too few, or all too far apart for the distance to be about them.
 pub fn shown(first: Class, seen: &Seen) -> Option<(usize, u32, u32)> {
     let cycles = seen.closest(THERE)?;
     (seen.total() >= ENOUGH && is_near(first, cycles))
         .then(|| (cycles, seen.at[cycles], seen.total()))
 }
 
-/// A distance may be about the latency of the first class: longer ones come about for other reasons.
+/// A distance may be about the latency of the first class: longer ones come about for other
+/// reasons.
 pub fn is_near(first: Class, cycles: usize) -> bool {
     let matrix = matches!(first, Class::MmaSmall | Class::Mma | Class::MmaLong);
     cycles <= if matrix { 2 * LONGEST_STALL } else { LONGEST_STALL }

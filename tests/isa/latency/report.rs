@@ -1,5 +1,5 @@
-//! What was mined, for people: one line for each pair of classes, with every SM beside the others; and which instructions
-//! use scoreboards.
+//! What was mined, for people: one line for each pair of classes, with every SM beside the others;
+//! and which instructions use scoreboards.
 
 use super::mined::{ByClass, Mined, Scoreboards};
 use super::observed::{ENOUGH, THERE, shown};
@@ -80,8 +80,9 @@ pub fn all(mined: &[(Mined, ByClass)]) -> String {
     text
 }
 
-/// One SM in detail, as lines of text: each pair of classes with the row that the table has for it, and under it the kinds of
-/// instructions in it that are never seen so close although they are seen often enough.
+/// One SM in detail, as lines of text: each pair of classes with the row that the table has for it,
+/// and under it the kinds of instructions in it that are never seen so close although they are seen
+/// often enough.
 pub fn one(mined: &Mined, by_class: &ByClass) -> String {
     let mut text = format!("{} words, {} not in the table\n", mined.words, mined.unknown);
     for ((hazard, file, first, second), seen) in by_class {
@@ -113,8 +114,8 @@ pub fn one(mined: &Mined, by_class: &ByClass) -> String {
     text
 }
 
-/// Kinds of producers, and kinds of consumers, whose pairs are never as close as the table says for their class: what would
-/// belong in a class of its own.
+/// Kinds of producers, and kinds of consumers, whose pairs are never as close as the table says for
+/// their class: what would belong in a class of its own.
 pub fn apart(mined: &Mined) -> String {
     let mut sides: BTreeMap<(Hazard, RegFile, String, Class), (i32, u32)> = BTreeMap::new();
     for (key, seen) in &mined.pairs {

@@ -1,8 +1,9 @@
-//! Serial pairs: kernels in which one result feeds one reader and little else is left to do, so that ptxas has no choice but to
-//! leave as few cycles as it ever does.
+//! Serial pairs: kernels in which one result feeds one reader and little else is left to do, so
+//! that ptxas has no choice but to leave as few cycles as it ever does.
 //!
-//! `serial.ops` has the operations; every one with a fixed time is fed to every reader of its kind, once from loaded values
-//! and once, for integers, from parameters: those are computed by the uniform datapath. Halves of 64 bits are fed apart.
+//! `serial.ops` has the operations; every one with a fixed time is fed to every reader of its kind,
+//! once from loaded values and once, for integers, from parameters: those are computed by the
+//! uniform datapath. Halves of 64 bits are fed apart.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -44,7 +45,8 @@ fn operations() -> Vec<Operation> {
 }
 
 impl Operation {
-    /// The text with the names of its result, of the input under test and of the others, which begin with `others`.
+    /// The text with the names of its result, of the input under test and of the others, which
+    /// begin with `others`.
     fn with(&self, result: &str, input: &str, others: &str) -> String {
         let mut text = String::new();
         let mut parts = self.text.split('$');

@@ -1,4 +1,5 @@
-//! The kernels that are mined: PTX through ptxas for one SM at several levels. Cubins are not taken: nobody could tell who made them.
+//! The kernels that are mined: PTX through ptxas for one SM at several levels. Cubins are not
+//! taken: nobody could tell who made them.
 
 use crate::{coverage, sources};
 use orias::elf::Cubin;
@@ -14,8 +15,8 @@ pub struct Text {
     pub words: Vec<u8>,
 }
 
-/// The corpus, the kernels for both engines, the coverage set of the SM or of the next older one, and
-/// `more`: PTX files, or folders of them.
+/// The corpus, the kernels for both engines, the coverage set of the SM or of the next older one,
+/// and `more`: PTX files, or folders of them.
 pub fn files(target: &Target, more: &[PathBuf]) -> Vec<PathBuf> {
     let tests = oracle::workspace().join("tests");
     let coverage = tests.join("coverage");

@@ -1,10 +1,12 @@
-//! Walks a kernel's words and meets every pair of instructions that share a register: writer and reader, writer and next
-//! writer, reader and next writer; with the cycles between their issues, and whether a scoreboard holds the second back.
+//! Walks a kernel's words and meets every pair of instructions that share a register: writer and
+//! reader, writer and next writer, reader and next writer; with the cycles between their issues,
+//! and whether a scoreboard holds the second back.
 //!
-//! Distance is the sum of the stalls from the first instruction up to the second. It is what the compiler relies on only
-//! where nothing else keeps the second waiting, so a pair says of itself what stands between: waits on scoreboards, branches
-//! that may leave. Pairs whose guards cannot hold both are none. Where a branch leads to a place in the text, that way is
-//! walked too, as long as what was issued before the branch may still be on its way: loops meet themselves there.
+//! Distance is the sum of the stalls from the first instruction up to the second. It is what the
+//! compiler relies on only where nothing else keeps the second waiting, so a pair says of itself
+//! what stands between: waits on scoreboards, branches that may leave. Pairs whose guards cannot
+//! hold both are none. Where a branch leads to a place in the text, that way is walked too, as long
+//! as what was issued before the branch may still be on its way: loops meet themselves there.
 
 use orias_components::{Control, Guard, Inst, Opcode, Operand, RegFile};
 use orias_targets::latency::Hazard;
@@ -31,7 +33,8 @@ pub enum Between {
     Stalls,
     /// A branch that may leave, and did not.
     Branch,
-    /// A wait on a scoreboard, or a barrier, that has nothing to do with the pair: the second end too may have it.
+    /// A wait on a scoreboard, or a barrier, that has nothing to do with the pair: the second end
+    /// too may have it.
     Wait,
     /// A wait on the scoreboard that the first end sets.
     Scoreboard,
@@ -49,7 +52,8 @@ pub struct Pair<'k> {
     pub across: bool,
 }
 
-/// On the other side of a taken branch pairs are looked for so many cycles after their first end's issue, and no farther.
+/// On the other side of a taken branch pairs are looked for so many cycles after their first end's
+/// issue, and no farther.
 const ACROSS: u32 = 40;
 
 /// An end that later instructions may pair with, and the state of things when it issued.
@@ -82,8 +86,8 @@ struct State<'k> {
     now: u32,
 }
 
-/// Calls `f` for every pair in the words of one text section. Words that the table does not know, calls, returns and
-/// branches that always leave end every pair.
+/// Calls `f` for every pair in the words of one text section. Words that the table does not know,
+/// calls, returns and branches that always leave end every pair.
 pub fn walk(target: &'static Target, text: &[u8], mut f: impl FnMut(Pair<'_>)) {
     let words = text.as_chunks::<16>().0;
     let code: Vec<_> = words.iter().enumerate().map(|(i, w)| decode(target, *w, i)).collect();
@@ -107,7 +111,8 @@ pub fn walk(target: &'static Target, text: &[u8], mut f: impl FnMut(Pair<'_>)) {
     }
 }
 
-/// The cycles of its stall: 0 is 16 (observed: ptxas 13.0.88 has it at -O0 after matrix products of two passes).
+/// The cycles of its stall: 0 is 16 (observed: ptxas 13.0.88 has it at -O0 after matrix products of
+/// two passes).
 fn cycles(inst: &Inst) -> u32 {
     if inst.control.stall == 0 { 16 } else { u32::from(inst.control.stall) }
 }
@@ -215,7 +220,8 @@ impl<'k> State<'k> {
         }
     }
 
-    /// Walks on behind a taken branch, and behind one more, and meets what was issued before the first.
+    /// Walks on behind a taken branch, and behind one more, and meets what was issued before the
+    /// first.
     fn across(
         mut self,
         code: &'k [Option<(Inst, &'static Form)>],

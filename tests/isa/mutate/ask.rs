@@ -161,7 +161,8 @@ enum Job {
     Together(usize, Vec<usize>),
 }
 
-/// A verdict for each mutant. `parses` says whether a text is worth putting with others: its syntax is right.
+/// A verdict for each mutant. `parses` says whether a text is worth putting with others: its syntax
+/// is right.
 pub fn ask(
     tool: &Path,
     arguments: &[&str],

@@ -1,4 +1,5 @@
-//! PTX that is almost right: good modules with one thing changed, and what the compiler of reference says of each.
+//! PTX that is almost right: good modules with one thing changed, and what the compiler of
+//! reference says of each.
 //!
 //! [`kinds`] says what is changed, [`ask`] asks ptxas. The same seed always gives the same mutants.
 
@@ -39,7 +40,8 @@ impl Random {
 pub struct Source {
     pub name: String,
     pub text: String,
-    /// Where its functions begin when what stands before is the same in all sources of this group; then many can be asked at once.
+    /// Where its functions begin when what stands before is the same in all sources of this group;
+    /// then many can be asked at once.
     pub body: Option<usize>,
     pub scan: Scan,
 }

@@ -1,4 +1,5 @@
-//! Changes of declarations, functions, the module's head, and of text without regard to what it means.
+//! Changes of declarations, functions, the module's head, and of text without regard to what it
+//! means.
 
 use super::Edit;
 use super::kinds::{Place, is_type};

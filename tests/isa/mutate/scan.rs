@@ -1,6 +1,8 @@
-//! What a PTX file is made of, as far as changing it needs to know: tokens, statements, declarations, labels.
+//! What a PTX file is made of, as far as changing it needs to know: tokens, statements,
+//! declarations, labels.
 //!
-//! This reads good files only and is no parser: where it is wrong, a mutant is less interesting than it was meant to be.
+//! This reads good files only and is no parser: where it is wrong, a mutant is less interesting
+//! than it was meant to be.
 
 use std::ops::Range;
 
@@ -52,7 +54,8 @@ pub struct Scan {
     pub registers: Vec<(String, String)>,
     /// The tokens of labels where they stand before a statement.
     pub labels: Vec<usize>,
-    /// From the first token of a function (`.visible`, `.entry`) to its body or `;`, and to its end.
+    /// From the first token of a function (`.visible`, `.entry`) to its body or `;`, and to its
+    /// end.
     pub functions: Vec<(Range<usize>, usize)>,
 }
 
@@ -146,7 +149,8 @@ impl Scan {
         self.tokens[tokens.start].start..self.tokens[tokens.end - 1].end
     }
 
-    /// First token from `at` that is one of these signs outside of brackets; the number of tokens without one.
+    /// First token from `at` that is one of these signs outside of brackets; the number of tokens
+    /// without one.
     fn find(&self, text: &str, at: usize, signs: &str) -> usize {
         let mut depth = 0;
         for i in at..self.tokens.len() {

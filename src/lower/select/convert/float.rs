@@ -85,8 +85,8 @@ fn one_cell(cx: &mut Cx<'_, '_>, a: Value) -> Reg {
     }
 }
 
-/// f32 to a half. The fast converter rounds to nearest or to zero, and does not flush; of f16 nobody sees that, because a subnormal
-/// single is far below its least number.
+/// f32 to a half. The fast converter rounds to nearest or to zero, and does not flush; of f16
+/// nobody sees that, because a subnormal single is far below its least number.
 fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, d: Reg, a: Reg, to: Type) -> Sel {
     let round = rounding(inst);
     let (relu, satfinite) = (inst.has("relu"), inst.has("satfinite"));

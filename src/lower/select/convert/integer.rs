@@ -67,8 +67,8 @@ fn reg_of(cx: &mut Cx<'_, '_>, value: Operand) -> Reg {
     }
 }
 
-/// Writes a 32-bit value of type `to` into a register that may be wider: 8- and 16-bit values are extended to 32 bits or more only
-/// when the register is wider than 16 bits, and it costs the same.
+/// Writes a 32-bit value of type `to` into a register that may be wider: 8- and 16-bit values are
+/// extended to 32 bits or more only when the register is wider than 16 bits, and it costs the same.
 pub fn finish_integer(cx: &mut Cx<'_, '_>, d: Reg, d_cells: u8, value: Value, to: Type) {
     if to.bytes() < 4 {
         let low = value.lo();

@@ -23,7 +23,8 @@ fn integer_word(ty: Type) -> Option<Mod> {
     })
 }
 
-/// The operand of a value in registers of its type's width; a narrow one is the low part of its register.
+/// The operand of a value in registers of its type's width; a narrow one is the low part of its
+/// register.
 fn source(cx: &mut Cx<'_, '_>, a: Value, ty: Type) -> Operand {
     if ty.bytes() == 8 {
         return wide(cx.pair_of(a), 2);
@@ -65,8 +66,9 @@ pub fn from_integer(
     Ok(())
 }
 
-/// Float to integer, clamped to the range of `to`, which `.sat` cannot narrow further. NaN becomes 0, or where source or result have
-/// 64 bits the highest bit alone: without `.NTZ` the machine does that.
+/// Float to integer, clamped to the range of `to`, which `.sat` cannot narrow further. NaN becomes
+/// 0, or where source or result have 64 bits the highest bit alone: without `.NTZ` the machine does
+/// that.
 pub fn to_integer(
     cx: &mut Cx<'_, '_>,
     inst: &Instruction<'_>,

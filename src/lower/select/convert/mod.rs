@@ -95,7 +95,8 @@ fn saturate(cx: &mut Cx<'_, '_>, ty: Type, d: Reg, a: Reg) {
     }
 }
 
-/// What a conversion writes first: the destination, or with `.sat` a register that [`finish`] clamps into it.
+/// What a conversion writes first: the destination, or with `.sat` a register that [`finish`]
+/// clamps into it.
 fn target(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, ty: Type, d: Reg) -> Reg {
     if inst.has("sat") { cx.e.temp(if ty == Type::F64 { 2 } else { 1 }) } else { d }
 }

@@ -78,8 +78,9 @@ pub fn to_tf32<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-/// `cvt.rna.tf32.f32`: half an ulp of the 10-bit mantissa is added, the rest cut off; infinities stay, or are the largest number with
-/// `.satfinite`, and a NaN is one that keeps its bits when it is cut off.
+/// `cvt.rna.tf32.f32`: half an ulp of the 10-bit mantissa is added, the rest cut off; infinities
+/// stay, or are the largest number with `.satfinite`, and a NaN is one that keeps its bits when it
+/// is cut off.
 fn to_nearest_away<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::F32)?;

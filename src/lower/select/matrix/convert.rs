@@ -1,4 +1,5 @@
-//! Fragments of one type made of another: accumulators of halves and of floats, 8-bit floats as halves.
+//! Fragments of one type made of another: accumulators of halves and of floats, 8-bit floats as
+//! halves.
 
 use super::product::word;
 use super::{Element, Words};

@@ -1,8 +1,9 @@
 //! Products of a warpgroup (`wgmma`) and the pool of registers (`setmaxnreg`).
 //!
-//! A product runs on after its instruction: until `WARPGROUP.DEPBAR` has waited for its group nothing may touch its accumulators, and
-//! nothing may write its other registers. PTX programs keep to that; what the compiler itself adds (copies that did not disappear,
-//! registers used again) is seen to by [`orias_systems::schedule::groups`], which waits where it must.
+//! A product runs on after its instruction: until `WARPGROUP.DEPBAR` has waited for its group
+//! nothing may touch its accumulators, and nothing may write its other registers. PTX programs keep
+//! to that; what the compiler itself adds (copies that did not disappear, registers used again) is
+//! seen to by [`orias_systems::schedule::groups`], which waits where it must.
 
 use super::product::metadata;
 use super::{Element, converge, elements, gather, is_zero, scatter, shape, whole, words};
@@ -44,7 +45,8 @@ pub fn wgmma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
 }
 
-/// Ends a group: its last product counts on the scoreboard. Where that is not in sight, one of nothing does, which comes after it.
+/// Ends a group: its last product counts on the scoreboard. Where that is not in sight, one of
+/// nothing does, which comes after it.
 fn commit(cx: &mut Cx<'_, '_>) {
     let insts = cx.e.body.block(cx.e.block).insts();
     let last = insts.iter().rev().find(|id| cx.e.body.inst(**id).op.has(Props::GROUP)).copied();
@@ -106,8 +108,8 @@ fn machine(
     Ok((op, mods))
 }
 
-/// `wgmma.mma_async d, a, b, {metadata, selector,} scale-d, scale-a, scale-b, trans-a, trans-b`; the last ones where types and places
-/// have them.
+/// `wgmma.mma_async d, a, b, {metadata, selector,} scale-d, scale-a, scale-b, trans-a, trans-b`;
+/// the last ones where types and places have them.
 fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let [d, a, b] = elements(inst)[..] else { return Err("types of a product".into()) };
     let sparse = metadata(cx, inst, 3)?;
@@ -164,7 +166,8 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let adds = match (constant, scale) {
         (Some(0), _) => not(Operand::UPT),
         (None, Some(predicate)) => {
-            // All lanes have the same, so that the product may negate it: a vote never does (observed).
+            // All lanes have the same, so that the product may negate it: a vote never does
+            // (observed).
             let (plain, negated) = match cx.pred(predicate)? {
                 Operand::Reg(p) if p.flags.has(RegFlags::NOT) => {
                     (Operand::Reg(RegUse { flags: p.flags.without(RegFlags::NOT), ..p }), true)
@@ -210,7 +213,8 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     scatter(cx, operand(inst, 0)?, d, &super::cells(sums, count))
 }
 
-/// `setmaxnreg`: more registers from the pool of the CTA, for which a warp waits, or some given back.
+/// `setmaxnreg`: more registers from the pool of the CTA, for which a warp waits, or some given
+/// back.
 pub fn setmaxnreg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let Ptx::Int(count) = operand(inst, 0)? else {
         return Err("a number of registers that is no constant".into());

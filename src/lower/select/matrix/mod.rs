@@ -1,9 +1,11 @@
 //! Matrix instructions of a warp and of a warpgroup.
 //!
-//! A machine product names tuples of consecutive registers where PTX names one register for each word: the words are copied to a tuple
-//! before and from one after it, and coalescing makes the copies disappear. The accumulator's tuple is the result's too.
+//! A machine product names tuples of consecutive registers where PTX names one register for each
+//! word: the words are copied to a tuple before and from one after it, and coalescing makes the
+//! copies disappear. The accumulator's tuple is the result's too.
 //!
-//! What holds: all threads of the warp are together at a product (`WARPSYNC.ALL` where control flow may have parted them).
+//! What holds: all threads of the warp are together at a product (`WARPSYNC.ALL` where control flow
+//! may have parted them).
 
 mod convert;
 mod group;
@@ -140,7 +142,8 @@ fn is_zero(word: &Operand) -> bool {
     *word == Operand::Imm(0) || matches!(word, Operand::Reg(u) if u.reg == Reg::RZ)
 }
 
-/// The words one after the other in registers: where they are already, or in a new tuple. Zeros only are RZ.
+/// The words one after the other in registers: where they are already, or in a new tuple. Zeros
+/// only are RZ.
 fn gather(cx: &mut Cx<'_, '_>, words: &[Operand]) -> RegUse {
     if words.iter().all(is_zero) {
         return RegUse::new(Reg::RZ);
@@ -201,7 +204,8 @@ fn whole(reg: Reg, count: u8) -> Operand {
     if count == 1 { cell(reg, 0) } else { tuple(reg, count) }
 }
 
-/// Brings the threads of the warp together where branches may have parted them, and everywhere at -O0, as ptxas does: once a block.
+/// Brings the threads of the warp together where branches may have parted them, and everywhere at
+/// -O0, as ptxas does: once a block.
 fn converge(cx: &mut Cx<'_, '_>) {
     let parted = !cx.function.labels.is_empty() || !cx.e.guard.is_always();
     let parted = parted || cx.module.options.opt_level == 0;

@@ -1,4 +1,5 @@
-//! Products that sm_90 has no instruction for, made of those that it has: 4-bit integers, exclusive or of bits, 8-bit floats.
+//! Products that sm_90 has no instruction for, made of those that it has: 4-bit integers, exclusive
+//! or of bits, 8-bit floats.
 
 use super::product::{Meaning, Product, Sparse, word};
 use super::{Element, Words, convert, sparse_floats};
@@ -28,11 +29,13 @@ pub fn exclusive_or(
     and.of_words(cx, &not_a, b, &first, None)
 }
 
-/// 4-bit integers as bytes. A byte holds sixteen times the number, in its upper four bits: this way signed and unsigned ones need no
-/// extension, and the sum of products is 256 times what is meant, far below 2^31.
+/// 4-bit integers as bytes. A byte holds sixteen times the number, in its upper four bits: this way
+/// signed and unsigned ones need no extension, and the sum of products is 256 times what is meant,
+/// far below 2^31.
 ///
-/// Numbers of even places and of odd ones are multiplied apart: which of them meet is the same in both factors. Sparse factors hold
-/// or leave out pairs of numbers, so each half is sparse as bytes are.
+/// Numbers of even places and of odd ones are multiplied apart: which of them meet is the same in
+/// both factors. Sparse factors hold or leave out pairs of numbers, so each half is sparse as bytes
+/// are.
 pub fn nibbles(
     cx: &mut Cx<'_, '_>,
     p: &Meaning,
@@ -78,7 +81,8 @@ fn split(cx: &mut Cx<'_, '_>, words: &[Operand]) -> [Words; 2] {
     [even, odd]
 }
 
-/// `total = x + y` held within 32 signed bits: it left them where both summands have the sign that it has not.
+/// `total = x + y` held within 32 signed bits: it left them where both summands have the sign that
+/// it has not.
 fn saturated(cx: &mut Cx<'_, '_>, total: Operand, x: Operand, y: Operand) -> Operand {
     let (left, sign, limit, d) = (word(cx), word(cx), word(cx), word(cx));
     // (total ^ x) & (total ^ y)
@@ -93,8 +97,9 @@ fn saturated(cx: &mut Cx<'_, '_>, total: Operand, x: Operand, y: Operand) -> Ope
 
 /// 8-bit floats as halves: two products, whose sum is added to `c` at the end.
 ///
-/// A word's lower pair of numbers and its upper one are multiplied apart, as they stand: which numbers meet is the same in both
-/// factors. A sparse factor has its places counted in fours, so it is done by `sparse_floats`.
+/// A word's lower pair of numbers and its upper one are multiplied apart, as they stand: which
+/// numbers meet is the same in both factors. A sparse factor has its places counted in fours, so it
+/// is done by `sparse_floats`.
 pub fn floats(
     cx: &mut Cx<'_, '_>,
     p: &Meaning,
@@ -110,7 +115,8 @@ pub fn floats(
     let sums = if let Some(sparse) = sparse {
         sparse_floats::multiply(cx, p, [&a_low, &a_high], [&b_low, &b_high], sparse)?
     } else {
-        // Of 16 numbers a row, a thread has one word: its halves make one product of the shape below.
+        // Of 16 numbers a row, a thread has one word: its halves make one product of the shape
+        // below.
         let product = Product::of([m, n, k / 2], p.d, Element::F16, Element::F16, false)
             .ok_or("a product of this shape")?;
         let low = product.of_words(cx, &a_low, &b_low, &[], None);

@@ -1,5 +1,6 @@
-//! `mma.m8n8k4` of halves: four products of 8 by 8 matrices at once, each by eight threads (four, and the four sixteen further on).
-//! sm_90 has no instruction for it: each thread fetches the rows and columns of its own results and multiplies them in single precision.
+//! `mma.m8n8k4` of halves: four products of 8 by 8 matrices at once, each by eight threads (four,
+//! and the four sixteen further on). sm_90 has no instruction for it: each thread fetches the rows
+//! and columns of its own results and multiplies them in single precision.
 
 use super::lanes::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
 use super::product::{Meaning, word};
@@ -92,7 +93,8 @@ fn dot(cx: &mut Cx<'_, '_>, a: &[Operand], b: &[Operand]) -> Operand {
     a.iter().zip(b).fold(Operand::RZ, multiply)
 }
 
-/// Halves, of which a lane has a whole row, as the floats of the rows and columns that a lane has of a single precision result.
+/// Halves, of which a lane has a whole row, as the floats of the rows and columns that a lane has
+/// of a single precision result.
 fn spread(cx: &mut Cx<'_, '_>, c: &[Operand], first_row: Operand, left: Operand) -> Words {
     let second_row = word(cx);
     cx.e.iadd3(second_row, first_row, imm(2), Operand::RZ);

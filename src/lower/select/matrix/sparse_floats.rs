@@ -1,8 +1,9 @@
 //! Sparse products of 8-bit floats as two sparse products of halves.
 //!
-//! Of the stored numbers of a row a thread's word holds four: two of one group of four columns and two of the next. The lower
-//! pairs of all words are the groups of even number, the upper pairs those of odd number: each makes one product of half the depth,
-//! for which the other factor and the metadata are ordered anew.
+//! Of the stored numbers of a row a thread's word holds four: two of one group of four columns and
+//! two of the next. The lower pairs of all words are the groups of even number, the upper pairs
+//! those of odd number: each makes one product of half the depth, for which the other factor and
+//! the metadata are ordered anew.
 
 use super::lanes::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
 use super::product::{Meaning, Product, word};
@@ -26,7 +27,8 @@ pub fn multiply(
     let even = is_clear(cx, lane, 1);
     let (mut b_even, mut b_odd) = (Words::new(), Words::new());
     for (low, high) in b_low.iter().zip(b_high) {
-        // Four rows that belong to one group are those of one lane; the product wants two of them in it and two in the next lane.
+        // Four rows that belong to one group are those of one lane; the product wants two of them
+        // in it and two in the next lane.
         let given = select(cx, even, *high, *low);
         let taken = across(cx, given, 1);
         b_even.push(select(cx, even, *low, taken));
@@ -37,10 +39,12 @@ pub fn multiply(
     Ok(product.of_words(cx, a_high, &b_odd, &first, Some((metadata, 1))))
 }
 
-/// Metadata of both products in one word: lanes 0 and 1 of four hold that of the first (selector 0), 2 and 3 that of the second.
+/// Metadata of both products in one word: lanes 0 and 1 of four hold that of the first (selector
+/// 0), 2 and 3 that of the second.
 ///
-/// A group has four bits. Given are 32 bits of one row in a lane: rows of the upper half of the tile in lanes 0 and 2, of the lower
-/// half in 1 and 3. Wanted are 16 bits of an upper row and of a lower one in each.
+/// A group has four bits. Given are 32 bits of one row in a lane: rows of the upper half of the
+/// tile in lanes 0 and 2, of the lower half in 1 and 3. Wanted are 16 bits of an upper row and of a
+/// lower one in each.
 fn reorder(cx: &mut Cx<'_, '_>, metadata: Operand, lane: Operand) -> Operand {
     let metadata = cx.in_reg(metadata);
     let shifted = word(cx);

@@ -1,6 +1,8 @@
-//! `wmma.load` and `wmma.store`: fragments from and to matrices in memory, element by element as the lanes hold them.
+//! `wmma.load` and `wmma.store`: fragments from and to matrices in memory, element by element as
+//! the lanes hold them.
 //!
-//! The fragments of `wmma`, which PTX leaves open, are those of the machine products that [`super::wide`] makes of it (and of ptxas's).
+//! The fragments of `wmma`, which PTX leaves open, are those of the machine products that
+//! [`super::wide`] makes of it (and of ptxas's).
 
 use super::lanes::{lane, permute};
 use super::product::word;
@@ -22,7 +24,8 @@ enum Role {
     C,
 }
 
-/// A fragment in memory: which element a lane's register holds, and how far elements are from each other.
+/// A fragment in memory: which element a lane's register holds, and how far elements are from each
+/// other.
 struct Layout {
     role: Role,
     rows: u32,
@@ -32,8 +35,8 @@ struct Layout {
     by_column: bool,
 }
 
-/// Where an element lies: rows and columns, those of a lane `group` (its number / 4) and `thread` (the rest), and more for the
-/// register.
+/// Where an element lies: rows and columns, those of a lane `group` (its number / 4) and `thread`
+/// (the rest), and more for the register.
 #[derive(Clone, Copy, Default)]
 struct Place {
     row: u32,
@@ -63,7 +66,8 @@ impl Layout {
         self.rows * self.columns / (32 * self.packed())
     }
 
-    /// What a lane's number adds to the place of an element: its upper bits (the group) and its lower two (the thread in it).
+    /// What a lane's number adds to the place of an element: its upper bits (the group) and its
+    /// lower two (the thread in it).
     fn steps(&self) -> [(u32, u32, Place); 2] {
         let row = |row| Place { row, column: 0 };
         let column = |column| Place { row: 0, column };
@@ -77,7 +81,8 @@ impl Layout {
         [(2, 7, group), (0, 3, thread)]
     }
 
-    /// How LDSM reads it, where it can: whether transposed. Each register is then a matrix of eight rows of 16 bytes.
+    /// How LDSM reads it, where it can: whether transposed. Each register is then a matrix of eight
+    /// rows of 16 bytes.
     fn matrices(&self) -> Option<bool> {
         let along_sum = match self.role {
             Role::A => !self.by_column,
@@ -136,7 +141,8 @@ impl Layout {
         if self.by_column { (place.column, place.row) } else { (place.row, place.column) }
     }
 
-    /// Words of registers that one access moves, and how many accesses a register takes: elements that follow each other.
+    /// Words of registers that one access moves, and how many accesses a register takes: elements
+    /// that follow each other.
     fn access(&self) -> Access {
         let adjacent = |a: Place, b: Place| {
             let ((s, x), (t, y)) = (self.offset(a), self.offset(b));
@@ -175,8 +181,8 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// Of operand `at`, for each lane that of the first element plus, for each of `steps`, its place times a part of the lane's number:
-    /// so many bits further down, under a mask.
+    /// Of operand `at`, for each lane that of the first element plus, for each of `steps`, its
+    /// place times a part of the lane's number: so many bits further down, under a mask.
     fn new(
         cx: &mut Cx<'_, '_>,
         inst: &Instruction<'_>,
@@ -338,7 +344,8 @@ pub fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     })
 }
 
-/// The words of a fragment to the registers of the instruction. Where there are more registers than elements, they come again.
+/// The words of a fragment to the registers of the instruction. Where there are more registers than
+/// elements, they come again.
 fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, layout: &Layout, loaded: &[Operand]) -> Sel {
     let d = operand(inst, 0)?;
     let needed = super::parts(d).len() * (layout.element.bits() / 32).max(1) as usize;
@@ -346,7 +353,8 @@ fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, layout: &Layout, loaded: 
     scatter(cx, d, layout.element, &all)
 }
 
-/// A factor in shared memory, four matrices of 8 by 16 bytes at once: a lane gives the address of one row.
+/// A factor in shared memory, four matrices of 8 by 16 bytes at once: a lane gives the address of
+/// one row.
 fn load_matrices(
     cx: &mut Cx<'_, '_>,
     inst: &Instruction<'_>,

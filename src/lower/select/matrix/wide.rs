@@ -30,7 +30,8 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             words(cx, operand(inst, 2)?, b)?,
             words(cx, operand(inst, 3)?, c)?,
         ];
-        // Fragments of halves hold their elements twice where they have eight registers for 256 of them.
+        // Fragments of halves hold their elements twice where they have eight registers for 256 of
+        // them.
         let needed = |rows: u32| {
             (rows * k * a.bits()).div_ceil(1024).max(if a == Element::F64 { 2 } else { 1 }) as usize
         };

@@ -1,5 +1,6 @@
-//! Turns the table of instruction forms (`src/ptx/check/forms.tbl`, whose header says how it reads) into Rust data that needs no
-//! reading at run time: `$OUT_DIR/forms.rs`, included by `src/ptx/check/forms/table.rs`, which has the types.
+//! Turns the table of instruction forms (`src/ptx/check/forms.tbl`, whose header says how it reads)
+//! into Rust data that needs no reading at run time: `$OUT_DIR/forms.rs`, included by
+//! `src/ptx/check/forms/table.rs`, which has the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,18 +8,21 @@ use std::{env, fs, path::Path};
 
 const TABLE: &str = "src/ptx/check/forms.tbl";
 
-/// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists of words.
+/// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
+/// of words.
 const SEQUENCES: usize = 5;
 
 fn main() {
     println!("cargo::rerun-if-changed=src/ptx/check/forms/build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
-    // A program that is always in one place needs no addresses filled in when it starts: there are many thousands of them.
+    // A program that is always in one place needs no addresses filled in when it starts: there are
+    // many thousands of them.
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|v| v == value);
     if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
         println!("cargo::rustc-link-arg-bin=orias=-no-pie");
-        // Nor does it look for libraries but the C library's: what unwinds is in the program, and `c` comes before `m`, which
-        // has one function that both have. Two libraries less to map are a tenth of a millisecond of each run.
+        // Nor does it look for libraries but the C library's: what unwinds is in the program, and
+        // `c` comes before `m`, which has one function that both have. Two libraries less to map
+        // are a tenth of a millisecond of each run.
         println!("cargo::rustc-link-lib=dylib=gcc_eh");
         println!("cargo::rustc-link-lib=dylib=c");
     }

@@ -1,4 +1,5 @@
-//! The table as data (`build.rs` makes it of `forms.tbl`) and how an instruction's words are found in it.
+//! The table as data (`build.rs` makes it of `forms.tbl`) and how an instruction's words are found
+//! in it.
 
 use super::super::words::is_type;
 use orias_components::names::Names;
@@ -13,8 +14,8 @@ struct Line {
     version: u8,
     sm: u8,
     operands: u16,
-    /// Where its choices stand in `FIELDS`: for each field how many, then of a sequence length and words of each, of a modifier the
-    /// word, `NONE` for none.
+    /// Where its choices stand in `FIELDS`: for each field how many, then of a sequence length and
+    /// words of each, of a modifier the word, `NONE` for none.
     start: u32,
     end: u32,
 }
@@ -94,8 +95,8 @@ fn number(word: &str) -> u16 {
     WORDS_AT.find(word, |at| WORDS[at]).map_or(NONE - 1, |at| at as u16)
 }
 
-/// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`, and operations on bits.
-/// `tests/isa/forms/words.rs` says the same.
+/// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`,
+/// and operations on bits. `tests/isa/forms/words.rs` says the same.
 pub(super) fn sequence(word: &str, opcode: &str) -> Option<usize> {
     if is_type(word) {
         return Some(0);
