@@ -331,8 +331,9 @@ pub fn unsupported() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
     use crate::cli::compile::CompileArgs;
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     fn read(line: &str) -> Result<Normalised, String> {
         let words = split_words(line).expect("words");
@@ -380,23 +381,36 @@ mod tests {
         assert_eq!(args("-arch sm_90a -"), "--gpu-name=sm_90a -- -");
     }
 
+    /// clap makes the help text, and would read the options as the help says.
     #[test]
-    fn every_option_that_is_supported_is_read_and_stands_in_the_help() {
-        let command = crate::cli::Cli::command();
-        let supported: Vec<&Known> =
-            OPTIONS.iter().filter(|o| matches!(o.support, Support::Yes)).collect();
-        for option in &supported {
-            if ["help", "options-file"].contains(&option.long) {
-                continue;
-            }
+    fn every_option_is_read_as_the_help_says() {
+        let helped = |line: &[String]| {
+            let line = std::iter::once("orias").chain(line.iter().map(|word| &**word));
+            let read = Cli::try_parse_from(line).expect("clap has the option");
+            format!("{:?}", read.compile)
+        };
+        let nothing = format!("{:?}", CompileArgs::default());
+        assert_eq!(nothing, helped(&[]), "the defaults");
+        let supported = || OPTIONS.iter().filter(|o| matches!(o.support, Support::Yes));
+        for option in supported().filter(|o| !["help", "options-file"].contains(&o.long)) {
             let value = (option.value == Value::Required).then(|| "7".to_string());
-            CompileArgs::default().set(option.long, value).expect("the option is known");
-            let helped = command.get_arguments().find(|a| a.get_long() == Some(option.long));
-            let takes_value = helped.expect(option.long).get_action().takes_values();
-            assert_eq!(takes_value, option.value == Value::Required, "{}", option.long);
+            let word = match &value {
+                Some(value) => format!("--{}={value}", option.long),
+                None => format!("--{}", option.long),
+            };
+            let read = CompileArgs::new(vec![(option.long, value)], Vec::new());
+            let read = format!("{:?}", read.expect("the option is known"));
+            assert_ne!(read, nothing, "{word} changes nothing");
+            assert_eq!(read, helped(&[word]));
         }
+        for word in ["--entry=a,b", "--dump-ir=a,b", "--disable-phase=a,b", "--knob=A=1,2"] {
+            let read = normalise(&[word.to_string()]).unwrap();
+            let read = CompileArgs::new(read.options, read.inputs).unwrap();
+            assert_eq!(format!("{read:?}"), helped(&[word.to_string()]));
+        }
+        let command = Cli::command();
         let names = command.get_arguments().filter_map(clap::Arg::get_long);
-        let unread: Vec<&str> = names.filter(|n| supported.iter().all(|o| o.long != *n)).collect();
+        let unread: Vec<&str> = names.filter(|n| supported().all(|o| o.long != *n)).collect();
         assert!(unread.is_empty(), "{unread:?}");
     }
 
