@@ -8,7 +8,6 @@ pub mod digest;
 pub mod dis;
 pub mod driver;
 pub mod elf;
-pub mod gpu;
 pub mod input;
 pub mod interpret;
 pub mod launch;

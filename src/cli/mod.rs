@@ -2,11 +2,11 @@
 
 mod compile;
 mod dis;
-mod launch;
+pub mod launch;
 pub mod options;
 mod phases;
 mod report;
-mod run;
+pub mod run;
 mod sim;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -69,10 +69,13 @@ pub fn main() -> u8 {
         }
     }
     if args.first().is_some_and(|first| SUBCOMMANDS.contains(&first.as_str())) {
-        let cli = Cli::parse_from(std::iter::once("orias".to_string()).chain(args));
+        let cli = Cli::parse_from(std::iter::once("orias").chain(args.iter().map(String::as_str)));
         return match cli.command {
             Some(Command::Sim(args)) => finish(sim::sim(&args)),
-            Some(Command::Run(args)) => finish(run::run(&args)),
+            Some(Command::Run(run)) => match run::run(&run, &args[1..]) {
+                Ok(code) => code,
+                Err(error) => finish(Err(error)),
+            },
             Some(Command::Dis(args)) => finish(dis::dis(&args)),
             Some(Command::Phases(args)) => finish(phases::phases(&args)),
             None => help(),

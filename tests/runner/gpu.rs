@@ -6,13 +6,13 @@ use orias::launch::{Launch, Outcome};
 const REPETITIONS: usize = 21;
 
 /// The first GPU of the machine.
-pub struct Gpu(orias::gpu::Gpu);
+pub struct Gpu(orias_gpu::Gpu);
 
 impl Gpu {
     /// # Errors
     /// Says what is missing: the driver, or a device.
     pub fn open() -> Result<Gpu, String> {
-        orias::gpu::Gpu::open().map(Gpu).map_err(|error| error.to_string())
+        orias_gpu::Gpu::open().map(Gpu).map_err(|error| error.to_string())
     }
 
     pub fn name(&self) -> String {

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::{env, fs, path::Path};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
 
 const TABLE: &str = "src/ptx/check/forms.tbl";
 
@@ -15,23 +17,57 @@ const SEQUENCES: usize = 5;
 fn main() {
     println!("cargo::rerun-if-changed=src/ptx/check/forms/build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
-    // A program that is always in one place needs no addresses filled in when it starts: there are
-    // many thousands of them.
-    let is = |name: &str, value: &str| env::var(name).is_ok_and(|v| v == value);
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
-        println!("cargo::rustc-link-arg-bin=orias=-no-pie");
-        // Nor does it look for libraries but the C library's: what unwinds is in the program, and
-        // `c` comes before `m`, which has one function that both have. Two libraries less to map
-        // are a tenth of a millisecond of each run.
-        println!("cargo::rustc-link-lib=dylib=gcc_eh");
-        println!("cargo::rustc-link-lib=dylib=c");
-    }
+    link();
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let made = fs::read_to_string(TABLE).map_err(|e| e.to_string()).and_then(|text| rust(&text));
     match made {
         Ok(text) => fs::write(Path::new(&out).join("forms.rs"), text).expect("OUT_DIR is writable"),
         Err(message) => println!("cargo::error={TABLE}: {message}"),
     }
+}
+
+/// How the program is linked, where that is known to work. A program that is always in one place
+/// needs no addresses filled in when it starts: there are many thousands of them. One that has the
+/// C library in it needs no dynamic linker either, which is a tenth of a small compile.
+fn link() {
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|v| v == value);
+    if !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
+        return;
+    }
+    println!("cargo::rustc-link-arg-bin=orias=-no-pie");
+    // What unwinds is in each program, and `c` comes before `m`, which has one function that both
+    // have: so programs look for no library but the C library's.
+    println!("cargo::rustc-link-lib=dylib=gcc_eh");
+    println!("cargo::rustc-link-lib=dylib=c");
+    if let Some(folder) = archives() {
+        println!("cargo::rustc-link-arg-bin=orias=-static");
+        println!("cargo::rustc-link-arg-bin=orias=-L{}", folder.display());
+    }
+}
+
+/// A folder with nothing but archives for all that the standard library asks the linker for: found
+/// there first, shared libraries of the same names are not looked for. None where the C library has
+/// no archives, or for another machine than this one.
+fn archives() -> Option<PathBuf> {
+    const LIBRARIES: [&str; 6] = ["c", "m", "dl", "rt", "util", "pthread"];
+    if env::var("HOST").ok()? != env::var("TARGET").ok()? {
+        return None;
+    }
+    let folder = Path::new(&env::var_os("OUT_DIR")?).join("archives");
+    fs::create_dir_all(&folder).ok()?;
+    for name in LIBRARIES {
+        let file = format!("lib{name}.a");
+        // The name alone comes back where there is none.
+        let asked = Command::new("cc").arg(format!("-print-file-name={file}")).output().ok()?;
+        let found = PathBuf::from(String::from_utf8(asked.stdout).ok()?.trim_end());
+        if !found.is_absolute() {
+            return None;
+        }
+        // A file of this content is a linker script.
+        fs::write(folder.join(file), format!("INPUT({})\n", found.display())).ok()?;
+    }
+    fs::write(folder.join("libgcc_s.a"), "INPUT(-lgcc_eh)\n").ok()?;
+    Some(folder)
 }
 
 struct Line<'a> {

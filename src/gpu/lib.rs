@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use driver::{DevicePointer, Driver, Handle};
 
-use crate::elf::read::{Cubin, ReadError};
-use crate::launch::{Argument, Launch, LaunchError, Outcome, Parameter, Placed, parameter_block};
+use orias::elf::read::{Cubin, ReadError};
+use orias::launch::{Argument, Launch, LaunchError, Outcome, Parameter, Placed, parameter_block};
 
 /// How long a kernel may run.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
