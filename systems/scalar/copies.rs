@@ -29,6 +29,9 @@ use orias_targets::Target;
 use orias_targets::slots::{LDC, MOV};
 use std::sync::Arc;
 
+/// Rewrites of one instruction at a time.
+const MOST_CHANGES: usize = 4;
+
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
@@ -62,13 +65,19 @@ pub fn copy_prop(
 pub(super) struct News {
     /// The first round looks at everything.
     is_first: bool,
+    /// Whether there is anything to look at.
+    any: bool,
     insts: BitVec,
     cells: BitVec,
 }
 
 impl News {
     pub(super) fn all() -> News {
-        News { is_first: true, insts: BitVec::new(), cells: BitVec::new() }
+        News { is_first: true, any: true, insts: BitVec::new(), cells: BitVec::new() }
+    }
+
+    pub(super) fn are_none(&self) -> bool {
+        !self.any
     }
 
     fn concern(&self, map: &CellMap, id: InstId, inst: View<'_>) -> bool {
@@ -105,7 +114,7 @@ pub(super) fn propagate(
     let mut replaced = 0;
     // What changes behind an instruction that reads it, around a loop, is for the next round.
     news.cells.resize(map.count(), false);
-    let mut next = News { is_first: false, insts: BitVec::new(), cells: news.cells.clone() };
+    let mut next = News { is_first: false, any: false, insts: BitVec::new(), cells: news.cells.clone() };
     next.cells.fill(false);
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
@@ -123,14 +132,30 @@ pub(super) fn propagate(
                         let mut cells = map.cells(r);
                         reads_copy |= cells.any(|c| here.may_know(c) || everywhere.may_know(c));
                     });
-                    let changed =
-                        if reads_copy { rewrite_uses(body, map, target, id, find) } else { 0 };
+                    let mut changed = 0;
+                    if reads_copy {
+                        // One operand in another's place makes room for a third.
+                        for _ in 0..MOST_CHANGES {
+                            let n = rewrite_uses(body, map, target, id, find);
+                            changed += n;
+                            if n == 0 {
+                                break;
+                            }
+                        }
+                    }
                     changed + usize::from(fold && fold::fold_one(body, id))
                 };
                 if changed > 0 {
                     replaced += changed;
                     news.note(map, id, body.inst(id));
-                    next.note(map, id, body.inst(id));
+                    // What reads anything else finds the same copies as before.
+                    let now = body.inst(id);
+                    let mut is_copy = now.op == Opcode::MOVPHI;
+                    copies_of(map, now, |_, _| is_copy = true);
+                    if is_copy {
+                        next.note(map, id, now);
+                        next.any = true;
+                    }
                 }
             }
             here.step(map, body.inst(id));

@@ -33,7 +33,7 @@ pub fn general_optimize(
         let target = options.target;
         let changed = copies::propagate(&mut body, &mut analyses, target, true, &mut news);
         notes.count(changed);
-        if changed == 0 {
+        if changed == 0 || news.are_none() {
             clean.copies = body.stamp();
         }
     }
