@@ -51,29 +51,46 @@ impl Clean {
 pub struct Clean {
     /// No dead code.
     pub dead: u64,
+    /// Nothing that nothing reads anywhere.
+    unread: u64,
+    /// Of the same body: whether some cell of a register is written more than once.
+    rewritten: bool,
     /// No copy to propagate, and nothing to fold.
     pub copies: u64,
 }
 
-/// The same as a part of other phases: how many instructions went.
-pub(super) fn remove_dead(
+/// Removes what no needed instruction reads, as a part of other phases: how many instructions went.
+pub(super) fn remove_unread(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
     clean: &mut Clean,
 ) -> usize {
-    if clean.dead == body.stamp() {
+    if clean.dead == body.stamp() || clean.unread == body.stamp() {
         return 0;
     }
-    clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean))
+    let removed = clean.keep_copies(body, |clean, body| {
+        let (removed, rewritten) = sweep_unread(body, analyses);
+        clean.rewritten = rewritten;
+        removed
+    });
+    clean.unread = body.stamp();
+    if !clean.rewritten {
+        // What is written once is read behind that, or nowhere: places add nothing.
+        clean.dead = body.stamp();
+    }
+    removed
+}
+
+fn remove_dead(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut Clean) -> usize {
+    let removed = remove_unread(body, analyses, clean);
+    if clean.dead == body.stamp() {
+        return removed;
+    }
+    removed + clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean))
 }
 
 fn remove_by_liveness(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut Clean) -> usize {
-    let (mut removed, again) = remove_unread(body, analyses);
-    if !again {
-        // What is written once is read behind that, or nowhere: places add nothing.
-        clean.dead = body.stamp();
-        return removed;
-    }
+    let mut removed = 0;
     // A round finds chains within a block, more rounds those that cross blocks; most of these
     // nothing needed reads anywhere, and they are gone before.
     for _ in 0..ROUNDS {
@@ -107,12 +124,7 @@ pub fn simple_live_dead(
     mut clean: ResMut<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
-    let mut body = code.body();
-    // The other form begins with this one.
-    if clean.dead != body.stamp() {
-        let remove = |_: &mut Clean, body: &mut Body<'_>| remove_unread(body, &mut analyses).0;
-        notes.count(clean.keep_copies(&mut body, remove));
-    }
+    notes.count(remove_unread(&mut code.body(), &mut analyses, &mut clean));
 }
 
 /// How many instructions went, and whether some cell of a register is written more than once.
@@ -120,7 +132,7 @@ pub fn simple_live_dead(
 /// One walk backwards finds all that what is needed behind reads: it touches instructions in their
 /// order, and a bit a cell. What is read before it is written, around loops, is left to a second
 /// step.
-fn remove_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
+fn sweep_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     let map = analyses.cells(body);
     let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
     let mut written: BitVec = BitVec::repeat(false, map.count());

@@ -9,7 +9,7 @@ use crate::scalar::{copies, dead_code};
 use bevy_ecs::prelude::*;
 use orias_components::pseudo::macros;
 use orias_components::{
-    Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags,
+    Body, Code, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags, View,
 };
 use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, SEL, SHF};
 use smallvec::smallvec;
@@ -37,12 +37,12 @@ pub fn general_optimize(
             clean.copies = body.stamp();
         }
     }
-    notes.count(dead_code::remove_dead(&mut body, &mut analyses, &mut clean));
+    notes.count(dead_code::remove_unread(&mut body, &mut analyses, &mut clean));
 }
 
 /// Simplifies an instruction by itself; whether it changed.
 pub(super) fn fold_one(body: &mut Body<'_>, id: InstId) -> bool {
-    if !may_fold(body.op(id)) {
+    if !may_fold(body.inst(id)) {
         return false;
     }
     let inst = body.inst(id).to_inst();
@@ -87,10 +87,23 @@ fn constant(inst: &Inst, to: Operand, value: u32) -> Option<Inst> {
     Some(mov(inst, to, Operand::Imm(u64::from(value))))
 }
 
-/// Whether [`fold`] knows the opcode at all.
-fn may_fold(op: Opcode) -> bool {
-    use Opcode::*;
-    matches!(op, IADD3 | IMAD | LOP3 | SHF | SEL | IDIV | IREM)
+/// Whether [`fold`] may find something: most instructions have too few known sources to be unpacked
+/// for it.
+fn may_fold(inst: View<'_>) -> bool {
+    let known = |at: usize| inst.get(at).as_ref().and_then(number);
+    match inst.op {
+        Opcode::IADD3 => {
+            (IADD3::A..=IADD3::C).filter(|at| known(*at).is_some()).count() > 1
+        }
+        Opcode::IMAD => known(IMAD::A).or(known(IMAD::B)).is_some(),
+        Opcode::LOP3 => (LOP3::A..=LOP3::C).all(|at| known(at).is_some()),
+        Opcode::SHF => known(SHF::B).is_some_and(|n| n == 0 || known(SHF::A).is_some()),
+        Opcode::SEL => {
+            inst.get(SEL::X) == Some(Operand::PT) || inst.get(SEL::A) == inst.get(SEL::B)
+        }
+        Opcode::IDIV | Opcode::IREM => known(macros::A).and(known(macros::B)).is_some(),
+        _ => false,
+    }
 }
 
 /// What the instruction is the same as, when something simpler.
