@@ -366,19 +366,10 @@ impl<'a> View<'a> {
             control: self.control(),
             guard: self.guard,
             mods: *self.mods(),
-            operands: SmallVec::from_buf([Operand::RZ; 8]),
+            operands: SmallVec::new(),
             tied: SmallVec::new(),
         };
-        // Nearly all have room in place: to collect them would ask at each whether there is, and
-        // copy them once more.
-        if self.words.len() <= inst.operands.len() {
-            inst.operands.truncate(self.words.len());
-            for (operand, word) in inst.operands.iter_mut().zip(self.words) {
-                *operand = word.unpack(self.side);
-            }
-        } else {
-            inst.operands = self.operands().collect();
-        }
+        inst.operands.extend(self.operands());
         if !self.tied.is_empty() {
             inst.tied = self.tied().collect();
         }

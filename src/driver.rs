@@ -6,6 +6,7 @@ use orias_systems::{Options, PhaseStat, PipelineError, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -93,6 +94,9 @@ impl CompileOptions {
 /// and what each needs would take longer to make than they save.
 const FEW_INSTRUCTIONS: usize = 256;
 
+/// PTX instructions of a module whose workers are not kept: they have grown by it.
+const MANY_INSTRUCTIONS: usize = 1 << 12;
+
 /// What `-v` says of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionReport {
@@ -128,22 +132,66 @@ pub struct Output {
     pub dump: String,
 }
 
+/// Compiles modules, and keeps for the next one what the one before left: workers.
+pub struct Compiler {
+    options: CompileOptions,
+    /// Workers that nobody works with now. One is made when there is none, so there are no more of
+    /// them than threads; what has compiled a large module goes, for it holds much memory.
+    idle: Mutex<Vec<Worker>>,
+}
+
+impl Compiler {
+    pub fn new(options: CompileOptions) -> Compiler {
+        Compiler { options, idle: Mutex::new(Vec::new()) }
+    }
+
+    pub fn options(&self) -> &CompileOptions {
+        &self.options
+    }
+
+    /// Compiles PTX text to a cubin.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said
+    /// so.
+    pub fn compile(&self, source: &str) -> Result<Output, Diagnostics> {
+        let mut program = ptx::load(source)?;
+        overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;
+        let missing = ptx::link::unresolved(&program);
+        if missing.has_errors() {
+            return Err(missing);
+        }
+        let (model, output) = model(&mut program, self)?;
+        // The file has all of it that is needed.
+        drop(program);
+        finish(model, output)
+    }
+
+    fn worker(&self, pipeline: &Options) -> Result<Worker, PipelineError> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // Modules may be for other targets; all else is the compiler's.
+        let fits = |worker: &Worker| ptr::eq(worker.options().target, pipeline.target);
+        let Some(at) = idle.iter().rposition(fits) else {
+            drop(idle);
+            return Worker::new(pipeline.clone());
+        };
+        let mut worker = idle.swap_remove(at);
+        drop(idle);
+        worker.reset();
+        Ok(worker)
+    }
+
+    fn give_back(&self, worker: Worker) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+    }
+}
+
 /// Compiles PTX text to a cubin.
 ///
 /// # Errors
-/// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said
-/// so.
+/// As [`Compiler::compile`].
 pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
-    let mut program = ptx::load(source)?;
-    overrides::apply(&mut program, &options.overrides, options.max_registers)?;
-    let missing = ptx::link::unresolved(&program);
-    if missing.has_errors() {
-        return Err(missing);
-    }
-    let (model, output) = model(&mut program, options)?;
-    // The file has all of it that is needed.
-    drop(program);
-    finish(model, output)
+    Compiler::new(options.clone()).compile(source)
 }
 
 /// Compiles a module that was read already.
@@ -155,7 +203,7 @@ pub fn compile_program(
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
     // The copy shares the functions' bodies.
-    let (model, output) = model(&mut program.clone(), options)?;
+    let (model, output) = model(&mut program.clone(), &Compiler::new(options.clone()))?;
     finish(model, output)
 }
 
@@ -173,8 +221,9 @@ fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
 /// functions afterwards.
 fn model(
     program: &mut Program<'_>,
-    options: &CompileOptions,
+    compiler: &Compiler,
 ) -> Result<(CubinModel, Output), Diagnostics> {
+    let options = &compiler.options;
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;
@@ -188,7 +237,7 @@ fn model(
     limit_callees(program, &mut module, options);
     let with_lines = options.with_lines(program);
     let whole = Whole::of(program, &module, kernels(program, options), with_lines);
-    let compiled = compile_functions(program, &module, options, with_lines)?;
+    let compiled = compile_functions(program, &module, compiler, with_lines)?;
     let program = &*program;
     let mut stats = Vec::new();
     let mut dump = String::new();
@@ -324,9 +373,10 @@ type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
 fn compile_functions(
     program: &mut Program<'_>,
     module: &Module,
-    options: &CompileOptions,
+    compiler: &Compiler,
     with_lines: bool,
 ) -> Result<Vec<Done>, Diagnostics> {
+    let options = &compiler.options;
     let mut units: Vec<Unit> =
         kernels(program, options).map(|k| Unit { func: k, kernel: k }).collect();
     let mut known: FxHashSet<Unit> = FxHashSet::default();
@@ -345,26 +395,18 @@ fn compile_functions(
         statistics: options.statistics,
         knobs: options.knobs.clone(),
     };
-    // A worker is made when none is idle, so there are no more of them than threads.
-    let idle: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
     let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
-    let is_small = units.len() < 2 || units.iter().map(code).sum::<usize>() < FEW_INSTRUCTIONS;
+    let size = units.iter().map(code).sum::<usize>();
+    let is_small = units.len() < 2 || size < FEW_INSTRUCTIONS;
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
     let jobs: Vec<Job<'_>> = units.iter().map(|unit| (*unit, body(unit))).collect();
     program.functions.iter_mut().for_each(|function| function.body = None);
     let program = &*program;
     let one = |job: Job<'_>| {
-        let known = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let made = |e: PipelineError| Diagnostics::from(Diagnostic::global(e.to_string()));
-        let mut worker = match known {
-            Some(mut known) => {
-                known.reset();
-                known
-            }
-            None => Worker::new(pipeline.clone()).map_err(made)?,
-        };
+        let mut worker = compiler.worker(&pipeline).map_err(made)?;
         let done = compile_function(program, module, job, &mut worker, with_lines);
-        idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        compiler.give_back(worker);
         done
     };
     let parallel = |jobs: Vec<Job<'_>>| jobs.into_par_iter().map(one).collect();
@@ -377,6 +419,9 @@ fn compile_functions(
             pool.install(|| parallel(jobs))
         }
     };
+    if size > MANY_INSTRUCTIONS {
+        compiler.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
     let (mut compiled, mut errors) = (Vec::with_capacity(done.len()), Diagnostics::default());
     for result in done {
         match result {

@@ -162,6 +162,19 @@ pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, Enco
     Err(first.unwrap_or_else(|| unfit(target.table(), inst)))
 }
 
+/// The word by a row that an earlier look found; None where it is not this one.
+pub(crate) fn encode_by(
+    target: &Target,
+    form: &'static Form,
+    inst: &Inst,
+    pc: u64,
+) -> Option<u128> {
+    let mut options = [0; 12];
+    let fits = form.kinds_mask & kinds(inst) == form.kinds
+        && match_mods(form.mods, inst.mods.as_slice(), &mut options);
+    fits.then(|| encode_as(target, form, &options, inst, pc).ok()).flatten()
+}
+
 fn encode_as(
     target: &Target,
     form: &'static Form,

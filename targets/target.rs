@@ -346,6 +346,16 @@ impl Target {
         crate::encode::encode(self, inst, pc)
     }
 
+    /// The same where the row of the instruction is known, from [`Target::takes`] or the like.
+    pub fn encode_by(
+        &self,
+        form: &'static Form,
+        inst: &Inst,
+        pc: u64,
+    ) -> Result<u128, crate::EncodeError> {
+        crate::encode::encode_by(self, form, inst, pc).map_or_else(|| self.encode(inst, pc), Ok)
+    }
+
     /// The instruction that a word means.
     pub fn decode(&self, word: u128, pc: u64) -> Result<Inst, crate::DecodeError> {
         self.decode_row(word, pc).map(|(_, inst)| inst)

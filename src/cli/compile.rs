@@ -1,13 +1,14 @@
 //! `orias [ptxas options] in.ptx -o out.cubin`
 
 use super::{FAILED, SUCCESS, report};
-use crate::driver::{self, CompileOptions, Output};
+use crate::driver::{CompileOptions, Compiler, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use clap::Args;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 /// Registers of a thread that ptxas's ABI needs at least (observed: ptxas 13.0.88, sm_90a,
@@ -313,8 +314,10 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
             return Err(fatal(format!("{count} input files: orias compiles one at a time")));
         }
     };
-    let output = driver::compile_source(&source, &options)
-        .map_err(|errors| errors.render(&name, &source))?;
+    // The process ends soon: to take its worker apart would be a hundredth of a small compile.
+    let compiler = ManuallyDrop::new(Compiler::new(options));
+    let options = compiler.options();
+    let output = compiler.compile(&source).map_err(|errors| errors.render(&name, &source))?;
     if !output.warnings.is_empty() && (warnings.fatal || !warnings.hidden) {
         eprint!("{}", output.warnings.render(&name, &source));
         warnings.failed |= warnings.fatal;

@@ -5,6 +5,7 @@ use orias_components::{
     BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, Reader, Reg, RegUse,
 };
 use orias_targets::Target;
+use orias_targets::form::Form;
 
 use super::convert::{CodeList, WORD};
 use crate::calls;
@@ -41,7 +42,8 @@ pub fn merc_encode_and_decode(
     let (target, body) = (options.target, code.body());
     words.clear();
     for (at, id) in list.insts.iter().enumerate() {
-        match encode(target, &resolved(&body, &list, at), at as u64 * WORD) {
+        let form = body.form(*id).map(|index| target.table().form(index));
+        match encode_by(target, form, &resolved(&body, &list, at), at as u64 * WORD) {
             Ok(word) => words.all.push(word),
             Err(message) => return notes.fail(message, body.loc(*id)),
         }
@@ -57,8 +59,21 @@ pub fn merc_encode_and_decode(
 /// # Errors
 /// When the word would not say what the instruction does.
 pub fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
-    let word =
-        target.encode(inst, pc).map_err(|error| format!("cannot encode `{inst}`: {error}"))?;
+    encode_by(target, None, inst, pc)
+}
+
+/// The same by the row of the instruction, where that is known.
+fn encode_by(
+    target: &Target,
+    form: Option<&'static Form>,
+    inst: &Inst,
+    pc: u64,
+) -> Result<u128, String> {
+    let word = match form {
+        Some(form) => target.encode_by(form, inst, pc),
+        None => target.encode(inst, pc),
+    };
+    let word = word.map_err(|error| format!("cannot encode `{inst}`: {error}"))?;
     match target.decode(word, pc) {
         Ok(back) if means_the_same(&back, inst) => Ok(word),
         Ok(back) => Err(format!("`{inst}` reads back as `{back}`")),

@@ -114,7 +114,8 @@ pub(super) fn propagate(
     let mut replaced = 0;
     // What changes behind an instruction that reads it, around a loop, is for the next round.
     news.cells.resize(map.count(), false);
-    let mut next = News { is_first: false, any: false, insts: BitVec::new(), cells: news.cells.clone() };
+    let mut next =
+        News { is_first: false, any: false, insts: BitVec::new(), cells: news.cells.clone() };
     next.cells.fill(false);
     for at in 0..body.layout().len() {
         let block = body.layout()[at];

@@ -45,8 +45,7 @@ impl Clean {
     }
 }
 
-/// Bodies, by their stamps, in which the scalar phases last found nothing to do: they need not look
-/// again.
+/// Bodies, by their stamps, in which phases last found nothing to do: they need not look again.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Clean {
     /// No dead code.
@@ -57,6 +56,8 @@ pub struct Clean {
     rewritten: bool,
     /// No copy to propagate, and nothing to fold.
     pub copies: u64,
+    /// What the validator has seen.
+    pub checked: u64,
 }
 
 /// Removes what no needed instruction reads, as a part of other phases: how many instructions went.

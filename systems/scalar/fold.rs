@@ -92,9 +92,7 @@ fn constant(inst: &Inst, to: Operand, value: u32) -> Option<Inst> {
 fn may_fold(inst: View<'_>) -> bool {
     let known = |at: usize| inst.get(at).as_ref().and_then(number);
     match inst.op {
-        Opcode::IADD3 => {
-            (IADD3::A..=IADD3::C).filter(|at| known(*at).is_some()).count() > 1
-        }
+        Opcode::IADD3 => (IADD3::A..=IADD3::C).filter(|at| known(*at).is_some()).count() > 1,
         Opcode::IMAD => known(IMAD::A).or(known(IMAD::B)).is_some(),
         Opcode::LOP3 => (LOP3::A..=LOP3::C).all(|at| known(at).is_some()),
         Opcode::SHF => known(SHF::B).is_some_and(|n| n == 0 || known(SHF::A).is_some()),
