@@ -362,7 +362,7 @@ pub static PHASES: [Phase; 159] = [
     phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, PLANNED),
     phase(72, "OriDoPredication", Late, Optimization, Above(1), PLANNED),
     phase(73, "LateVectorization", Late, Optimization, Unstated, PLANNED),
-    phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::late_commoning))),
+    phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::late_commoning where |f| f.may_have_any(Props::MACRO)))),
     phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), PLANNED),
     phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),

@@ -98,6 +98,15 @@ impl<V: Copy> Names<V> {
         self.table.find(hash, is).map(|i| self.entries[*i as usize])
     }
 
+    /// The number of a name's entry.
+    fn place(&self, source: &str, name: &str) -> Option<u32> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let is = |i: &u32| is_at(source, self.entries[*i as usize].start, name);
+        self.table.find(hash(name), is).copied()
+    }
+
     /// Gives a name its meaning; a former one is returned and replaced.
     fn insert(&mut self, source: &str, name: Ident<'_>, meaning: V) -> Option<V> {
         let hash = hash(name.text);
@@ -129,6 +138,9 @@ struct Scope<'s> {
     /// How many names there were when the last range was declared: a range must not have one that
     /// was declared before it.
     before_range: usize,
+    /// Those of each range that were used, by their numbers: 1 + the number of the entry in `names`,
+    /// whose table does not have them. Numbers far beyond the others are in that table.
+    numbered: Vec<Vec<u32>>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
 }
@@ -209,8 +221,21 @@ impl<'s> Scopes<'s> {
         mut new: impl FnMut(Ident<'s>, Range) -> Option<Entity>,
     ) -> Option<Entity> {
         let source = self.source;
+        let split = split_number(name.text);
+        // Most are registers of ranges.
+        if let (prefix, Some(number)) = split
+            && is_plain(name.text, prefix)
+        {
+            for scope in self.open.iter().rev() {
+                if let Some(entity) = scope.numbered(source, prefix, number) {
+                    return Some(entity);
+                }
+                if !scope.names.entries.is_empty() || !scope.ranges.entries.is_empty() {
+                    break;
+                }
+            }
+        }
         let hash = hash(name.text);
-        let mut split = None;
         for scope in self.open.iter_mut().rev() {
             let found = scope.names.get_hashed(source, name.text, hash);
             if let Some(entity) = found
@@ -222,7 +247,7 @@ impl<'s> Scopes<'s> {
             if found.is_none() && scope.ranges.entries.is_empty() {
                 continue;
             }
-            let (prefix, number) = *split.get_or_insert_with(|| split_number(name.text));
+            let (prefix, number) = split;
             let shape = match found {
                 Some(Entity::Unused(shape)) => Range::Reg(shape),
                 _ => match (number, scope.ranges.get(source, prefix)) {
@@ -232,13 +257,13 @@ impl<'s> Scopes<'s> {
             };
             let number = number.unwrap_or(0);
             let plain = is_plain(name.text, prefix);
+            let odd = || scope.odd.get(&(prefix, number)).copied();
             let known = match plain {
-                true if scope.odd.is_empty() => None,
-                true => scope.odd.get(&(prefix, number)).copied(),
-                false => {
-                    let odd = scope.odd.get(&(prefix, number)).copied();
-                    odd.or_else(|| scope.names.get(source, &format!("{prefix}{number}")))
-                }
+                true if scope.odd.is_empty() => scope.numbered(source, prefix, number),
+                true => scope.numbered(source, prefix, number).or_else(odd),
+                false => odd()
+                    .or_else(|| scope.numbered(source, prefix, number))
+                    .or_else(|| scope.names.get(source, &format!("{prefix}{number}"))),
             };
             let entity = known.or_else(|| new(name, shape))?;
             if !plain {
@@ -246,6 +271,9 @@ impl<'s> Scopes<'s> {
             }
             match found {
                 Some(_) => drop(scope.names.insert(source, name, entity)),
+                None if plain
+                    && known.is_none()
+                    && scope.number(source, prefix, number, name, entity) => {}
                 None => scope.names.insert_new(source, name, hash, entity),
             }
             return Some(entity);
@@ -279,6 +307,44 @@ impl Entity {
 }
 
 impl Scope<'_> {
+    /// A register or variable of a range that was used before.
+    fn numbered(&self, source: &str, prefix: &str, number: u32) -> Option<Entity> {
+        if self.numbered.is_empty() {
+            return None;
+        }
+        let range = self.ranges.place(source, prefix)?;
+        let place = *self.numbered.get(range as usize)?.get(number as usize)?;
+        Some(self.names.entries[place.checked_sub(1)? as usize].meaning)
+    }
+
+    /// Gives one that is used for the first time its place; false where its number is too far from
+    /// the others: the list must not be longer than a few times the text.
+    fn number(
+        &mut self,
+        source: &str,
+        prefix: &str,
+        number: u32,
+        name: Ident<'_>,
+        entity: Entity,
+    ) -> bool {
+        const NEAR: usize = 4;
+        let Some(range) = self.ranges.place(source, prefix) else { return false };
+        let (range, number) = (range as usize, number as usize);
+        if number > NEAR * (self.names.entries.len() + NEAR) {
+            return false;
+        }
+        if self.numbered.len() <= range {
+            self.numbered.resize(range + 1, Vec::new());
+        }
+        let places = &mut self.numbered[range];
+        if places.len() <= number {
+            places.resize((number + 1).next_power_of_two(), 0);
+        }
+        self.names.entries.push(Named { start: name.span.start, meaning: entity });
+        places[number] = self.names.entries.len() as u32;
+        true
+    }
+
     /// The ranges that have a name which was declared alone before: where each stands, and the
     /// least such name. Observed: ptxas 13.0.88 takes `%r05` for `%r5` behind `%r<8>`, not before
     /// it.
@@ -304,8 +370,14 @@ impl Scope<'_> {
 
 /// `%r12` is `%r` and 12.
 fn split_number(name: &str) -> (&str, Option<u32>) {
-    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    (prefix, name[prefix.len()..].parse().ok())
+    let bytes = name.as_bytes();
+    let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (prefix, digits) = name.split_at(name.len() - digits);
+    let mut number = (!digits.is_empty()).then_some(0u32);
+    for digit in digits.bytes() {
+        number = number.and_then(|n| n.checked_mul(10)?.checked_add(u32::from(digit - b'0')));
+    }
+    (prefix, number)
 }
 
 /// Whether the number behind the prefix has no needless zeros.
@@ -358,6 +430,51 @@ mod tests {
         assert_eq!(find("%r01"), Some(Entity::Reg(RegId(3))));
         assert_eq!(find("%r1"), Some(Entity::Reg(RegId(3))));
         assert_eq!(find("%r"), None);
+    }
+
+    #[test]
+    fn a_range_of_an_inner_scope_hides_the_registers_of_an_outer_one() {
+        let mut scopes = Scopes::new(TEXT);
+        let shape = RegShape { ty: Type::B32, vector: 1 };
+        scopes.define_range(name("%r"), Range::Reg(shape), 8);
+        let mut next = 0;
+        let mut find = |scopes: &mut Scopes<'static>, text| {
+            scopes.lookup(name(text), |_, _| {
+                next += 1;
+                Some(Entity::Reg(RegId(next)))
+            })
+        };
+        let outer = find(&mut scopes, "%r5");
+        scopes.enter();
+        assert_eq!(find(&mut scopes, "%r5"), outer);
+        scopes.define_range(name("%r"), Range::Reg(shape), 8);
+        let inner = find(&mut scopes, "%r5");
+        assert_ne!(inner, outer);
+        assert_eq!(find(&mut scopes, "%r5"), inner);
+        scopes.leave();
+        assert_eq!(find(&mut scopes, "%r5"), outer);
+    }
+
+    #[test]
+    fn a_number_far_from_the_others_is_found_again_too() {
+        const FAR: &str = "%r %r0 %r70000 %r070000";
+        let name = |text: &'static str| {
+            let at = FAR.find(text).unwrap();
+            Ident { text, span: Span::new(at, at + text.len()) }
+        };
+        let mut scopes = Scopes::new(FAR);
+        let shape = RegShape { ty: Type::B32, vector: 1 };
+        scopes.define_range(name("%r"), Range::Reg(shape), 100_000);
+        let mut next = 0;
+        let mut find = |text| {
+            scopes.lookup(name(text), |_, _| {
+                next += 1;
+                Some(Entity::Reg(RegId(next)))
+            })
+        };
+        let (far, near) = (find("%r70000"), find("%r0"));
+        assert_ne!(far, near);
+        assert_eq!([find("%r70000"), find("%r070000"), find("%r0")], [far, far, near]);
     }
 
     #[test]
