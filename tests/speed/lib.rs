@@ -2,5 +2,6 @@
 //! instructions counted.
 
 pub mod callgrind;
+pub mod order;
 pub mod shapes;
 pub mod turns;

@@ -6,6 +6,7 @@ mod tables;
 use clap::{Args, Parser, Subcommand};
 use inputs::{Input, shape};
 use orias_runner::oracle;
+use orias_speed::order;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -44,6 +45,16 @@ enum What {
     Callgrind {
         #[command(flatten)]
         sides: Sides,
+    },
+    /// Prints the linker script that puts the functions that compiles call beside each other
+    /// (`src/order.ld`).
+    Order {
+        /// PTX files, or folders that are searched for them.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Our compiler with its names: `target/profiling/orias`.
+        #[arg(long)]
+        orias: PathBuf,
     },
 }
 
@@ -132,6 +143,19 @@ fn run(what: What) -> Result<(), String> {
                 inputs.push(Input::File(oracle::workspace().join(COUNTED_KERNEL)));
             }
             sides.with(|both, folder| tables::callgrind(&inputs, both, folder))
+        }
+        What::Order { files, orias } => {
+            orias_speed::callgrind::ready()?;
+            let folder = std::env::temp_dir().join(format!("orias-order-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+            let sizes = order::sizes(&orias)?;
+            let mut compiles = Vec::new();
+            for input in inputs::named(&files, &[])? {
+                compiles.push(order::called(&orias, &input.file(&folder)?.1, &folder)?);
+            }
+            std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+            print!("{}", order::script(&compiles, &sizes));
+            Ok(())
         }
     }
 }

@@ -10,6 +10,10 @@ use std::{env, fs};
 
 const TABLE: &str = "src/ptx/check/forms.tbl";
 
+/// Which functions stand beside each other: what compiles call comes to memory in fewer pieces.
+/// `orias-speed order` makes it.
+const ORDER: &str = "src/order.ld";
+
 /// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
 /// of words.
 const SEQUENCES: usize = 5;
@@ -39,6 +43,13 @@ fn link() {
     // have: so programs look for no library but the C library's.
     println!("cargo::rustc-link-lib=dylib=gcc_eh");
     println!("cargo::rustc-link-lib=dylib=c");
+    // Another linker than the usual two may not know how to add to its own script.
+    let is_usual = env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| !flags.contains("ld"));
+    if is_usual && let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
+        let order = Path::new(&home).join(ORDER);
+        println!("cargo::rerun-if-changed={ORDER}");
+        println!("cargo::rustc-link-arg-bin=orias=-Wl,-T,{}", order.display());
+    }
     if let Some(folder) = archives() {
         println!("cargo::rustc-link-arg-bin=orias=-static");
         println!("cargo::rustc-link-arg-bin=orias=-L{}", folder.display());
