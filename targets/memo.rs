@@ -3,9 +3,8 @@
 
 use crate::form::Form;
 use crate::target::{Table, Target};
-use orias_components::{Inst, Mods, Opcode, Operand, RegFile, RegFlags, View};
+use orias_components::{Inst, Mods, Opcode, Operand, RegFile, RegFlags};
 use rustc_hash::FxHashMap;
-use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::ptr;
@@ -33,28 +32,24 @@ impl Hash for Key {
 
 impl Key {
     /// None: too many operands.
-    fn of(
-        op: Opcode,
-        mods: &Mods,
-        all: impl ExactSizeIterator<Item = impl Borrow<Operand>>,
-    ) -> Option<Key> {
-        let count = all.len();
+    fn of(inst: &Inst) -> Option<Key> {
+        let count = inst.operands.len();
         if count > MOST_OPERANDS {
             return None;
         }
-        let mut hash = op as u64 | (count as u64) << 32;
+        let mut hash = inst.op as u64 | (count as u64) << 32;
         let mut add = |word: u64| {
             hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         };
         let mut operands = [0; MOST_OPERANDS];
-        for (word, operand) in operands.iter_mut().zip(all) {
-            *word = aspect(operand.borrow());
+        for (word, operand) in operands.iter_mut().zip(&inst.operands) {
+            *word = aspect(operand);
             add(u64::from(*word));
         }
-        for word in mods.as_slice() {
+        for word in inst.mods.as_slice() {
             add(*word as u64);
         }
-        Some(Key { hash, op, mods: *mods, operands })
+        Some(Key { hash, op: inst.op, mods: inst.mods, operands })
     }
 }
 
@@ -109,22 +104,7 @@ thread_local! {
 
 /// The row of an instruction on this target, if there is any.
 pub fn find(target: &Target, inst: &Inst) -> Found {
-    match Key::of(inst.op, &inst.mods, inst.operands.iter()) {
-        Some(key) => known(target, key, || look_up(target, inst)),
-        None => look_up(target, inst),
-    }
-}
-
-/// The same of one in a body, which is unpacked for the first of its kind only.
-pub fn find_in_body(target: &Target, inst: View<'_>) -> Found {
-    let look_up = || look_up(target, &inst.to_inst());
-    match Key::of(inst.op, inst.mods(), inst.operands()) {
-        Some(key) => known(target, key, look_up),
-        None => look_up(),
-    }
-}
-
-fn known(target: &Target, key: Key, look_up: impl FnOnce() -> Found) -> Found {
+    let Some(key) = Key::of(inst) else { return look_up(target, inst) };
     MEMO.with_borrow_mut(|memo| {
         let table = target.table();
         let here = ptr::eq(memo.table, table) && memo.bound == target.bound;
@@ -135,7 +115,7 @@ fn known(target: &Target, key: Key, look_up: impl FnOnce() -> Found) -> Found {
         if let Some(found) = memo.found.get(&key) {
             return *found;
         }
-        let found = look_up();
+        let found = look_up(target, inst);
         memo.found.insert(key, found);
         found
     })

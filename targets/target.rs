@@ -5,7 +5,7 @@ use crate::habits::Habits;
 use crate::latency::Latencies;
 use crate::load::{self, Data, Head};
 use crate::seen::{Seen, Unseen};
-use orias_components::{Inst, Opcode, Operand, RegFile, View};
+use orias_components::{Inst, Opcode, Operand, RegFile};
 use std::sync::{LazyLock, OnceLock};
 
 /// The instruction table of an SM. Forms are read when they are first asked for, and live as long
@@ -311,12 +311,6 @@ impl Target {
     /// the target is `bound`, one that was seen. Guards are not looked at.
     pub fn takes(&self, inst: &Inst) -> Option<&'static Form> {
         let found = crate::memo::find(self, inst);
-        found.form.filter(|_| found.taken)
-    }
-
-    /// The same of an instruction of a body.
-    pub fn takes_in_body(&self, inst: View<'_>) -> Option<&'static Form> {
-        let found = crate::memo::find_in_body(self, inst);
         found.form.filter(|_| found.taken)
     }
 

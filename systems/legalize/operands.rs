@@ -96,15 +96,14 @@ fn fix(
     id: InstId,
     before: &mut Rewrite,
 ) -> Result<usize, String> {
-    let view = body.inst(id);
-    if let Some(form) = target.takes_in_body(view)
-        && form.slots.iter().zip(view.operands()).all(|(slot, operand)| fits(slot, &operand))
+    let inst = body.inst(id).to_inst();
+    if let Some(form) = target.takes(&inst)
+        && misfit(form, &inst).is_none()
     {
-        let changes = canonical_immediates(body, id, form);
+        let changes = canonical_immediates(body, id, &inst, form);
         body.set_form(id, form.index);
         return Ok(changes);
     }
-    let inst = view.to_inst();
     let movable: Vec<usize> = (inst.defs as usize..inst.operands.len())
         .filter(|i| is_movable(&inst.operands[*i]))
         .collect();
@@ -130,7 +129,8 @@ fn fix(
                 for i in chosen {
                     move_out(body, id, i, before);
                 }
-                let changes = count + canonical_immediates(body, id, form);
+                let moved = body.inst(id).to_inst();
+                let changes = count + canonical_immediates(body, id, &moved, form);
                 body.set_form(id, form.index);
                 return Ok(changes);
             }
@@ -243,16 +243,16 @@ fn flags_fit(places: &FlagBits, flags: RegFlags) -> bool {
 }
 
 /// Writes immediates as decoding gives them back. Returns how many changed.
-fn canonical_immediates(body: &mut Body<'_>, id: InstId, form: &Form) -> usize {
+fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &Form) -> usize {
     let mut changes = Vec::new();
-    for (i, (slot, operand)) in form.slots.iter().zip(body.inst(id).operands()).enumerate() {
+    for (i, (slot, operand)) in form.slots.iter().zip(&inst.operands).enumerate() {
         if let (SlotKind::Imm { bits, signed, scale: 0 | 1, .. }, Operand::Imm(value)) =
             (&slot.kind, operand)
             && bits.width() == 32
         {
             let canonical =
-                if *signed { value as u32 as i32 as i64 as u64 } else { u64::from(value as u32) };
-            if canonical != value {
+                if *signed { *value as u32 as i32 as i64 as u64 } else { u64::from(*value as u32) };
+            if canonical != *value {
                 changes.push((i, canonical));
             }
         }

@@ -27,54 +27,10 @@ const SCOREBOARD_VISIBLE: u8 = 2;
 
 /// Results that are on their way at once, usually.
 const FEW: usize = 16;
-/// Of so many in a list some are late enough to be of no account.
-const MANY: usize = 48;
 
 /// A result on its way: its register, which result of which kind of instruction it is, the time of
 /// its issue.
 type Issued = (Cell, Out, i32);
-
-/// Results on their way, and how many of each cell: nearly all that an instruction names has none.
-struct OnTheirWay {
-    all: Vec<Issued>,
-    of: [u16; cells::COUNT],
-}
-
-impl OnTheirWay {
-    fn new(entry: &[Issued]) -> OnTheirWay {
-        let mut all = Vec::with_capacity(entry.len() + FEW);
-        all.extend_from_slice(entry);
-        let mut of = [0; cells::COUNT];
-        entry.iter().for_each(|(cell, ..)| of[cell.0 as usize] += 1);
-        OnTheirWay { all, of }
-    }
-
-    fn of(&self, cell: Cell) -> impl Iterator<Item = (Out, i32)> {
-        let all = if self.of[cell.0 as usize] == 0 { &[] } else { &self.all[..] };
-        all.iter().filter(move |(c, ..)| *c == cell).map(|(_, result, when)| (*result, *when))
-    }
-
-    fn push(&mut self, issued: Issued) {
-        self.of[issued.0.0 as usize] += 1;
-        self.all.push(issued);
-    }
-
-    fn retain(&mut self, stays: impl Fn(&Issued) -> bool) {
-        let OnTheirWay { all, of } = self;
-        all.retain(|issued| {
-            let stays = stays(issued);
-            of[issued.0.0 as usize] -= u16::from(!stays);
-            stays
-        });
-    }
-
-    /// Takes out what was written to a cell, where this says so.
-    fn replace(&mut self, cell: Cell, gone: impl Fn(Out) -> bool) {
-        if self.of[cell.0 as usize] != 0 {
-            self.retain(|(c, by, _)| *c != cell || !gone(*by));
-        }
-    }
-}
 
 /// What walking a block needs to know of the target.
 #[derive(Clone, Copy)]
@@ -265,7 +221,8 @@ fn walk(
     entry: &[Issued],
 ) -> (Walked, Vec<Issued>) {
     let insts: &[InstId] = body.block(block).insts();
-    let mut issued = OnTheirWay::new(entry);
+    let mut issued: Vec<Issued> = Vec::with_capacity(entry.len() + FEW);
+    issued.extend_from_slice(entry);
     let mut stalls: Vec<i32> = Vec::with_capacity(insts.len());
     let mut delay = 0;
     let mut now = 0;
@@ -292,12 +249,10 @@ fn walk(
         if left_at.is_none() && inst.op.is_branch() {
             left_at = Some(now + i32::from(times.least_stall(*id, inst.op)));
         }
-        if issued.all.len() > MANY {
-            issued.retain(|(_, _, when)| now - when < times.longest());
-        }
+        issued.retain(|(_, _, when)| now - when < times.longest());
         for &(c, result) in &access.results {
             // Where a guard is false, what was there before is still to come.
-            issued.replace(c, |by| inst.guard.is_always() || by == result);
+            issued.retain(|(cell, by, _)| *cell != c || (!inst.guard.is_always() && *by != result));
             if !timing.write_sb && !timing.class.is_variable() && c.file() != RegFile::B {
                 issued.push((c, result, now));
             }
@@ -305,16 +260,12 @@ fn walk(
         before = Some(Neighbour { id: *id, inst });
         std::mem::swap(&mut access, &mut last);
     }
-    let last_issue = now;
     if let Some(last) = before {
         let stall = i32::from(times.least_stall(last.id, last.inst.op));
         stalls.push(stall);
         now += stall;
     }
     let end = left_at.unwrap_or(now);
-    let mut issued = issued.all;
-    // What is older than the longest latency is of no account any more.
-    issued.retain(|(_, _, when)| last_issue - when < times.longest());
     for (_, _, when) in &mut issued {
         *when = (*when - end).min(0);
     }
@@ -351,13 +302,13 @@ fn ready(
     inst: View<'_>,
     timing: Timing,
     access: &Access,
-    issued: &OnTheirWay,
+    issued: &[Issued],
 ) -> i32 {
     let latencies = times.latencies;
     let mut ready = -times.longest();
     let mut need = |cell: Cell, wait: &dyn Fn(Out) -> u8| {
-        for (result, when) in issued.of(cell) {
-            ready = ready.max(when + i32::from(wait(result)));
+        for (_, result, when) in issued.iter().filter(|(c, _, _)| *c == cell) {
+            ready = ready.max(when + i32::from(wait(*result)));
         }
     };
     for &(cell, source) in &access.sources {
@@ -375,7 +326,7 @@ fn ready(
     }
     if matches!(inst.op, Opcode::CALL | Opcode::RET) || gives_registers_back(inst) {
         // The other side may do anything with general registers; of the others it reads none.
-        for (cell, result, when) in &issued.all {
+        for (cell, result, when) in issued {
             let wait = latencies.settled(*result, cell.file() == RegFile::R);
             ready = ready.max(when + i32::from(wait));
         }
