@@ -2,10 +2,11 @@
 
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, Reader, Reg, RegUse,
+    BlockId, Body, Control, Inst, InstId, Loc, ModsId, Opcode, Operand, Reader, Reg, RegUse,
 };
 use orias_targets::Target;
 use orias_targets::form::Form;
+use rustc_hash::FxHashSet;
 
 use super::convert::{CodeList, WORD};
 use crate::calls;
@@ -31,7 +32,9 @@ impl Words {
     }
 }
 
-/// Encodes every instruction, decodes the word again, and fails when anything changed on the way.
+/// Encodes every instruction, decodes words again, and fails when anything changed on the way. Of
+/// words of the same row and modifiers, which differ in numbers that the encoder has held against
+/// their fields, the first is decoded; under `--verify-each` all are.
 pub fn merc_encode_and_decode(
     code: Reader<'_, '_>,
     list: Res<'_, CodeList>,
@@ -41,9 +44,17 @@ pub fn merc_encode_and_decode(
 ) {
     let (target, body) = (options.target, code.body());
     words.clear();
+    let mut proved: FxHashSet<(u16, ModsId)> = FxHashSet::default();
     for (at, id) in list.insts.iter().enumerate() {
-        let form = body.form(*id).map(|index| target.table().form(index));
-        match encode_by(target, form, &resolved(&body, &list, at), at as u64 * WORD) {
+        let (inst, pc) = (resolved(&body, &list, at), at as u64 * WORD);
+        let kind = body.form(*id).map(|form| (form, body.inst(*id).mods_id()));
+        let is_known = kind.is_some_and(|kind| !proved.insert(kind)) && !options.verify_each;
+        let form = kind.map(|(form, _)| target.table().form(form));
+        let word = word(target, form, &inst, pc).and_then(|word| match is_known {
+            true => Ok(word),
+            false => says_the_same(target, word, &inst, pc),
+        });
+        match word {
             Ok(word) => words.all.push(word),
             Err(message) => return notes.fail(message, body.loc(*id)),
         }
@@ -59,11 +70,11 @@ pub fn merc_encode_and_decode(
 /// # Errors
 /// When the word would not say what the instruction does.
 pub fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
-    encode_by(target, None, inst, pc)
+    word(target, None, inst, pc).and_then(|word| says_the_same(target, word, inst, pc))
 }
 
-/// The same by the row of the instruction, where that is known.
-fn encode_by(
+/// By the row of the instruction, where that is known.
+fn word(
     target: &Target,
     form: Option<&'static Form>,
     inst: &Inst,
@@ -73,7 +84,11 @@ fn encode_by(
         Some(form) => target.encode_by(form, inst, pc),
         None => target.encode(inst, pc),
     };
-    let word = word.map_err(|error| format!("cannot encode `{inst}`: {error}"))?;
+    word.map_err(|error| format!("cannot encode `{inst}`: {error}"))
+}
+
+/// The word, where it reads back as the instruction that it was made of.
+fn says_the_same(target: &Target, word: u128, inst: &Inst, pc: u64) -> Result<u128, String> {
     match target.decode(word, pc) {
         Ok(back) if means_the_same(&back, inst) => Ok(word),
         Ok(back) => Err(format!("`{inst}` reads back as `{back}`")),
