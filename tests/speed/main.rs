@@ -46,8 +46,7 @@ enum What {
         #[command(flatten)]
         sides: Sides,
     },
-    /// Prints the linker script that puts the functions that compiles call beside each other
-    /// (`src/order.ld`).
+    /// Writes what puts the functions that compiles call beside each other in the program.
     Order {
         /// PTX files, or folders that are searched for them.
         #[arg(required = true)]
@@ -55,6 +54,9 @@ enum What {
         /// Our compiler with its names: `target/profiling/orias`.
         #[arg(long)]
         orias: PathBuf,
+        /// Writes `order.ld`, and `order.txt` with the names of C functions, to this folder.
+        #[arg(long)]
+        to: PathBuf,
     },
 }
 
@@ -144,7 +146,7 @@ fn run(what: What) -> Result<(), String> {
             }
             sides.with(|both, folder| tables::callgrind(&inputs, both, folder))
         }
-        What::Order { files, orias } => {
+        What::Order { files, orias, to } => {
             orias_speed::callgrind::ready()?;
             let folder = std::env::temp_dir().join(format!("orias-order-{}", std::process::id()));
             std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -154,8 +156,11 @@ fn run(what: What) -> Result<(), String> {
                 compiles.push(order::called(&orias, &input.file(&folder)?.1, &folder)?);
             }
             std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
-            print!("{}", order::script(&compiles, &sizes));
-            Ok(())
+            let write = |name: &str, text: String| {
+                std::fs::write(to.join(name), text).map_err(|error| format!("{name}: {error}"))
+            };
+            write("order.ld", order::script(&compiles, &sizes))?;
+            write("order.txt", order::symbols(&compiles, &sizes))
         }
     }
 }

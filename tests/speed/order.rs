@@ -12,9 +12,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Of a room's bytes so much must be called for its name to stand for all of it.
-const MOST: f64 = 0.8;
+const MOST: f64 = 1.0;
 
-/// The mangled names of the functions that one compile calls.
+/// The names of the functions that one compile calls, as the linker knows them.
 ///
 /// # Errors
 /// When it fails, or callgrind does.
@@ -43,10 +43,24 @@ pub fn called(program: &Path, ptx: &Path, folder: &Path) -> Result<BTreeSet<Stri
 fn names(profile: &str) -> BTreeSet<String> {
     let name =
         |line: &str| line.strip_prefix("fn=").map(|name| name.split('\'').next().map(String::from));
-    profile.lines().filter_map(name).flatten().filter(|name| is_rust(name)).collect()
+    profile.lines().filter_map(name).flatten().collect()
 }
 
-/// C code is not in sections of its own.
+/// The functions in C that these compiles call, the most called first: their names are the same in
+/// every build, so the linker takes them as they are.
+pub fn symbols(compiles: &[BTreeSet<String>], sizes: &BTreeMap<String, u64>) -> String {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    for name in compiles.iter().flatten().filter(|name| !is_rust(name)) {
+        // What stands behind a dot is of one version of a compiler.
+        if sizes.contains_key(name) && !name.contains('.') {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    let mut names: Vec<(&String, usize)> = counts.into_iter().collect();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    names.iter().map(|(name, _)| format!("{name}\n")).collect()
+}
+
 fn is_rust(name: &str) -> bool {
     name.starts_with("_ZN") || name.starts_with("_R")
 }
@@ -61,7 +75,7 @@ pub fn sizes(program: &Path) -> Result<BTreeMap<String, u64>, String> {
     let file = object::File::parse(&*bytes).map_err(|error| fail(&error.to_string()))?;
     let functions = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);
     let named = functions.filter_map(|s| Some((s.name().ok()?.to_string(), s.size())));
-    let sizes: BTreeMap<String, u64> = named.filter(|(name, _)| is_rust(name)).collect();
+    let sizes: BTreeMap<String, u64> = named.collect();
     if sizes.is_empty() {
         return Err(fail("it has no names of functions (build it with --profile profiling)"));
     }
@@ -81,7 +95,7 @@ struct Node {
 /// A linker script's patterns: functions by how many of these compiles call them.
 pub fn script(compiles: &[BTreeSet<String>], sizes: &BTreeMap<String, u64>) -> String {
     let mut root = Node::default();
-    for (name, size) in sizes {
+    for (name, size) in sizes.iter().filter(|(name, _)| is_rust(name)) {
         let count = compiles.iter().filter(|called| called.contains(name)).count() as u64;
         let mut node = &mut root;
         let last = String::new();
@@ -199,7 +213,10 @@ mod tests {
             name("a::c"),
             name("a::d")
         );
-        assert_eq!(names(&profile).into_iter().collect::<Vec<_>>(), [name("a::b"), name("a::d")]);
+        assert_eq!(
+            names(&profile).into_iter().collect::<Vec<_>>(),
+            [name("a::b"), name("a::d"), "main".to_string()]
+        );
     }
 
     #[test]

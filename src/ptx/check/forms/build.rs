@@ -11,8 +11,9 @@ use std::{env, fs};
 const TABLE: &str = "src/ptx/check/forms.tbl";
 
 /// Which functions stand beside each other: what compiles call comes to memory in fewer pieces.
-/// `orias-speed order` makes it.
-const ORDER: &str = "src/order.ld";
+/// `orias-speed order` makes both files, of functions in Rust and in C.
+const ORDER: [(&str, &str); 2] =
+    [("src/order.ld", "-T,"), ("src/order.txt", "--symbol-ordering-file=")];
 
 /// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
 /// of words.
@@ -43,12 +44,15 @@ fn link() {
     // have: so programs look for no library but the C library's.
     println!("cargo::rustc-link-lib=dylib=gcc_eh");
     println!("cargo::rustc-link-lib=dylib=c");
-    // Another linker than the usual two may not know how to add to its own script.
+    // Rust's own linker, unless somebody has asked for another one.
     let is_usual = env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| !flags.contains("ld"));
     if is_usual && let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
-        let order = Path::new(&home).join(ORDER);
-        println!("cargo::rerun-if-changed={ORDER}");
-        println!("cargo::rustc-link-arg-bin=orias=-Wl,-T,{}", order.display());
+        for (file, option) in ORDER {
+            println!("cargo::rerun-if-changed={file}");
+            let file = Path::new(&home).join(file);
+            println!("cargo::rustc-link-arg-bin=orias=-Wl,{option}{}", file.display());
+        }
+        println!("cargo::rustc-link-arg-bin=orias=-Wl,--no-warn-symbol-ordering");
     }
     if let Some(folder) = archives() {
         println!("cargo::rustc-link-arg-bin=orias=-static");
