@@ -82,6 +82,8 @@ pub struct Worker {
     settled: Vec<Option<u64>>,
     /// The body as it was when stale analyses went last.
     swept: Option<Stamps>,
+    /// The body is in SSA form.
+    is_ssa: bool,
     /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it
     /// never does.
     all_defined: bool,
@@ -127,6 +129,7 @@ impl Worker {
             rewrites: 0,
             settled,
             swept: None,
+            is_ssa: false,
             all_defined: false,
         };
         worker.reset();
@@ -161,6 +164,7 @@ impl Worker {
         world.resource_mut::<CodeList>().clear();
         world.resource_mut::<Words>().clear();
         *world.resource_mut::<ssa::Form>() = ssa::Form::default();
+        self.is_ssa = false;
         self.dump.clear();
         self.rewrites = 0;
         self.settled.fill(None);
@@ -230,7 +234,6 @@ impl Worker {
         if let Some(system) = self.steps[at].system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
             let work = work::done();
-            let was_ssa = self.function.world.resource::<ssa::Form>().is_ssa;
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an
             // error of the phase.
             if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
@@ -238,7 +241,7 @@ impl Worker {
                 let error = PhaseError { message, loc: Loc::default() };
                 self.function.world.resource_mut::<Report>().errors.push(error);
             }
-            self.tidy(was_ssa);
+            self.tidy();
             if let Some(start) = start {
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
                 stat.work = work::done() - work;
@@ -259,10 +262,11 @@ impl Worker {
     }
 
     /// After a phase: spawns what is new, makes edges current, lets go of analyses that are stale.
-    fn tidy(&mut self, was_ssa: bool) {
+    fn tidy(&mut self) {
         let world = &mut self.function.world;
         settle(world);
-        if was_ssa && !world.resource::<ssa::Form>().is_ssa {
+        let is_ssa = world.resource::<ssa::Form>().is_ssa;
+        if std::mem::replace(&mut self.is_ssa, is_ssa) && !is_ssa {
             // Most registers have become one with others: tables by register need not be as long as
             // the numbers once were.
             self.function.body().renumber_vregs();

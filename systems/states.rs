@@ -16,10 +16,10 @@ use bevy_ecs::system::{
 };
 use orias_components::{Code, Reader};
 
-/// The way of all phases into one world. What only the last ones name is looked up for those alone.
+/// The way of all phases into one world. What few name is looked up for those alone.
 pub struct States {
     usual: SystemState<Usual<'static, 'static>>,
-    all: SystemState<(Usual<'static, 'static>, Late<'static>)>,
+    all: SystemState<(Usual<'static, 'static>, Rare<'static>)>,
 }
 
 impl States {
@@ -42,9 +42,9 @@ impl States {
     where
         F: SystemParamFunction<M, In = (), Out = (), Param: Part>,
     {
-        let mut parts = if F::Param::IS_LATE {
-            let (usual, late) = self.all.get_mut(world)?;
-            Parts::of(usual, Some(late))
+        let mut parts = if F::Param::IS_RARE {
+            let (usual, rare) = self.all.get_mut(world)?;
+            Parts::of(usual, Some(rare))
         } else {
             Parts::of(self.usual.get_mut(world)?, None)
         };
@@ -56,27 +56,27 @@ impl States {
 /// What a phase can name: a parameter of its own, or several.
 pub trait Part: SystemParam {
     /// Whether it is looked up for the phases that name it only.
-    const IS_LATE: bool = false;
+    const IS_RARE: bool = false;
 
     fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self>;
 }
 
 macro_rules! params {
-    (usual { $($usual:ident: $of:ty;)* } late { $($late:ident: $from:ty;)* }) => {
+    (usual { $($usual:ident: $of:ty;)* } rare { $($rare:ident: $from:ty;)* }) => {
         #[derive(SystemParam)]
         struct Usual<'w, 's> { $($usual: $of,)* }
 
         #[derive(SystemParam)]
-        struct Late<'w> { $($late: $from,)* }
+        struct Rare<'w> { $($rare: $from,)* }
 
         /// What a phase has not taken yet.
-        pub struct Parts<'w, 's> { $($usual: Option<$of>,)* $($late: Option<$from>,)* }
+        pub struct Parts<'w, 's> { $($usual: Option<$of>,)* $($rare: Option<$from>,)* }
 
         impl<'w, 's> Parts<'w, 's> {
-            fn of(usual: Usual<'w, 's>, late: Option<Late<'w>>) -> Parts<'w, 's> {
-                let mut parts = Parts { $($usual: Some(usual.$usual),)* $($late: None,)* };
-                if let Some(late) = late {
-                    $(parts.$late = Some(late.$late);)*
+            fn of(usual: Usual<'w, 's>, rare: Option<Rare<'w>>) -> Parts<'w, 's> {
+                let mut parts = Parts { $($usual: Some(usual.$usual),)* $($rare: None,)* };
+                if let Some(rare) = rare {
+                    $(parts.$rare = Some(rare.$rare);)*
                 }
                 parts
             }
@@ -89,13 +89,13 @@ params! {
         code: Code<'w, 's>;
         notes: Notes<'w>;
         options: Res<'w, Options>;
-        info: Res<'w, FunctionInfo>;
-        marked: ResMut<'w, Marked>;
         clean: ResMut<'w, Clean>;
-        form: ResMut<'w, Form>;
         analyses: ResMut<'w, Analyses>;
     }
-    late {
+    rare {
+        info: Res<'w, FunctionInfo>;
+        marked: ResMut<'w, Marked>;
+        form: ResMut<'w, Form>;
         compiled: ResMut<'w, Compiled>;
         map: ResMut<'w, RegisterMap>;
         list: ResMut<'w, CodeList>;
@@ -104,9 +104,9 @@ params! {
 }
 
 macro_rules! parts {
-    ($($type:ty: $field:ident $(($late:literal))?;)*) => {
+    ($($type:ty: $field:ident $(($rare:literal))?;)*) => {
         $(impl Part for $type {
-            $(const IS_LATE: bool = $late;)?
+            $(const IS_RARE: bool = $rare;)?
 
             fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self> {
                 let part = all.$field.take();
@@ -121,10 +121,10 @@ parts! {
     Reader<'_, '_>: code;
     Notes<'_>: notes;
     Res<'_, Options>: options;
-    Res<'_, FunctionInfo>: info;
+    Res<'_, FunctionInfo>: info (true);
     ResMut<'_, Compiled>: compiled (true);
-    Res<'_, Marked>: marked;
-    ResMut<'_, Marked>: marked;
+    Res<'_, Marked>: marked (true);
+    ResMut<'_, Marked>: marked (true);
     Res<'_, Clean>: clean;
     ResMut<'_, Clean>: clean;
     ResMut<'_, RegisterMap>: map (true);
@@ -132,15 +132,15 @@ parts! {
     ResMut<'_, CodeList>: list (true);
     Res<'_, Words>: words (true);
     ResMut<'_, Words>: words (true);
-    Res<'_, Form>: form;
-    ResMut<'_, Form>: form;
+    Res<'_, Form>: form (true);
+    ResMut<'_, Form>: form (true);
     ResMut<'_, Analyses>: analyses;
 }
 
 macro_rules! several {
     ($($($part:ident)*;)*) => {
         $(impl<$($part: Part),*> Part for ($($part,)*) {
-            const IS_LATE: bool = $($part::IS_LATE)||*;
+            const IS_RARE: bool = $($part::IS_RARE)||*;
 
             fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self> {
                 ($($part::take(all),)*)

@@ -25,6 +25,7 @@ use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -202,7 +203,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         if uniform_result && (inst.guard.is_always() || !self.differs(inst.guard.reg)) {
             return;
         }
-        let mut results = Vec::new();
+        let mut results: SmallVec<[VRegId; 4]> = SmallVec::new();
         inst.for_each_def(|r| results.extend(r.reg.vreg().filter(|_| diverges(r.reg, |_| true))));
         results.into_iter().for_each(|v| self.mark(v));
     }

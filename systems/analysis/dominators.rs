@@ -187,13 +187,19 @@ fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
     span
 }
 
+/// Nodes on a way into depth, usually.
+const FEW: usize = 32;
+
 /// Nodes that the root reaches, parents before children of a walk into depth; the parent's place of
 /// each, by place; and the place of each, by node.
 fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut rank = vec![NONE; next.len()];
-    let (mut order, mut parent) = (vec![root], vec![0]);
+    let (mut order, mut parent) = (Vec::with_capacity(next.len()), Vec::with_capacity(next.len()));
+    order.push(root);
+    parent.push(0);
     rank[root as usize] = 0;
-    let mut stack = vec![(root, 0)];
+    let mut stack = Vec::with_capacity(next.len().min(FEW));
+    stack.push((root, 0));
     while let Some((node, at)) = stack.last_mut() {
         let Some(&succ) = next[*node as usize].get(*at) else {
             stack.pop();

@@ -84,7 +84,8 @@ pub struct Timings {
 impl Timings {
     pub fn new(body: &Body<'_>, target: &Target, layout: &[BlockId]) -> Timings {
         let mut of = vec![0; body.inst_count()];
-        let mut kinds = vec![Timing::UNKNOWN];
+        let mut kinds = Vec::with_capacity(64);
+        kinds.push(Timing::UNKNOWN);
         // What the row of the table and the modifiers are, there is one timing for.
         let mut known: FxHashMap<(u16, ModsId), u32> = FxHashMap::default();
         let mut products = Vec::new();

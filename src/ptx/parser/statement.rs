@@ -6,10 +6,13 @@ use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
 
+/// Room for the instructions of most small functions.
+const USUAL: usize = 32;
+
 impl<'s> Parser<'s> {
     /// `{ … }`
     pub(super) fn body(&mut self) -> Parsed<Body<'s>> {
-        let mut body = Body::default();
+        let mut body = Body { instructions: Vec::with_capacity(USUAL), ..Body::default() };
         self.block(&mut body)?;
         Ok(body)
     }
