@@ -152,8 +152,8 @@ impl Compiler {
     /// Compiles PTX text to a cubin.
     ///
     /// # Errors
-    /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said
-    /// so.
+    /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet,
+    /// said so.
     pub fn compile(&self, source: &str) -> Result<Output, Diagnostics> {
         let mut program = ptx::load(source)?;
         overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;

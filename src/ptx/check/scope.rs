@@ -138,8 +138,8 @@ struct Scope<'s> {
     /// How many names there were when the last range was declared: a range must not have one that
     /// was declared before it.
     before_range: usize,
-    /// Those of each range that were used, by their numbers: 1 + the number of the entry in `names`,
-    /// whose table does not have them. Numbers far beyond the others are in that table.
+    /// Those of each range that were used, by their numbers: 1 + the number of the entry in
+    /// `names`, whose table does not have them. Numbers far beyond the others are in that table.
     numbered: Vec<Vec<u32>>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
