@@ -132,8 +132,9 @@ pub fn local_value_numbering(
 /// Phase `LateOriCommoning`: the same for what came of macro instructions since. A system of its
 /// own, for there is something new even where the first found nothing.
 ///
-/// Functions without any are left alone. There it found 29 instructions in all of the corpus, 21 of
-/// them in one kernel, which then took two registers more; and it took a hundredth of the time.
+/// Functions without any are left alone. There it found 31 instructions in four kernels of the
+/// corpus, 21 of them in one, which then took two registers more; and it took a hundredth of the
+/// time.
 pub fn late_commoning(code: Code<'_, '_>, analyses: ResMut<'_, Analyses>, notes: Notes<'_>) {
     local_value_numbering(code, analyses, notes);
 }
