@@ -416,12 +416,7 @@ mod tests {
         let shape = RegShape { ty: Type::B32, vector: 1 };
         scopes.define_range(name("%r"), Range::Reg(shape), 3);
         let mut next = 0;
-        let mut find = |text| {
-            scopes.lookup(name(text), |_, _| {
-                next += 1;
-                Some(Entity::Reg(RegId(next)))
-            })
-        };
+        let mut find = |text| find(&mut scopes, &mut next, name(text));
         assert_eq!(find("%r2"), Some(Entity::Reg(RegId(1))));
         assert_eq!(find("%r2"), Some(Entity::Reg(RegId(1))));
         assert_eq!(find("%r0"), Some(Entity::Reg(RegId(2))));
@@ -432,27 +427,29 @@ mod tests {
         assert_eq!(find("%r"), None);
     }
 
+    /// What a name means; a register that is new gets the next number.
+    fn find<'s>(scopes: &mut Scopes<'s>, next: &mut u32, name: Ident<'s>) -> Option<Entity> {
+        scopes.lookup(name, |_, _| {
+            *next += 1;
+            Some(Entity::Reg(RegId(*next)))
+        })
+    }
+
     #[test]
     fn a_range_of_an_inner_scope_hides_the_registers_of_an_outer_one() {
         let mut scopes = Scopes::new(TEXT);
         let shape = RegShape { ty: Type::B32, vector: 1 };
         scopes.define_range(name("%r"), Range::Reg(shape), 8);
         let mut next = 0;
-        let mut find = |scopes: &mut Scopes<'static>, text| {
-            scopes.lookup(name(text), |_, _| {
-                next += 1;
-                Some(Entity::Reg(RegId(next)))
-            })
-        };
-        let outer = find(&mut scopes, "%r5");
+        let outer = find(&mut scopes, &mut next, name("%r5"));
         scopes.enter();
-        assert_eq!(find(&mut scopes, "%r5"), outer);
+        assert_eq!(find(&mut scopes, &mut next, name("%r5")), outer);
         scopes.define_range(name("%r"), Range::Reg(shape), 8);
-        let inner = find(&mut scopes, "%r5");
+        let inner = find(&mut scopes, &mut next, name("%r5"));
         assert_ne!(inner, outer);
-        assert_eq!(find(&mut scopes, "%r5"), inner);
+        assert_eq!(find(&mut scopes, &mut next, name("%r5")), inner);
         scopes.leave();
-        assert_eq!(find(&mut scopes, "%r5"), outer);
+        assert_eq!(find(&mut scopes, &mut next, name("%r5")), outer);
     }
 
     #[test]
@@ -466,12 +463,7 @@ mod tests {
         let shape = RegShape { ty: Type::B32, vector: 1 };
         scopes.define_range(name("%r"), Range::Reg(shape), 100_000);
         let mut next = 0;
-        let mut find = |text| {
-            scopes.lookup(name(text), |_, _| {
-                next += 1;
-                Some(Entity::Reg(RegId(next)))
-            })
-        };
+        let mut find = |text| find(&mut scopes, &mut next, name(text));
         let (far, near) = (find("%r70000"), find("%r0"));
         assert_ne!(far, near);
         assert_eq!([find("%r70000"), find("%r070000"), find("%r0")], [far, far, near]);

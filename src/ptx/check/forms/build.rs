@@ -44,9 +44,10 @@ fn link() {
     // have: so programs look for no library but the C library's.
     println!("cargo::rustc-link-lib=dylib=gcc_eh");
     println!("cargo::rustc-link-lib=dylib=c");
-    // Rust's own linker, unless somebody has asked for another one.
-    let is_usual = env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| !flags.contains("ld"));
-    if is_usual && let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
+    if !has_own_linker() {
+        return;
+    }
+    if let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
         for (file, option) in ORDER {
             println!("cargo::rerun-if-changed={file}");
             let file = Path::new(&home).join(file);
@@ -58,6 +59,25 @@ fn link() {
         println!("cargo::rustc-link-arg-bin=orias=-static");
         println!("cargo::rustc-link-arg-bin=orias=-L{}", folder.display());
     }
+}
+
+/// Whether the program is linked by the linker that comes with Rust: no other one takes both files
+/// of the order, and GNU's does not look into an archive twice, as the C library's want. A system's
+/// own Rust may come without it, and a build may ask for another.
+fn has_own_linker() -> bool {
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    if env::var_os("RUSTC_LINKER").is_some() || flags.contains("link") || flags.contains("-ld") {
+        return false;
+    }
+    let Some((rustc, target)) = env::var_os("RUSTC").zip(env::var("TARGET").ok()) else {
+        return false;
+    };
+    let asked = Command::new(rustc).args(["--print", "sysroot"]).output();
+    let home = asked.ok().and_then(|asked| String::from_utf8(asked.stdout).ok());
+    home.is_some_and(|home| {
+        let tools = Path::new(home.trim_end()).join("lib/rustlib").join(target).join("bin");
+        tools.join("gcc-ld/ld.lld").exists()
+    })
 }
 
 /// A folder with nothing but archives for all that the standard library asks the linker for: found
