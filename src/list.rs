@@ -32,6 +32,12 @@ impl<T> List<T> {
         self.last.shrink_to_fit();
     }
 
+    /// Takes all out; room for the elements of one chunk stays.
+    pub fn clear(&mut self) {
+        self.full.clear();
+        self.last.clear();
+    }
+
     pub fn len(&self) -> usize {
         self.full.len() * CHUNK + self.last.len()
     }

@@ -2,14 +2,18 @@
 //! or checked. The parser makes it, one item of the module after the other; `check` turns it into a
 //! [`super::program::Program`].
 //!
-//! A text of any size must not need many times its memory: no more than one item is kept, and in it
-//! whatever may be long and is no code (lists of declarations, initial values, strings) is a place
-//! in the text, which `check` reads again ([`super::parser::Again`]).
+//! A text of any size must not need many times its memory: no more than one statement is kept, and
+//! in it whatever may be long and is no code (initial values, lists of labels, strings) is a place
+//! in the text, which `check` reads again ([`super::parser::Again`]). What operands are made of is
+//! in lists ([`Tree`]) that one instruction after the other uses.
 
 use super::constant::{Binary, Const, Unary};
 use super::types::{Linkage, Space, Span, Type};
-use crate::list::List;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::ops::Range;
 
 /// A name with its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,9 +32,9 @@ pub struct Header<'s> {
     pub address_size: Option<(u32, Span)>,
 }
 
+/// What stands at the module level besides functions.
 #[derive(Clone, Debug)]
 pub enum Item<'s> {
-    Function(Function<'s>),
     Variable(Variable<'s>),
     Alias {
         alias: Ident<'s>,
@@ -62,8 +66,8 @@ pub struct Function<'s> {
     /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without
     /// the dot and its numbers.
     pub directives: Vec<(Ident<'s>, Vec<u64>)>,
-    /// None is a declaration.
-    pub body: Option<Body<'s>>,
+    /// Where the `{` of its body is; None of a declaration.
+    pub body: Option<u32>,
     pub span: Span,
 }
 
@@ -134,114 +138,254 @@ impl Expr<'_> {
     }
 }
 
-/// A function's body: its statements in order, those of inner blocks too.
-#[derive(Clone, Debug, Default)]
-pub struct Body<'s> {
-    pub statements: List<Statement>,
-    /// Those of all [`Statement::Loc`]s: file, line, column.
-    pub locs: List<(u32, u32, u32)>,
-    /// The first ones of all [`Statement::Instruction`]s, in their order.
-    pub instructions: Vec<Instruction<'s>>,
-    /// How many there are in all.
-    pub count: usize,
+/// What the parts of the instruction that was read last are made of, and what all of a module's
+/// instructions share.
+#[derive(Debug, Default)]
+pub struct Tree<'s> {
+    /// Operands of the instruction, and of operands: each list in one piece.
+    operands: Vec<Operand<'s>>,
+    pub spellings: Spellings<'s>,
 }
 
-/// Instructions of a body that the tree has: each takes twenty times its text. The others are read
-/// again, in a twentieth of the time that it takes to compile them.
-const KEPT: usize = 1 << 13;
+/// Operands of an instruction or of an operand: places in the tree's list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Operands {
+    start: u32,
+    len: u32,
+}
 
-impl<'s> Body<'s> {
-    /// `at`: where it begins.
-    pub fn push(&mut self, at: u32, instruction: Instruction<'s>) {
-        self.statements.push(Statement::Instruction(at));
-        self.count += 1;
-        if self.instructions.len() < KEPT {
-            self.instructions.push(instruction);
+impl Operands {
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..(self.start + self.len) as usize
+    }
+}
+
+impl<'s> Tree<'s> {
+    /// Makes room for another instruction's operands.
+    pub fn clear(&mut self) {
+        self.operands.clear();
+    }
+
+    fn mark(&self) -> u32 {
+        self.operands.len() as u32
+    }
+
+    /// Makes a list of the operands that a stack has from `from` on.
+    pub fn list(&mut self, stack: &mut Vec<Operand<'s>>, from: usize) -> Operands {
+        let (start, len) = (self.mark(), (stack.len() - from) as u32);
+        self.operands.extend_from_slice(&stack[from..]);
+        stack.truncate(from);
+        Operands { start, len }
+    }
+
+    /// A list of one.
+    pub fn only(&mut self, operand: Operand<'s>) -> Operands {
+        Operands { start: self.one(operand), len: 1 }
+    }
+
+    /// The place of one operand, or of two beside each other.
+    pub fn one(&mut self, operand: Operand<'s>) -> u32 {
+        self.operands.push(operand);
+        self.mark() - 1
+    }
+
+    pub fn pair(&mut self, first: Operand<'s>, second: Operand<'s>) -> u32 {
+        self.operands.extend([first, second]);
+        self.mark() - 2
+    }
+
+    pub fn operand(&self, place: u32) -> &Operand<'s> {
+        &self.operands[place as usize]
+    }
+
+    pub fn operands(&self, list: Operands) -> &[Operand<'s>] {
+        self.operands.get(list.range()).unwrap_or_default()
+    }
+
+    /// The dot-separated words behind an instruction's opcode, without the dots, in order:
+    /// `global`, `v4`, `f32`.
+    pub fn modifiers(
+        &self,
+        instruction: &Instruction<'s>,
+    ) -> impl DoubleEndedIterator<Item = Ident<'s>> + Clone + '_ {
+        let start = instruction.opcode.span.start;
+        self.spellings.get(instruction.spelling).modifiers.iter().map(move |word| {
+            let span = Span { start: start + word.span.start, end: start + word.span.end };
+            Ident { text: word.text, span }
+        })
+    }
+
+    /// The place that begins an operand and the one that ends it.
+    pub fn span(&self, operand: &Operand<'s>) -> Span {
+        match operand {
+            Operand::Name(name, _) | Operand::Not(name) => name.span,
+            Operand::Negate(inner) => self.span(self.operand(*inner)),
+            Operand::Const(_, span)
+            | Operand::Symbolic(span)
+            | Operand::Vector(_, span)
+            | Operand::Address(_, span)
+            | Operand::List(_, span)
+            | Operand::Index(_, _, span)
+            | Operand::Sink(span) => *span,
+            Operand::Sum(name, _, offset) => name.span.to(self.span(self.operand(*offset))),
+            Operand::Pair(both) => {
+                self.span(self.operand(*both)).to(self.span(self.operand(both + 1)))
+            }
+            Operand::Element(name, element) => name.span.to(*element),
         }
     }
 }
 
-/// Numbers without a name are where the first token begins, for who reads the statement again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Statement {
-    /// `.reg` and every other declaration inside a body.
-    Declaration(u32),
-    Label(u32),
-    Instruction(u32),
-    /// `{ }` around the next so many statements.
-    Block(u32),
-    /// `.loc file line column`: the number in [`Body::locs`].
-    Loc(u32),
-    /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it; the
-    /// place of the label.
-    Inlined(u32),
-    Pragma(u32),
-    /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
-    BranchTargets(u32),
-    CallTargets(u32),
-    CallPrototype(u32),
+/// An opcode with its modifiers as some instruction has them.
+#[derive(Debug)]
+pub struct Spelling<'s> {
+    /// From the opcode to the last modifier.
+    pub text: &'s str,
+    pub opcode: &'s str,
+    /// Their places count from the opcode's.
+    pub modifiers: Box<[Ident<'s>]>,
 }
 
-/// There may be one for every two bytes of a body's text.
-const _: () = assert!(size_of::<Statement>() == 8);
+/// How instructions of a module are spelled: each has its number. Modules have a few dozen for
+/// thousands of instructions.
+#[derive(Debug, Default)]
+pub struct Spellings<'s> {
+    /// By the text.
+    numbers: HashTable<u32>,
+    all: Vec<Spelling<'s>>,
+}
+
+impl<'s> Spellings<'s> {
+    /// As many as ever have a number of their own; the others share one, in turn.
+    pub const MOST: usize = 1 << 14;
+
+    pub fn find(&self, text: &str) -> Option<u32> {
+        let is = |number: &u32| self.all[*number as usize].text == text;
+        self.numbers.find(FxBuildHasher.hash_one(text), is).copied()
+    }
+
+    /// The number of one that has none.
+    pub fn add(&mut self, new: Spelling<'s>) -> u32 {
+        if self.all.len() > Self::MOST {
+            self.all.pop();
+        }
+        let number = self.all.len();
+        if number < Self::MOST {
+            let Spellings { numbers, all } = self;
+            let hash = |text: &str| FxBuildHasher.hash_one(text);
+            let of = |number: &u32| hash(all[*number as usize].text);
+            numbers.insert_unique(hash(new.text), number as u32, of);
+        }
+        self.all.push(new);
+        number as u32
+    }
+
+    pub fn get(&self, number: u32) -> &Spelling<'s> {
+        &self.all[number as usize]
+    }
+}
+
+/// A statement of a function's body. Numbers are where the first token begins, for who reads the
+/// statement again.
+#[derive(Clone, Copy, Debug)]
+pub enum Statement<'a, 's> {
+    /// A variable or registers: `.reg` and every other declaration inside a body, one by one.
+    Declaration(&'a Variable<'s>),
+    Label(Ident<'s>),
+    Instruction(&'a Instruction<'s>),
+    /// `{`
+    Open(u32),
+    /// `}` of a block, not of the body.
+    Close,
+    /// `.loc file line column`
+    Loc(u32, u32, u32),
+    /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it: the
+    /// label.
+    Inlined(Span),
+    Pragma(u32),
+    /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
+    BranchTargets(Span),
+    CallTargets(Span),
+    CallPrototype(&'a Function<'s>),
+}
 
 /// `@!%p1 opcode.mod.mod a, b, c;`
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Instruction<'s> {
     /// The guard predicate and whether it is negated.
     pub guard: Option<(Ident<'s>, bool)>,
     /// The first word: `ld`, `mad`, `setp`, `barrier`.
     pub opcode: Ident<'s>,
-    /// The dot-separated words after it, without the dots, in order: `global`, `v4`, `f32`.
-    pub modifiers: Vec<Ident<'s>>,
-    pub operands: Vec<Operand<'s>>,
+    /// The number of opcode and modifiers in [`Spellings`].
+    pub spelling: u32,
+    pub operands: Operands,
     pub span: Span,
 }
 
-#[derive(Clone, Debug)]
+/// `%r12` is the letters `r` and the number 12: what usual names of registers are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Number {
+    /// At most eight, the last one lowest.
+    pub letters: u64,
+    pub number: u32,
+}
+
+impl Number {
+    /// Of a name that has `%`, letters, digits without needless zeros, and nothing else; not more
+    /// than eight letters and nine digits.
+    pub fn of(name: &str) -> Option<Number> {
+        let name = name.strip_prefix('%')?;
+        let (letters, digits) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
+        let usual = (1..=8).contains(&letters.len())
+            && digits.len() <= 9
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && (digits.len() == 1 || !digits.starts_with('0'));
+        let letters = letters.bytes().fold(0, |all, byte| all << 8 | u64::from(byte));
+        let number = digits.bytes().fold(0, |all: u32, digit| {
+            all.wrapping_mul(10).wrapping_add(u32::from(digit.wrapping_sub(b'0')))
+        });
+        usual.then_some(Number { letters, number })
+    }
+}
+
+/// A number is the place of an operand in the tree's list.
+#[derive(Clone, Copy, Debug)]
 pub enum Operand<'s> {
     /// A register, variable, label, function or special register (`%tid.x` is one name).
-    Name(Ident<'s>),
+    /// Its number is there where that was found on the way.
+    Name(Ident<'s>, Option<Number>),
     /// A constant expression, numbers included.
-    Expr(Expr<'s>),
+    Const(Const, Span),
+    /// An expression with names: no instruction takes one.
+    Symbolic(Span),
     /// `!%p`: a negated predicate.
     Not(Ident<'s>),
     /// `-%r`, `-%r.h0`: only video instructions take it.
-    Negate(Box<Operand<'s>>),
+    Negate(u32),
     /// `{a, b, c, d}`
-    Vector(Vec<Operand<'s>>, Span),
+    Vector(Operands, Span),
     /// `[base]`, `[base+imm]`, `[imm]`, `[name+reg]`… as a list of the bracket's comma-separated
     /// parts (tensor and texture operands have several): `[tensor, {x, y}]`.
-    Address(Vec<Operand<'s>>, Span),
+    Address(Operands, Span),
     /// `base + offset`, in an address or as the address of a variable.
-    Sum(Ident<'s>, Expr<'s>),
+    Sum(Ident<'s>, Option<Number>, u32),
     /// `array[3]`, `array[%r1]`: an element's address.
-    Index(Ident<'s>, Box<Operand<'s>>, Span),
-    /// `dst|pred`
-    Pair(Box<Operand<'s>>, Box<Operand<'s>>),
+    Index(Ident<'s>, u32, Span),
+    /// `dst|pred`: two places beside each other, the first of them.
+    Pair(u32),
     /// `reg.x`, `%tid.x`, `reg.b0`, `reg.h1`: element or part of a register, its name without the
     /// dot.
-    Element(Ident<'s>, Ident<'s>),
+    Element(Ident<'s>, Span),
     /// `(a, b)`: the parenthesised lists of a call.
-    List(Vec<Operand<'s>>, Span),
+    List(Operands, Span),
     /// `_`
     Sink(Span),
-}
-
-impl Operand<'_> {
-    pub fn span(&self) -> Span {
-        match self {
-            Operand::Name(name) | Operand::Not(name) => name.span,
-            Operand::Expr(expr) => expr.span(),
-            Operand::Negate(inner) => inner.span(),
-            Operand::Vector(_, span)
-            | Operand::Address(_, span)
-            | Operand::List(_, span)
-            | Operand::Index(_, _, span)
-            | Operand::Sink(span) => *span,
-            Operand::Sum(name, offset) => name.span.to(offset.span()),
-            Operand::Pair(first, second) => first.span().to(second.span()),
-            Operand::Element(name, element) => name.span.to(element.span),
-        }
-    }
 }

@@ -72,7 +72,7 @@ pub struct Token {
 }
 
 /// Name characters after the first: letters, digits, `_` and `$`.
-fn is_name(byte: u8) -> bool {
+pub fn is_name(byte: u8) -> bool {
     const TABLE: [bool; 256] = {
         let mut table = [false; 256];
         let mut i = 0;
@@ -103,6 +103,31 @@ impl<'s> Lexer<'s> {
     /// The text must be shorter than 4 GiB: places are 32 bits.
     pub fn new(source: &'s str) -> Lexer<'s> {
         Lexer { source, at: 0 }
+    }
+
+    /// The byte behind the last token, 0 at the end.
+    pub fn next_byte(&self) -> u8 {
+        self.byte(self.at)
+    }
+
+    /// Whether the next token, behind blanks, is no dot word: of a comment that is not known.
+    pub fn begins_operand(&self) -> bool {
+        let mut rest = self.source.as_bytes()[self.at..].iter();
+        rest.find(|byte| !byte.is_ascii_whitespace())
+            .is_some_and(|byte| !matches!(byte, b'.' | b'/'))
+    }
+
+    /// The end of the name that begins here, and of the dot words that follow it without a blank.
+    pub fn end_of_words(&self, start: u32) -> usize {
+        let mut at = start as usize;
+        loop {
+            match self.byte(at) {
+                b'.' => at += 1,
+                b':' if self.byte(at + 1) == b':' => at += 2,
+                byte if is_name(byte) => at += 1,
+                _ => return at,
+            }
+        }
     }
 
     fn byte(&self, at: usize) -> u8 {
@@ -142,6 +167,18 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    /// The end of the comment or the string that begins here; the same place where none does.
+    pub fn end_of_no_code(&mut self) -> usize {
+        match self.byte(self.at) {
+            b'"' => self.string(self.at).1,
+            b'/' => {
+                self.skip_blank();
+                self.at
+            }
+            _ => self.at,
+        }
+    }
+
     /// Goes back to the start of a token that it has given.
     pub fn rewind(&mut self, at: u32) {
         self.at = at as usize;
@@ -154,7 +191,16 @@ impl<'s> Lexer<'s> {
     }
 
     pub fn next_token(&mut self) -> Token {
-        if let Some(error) = self.skip_blank() {
+        let bytes = self.source.as_bytes();
+        let mut at = self.at;
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
+            at += 1;
+        }
+        self.at = at;
+        // Comments, and blanks that few texts have.
+        if let Some(b'/' | 0x0b | 0x0c) = bytes.get(at)
+            && let Some(error) = self.skip_blank()
+        {
             return error;
         }
         let start = self.at;

@@ -2,126 +2,61 @@
 
 use super::Checker;
 use super::declaration::Place;
+use super::labels::Names;
+use super::operand::Of;
 use super::rules::Checked;
 use super::scope::{self, Entity, RegShape};
-use crate::list::List;
-use crate::ptx::ast::{self, Body, Ident, Statement};
-use crate::ptx::diagnostics::Diagnostic;
-use crate::ptx::lexer;
+use crate::ptx::ast::{self, Ident, Statement, Tree};
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
 use crate::ptx::types::{Space, Span, Type};
-use std::ops::Range;
 
 /// Labels of a `.branchtargets` at most. Each is a way of control through the function, which costs
 /// some kilobytes and a tenth of a millisecond; ptxas 13.0.88 takes minutes for half as many.
 const MOST_TARGETS: usize = 1 << 17;
 
-/// Labels of a function at most, and as many more for each of its instructions.
-const MOST_LABELS: usize = 1 << 12;
-const LABELS_OF_INSTRUCTION: usize = 8;
-
-/// The labels of places in the code, not those of lists.
-fn labels(statements: &List<Statement>) -> impl Iterator<Item = u32> {
-    let behind = statements.iter().skip(1).map(Some).chain([None]);
-    statements.iter().zip(behind).filter_map(|(statement, next)| match (statement, next) {
-        (_, Some(Statement::BranchTargets(_) | Statement::CallTargets(_))) => None,
-        (_, Some(Statement::CallPrototype(_))) => None,
-        (Statement::Label(at), _) => Some(*at),
-        _ => None,
-    })
-}
-
 impl<'s> Checker<'s> {
-    /// The statements of a function, in the scope that holds its parameters. Each instruction goes
-    /// as soon as it is checked.
-    pub(super) fn body(&mut self, body: Body<'s>) {
-        self.loc = (0, 0, 0);
-        let most = MOST_LABELS + LABELS_OF_INSTRUCTION * body.count;
-        if body.statements.len() > most
-            && let Some(at) = labels(&body.statements).nth(most)
-        {
-            let message =
-                format!("Too many labels in a function of so few instructions ({most} max)");
-            self.diagnostics.push(Diagnostic::fatal(self.word_at(at), message));
-            return;
-        }
-        self.current().code.reserve_exact(body.count);
-        let all = 0..body.statements.len();
-        let Body { statements, locs, instructions, .. } = body;
-        self.statements((&statements, &locs), all, &mut instructions.into_iter());
-    }
-
-    /// The depth of this recursion is that of the parser's blocks.
-    fn statements(
-        &mut self,
-        (statements, locs): (&List<Statement>, &List<(u32, u32, u32)>),
-        range: Range<usize>,
-        instructions: &mut std::vec::IntoIter<ast::Instruction<'s>>,
-    ) {
-        self.declare_labels(statements, range.clone());
+    /// The next statement of the function, in the scope that holds its parameters.
+    pub(super) fn check_statement(&mut self, statement: Statement<'_, 's>, tree: &Tree<'s>) {
         let again = self.again;
-        // Of the statement before, where that is a label.
-        let mut label = None;
-        let mut inside = 0;
-        for i in range {
-            // The inner call has seen it.
-            if inside > 0 {
-                inside -= 1;
-                continue;
+        let label = self.label.take();
+        match statement {
+            Statement::Instruction(instruction) => self.instruction(instruction, tree),
+            Statement::Declaration(variable) if variable.space == Space::Reg => {
+                self.registers(variable);
             }
-            let before = label.take();
-            match statements[i] {
-                Statement::Declaration(at) => again.declaration(at, |variable| {
-                    if variable.space == Space::Reg {
-                        self.registers(&variable);
-                    } else {
-                        self.local_variable(&variable);
-                    }
-                }),
-                Statement::Label(name) => {
-                    label = Some(self.word_at(name));
-                    if let Some(Entity::Label(label)) = self.list_named(label) {
-                        let at = self.current().code.len();
-                        self.current().labels[label.0 as usize].0 = at;
-                    }
+            Statement::Declaration(variable) => self.local_variable(variable),
+            Statement::Label(name) => {
+                if let Some(Entity::Label(label)) = self.scopes.here(name.text) {
+                    self.body.labels[label.0 as usize].0 = self.body.code.len();
                 }
-                Statement::Instruction(at) => {
-                    if let Some(instruction) = instructions.next().or_else(|| again.instruction(at))
-                    {
-                        self.instruction(&instruction);
-                    }
+                self.label = Some(name.span);
+            }
+            Statement::Open(block) => {
+                self.scopes.enter();
+                self.declare_labels(block);
+            }
+            Statement::Close => self.leave_scope(),
+            Statement::Loc(file, line, column) => self.loc = (file, line, column),
+            Statement::Inlined(name) => self.inline_gate(name),
+            Statement::Pragma(at) => self.pragma_gates(at),
+            Statement::BranchTargets(at) => {
+                self.needs_label(label, at, ".branchtargets");
+                self.branch_targets(at, self.list_named(label));
+            }
+            Statement::CallTargets(at) => {
+                self.needs_label(label, at, ".calltargets");
+                let mut targets = Vec::new();
+                again.names(at.start, |name| targets.extend(self.function_named(name)));
+                if let Some(Entity::CallTargets(list)) = self.list_named(label) {
+                    self.body.call_targets[list as usize] = targets;
                 }
-                Statement::Block(length) => {
-                    inside = length as usize;
-                    self.scopes.enter();
-                    self.statements((statements, locs), i + 1..i + 1 + inside, instructions);
-                    self.leave_scope();
-                }
-                Statement::Loc(number) => self.loc = locs[number as usize],
-                Statement::Inlined(name) => self.inline_gate(self.word_at(name)),
-                Statement::Pragma(at) => self.pragma_gates(at),
-                Statement::BranchTargets(at) => {
-                    let at = self.word_at(at);
-                    self.needs_label(before, at, ".branchtargets");
-                    self.branch_targets(at, self.list_named(before));
-                }
-                Statement::CallTargets(at) => {
-                    let at = self.word_at(at);
-                    self.needs_label(before, at, ".calltargets");
-                    let mut targets = Vec::new();
-                    again.names(at.start, |name| targets.extend(self.function_named(name)));
-                    if let Some(Entity::CallTargets(list)) = self.list_named(before) {
-                        self.current().call_targets[list as usize] = targets;
-                    }
-                }
-                Statement::CallPrototype(at) => {
-                    let Some(prototype) = again.prototype(at) else { continue };
-                    self.needs_label(before, prototype.span, ".callprototype");
-                    self.directive_gates(&prototype);
-                    let lists = self.prototype(&prototype);
-                    if let Some(Entity::Prototype(list)) = self.list_named(before) {
-                        self.current().prototypes[list as usize] = lists;
-                    }
+            }
+            Statement::CallPrototype(prototype) => {
+                self.needs_label(label, prototype.span, ".callprototype");
+                self.directive_gates(prototype);
+                let lists = self.prototype(prototype);
+                if let Some(Entity::Prototype(list)) = self.list_named(label) {
+                    self.body.prototypes[list as usize] = lists;
                 }
             }
         }
@@ -153,57 +88,35 @@ impl<'s> Checker<'s> {
         let mut targets = Vec::with_capacity(count);
         again.names(at.start, |name| targets.extend(self.label(name)));
         if let Some(Entity::BranchTargets(list)) = list {
-            self.current().branch_targets[list as usize] = targets;
+            self.body.branch_targets[list as usize] = targets;
         }
     }
 
-    /// The name or the directive that begins there.
-    fn word_at(&self, start: u32) -> Span {
-        let start = start as usize;
-        Span::new(start, lexer::end_of_name(self.source, start))
-    }
-
-    fn text(&self, name: Span) -> &'s str {
+    pub(super) fn text(&self, name: Span) -> &'s str {
         self.source.get(name.start as usize..name.end as usize).unwrap_or("")
     }
 
     /// Labels are known in their whole block, before the instruction that they stand at too.
-    fn declare_labels(&mut self, statements: &List<Statement>, range: Range<usize>) {
-        let mut inside = 0;
-        let end = range.end;
-        for i in range {
-            if inside > 0 {
-                inside -= 1;
-                continue;
-            }
-            let name = match statements[i] {
-                Statement::Label(at) => {
-                    let span = self.word_at(at);
-                    Ident { text: self.text(span), span }
+    pub(super) fn declare_labels(&mut self, block: u32) {
+        let labels = std::mem::take(&mut self.labels);
+        let body = &mut self.body;
+        for (name, names) in labels.of_block(self.source, block) {
+            let entity = match names {
+                Names::BranchTargets => {
+                    body.branch_targets.push(Vec::new());
+                    Entity::BranchTargets(body.branch_targets.len() as u32 - 1)
                 }
-                Statement::Block(length) => {
-                    inside = length;
-                    continue;
+                Names::CallTargets => {
+                    body.call_targets.push(Vec::new());
+                    Entity::CallTargets(body.call_targets.len() as u32 - 1)
                 }
-                _ => continue,
-            };
-            let function = self.current();
-            let entity = match statements.get(i + 1).filter(|_| i + 1 < end) {
-                Some(Statement::BranchTargets(_)) => {
-                    function.branch_targets.push(Vec::new());
-                    Entity::BranchTargets(function.branch_targets.len() as u32 - 1)
+                Names::Prototype => {
+                    body.prototypes.push((Vec::new(), Vec::new()));
+                    Entity::Prototype(body.prototypes.len() as u32 - 1)
                 }
-                Some(Statement::CallTargets(_)) => {
-                    function.call_targets.push(Vec::new());
-                    Entity::CallTargets(function.call_targets.len() as u32 - 1)
-                }
-                Some(Statement::CallPrototype(_)) => {
-                    function.prototypes.push((Vec::new(), Vec::new()));
-                    Entity::Prototype(function.prototypes.len() as u32 - 1)
-                }
-                _ => {
-                    function.labels.push((0, name.text));
-                    Entity::Label(LabelId(function.labels.len() as u32 - 1))
+                Names::Place => {
+                    body.labels.push((0, name.text));
+                    Entity::Label(LabelId(body.labels.len() as u32 - 1))
                 }
             };
             if self.scopes.define(name, entity).is_some() {
@@ -211,6 +124,7 @@ impl<'s> Checker<'s> {
                 self.diagnostics.error(name.span, message);
             }
         }
+        self.labels = labels;
     }
 
     /// What a label names: a place, or the list behind it.
@@ -306,13 +220,13 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn instruction(&mut self, instruction: &ast::Instruction<'s>) {
+    fn instruction(&mut self, instruction: &ast::Instruction<'s>, tree: &Tree<'s>) {
         self.sums.clear();
         let mut guard = None;
         if let Some((name, negated)) = instruction.guard {
             match self.lookup(name) {
                 Some(Entity::Reg(reg)) => {
-                    if self.current().regs[reg.0 as usize].ty != Type::Pred {
+                    if self.body.regs[reg.0 as usize].ty != Type::Pred {
                         let message =
                             format!("Predicate register expected; '{}' is none", name.text);
                         self.diagnostics.error(name.span, message);
@@ -326,21 +240,19 @@ impl<'s> Checker<'s> {
                 None => self.unknown(name),
             }
         }
-        // Behind an error none is read by anybody: there may be as many as the text likes.
-        let keep = !self.diagnostics.has_errors();
-        let spelling = self.forms.number(self.source, instruction, keep);
+        let spelling = instruction.spelling as usize;
+        self.forms.meet(spelling, tree);
         let words = self.forms.words(spelling);
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
-        for operand in &instruction.operands {
-            if let Some(operand) = self.operand(operand, instruction.opcode.text, &words.types) {
-                operands.push(operand);
-            }
+        for operand in tree.operands(instruction.operands) {
+            let of = Of { tree, opcode: instruction.opcode.text, types: &words.types };
+            operands.extend(self.operand(operand, &of));
         }
         let resolved = operands.len() == instruction.operands.len();
         let mut checked = Checked { guard, words, operands };
         if resolved {
-            self.check_instruction(&mut checked, instruction, spelling);
+            self.check_instruction(&mut checked, instruction, tree);
         }
         let Checked { guard, words, operands } = checked;
         self.operands = operands;
@@ -348,7 +260,7 @@ impl<'s> Checker<'s> {
         if !self.diagnostics.has_errors() {
             let operands = self.shared.add(&mut self.operands);
             let (span, loc) = (instruction.span, self.loc);
-            self.current().code.push(Instruction { guard, words, operands, span, loc });
+            self.body.code.push(Instruction { guard, words, operands, span, loc });
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `call`: the callee, and that arguments match its parameters.
 
 use super::Checker;
-use super::rules::Checked;
-use crate::ptx::ast::{self, Expr};
+use super::rules::Case;
+use crate::ptx::ast;
 use crate::ptx::constant::Const;
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{Function, Operand, VarId, Variable};
@@ -10,7 +10,8 @@ use crate::ptx::types::{Space, Type, TypeKind};
 
 impl<'s> Checker<'s> {
     /// `call (returns), callee, (arguments), prototype;` with everything but the callee optional.
-    pub(super) fn check_call(&mut self, call: &Checked<'s>, source: &ast::Instruction<'s>) {
+    pub(super) fn check_call(&mut self, case: &Case<'_, 's>) {
+        let (call, source) = (&*case.instruction, case.source);
         let mut operands = call.operands.iter().peekable();
         let results = list(operands.next_if(|operand| matches!(operand, Operand::List(_))));
         let callee = operands.next();
@@ -53,20 +54,20 @@ impl<'s> Checker<'s> {
                 Some((&*callee.returns, &*callee.params))
             }
             (Some(Operand::Reg(_)), Some(Operand::Prototype(index))) => {
-                let found = function.prototypes.get(*index as usize);
+                let found = self.body.prototypes.get(*index as usize);
                 found.map(|(returns, params)| (returns.as_slice(), params.as_slice()))
             }
             (Some(Operand::Reg(_)), Some(Operand::CallTargets(index))) => {
                 // All targets of a list have one signature.
                 let first =
-                    function.call_targets.get(*index as usize).and_then(|list| list.first());
+                    self.body.call_targets.get(*index as usize).and_then(|list| list.first());
                 first.map(|target| {
                     let target: &Function<'_> = &self.program.functions[target.0 as usize];
                     (&*target.returns, &*target.params)
                 })
             }
             (Some(Operand::Reg(reg)), None) => {
-                let name = function.regs[reg.0 as usize].name;
+                let name = self.register(*reg).name;
                 let message = format!("Call to '{name}' requires call prototype");
                 self.diagnostics.push(
                     Diagnostic::error(source.span, message)
@@ -101,15 +102,15 @@ impl<'s> Checker<'s> {
             format!("arguments: {} expected, {} given", wanted.len(), arguments.len())
         } else {
             let fixed = wanted.len() - usize::from(any);
-            let results = wanted_returns.iter().zip(results).zip(written(source, 0));
-            let arguments = wanted[..fixed].iter().zip(arguments).zip(written(source, 1));
+            let results = wanted_returns.iter().zip(results).zip(written(case, 0));
+            let arguments = wanted[..fixed].iter().zip(arguments).zip(written(case, 1));
             let wrong: Vec<Diagnostic> = results
                 .map(|pair| (pair, true))
                 .chain(arguments.map(|pair| (pair, false)))
                 .filter_map(|(((formal, actual), written), result)| {
                     let formal = &self.program.vars[formal.0 as usize];
                     let message = self.misfit(formal, actual, written, result)?;
-                    Some(Diagnostic::error(written.span(), message).note(format!(
+                    Some(Diagnostic::error(case.tree.span(written), message).note(format!(
                         "'{}' is declared as {} of {} bytes, aligned to {}",
                         self.program.name(formal),
                         formal.ty,
@@ -137,7 +138,7 @@ impl<'s> Checker<'s> {
     ) -> Option<String> {
         let name = self.program.name(formal);
         let wrong_type = || format!("Type of argument does not match formal parameter '{name}'");
-        if let ast::Operand::Expr(Expr::Const(value, _)) = written {
+        if let ast::Operand::Const(value, _) = written {
             let kind = formal.ty.kind();
             let fits = match value {
                 Const::Int { .. } => kind != TypeKind::Float,
@@ -151,8 +152,7 @@ impl<'s> Checker<'s> {
                 return Some(format!("Illegal argument for formal parameter '{name}'"));
             }
             Operand::Reg(reg) => {
-                let function = &self.program.functions[self.function.0 as usize];
-                let ty = function.regs[reg.0 as usize].ty;
+                let ty = self.register(*reg).ty;
                 let size = u64::from(ty.bytes());
                 (Space::Reg, ty, size, false, size)
             }
@@ -168,7 +168,7 @@ impl<'s> Checker<'s> {
             // Observed: all that counts of a whole vector register is its size.
             Operand::Vector(_) => {
                 let fits = match written {
-                    ast::Operand::Name(_) => self.vector_bytes(actual) == Some(formal.size),
+                    ast::Operand::Name(..) => self.vector_bytes(actual) == Some(formal.size),
                     _ => false,
                 };
                 return match (fits, formal.array) {
@@ -178,8 +178,7 @@ impl<'s> Checker<'s> {
                 };
             }
             Operand::Element(reg, _) => {
-                let function = &self.program.functions[self.function.0 as usize];
-                let ty = function.regs[reg.0 as usize].ty;
+                let ty = self.register(*reg).ty;
                 (Space::Reg, ty, u64::from(ty.bytes()), false, u64::from(ty.bytes()))
             }
             // Whatever else there is the lowering refuses.
@@ -213,8 +212,7 @@ impl<'s> Checker<'s> {
     fn vector_bytes(&self, operand: &Operand) -> Option<u64> {
         let Operand::Vector(list) = operand else { return None };
         let Some(Operand::Element(reg, _)) = list.first() else { return None };
-        let function = &self.program.functions[self.function.0 as usize];
-        Some(u64::from(function.regs[reg.0 as usize].ty.bytes()) * list.len() as u64)
+        Some(u64::from(self.register(*reg).ty.bytes()) * list.len() as u64)
     }
 
     /// Whether the last parameter is `.param .b8 rest[]`: variable arguments.
@@ -237,12 +235,12 @@ fn list(operand: Option<&Operand>) -> &[Operand] {
 }
 
 /// How the results (0) or arguments (1) are written.
-fn written<'a, 's>(source: &'a ast::Instruction<'s>, which: usize) -> &'a [ast::Operand<'s>] {
-    let mut operands = source.operands.as_slice();
+fn written<'a, 's>(case: &'a Case<'_, 's>, which: usize) -> &'a [ast::Operand<'s>] {
+    let mut operands = case.operands();
     let list = |operands: &mut &'a [ast::Operand<'s>]| match operands.split_first() {
         Some((ast::Operand::List(items, _), rest)) => {
             *operands = rest;
-            items.as_slice()
+            case.tree.operands(*items)
         }
         _ => &[],
     };

@@ -3,14 +3,16 @@
 //! sm_90a.
 
 use super::Checker;
+use super::labels::{Labels, TooMany};
 use super::scope::{Entity, Range};
 use crate::ptx::ast;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::lexer;
 use crate::ptx::program::{
-    FuncId, Function, NO_FUNCTION, Pointer, RegId, Register, VarId, Variable,
+    FuncId, Function, FunctionBody, NO_FUNCTION, Pointer, RegId, Register, VarId, Variable,
 };
 use crate::ptx::types::{Linkage, Space, Span, Type, TypeKind};
+use std::sync::Arc;
 
 /// Where a variable is declared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -356,10 +358,9 @@ impl<'s> Checker<'s> {
         None
     }
 
-    pub(super) fn declare_function(&mut self, mut function: ast::Function<'s>) {
-        let body = function.body.take();
-        let defined = body.is_some();
-        let function = &function;
+    /// What stands before a function's body; false where the body is not to be looked at.
+    pub(super) fn declare_function(&mut self, function: &ast::Function<'s>) -> bool {
+        let defined = function.body.is_some();
         let name = function.name;
         if function.linkage == Linkage::Extern && defined {
             let message = format!(
@@ -375,14 +376,14 @@ impl<'s> Checker<'s> {
             Some(Entity::Func(id)) => {
                 if self.program.functions[id.0 as usize].defined {
                     self.duplicate_function(name);
-                    return;
+                    return false;
                 }
                 known = Some(id);
                 id
             }
             Some(_) => {
                 self.duplicate_function(name);
-                return;
+                return false;
             }
             // Said once.
             None if self.program.functions.len() == MOST_FUNCTIONS => {
@@ -391,7 +392,7 @@ impl<'s> Checker<'s> {
                         format!("Too many functions in the module ({MOST_FUNCTIONS} max)");
                     self.diagnostics.push(Diagnostic::fatal(name.span, message));
                 }
-                return;
+                return false;
             }
             None => {
                 let id = FuncId(self.program.functions.len() as u32);
@@ -411,18 +412,39 @@ impl<'s> Checker<'s> {
         checked.directives =
             function.directives.iter().map(|(name, list)| (name.text, list.clone())).collect();
         checked.defined = defined;
-        if defined {
-            checked.regs = regs;
-        }
         if let Some(known) = known {
             self.same_prototype(known, &checked, name);
         }
         if known.is_none() || checked.defined {
             self.program.functions[id.0 as usize] = checked;
         }
-        if let Some(body) = body {
-            self.body(body);
+        let Some(open) = function.body else {
+            self.leave_scope();
+            return false;
+        };
+        self.body = FunctionBody { regs, ..FunctionBody::default() };
+        (self.loc, self.label) = ((0, 0, 0), None);
+        match Labels::of(self.source, open) {
+            Ok(labels) => self.labels = labels,
+            Err(TooMany { label, most }) => {
+                let message =
+                    format!("Too many labels in a function of so few instructions ({most} max)");
+                self.diagnostics.push(Diagnostic::fatal(label.span, message));
+                self.leave_scope();
+                return false;
+            }
         }
+        // Few instructions have fewer bytes.
+        let most = self.labels.statements.min((self.source.len() - open as usize) / 24);
+        self.body.code.reserve_exact(most);
+        self.declare_labels(open);
+        true
+    }
+
+    /// Behind the last statement of a body.
+    pub(super) fn end_function(&mut self) {
+        let body = std::mem::take(&mut self.body);
+        self.program.functions[self.function.0 as usize].body = Some(Arc::new(body));
         self.leave_scope();
     }
 

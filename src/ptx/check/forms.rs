@@ -9,13 +9,13 @@ mod table;
 
 use super::Checker;
 use super::rules::Case;
+use super::shape::Shape;
 use super::table::Row;
-use crate::ptx::ast::{self, Expr};
+use crate::ptx::ast::{self, Spellings, Tree};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
 use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use table::{Slot, Words, sequence};
 
@@ -46,50 +46,80 @@ struct Spelling<'s> {
     passed: bool,
     /// It takes an address that is looked at; true where that must have 64 bits.
     address: Option<bool>,
+    /// Some shapes of operands that were right.
+    right: [Option<Shape>; SHAPES],
+    /// Where the next one goes.
+    next: u8,
 }
 
-/// Spellings met in a module.
+/// As many as most spellings have in a module.
+const SHAPES: usize = 4;
+
+impl<'s> Spelling<'s> {
+    fn of(spelling: &ast::Spelling<'s>) -> Spelling<'s> {
+        let opcode = spelling.opcode;
+        let modifiers: Box<[&'s str]> = spelling.modifiers.iter().map(|word| word.text).collect();
+        let types = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
+        let address = wide_address(opcode, &modifiers);
+        let words = Arc::new(program::Words { opcode, modifiers, types });
+        Spelling {
+            words,
+            row: None,
+            form: None,
+            passed: false,
+            address,
+            right: [None; SHAPES],
+            next: 0,
+        }
+    }
+}
+
+/// Spellings met in a module, by their numbers.
 #[derive(Default)]
 pub(super) struct Known<'s> {
-    /// By the text of opcode and modifiers.
-    numbers: FxHashMap<&'s str, usize>,
     all: Vec<Spelling<'s>>,
 }
 
 impl<'s> Known<'s> {
-    /// The number of an instruction's spelling. `keep`: otherwise it is one that the next may have
-    /// too.
-    pub fn number(
-        &mut self,
-        source: &'s str,
-        instruction: &ast::Instruction<'s>,
-        keep: bool,
-    ) -> usize {
-        let opcode = instruction.opcode;
-        let end = instruction.modifiers.last().map_or(opcode.span.end, |word| word.span.end);
-        let text = source.get(opcode.span.start as usize..end as usize).unwrap_or("");
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
+    /// Knows an instruction's spelling from now on.
+    pub fn meet(&mut self, number: usize, tree: &Tree<'s>) {
+        // The last number is that of many, in turn.
+        if number < self.all.len().min(Spellings::MOST) {
+            return;
         }
-        let modifiers: Box<[&'s str]> =
-            instruction.modifiers.iter().map(|word| word.text).collect();
-        let types = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
-        let address = wide_address(opcode.text, &modifiers);
-        let words = Arc::new(program::Words { opcode: opcode.text, modifiers, types });
-        let new = Spelling { words, row: None, form: None, passed: false, address };
-        let number = self.all.len();
-        if keep {
-            self.numbers.insert(text, number);
-        } else {
-            self.all.truncate(self.numbers.len());
+        while self.all.len() <= number {
+            self.all.push(Spelling::of(tree.spellings.get(self.all.len() as u32)));
         }
-        let number = number.min(self.all.len());
-        self.all.push(new);
-        number
+        if number == Spellings::MOST {
+            self.all[number] = Spelling::of(tree.spellings.get(number as u32));
+        }
     }
 
     pub fn words(&self, number: usize) -> Arc<program::Words<'s>> {
         self.all[number].words.clone()
+    }
+
+    /// Whether an instruction of this shape was right.
+    pub fn is_right(&self, number: usize, shape: Shape) -> bool {
+        self.all[number].right.contains(&Some(shape))
+    }
+
+    /// One was, and all of its shape are unless there is a rule for the values of constants.
+    pub fn set_right(&mut self, number: usize, shape: Shape) {
+        let spelling = &mut self.all[number];
+        let by_value = |operands| {
+            let mut slots = table::operands(operands).iter().copied().flatten();
+            slots.any(|slot| matches!(slot, Slot::Value(_, Some(_))))
+        };
+        match spelling.form {
+            Some(Form::Right { operands, .. }) if shape.integer && by_value(operands) => {}
+            Some(_) => {
+                spelling.right[usize::from(spelling.next)] = Some(shape);
+                spelling.next = (spelling.next + 1) % SHAPES as u8;
+            }
+            // Calls have none.
+            None => {}
+        }
     }
 
     /// The row of a spelling with so many operands; None where that is not known.
@@ -122,21 +152,21 @@ pub(super) fn counts_for_nothing(word: &str) -> bool {
 impl<'s> Checker<'s> {
     /// Whether there is such an instruction, here and now, and its operands are of the right kind.
     pub(super) fn form(&mut self, case: &Case<'_, 's>) {
-        let form = match self.forms.all[case.spelling].form {
+        let form = match self.forms.all[case.spelling()].form {
             Some(form) => form,
             None => match self.find_form(case) {
                 Some(form) => {
-                    self.forms.all[case.spelling].form = Some(form);
+                    self.forms.all[case.spelling()].form = Some(form);
                     form
                 }
                 None => return,
             },
         };
         let Form::Right { operands, version, sm } = form else { return };
-        if !self.forms.all[case.spelling].passed {
+        if !self.forms.all[case.spelling()].passed {
             let before = self.diagnostics.errors();
             self.form_gate(case, version, sm);
-            self.forms.all[case.spelling].passed = self.diagnostics.errors() == before;
+            self.forms.all[case.spelling()].passed = self.diagnostics.errors() == before;
         }
         // Their operands are checked to the last by their rows.
         if matches!(case.source.opcode.text, "ld" | "st" | "mov") {
@@ -160,7 +190,10 @@ impl<'s> Checker<'s> {
             let message = format!(
                 "Argument {argument} of instruction '{name}': unexpected value '{value}', {why}"
             );
-            let span = case.source.operands.get(argument).map_or(case.source.span, |o| o.span());
+            let span = match argument < case.operands().len() {
+                true => case.span(argument),
+                false => case.source.span,
+            };
             self.diagnostics.error(span, message);
         }
         self.address_width(case);
@@ -222,15 +255,20 @@ impl<'s> Checker<'s> {
 
     /// Whether the operands are those of one list of the table.
     fn operands_fit(&self, list: &[Slot], case: &Case<'_, 's>) -> bool {
-        let operands = case.instruction.operands.iter().zip(&case.source.operands);
+        let operands = case.instruction.operands.iter().zip(case.operands());
         list.len() == case.instruction.operands.len()
-            && list
-                .iter()
-                .zip(operands)
-                .all(|(slot, (operand, source))| self.operand_fits(slot, operand, source))
+            && list.iter().zip(operands).all(|(slot, (operand, source))| {
+                self.operand_fits(slot, operand, source, case.tree)
+            })
     }
 
-    fn operand_fits(&self, slot: &Slot, operand: &Operand, source: &ast::Operand<'s>) -> bool {
+    fn operand_fits(
+        &self,
+        slot: &Slot,
+        operand: &Operand,
+        source: &ast::Operand<'s>,
+        tree: &Tree<'s>,
+    ) -> bool {
         let of = |set: u64, operand: &Operand, source: &ast::Operand<'s>| {
             self.scalar(operand, source).is_some_and(|bit| set >> bit & 1 != 0)
         };
@@ -244,7 +282,7 @@ impl<'s> Checker<'s> {
             }
             (Slot::Vector(count, set), Operand::Vector(items)) => {
                 let sources: &[ast::Operand<'s>] = match source {
-                    ast::Operand::Vector(sources, _) => sources,
+                    ast::Operand::Vector(sources, _) => tree.operands(*sources),
                     _ => &[],
                 };
                 let mut pairs = items.iter().enumerate();
@@ -253,8 +291,9 @@ impl<'s> Checker<'s> {
                     && pairs.all(|(i, item)| of(*set, item, sources.get(i).unwrap_or(source)))
             }
             (Slot::Pair(set), Operand::Pair(first, second)) => {
-                let ast::Operand::Pair(a, b) = source else { return false };
-                of(*set, first, a) && of(set >> 32, second, b)
+                let ast::Operand::Pair(both) = source else { return false };
+                of(*set, first, tree.operand(*both))
+                    && of(set >> 32, second, tree.operand(both + 1))
             }
             (Slot::Parts(wanted), Operand::AddressList(parts)) => {
                 let same = |(part, wanted): (&Operand, &u8)| match part {
@@ -269,11 +308,8 @@ impl<'s> Checker<'s> {
 
     /// Whether the registers among a vector's elements are of one size.
     fn same_sizes(&self, items: &[Operand]) -> bool {
-        let function = &self.program.functions[self.function.0 as usize];
         let mut sizes = items.iter().filter_map(|item| match item {
-            Operand::Reg(reg) | Operand::Element(reg, _) => {
-                Some(function.regs[reg.0 as usize].ty.bits())
-            }
+            Operand::Reg(reg) | Operand::Element(reg, _) => Some(self.register(*reg).ty.bits()),
             _ => None,
         });
         let first = sizes.next();
@@ -282,13 +318,13 @@ impl<'s> Checker<'s> {
 
     /// See [`wide_address`].
     fn address_width(&mut self, case: &Case<'_, 's>) {
-        let Some(wide) = self.forms.all[case.spelling].address else { return };
-        for (operand, source) in case.instruction.operands.iter().zip(&case.source.operands) {
+        let Some(wide) = self.forms.all[case.spelling()].address else { return };
+        for (i, operand) in case.instruction.operands.iter().enumerate() {
             if let Operand::Address { base, .. } = operand
                 && self.base_class(*base) == 11
             {
                 let message = format!("Illegal operand type to instruction '{}'", case.name());
-                let diagnostic = Diagnostic::error(source.span(), message)
+                let diagnostic = Diagnostic::error(case.span(i), message)
                     .note("textures and surfaces have no address here");
                 self.diagnostics.push(diagnostic);
             }
@@ -296,11 +332,11 @@ impl<'s> Checker<'s> {
         if !wide {
             return;
         }
-        for (operand, source) in case.instruction.operands.iter().zip(&case.source.operands) {
+        for (i, operand) in case.instruction.operands.iter().enumerate() {
             let Operand::Address { base, .. } = operand else { continue };
             if self.base_class(*base) == 1 {
                 let message = "32-Bit ABI (--machine 32 or 32-Bit addressing) is not supported on sm_90 or higher architectures.";
-                let diagnostic = Diagnostic::error(source.span(), message)
+                let diagnostic = Diagnostic::error(case.span(i), message)
                     .note("an address in global or generic memory has 64 bits");
                 self.diagnostics.push(diagnostic);
             }
@@ -310,21 +346,18 @@ impl<'s> Checker<'s> {
     /// The bit of what stands where one value is wanted (see the header of the table); None for
     /// what never does.
     fn scalar(&self, operand: &Operand, source: &ast::Operand<'s>) -> Option<u32> {
-        if let ast::Operand::Expr(Expr::Const(value, _)) = source {
+        if let ast::Operand::Const(value, _) = source {
             return Some(if value.is_int() { 18 } else { 19 });
         }
         Some(match operand {
-            Operand::Reg(reg) | Operand::Element(reg, _) => {
-                let function = &self.program.functions[self.function.0 as usize];
-                register_class(function.regs[reg.0 as usize].ty)
-            }
+            Operand::Reg(reg) | Operand::Element(reg, _) => register_class(self.register(*reg).ty),
             Operand::Int(_) => 18,
             Operand::F32(_) | Operand::F64(_) => 19,
             Operand::Special(Special::IsExplicitCluster) => 22,
             Operand::Special(special) if super::special::bits(*special) == 64 => 21,
             Operand::Special(_) => 20,
             Operand::Vector(items) => match (items.first(), source) {
-                (Some(Operand::Special(_)), ast::Operand::Name(_)) => 23,
+                (Some(Operand::Special(_)), ast::Operand::Name(..)) => 23,
                 _ => return None,
             },
             Operand::Sink => 24,
@@ -354,18 +387,15 @@ impl<'s> Checker<'s> {
     fn base_class(&self, base: AddressBase) -> u32 {
         match base {
             AddressBase::Absolute => 10,
-            AddressBase::Reg(reg) => {
-                let function = &self.program.functions[self.function.0 as usize];
-                match function.regs[reg.0 as usize].ty {
-                    Type::B64 | Type::U64 | Type::S64 => 0,
-                    Type::B32 | Type::U32 | Type::S32 => 1,
-                    Type::F32 | Type::F16x2 => 3,
-                    Type::Pred => 4,
-                    Type::F64 => 14,
-                    Type::B128 => 15,
-                    _ => 2,
-                }
-            }
+            AddressBase::Reg(reg) => match self.register(reg).ty {
+                Type::B64 | Type::U64 | Type::S64 => 0,
+                Type::B32 | Type::U32 | Type::S32 => 1,
+                Type::F32 | Type::F16x2 => 3,
+                Type::Pred => 4,
+                Type::F64 => 14,
+                Type::B128 => 15,
+                _ => 2,
+            },
             AddressBase::Var(var) => match &self.program.vars[var.0 as usize] {
                 Variable { ty: Type::TexRef | Type::SamplerRef | Type::SurfRef, .. } => 11,
                 Variable { space: Space::Shared, .. } => 6,
@@ -383,7 +413,7 @@ impl<'s> Checker<'s> {
 fn no_form(case: &Case<'_, '_>, words: &Words<'_>) -> Diagnostic {
     let span = case.source.opcode.span;
     if let Some(stranger) = words.stranger() {
-        let found = case.source.modifiers.iter().find(|word| word.text == stranger);
+        let found = case.modifiers().find(|word| word.text == stranger);
         let message = format!("Illegal modifier '.{stranger}' for instruction '{}'", words.name);
         return Diagnostic::error(found.map_or(span, |word| word.span), message);
     }

@@ -9,10 +9,12 @@ mod call;
 mod declaration;
 mod forms;
 mod initialiser;
+mod labels;
 mod operand;
 mod parameter;
 mod rules;
 mod scope;
+mod shape;
 mod since;
 mod slots;
 mod special;
@@ -23,12 +25,13 @@ use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::parser::{Again, Reader};
 use super::program::{
-    FuncId, Function, Operand, Owned, Program, RegId, Register, SharedOperands, SourceFile, VarId,
-    Variable,
+    FuncId, FunctionBody, Operand, Owned, Program, RegId, Register, SharedOperands, SourceFile,
+    VarId, Variable,
 };
 use super::target::{self, Sm};
 use super::types::Span;
 use crate::list::List;
+use labels::Labels;
 use scope::{Entity, Range, RegShape, Scopes};
 
 /// The newest PTX version that is understood (that of ptxas 13.0).
@@ -44,6 +47,13 @@ pub struct Checker<'s> {
     /// Of several targets the lowest counts.
     lowest_target: Option<Sm>,
     function: FuncId,
+    /// Its body, as far as it has been checked.
+    body: FunctionBody<'s>,
+    labels: Labels,
+    /// The statement before, where that is a label.
+    label: Option<Span>,
+    /// Statements count: not those of a function that has been defined before.
+    in_body: bool,
     /// `.loc` in force: file, line, column.
     loc: (u32, u32, u32),
     /// Registers of sums (`%r1 + 4`) among the operands of the instruction that is checked: nothing
@@ -74,6 +84,23 @@ impl<'s> Reader<'s> for Checker<'s> {
     fn item(&mut self, item: ast::Item<'s>) {
         self.check_item(item);
     }
+
+    fn function(&mut self, function: &ast::Function<'s>) {
+        self.in_body = self.declare_function(function);
+    }
+
+    fn statement(&mut self, statement: ast::Statement<'_, 's>, tree: &ast::Tree<'s>) {
+        if self.in_body {
+            self.check_statement(statement, tree);
+        }
+    }
+
+    fn end_of_body(&mut self) {
+        if self.in_body {
+            self.end_function();
+        }
+        self.in_body = false;
+    }
 }
 
 impl<'s> Checker<'s> {
@@ -99,6 +126,10 @@ impl<'s> Checker<'s> {
             diagnostics: Diagnostics::default(),
             lowest_target: None,
             function: FuncId(0),
+            body: FunctionBody::default(),
+            labels: Labels::default(),
+            label: None,
+            in_body: false,
             loc: (0, 0, 0),
             sums: Vec::new(),
             variable_ranges: Vec::new(),
@@ -206,7 +237,6 @@ impl<'s> Checker<'s> {
     fn check_item(&mut self, item: ast::Item<'s>) {
         match item {
             ast::Item::Variable(variable) => self.module_variable(&variable),
-            ast::Item::Function(function) => self.declare_function(function),
             ast::Item::Alias { alias, aliasee } => {
                 self.alias_gate(alias.span);
                 match self.lookup(aliasee) {
@@ -228,24 +258,23 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn current(&mut self) -> &mut Function<'s> {
-        &mut self.program.functions[self.function.0 as usize]
-    }
-
     /// What a name means here; its register is made at the first use.
     fn lookup(&mut self, name: ast::Ident<'s>) -> Option<Entity> {
+        self.lookup_numbered(name, ast::Number::of(name.text))
+    }
+
+    /// The same of a name whose number is known.
+    fn lookup_numbered(
+        &mut self,
+        name: ast::Ident<'s>,
+        number: Option<ast::Number>,
+    ) -> Option<Entity> {
         let Checker {
-            program,
-            variable_ranges,
-            function,
-            scopes,
-            memory_variables,
-            diagnostics,
-            ..
+            program, variable_ranges, body, scopes, memory_variables, diagnostics, ..
         } = self;
-        scopes.lookup(name, |name, range| match range {
+        scopes.lookup(name, number, |name, range| match range {
             Range::Reg(RegShape { ty, vector }) => {
-                let regs = &mut program.functions.get_mut(function.0 as usize)?.regs;
+                let regs = &mut body.regs;
                 regs.push(Register { name: name.text, ty, vector: u32::from(vector) });
                 Some(Entity::Reg(RegId(regs.len() as u32 - 1)))
             }

@@ -4,23 +4,35 @@
 use super::Checker;
 use super::scope::Entity;
 use super::special;
-use crate::ptx::ast::{self, Expr, Ident};
+use crate::ptx::ast::{self, Ident, Number, Operands, Tree};
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special, Words};
 use crate::ptx::types::{Span, Type, TypeKind};
 use std::sync::Arc;
+
+/// The instruction whose operands are looked at.
+pub(super) struct Of<'a, 's> {
+    pub tree: &'a Tree<'s>,
+    pub opcode: &'s str,
+    pub types: &'a [Type],
+}
 
 impl<'s> Checker<'s> {
     /// None when an error was reported. Recursion is as deep as the parser's.
     pub(super) fn operand(
         &mut self,
         operand: &ast::Operand<'s>,
-        opcode: &str,
-        types: &[Type],
+        of: &Of<'_, 's>,
     ) -> Option<Operand> {
+        let tree = of.tree;
         match operand {
-            ast::Operand::Name(name) => self.named(*name),
-            ast::Operand::Expr(expr) => self.literal(expr, types),
+            ast::Operand::Name(name, number) => self.named(*name, *number),
+            ast::Operand::Const(value, _) => Some(literal(*value, literal_type(of.types))),
+            ast::Operand::Symbolic(span) => {
+                let message = "A constant expression may not use symbols here";
+                self.diagnostics.error(*span, message);
+                None
+            }
             ast::Operand::Not(name) => match self.lookup(*name) {
                 Some(Entity::Reg(reg)) => Some(Operand::NotReg(reg)),
                 Some(_) => {
@@ -34,30 +46,27 @@ impl<'s> Checker<'s> {
                 }
             },
             ast::Operand::Negate(inner) => {
-                let value = self.operand(inner, opcode, types)?;
+                let value = self.operand(tree.operand(*inner), of)?;
                 Some(Operand::Neg(Box::new(value)))
             }
             // Observed: ptxas 13.0.88 reads no sums in vectors.
-            ast::Operand::Vector(items, _)
-                if items.iter().any(|item| matches!(item, ast::Operand::Sum(..))) =>
-            {
-                let sum = items.iter().find(|item| matches!(item, ast::Operand::Sum(..)));
-                let span = sum.map_or(operand.span(), ast::Operand::span);
-                self.diagnostics.error(span, "Offset not allowed in a vector");
-                None
-            }
             ast::Operand::Vector(items, _) => {
-                Some(Operand::Vector(self.operands(items, opcode, types)?))
+                let mut items_of = tree.operands(*items).iter();
+                if let Some(sum) = items_of.find(|item| matches!(item, ast::Operand::Sum(..))) {
+                    self.diagnostics.error(tree.span(sum), "Offset not allowed in a vector");
+                    return None;
+                }
+                Some(Operand::Vector(self.operands(*items, of)?))
             }
-            ast::Operand::List(items, _) => {
-                Some(Operand::List(self.operands(items, opcode, types)?))
+            ast::Operand::List(items, _) => Some(Operand::List(self.operands(*items, of)?)),
+            ast::Operand::Address(parts, span) => self.address(*parts, *span, of),
+            ast::Operand::Sum(name, _, offset) => self.sum(*name, tree.operand(*offset), of),
+            ast::Operand::Index(name, index, span) => {
+                self.index(*name, tree.operand(*index), *span, of)
             }
-            ast::Operand::Address(parts, span) => self.address(parts, *span, opcode, types),
-            ast::Operand::Sum(name, offset) => self.sum(*name, offset, opcode),
-            ast::Operand::Index(name, index, span) => self.index(*name, index, *span, opcode),
-            ast::Operand::Pair(first, second) => {
-                let first = self.operand(first, opcode, types);
-                let second = self.operand(second, opcode, types);
+            ast::Operand::Pair(both) => {
+                let first = self.operand(tree.operand(*both), of);
+                let second = self.operand(tree.operand(both + 1), of);
                 Some(Operand::Pair(Box::new(first?), Box::new(second?)))
             }
             ast::Operand::Element(name, element) => self.element(*name, *element),
@@ -66,21 +75,16 @@ impl<'s> Checker<'s> {
     }
 
     /// All of them, or None after reporting what is wrong with each.
-    fn operands(
-        &mut self,
-        items: &[ast::Operand<'s>],
-        opcode: &str,
-        types: &[Type],
-    ) -> Option<Vec<Operand>> {
+    fn operands(&mut self, items: Operands, of: &Of<'_, 's>) -> Option<Vec<Operand>> {
         let mut all = Vec::with_capacity(items.len());
-        for item in items {
-            all.extend(self.operand(item, opcode, types));
+        for item in of.tree.operands(items) {
+            all.extend(self.operand(item, of));
         }
         (all.len() == items.len()).then_some(all)
     }
 
-    fn named(&mut self, name: Ident<'s>) -> Option<Operand> {
-        let Some(entity) = self.lookup(name) else {
+    fn named(&mut self, name: Ident<'s>, number: Option<Number>) -> Option<Operand> {
+        let Some(entity) = self.lookup_numbered(name, number) else {
             if let Some(register) = special::scalar(name.text) {
                 self.special_gate(name, register);
                 return Some(Operand::Special(register));
@@ -95,7 +99,7 @@ impl<'s> Checker<'s> {
             return None;
         };
         Some(match entity {
-            Entity::Reg(reg) => match self.current().regs[reg.0 as usize].vector {
+            Entity::Reg(reg) => match self.body.regs[reg.0 as usize].vector {
                 1 => Operand::Reg(reg),
                 count => {
                     Operand::Vector((0..count as u8).map(|i| Operand::Element(reg, i)).collect())
@@ -112,11 +116,12 @@ impl<'s> Checker<'s> {
         })
     }
 
-    fn element(&mut self, name: Ident<'s>, element: Ident<'s>) -> Option<Operand> {
+    fn element(&mut self, name: Ident<'s>, element: Span) -> Option<Operand> {
+        let element = Ident { text: self.text(element), span: element };
         let selector = special::element(element.text);
         match self.lookup(name) {
             Some(Entity::Reg(reg)) => {
-                let vector = self.current().regs[reg.0 as usize].vector;
+                let vector = self.body.regs[reg.0 as usize].vector;
                 if vector > 1 {
                     if let Some(place) = selector.filter(|place| u32::from(*place) < vector) {
                         return Some(Operand::Element(reg, place));
@@ -158,23 +163,18 @@ impl<'s> Checker<'s> {
         self.diagnostics.error(element.span, message);
     }
 
-    /// A constant as the instruction's type wants it.
-    fn literal(&mut self, expr: &Expr<'s>, types: &[Type]) -> Option<Operand> {
-        let Expr::Const(value, _) = expr else {
-            let message = "A constant expression may not use symbols here";
-            self.diagnostics.error(expr.span(), message);
-            return None;
-        };
-        Some(literal(*value, literal_type(types)))
-    }
-
     /// `name + offset` as a value: the address of a variable, or a register and a number.
-    fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>, opcode: &str) -> Option<Operand> {
-        let span = offset.span();
-        let offset = self.offset(offset);
+    fn sum(
+        &mut self,
+        name: Ident<'s>,
+        offset: &ast::Operand<'s>,
+        of: &Of<'_, 's>,
+    ) -> Option<Operand> {
+        let span = of.tree.span(offset);
+        let offset = self.offset(offset, span);
         match self.lookup(name) {
             Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
-            Some(Entity::Reg(reg)) if opcode != "call" => {
+            Some(Entity::Reg(reg)) if of.opcode != "call" => {
                 self.register_sum(reg, offset?, name, span)
             }
             Some(_) => {
@@ -198,7 +198,7 @@ impl<'s> Checker<'s> {
         name: Ident<'s>,
         end: Span,
     ) -> Option<Operand> {
-        let Register { ty, vector, .. } = self.current().regs[reg.0 as usize];
+        let Register { ty, vector, .. } = self.body.regs[reg.0 as usize];
         let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits);
         let word = match ty.bytes() {
             2 => ("u16", Type::U16),
@@ -214,7 +214,7 @@ impl<'s> Checker<'s> {
         }
         let span = name.span.to(end);
         let text = self.source.get(span.start as usize..span.end as usize).unwrap_or(name.text);
-        let regs = &mut self.current().regs;
+        let regs = &mut self.body.regs;
         regs.push(Register { name: text, ty, vector: 1 });
         let sum = RegId(regs.len() as u32 - 1);
         let loc = self.loc;
@@ -222,18 +222,18 @@ impl<'s> Checker<'s> {
         let mut operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
         let operands = self.shared.add(&mut operands);
         let words = Arc::new(words);
-        self.current().code.push(Instruction { guard: None, words, operands, span, loc });
+        self.body.code.push(Instruction { guard: None, words, operands, span, loc });
         self.sums.push(sum);
         Some(Operand::Reg(sum))
     }
 
-    fn offset(&mut self, expr: &Expr<'s>) -> Option<i64> {
-        let value = match expr {
-            Expr::Const(value, _) => value.as_i128(),
+    fn offset(&mut self, written: &ast::Operand<'s>, span: Span) -> Option<i64> {
+        let value = match written {
+            ast::Operand::Const(value, _) => value.as_i128(),
             _ => None,
         };
         if value.is_none() {
-            self.diagnostics.error(expr.span(), "The offset of an address must be an integer");
+            self.diagnostics.error(span, "The offset of an address must be an integer");
         }
         value.map(|value| value as i64)
     }
@@ -244,7 +244,7 @@ impl<'s> Checker<'s> {
         name: Ident<'s>,
         index: &ast::Operand<'s>,
         span: Span,
-        opcode: &str,
+        of: &Of<'_, 's>,
     ) -> Option<Operand> {
         let var = match self.lookup(name) {
             Some(Entity::Var(var)) => var,
@@ -257,72 +257,73 @@ impl<'s> Checker<'s> {
                 return None;
             }
         };
-        let ast::Operand::Expr(index) = index else {
+        let (ast::Operand::Const(_, place) | ast::Operand::Symbolic(place)) = index else {
             let message = "An array element's index must be a constant";
             self.diagnostics.error(span, message);
             return None;
         };
         // Observed: ptxas 13.0.88 scales by the element type's size.
         let scale = i64::from(self.program.vars[var.0 as usize].ty.bytes());
-        let offset = self.offset(index)?.wrapping_mul(scale);
-        Some(match opcode {
+        let offset = self.offset(index, *place)?.wrapping_mul(scale);
+        Some(match of.opcode {
             "mov" | "cvta" => Operand::Var(var, offset),
             _ => Operand::Address { base: AddressBase::Var(var), offset },
         })
     }
 
-    fn address(
-        &mut self,
-        parts: &[ast::Operand<'s>],
-        span: Span,
-        opcode: &str,
-        types: &[Type],
-    ) -> Option<Operand> {
+    fn address(&mut self, list: Operands, span: Span, of: &Of<'_, 's>) -> Option<Operand> {
+        let parts = of.tree.operands(list);
         match parts {
             [] => {
                 self.diagnostics.error(span, "An address is missing between '[' and ']'");
                 None
             }
-            [part] => self.base(part),
+            [part] => self.base(part, of),
             [first, rest @ ..] => {
                 let first = match first {
-                    ast::Operand::Name(name) => self.named(*name),
-                    other => self.base(other),
+                    ast::Operand::Name(name, number) => self.named(*name, *number),
+                    other => self.base(other, of),
                 };
                 // Observed: ptxas 13.0.88 reads names and vectors there, without offsets.
                 let plain = |part: &&ast::Operand<'_>| {
-                    !matches!(part, ast::Operand::Expr(_) | ast::Operand::Sum(..))
+                    use ast::Operand::{Const, Sum, Symbolic};
+                    !matches!(part, Const(..) | Symbolic(_) | Sum(..))
                 };
                 if let Some(part) = parts.iter().find(|part| !plain(part)) {
                     let message =
                         "A register or a vector is expected in an address of several parts";
-                    self.diagnostics.error(part.span(), message);
+                    self.diagnostics.error(of.tree.span(part), message);
                     return None;
                 }
-                let rest = self.operands(rest, opcode, types);
-                let mut all = vec![first?];
-                all.extend(rest?);
-                Some(Operand::AddressList(all))
+                let mut all = Vec::with_capacity(parts.len());
+                all.extend(first);
+                for part in rest {
+                    all.extend(self.operand(part, of));
+                }
+                (all.len() == parts.len()).then_some(Operand::AddressList(all))
             }
         }
     }
 
     /// `base`, `base + offset` or a number, inside brackets.
-    fn base(&mut self, part: &ast::Operand<'s>) -> Option<Operand> {
-        let (name, offset) = match part {
-            ast::Operand::Name(name) => (*name, Some(0)),
-            ast::Operand::Sum(name, offset) => (*name, self.offset(offset)),
-            ast::Operand::Expr(expr) => {
-                let offset = self.offset(expr)?;
+    fn base(&mut self, part: &ast::Operand<'s>, of: &Of<'_, 's>) -> Option<Operand> {
+        let (name, number, offset) = match part {
+            ast::Operand::Name(name, number) => (*name, *number, Some(0)),
+            ast::Operand::Sum(name, number, offset) => {
+                let offset = of.tree.operand(*offset);
+                (*name, *number, self.offset(offset, of.tree.span(offset)))
+            }
+            ast::Operand::Const(_, span) | ast::Operand::Symbolic(span) => {
+                let offset = self.offset(part, *span)?;
                 return Some(Operand::Address { base: AddressBase::Absolute, offset });
             }
             other => {
                 let message = "An address is a register, a variable or a number, plus an offset";
-                self.diagnostics.error(other.span(), message);
+                self.diagnostics.error(of.tree.span(other), message);
                 return None;
             }
         };
-        let base = match self.lookup(name) {
+        let base = match self.lookup_numbered(name, number) {
             Some(Entity::Reg(reg)) => AddressBase::Reg(reg),
             Some(Entity::Var(var)) => AddressBase::Var(var),
             Some(_) => {

@@ -69,7 +69,7 @@ impl<'s> Checker<'s> {
     }
 
     /// The same of what it returns.
-    fn is_result(&self, var: &Variable) -> bool {
+    pub(super) fn is_result(&self, var: &Variable) -> bool {
         let function = &self.program.functions[self.function.0 as usize];
         function
             .returns

@@ -3,10 +3,10 @@
 
 use super::table::{self, ROWS, Row, Ty};
 use super::{Checker, words};
-use crate::ptx::ast::{self, Expr};
+use crate::ptx::ast::{self, Ident, Tree};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{Operand, RegId, Words};
-use crate::ptx::types::Type;
+use crate::ptx::types::{Span, Type};
 use orias_components::names::{self, Names};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -59,8 +59,7 @@ impl<'s> Deref for Checked<'s> {
 pub(super) struct Case<'a, 's> {
     pub instruction: &'a mut Checked<'s>,
     pub source: &'a ast::Instruction<'s>,
-    /// The number of its spelling ([`super::forms::Known`]).
-    pub spelling: usize,
+    pub tree: &'a Tree<'s>,
 }
 
 impl<'s> Checker<'s> {
@@ -70,10 +69,17 @@ impl<'s> Checker<'s> {
         &mut self,
         instruction: &mut Checked<'s>,
         source: &ast::Instruction<'s>,
-        spelling: usize,
+        tree: &Tree<'s>,
     ) {
-        let mut case = Case { instruction, source, spelling };
+        let mut case = Case { instruction, source, tree };
+        let spelling = case.spelling();
+        let shape = self.shape(&case);
+        if shape.is_some_and(|shape| self.forms.is_right(spelling, shape)) {
+            return;
+        }
         let before = self.diagnostics.errors();
+        // What a constant becomes is no part of the shape.
+        let as_read = shape.map(|_| case.instruction.operands.clone());
         let count = source.operands.len();
         let row = match self.forms.row(spelling, count) {
             Some(row) => row,
@@ -91,6 +97,13 @@ impl<'s> Checker<'s> {
         if self.diagnostics.errors() == before {
             self.form(&case);
         }
+        if let (Some(shape), Some(as_read)) = (shape, as_read)
+            && self.diagnostics.errors() == before
+            && case.instruction.operands == as_read
+            && !(shape.integer && by_value(case.instruction.opcode))
+        {
+            self.forms.set_right(spelling, shape);
+        }
     }
 
     /// The row that an instruction is checked against, if any; None where nothing more of it is to
@@ -106,7 +119,7 @@ impl<'s> Checker<'s> {
             return None;
         };
         let mut known = true;
-        for word in &source.modifiers {
+        for word in case.modifiers() {
             if Type::parse(word.text).is_none() && !words::is_modifier(word.text) {
                 self.diagnostics.error(word.span, format!("Unknown modifier '.{}'", word.text));
                 known = false;
@@ -116,7 +129,7 @@ impl<'s> Checker<'s> {
             return None;
         }
         if opcode.text == "call" {
-            self.check_call(case.instruction, source);
+            self.check_call(case);
             return None;
         }
         if rows.clone().next().is_none() {
@@ -164,7 +177,7 @@ impl<'s> Checker<'s> {
         let found = first.filter(takes).or_else(|| fitting.find(takes)).or(first);
         if found.is_none() {
             let message = format!("Unexpected instruction types specified for '{}'", case.name());
-            let at = case.source.modifiers.iter().find(|word| Type::parse(word.text).is_some());
+            let at = case.modifiers().find(|word| Type::parse(word.text).is_some());
             self.diagnostics.error(at.map_or(case.source.opcode.span, |word| word.span), message);
         }
         found
@@ -174,7 +187,7 @@ impl<'s> Checker<'s> {
     fn modifiers(&mut self, row: &Row, case: &Case<'_, 's>) -> bool {
         let mut right = true;
         if let Some(allowed) = row.modifiers {
-            for word in &case.source.modifiers {
+            for word in case.modifiers() {
                 let text = word.text;
                 if Type::parse(text).is_none()
                     && !allowed.contains(&text)
@@ -219,7 +232,7 @@ impl<'s> Checker<'s> {
             return;
         }
         for (i, slot) in row.slots.iter().take(count).enumerate() {
-            let span = case.source.operands[i].span();
+            let span = case.span(i);
             if let Err(misfit) = self.slot(*slot, i, case) {
                 self.diagnostics.push(Diagnostic::error(span, misfit.message).note(misfit.note));
             }
@@ -243,7 +256,7 @@ impl<'s> Checker<'s> {
                     "Argument {i} of instruction '{}': value '{value}' out of range, expected to be in range [0..255]",
                     case.name()
                 );
-                self.diagnostics.error(case.source.operands[i].span(), message);
+                self.diagnostics.error(case.span(i), message);
             }
         }
     }
@@ -259,24 +272,44 @@ impl<'s> Checker<'s> {
         {
             let message =
                 format!("Barrier number '{number}' out of range, expected to be in range [0..15]");
-            self.diagnostics.error(case.source.operands[first].span(), message);
+            self.diagnostics.error(case.span(first), message);
         }
         if let Some(Operand::Int(threads)) = case.instruction.operands.get(first + 1)
             && threads % 32 != 0
         {
             let message =
                 "Number of threads participating in barrier must be in multiple of warp size";
-            self.diagnostics.error(case.source.operands[first + 1].span(), message);
+            self.diagnostics.error(case.span(first + 1), message);
         }
     }
 }
 
-impl Case<'_, '_> {
+impl<'s> Case<'_, 's> {
+    /// The number of its spelling ([`super::forms::Known`]).
+    pub fn spelling(&self) -> usize {
+        self.source.spelling as usize
+    }
+
+    /// Its operands as they are written.
+    pub fn operands(&self) -> &[ast::Operand<'s>] {
+        self.tree.operands(self.source.operands)
+    }
+
+    /// Where an operand stands.
+    pub fn span(&self, operand: usize) -> Span {
+        self.tree.span(&self.operands()[operand])
+    }
+
+    /// The words behind its opcode.
+    pub fn modifiers(&self) -> impl Iterator<Item = Ident<'s>> + Clone + '_ {
+        self.tree.modifiers(self.source)
+    }
+
     /// The instruction as ptxas names it in messages: the opcode with the modifiers that count to
     /// its name, `mul.wide`.
     pub fn name(&self) -> String {
         let opcode = self.source.opcode.text;
-        let first = self.source.modifiers.first().map(|word| word.text);
+        let first = self.modifiers().next().map(|word| word.text);
         let part = first.filter(|word| match opcode {
             "mul" | "mad" => matches!(*word, "lo" | "hi" | "wide"),
             "cvta" => *word == "to",
@@ -293,7 +326,7 @@ impl Case<'_, '_> {
 
     /// Whether an operand was written as an integer.
     pub fn integer(&self, i: usize) -> bool {
-        matches!(&self.source.operands[i], ast::Operand::Expr(Expr::Const(value, _)) if value.is_int())
+        matches!(self.operands()[i], ast::Operand::Const(value, _) if value.is_int())
     }
 
     pub fn misfit(&self, note: &str) -> Misfit {
@@ -317,6 +350,12 @@ impl Ty {
             Ty::Fix(ty) => ty,
         }
     }
+}
+
+/// Instructions of which some constants are looked at here; what the table of forms says of
+/// constants it says itself ([`super::forms::Known::set_right`]).
+fn by_value(opcode: &str) -> bool {
+    matches!(opcode, "bar" | "bfe" | "bfi")
 }
 
 pub(super) fn mismatch(name: &str) -> String {

@@ -1,7 +1,7 @@
 //! Names in scope: the module, a function, and each `{ }` block inside it.
 
 use crate::list::List;
-use crate::ptx::ast::Ident;
+use crate::ptx::ast::{Ident, Number};
 use crate::ptx::diagnostics::MAX_ERRORS;
 use crate::ptx::lexer;
 use crate::ptx::program::{FuncId, LabelId, RegId, VarId};
@@ -81,6 +81,11 @@ fn hash(name: &str) -> u64 {
 }
 
 impl<V: Copy> Names<V> {
+    fn clear(&mut self) {
+        self.table.clear();
+        self.entries.clear();
+    }
+
     fn get(&self, source: &str, name: &str) -> Option<V> {
         self.get_hashed(source, name, hash(name))
     }
@@ -143,6 +148,20 @@ struct Scope<'s> {
     numbered: Vec<Vec<u32>>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
+    /// Some name that looks like one of a range is in `names` alone.
+    alone: bool,
+}
+
+/// More prefixes than registers usually have.
+const RECENT: usize = 12;
+
+/// A range where names were found whose scope hides all others of its prefix.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    /// [`Number::letters`]
+    prefix: u64,
+    scope: u32,
+    range: u32,
 }
 
 /// The scopes that are open, innermost last; the first is the module's.
@@ -150,23 +169,33 @@ struct Scope<'s> {
 pub(super) struct Scopes<'s> {
     source: &'s str,
     open: Vec<Scope<'s>>,
+    /// Empty ones with room for some names, for the next to use.
+    closed: Vec<Scope<'s>>,
+    /// Those of the names that were looked for last: a declaration makes them old.
+    recent: Vec<Recent>,
 }
 
 impl<'s> Scopes<'s> {
     pub fn new(source: &'s str) -> Scopes<'s> {
-        Scopes { source, open: vec![Scope::default()] }
+        Scopes { source, open: vec![Scope::default()], closed: Vec::new(), recent: Vec::new() }
     }
 
     pub fn enter(&mut self) {
-        self.open.push(Scope::default());
+        self.recent.clear();
+        self.open.push(self.closed.pop().unwrap_or_default());
     }
 
     /// Closes the innermost scope; the module's stays. Gives what [`Scope::in_ranges`] does.
     pub fn leave(&mut self) -> Vec<(u32, String)> {
+        self.recent.clear();
         let source = self.source;
         let names = self.innermost().in_ranges(source);
-        if self.open.len() > 1 {
-            self.open.pop();
+        if self.open.len() > 1
+            && let Some(mut scope) = self.open.pop()
+            && scope.names.entries.len() + scope.ranges.entries.len() <= KEPT
+        {
+            scope.clear();
+            self.closed.push(scope);
         }
         names
     }
@@ -185,7 +214,10 @@ impl<'s> Scopes<'s> {
     /// replaced.
     pub fn define(&mut self, name: Ident<'s>, entity: Entity) -> Option<Entity> {
         let source = self.source;
-        self.innermost().names.insert(source, name, entity)
+        self.recent.clear();
+        let scope = self.innermost();
+        scope.alone |= Number::of(name.text).is_some();
+        scope.names.insert(source, name, entity)
     }
 
     /// Gives a register's or a variable's name its meaning in the innermost scope; false when it
@@ -207,6 +239,7 @@ impl<'s> Scopes<'s> {
     /// names that are of the range.
     pub fn define_range(&mut self, name: Ident<'s>, range: Range, count: u32) -> Option<String> {
         let source = self.source;
+        self.recent.clear();
         let scope = self.innermost();
         scope.before_range = scope.names.entries.len();
         let known = scope.ranges.insert(source, name, (range, count));
@@ -218,25 +251,35 @@ impl<'s> Scopes<'s> {
     pub fn lookup(
         &mut self,
         name: Ident<'s>,
+        numbered: Option<Number>,
         mut new: impl FnMut(Ident<'s>, Range) -> Option<Entity>,
     ) -> Option<Entity> {
         let source = self.source;
-        let split = split_number(name.text);
-        // Most are registers of ranges.
-        if let (prefix, Some(number)) = split
-            && is_plain(name.text, prefix)
+        // Most are registers of ranges, with few letters.
+        if let Some(Number { letters, number }) = numbered
+            && let Some(recent) = self.recent.iter().find(|recent| recent.prefix == letters)
         {
-            for scope in self.open.iter().rev() {
-                if let Some(entity) = scope.numbered(source, prefix, number) {
-                    return Some(entity);
+            let scope = &mut self.open[recent.scope as usize];
+            if let Some(entity) = scope.at(recent.range, number) {
+                return Some(entity);
+            }
+            let (range, count) = scope.ranges.entries[recent.range as usize].meaning;
+            if !scope.alone && scope.odd.is_empty() && number < count {
+                let entity = new(name, range)?;
+                if !scope.number(recent.range, number, name, entity) {
+                    scope.alone = true;
+                    scope.names.insert_new(source, name, hash(name.text), entity);
                 }
-                if !scope.names.entries.is_empty() || !scope.ranges.entries.is_empty() {
-                    break;
-                }
+                return Some(entity);
             }
         }
+        let split = split_number(name.text);
         let hash = hash(name.text);
-        for scope in self.open.iter_mut().rev() {
+        // No scope farther in has names.
+        let mut hides = true;
+        for (depth, scope) in self.open.iter_mut().enumerate().rev() {
+            let first = hides;
+            hides &= scope.names.entries.is_empty() && scope.ranges.entries.is_empty();
             let found = scope.names.get_hashed(source, name.text, hash);
             if let Some(entity) = found
                 && !matches!(entity, Entity::Unused(_))
@@ -269,12 +312,24 @@ impl<'s> Scopes<'s> {
             if !plain {
                 scope.odd.insert((prefix, number), entity);
             }
-            match found {
-                Some(_) => drop(scope.names.insert(source, name, entity)),
-                None if plain
-                    && known.is_none()
-                    && scope.number(source, prefix, number, name, entity) => {}
-                None => scope.names.insert_new(source, name, hash, entity),
+            let range = scope.ranges.place(source, prefix);
+            match (found, range) {
+                (Some(_), _) => drop(scope.names.insert(source, name, entity)),
+                (None, Some(range))
+                    if plain && known.is_none() && scope.number(range, number, name, entity) =>
+                {
+                    if let (true, Some(Number { letters: prefix, .. })) = (first, numbered) {
+                        let new = Recent { prefix, scope: depth as u32, range };
+                        if self.recent.len() == RECENT {
+                            self.recent.clear();
+                        }
+                        self.recent.push(new);
+                    }
+                }
+                (None, _) => {
+                    scope.alone = true;
+                    scope.names.insert_new(source, name, hash, entity);
+                }
             }
             return Some(entity);
         }
@@ -306,29 +361,38 @@ impl Entity {
     }
 }
 
+/// Names of a scope whose memory is kept when it closes.
+const KEPT: usize = 1 << 12;
+
 impl Scope<'_> {
+    /// Forgets all names; a range's list stays where it is, for one of another name.
+    fn clear(&mut self) {
+        self.names.clear();
+        self.ranges.clear();
+        self.before_range = 0;
+        self.numbered.iter_mut().for_each(Vec::clear);
+        self.odd.clear();
+        self.alone = false;
+    }
+
     /// A register or variable of a range that was used before.
     fn numbered(&self, source: &str, prefix: &str, number: u32) -> Option<Entity> {
         if self.numbered.is_empty() {
             return None;
         }
-        let range = self.ranges.place(source, prefix)?;
+        self.at(self.ranges.place(source, prefix)?, number)
+    }
+
+    /// The same by the number of its range.
+    fn at(&self, range: u32, number: u32) -> Option<Entity> {
         let place = *self.numbered.get(range as usize)?.get(number as usize)?;
         Some(self.names.entries[place.checked_sub(1)? as usize].meaning)
     }
 
     /// Gives one that is used for the first time its place; false where its number is too far from
     /// the others: the list must not be longer than a few times the text.
-    fn number(
-        &mut self,
-        source: &str,
-        prefix: &str,
-        number: u32,
-        name: Ident<'_>,
-        entity: Entity,
-    ) -> bool {
+    fn number(&mut self, range: u32, number: u32, name: Ident<'_>, entity: Entity) -> bool {
         const NEAR: usize = 4;
-        let Some(range) = self.ranges.place(source, prefix) else { return false };
         let (range, number) = (range as usize, number as usize);
         if number > NEAR * (self.names.entries.len() + NEAR) {
             return false;
@@ -429,7 +493,7 @@ mod tests {
 
     /// What a name means; a register that is new gets the next number.
     fn find<'s>(scopes: &mut Scopes<'s>, next: &mut u32, name: Ident<'s>) -> Option<Entity> {
-        scopes.lookup(name, |_, _| {
+        scopes.lookup(name, Number::of(name.text), |_, _| {
             *next += 1;
             Some(Entity::Reg(RegId(*next)))
         })
@@ -501,9 +565,9 @@ mod tests {
         scopes.define(name("a"), Entity::Var(VarId(1)));
         scopes.enter();
         scopes.define(name("a"), Entity::Var(VarId(2)));
-        assert_eq!(scopes.lookup(name("a"), |_, _| None), Some(Entity::Var(VarId(2))));
+        assert_eq!(scopes.lookup(name("a"), None, |_, _| None), Some(Entity::Var(VarId(2))));
         scopes.leave();
-        assert_eq!(scopes.lookup(name("a"), |_, _| None), Some(Entity::Var(VarId(1))));
+        assert_eq!(scopes.lookup(name("a"), None, |_, _| None), Some(Entity::Var(VarId(1))));
     }
 
     #[test]

@@ -7,9 +7,9 @@
 use super::Checker;
 use super::rules::{Case, Misfit, mismatch};
 use super::table::{Slot, Ty};
-use crate::ptx::ast::{self, Expr};
+use crate::ptx::ast;
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Operand, RegId, Special, Variable, Words};
+use crate::ptx::program::{AddressBase, Operand, RegId, Register, Special, Variable, Words};
 use crate::ptx::types::{Space, Type, TypeKind};
 
 impl<'s> Checker<'s> {
@@ -142,8 +142,8 @@ impl<'s> Checker<'s> {
             message,
             note: format!("a {ty} register or constant is expected"),
         };
-        if let ast::Operand::Expr(Expr::Const(value, _)) = &case.source.operands[i] {
-            let literal = literal_for(*value, ty).ok_or_else(|| {
+        if let ast::Operand::Const(value, _) = case.operands()[i] {
+            let literal = literal_for(value, ty).ok_or_else(|| {
                 let given = if value.is_int() { "an integer" } else { "a floating-point constant" };
                 Misfit {
                     message: mismatch(&case.name()),
@@ -194,8 +194,8 @@ impl<'s> Checker<'s> {
         Err(Misfit { message: mismatch(&case.name()), note })
     }
 
-    fn register(&self, reg: RegId) -> &crate::ptx::program::Register<'s> {
-        &self.program.functions[self.function.0 as usize].regs[reg.0 as usize]
+    pub(super) fn register(&self, reg: RegId) -> &Register<'s> {
+        &self.body.regs[reg.0 as usize]
     }
 
     fn address_slot(&self, i: usize, case: &Case<'_, 's>) -> Result<(), Misfit> {

@@ -1,12 +1,11 @@
 //! Reading again what has been read and found to be right, for who wants what it says.
 //!
-//! The tree has but a place of everything that can be long and is no code, and of instructions
-//! behind the first thousands. To read it twice costs less time than to build and walk a tree of
-//! it.
+//! The tree has but a place of everything that can be long and is no code. To read it twice costs
+//! less time than to build and walk a tree of it.
 
 use super::Parser;
-use crate::ptx::ast::{Function, Ident, InitPart, Instruction, Variable};
-use crate::ptx::types::{Linkage, Span};
+use crate::ptx::ast::{Ident, InitPart};
+use crate::ptx::types::Span;
 
 /// Each function takes the place that the tree has, and ends early where that is none of what it
 /// reads.
@@ -20,15 +19,6 @@ impl<'s> Again<'s> {
         Again { source }
     }
 
-    /// The variables or registers of a declaration in a body.
-    pub fn declaration(self, at: u32, mut each: impl FnMut(Variable<'s>)) {
-        let _ = Parser::new(self.source, at).variables(Linkage::Internal, &mut each);
-    }
-
-    pub fn instruction(self, at: u32) -> Option<Instruction<'s>> {
-        Parser::new(self.source, at).whole_instruction().ok()
-    }
-
     /// An initial value.
     pub fn init(self, at: u32, mut each: impl FnMut(InitPart<'s>)) {
         let _ = Parser::new(self.source, at).init(&mut each);
@@ -39,10 +29,6 @@ impl<'s> Again<'s> {
         let mut parser = Parser::new(self.source, at);
         parser.bump();
         let _ = parser.names("a name", &mut each);
-    }
-
-    pub fn prototype(self, at: u32) -> Option<Function<'s>> {
-        Parser::new(self.source, at).prototype().ok()
     }
 
     /// The strings of a `.pragma`; its place.

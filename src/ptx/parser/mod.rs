@@ -10,11 +10,12 @@ mod again;
 mod declaration;
 mod expression;
 mod module;
+mod plain;
 mod statement;
 
 pub use again::Again;
 
-use super::ast::{Header, Ident, Item};
+use super::ast::{Function, Header, Ident, Item, Operand, Statement, Tree};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::lexer::{Kind, Lexer, Token};
 use super::types::Span;
@@ -36,12 +37,21 @@ pub trait Reader<'s> {
     /// First of all, and once.
     fn header(&mut self, header: Header<'s>);
     fn item(&mut self, item: Item<'s>);
+    /// What stands before its body, if it has one.
+    fn function(&mut self, function: &Function<'s>);
+    /// The next one of the function's body; the tree has an instruction's operands.
+    fn statement(&mut self, statement: Statement<'_, 's>, tree: &Tree<'s>);
+    /// Behind the last statement.
+    fn end_of_body(&mut self);
 }
 
 /// Takes nothing: for who only wants to know of errors.
 impl<'s> Reader<'s> for () {
     fn header(&mut self, _: Header<'s>) {}
     fn item(&mut self, _: Item<'s>) {}
+    fn function(&mut self, _: &Function<'s>) {}
+    fn statement(&mut self, _: Statement<'_, 's>, _: &Tree<'s>) {}
+    fn end_of_body(&mut self) {}
 }
 
 /// An error has been reported and the construct is given up.
@@ -51,6 +61,9 @@ type Parsed<T> = Result<T, Abort>;
 
 struct Parser<'s> {
     source: &'s str,
+    tree: Tree<'s>,
+    /// Operands of lists that are not at their end yet.
+    stack: Vec<Operand<'s>>,
     lexer: Lexer<'s>,
     /// The token that is next.
     token: Token,
@@ -74,7 +87,8 @@ impl<'s> Parser<'s> {
         let mut lexer = Lexer::new(source);
         lexer.rewind(at);
         let token = lexer.next_token();
-        Parser { source, lexer, token, end: at, depth: 0, diagnostics: Diagnostics::default() }
+        let (tree, stack, diagnostics) = Default::default();
+        Parser { source, tree, stack, lexer, token, end: at, depth: 0, diagnostics }
     }
 
     fn text(&self, span: Span) -> &'s str {

@@ -1,7 +1,7 @@
 //! The module level: directives, functions and variables.
 
 use super::{MAX_WORDS, Parsed, Parser, Reader};
-use crate::ptx::ast::{Body, Function, Header, Ident, Item};
+use crate::ptx::ast::{Function, Header, Ident, Item};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
@@ -106,7 +106,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The next item; variables go to the reader at once, for a declaration may have any number.
+    /// The next item; functions and variables go to the reader at once: a
+    /// declaration may have any number.
     fn item(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<Option<Item<'s>>> {
         match self.token.kind {
             // `@@DWARF …`: the form of old compilers, a line each.
@@ -122,7 +123,7 @@ impl<'s> Parser<'s> {
         match self.text(start) {
             ".file" => self.file().map(Some),
             ".section" => self.section().map(Some),
-            ".loc" => self.loc(&mut Body::default()).map(|()| None),
+            ".loc" => self.loc(&mut ()).map(|()| None),
             ".pragma" => {
                 self.pragma(&mut |_| ())?;
                 Ok(Some(Item::Pragma(start)))
@@ -222,11 +223,11 @@ impl<'s> Parser<'s> {
         match self.text(self.token.span) {
             ".entry" if linkage != Linkage::Common => {
                 self.bump();
-                self.function(true, linkage, start).map(|f| Some(Item::Function(f)))
+                self.function(true, linkage, start, reader)
             }
             ".func" if linkage != Linkage::Common => {
                 self.bump();
-                self.function(false, linkage, start).map(|f| Some(Item::Function(f)))
+                self.function(false, linkage, start, reader)
             }
             _ => {
                 let clean = !self.diagnostics.has_errors();
@@ -255,7 +256,13 @@ impl<'s> Parser<'s> {
     }
 
     /// After `.entry` or `.func`.
-    fn function(&mut self, entry: bool, linkage: Linkage, start: Span) -> Parsed<Function<'s>> {
+    fn function(
+        &mut self,
+        entry: bool,
+        linkage: Linkage,
+        start: Span,
+        reader: &mut dyn Reader<'s>,
+    ) -> Parsed<Option<Item<'s>>> {
         let mut function = Function {
             entry,
             linkage,
@@ -275,12 +282,23 @@ impl<'s> Parser<'s> {
         }
         self.function_directives(&mut function)?;
         function.span = start.to(self.last());
-        if self.at(Kind::LBrace) {
-            function.body = Some(self.body()?);
-        } else {
+        let defined = self.at(Kind::LBrace);
+        function.body = defined.then_some(self.token.span.start);
+        if !defined {
             self.expect(Kind::Semi, "'{' or ';'")?;
         }
-        Ok(function)
+        let clean = !self.diagnostics.has_errors();
+        if clean {
+            reader.function(&function);
+        }
+        if defined {
+            let result = self.block(reader);
+            if clean {
+                reader.end_of_body();
+            }
+            result?;
+        }
+        Ok(None)
     }
 
     /// `.maxntid 256, 1, 1`, `.pragma "…";` of a kernel, `.noreturn` and `.abi_preserve` of a

@@ -1,29 +1,23 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
-use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
-use crate::ptx::ast::{Body, Expr, Function, Ident, Instruction, Operand, Statement};
+use super::{MAX_LIST, MAX_WORDS, Parsed, Parser, Reader};
+use crate::ptx::ast::{
+    Expr, Function, Ident, Instruction, Number, Operand, Operands, Spelling, Statement, Tree,
+};
 use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
 
-/// Room for the instructions of most small functions.
-const USUAL: usize = 32;
-
 impl<'s> Parser<'s> {
     /// `{ … }`
-    pub(super) fn body(&mut self) -> Parsed<Body<'s>> {
-        let mut body = Body { instructions: Vec::with_capacity(USUAL), ..Body::default() };
-        self.block(&mut body)?;
-        Ok(body)
-    }
-
-    fn block(&mut self, out: &mut Body<'s>) -> Parsed<()> {
+    pub(super) fn block(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
         self.expect(Kind::LBrace, "'{'")?;
         while !self.at(Kind::RBrace) {
             if self.at(Kind::Eof) {
                 return Err(self.unexpected("'}' at the end of the body"));
             }
-            if self.statement(out).is_err() {
+            if self.statement(reader).is_err() {
+                self.stack.clear();
                 self.recover_statement();
             }
         }
@@ -31,36 +25,41 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn statement(&mut self, out: &mut Body<'s>) -> Parsed<()> {
+    /// Behind an error nobody is told anything more.
+    fn tell(&self, reader: &mut dyn Reader<'s>, statement: Statement<'_, 's>) {
+        if !self.diagnostics.has_errors() {
+            reader.statement(statement, &self.tree);
+        }
+    }
+
+    fn statement(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
         match self.token.kind {
             Kind::Ident => {
-                let first = self.ident("an instruction")?;
-                if self.eat(Kind::Colon) {
-                    out.statements.push(Statement::Label(first.span.start));
-                    return Ok(());
+                // Most are instructions, and most of those have modifiers.
+                if self.lexer.next_byte() != b'.' {
+                    let first = self.ident("an instruction")?;
+                    if self.eat(Kind::Colon) {
+                        self.tell(reader, Statement::Label(first));
+                        return Ok(());
+                    }
+                    self.go_back(first.span);
                 }
-                let instruction = self.instruction(None, first, first.span)?;
-                out.push(first.span.start, instruction);
+                let instruction = self.instruction(None, self.token.span)?;
+                self.tell(reader, Statement::Instruction(&instruction));
                 Ok(())
             }
             Kind::At => {
-                let at = self.token.span.start;
                 let instruction = self.guarded()?;
-                out.push(at, instruction);
+                self.tell(reader, Statement::Instruction(&instruction));
                 Ok(())
             }
             Kind::LBrace => {
-                let at = out.statements.len();
-                out.statements.push(Statement::Block(0));
-                self.nested(|parser| parser.block(out))?;
-                match out.statements.len() - at - 1 {
-                    // An empty block is nothing.
-                    0 => drop(out.statements.pop()),
-                    inside => out.statements[at] = Statement::Block(inside as u32),
-                }
+                self.tell(reader, Statement::Open(self.token.span.start));
+                self.nested(|parser| parser.block(reader))?;
+                self.tell(reader, Statement::Close);
                 Ok(())
             }
-            Kind::Word => self.directive(out),
+            Kind::Word => self.directive(reader),
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
     }
@@ -70,51 +69,49 @@ impl<'s> Parser<'s> {
         let start = self.bump().span;
         let negated = self.eat(Kind::Not);
         let guard = self.ident("a predicate")?;
-        let opcode = self.ident("an instruction")?;
-        self.instruction(Some((guard, negated)), opcode, start)
-    }
-
-    /// An instruction that has been read before.
-    pub(super) fn whole_instruction(&mut self) -> Parsed<Instruction<'s>> {
-        if self.at(Kind::At) {
-            return self.guarded();
-        }
-        let opcode = self.ident("an instruction")?;
-        self.instruction(None, opcode, opcode.span)
+        self.instruction(Some((guard, negated)), start)
     }
 
     /// What a directive lists is read again by who wants it.
-    fn directive(&mut self, out: &mut Body<'s>) -> Parsed<()> {
+    fn directive(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
         let span = self.token.span;
-        let at = span.start;
         let statement = match self.text(span) {
-            ".loc" => return self.loc(out),
+            ".loc" => return self.loc(reader),
             ".pragma" => {
                 self.pragma(&mut |_| ())?;
-                Statement::Pragma(at)
+                Statement::Pragma(span.start)
             }
             ".branchtargets" => {
                 self.bump();
                 self.names("a label", &mut |_| ())?;
-                Statement::BranchTargets(at)
+                Statement::BranchTargets(span)
             }
             ".calltargets" => {
                 self.bump();
                 self.names("a function", &mut |_| ())?;
-                Statement::CallTargets(at)
+                Statement::CallTargets(span)
             }
             ".callprototype" => {
-                self.prototype()?;
-                Statement::CallPrototype(at)
+                let prototype = self.prototype()?;
+                self.tell(reader, Statement::CallPrototype(&prototype));
+                return Ok(());
             }
-            _ if self.at_declaration(span) => {
-                self.variables(Linkage::Internal, &mut |_| ())?;
-                Statement::Declaration(at)
-            }
+            _ if self.at_declaration(span) => return self.declaration(reader),
             _ => return Err(self.unexpected("an instruction, a label or a directive")),
         };
-        out.statements.push(statement);
+        self.tell(reader, statement);
         Ok(())
+    }
+
+    fn declaration(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
+        let clean = !self.diagnostics.has_errors();
+        // Declarations have no operands.
+        let tree = Tree::default();
+        self.variables(Linkage::Internal, &mut |variable| {
+            if clean {
+                reader.statement(Statement::Declaration(&variable), &tree);
+            }
+        })
     }
 
     pub(super) fn names(&mut self, what: &str, each: &mut dyn FnMut(Ident<'s>)) -> Parsed<()> {
@@ -149,19 +146,12 @@ impl<'s> Parser<'s> {
     }
 
     /// `.loc 1 10 3[, function_name $L[+5], inlined_at 1 10 3]`
-    pub(super) fn loc(&mut self, out: &mut Body<'s>) -> Parsed<()> {
+    pub(super) fn loc(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
         self.bump();
         let file = self.number32("the file's index")?;
         let line = self.number32("a line")?;
         let column = self.number32("a column")?;
-        // Of those without anything in between the last one counts.
-        match out.statements.last_mut() {
-            Some(Statement::Loc(last)) => out.locs[*last as usize] = (file, line, column),
-            _ => {
-                out.statements.push(Statement::Loc(out.locs.len() as u32));
-                out.locs.push((file, line, column));
-            }
-        }
+        self.tell(reader, Statement::Loc(file, line, column));
         if self.eat(Kind::Comma) {
             self.keyword("function_name")?;
             let function_name = self.ident("a label")?;
@@ -173,7 +163,7 @@ impl<'s> Parser<'s> {
             self.number32("the file's index")?;
             self.number32("a line")?;
             self.number32("a column")?;
-            out.statements.push(Statement::Inlined(function_name.span.start));
+            self.tell(reader, Statement::Inlined(function_name.span));
         }
         Ok(())
     }
@@ -186,47 +176,104 @@ impl<'s> Parser<'s> {
         Err(self.unexpected(word))
     }
 
-    /// After the first word.
+    /// Begins with the opcode.
     fn instruction(
         &mut self,
         guard: Option<(Ident<'s>, bool)>,
-        opcode: Ident<'s>,
         start: Span,
     ) -> Parsed<Instruction<'s>> {
-        // Room for as many as most have.
-        let some = |any: bool| if any { 4 } else { 0 };
-        let mut modifiers = Vec::with_capacity(some(self.at(Kind::Word)));
-        loop {
-            if modifiers.len() == MAX_WORDS {
-                return Err(self.too_many("modifiers", MAX_WORDS));
-            }
-            match self.token.kind {
-                Kind::Word => modifiers.push(self.word("a modifier")?),
-                // A modifier of digits alone looks like a fraction.
-                Kind::Float if self.adjacent() && self.text(self.token.span).starts_with('.') => {
-                    let span = self.bump().span;
-                    let span = Span { start: span.start + 1, end: span.end };
-                    modifiers.push(Ident { text: self.text(span), span });
+        self.tree.clear();
+        let bottom = self.stack.len();
+        let (opcode, spelling, words) = self.spelling()?;
+        if let Some(words) = words {
+            match self.plain_operands(words) {
+                Ok(semi) => {
+                    self.lexer.rewind(semi as u32 + 1);
+                    self.end = semi as u32 + 1;
+                    self.token = self.lexer.next_token();
+                    let operands = self.tree.list(&mut self.stack, bottom);
+                    let span = Span { start: start.start, end: semi as u32 };
+                    return Ok(Instruction { guard, opcode, spelling, operands, span });
                 }
-                _ => break,
+                Err(at) => {
+                    self.lexer.rewind(at as u32);
+                    self.token = self.lexer.next_token();
+                }
             }
         }
-        let mut operands = Vec::with_capacity(some(!self.at(Kind::Semi)));
-        if !self.at(Kind::Semi) {
+        // Behind a comma there is one more.
+        if self.stack.len() > bottom || !self.at(Kind::Semi) {
             let call = opcode.text == "call";
             loop {
-                if operands.len() == MAX_LIST {
+                if self.stack.len() - bottom == MAX_LIST {
                     return Err(self.too_many("operands", MAX_LIST));
                 }
-                operands.push(self.operand(call)?);
+                let operand = self.operand(call)?;
+                self.stack.push(operand);
                 if !self.eat(Kind::Comma) {
                     break;
                 }
             }
         }
         let semi = self.expect(Kind::Semi, "';' or ','")?;
+        let operands = self.tree.list(&mut self.stack, bottom);
         let span = Span { start: start.start, end: semi.span.start };
-        Ok(Instruction { guard, opcode, modifiers, operands, span })
+        Ok(Instruction { guard, opcode, spelling, operands, span })
+    }
+
+    /// The opcode, and the number of it with its modifiers; where the operands begin, if no token
+    /// has been read from there on.
+    fn spelling(&mut self) -> Parsed<(Ident<'s>, u32, Option<usize>)> {
+        let first = self.token.span;
+        if self.at(Kind::Ident) {
+            let end = self.lexer.end_of_words(first.start);
+            let text = self.source.get(first.start as usize..end).unwrap_or("");
+            if let Some(number) = self.tree.spellings.find(text) {
+                let opcode = Ident { text: self.text(first), span: first };
+                self.end = end as u32;
+                self.lexer.rewind(end as u32);
+                if self.lexer.begins_operand() {
+                    return Ok((opcode, number, Some(end)));
+                }
+                self.token = self.lexer.next_token();
+                if !self.at_modifier() {
+                    return Ok((opcode, number, None));
+                }
+                self.go_back(first);
+            }
+        }
+        let opcode = self.ident("an instruction")?;
+        let mut modifiers = Vec::new();
+        while self.at_modifier() {
+            if modifiers.len() == MAX_WORDS {
+                return Err(self.too_many("modifiers", MAX_WORDS));
+            }
+            let span = self.bump().span;
+            let text = self.text(Span { start: span.start + 1, end: span.end });
+            let span = Span { start: span.start + 1 - first.start, end: span.end - first.start };
+            modifiers.push(Ident { text, span });
+        }
+        let text = self.text(Span { start: first.start, end: self.end });
+        if let Some(number) = self.tree.spellings.find(text) {
+            return Ok((opcode, number, None));
+        }
+        let new = Spelling { text, opcode: opcode.text, modifiers: modifiers.into() };
+        Ok((opcode, self.tree.spellings.add(new), None))
+    }
+
+    /// Whether a dot word is next. A modifier of digits alone looks like a fraction.
+    fn at_modifier(&self) -> bool {
+        match self.token.kind {
+            Kind::Word => true,
+            Kind::Float => self.adjacent() && self.text(self.token.span).starts_with('.'),
+            _ => false,
+        }
+    }
+
+    /// Back to a token that has been read.
+    fn go_back(&mut self, to: Span) {
+        self.lexer.rewind(to.start);
+        self.token = self.lexer.next_token();
     }
 
     /// `lists`: a parenthesis begins a list of arguments, not an expression.
@@ -241,7 +288,7 @@ impl<'s> Parser<'s> {
                     return Ok(vector);
                 }
                 let second = self.simple_name()?;
-                Ok(Operand::Pair(Box::new(vector), Box::new(second)))
+                Ok(Operand::Pair(self.tree.pair(vector, second)))
             }
             Kind::LBracket => {
                 let items = self.operand_list(Kind::RBracket, "']' or ','")?;
@@ -255,28 +302,37 @@ impl<'s> Parser<'s> {
             Kind::Semi | Kind::RBrace | Kind::Comma | Kind::Word => {
                 Err(self.unexpected("an operand"))
             }
-            _ => Ok(Operand::Expr(self.expression()?)),
+            _ => self.constant(),
         }
     }
 
-    fn operand_list(&mut self, close: Kind, what: &str) -> Parsed<Vec<Operand<'s>>> {
+    /// Only constants are operands, but whoever checks the instruction says so.
+    fn constant(&mut self) -> Parsed<Operand<'s>> {
+        Ok(match self.expression()? {
+            Expr::Const(value, span) => Operand::Const(value, span),
+            symbolic => Operand::Symbolic(symbolic.span()),
+        })
+    }
+
+    fn operand_list(&mut self, close: Kind, what: &str) -> Parsed<Operands> {
         self.nested(|parser| {
             parser.bump();
-            let mut items = Vec::new();
             if parser.eat(close) {
-                return Ok(items);
+                return Ok(Operands::default());
             }
+            let bottom = parser.stack.len();
             loop {
-                if items.len() == MAX_LIST {
+                if parser.stack.len() - bottom == MAX_LIST {
                     return Err(parser.too_many("operands", MAX_LIST));
                 }
-                items.push(parser.operand(false)?);
+                let operand = parser.operand(false)?;
+                parser.stack.push(operand);
                 if !parser.eat(Kind::Comma) {
                     break;
                 }
             }
             parser.expect(close, what)?;
-            Ok(items)
+            Ok(parser.tree.list(&mut parser.stack, bottom))
         })
     }
 
@@ -289,32 +345,32 @@ impl<'s> Parser<'s> {
                 return Ok(Operand::Not(self.ident("a predicate")?));
             }
             let inner = self.named_operand()?;
-            return Ok(Operand::Negate(Box::new(inner)));
+            return Ok(Operand::Negate(self.tree.one(inner)));
         }
         (self.lexer, self.token, self.end) = (saved, token, end);
-        Ok(Operand::Expr(self.expression()?))
+        self.constant()
     }
 
     fn named_operand(&mut self) -> Parsed<Operand<'s>> {
         let first = self.simple_name()?;
         if self.at(Kind::Or) {
-            if let Operand::Expr(_) = first {
-                return self.continue_expression(first);
+            if let Operand::Const(_, span) = first {
+                return self.continue_expression(span);
             }
             self.bump();
             let second = self.simple_name()?;
-            return Ok(Operand::Pair(Box::new(first), Box::new(second)));
+            return Ok(Operand::Pair(self.tree.pair(first, second)));
         }
         match first {
-            Operand::Name(name) if self.at(Kind::Plus) => self.sum(name),
-            Operand::Name(name) if self.at(Kind::LBracket) => self.index(name),
-            Operand::Name(name) if self.at(Kind::LParen) => {
+            Operand::Name(name, number) if self.at(Kind::Plus) => self.sum(name, number),
+            Operand::Name(name, _) if self.at(Kind::LBracket) => self.index(name),
+            Operand::Name(name, _) if self.at(Kind::LParen) => {
                 self.bump();
-                let argument = self.expression()?;
+                self.expression()?;
                 self.expect(Kind::RParen, "')'")?;
-                Ok(Operand::Expr(Expr::Call(name, vec![argument])))
+                Ok(Operand::Symbolic(name.span))
             }
-            Operand::Expr(_) => self.continue_expression(first),
+            Operand::Const(_, span) => self.continue_expression(span),
             other => Ok(other),
         }
     }
@@ -324,28 +380,27 @@ impl<'s> Parser<'s> {
         let name = self.ident("a register or a name")?;
         match name.text {
             "_" => return Ok(Operand::Sink(name.span)),
-            "WARP_SZ" => return Ok(Operand::Expr(Expr::Const(Const::int(32), name.span))),
+            "WARP_SZ" => return Ok(Operand::Const(Const::int(32), name.span)),
             _ => {}
         }
         if self.at(Kind::Word) && self.adjacent() {
-            return Ok(Operand::Element(name, self.word("an element")?));
+            return Ok(Operand::Element(name, self.word("an element")?.span));
         }
-        Ok(Operand::Name(name))
+        Ok(Operand::Name(name, Number::of(name.text)))
     }
 
     /// The rest of an expression whose first operand is the constant `WARP_SZ`.
-    fn continue_expression(&mut self, first: Operand<'s>) -> Parsed<Operand<'s>> {
-        let Operand::Expr(Expr::Const(_, span)) = first else { return Ok(first) };
+    fn continue_expression(&mut self, first: Span) -> Parsed<Operand<'s>> {
         // Rare: read it again as an expression from its first token.
-        self.lexer.rewind(span.start);
-        self.token = self.lexer.next_token();
-        Ok(Operand::Expr(self.expression()?))
+        self.go_back(first);
+        self.constant()
     }
 
     /// `name + constant`
-    fn sum(&mut self, name: Ident<'s>) -> Parsed<Operand<'s>> {
+    fn sum(&mut self, name: Ident<'s>, number: Option<Number>) -> Parsed<Operand<'s>> {
         self.bump();
-        Ok(Operand::Sum(name, self.expression()?))
+        let offset = self.constant()?;
+        Ok(Operand::Sum(name, number, self.tree.one(offset)))
     }
 
     /// `name[3]`
@@ -356,6 +411,6 @@ impl<'s> Parser<'s> {
             parser.expect(Kind::RBracket, "']'")?;
             Ok(index)
         })?;
-        Ok(Operand::Index(name, Box::new(index), name.span.to(self.last())))
+        Ok(Operand::Index(name, self.tree.one(index), name.span.to(self.last())))
     }
 }
