@@ -35,7 +35,7 @@ fn second(statements: &str) -> Operand {
     function(&program, "k").code[0].operands[1].clone()
 }
 
-fn names<'s>(function: &Function<'s>, instruction: &Instruction<'_>) -> Vec<&'s str> {
+fn names<'s>(function: &Function<'s>, instruction: &Instruction) -> Vec<&'s str> {
     let name = |operand: &Operand| match operand {
         Operand::Reg(reg) => function.regs[reg.0 as usize].name,
         _ => "?",

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::declaration::Place;
-use super::rules::Checked;
+use super::rules::{Checked, unknown_opcode};
 use super::scope::{self, Entity, RegShape};
 use crate::list::List;
 use crate::ptx::ast::{self, Body, Ident, Statement};
@@ -332,12 +332,21 @@ impl<'s> Checker<'s> {
         let words = self.forms.words(spelling);
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
+        let opcode = words.as_ref().map(|words| words.opcode);
+        let types = words.as_ref().map_or(&[][..], |words| &*words.types);
         for operand in &instruction.operands {
-            if let Some(operand) = self.operand(operand, instruction.opcode.text, &words.types) {
+            if let Some(operand) = self.operand(operand, opcode, types) {
                 operands.push(operand);
             }
         }
         let resolved = operands.len() == instruction.operands.len();
+        let Some(words) = words else {
+            self.operands = operands;
+            if resolved {
+                self.diagnostics.push(unknown_opcode(instruction.opcode));
+            }
+            return;
+        };
         let mut checked = Checked { guard, words, operands };
         if resolved {
             self.check_instruction(&mut checked, instruction, spelling);

@@ -10,7 +10,7 @@ use crate::ptx::types::{Space, Type, TypeKind};
 
 impl<'s> Checker<'s> {
     /// `call (returns), callee, (arguments), prototype;` with everything but the callee optional.
-    pub(super) fn check_call(&mut self, call: &Checked<'s>, source: &ast::Instruction<'s>) {
+    pub(super) fn check_call(&mut self, call: &Checked, source: &ast::Instruction<'s>) {
         let mut operands = call.operands.iter().peekable();
         let results = list(operands.next_if(|operand| matches!(operand, Operand::List(_))));
         let callee = operands.next();

@@ -15,9 +15,10 @@ use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
 use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::{Op, Word};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use table::{Slot, Words, sequence};
+use table::{Slot, Words, is_space};
 
 /// What is known of one spelling of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +38,9 @@ struct Broken {
 }
 
 /// An opcode with its modifiers, and what was found out of them.
-struct Spelling<'s> {
-    words: Arc<program::Words<'s>>,
+struct Spelling {
+    /// None: there is no such opcode.
+    words: Option<Arc<program::Words>>,
     /// With so many operands it is right, by this row of [`super::table`] if there is one.
     row: Option<(usize, Option<&'static Row>)>,
     form: Option<Form>,
@@ -53,7 +55,7 @@ struct Spelling<'s> {
 pub(super) struct Known<'s> {
     /// By the text of opcode and modifiers.
     numbers: FxHashMap<&'s str, usize>,
-    all: Vec<Spelling<'s>>,
+    all: Vec<Spelling>,
 }
 
 impl<'s> Known<'s> {
@@ -71,11 +73,10 @@ impl<'s> Known<'s> {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
-        let modifiers: Box<[&'s str]> =
-            instruction.modifiers.iter().map(|word| word.text).collect();
-        let types = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
-        let address = wide_address(opcode.text, &modifiers);
-        let words = Arc::new(program::Words { opcode: opcode.text, modifiers, types });
+        let words = instruction.modifiers.iter().map(|word| word.text);
+        let modifiers = words.map(|text| Word::parse(text).unwrap_or(Word::Other)).collect();
+        let words = Op::parse(opcode.text).map(|op| Arc::new(program::Words::new(op, modifiers)));
+        let address = words.as_deref().and_then(|words| wide_address(words, instruction));
         let new = Spelling { words, row: None, form: None, passed: false, address };
         let number = self.all.len();
         if keep {
@@ -88,7 +89,8 @@ impl<'s> Known<'s> {
         number
     }
 
-    pub fn words(&self, number: usize) -> Arc<program::Words<'s>> {
+    /// None: there is no such opcode.
+    pub fn words(&self, number: usize) -> Option<Arc<program::Words>> {
         self.all[number].words.clone()
     }
 
@@ -105,17 +107,20 @@ impl<'s> Known<'s> {
 /// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower
 /// registers. Observed: ptxas 13.0.88, which says so at the end. None: of another opcode; false: of
 /// another space.
-fn wide_address(opcode: &str, modifiers: &[&str]) -> Option<bool> {
-    const WIDE: [&str; 7] = ["ld", "st", "atom", "red", "ldu", "prefetch", "mbarrier"];
-    if !WIDE.contains(&opcode) || modifiers.contains(&"async") {
+fn wide_address(words: &program::Words, source: &ast::Instruction<'_>) -> Option<bool> {
+    let wide = matches!(
+        words.opcode,
+        Op::Ld | Op::St | Op::Atom | Op::Red | Op::Ldu | Op::Prefetch | Op::Mbarrier
+    );
+    if !wide || words.has(Word::Async) {
         return None;
     }
-    let space = modifiers.iter().find(|word| sequence(word, "") == Some(2));
-    Some(space.is_none_or(|space| *space == "global"))
+    let space = source.modifiers.iter().find(|word| is_space(word.text));
+    Some(space.is_none_or(|space| space.text == "global"))
 }
 
 /// Modifiers that ptxas ignores on instructions that have none of the name.
-pub(super) fn counts_for_nothing(word: &str) -> bool {
+pub(super) fn counts_for_nothing(word: Word) -> bool {
     table::ignored(word)
 }
 
@@ -139,7 +144,7 @@ impl<'s> Checker<'s> {
             self.forms.all[case.spelling].passed = self.diagnostics.errors() == before;
         }
         // Their operands are checked to the last by their rows.
-        if matches!(case.source.opcode.text, "ld" | "st" | "mov") {
+        if matches!(case.instruction.opcode, Op::Ld | Op::St | Op::Mov) {
             self.address_width(case);
             return;
         }
@@ -182,7 +187,10 @@ impl<'s> Checker<'s> {
             return Some(Form::Unknown);
         }
         let opcode = case.source.opcode;
-        let Some(words) = Words::new(opcode.text, &case.instruction.modifiers) else {
+        let texts = case.source.modifiers.iter().map(|word| word.text);
+        let modifiers: Vec<(Word, &str)> =
+            case.instruction.modifiers.iter().copied().zip(texts).collect();
+        let Some(words) = Words::new(case.instruction.opcode, &modifiers) else {
             let message = format!(
                 "Instruction '{}' not supported on .target '{}'",
                 case.name(),

@@ -8,6 +8,7 @@ use crate::ptx::ast::{self, Expr, Ident};
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special, Words};
 use crate::ptx::types::{Span, Type, TypeKind};
+use crate::ptx::words::{Op, Word};
 use std::sync::Arc;
 
 impl<'s> Checker<'s> {
@@ -15,7 +16,7 @@ impl<'s> Checker<'s> {
     pub(super) fn operand(
         &mut self,
         operand: &ast::Operand<'s>,
-        opcode: &str,
+        opcode: Option<Op>,
         types: &[Type],
     ) -> Option<Operand> {
         match operand {
@@ -69,7 +70,7 @@ impl<'s> Checker<'s> {
     fn operands(
         &mut self,
         items: &[ast::Operand<'s>],
-        opcode: &str,
+        opcode: Option<Op>,
         types: &[Type],
     ) -> Option<Vec<Operand>> {
         let mut all = Vec::with_capacity(items.len());
@@ -169,12 +170,12 @@ impl<'s> Checker<'s> {
     }
 
     /// `name + offset` as a value: the address of a variable, or a register and a number.
-    fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>, opcode: &str) -> Option<Operand> {
+    fn sum(&mut self, name: Ident<'s>, offset: &Expr<'s>, opcode: Option<Op>) -> Option<Operand> {
         let span = offset.span();
         let offset = self.offset(offset);
         match self.lookup(name) {
             Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
-            Some(Entity::Reg(reg)) if opcode != "call" => {
+            Some(Entity::Reg(reg)) if opcode != Some(Op::Call) => {
                 self.register_sum(reg, offset?, name, span)
             }
             Some(_) => {
@@ -201,24 +202,24 @@ impl<'s> Checker<'s> {
         let Register { ty, vector, .. } = self.current().regs[reg.0 as usize];
         let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits);
         let word = match ty.bytes() {
-            2 => ("u16", Type::U16),
-            4 => ("u32", Type::U32),
-            8 => ("u64", Type::U64),
-            _ => ("", ty),
+            2 => Some(Word::U16),
+            4 => Some(Word::U32),
+            8 => Some(Word::U64),
+            _ => None,
         };
-        if !integer || vector != 1 || word.0.is_empty() {
+        let Some(word) = word.filter(|_| integer && vector == 1) else {
             let message =
                 format!("Offset not allowed: '{}' is no integer of 16 to 64 bits", name.text);
             self.diagnostics.error(name.span, message);
             return None;
-        }
+        };
         let span = name.span.to(end);
         let text = self.source.get(span.start as usize..span.end as usize).unwrap_or(name.text);
         let regs = &mut self.current().regs;
         regs.push(Register { name: text, ty, vector: 1 });
         let sum = RegId(regs.len() as u32 - 1);
         let loc = self.loc;
-        let words = Words { opcode: "add", modifiers: [word.0].into(), types: [word.1].into() };
+        let words = Words::new(Op::Add, [word].into());
         let mut operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
         let operands = self.shared.add(&mut operands);
         let words = Arc::new(words);
@@ -244,7 +245,7 @@ impl<'s> Checker<'s> {
         name: Ident<'s>,
         index: &ast::Operand<'s>,
         span: Span,
-        opcode: &str,
+        opcode: Option<Op>,
     ) -> Option<Operand> {
         let var = match self.lookup(name) {
             Some(Entity::Var(var)) => var,
@@ -266,7 +267,7 @@ impl<'s> Checker<'s> {
         let scale = i64::from(self.program.vars[var.0 as usize].ty.bytes());
         let offset = self.offset(index)?.wrapping_mul(scale);
         Some(match opcode {
-            "mov" | "cvta" => Operand::Var(var, offset),
+            Some(Op::Mov | Op::Cvta) => Operand::Var(var, offset),
             _ => Operand::Address { base: AddressBase::Var(var), offset },
         })
     }
@@ -275,7 +276,7 @@ impl<'s> Checker<'s> {
         &mut self,
         parts: &[ast::Operand<'s>],
         span: Span,
-        opcode: &str,
+        opcode: Option<Op>,
         types: &[Type],
     ) -> Option<Operand> {
         match parts {

@@ -11,6 +11,7 @@ use crate::ptx::ast::{self, Expr};
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Operand, RegId, Special, Variable, Words};
 use crate::ptx::types::{Space, Type, TypeKind};
+use crate::ptx::words::{Op, Word};
 
 impl<'s> Checker<'s> {
     /// Whether operand `i` fits; a constant becomes what the slot's type wants.
@@ -262,14 +263,7 @@ impl<'s> Checker<'s> {
     fn space_word(&self, case: &Case<'_, 's>) -> Result<Option<Space>, Misfit> {
         let mut found = None;
         for word in case.instruction.modifiers.iter() {
-            let space = match word.split(':').next().unwrap_or(word) {
-                "global" => Space::Global,
-                "shared" => Space::Shared,
-                "local" => Space::Local,
-                "const" => Space::Const,
-                "param" => Space::Param,
-                _ => continue,
-            };
+            let Some(space) = word.space() else { continue };
             if found.replace(space).is_some() {
                 return Err(Misfit {
                     message: format!(
@@ -280,7 +274,7 @@ impl<'s> Checker<'s> {
                 });
             }
         }
-        if case.instruction.opcode == "st" && found == Some(Space::Const) {
+        if case.instruction.opcode == Op::St && found == Some(Space::Const) {
             return Err(Misfit {
                 message: "State space incorrect for instruction 'st'".to_string(),
                 note: "constant memory cannot be written".to_string(),
@@ -437,13 +431,13 @@ impl<'s> Checker<'s> {
 }
 
 /// How many elements the instruction moves: `.v2`, `.v4`, `.v8` or one.
-fn lanes(instruction: &Words<'_>) -> usize {
+fn lanes(instruction: &Words) -> usize {
     let mut words = instruction.modifiers.iter();
     words
         .find_map(|word| match *word {
-            "v2" => Some(2),
-            "v4" => Some(4),
-            "v8" => Some(8),
+            Word::V2 => Some(2),
+            Word::V4 => Some(4),
+            Word::V8 => Some(8),
             _ => None,
         })
         .unwrap_or(1)
