@@ -284,6 +284,23 @@ fn linkage_spaces_and_directives() {
 }
 
 #[test]
+fn words_that_are_in_no_list_are_spelled_as_they_stand() {
+    let source = load(
+        ".entry k() {\n.reg .pred %p; .reg .b32 %r<3>;\n\
+         @!%p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], %r2;\n\
+         @%p add.u32 %r1, %r2, 3;\n}",
+    );
+    let source = source.replace("sm_90a", "sm_100a");
+    let program = program(&source);
+    let code = function(&program, "k").code.iter();
+    let spellings: Vec<String> = code
+        .map(|inst| inst.spelling(&source[inst.span.start as usize..inst.span.end as usize]))
+        .collect();
+    let later = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32";
+    assert_eq!(spellings, [later, "add.u32"]);
+}
+
+#[test]
 fn source_places_come_from_loc() {
     let source = load(
         ".file 1 \"a b.cu\"\n.entry k() {\nret;\n.loc 1 10 3\nret;\n.loc 1 11 5, function_name $L, inlined_at 1 9 2\nret;\n}\n\

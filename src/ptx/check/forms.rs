@@ -10,6 +10,7 @@ mod table;
 use super::Checker;
 use super::rules::Case;
 use super::table::Row;
+use super::words::space;
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
@@ -18,7 +19,7 @@ use crate::ptx::types::{Space, Type};
 use crate::ptx::words::{Op, Word};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use table::{Slot, Words, is_space};
+use table::{Slot, Words};
 
 /// What is known of one spelling of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +116,7 @@ fn wide_address(words: &program::Words, source: &ast::Instruction<'_>) -> Option
     if !wide || words.has(Word::Async) {
         return None;
     }
-    let space = source.modifiers.iter().find(|word| is_space(word.text));
+    let space = source.modifiers.iter().find(|word| space(word.text).is_some());
     Some(space.is_none_or(|space| space.text == "global"))
 }
 

@@ -7,6 +7,7 @@
 use super::Checker;
 use super::rules::{Case, Misfit, mismatch};
 use super::table::{Slot, Ty};
+use super::words::space;
 use crate::ptx::ast::{self, Expr};
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Operand, RegId, Special, Variable, Words};
@@ -262,8 +263,12 @@ impl<'s> Checker<'s> {
     /// The state space that the instruction's words name; `None` is generic.
     fn space_word(&self, case: &Case<'_, 's>) -> Result<Option<Space>, Misfit> {
         let mut found = None;
-        for word in case.instruction.modifiers.iter() {
-            let Some(space) = word.space() else { continue };
+        for (word, written) in case.instruction.modifiers.iter().zip(&case.source.modifiers) {
+            let named = match word {
+                Word::Other => space(written.text),
+                word => word.space(),
+            };
+            let Some(space) = named else { continue };
             if found.replace(space).is_some() {
                 return Err(Misfit {
                     message: format!(

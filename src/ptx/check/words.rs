@@ -3,11 +3,17 @@
 //! Source: PTX ISA 9.0, "Instruction Set"; which words ptxas 13.0.88 knows was observed from what
 //! it answers to each.
 
+use crate::ptx::types::Space;
 use crate::ptx::words::Word;
 
 /// Whether some instruction has this modifier.
 pub(super) fn is_modifier(word: &str) -> bool {
     Word::parse(word).is_some() || has_pattern(word)
+}
+
+/// The state space that a word names; one that follows a pattern, too: `shared::…`.
+pub(super) fn space(word: &str) -> Option<Space> {
+    Word::parse(word.split(':').next()?)?.space()
 }
 
 /// Words that are made of numbers: scopes with `::`, shapes (`m16n8k16`, `16x64b`, `2d`), counts
@@ -33,6 +39,13 @@ pub(super) fn is_narrow_format(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spaces_are_known_by_their_heads() {
+        let found = ["global", "shared::cluster", "shared::later", "L2::later", "f32"].map(space);
+        let shared = Some(Space::Shared);
+        assert_eq!(found, [Some(Space::Global), shared, shared, None, None]);
+    }
 
     #[test]
     fn patterns_know_shapes_and_not_typing_errors() {

@@ -1,6 +1,7 @@
 //! The table as data (`build.rs` makes it of `forms.tbl`) and how an instruction's words are found
 //! in it.
 
+use super::super::words::space;
 use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::names::Names;
 use smallvec::SmallVec;
@@ -99,17 +100,11 @@ fn sequence((word, text): (Word, &str), opcode: Op) -> Option<usize> {
     }
     match text.split(':').next().unwrap_or(text) {
         "row" | "col" if matches!(opcode, Op::Mma | Op::Wmma) => Some(1),
-        _ if is_space(text) => Some(2),
+        _ if space(text).is_some() => Some(2),
         "L2" if opcode == Op::Createpolicy && text.starts_with("L2::evict") => Some(3),
         "and" | "xor" | "popc" if matches!(opcode, Op::Mma | Op::Wmma | Op::Wgmma) => Some(4),
         _ => None,
     }
-}
-
-/// Whether a word names a state space.
-pub(super) fn is_space(text: &str) -> bool {
-    let head = text.split(':').next().unwrap_or(text);
-    matches!(head, "global" | "shared" | "local" | "const" | "param")
 }
 
 /// An instruction's words in the table's order.
