@@ -2,7 +2,7 @@
 //! opcode that fits is used.
 //!
 //! Source: PTX ISA 9.0, "Instruction Set"; what a row accepts is what ptxas 13.0.88 accepts
-//! (observed), or a little more. Operands of opcodes without rows are checked by what compiles them.
+//! (observed), or a little more. What compiles an opcode without rows checks its operands.
 
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
