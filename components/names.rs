@@ -17,31 +17,13 @@ const fn hash(name: &[u8]) -> usize {
     (hash ^ hash >> 32) as usize
 }
 
-const fn same(a: &[u8], b: &[u8]) -> bool {
+/// Whether two names are the same.
+pub const fn same(a: &[u8], b: &[u8]) -> bool {
     let mut i = 0;
     while i < a.len() && i < b.len() && a[i] == b[i] {
         i += 1;
     }
     i == a.len() && i == b.len()
-}
-
-/// The last of its name, in what [`next`] returns.
-pub const LAST: u16 = u16::MAX;
-
-/// The next place of each name in a list that has some more than once.
-pub const fn next<const N: usize>(names: &[&str]) -> [u16; N] {
-    let (mut next, mut i) = ([LAST; N], 0);
-    while i < names.len() {
-        let mut j = i + 1;
-        while j < names.len() && !same(names[i].as_bytes(), names[j].as_bytes()) {
-            j += 1;
-        }
-        if j < names.len() {
-            next[i] = j as u16;
-        }
-        i += 1;
-    }
-    next
 }
 
 impl<const N: usize> Names<N> {
@@ -85,14 +67,5 @@ mod tests {
         for name in ["IADD", "c", "IMAD3"] {
             assert_eq!(FOUND.find(name, |i| LIST[i]), None);
         }
-    }
-
-    #[test]
-    fn a_name_has_all_its_places() {
-        const LIST: [&str; 6] = ["a", "ab", "a", "b", "a", "ab"];
-        const NEXT: [u16; 6] = next(&LIST);
-        static FOUND: Names<8> = Names::new(&LIST);
-        assert_eq!(NEXT, [2, 5, 4, LAST, LAST, LAST]);
-        assert_eq!(FOUND.find("ab", |i| LIST[i]), Some(1));
     }
 }

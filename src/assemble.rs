@@ -12,6 +12,7 @@ use crate::link::{Inner, Linked};
 use crate::lower::{FunctionLayout, Module, ParamLayout};
 use crate::ptx::program::{FuncId, InitReloc, Instruction, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types;
+use crate::ptx::words::Op;
 use orias_components::SymbolKey;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -170,8 +171,8 @@ fn external_calls(
     let mut found: Vec<FuncId> = Vec::new();
     while let Some((function, from)) = way.pop() {
         let code = &program.functions[function.0 as usize].code;
-        let called = |inst: &Instruction<'_>| match inst.opcode {
-            "call" => inst.operands.iter().find_map(|operand| match operand {
+        let called = |inst: &Instruction| match inst.opcode {
+            Op::Call => inst.operands.iter().find_map(|operand| match operand {
                 Operand::Func(f) => Some(*f),
                 _ => None,
             }),

@@ -9,6 +9,7 @@
 use crate::digest::Digest;
 use crate::elf::attribute::{Attribute, code, format};
 use crate::ptx::program::{Function, Instruction, Words};
+use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode};
 use orias_systems::Compiled;
 use orias_systems::function::{Needs, Site};
@@ -77,7 +78,7 @@ enum Barrier {
 
 impl CodeFacts {
     /// The facts of one function's own code.
-    pub fn of(ptx: &Digest<'_>, compiled: &Compiled) -> CodeFacts {
+    pub fn of(ptx: &Digest, compiled: &Compiled) -> CodeFacts {
         let needs = ptx.facts.needs.and(compiled.needs);
         let mut facts = CodeFacts { needs, ..ptx.facts.clone() };
         let mut last_vote = None;
@@ -94,7 +95,7 @@ impl CodeFacts {
         facts
     }
 
-    fn add_site(&mut self, site: &Site, ptx: Option<&Words<'_>>, last_vote: &mut Option<u32>) {
+    fn add_site(&mut self, site: &Site, ptx: Option<&Words>, last_vote: &mut Option<u32>) {
         if site.spill {
             self.spills.push(site.offset);
             return;
@@ -103,7 +104,7 @@ impl CodeFacts {
             Opcode::SHFL | Opcode::VOTE | Opcode::VOTEU | Opcode::MATCH | Opcode::REDUX => {
                 match ptx.map(|p| p.opcode) {
                     // Old products are expanded to shuffles that ptxas's helpers write in PTX.
-                    Some("shfl" | "vote" | "match" | "redux" | "mma" | "wmma") => {
+                    Some(Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::Mma | Op::Wmma) => {
                         // A vote by two ballots is one operation.
                         let again = last_vote.replace(site.ptx_inst) == Some(site.ptx_inst);
                         if !again || site.op != Opcode::VOTE {
@@ -112,12 +113,12 @@ impl CodeFacts {
                         }
                     }
                     // Nor is the vote listed that makes a product's predicate uniform.
-                    Some("activemask" | "wgmma") => {}
+                    Some(Op::Activemask | Op::Wgmma) => {}
                     _ => self.warp_wide.push(site.offset),
                 }
             }
             Opcode::WARPSYNC | Opcode::NOP
-                if ptx.is_some_and(|p| p.opcode == "bar" && p.has("warp")) =>
+                if ptx.is_some_and(|p| p.opcode == Op::Bar && p.has(Word::Warp)) =>
             {
                 let register = site.data.map(|r| MASK_REGISTER | u32::from(r));
                 self.cooperative.push((site.offset, register.unwrap_or(WHOLE_WARP)));
@@ -209,39 +210,39 @@ impl CodeFacts {
 
 /// Whether a barrier of the CTA or the cluster is one at which the warp's threads come together by
 /// themselves.
-fn meets_alone(inst: &Words<'_>, op: Opcode) -> bool {
-    if inst.opcode != "barrier" {
+fn meets_alone(inst: &Words, op: Opcode) -> bool {
+    if inst.opcode != Op::Barrier {
         return false;
     }
-    if inst.has("cluster") {
-        return inst.has("arrive") && op == Opcode::UCGABAR_ARV;
+    if inst.has(Word::Cluster) {
+        return inst.has(Word::Arrive) && op == Opcode::UCGABAR_ARV;
     }
-    inst.has("sync") && !inst.has("aligned") && op == Opcode::BAR
+    inst.has(Word::Sync) && !inst.has(Word::Aligned) && op == Opcode::BAR
 }
 
 /// What an instruction does to an mbarrier, where it is the one of its PTX instruction that is
 /// listed. Arrivals that expect bytes are not.
-fn barrier(inst: &Words<'_>, site: &Site) -> Option<Barrier> {
+fn barrier(inst: &Words, site: &Site) -> Option<Barrier> {
     let has = |word| inst.has(word);
-    if inst.opcode == "cp" && has("mbarrier") {
+    if inst.opcode == Op::Cp && has(Word::Mbarrier) {
         return (site.op == Opcode::ARRIVES).then_some(Barrier::CopiesArrive);
     }
-    if inst.opcode != "mbarrier" || site.op != Opcode::SYNCS {
+    if inst.opcode != Op::Mbarrier || site.op != Opcode::SYNCS {
         return None;
     }
     let kind = |plain, other, word| Some(if has(word) { other } else { plain });
     match inst.modifiers.first().copied()? {
-        "init" => Some(Barrier::Init),
-        "inval" => Some(Barrier::Invalidate),
-        "expect_tx" => Some(Barrier::ExpectTx),
-        "complete_tx" => Some(Barrier::CompleteTx),
-        "arrive" | "arrive_drop" if has("expect_tx") => None,
-        "arrive" => kind(Barrier::Arrive, Barrier::ArriveNoComplete, "noComplete"),
-        "arrive_drop" => kind(Barrier::Drop, Barrier::DropNoComplete, "noComplete"),
-        "test_wait" => kind(Barrier::Test, Barrier::TestParity, "parity"),
+        Word::Init => Some(Barrier::Init),
+        Word::Inval => Some(Barrier::Invalidate),
+        Word::ExpectTx => Some(Barrier::ExpectTx),
+        Word::CompleteTx => Some(Barrier::CompleteTx),
+        Word::Arrive | Word::ArriveDrop if has(Word::ExpectTx) => None,
+        Word::Arrive => kind(Barrier::Arrive, Barrier::ArriveNoComplete, Word::NoComplete),
+        Word::ArriveDrop => kind(Barrier::Drop, Barrier::DropNoComplete, Word::NoComplete),
+        Word::TestWait => kind(Barrier::Test, Barrier::TestParity, Word::Parity),
         // Behind the wait that a time limit ends stands a test.
-        "try_wait" if !site.mods.has(Mod::TRYWAIT) => None,
-        "try_wait" => kind(Barrier::Try, Barrier::TryParity, "parity"),
+        Word::TryWait if !site.mods.has(Mod::TRYWAIT) => None,
+        Word::TryWait => kind(Barrier::Try, Barrier::TryParity, Word::Parity),
         _ => None,
     }
 }
@@ -250,9 +251,9 @@ fn barrier(inst: &Words<'_>, site: &Site) -> Option<Barrier> {
 /// kernels that are not compiled too. 1 copies, reductions and prefetches by a map, 2 changes of a
 /// map.
 pub fn tensor_maps(functions: &[Function<'_>]) -> u8 {
-    let of = |inst: &Instruction<'_>| match inst.opcode {
-        "cp" if inst.has("bulk") && inst.has("tensor") => 1,
-        "tensormap" if inst.has("replace") => 2,
+    let of = |inst: &Instruction| match inst.opcode {
+        Op::Cp if inst.has(Word::Bulk) && inst.has(Word::Tensor) => 1,
+        Op::Tensormap if inst.has(Word::Replace) => 2,
         _ => 0,
     };
     functions.iter().flat_map(|f| &f.code).fold(0, |all, inst| all | of(inst))

@@ -4,27 +4,31 @@
 use crate::attributes::CodeFacts;
 use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special, Words};
 use crate::ptx::types::Span;
+use crate::ptx::words::{Op, Word, WordSet};
 use std::sync::Arc;
 
 /// Instructions whose modifiers attributes go by.
-const OF_ATTRIBUTES: [&str; 12] = [
-    "activemask",
-    "bar",
-    "barrier",
-    "cp",
-    "match",
-    "mbarrier",
-    "mma",
-    "redux",
-    "shfl",
-    "vote",
-    "wgmma",
-    "wmma",
+const OF_ATTRIBUTES: [Op; 12] = [
+    Op::Activemask,
+    Op::Bar,
+    Op::Barrier,
+    Op::Cp,
+    Op::Match,
+    Op::Mbarrier,
+    Op::Mma,
+    Op::Redux,
+    Op::Shfl,
+    Op::Vote,
+    Op::Wgmma,
+    Op::Wmma,
 ];
+
+const SPARSE: WordSet = WordSet::of(&[Word::Sp, Word::SpOrderedMetadata]);
+const SMALL_FLOATS: WordSet = WordSet::of(&[Word::E4m3, Word::E5m2]);
 
 /// What stays of a function's PTX.
 #[derive(Clone, Debug, Default)]
-pub struct Digest<'s> {
+pub struct Digest {
     /// Where each instruction stands.
     pub spans: Vec<Span>,
     /// What instructions say wherever they end up.
@@ -32,11 +36,11 @@ pub struct Digest<'s> {
     /// An mbarrier is initialised in a loop.
     pub inits_in_loop: bool,
     /// By index of the instruction, in order: those of [`OF_ATTRIBUTES`].
-    words: Vec<(u32, Arc<Words<'s>>)>,
+    words: Vec<(u32, Arc<Words>)>,
 }
 
-impl<'s> Digest<'s> {
-    pub fn of(function: &Function<'s>) -> Digest<'s> {
+impl Digest {
+    pub fn of(function: &Function<'_>) -> Digest {
         let mut digest = Digest::default();
         digest.spans.reserve_exact(function.code.len());
         for (at, inst) in function.code.iter().enumerate() {
@@ -46,8 +50,8 @@ impl<'s> Digest<'s> {
                 digest.words.push((at as u32, inst.words.clone()));
             }
         }
-        let inits = |inst: &Instruction<'_>| {
-            inst.opcode == "mbarrier" && inst.modifiers.first() == Some(&"init")
+        let inits = |inst: &Instruction| {
+            inst.opcode == Op::Mbarrier && inst.modifiers.first() == Some(&Word::Init)
         };
         let mut inits = digest.words.iter().filter(|(at, _)| inits(&function.code[*at as usize]));
         digest.inits_in_loop = inits.any(|(at, _)| is_in_loop(function, *at as usize));
@@ -55,7 +59,7 @@ impl<'s> Digest<'s> {
     }
 
     /// The words of an instruction, where attributes go by them.
-    pub fn words(&self, index: u32) -> Option<&Words<'s>> {
+    pub fn words(&self, index: u32) -> Option<&Words> {
         let at = self.words.binary_search_by_key(&index, |(at, _)| *at).ok()?;
         Some(&self.words[at].1)
     }
@@ -63,18 +67,17 @@ impl<'s> Digest<'s> {
 
 impl CodeFacts {
     /// What instructions say wherever they end up.
-    fn add_ptx(&mut self, inst: &Instruction<'_>) {
-        let any = |words: &[&str]| words.iter().any(|w| inst.has(w));
+    fn add_ptx(&mut self, inst: &Instruction) {
         match inst.opcode {
-            "wmma" => self.wmma = true,
+            Op::Wmma => self.wmma = true,
             // Products of 8-bit floats are made of products of halves.
-            "mma" if any(&["sp", "sp::ordered_metadata"]) && any(&["e4m3", "e5m2"]) => {
+            Op::Mma if inst.set.intersects(&SPARSE) && inst.set.intersects(&SMALL_FLOATS) => {
                 self.needs.sparse_mask |= 8;
             }
-            "fence" | "tensormap" if inst.has("tensormap::generic") => {
+            Op::Fence | Op::Tensormap if inst.has(Word::TensormapGeneric) => {
                 self.needs.isa_class = self.needs.isa_class.max(2);
             }
-            "mov" => {
+            Op::Mov => {
                 let reserved =
                     |o: &Operand| matches!(o, Operand::Special(Special::ReservedSmemOffset(_)));
                 self.reserved_shared |= inst.operands.iter().any(reserved);
@@ -117,7 +120,7 @@ fn follow(function: &Function<'_>, at: usize, next: &mut Vec<usize>) {
             _ => {}
         }
     }
-    let ends = matches!(inst.opcode, "bra" | "brx" | "ret" | "exit" | "trap");
+    let ends = matches!(inst.opcode, Op::Bra | Op::Brx | Op::Ret | Op::Exit | Op::Trap);
     if !ends || inst.guard.is_some() {
         next.push(at + 1);
     }

@@ -454,7 +454,7 @@ fn compile_function(
 }
 
 /// A phase's complaints, at the PTX instruction that each comes from or else at the function.
-fn from_pipeline(error: PipelineError, ptx: &Digest<'_>, function: Span) -> Diagnostics {
+fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Diagnostics {
     let place = |loc: Loc| -> Span {
         let index = (loc.ptx_inst as usize).checked_sub(1);
         index.and_then(|i| ptx.spans.get(i)).copied().unwrap_or(function)

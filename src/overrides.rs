@@ -7,24 +7,25 @@
 //! `.nc` take `cs` alone. Volatile and ordered accesses stay.
 
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
-use crate::ptx::program::{Function, Instruction, Program};
+use crate::ptx::program::{Function, Instruction, Program, Words};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word, WordSet};
 use std::sync::Arc;
 
 /// Cache operators of the command line; each a word of PTX.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Caches {
     /// `--def-load-cache`, `--def-store-cache`
-    pub load: Option<&'static str>,
-    pub store: Option<&'static str>,
+    pub load: Option<Word>,
+    pub store: Option<Word>,
     /// `--force-load-cache`, `--force-store-cache`
-    pub forced_load: Option<&'static str>,
-    pub forced_store: Option<&'static str>,
+    pub forced_load: Option<Word>,
+    pub forced_store: Option<Word>,
 }
 
 /// The operators of loads and of stores.
-pub const LOADS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
-pub const STORES: [&str; 4] = ["wb", "cg", "cs", "wt"];
+pub const LOADS: [Word; 5] = [Word::Ca, Word::Cg, Word::Cs, Word::Lu, Word::Cv];
+pub const STORES: [Word; 4] = [Word::Wb, Word::Cg, Word::Cs, Word::Wt];
 
 /// Bounds of every kernel's launches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -71,8 +72,8 @@ pub fn apply(
         for inst in body.flat_map(|body| &mut Arc::make_mut(body).code) {
             let caches = &overrides.caches;
             match inst.opcode {
-                "ld" => cache(inst, &LOADS, (caches.load, caches.forced_load)),
-                "st" => cache(inst, &STORES, (caches.store, caches.forced_store)),
+                Op::Ld => cache(inst, &LOADS, (caches.load, caches.forced_load)),
+                Op::St => cache(inst, &STORES, (caches.store, caches.forced_store)),
                 _ => {}
             }
         }
@@ -93,34 +94,43 @@ pub fn apply(
 
 /// Gives an access another cache operator.
 fn cache(
-    inst: &mut Instruction<'_>,
-    operators: &[&'static str],
-    (default, forced): (Option<&'static str>, Option<&'static str>),
+    inst: &mut Instruction,
+    operators: &[Word],
+    (default, forced): (Option<Word>, Option<Word>),
 ) {
-    const ORDERED: [&str; 5] = ["volatile", "relaxed", "acquire", "release", "mmio"];
-    const SPACES: [&str; 3] = ["const", "local", "param"];
-    let other = |m: &&str| {
-        ORDERED.contains(m)
-            || SPACES.contains(m)
-            || m.starts_with("shared")
-            || m.starts_with("L1::")
-    };
-    if inst.modifiers.iter().any(|m| other(m) || m.starts_with("param::")) {
+    /// Orders, other spaces, priorities of the first-level cache.
+    const OTHERS: WordSet = WordSet::of(&[
+        Word::Volatile,
+        Word::Relaxed,
+        Word::Acquire,
+        Word::Release,
+        Word::Mmio,
+        Word::Const,
+        Word::Local,
+        Word::Param,
+        Word::ParamEntry,
+        Word::ParamFunc,
+        Word::Shared,
+        Word::SharedCta,
+        Word::SharedCluster,
+        Word::L1EvictFirst,
+        Word::L1EvictLast,
+        Word::L1EvictNormal,
+        Word::L1EvictUnchanged,
+        Word::L1NoAllocate,
+    ]);
+    if inst.set.intersects(&OTHERS) {
         return;
     }
     let named = inst.modifiers.iter().position(|m| operators.contains(m));
     let wanted = if named.is_some() { forced } else { forced.or(default) };
-    let Some(word) = wanted.filter(|w| !inst.has("nc") || *w == "cs") else { return };
-    let words = Arc::make_mut(&mut inst.words);
+    let Some(word) = wanted.filter(|w| !inst.has(Word::Nc) || *w == Word::Cs) else { return };
+    let mut modifiers = inst.modifiers.to_vec();
     match named {
-        Some(at) => words.modifiers[at] = word,
-        None => {
-            let first_type = words.modifiers.len().saturating_sub(words.types.len());
-            let mut modifiers = words.modifiers.to_vec();
-            modifiers.insert(first_type, word);
-            words.modifiers = modifiers.into();
-        }
+        Some(at) => modifiers[at] = word,
+        None => modifiers.insert(modifiers.len().saturating_sub(inst.types.len()), word),
     }
+    inst.words = Arc::new(Words::new(inst.opcode, modifiers.into()));
 }
 
 /// Gives a kernel directives.
@@ -159,12 +169,14 @@ mod tests {
     fn words(overrides: &Overrides) -> Vec<String> {
         let mut program = crate::ptx::load(SOURCE).expect("the source is right");
         apply(&mut program, overrides, None).expect("the kernels are there");
-        program.functions[0].code.iter().map(|i| i.modifiers.join(".")).collect()
+        let joined =
+            |i: &Instruction| i.modifiers.iter().map(|m| m.name()).collect::<Vec<_>>().join(".");
+        program.functions[0].code.iter().map(joined).collect()
     }
 
     #[test]
     fn a_default_operator_is_for_weak_accesses_without_one() {
-        let caches = Caches { load: Some("cs"), store: Some("wt"), ..Caches::default() };
+        let caches = Caches { load: Some(Word::Cs), store: Some(Word::Wt), ..Caches::default() };
         let found = words(&Overrides { caches, ..Overrides::default() });
         assert_eq!(found[0], "param.u64");
         assert_eq!(
@@ -176,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_forced_operator_replaces_others() {
-        let caches = Caches { forced_load: Some("cv"), ..Caches::default() };
+        let caches = Caches { forced_load: Some(Word::Cv), ..Caches::default() };
         let found = words(&Overrides { caches, ..Overrides::default() });
         assert_eq!(
             found[1..5],

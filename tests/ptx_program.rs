@@ -35,7 +35,7 @@ fn second(statements: &str) -> Operand {
     function(&program, "k").code[0].operands[1].clone()
 }
 
-fn names<'s>(function: &Function<'s>, instruction: &Instruction<'_>) -> Vec<&'s str> {
+fn names<'s>(function: &Function<'s>, instruction: &Instruction) -> Vec<&'s str> {
     let name = |operand: &Operand| match operand {
         Operand::Reg(reg) => function.regs[reg.0 as usize].name,
         _ => "?",
@@ -281,6 +281,23 @@ fn linkage_spaces_and_directives() {
     let k = function(&program, "k");
     assert_eq!(k.directives, [("maxntid", vec![256, 1, 1]), ("minnctapersm", vec![2])]);
     assert_eq!(function(&program, "quiet").directives, [("noreturn", vec![])]);
+}
+
+#[test]
+fn words_that_are_in_no_list_are_spelled_as_they_stand() {
+    let source = load(
+        ".entry k() {\n.reg .pred %p; .reg .b32 %r<3>;\n\
+         @!%p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], %r2;\n\
+         @%p add.u32 %r1, %r2, 3;\n}",
+    );
+    let source = source.replace("sm_90a", "sm_100a");
+    let program = program(&source);
+    let code = function(&program, "k").code.iter();
+    let spellings: Vec<String> = code
+        .map(|inst| inst.spelling(&source[inst.span.start as usize..inst.span.end as usize]))
+        .collect();
+    let later = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32";
+    assert_eq!(spellings, [later, "add.u32"]);
 }
 
 #[test]

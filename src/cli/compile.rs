@@ -5,6 +5,7 @@ use crate::driver::{CompileOptions, Compiler, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
+use crate::ptx::words::Word;
 use clap::Args;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -408,9 +409,9 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
 }
 
 fn caches(args: &CompileArgs) -> Result<Caches, String> {
-    let word = |value: &Option<String>, what: &str, all: &[&'static str]| {
+    let word = |value: &Option<String>, what: &str, all: &[Word]| {
         let Some(value) = value.as_deref() else { return Ok(None) };
-        let known = all.iter().copied().find(|word| *word == value);
+        let known = all.iter().copied().find(|word| word.name() == value);
         known
             .map(Some)
             .ok_or_else(|| format!("ptxas error   : Invalid {what} specified: {value}\n{ABORTED}"))

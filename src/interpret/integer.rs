@@ -1,6 +1,8 @@
 //! Integer arithmetic on bits: PTX ISA 9.0, "Integer Arithmetic Instructions", "Logic and Shift
 //! Instructions".
 
+use crate::ptx::words::Word;
+
 /// The low `bits` bits (at most 64).
 #[inline]
 pub fn mask(bits: u32) -> u64 {
@@ -136,15 +138,15 @@ pub fn permute(a: u64, b: u64, selector: u64) -> u64 {
 }
 
 /// The selector that a mode of `prmt` makes of the low two bits of its control.
-pub fn permute_selector(mode: &str, control: u64) -> Option<u64> {
+pub fn permute_selector(mode: Word, control: u64) -> Option<u64> {
     let i = (control & 3) as usize;
     Some(match mode {
-        "f4e" => [0x3210, 0x4321, 0x5432, 0x6543][i],
-        "b4e" => [0x5670, 0x6701, 0x7012, 0x0123][i],
-        "rc8" => [0x0000, 0x1111, 0x2222, 0x3333][i],
-        "ecl" => [0x3210, 0x3211, 0x3222, 0x3333][i],
-        "ecr" => [0x0000, 0x1110, 0x2210, 0x3210][i],
-        "rc16" => [0x1010, 0x3232, 0x1010, 0x3232][i],
+        Word::F4e => [0x3210, 0x4321, 0x5432, 0x6543][i],
+        Word::B4e => [0x5670, 0x6701, 0x7012, 0x0123][i],
+        Word::Rc8 => [0x0000, 0x1111, 0x2222, 0x3333][i],
+        Word::Ecl => [0x3210, 0x3211, 0x3222, 0x3333][i],
+        Word::Ecr => [0x0000, 0x1110, 0x2210, 0x3210][i],
+        Word::Rc16 => [0x1010, 0x3232, 0x1010, 0x3232][i],
         _ => return None,
     })
 }

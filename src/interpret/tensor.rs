@@ -12,6 +12,7 @@ use super::grid::Env;
 use super::mbarrier;
 use super::warp::{Warp, bits};
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 
 /// Shared memory of a block at most (bytes): no copy is larger.
 const MAX_BYTES: u64 = 256 << 10;
@@ -23,8 +24,8 @@ pub struct Tensor {
     pub shared: Address,
     /// From shared memory to the tensor.
     pub store: bool,
-    /// The words of a reduction, such as `add`.
-    pub reduce: Option<Box<str>>,
+    /// The word of a reduction, such as `add`.
+    pub reduce: Option<Word>,
     /// The offsets of im2col mode; None in tile mode.
     pub offsets: Option<Box<[Src]>>,
     pub complete: Option<Address>,
@@ -71,7 +72,7 @@ pub fn execute(
         if map.interleave != 0 {
             return Err(refuse(INTERLEAVED.to_string()));
         }
-        let reduce = match &tensor.reduce {
+        let reduce = match tensor.reduce {
             Some(word) => {
                 let f = reduction(word, map.element);
                 Some(f.ok_or_else(|| refuse(format!("`{word}` of {:?}", map.element)))?)
@@ -243,7 +244,7 @@ fn not_a_number(element: Element) -> [u8; 8] {
 }
 
 /// The function of a reduction of elements of this type.
-fn reduction(word: &str, element: Element) -> Option<Ternary> {
+fn reduction(word: Word, element: Element) -> Option<Ternary> {
     let ty = match element {
         Element::U8 | Element::U16 => return None,
         Element::U32 => Type::U32,

@@ -5,6 +5,7 @@ use crate::ptx::program::{
     AddressBase, FuncId, Function, Instruction, Operand, Program, SymbolRef, Variable,
 };
 use crate::ptx::types::{Linkage, Space};
+use crate::ptx::words::{Op, Word, WordSet};
 use std::collections::BTreeSet;
 
 /// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved
@@ -30,7 +31,7 @@ impl Uses {
         let mut uses = Uses::default();
         for inst in &function.code {
             let mut operands = &*inst.operands;
-            if inst.opcode == "call" {
+            if inst.opcode == Op::Call {
                 let callee = operands.iter().position(|o| !matches!(o, Operand::List(_)));
                 match callee.and_then(|i| operands.get(i)) {
                     Some(Operand::Func(f)) => {
@@ -80,20 +81,32 @@ impl Uses {
 }
 
 /// Instructions that only compute, each with its result in the first operand.
-const PURE: [&str; 12] =
-    ["mov", "cvta", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor"];
+const PURE: [Op; 12] = [
+    Op::Mov,
+    Op::Cvta,
+    Op::Cvt,
+    Op::Add,
+    Op::Sub,
+    Op::Mul,
+    Op::Mad,
+    Op::Shl,
+    Op::Shr,
+    Op::And,
+    Op::Or,
+    Op::Xor,
+];
 
 /// Which of a function's instructions compute what nothing needs; None where none of them names a
 /// variable. ptxas drops them at every level, and with them what the file says of shared memory
 /// (observed: 13.0.88).
 fn useless(function: &Function<'_>) -> Option<Vec<bool>> {
-    let strong = ["volatile", "relaxed", "acquire", "mmio"];
-    let pure = |inst: &Instruction<'_>| match inst.opcode {
-        "ld" => !strong.iter().any(|word| inst.has(word)),
+    const STRONG: WordSet =
+        WordSet::of(&[Word::Volatile, Word::Relaxed, Word::Acquire, Word::Mmio]);
+    let pure = |inst: &Instruction| match inst.opcode {
+        Op::Ld => !inst.set.intersects(&STRONG),
         opcode => PURE.contains(&opcode),
     };
-    let names =
-        |inst: &Instruction<'_>| inst.operands.iter().any(|op| matches!(op, Operand::Var(..)));
+    let names = |inst: &Instruction| inst.operands.iter().any(|op| matches!(op, Operand::Var(..)));
     if !function.code.iter().any(|inst| pure(inst) && names(inst)) {
         return None;
     }

@@ -6,7 +6,8 @@
 //! clamped by `.sat`, the product not. At -O0 nothing is contracted.
 
 use crate::ptx::program::{AddressBase, Function, Instruction, Operand, RegId};
-use crate::ptx::types::{Type, TypeKind};
+use crate::ptx::types::TypeKind;
+use crate::ptx::words::{Op, Word};
 
 /// What happens to one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,7 +35,7 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
         starts_block[*at] = true;
     }
     for (at, inst) in code.iter().enumerate() {
-        let Some(product) = contractible(inst, &["mul"]) else { continue };
+        let Some(product) = contractible(inst, &[Op::Mul]) else { continue };
         // The product itself is one mention; every other one must be an addition that takes it in.
         let wanted = mentions[product.0 as usize] - 1;
         let uses = uses(code, &starts_block, at, product, wanted);
@@ -53,13 +54,13 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
 
 /// The destination of a plain float operation of one of these names: no guard, no rounding word, no
 /// saturation of a product.
-fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
+fn contractible(inst: &Instruction, names: &[Op]) -> Option<RegId> {
     let plain = inst.guard.is_none()
         && names.contains(&inst.opcode)
         && inst.types.len() == 1
         && inst.types[0].kind() == TypeKind::Float
         && inst.modifiers.iter().all(|m| {
-            *m == "ftz" || *m == "sat" && inst.opcode != "mul" || Type::parse(m).is_some()
+            *m == Word::Ftz || *m == Word::Sat && inst.opcode != Op::Mul || m.ty().is_some()
         });
     match &*inst.operands {
         [Operand::Reg(d), _, _] if plain => Some(*d),
@@ -71,7 +72,7 @@ fn contractible(inst: &Instruction<'_>, names: &[&str]) -> Option<RegId> {
 /// the end of the block or to where a factor changes. `wanted` is how often the function mentions
 /// the product besides: all found, the search ends.
 fn uses(
-    code: &[Instruction<'_>],
+    code: &[Instruction],
     starts_block: &[bool],
     at: usize,
     product: RegId,
@@ -84,9 +85,9 @@ fn uses(
             break;
         }
         each_mention(inst, &mut |id| wanted -= u32::from(id == product));
-        let same = contractible(inst, &["add", "sub"]).is_some()
+        let same = contractible(inst, &[Op::Add, Op::Sub]).is_some()
             && inst.types == mul.types
-            && inst.has("ftz") == mul.has("ftz");
+            && inst.has(Word::Ftz) == mul.has(Word::Ftz);
         let operand = [1, 2].into_iter().find(|i| inst.operands.get(*i) == Some(&mul.operands[0]));
         if let (true, Some(operand)) = (same, operand) {
             uses.push((user, operand));
@@ -105,7 +106,7 @@ fn uses(
     uses
 }
 
-fn each_mention(inst: &Instruction<'_>, f: &mut dyn FnMut(RegId)) {
+fn each_mention(inst: &Instruction, f: &mut dyn FnMut(RegId)) {
     if let Some((guard, _)) = inst.guard {
         f(guard);
     }

@@ -7,7 +7,7 @@ use super::params::{self, Params};
 use super::select;
 use super::source::{Cx, cells_of, constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
-use crate::ptx::program::{FuncId, Function, Instruction, Operand as Ptx, Program};
+use crate::ptx::program::{FuncId, Function, Operand as Ptx, Program};
 use crate::ptx::types::Type;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
@@ -114,7 +114,10 @@ pub fn function(
             _ => select::lower(&mut cx, inst),
         };
         if let Err(message) = lowered {
-            errors.error(inst.span, format!("unsupported: `{}`: {message}", spelling(inst)));
+            let (start, end) = (inst.span.start as usize, inst.span.end as usize);
+            let written = cx.program.source.get(start..end).unwrap_or("");
+            let message = format!("unsupported: `{}`: {message}", inst.spelling(written));
+            errors.error(inst.span, message);
         }
     }
     open_labels(&mut cx, function.code.len());
@@ -162,16 +165,6 @@ fn labels_named(function: &Function<'_>) -> Vec<bool> {
     });
     targets.chain(places).for_each(|label| named[label.0 as usize] = true);
     named
-}
-
-/// The instruction as it is written, for messages.
-fn spelling(inst: &Instruction<'_>) -> String {
-    let mut text = inst.opcode.to_string();
-    for modifier in inst.modifiers.iter() {
-        text.push('.');
-        text.push_str(modifier);
-    }
-    text
 }
 
 /// What the entry block holds: the uniform registers that the body uses. The frame is made by

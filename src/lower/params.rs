@@ -10,6 +10,7 @@ use crate::ptx::program::{
     AddressBase, FuncId, Function, Instruction, Operand as Ptx, Program, RegId, VarId,
 };
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Op;
 use orias_components::{BlockId, Inst, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegUse};
 use orias_systems::calls::FRAME_POINTER;
 use orias_systems::emit::{Address, cell, imm, r};
@@ -62,7 +63,7 @@ pub struct Call<'i> {
 pub fn call<'i>(
     program: &'i Program<'_>,
     function: &'i Function<'_>,
-    inst: &'i Instruction<'_>,
+    inst: &'i Instruction,
 ) -> Sel<Call<'i>> {
     let mut operands = inst.operands.iter().peekable();
     let list = |operands: &mut std::iter::Peekable<std::slice::Iter<'i, Ptx>>| match operands
@@ -151,11 +152,11 @@ fn in_memory(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId>
         }
     };
     for inst in &function.code {
-        if inst.opcode == "call" {
+        if inst.opcode == Op::Call {
             continue;
         }
         let bytes = inst.types.first().map_or(1, |t| i64::from(t.bytes().max(1)));
-        let access = matches!(inst.opcode, "ld" | "st" | "ldu");
+        let access = matches!(inst.opcode, Op::Ld | Op::St | Op::Ldu);
         for operand in &inst.operands {
             match operand {
                 Ptx::Var(var, _) => note(var),
@@ -193,8 +194,8 @@ impl Params {
     ) -> Sel<(Params, u32)> {
         let mut all = Params { align: local.1.max(1), ..Params::default() };
         for inst in &function.code {
-            all.moves_stack |= matches!(inst.opcode, "alloca" | "stackrestore");
-            if inst.opcode == "call" {
+            all.moves_stack |= matches!(inst.opcode, Op::Alloca | Op::Stackrestore);
+            if inst.opcode == Op::Call {
                 all.align = all.align.max(frame_align);
                 let (passing, ..) = passing(program, &call(program, function, inst)?);
                 all.outgoing = all.outgoing.max(passing.stack_bytes);

@@ -7,6 +7,7 @@ use crate::ptx::program::{
     AddressBase, Function, Instruction, Operand as Ptx, Program, RegId, VarId,
 };
 use crate::ptx::types::{Space, Type, TypeKind};
+use crate::ptx::words::Op;
 use orias_components::{BlockId, ConstRef, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use orias_systems::emit::{Address, Emit, cell, imm, r, wide};
 use rustc_hash::FxHashMap;
@@ -517,12 +518,12 @@ pub fn int_bits(value: i128, ty: Type) -> u64 {
 }
 
 /// Operands of an instruction, by position.
-pub fn operand<'i>(inst: &'i Instruction<'_>, i: usize) -> Sel<&'i Ptx> {
+pub fn operand(inst: &Instruction, i: usize) -> Sel<&Ptx> {
     inst.operands.get(i).ok_or_else(|| format!("operand {} is missing", i + 1))
 }
 
 /// The nth type word of an instruction.
-pub fn type_at(inst: &Instruction<'_>, i: usize) -> Sel<Type> {
+pub fn type_at(inst: &Instruction, i: usize) -> Sel<Type> {
     inst.types.get(i).copied().ok_or_else(|| "a type is missing".into())
 }
 
@@ -548,7 +549,7 @@ pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
     }
     let mut read = vec![false; function.regs.len()];
     for inst in &function.code {
-        let skip = usize::from(inst.opcode == "atom");
+        let skip = usize::from(inst.opcode == Op::Atom);
         inst.operands.iter().skip(skip).for_each(|op| mark(op, &mut read));
         if let Some((id, _)) = inst.guard {
             read[id.0 as usize] = true;
@@ -577,7 +578,7 @@ pub fn constant_registers(function: &Function<'_>) -> Vec<Option<i128>> {
         if let Some(first) = inst.operands.first() {
             defined(first, &mut |id| definitions[id.0 as usize] += 1);
         }
-        if let ("mov", None, [Ptx::Reg(id), Ptx::Int(value)]) =
+        if let (Op::Mov, None, [Ptx::Reg(id), Ptx::Int(value)]) =
             (inst.opcode, inst.guard, &inst.operands[..])
         {
             constants[id.0 as usize] = Some(*value);

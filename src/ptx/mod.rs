@@ -10,6 +10,7 @@ pub mod parser;
 pub mod program;
 pub mod target;
 pub mod types;
+pub mod words;
 
 use diagnostics::{Diagnostic, Diagnostics};
 use program::Program;

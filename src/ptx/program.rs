@@ -7,6 +7,7 @@
 use super::diagnostics::Diagnostics;
 use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
+use super::words::{Op, Word, WordSet};
 use crate::list::List;
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -88,7 +89,7 @@ const _: () = assert!(size_of::<Function<'_>>() == 96);
 #[derive(Clone, Debug, Default)]
 pub struct FunctionBody<'s> {
     pub regs: Vec<Register<'s>>,
-    pub code: Vec<Instruction<'s>>,
+    pub code: Vec<Instruction>,
     /// For each label the index of the instruction that it stands before (may equal `code.len()`),
     /// and its name.
     pub labels: Vec<(usize, &'s str)>,
@@ -291,11 +292,11 @@ pub enum SymbolRef {
 
 /// Its words are as its own ([`Deref`]).
 #[derive(Clone, Debug)]
-pub struct Instruction<'s> {
+pub struct Instruction {
     /// Guard predicate, negated or not.
     pub guard: Option<(RegId, bool)>,
     /// Shared by all instructions that are spelled so.
-    pub words: Arc<Words<'s>>,
+    pub words: Arc<Words>,
     pub operands: Operands,
     pub span: Span,
     /// `.loc` in force: file, line, column; file 0 is none.
@@ -303,28 +304,47 @@ pub struct Instruction<'s> {
 }
 
 /// There are a million of them in a text of 30 MB.
-const _: () = assert!(size_of::<Instruction<'_>>() == 56);
+const _: () = assert!(size_of::<Instruction>() == 56);
 
 /// An opcode with its modifiers.
 #[derive(Clone, Debug)]
-pub struct Words<'s> {
-    pub opcode: &'s str,
-    /// Dot words after the opcode, without dots, in order, types included.
-    pub modifiers: Box<[&'s str]>,
+pub struct Words {
+    pub opcode: Op,
+    /// Dot words after the opcode, in order, types included.
+    pub modifiers: Box<[Word]>,
+    /// The words of `modifiers`.
+    pub set: WordSet,
     /// The words of `modifiers` that are types, in order.
     pub types: Box<[Type]>,
 }
 
-impl Words<'_> {
-    pub fn has(&self, modifier: &str) -> bool {
-        self.modifiers.contains(&modifier)
+impl Words {
+    pub fn new(opcode: Op, modifiers: Box<[Word]>) -> Words {
+        let types = modifiers.iter().filter_map(|word| word.ty()).collect();
+        Words { opcode, set: WordSet::of(&modifiers), modifiers, types }
+    }
+
+    pub fn has(&self, modifier: Word) -> bool {
+        self.set.has(modifier)
+    }
+
+    /// As an instruction spells them; `written` is its text.
+    pub fn spelling(&self, written: &str) -> String {
+        if self.has(Word::Other) {
+            let guard = written.find(|c: char| written.starts_with('@') && c.is_whitespace());
+            let behind = written[guard.unwrap_or(0)..].trim_start();
+            let end = behind.find(|c: char| c.is_whitespace() || c == ';');
+            return behind[..end.unwrap_or(behind.len())].to_string();
+        }
+        let modifiers = self.modifiers.iter().map(|word| word.name());
+        [self.opcode.name()].into_iter().chain(modifiers).collect::<Vec<_>>().join(".")
     }
 }
 
-impl<'s> Deref for Instruction<'s> {
-    type Target = Words<'s>;
+impl Deref for Instruction {
+    type Target = Words;
 
-    fn deref(&self) -> &Words<'s> {
+    fn deref(&self) -> &Words {
         &self.words
     }
 }

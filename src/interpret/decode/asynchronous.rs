@@ -6,14 +6,15 @@ use super::{Decoded, Decoder, only_type};
 use crate::interpret::code::{Address, Bulk, Dst, Mbarrier, Op, Space, Src};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word, WordSet};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn asynchronous(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn asynchronous(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
-            "cp" => self.copy(inst),
-            "mbarrier" => self.mbarrier(inst),
+            Opcode::Cp => self.copy(inst),
+            Opcode::Mbarrier => self.mbarrier(inst),
             // st.async [a], b, [mbarrier]
-            "st" if inst.has("async") => {
+            Opcode::St if inst.has(Word::Async) => {
                 let ty = only_type(inst)?;
                 let at = self.address(self.operand(inst, 0)?, shared_or_generic(inst))?;
                 let src = self.sources(self.operand(inst, 1)?, ty)?;
@@ -21,7 +22,7 @@ impl<'s> Decoder<'_, 's> {
                 Ok(Some(Op::Store { at, bytes: ty.bytes().min(8), src, complete }))
             }
             // red.async [a], b, [mbarrier]
-            "red" if inst.has("async") => {
+            Opcode::Red if inst.has(Word::Async) => {
                 let barrier = self.address(self.operand(inst, 2)?, shared_or_generic(inst))?;
                 self.atomic(inst, 0, Some(barrier))
             }
@@ -29,43 +30,45 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    fn copy(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let word = |m: &str| inst.has(m);
-        if ["commit_group", "wait_group", "wait_all", "prefetch"].iter().any(|m| word(m)) {
+    fn copy(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        const NOTHING: WordSet =
+            WordSet::of(&[Word::CommitGroup, Word::WaitGroup, Word::WaitAll, Word::Prefetch]);
+        if inst.set.intersects(&NOTHING) {
             return Ok(Some(Op::Nop));
         }
-        if word("mbarrier") && word("arrive") {
+        if inst.has(Word::Mbarrier) && inst.has(Word::Arrive) {
             // Without .noinc the pending count first goes up by the one that arrives.
-            if !word("noinc") {
+            if !inst.has(Word::Noinc) {
                 return Ok(Some(Op::Nop));
             }
             let at = self.address(self.operand(inst, 0)?, shared_or_generic(inst))?;
             let action = Mbarrier::Arrive { drop: false, expect: false };
             return Ok(Some(Op::Mbarrier { action, at, count: Src::Imm(1), dst: Dst::SINK }));
         }
-        if word("tensor") {
+        if inst.has(Word::Tensor) {
             return Ok(None);
         }
-        if word("bulk") { self.bulk(inst) } else { self.copy_async(inst) }
+        if inst.has(Word::Bulk) { self.bulk(inst) } else { self.copy_async(inst) }
     }
 
     /// `cp.async.bulk.TO.FROM… [to], [from], size, [mbarrier], ctas, policy` and
     /// `cp.reduce.async.bulk`.
-    fn bulk(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
+    fn bulk(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).take(2).collect();
         let [to, from] = spaces[..] else { return Ok(None) };
-        let complete = match inst.modifiers.iter().any(|m| m.starts_with("mbarrier")) {
+        const COMPLETES: WordSet = WordSet::of(&[Word::Mbarrier, Word::MbarrierCompleteTxBytes]);
+        let complete = match inst.set.intersects(&COMPLETES) {
             // The mbarrier lies where the data goes.
             true => Some(self.address(self.operand(inst, 3)?, to)?),
             false => None,
         };
-        let multicast = match inst.has("multicast::cluster") {
+        let multicast = match inst.has(Word::MulticastCluster) {
             true => Some(self.source(inst, 4, Type::U16)?),
             false => None,
         };
-        let reduce = if inst.has("reduce") {
+        let reduce = if inst.has(Word::Reduce) {
             let ty = only_type(inst)?;
-            let word = operation(inst).unwrap_or_default();
+            let Some(word) = operation(inst) else { return Ok(None) };
             let Some(f) = atomic_function(word, ty, to == Space::Mapped) else { return Ok(None) };
             Some((ty.bytes(), f))
         } else {
@@ -82,7 +85,7 @@ impl<'s> Decoder<'_, 's> {
     }
 
     /// `cp.async.ca.shared.global [to], [from], size{, source size or predicate}{, policy}`
-    fn copy_async(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn copy_async(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some(Operand::Int(bytes @ (4 | 8 | 16))) = inst.operands.get(2) else {
             return Err("the size is not 4, 8 or 16".to_string());
         };
@@ -94,7 +97,7 @@ impl<'s> Decoder<'_, 's> {
                 }
                 _ => false,
             };
-            let is_policy = inst.has("L2::cache_hint") && inst.operands.len() == 4;
+            let is_policy = inst.has(Word::L2CacheHint) && inst.operands.len() == 4;
             let value = self.src(operand, Type::U32)?;
             match (is_predicate, is_policy) {
                 (true, _) => skip = Some(value),
@@ -111,19 +114,19 @@ impl<'s> Decoder<'_, 's> {
         }))
     }
 
-    fn mbarrier(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn mbarrier(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some(word) = inst.modifiers.first().copied() else { return Ok(None) };
-        let arrive = |drop| Mbarrier::Arrive { drop, expect: inst.has("expect_tx") };
+        let arrive = |drop| Mbarrier::Arrive { drop, expect: inst.has(Word::ExpectTx) };
         let action = match word {
-            "init" => Mbarrier::Init,
-            "inval" => Mbarrier::Inval,
-            "arrive" => arrive(false),
-            "arrive_drop" => arrive(true),
-            "expect_tx" => Mbarrier::ExpectTx,
-            "complete_tx" => Mbarrier::CompleteTx,
-            "test_wait" | "try_wait" if inst.has("parity") => Mbarrier::TestParity,
-            "test_wait" | "try_wait" => Mbarrier::TestState,
-            "pending_count" => Mbarrier::PendingCount,
+            Word::Init => Mbarrier::Init,
+            Word::Inval => Mbarrier::Inval,
+            Word::Arrive => arrive(false),
+            Word::ArriveDrop => arrive(true),
+            Word::ExpectTx => Mbarrier::ExpectTx,
+            Word::CompleteTx => Mbarrier::CompleteTx,
+            Word::TestWait | Word::TryWait if inst.has(Word::Parity) => Mbarrier::TestParity,
+            Word::TestWait | Word::TryWait => Mbarrier::TestState,
+            Word::PendingCount => Mbarrier::PendingCount,
             _ => return Ok(None),
         };
         // A result may stand before the address; behind it the count, the state or the parity.
@@ -146,15 +149,15 @@ impl<'s> Decoder<'_, 's> {
 }
 
 /// The space of a modifier word.
-pub fn memory(word: &str) -> Option<Space> {
+pub fn memory(word: Word) -> Option<Space> {
     Some(match word {
-        "global" => Space::Mapped,
-        "shared::cluster" => Space::Cluster,
-        "shared" | "shared::cta" => Space::Shared,
+        Word::Global => Space::Mapped,
+        Word::SharedCluster => Space::Cluster,
+        Word::Shared | Word::SharedCta => Space::Shared,
         _ => return None,
     })
 }
 
-fn shared_or_generic(inst: &Instruction<'_>) -> Space {
-    inst.modifiers.iter().find_map(|m| memory(m)).unwrap_or(Space::Generic)
+fn shared_or_generic(inst: &Instruction) -> Space {
+    inst.modifiers.iter().find_map(|m| memory(*m)).unwrap_or(Space::Generic)
 }

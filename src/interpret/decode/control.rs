@@ -5,15 +5,16 @@ use crate::interpret::code::{Barrier, BarrierKind, Call, Callee, Dst, Op, Passed
 use crate::interpret::image::Location;
 use crate::ptx::program::{Instruction, LabelId, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn control(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn control(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
-            "bra" => match self.operand(inst, 0)? {
+            Opcode::Bra => match self.operand(inst, 0)? {
                 Operand::Label(label) => Ok(Some(Op::Branch(self.label(*label)))),
                 other => Err(format!("target {other:?}")),
             },
-            "brx" => {
+            Opcode::Brx => {
                 let Operand::BranchTargets(list) = self.operand(inst, 1)? else {
                     return Err("has no list of targets".to_string());
                 };
@@ -23,14 +24,16 @@ impl<'s> Decoder<'_, 's> {
                     .collect();
                 Ok(Some(Op::Table { index: self.source(inst, 0, Type::U32)?, targets }))
             }
-            "call" => self.call(inst),
-            "ret" => Ok(Some(Op::Return)),
-            "exit" => Ok(Some(Op::Exit)),
+            Opcode::Call => self.call(inst),
+            Opcode::Ret => Ok(Some(Op::Return)),
+            Opcode::Exit => Ok(Some(Op::Exit)),
             // Without a debugger a breakpoint ends the kernel.
-            "trap" | "brkpt" => Ok(Some(Op::Trap)),
-            "bar" | "barrier" => self.barrier(inst),
+            Opcode::Trap | Opcode::Brkpt => Ok(Some(Op::Trap)),
+            Opcode::Bar | Opcode::Barrier => self.barrier(inst),
             // Nothing of these can be seen by a program here.
-            "nanosleep" | "pmevent" | "griddepcontrol" | "setmaxnreg" => Ok(Some(Op::Nop)),
+            Opcode::Nanosleep | Opcode::Pmevent | Opcode::Griddepcontrol | Opcode::Setmaxnreg => {
+                Ok(Some(Op::Nop))
+            }
             _ => Ok(None),
         }
     }
@@ -39,23 +42,26 @@ impl<'s> Decoder<'_, 's> {
         self.start + self.function.labels[label.0 as usize].0 as u32
     }
 
-    fn barrier(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let word = |m: &str| inst.has(m);
-        if word("warp") {
+    fn barrier(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        if inst.has(Word::Warp) {
             return Ok(Some(Op::WarpBarrier(self.source(inst, 0, Type::B32)?)));
         }
-        if word("cluster") {
-            return Ok(Some(if word("arrive") { Op::ClusterArrive } else { Op::ClusterWait }));
+        if inst.has(Word::Cluster) {
+            return Ok(Some(if inst.has(Word::Arrive) {
+                Op::ClusterArrive
+            } else {
+                Op::ClusterWait
+            }));
         }
-        let reduction = word("red");
+        let reduction = inst.has(Word::Red);
         let kind = if reduction {
             match () {
-                () if word("popc") => BarrierKind::Popc,
-                () if word("and") => BarrierKind::And,
-                () if word("or") => BarrierKind::Or,
+                () if inst.has(Word::Popc) => BarrierKind::Popc,
+                () if inst.has(Word::And) => BarrierKind::And,
+                () if inst.has(Word::Or) => BarrierKind::Or,
                 () => return Ok(None),
             }
-        } else if word("arrive") {
+        } else if inst.has(Word::Arrive) {
             BarrierKind::Arrive
         } else {
             BarrierKind::Sync
@@ -68,7 +74,7 @@ impl<'s> Decoder<'_, 's> {
             count: if has_count { Some(self.source(inst, first + 1, Type::U32)?) } else { None },
             kind,
             // `bar` is `barrier.aligned`.
-            aligned: inst.opcode == "bar" || word("aligned"),
+            aligned: inst.opcode == Opcode::Bar || inst.has(Word::Aligned),
             a: if reduction { self.source(inst, last - 1, Type::Pred)? } else { Src::ZERO },
             dst: if reduction { self.target(inst, 0)? } else { Dst::SINK },
         })))
@@ -76,7 +82,7 @@ impl<'s> Decoder<'_, 's> {
 
     /// `call (returns), callee, (args), prototype;` with the lists where there is something in
     /// them.
-    fn call(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn call(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let mut operands = inst.operands.iter().peekable();
         let mut returns = Vec::new();
         if let Some(Operand::List(list)) = operands.peek() {

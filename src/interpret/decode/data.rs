@@ -11,21 +11,22 @@ use crate::interpret::convert::{Conversion, conversion};
 use crate::interpret::integer::{mask, permute, permute_selector};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn data(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn data(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
-            "mov" => self.mov(inst),
-            "cvt" => self.cvt(inst),
-            "cvta" => self.cvta(inst),
-            "selp" => {
+            Opcode::Mov => self.mov(inst),
+            Opcode::Cvt => self.cvt(inst),
+            Opcode::Cvta => self.cvta(inst),
+            Opcode::Selp => {
                 let ty = only_type(inst)?;
                 let f: Ternary = Box::new(|a, b, p| if p != 0 { a } else { b });
                 self.alu_typed(inst, &[ty, ty, Type::Pred], f)
             }
-            "slct" => {
+            Opcode::Slct => {
                 let [ty, by] = inst.types[..] else { return Err("takes two types".to_string()) };
-                let ftz = inst.has("ftz");
+                let ftz = inst.has(Word::Ftz);
                 let f: Ternary = match by {
                     // -0.0 is not less than zero and a NaN selects b.
                     Type::F32 => Box::new(move |a, b, c| {
@@ -36,9 +37,9 @@ impl<'s> Decoder<'_, 's> {
                 };
                 self.alu_typed(inst, &[ty, ty, by], f)
             }
-            "prmt" => {
+            Opcode::Prmt => {
                 let mode =
-                    inst.modifiers.iter().copied().find(|m| permute_selector(m, 0).is_some());
+                    inst.modifiers.iter().copied().find(|m| permute_selector(*m, 0).is_some());
                 let f: Ternary =
                     match mode.map(|mode| [0, 1, 2, 3].map(|i| permute_selector(mode, i))) {
                         None => Box::new(permute),
@@ -49,7 +50,7 @@ impl<'s> Decoder<'_, 's> {
                     };
                 self.alu(inst, 3, Type::B32, f)
             }
-            "isspacep" => {
+            Opcode::Isspacep => {
                 let Some(&word) = inst.modifiers.first() else { return Ok(None) };
                 let Some(f) = self.in_space(word) else { return Ok(None) };
                 let src = [
@@ -60,12 +61,12 @@ impl<'s> Decoder<'_, 's> {
                 Ok(Some(Op::Alu { f, dst: self.target(inst, 0)?, src, arity: 2 }))
             }
             // The same place of another block of the cluster, in the same kind of address.
-            "mapa" => self.alu_typed(
+            Opcode::Mapa => self.alu_typed(
                 inst,
                 &[only_type(inst)?, Type::U32],
                 Box::new(|a, rank, _| a & !(0xff << RANK_SHIFT) | (rank & 0xff) << RANK_SHIFT),
             ),
-            "getctarank" => {
+            Opcode::Getctarank => {
                 let ty = only_type(inst)?;
                 self.alu(inst, 1, ty, Box::new(|a, _, _| a >> RANK_SHIFT & 0xff))
             }
@@ -75,38 +76,38 @@ impl<'s> Decoder<'_, 's> {
 
     /// Whether a generic address, the first operand, lies in a space, seen from the block whose
     /// rank is the second.
-    fn in_space(&self, word: &str) -> Option<Ternary> {
+    fn in_space(&self, word: Word) -> Option<Ternary> {
         let in_any = |ranges: &[(u64, u64)], a: u64| {
             ranges.iter().any(|(base, size)| a.wrapping_sub(*base) < *size)
         };
         let constants = self.image.constants.clone();
         let parameters = self.image.parameters;
         Some(match word {
-            "shared" | "shared::cta" => Box::new(|a, rank, _| match generic(a) {
+            Word::Shared | Word::SharedCta => Box::new(|a, rank, _| match generic(a) {
                 Generic::Shared(offset) => u64::from(offset >> RANK_SHIFT == rank),
                 _ => 0,
             }),
-            "shared::cluster" => {
+            Word::SharedCluster => {
                 let blocks = u64::from(self.image.clusters.blocks());
                 Box::new(move |a, _, _| match generic(a) {
                     Generic::Shared(offset) => u64::from(offset >> RANK_SHIFT < blocks),
                     _ => 0,
                 })
             }
-            "local" => Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Local(_)))),
-            "global" => Box::new(move |a, _, _| {
+            Word::Local => Box::new(|a, _, _| u64::from(matches!(generic(a), Generic::Local(_)))),
+            Word::Global => Box::new(move |a, _, _| {
                 let other = in_any(&constants, a) || in_any(&[parameters], a);
                 u64::from(matches!(generic(a), Generic::Global(_)) && !other)
             }),
-            "const" => Box::new(move |a, _, _| u64::from(in_any(&constants, a))),
-            "param" | "param::entry" => {
+            Word::Const => Box::new(move |a, _, _| u64::from(in_any(&constants, a))),
+            Word::Param | Word::ParamEntry => {
                 Box::new(move |a, _, _| u64::from(in_any(&[parameters], a)))
             }
             _ => return None,
         })
     }
 
-    fn mov(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn mov(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let ty = only_type(inst)?;
         let (to, from) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
         match (to, from) {
@@ -148,8 +149,8 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    fn cvt(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        if inst.opcode == "cvt" && inst.has("pack") {
+    fn cvt(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        if inst.opcode == Opcode::Cvt && inst.has(Word::Pack) {
             return self.cvt_pack(inst);
         }
         let [to, from, ..] = inst.types[..] else { return Err("takes two types".to_string()) };
@@ -159,26 +160,27 @@ impl<'s> Decoder<'_, 's> {
             from,
             round,
             integer,
-            ftz: inst.has("ftz"),
-            sat: inst.has("sat"),
-            relu: inst.has("relu"),
-            satfinite: inst.has("satfinite"),
+            ftz: inst.has(Word::Ftz),
+            sat: inst.has(Word::Sat),
+            relu: inst.has(Word::Relu),
+            satfinite: inst.has(Word::Satfinite),
         });
         let Some(f) = conversion else { return Ok(None) };
         self.alu(inst, inst.operands.len().saturating_sub(1) as u8, from, f)
     }
 
     /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: two clamped integers above the low bits of c.
-    fn cvt_pack(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn cvt_pack(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         // `.s2` and the like are no types: then the source's stands first.
         let Some(&to) = inst.types.first() else { return Err("has no type".to_string()) };
-        if !inst.types.contains(&Type::S32) || !inst.has("sat") {
+        if !inst.types.contains(&Type::S32) || !inst.has(Word::Sat) {
             return Ok(None);
         }
-        let words = [("s2", 2, true), ("u2", 2, false), ("s4", 4, true), ("u4", 4, false)];
+        let words =
+            [(Word::S2, 2, true), (Word::U2, 2, false), (Word::S4, 4, true), (Word::U4, 4, false)];
         let (bits, signed) = words
             .iter()
-            .find(|(word, ..)| inst.has(word))
+            .find(|(word, ..)| inst.has(*word))
             .map_or((to.bits(), to.is_signed()), |(_, bits, signed)| (*bits, *signed));
         let clamp = move |x: u64| {
             let x = i64::from(x as u32 as i32);
@@ -198,9 +200,9 @@ impl<'s> Decoder<'_, 's> {
         )
     }
 
-    fn cvta(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn cvta(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let ty = only_type(inst)?;
-        let to = inst.has("to");
+        let to = inst.has(Word::To);
         let window = match space(inst)? {
             Space::Shared | Space::Cluster => SHARED_WINDOW,
             Space::Local => LOCAL_WINDOW,

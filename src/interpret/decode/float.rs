@@ -8,51 +8,59 @@ use crate::interpret::code::{Op, Ternary};
 use crate::interpret::float::{Arith, Format, Mode, arithmetic, from_f64, packed, to_f64};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn float(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn float(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some(&ty) = inst.types.first() else { return Ok(None) };
         let Some(format) = Format::of(ty) else { return Ok(None) };
-        if inst.types.len() > 1 && matches!(inst.opcode, "add" | "sub" | "fma") {
+        if inst.types.len() > 1 && matches!(inst.opcode, Opcode::Add | Opcode::Sub | Opcode::Fma) {
             return Err("mixed precision".to_string());
         }
         let mode = Mode {
             round: rounding(inst).map_or(Round::NearestTiesToEven, |(round, _)| round),
-            ftz: inst.has("ftz"),
-            sat: inst.has("sat"),
-            relu: inst.has("relu"),
-            nan: inst.has("NaN"),
-            xorsign: inst.has("xorsign"),
+            ftz: inst.has(Word::Ftz),
+            sat: inst.has(Word::Sat),
+            relu: inst.has(Word::Relu),
+            nan: inst.has(Word::NaN),
+            xorsign: inst.has(Word::Xorsign),
         };
         let (op, arity) = match inst.opcode {
-            "add" => (Arith::Add, 2),
-            "sub" => (Arith::Sub, 2),
-            "mul" => (Arith::Mul, 2),
-            "fma" | "mad" => (Arith::Fma, 3),
-            "min" if inst.operands.len() == 3 => (Arith::Min, 2),
-            "max" if inst.operands.len() == 3 => (Arith::Max, 2),
-            "abs" => (Arith::Abs, 1),
-            "neg" => (Arith::Neg, 1),
-            "div" if inst.has("approx") => {
+            Opcode::Add => (Arith::Add, 2),
+            Opcode::Sub => (Arith::Sub, 2),
+            Opcode::Mul => (Arith::Mul, 2),
+            Opcode::Fma | Opcode::Mad => (Arith::Fma, 3),
+            Opcode::Min if inst.operands.len() == 3 => (Arith::Min, 2),
+            Opcode::Max if inst.operands.len() == 3 => (Arith::Max, 2),
+            Opcode::Abs => (Arith::Abs, 1),
+            Opcode::Neg => (Arith::Neg, 1),
+            Opcode::Div if inst.has(Word::Approx) => {
                 return self.alu(inst, 2, ty, approximate_quotient(mode));
             }
-            "div" => (Arith::Div, 2),
-            "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh"
-                if inst.has("approx") =>
+            Opcode::Div => (Arith::Div, 2),
+            Opcode::Rcp
+            | Opcode::Sqrt
+            | Opcode::Rsqrt
+            | Opcode::Sin
+            | Opcode::Cos
+            | Opcode::Lg2
+            | Opcode::Ex2
+            | Opcode::Tanh
+                if inst.has(Word::Approx) =>
             {
                 return self.approximate(inst, ty, format, mode);
             }
-            "rcp" => (Arith::Rcp, 1),
-            "sqrt" => (Arith::Sqrt, 1),
-            "copysign" => {
+            Opcode::Rcp => (Arith::Rcp, 1),
+            Opcode::Sqrt => (Arith::Sqrt, 1),
+            Opcode::Copysign => {
                 let sign = format.sign();
                 return self.alu(inst, 2, ty, Box::new(move |a, b, _| a & sign | b & !sign));
             }
-            "testp" => return self.testp(inst, ty, format),
+            Opcode::Testp => return self.testp(inst, ty, format),
             _ => return Ok(None),
         };
         let f = arithmetic(op, format, mode);
-        let f: Ternary = if inst.has("oob") {
+        let f: Ternary = if inst.has(Word::Oob) {
             // An operand with the bits that fill a tensor where it has no elements.
             let outside = format.nan();
             Box::new(move |a, b, c| if [a, b, c].contains(&outside) { 0 } else { f(a, b, c) })
@@ -69,28 +77,32 @@ impl<'s> Decoder<'_, 's> {
 
     fn approximate(
         &self,
-        inst: &Instruction<'s>,
+        inst: &Instruction,
         ty: Type,
         format: Format,
         mode: Mode,
     ) -> Decoded<Option<Op>> {
         if format == Format::F64 {
             let f: Ternary = match (inst.opcode, mode.ftz) {
-                ("rcp", _) => Box::new(|a, _, _| u64::from(rcp64h((a >> 32) as u32)) << 32),
-                ("rsqrt", true) => Box::new(|a, _, _| u64::from(rsq64h((a >> 32) as u32)) << 32),
-                ("rsqrt", false) => Box::new(|a, _, _| (1.0 / f64::from_bits(a).sqrt()).to_bits()),
+                (Opcode::Rcp, _) => Box::new(|a, _, _| u64::from(rcp64h((a >> 32) as u32)) << 32),
+                (Opcode::Rsqrt, true) => {
+                    Box::new(|a, _, _| u64::from(rsq64h((a >> 32) as u32)) << 32)
+                }
+                (Opcode::Rsqrt, false) => {
+                    Box::new(|a, _, _| (1.0 / f64::from_bits(a).sqrt()).to_bits())
+                }
                 _ => return Ok(None),
             };
             return self.alu(inst, 1, ty, f);
         }
         let function: fn(f32) -> f32 = match inst.opcode {
-            "rcp" => |x| Approx::Rcp.eval(x),
-            "sqrt" => |x| Approx::Sqrt.eval(x),
-            "rsqrt" => |x| Approx::Rsq.eval(x),
-            "sin" => |x| angle(Approx::Sin, x),
-            "cos" => |x| angle(Approx::Cos, x),
-            "lg2" => |x| Approx::Lg2.eval(x),
-            "ex2" => |x| Approx::Ex2.eval(x),
+            Opcode::Rcp => |x| Approx::Rcp.eval(x),
+            Opcode::Sqrt => |x| Approx::Sqrt.eval(x),
+            Opcode::Rsqrt => |x| Approx::Rsq.eval(x),
+            Opcode::Sin => |x| angle(Approx::Sin, x),
+            Opcode::Cos => |x| angle(Approx::Cos, x),
+            Opcode::Lg2 => |x| Approx::Lg2.eval(x),
+            Opcode::Ex2 => |x| Approx::Ex2.eval(x),
             _ => |x| Approx::Tanh.eval(x),
         };
         let ftz = mode.ftz;
@@ -114,19 +126,19 @@ impl<'s> Decoder<'_, 's> {
         self.alu(inst, 1, ty, f)
     }
 
-    fn testp(&self, inst: &Instruction<'s>, ty: Type, format: Format) -> Decoded<Option<Op>> {
+    fn testp(&self, inst: &Instruction, ty: Type, format: Format) -> Decoded<Option<Op>> {
         let infinity = format.infinity();
         let magnitude = format.magnitude();
         let f: Ternary = match inst.modifiers.first().copied() {
-            Some("finite") => Box::new(move |a, _, _| (a & magnitude < infinity).into()),
-            Some("infinite") => Box::new(move |a, _, _| (a & magnitude == infinity).into()),
-            Some("number") => Box::new(move |a, _, _| (!format.is_nan(a)).into()),
-            Some("notanumber") => Box::new(move |a, _, _| format.is_nan(a).into()),
+            Some(Word::Finite) => Box::new(move |a, _, _| (a & magnitude < infinity).into()),
+            Some(Word::Infinite) => Box::new(move |a, _, _| (a & magnitude == infinity).into()),
+            Some(Word::Number) => Box::new(move |a, _, _| (!format.is_nan(a)).into()),
+            Some(Word::Notanumber) => Box::new(move |a, _, _| format.is_nan(a).into()),
             // Zeros count as normal (PTX ISA 9.0, "testp").
-            Some("normal") => Box::new(move |a, _, _| {
+            Some(Word::Normal) => Box::new(move |a, _, _| {
                 (a & infinity != infinity && !format.is_subnormal(a)).into()
             }),
-            Some("subnormal") => Box::new(move |a, _, _| format.is_subnormal(a).into()),
+            Some(Word::Subnormal) => Box::new(move |a, _, _| format.is_subnormal(a).into()),
             _ => return Ok(None),
         };
         self.alu(inst, 1, ty, f)

@@ -7,9 +7,10 @@ use crate::interpret::integer as int;
 use crate::interpret::integer::{less, mask, sign_extend};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn integer(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn integer(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         // Instructions whose name says enough; their type decides what is left.
         let Some(&ty) = inst.types.last() else { return Ok(None) };
         if matches!(ty, Type::U16x2 | Type::S16x2) {
@@ -19,22 +20,22 @@ impl<'s> Decoder<'_, 's> {
             return Ok(None);
         }
         let (bits, signed) = (ty.bits(), ty.is_signed());
-        let carry_in = matches!(inst.opcode, "addc" | "subc" | "madc");
-        if carry_in || inst.has("cc") {
+        let carry_in = matches!(inst.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
+        if carry_in || inst.has(Word::Cc) {
             return self.carry(inst, ty);
         }
         let half = half(inst);
-        let sat = inst.has("sat");
+        let sat = inst.has(Word::Sat);
         match inst.opcode {
-            "add" if sat => self.alu(inst, 2, ty, saturating(|a, b| a + b)),
-            "sub" if sat => self.alu(inst, 2, ty, saturating(|a, b| a - b)),
-            "add" => self.alu(inst, 2, ty, Box::new(|a, b, _| a.wrapping_add(b))),
-            "sub" => self.alu(inst, 2, ty, Box::new(|a, b, _| a.wrapping_sub(b))),
-            "mul" | "mul24" => {
+            Opcode::Add if sat => self.alu(inst, 2, ty, saturating(|a, b| a + b)),
+            Opcode::Sub if sat => self.alu(inst, 2, ty, saturating(|a, b| a - b)),
+            Opcode::Add => self.alu(inst, 2, ty, Box::new(|a, b, _| a.wrapping_add(b))),
+            Opcode::Sub => self.alu(inst, 2, ty, Box::new(|a, b, _| a.wrapping_sub(b))),
+            Opcode::Mul | Opcode::Mul24 => {
                 let f = product(inst, half, bits, signed)?;
                 self.alu(inst, 2, ty, Box::new(move |a, b, _| f(a, b, 0)))
             }
-            "mad" | "mad24" => {
+            Opcode::Mad | Opcode::Mad24 => {
                 let f = product(inst, half, bits, signed)?;
                 let wide = match (half, ty) {
                     (Half::Wide, Type::U16) => Type::U32,
@@ -57,7 +58,7 @@ impl<'s> Decoder<'_, 's> {
                 let f: Ternary = Box::new(move |a, b, c| f(a, b, 0).wrapping_add(c));
                 self.alu_typed(inst, &[ty, ty, wide], f)
             }
-            "sad" => self.alu(
+            Opcode::Sad => self.alu(
                 inst,
                 3,
                 ty,
@@ -66,35 +67,35 @@ impl<'s> Decoder<'_, 's> {
                     c.wrapping_add(high.wrapping_sub(low))
                 }),
             ),
-            "div" => {
+            Opcode::Div => {
                 self.alu(inst, 2, ty, Box::new(move |a, b, _| int::divide(a, b, bits, signed)))
             }
-            "rem" => {
+            Opcode::Rem => {
                 self.alu(inst, 2, ty, Box::new(move |a, b, _| int::remainder(a, b, bits, signed)))
             }
-            "abs" => self.alu(
+            Opcode::Abs => self.alu(
                 inst,
                 1,
                 ty,
                 Box::new(move |a, _, _| sign_extend(a, bits).wrapping_abs() as u64),
             ),
-            "neg" => self.alu(inst, 1, ty, Box::new(|a, _, _| a.wrapping_neg())),
-            "min" | "max" => {
-                let (min, relu) = (inst.opcode == "min", inst.has("relu"));
+            Opcode::Neg => self.alu(inst, 1, ty, Box::new(|a, _, _| a.wrapping_neg())),
+            Opcode::Min | Opcode::Max => {
+                let (min, relu) = (inst.opcode == Opcode::Min, inst.has(Word::Relu));
                 self.alu(inst, 2, ty, Box::new(move |a, b, _| pick(a, b, bits, signed, min, relu)))
             }
-            "popc" => self.alu(inst, 1, ty, Box::new(|a, _, _| a.count_ones().into())),
-            "clz" => self.alu(
+            Opcode::Popc => self.alu(inst, 1, ty, Box::new(|a, _, _| a.count_ones().into())),
+            Opcode::Clz => self.alu(
                 inst,
                 1,
                 ty,
                 Box::new(move |a, _, _| (a.leading_zeros() + bits - 64).into()),
             ),
-            "brev" => {
+            Opcode::Brev => {
                 self.alu(inst, 1, ty, Box::new(move |a, _, _| a.reverse_bits() >> (64 - bits)))
             }
-            "bfind" => {
-                let shift = inst.has("shiftamt");
+            Opcode::Bfind => {
+                let shift = inst.has(Word::Shiftamt);
                 self.alu(
                     inst,
                     1,
@@ -102,17 +103,17 @@ impl<'s> Decoder<'_, 's> {
                     Box::new(move |a, _, _| int::find_bit(a, bits, signed, shift)),
                 )
             }
-            "fns" => self.alu_typed(
+            Opcode::Fns => self.alu_typed(
                 inst,
                 &[Type::B32, Type::B32, Type::S32],
                 Box::new(int::find_nth_set),
             ),
-            "bfe" => self.alu_typed(
+            Opcode::Bfe => self.alu_typed(
                 inst,
                 &[ty, Type::U32, Type::U32],
                 Box::new(move |a, b, c| int::extract(a, b, c, bits, signed)),
             ),
-            "bfi" => {
+            Opcode::Bfi => {
                 let mut src = [Src::ZERO; 4];
                 for (i, ty) in [ty, ty, Type::U32, Type::U32].into_iter().enumerate() {
                     src[i] = self.source(inst, i + 1, ty)?;
@@ -121,8 +122,8 @@ impl<'s> Decoder<'_, 's> {
                 let dst = [self.target(inst, 0)?, Dst::SINK];
                 Ok(Some(Op::Alu2 { f, dst, src }))
             }
-            "bmsk" => {
-                let clamp = inst.has("clamp");
+            Opcode::Bmsk => {
+                let clamp = inst.has(Word::Clamp);
                 self.alu(
                     inst,
                     2,
@@ -134,8 +135,8 @@ impl<'s> Decoder<'_, 's> {
                     }),
                 )
             }
-            "szext" => {
-                let clamp = inst.has("clamp");
+            Opcode::Szext => {
+                let clamp = inst.has(Word::Clamp);
                 self.alu_typed(
                     inst,
                     &[ty, Type::U32],
@@ -149,25 +150,25 @@ impl<'s> Decoder<'_, 's> {
                     }),
                 )
             }
-            "and" => self.alu(inst, 2, ty, Box::new(|a, b, _| a & b)),
-            "or" => self.alu(inst, 2, ty, Box::new(|a, b, _| a | b)),
-            "xor" => self.alu(inst, 2, ty, Box::new(|a, b, _| a ^ b)),
+            Opcode::And => self.alu(inst, 2, ty, Box::new(|a, b, _| a & b)),
+            Opcode::Or => self.alu(inst, 2, ty, Box::new(|a, b, _| a | b)),
+            Opcode::Xor => self.alu(inst, 2, ty, Box::new(|a, b, _| a ^ b)),
             // The destination's mask cuts a predicate to its one bit.
-            "not" => self.alu(inst, 1, ty, Box::new(|a, _, _| !a)),
-            "cnot" => self.alu(inst, 1, ty, Box::new(|a, _, _| u64::from(a == 0))),
-            "lop3" => self.lop3(inst, ty),
-            "shl" => self.alu_typed(
+            Opcode::Not => self.alu(inst, 1, ty, Box::new(|a, _, _| !a)),
+            Opcode::Cnot => self.alu(inst, 1, ty, Box::new(|a, _, _| u64::from(a == 0))),
+            Opcode::Lop3 => self.lop3(inst, ty),
+            Opcode::Shl => self.alu_typed(
                 inst,
                 &[ty, Type::U32],
                 Box::new(move |a, b, _| int::shift_left(a, b, bits)),
             ),
-            "shr" => self.alu_typed(
+            Opcode::Shr => self.alu_typed(
                 inst,
                 &[ty, Type::U32],
                 Box::new(move |a, b, _| int::shift_right(a, b, bits, signed)),
             ),
-            "shf" => {
-                let (left, wrap) = (inst.has("l"), inst.has("wrap"));
+            Opcode::Shf => {
+                let (left, wrap) = (inst.has(Word::L), inst.has(Word::Wrap));
                 self.alu(
                     inst,
                     3,
@@ -175,13 +176,13 @@ impl<'s> Decoder<'_, 's> {
                     Box::new(move |a, b, c| int::funnel(a, b, c, left, wrap)),
                 )
             }
-            "dp4a" | "dp2a" => {
+            Opcode::Dp4a | Opcode::Dp2a => {
                 let [a_type, b_type, ..] = inst.types[..] else {
                     return Err("takes two types".to_string());
                 };
                 let signed = (a_type.is_signed(), b_type.is_signed());
-                let bits = if inst.opcode == "dp4a" { 8 } else { 16 };
-                let first = if inst.has("hi") { 2 } else { 0 };
+                let bits = if inst.opcode == Opcode::Dp4a { 8 } else { 16 };
+                let first = if inst.has(Word::Hi) { 2 } else { 0 };
                 self.alu(
                     inst,
                     3,
@@ -193,7 +194,7 @@ impl<'s> Decoder<'_, 's> {
         }
     }
 
-    fn lop3(&self, inst: &Instruction<'s>, ty: Type) -> Decoded<Option<Op>> {
+    fn lop3(&self, inst: &Instruction, ty: Type) -> Decoded<Option<Op>> {
         let operands: Vec<_> =
             [1, 2, 3, 4].iter().map(|i| self.source(inst, *i, ty)).collect::<Decoded<Vec<_>>>()?;
         let src = [operands[0], operands[1], operands[2], operands[3]];
@@ -203,7 +204,7 @@ impl<'s> Decoder<'_, 's> {
                 return Err("the table is not a constant".to_string());
             };
             let q = self.source(inst, 5, Type::Pred)?;
-            let and = inst.has("and");
+            let and = inst.has(Word::And);
             let f: Double = Box::new(move |[a, b, c, q]| {
                 let d = int::lookup(a, b, c, table) & mask(32);
                 let any = u64::from(d != 0);
@@ -222,21 +223,21 @@ impl<'s> Decoder<'_, 's> {
     /// borrow, which is the same until `addc` or `madc` follows `sub.cc`, or `subc` follows
     /// `add.cc`: ptxas 13.0.88 has it thus at every level, and what nvcc makes of a 128-bit
     /// division counts on it.
-    fn carry(&self, inst: &Instruction<'s>, ty: Type) -> Decoded<Option<Op>> {
+    fn carry(&self, inst: &Instruction, ty: Type) -> Decoded<Option<Op>> {
         let (bits, signed) = (ty.bits(), ty.is_signed());
-        let with_carry = matches!(inst.opcode, "addc" | "subc" | "madc");
+        let with_carry = matches!(inst.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
         let add = move |a: u64, b: u64, carry: u64| {
             let sum = u128::from(a & mask(bits)) + u128::from(b & mask(bits)) + u128::from(carry);
             (sum as u64, (sum >> bits) as u64 & 1)
         };
         let (arity, f): (usize, Double) = match inst.opcode {
-            "add" | "addc" => {
+            Opcode::Add | Opcode::Addc => {
                 (2, Box::new(move |[a, b, _, c]| add(a, b, if with_carry { c } else { 0 })))
             }
-            "sub" | "subc" => {
+            Opcode::Sub | Opcode::Subc => {
                 (2, Box::new(move |[a, b, _, c]| add(a, !b, if with_carry { c } else { 1 })))
             }
-            "mad" | "madc" => {
+            Opcode::Mad | Opcode::Madc => {
                 let product = product(inst, half(inst), bits, signed)?;
                 (
                     3,
@@ -247,18 +248,18 @@ impl<'s> Decoder<'_, 's> {
             }
             _ => return Ok(None),
         };
-        self.with_carry(inst, arity, ty, inst.has("cc"), f)
+        self.with_carry(inst, arity, ty, inst.has(Word::Cc), f)
     }
 
     /// Two 16-bit numbers in a register.
-    fn integer_pair(&self, inst: &Instruction<'s>, ty: Type) -> Decoded<Option<Op>> {
+    fn integer_pair(&self, inst: &Instruction, ty: Type) -> Decoded<Option<Op>> {
         let signed = ty == Type::S16x2;
         let f: Ternary = match inst.opcode {
-            "add" => Box::new(|a, b, _| a.wrapping_add(b)),
-            "sub" => Box::new(|a, b, _| a.wrapping_sub(b)),
-            "neg" => Box::new(|a, _, _| a.wrapping_neg()),
-            "min" | "max" => {
-                let (min, relu) = (inst.opcode == "min", inst.has("relu"));
+            Opcode::Add => Box::new(|a, b, _| a.wrapping_add(b)),
+            Opcode::Sub => Box::new(|a, b, _| a.wrapping_sub(b)),
+            Opcode::Neg => Box::new(|a, _, _| a.wrapping_neg()),
+            Opcode::Min | Opcode::Max => {
+                let (min, relu) = (inst.opcode == Opcode::Min, inst.has(Word::Relu));
                 Box::new(move |a, b, _| pick(a, b, 16, signed, min, relu))
             }
             _ => return Ok(None),
@@ -275,18 +276,18 @@ enum Half {
     Wide,
 }
 
-fn half(inst: &Instruction<'_>) -> Half {
-    if inst.has("wide") {
+fn half(inst: &Instruction) -> Half {
+    if inst.has(Word::Wide) {
         Half::Wide
-    } else if inst.has("hi") {
+    } else if inst.has(Word::Hi) {
         Half::High
     } else {
         Half::Low
     }
 }
 
-fn product(inst: &Instruction<'_>, half: Half, bits: u32, signed: bool) -> Decoded<Ternary> {
-    if matches!(inst.opcode, "mul24" | "mad24") {
+fn product(inst: &Instruction, half: Half, bits: u32, signed: bool) -> Decoded<Ternary> {
+    if matches!(inst.opcode, Opcode::Mul24 | Opcode::Mad24) {
         // The 48-bit product of 24-bit numbers: its low 32 bits, or those from bit 16 on.
         let shift = if half == Half::High { 16 } else { 0 };
         return Ok(Box::new(move |a, b, _| int::mul_wide(a, b, 24, signed) >> shift));

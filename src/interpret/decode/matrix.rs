@@ -10,43 +10,44 @@ use crate::interpret::matrix::{
 };
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn matrix(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn matrix(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let matrix = match inst.opcode {
-            "ldmatrix" | "stmatrix" | "movmatrix" => self.eight(inst)?,
-            "mma" => self.product(inst)?,
-            "wmma" if inst.modifiers.first() == Some(&"mma") => self.product(inst)?,
-            "wmma" => self.transfer(inst)?,
-            "wgmma" if inst.modifiers.first() == Some(&"mma_async") => self.group(inst)?,
-            "wgmma" if inst.modifiers.first() == Some(&"commit_group") => {
+            Opcode::Ldmatrix | Opcode::Stmatrix | Opcode::Movmatrix => self.eight(inst)?,
+            Opcode::Mma => self.product(inst)?,
+            Opcode::Wmma if inst.modifiers.first() == Some(&Word::Mma) => self.product(inst)?,
+            Opcode::Wmma => self.transfer(inst)?,
+            Opcode::Wgmma if inst.modifiers.first() == Some(&Word::MmaAsync) => self.group(inst)?,
+            Opcode::Wgmma if inst.modifiers.first() == Some(&Word::CommitGroup) => {
                 return Ok(Some(Op::GroupCommit));
             }
-            "wgmma" if inst.modifiers.first() == Some(&"wait_group") => {
+            Opcode::Wgmma if inst.modifiers.first() == Some(&Word::WaitGroup) => {
                 let Operand::Int(count) = self.operand(inst, 0)? else {
                     return Err("the number of groups is no constant".to_string());
                 };
                 return Ok(Some(Op::GroupWait((*count).clamp(0, i128::from(u8::MAX)) as usize)));
             }
             // A warp does its part at once: there is nothing to order.
-            "wgmma" => return Ok(Some(Op::Nop)),
+            Opcode::Wgmma => return Ok(Some(Op::Nop)),
             _ => None,
         };
         Ok(matrix.map(|matrix| Op::Matrix(Box::new(matrix))))
     }
 
-    fn eight(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
-        if !inst.has("m8n8") || !inst.has("b16") {
+    fn eight(&self, inst: &Instruction) -> Decoded<Option<Matrix>> {
+        if !inst.has(Word::M8n8) || !inst.has(Word::B16) {
             return Ok(None);
         }
-        let transposed = inst.has("trans");
+        let transposed = inst.has(Word::Trans);
         Ok(Some(match inst.opcode {
-            "ldmatrix" => Matrix::Load8 {
+            Opcode::Ldmatrix => Matrix::Load8 {
                 at: self.address(self.operand(inst, 1)?, space(inst)?)?,
                 transposed,
                 dst: self.targets(self.operand(inst, 0)?)?,
             },
-            "stmatrix" => Matrix::Store8 {
+            Opcode::Stmatrix => Matrix::Store8 {
                 at: self.address(self.operand(inst, 0)?, space(inst)?)?,
                 transposed,
                 src: self.sources(self.operand(inst, 1)?, Type::B32)?,
@@ -58,12 +59,12 @@ impl<'s> Decoder<'_, 's> {
     }
 
     /// `mma.sync` and `wmma.mma`.
-    fn product(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
-        if inst.has("block_scale") {
+    fn product(&self, inst: &Instruction) -> Decoded<Option<Matrix>> {
+        if inst.has(Word::BlockScale) {
             return Ok(None);
         }
         let Some([m, n, k]) = shape(inst) else { return Ok(None) };
-        let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(m)).collect();
+        let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(*m)).collect();
         // wmma of halves names d and c only.
         let half = Element::Float(Format::F16);
         let (d, a, b, c) = match words[..] {
@@ -75,16 +76,20 @@ impl<'s> Decoder<'_, 's> {
         let targets = self.targets(self.operand(inst, 0)?)?;
         if (m, n, k) == (8, 8, 4) && a == half {
             // mma.sync.aligned.m8n8k4.ALAYOUT.BLAYOUT…
-            let layouts: Vec<&str> =
-                inst.modifiers.iter().copied().filter(|m| matches!(*m, "row" | "col")).collect();
+            let layouts: Vec<Word> = inst
+                .modifiers
+                .iter()
+                .copied()
+                .filter(|m| matches!(*m, Word::Row | Word::Col))
+                .collect();
             let [a_layout, b_layout] = layouts[..] else { return Ok(None) };
             return Ok(Some(Matrix::QuadPairs(QuadPairs {
                 a: sources(1)?,
                 b: sources(2)?,
                 c: (c, sources(3)?),
                 d: (d, targets),
-                a_by_column: a_layout == "col",
-                b_by_row: b_layout == "row",
+                a_by_column: a_layout == Word::Col,
+                b_by_row: b_layout == Word::Row,
             })));
         }
         let sparse = if is_sparse(inst) { Some(self.sparse(inst, 4)?) } else { None };
@@ -97,13 +102,13 @@ impl<'s> Decoder<'_, 's> {
             d: (fragment(Role::C, m, n, d), targets),
             sparse,
             round: rounding(inst).map_or(Round::NearestTiesToEven, |(round, _)| round),
-            xor: inst.has("xor"),
-            saturate: inst.has("satfinite"),
+            xor: inst.has(Word::Xor),
+            saturate: inst.has(Word::Satfinite),
         })))
     }
 
     /// Metadata and selector: operands `index` and the one after it.
-    fn sparse(&self, inst: &Instruction<'s>, index: usize) -> Decoded<Sparse> {
+    fn sparse(&self, inst: &Instruction, index: usize) -> Decoded<Sparse> {
         let metadata = self.source(inst, index, Type::B32)?;
         match self.operand(inst, index + 1)? {
             Operand::Int(selector @ 0..4) => Ok(Sparse { metadata, selector: *selector as usize }),
@@ -113,25 +118,25 @@ impl<'s> Decoder<'_, 's> {
 
     /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride` and `wmma.store.d… [p],
     /// r, stride`.
-    fn transfer(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
+    fn transfer(&self, inst: &Instruction) -> Decoded<Option<Matrix>> {
         let Some([m, n, k]) = shape(inst) else { return Ok(None) };
-        let Some(element) = inst.modifiers.last().and_then(|m| element(m)) else {
+        let Some(element) = inst.modifiers.last().and_then(|m| element(*m)) else {
             return Ok(None);
         };
         let (role, rows, columns) = match inst.modifiers.get(1).copied() {
-            Some("a") => (Role::A, m, k),
-            Some("b") => (Role::B, k, n),
-            Some("c" | "d") => (Role::C, m, n),
+            Some(Word::A) => (Role::A, m, k),
+            Some(Word::B) => (Role::B, k, n),
+            Some(Word::C | Word::D) => (Role::C, m, n),
             _ => return Ok(None),
         };
         let fragment = Fragment { role, rows, columns, element };
-        let by_column = inst.has("col");
+        let by_column = inst.has(Word::Col);
         let stride = match inst.operands.get(2) {
             Some(operand) => self.src(operand, Type::U32)?,
             None => Src::Imm(if by_column { rows } else { columns } as u64),
         };
         let space = space(inst)?;
-        Ok(Some(if inst.has("store") {
+        Ok(Some(if inst.has(Word::Store) {
             let at = self.address(self.operand(inst, 0)?, space)?;
             let src = self.sources(self.operand(inst, 1)?, Type::B32)?;
             Matrix::Store { at, stride, by_column, fragment, src }
@@ -144,9 +149,9 @@ impl<'s> Decoder<'_, 's> {
 
     /// `wgmma.mma_async d, a, b, scale-d, scale-a, scale-b, trans-a, trans-b`, the last ones where
     /// the types have them.
-    fn group(&self, inst: &Instruction<'s>) -> Decoded<Option<Matrix>> {
+    fn group(&self, inst: &Instruction) -> Decoded<Option<Matrix>> {
         let Some([64, n, k]) = shape(inst) else { return Ok(None) };
-        let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(m)).collect();
+        let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(*m)).collect();
         let [d, a, b] = words[..] else { return Ok(None) };
         let number = |index: usize| match inst.operands.get(index) {
             Some(Operand::Int(value)) => Some(*value),
@@ -185,40 +190,37 @@ impl<'s> Decoder<'_, 's> {
             accumulate,
             scale: (sign(4), sign(5)),
             sparse,
-            saturate: inst.has("satfinite"),
+            saturate: inst.has(Word::Satfinite),
         })))
     }
 }
 
-fn is_sparse(inst: &Instruction<'_>) -> bool {
-    inst.has("sp") || inst.has("sp::ordered_metadata")
+fn is_sparse(inst: &Instruction) -> bool {
+    inst.has(Word::Sp) || inst.has(Word::SpOrderedMetadata)
 }
 
 /// `m16n8k16`
-fn shape(inst: &Instruction<'_>) -> Option<[usize; 3]> {
-    inst.modifiers.iter().find_map(|word| {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
-    })
+fn shape(inst: &Instruction) -> Option<[usize; 3]> {
+    let shape = inst.modifiers.iter().find_map(|word| word.shape())?;
+    Some(shape.map(usize::from))
 }
 
-fn element(word: &str) -> Option<Element> {
+fn element(word: Word) -> Option<Element> {
     let int = |bits, signed| Element::Int { bits, signed };
     Some(match word {
-        "f16" => Element::Float(Format::F16),
-        "bf16" => Element::Float(Format::Bf16),
-        "f32" => Element::Float(Format::F32),
-        "f64" => Element::Float(Format::F64),
-        "tf32" => Element::Tf32,
-        "e4m3" => Element::Small(Small::E4m3),
-        "e5m2" => Element::Small(Small::E5m2),
-        "s8" => int(8, true),
-        "u8" => int(8, false),
-        "s4" => int(4, true),
-        "u4" => int(4, false),
-        "b1" => int(1, false),
-        "s32" => int(32, true),
+        Word::F16 => Element::Float(Format::F16),
+        Word::Bf16 => Element::Float(Format::Bf16),
+        Word::F32 => Element::Float(Format::F32),
+        Word::F64 => Element::Float(Format::F64),
+        Word::Tf32 => Element::Tf32,
+        Word::E4m3 => Element::Small(Small::E4m3),
+        Word::E5m2 => Element::Small(Small::E5m2),
+        Word::S8 => int(8, true),
+        Word::U8 => int(8, false),
+        Word::S4 => int(4, true),
+        Word::U4 => int(4, false),
+        Word::B1 => int(1, false),
+        Word::S32 => int(32, true),
         _ => return None,
     })
 }

@@ -9,18 +9,19 @@ use crate::interpret::image::Location;
 use crate::interpret::integer::{less, mask};
 use crate::ptx::program::{AddressBase, Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn memory(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn memory(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
-            "ld" | "ldu" => self.load(inst),
-            "st" if !inst.has("async") => self.store(inst),
-            "atom" | "red" if !inst.has("async") => {
-                let first = usize::from(inst.opcode == "atom");
+            Opcode::Ld | Opcode::Ldu => self.load(inst),
+            Opcode::St if !inst.has(Word::Async) => self.store(inst),
+            Opcode::Atom | Opcode::Red if !inst.has(Word::Async) => {
+                let first = usize::from(inst.opcode == Opcode::Atom);
                 self.atomic(inst, first, None)
             }
-            "multimem" => self.multimem(inst),
-            "alloca" => {
+            Opcode::Multimem => self.multimem(inst),
+            Opcode::Alloca => {
                 // Without an alignment it is 8.
                 let align = match inst.operands.get(2) {
                     Some(Operand::Int(align)) if (*align as u64).is_power_of_two() => *align as u64,
@@ -30,21 +31,24 @@ impl<'s> Decoder<'_, 's> {
                 let size = self.source(inst, 1, Type::U64)?;
                 Ok(Some(Op::Alloca { dst: self.target(inst, 0)?, size, align }))
             }
-            "stacksave" => Ok(Some(Op::StackSave(self.target(inst, 0)?))),
-            "stackrestore" => Ok(Some(Op::StackRestore(self.source(inst, 0, Type::U64)?))),
+            Opcode::Stacksave => Ok(Some(Op::StackSave(self.target(inst, 0)?))),
+            Opcode::Stackrestore => Ok(Some(Op::StackRestore(self.source(inst, 0, Type::U64)?))),
             // Memory is sequentially consistent here, and has no caches.
-            "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-                Ok(Some(Op::Nop))
-            }
+            Opcode::Membar
+            | Opcode::Fence
+            | Opcode::Prefetch
+            | Opcode::Prefetchu
+            | Opcode::Applypriority
+            | Opcode::Discard => Ok(Some(Op::Nop)),
             // A policy means nothing here, but it is a value.
-            "createpolicy" => Ok(Some(Op::Copy([(self.target(inst, 0)?, Src::ZERO)].into()))),
+            Opcode::Createpolicy => Ok(Some(Op::Copy([(self.target(inst, 0)?, Src::ZERO)].into()))),
             _ => Ok(None),
         }
     }
 
     /// The address operand at `index` in the instruction's space. A parameter that is named lies in
     /// a mapped region (a kernel's) or in the frame.
-    fn place(&self, inst: &Instruction<'s>, index: usize) -> Decoded<Address> {
+    fn place(&self, inst: &Instruction, index: usize) -> Decoded<Address> {
         let operand = self.operand(inst, index)?;
         let mut space = space(inst)?;
         if let Operand::Address { base: AddressBase::Var(id), .. } = operand
@@ -60,7 +64,7 @@ impl<'s> Decoder<'_, 's> {
         self.address(operand, space)
     }
 
-    fn load(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn load(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let ty = only_type(inst)?;
         let at = self.place(inst, 1)?;
         let dst = self.targets(self.operand(inst, 0)?)?;
@@ -68,7 +72,7 @@ impl<'s> Decoder<'_, 's> {
         Ok(Some(Op::Load { at, bytes, signed: ty.is_signed(), dst }))
     }
 
-    fn store(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn store(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let ty = only_type(inst)?;
         let at = self.place(inst, 0)?;
         let value = self.operand(inst, 1)?;
@@ -84,7 +88,7 @@ impl<'s> Decoder<'_, 's> {
     /// `complete` as in [`Atomic`].
     pub(super) fn atomic(
         &self,
-        inst: &Instruction<'s>,
+        inst: &Instruction,
         first: usize,
         complete: Option<Address>,
     ) -> Decoded<Option<Op>> {
@@ -95,9 +99,9 @@ impl<'s> Decoder<'_, 's> {
             return self.atomic128(inst, at, &dst);
         }
         let b = self.sources(self.operand(inst, first + 1)?, ty)?;
-        let cas = inst.has("cas");
+        let cas = inst.has(Word::Cas);
         let c = if cas { self.source(inst, first + 2, ty)? } else { Src::ZERO };
-        let word = operation(inst).unwrap_or_default();
+        let Some(word) = operation(inst) else { return Ok(None) };
         let Some(f) = atomic_function(word, ty, true) else { return Ok(None) };
         let in_shared = if ty == Type::F32 { atomic_function(word, ty, false) } else { None };
         let bytes = ty.bytes();
@@ -105,7 +109,7 @@ impl<'s> Decoder<'_, 's> {
     }
 
     /// `atom.exch.b128 d, [a], b` and `atom.cas.b128 d, [a], b, c`.
-    fn atomic128(&self, inst: &Instruction<'s>, at: Address, dst: &[Dst]) -> Decoded<Option<Op>> {
+    fn atomic128(&self, inst: &Instruction, at: Address, dst: &[Dst]) -> Decoded<Option<Op>> {
         let pair = |index| -> Decoded<[Src; 2]> {
             match self.sources(self.operand(inst, index)?, Type::B64)?[..] {
                 [low, high] => Ok([low, high]),
@@ -116,39 +120,50 @@ impl<'s> Decoder<'_, 's> {
             [low, high] => [low, high],
             _ => [Dst::SINK; 2],
         };
-        let cas = inst.has("cas");
+        let cas = inst.has(Word::Cas);
         let compare = if cas { Some(pair(2)?) } else { None };
         Ok(Some(Op::Atomic128 { at, dst, compare, new: pair(if cas { 3 } else { 2 })? }))
     }
 
     /// `multimem`: with one device the address means its memory alone.
-    fn multimem(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+    fn multimem(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.modifiers.first().copied() {
-            Some("ld_reduce") => self.load(inst),
-            Some("st") => self.store(inst),
-            Some("red") => self.atomic(inst, 0, None),
+            Some(Word::LdReduce) => self.load(inst),
+            Some(Word::St) => self.store(inst),
+            Some(Word::Red) => self.atomic(inst, 0, None),
             _ => Ok(None),
         }
     }
 }
 
 /// The word of an atomic instruction that says what it does.
-pub fn operation<'s>(inst: &Instruction<'s>) -> Option<&'s str> {
-    let words = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
+pub fn operation(inst: &Instruction) -> Option<Word> {
+    let words = [
+        Word::And,
+        Word::Or,
+        Word::Xor,
+        Word::Exch,
+        Word::Cas,
+        Word::Add,
+        Word::Inc,
+        Word::Dec,
+        Word::Min,
+        Word::Max,
+    ];
     inst.modifiers.iter().copied().find(|m| words.contains(m))
 }
 
 /// The new value of the old one, b and c. `flushes`: additions of f32 flush subnormal numbers, as
 /// they do in global memory but not in shared (PTX ISA 9.0, "atom").
-pub fn atomic_function(word: &str, ty: Type, flushes: bool) -> Option<Ternary> {
+pub fn atomic_function(word: Word, ty: Type, flushes: bool) -> Option<Ternary> {
     let (bits, signed) = (ty.bits(), ty.is_signed());
     let all = mask(bits);
     if let Some(format) = Format::of(ty) {
         let op = match word {
-            "add" => Arith::Add,
-            "min" => Arith::Min,
-            "max" => Arith::Max,
-            "exch" => return Some(Box::new(|_, b, _| b)),
+            Word::Add => Arith::Add,
+            Word::Min => Arith::Min,
+            Word::Max => Arith::Max,
+            Word::Exch => return Some(Box::new(|_, b, _| b)),
             _ => return None,
         };
         let ftz = ty == Type::F32 && flushes;
@@ -157,16 +172,16 @@ pub fn atomic_function(word: &str, ty: Type, flushes: bool) -> Option<Ternary> {
         return Some(if matches!(ty, Type::F16x2 | Type::Bf16x2) { packed(f, 16) } else { f });
     }
     Some(match word {
-        "and" => Box::new(|a, b, _| a & b),
-        "or" => Box::new(|a, b, _| a | b),
-        "xor" => Box::new(|a, b, _| a ^ b),
-        "exch" => Box::new(|_, b, _| b),
-        "cas" => Box::new(move |a, b, c| if a & all == b & all { c } else { a }),
-        "add" => Box::new(|a, b, _| a.wrapping_add(b)),
-        "inc" => Box::new(|a, b, _| if a >= b { 0 } else { a + 1 }),
-        "dec" => Box::new(|a, b, _| if a == 0 || a > b { b } else { a - 1 }),
-        "min" => Box::new(move |a, b, _| if less(b, a, bits, signed) { b } else { a }),
-        "max" => Box::new(move |a, b, _| if less(a, b, bits, signed) { b } else { a }),
+        Word::And => Box::new(|a, b, _| a & b),
+        Word::Or => Box::new(|a, b, _| a | b),
+        Word::Xor => Box::new(|a, b, _| a ^ b),
+        Word::Exch => Box::new(|_, b, _| b),
+        Word::Cas => Box::new(move |a, b, c| if a & all == b & all { c } else { a }),
+        Word::Add => Box::new(|a, b, _| a.wrapping_add(b)),
+        Word::Inc => Box::new(|a, b, _| if a >= b { 0 } else { a + 1 }),
+        Word::Dec => Box::new(|a, b, _| if a == 0 || a > b { b } else { a - 1 }),
+        Word::Min => Box::new(move |a, b, _| if less(b, a, bits, signed) { b } else { a }),
+        Word::Max => Box::new(move |a, b, _| if less(a, b, bits, signed) { b } else { a }),
         _ => return None,
     })
 }

@@ -30,6 +30,7 @@ use crate::ptx::program::{
     AddressBase, FuncId, Function, Instruction, Operand, Program, RegId, Special, VarId,
 };
 use crate::ptx::types::{Type, TypeKind};
+use crate::ptx::words::Word;
 
 /// Decodes every function that the kernel reaches.
 pub fn decode(program: &Program<'_>, image: &Image, launch: &Launch) -> Code {
@@ -48,7 +49,7 @@ pub fn decode(program: &Program<'_>, image: &Image, launch: &Launch) -> Code {
 type Decoded<T> = Result<T, String>;
 
 /// Decodes the instructions of one family; `None` for those of others.
-type Family<'a, 's> = fn(&Decoder<'a, 's>, &Instruction<'s>) -> Decoded<Option<Op>>;
+type Family<'a, 's> = fn(&Decoder<'a, 's>, &Instruction) -> Decoded<Option<Op>>;
 
 struct Decoder<'a, 's> {
     program: &'a Program<'s>,
@@ -130,10 +131,10 @@ impl<'a, 's> Decoder<'a, 's> {
         Rows { first, count, bytes, mask: self.width_mask(reg) }
     }
 
-    fn instruction(&self, inst: &Instruction<'s>) -> Decoded<Op> {
+    fn instruction(&self, inst: &Instruction) -> Decoded<Op> {
         let none = || {
-            let modifiers: String = inst.modifiers.iter().map(|m| format!(".{m}")).collect();
-            format!("{}{modifiers}", inst.opcode)
+            let (start, end) = (inst.span.start as usize, inst.span.end as usize);
+            inst.spelling(self.program.source.get(start..end).unwrap_or(""))
         };
         let decoders: [Family<'a, 's>; 11] = [
             Self::data,
@@ -165,7 +166,7 @@ impl<'a, 's> Decoder<'a, 's> {
     }
 
     /// The operand at `index`.
-    fn operand<'o>(&self, inst: &'o Instruction<'s>, index: usize) -> Decoded<&'o Operand> {
+    fn operand<'o>(&self, inst: &'o Instruction, index: usize) -> Decoded<&'o Operand> {
         inst.operands.get(index).ok_or_else(|| format!("operand {} is missing", index + 1))
     }
 
@@ -203,7 +204,7 @@ impl<'a, 's> Decoder<'a, 's> {
     }
 
     /// The source operand at `index`, read as `ty`.
-    fn source(&self, inst: &Instruction<'s>, index: usize, ty: Type) -> Decoded<Src> {
+    fn source(&self, inst: &Instruction, index: usize, ty: Type) -> Decoded<Src> {
         self.src(self.operand(inst, index)?, ty)
     }
 
@@ -219,7 +220,7 @@ impl<'a, 's> Decoder<'a, 's> {
         })
     }
 
-    fn target(&self, inst: &Instruction<'s>, index: usize) -> Decoded<Dst> {
+    fn target(&self, inst: &Instruction, index: usize) -> Decoded<Dst> {
         self.dst(self.operand(inst, index)?)
     }
 
@@ -336,12 +337,12 @@ impl<'a, 's> Decoder<'a, 's> {
     }
 
     /// An operation of one result whose sources, after operand 0, are all of type `ty`.
-    fn alu(&self, inst: &Instruction<'s>, arity: u8, ty: Type, f: Ternary) -> Decoded<Option<Op>> {
+    fn alu(&self, inst: &Instruction, arity: u8, ty: Type, f: Ternary) -> Decoded<Option<Op>> {
         self.alu_typed(inst, &[ty, ty, ty][..usize::from(arity)], f)
     }
 
     /// The same with a type for each source.
-    fn alu_typed(&self, inst: &Instruction<'s>, types: &[Type], f: Ternary) -> Decoded<Option<Op>> {
+    fn alu_typed(&self, inst: &Instruction, types: &[Type], f: Ternary) -> Decoded<Option<Op>> {
         let mut src = [Src::ZERO; 3];
         for (i, ty) in types.iter().enumerate() {
             src[i] = self.source(inst, i + 1, *ty)?;
@@ -354,7 +355,7 @@ impl<'a, 's> Decoder<'a, 's> {
     /// the carry.
     fn with_carry(
         &self,
-        inst: &Instruction<'s>,
+        inst: &Instruction,
         arity: usize,
         ty: Type,
         carry_out: bool,
@@ -371,39 +372,38 @@ impl<'a, 's> Decoder<'a, 's> {
 }
 
 /// The type of an instruction with one type.
-fn only_type(inst: &Instruction<'_>) -> Decoded<Type> {
+fn only_type(inst: &Instruction) -> Decoded<Type> {
     inst.types.last().copied().ok_or_else(|| "has no type".to_string())
 }
 
 /// The rounding modifier, if there is one, and whether it is one to an integral value.
-fn rounding(inst: &Instruction<'_>) -> Option<(Round, bool)> {
+fn rounding(inst: &Instruction) -> Option<(Round, bool)> {
     inst.modifiers.iter().find_map(|m| {
         Some(match *m {
-            "rn" => (Round::NearestTiesToEven, false),
-            "rz" => (Round::TowardZero, false),
-            "rm" => (Round::TowardNegative, false),
-            "rp" => (Round::TowardPositive, false),
-            "rna" => (Round::NearestTiesToAway, false),
-            "rni" => (Round::NearestTiesToEven, true),
-            "rzi" => (Round::TowardZero, true),
-            "rmi" => (Round::TowardNegative, true),
-            "rpi" => (Round::TowardPositive, true),
+            Word::Rn => (Round::NearestTiesToEven, false),
+            Word::Rz => (Round::TowardZero, false),
+            Word::Rm => (Round::TowardNegative, false),
+            Word::Rp => (Round::TowardPositive, false),
+            Word::Rna => (Round::NearestTiesToAway, false),
+            Word::Rni => (Round::NearestTiesToEven, true),
+            Word::Rzi => (Round::TowardZero, true),
+            Word::Rmi => (Round::TowardNegative, true),
+            Word::Rpi => (Round::TowardPositive, true),
             _ => return None,
         })
     })
 }
 
 /// The state space that an instruction's modifiers name.
-fn space(inst: &Instruction<'_>) -> Decoded<Space> {
+fn space(inst: &Instruction) -> Decoded<Space> {
     let mut found = Space::Generic;
     for modifier in inst.modifiers.iter() {
         found = match *modifier {
-            "global" | "const" => Space::Mapped,
-            "shared" | "shared::cta" => Space::Shared,
-            "shared::cluster" => Space::Cluster,
-            "local" => Space::Local,
-            "param" | "param::entry" | "param::func" => Space::Param,
-            "tex" => return Err("the texture space".to_string()),
+            Word::Global | Word::Const => Space::Mapped,
+            Word::Shared | Word::SharedCta => Space::Shared,
+            Word::SharedCluster => Space::Cluster,
+            Word::Local => Space::Local,
+            Word::Param | Word::ParamEntry | Word::ParamFunc => Space::Param,
             _ => continue,
         };
         break;

@@ -6,6 +6,7 @@ use crate::interpret::float::{Format, to_f64};
 use crate::interpret::integer::{less, mask};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
 /// The result of comparing two values.
 type Compare = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
@@ -30,17 +31,17 @@ impl Combine {
     }
 }
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn predicate(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        if !matches!(inst.opcode, "setp" | "set") {
+impl Decoder<'_, '_> {
+    pub(super) fn predicate(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        if !matches!(inst.opcode, Opcode::Setp | Opcode::Set) {
             return Ok(None);
         }
         let Some(&ty) = inst.types.last() else { return Ok(None) };
         let Some(word) = inst.modifiers.first().copied() else { return Ok(None) };
         let combine = match inst.modifiers.get(1).copied() {
-            Some("and") => Combine::And,
-            Some("or") => Combine::Or,
-            Some("xor") => Combine::Xor,
+            Some(Word::And) => Combine::And,
+            Some(Word::Or) => Combine::Or,
+            Some(Word::Xor) => Combine::Xor,
             _ => Combine::None,
         };
         let mut src = [self.source(inst, 1, ty)?, self.source(inst, 2, ty)?, Src::ZERO, Src::ZERO];
@@ -48,8 +49,8 @@ impl<'s> Decoder<'_, 's> {
             src[2] = self.src(third, Type::Pred)?;
         }
         let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);
-        let Some(test) = comparison(word, ty, inst.has("ftz")) else { return Ok(None) };
-        if inst.opcode == "set" {
+        let Some(test) = comparison(word, ty, inst.has(Word::Ftz)) else { return Ok(None) };
+        if inst.opcode == Opcode::Set {
             return self.set(inst, test, combine, pair, src);
         }
         let f: Double = if pair {
@@ -73,7 +74,7 @@ impl<'s> Decoder<'_, 's> {
     /// All ones or 1.0 for true.
     fn set(
         &self,
-        inst: &Instruction<'s>,
+        inst: &Instruction,
         test: Compare,
         combine: Combine,
         pair: bool,
@@ -95,7 +96,7 @@ impl<'s> Decoder<'_, 's> {
     }
 }
 
-fn comparison(word: &str, ty: Type, ftz: bool) -> Option<Compare> {
+fn comparison(word: Word, ty: Type, ftz: bool) -> Option<Compare> {
     if is_int(ty) {
         return integers(word, ty);
     }
@@ -106,20 +107,20 @@ fn comparison(word: &str, ty: Type, ftz: bool) -> Option<Compare> {
     let number = move |x: u64| to_f64(format, if ftz { format.flush(x) } else { x });
     // The unordered ones (…u) are true for a NaN.
     let test: fn(f64, f64) -> bool = match word {
-        "eq" => |a, b| a == b,
-        "ne" => |a, b| a != b && !unordered(a, b),
-        "lt" => |a, b| a < b,
-        "le" => |a, b| a <= b,
-        "gt" => |a, b| a > b,
-        "ge" => |a, b| a >= b,
-        "equ" => |a, b| a == b || unordered(a, b),
-        "neu" => |a, b| a != b,
-        "ltu" => |a, b| a < b || unordered(a, b),
-        "leu" => |a, b| a <= b || unordered(a, b),
-        "gtu" => |a, b| a > b || unordered(a, b),
-        "geu" => |a, b| a >= b || unordered(a, b),
-        "num" => |a, b| !unordered(a, b),
-        "nan" => |a, b| unordered(a, b),
+        Word::Eq => |a, b| a == b,
+        Word::Ne => |a, b| a != b && !unordered(a, b),
+        Word::Lt => |a, b| a < b,
+        Word::Le => |a, b| a <= b,
+        Word::Gt => |a, b| a > b,
+        Word::Ge => |a, b| a >= b,
+        Word::Equ => |a, b| a == b || unordered(a, b),
+        Word::Neu => |a, b| a != b,
+        Word::Ltu => |a, b| a < b || unordered(a, b),
+        Word::Leu => |a, b| a <= b || unordered(a, b),
+        Word::Gtu => |a, b| a > b || unordered(a, b),
+        Word::Geu => |a, b| a >= b || unordered(a, b),
+        Word::Num => |a, b| !unordered(a, b),
+        Word::Nan => |a, b| unordered(a, b),
         _ => return None,
     };
     Some(Box::new(move |a, b| test(number(a), number(b))))
@@ -129,17 +130,17 @@ fn unordered(a: f64, b: f64) -> bool {
     a.is_nan() || b.is_nan()
 }
 
-fn integers(word: &str, ty: Type) -> Option<Compare> {
+fn integers(word: Word, ty: Type) -> Option<Compare> {
     let bits = ty.bits();
     let signed = ty.is_signed();
     let all = mask(bits);
     Some(match word {
-        "eq" => Box::new(move |a, b| a & all == b & all),
-        "ne" => Box::new(move |a, b| a & all != b & all),
-        "lt" | "lo" => Box::new(move |a, b| less(a, b, bits, signed)),
-        "le" | "ls" => Box::new(move |a, b| !less(b, a, bits, signed)),
-        "gt" | "hi" => Box::new(move |a, b| less(b, a, bits, signed)),
-        "ge" | "hs" => Box::new(move |a, b| !less(a, b, bits, signed)),
+        Word::Eq => Box::new(move |a, b| a & all == b & all),
+        Word::Ne => Box::new(move |a, b| a & all != b & all),
+        Word::Lt | Word::Lo => Box::new(move |a, b| less(a, b, bits, signed)),
+        Word::Le | Word::Ls => Box::new(move |a, b| !less(b, a, bits, signed)),
+        Word::Gt | Word::Hi => Box::new(move |a, b| less(b, a, bits, signed)),
+        Word::Ge | Word::Hs => Box::new(move |a, b| !less(a, b, bits, signed)),
         _ => return None,
     })
 }

@@ -7,20 +7,21 @@ use crate::interpret::code::{Address, Op, Space, Src};
 use crate::interpret::tensor::{Field, MapChange, Tensor};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn tensor(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
+impl Decoder<'_, '_> {
+    pub(super) fn tensor(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
-            "cp" if inst.has("tensor") => self.tensor_copy(inst),
-            "tensormap" => self.tensor_map(inst),
+            Opcode::Cp if inst.has(Word::Tensor) => self.tensor_copy(inst),
+            Opcode::Tensormap => self.tensor_map(inst),
             _ => Ok(None),
         }
     }
 
     /// To shared memory: `[to], [map, {coordinates}], [mbarrier], {offsets}, ctas, policy`; to the
     /// tensor: `[map, {coordinates}], [from], policy`.
-    fn tensor_copy(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
+    fn tensor_copy(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).take(2).collect();
         let [to, from] = spaces[..] else { return Ok(None) };
         let store = to == Space::Mapped;
         let (map, shared) = if store { (0, 1) } else { (1, 0) };
@@ -42,8 +43,8 @@ impl<'s> Decoder<'_, 's> {
         };
         let shared_space = if store { from } else { to };
         let shared = self.address(self.operand(inst, shared)?, shared_space)?;
-        let im2col = inst.has("im2col");
-        let offsets = match (im2col, inst.has("im2col_no_offs")) {
+        let im2col = inst.has(Word::Im2col);
+        let offsets = match (im2col, inst.has(Word::Im2colNoOffs)) {
             (true, _) => Some(self.sources(self.operand(inst, 3)?, Type::U16)?),
             (false, true) => Some(Box::from([])),
             (false, false) => None,
@@ -52,12 +53,12 @@ impl<'s> Decoder<'_, 's> {
             true => None,
             false => Some(self.address(self.operand(inst, 2)?, to)?),
         };
-        let multicast = match inst.has("multicast::cluster") {
+        let multicast = match inst.has(Word::MulticastCluster) {
             true => Some(self.source(inst, 3 + usize::from(im2col), Type::U16)?),
             false => None,
         };
-        let reduce = match inst.has("reduce") {
-            true => operation(inst).map(Box::from),
+        let reduce = match inst.has(Word::Reduce) {
+            true => operation(inst),
             false => None,
         };
         Ok(Some(Op::Tensor(Box::new(Tensor {
@@ -72,16 +73,16 @@ impl<'s> Decoder<'_, 's> {
         }))))
     }
 
-    fn tensor_map(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).collect();
+    fn tensor_map(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).collect();
         let at =
             |index, space| -> Decoded<Address> { self.address(self.operand(inst, index)?, space) };
-        if inst.has("cp_fenceproxy") {
+        if inst.has(Word::CpFenceproxy) {
             let [to, from] = spaces[..] else { return Ok(None) };
             let change = MapChange::Copy { to: at(0, to)?, from: at(1, from)? };
             return Ok(Some(Op::MapChange(Box::new(change))));
         }
-        if !inst.has("replace") {
+        if !inst.has(Word::Replace) {
             return Ok(None);
         }
         // Fields of a direction name it before the value.
@@ -91,16 +92,16 @@ impl<'s> Decoder<'_, 's> {
         };
         let Some(field) = inst.modifiers.get(2) else { return Ok(None) };
         let field = match *field {
-            "global_address" => Field::Address,
-            "rank" => Field::Rank,
-            "global_dim" => Field::Dim(direction()?),
-            "global_stride" => Field::Stride(direction()?),
-            "box_dim" => Field::BoxDim(direction()?),
-            "element_stride" => Field::ElementStride(direction()?),
-            "elemtype" => Field::ElementType,
-            "interleave_layout" => Field::Interleave,
-            "swizzle_mode" => Field::Swizzle,
-            "fill_mode" => Field::Fill,
+            Word::GlobalAddress => Field::Address,
+            Word::Rank => Field::Rank,
+            Word::GlobalDim => Field::Dim(direction()?),
+            Word::GlobalStride => Field::Stride(direction()?),
+            Word::BoxDim => Field::BoxDim(direction()?),
+            Word::ElementStride => Field::ElementStride(direction()?),
+            Word::Elemtype => Field::ElementType,
+            Word::InterleaveLayout => Field::Interleave,
+            Word::SwizzleMode => Field::Swizzle,
+            Word::FillMode => Field::Fill,
             _ => return Ok(None),
         };
         let value: Src = self.source(inst, inst.operands.len() - 1, Type::B64)?;

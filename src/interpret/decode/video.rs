@@ -7,6 +7,7 @@ use crate::interpret::video::{
 };
 use crate::ptx::program::{Instruction, Operand, Part};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
 /// A source of a video instruction.
 struct Source {
@@ -15,17 +16,9 @@ struct Source {
     negated: bool,
 }
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn video(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        let Some(name) = inst.opcode.strip_prefix('v') else { return Ok(None) };
-        if matches!(inst.opcode, "vote" | "vprintf") {
-            return Ok(None);
-        }
-        let (name, lanes) = match name.as_bytes().last() {
-            Some(b'2') => (&name[..name.len() - 1], 2),
-            Some(b'4') => (&name[..name.len() - 1], 4),
-            _ => (name, 1),
-        };
+impl Decoder<'_, '_> {
+    pub(super) fn video(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        let Some((name, lanes)) = inst.opcode.video() else { return Ok(None) };
         let mut sources = Vec::new();
         for operand in inst.operands.iter().skip(1) {
             sources.push(self.video_source(operand)?);
@@ -43,10 +36,10 @@ impl<'s> Decoder<'_, 's> {
             Operand::Part(reg, part) => (self.dst(&Operand::Reg(*reg))?, Some(*part)),
             other => (self.dst(other)?, None),
         };
-        let f: Ternary = if name == "mad" {
-            let shift = if inst.has("shr7") {
+        let f: Ternary = if name == Opcode::Vmad {
+            let shift = if inst.has(Word::Shr7) {
                 7
-            } else if inst.has("shr15") {
+            } else if inst.has(Word::Shr15) {
                 15
             } else {
                 0
@@ -56,22 +49,22 @@ impl<'s> Decoder<'_, 's> {
                 a: a.part,
                 b: b.part,
                 negate: [a.negated ^ b.negated, c.negated],
-                plus_one: inst.has("po"),
+                plus_one: inst.has(Word::Po),
                 shift,
-                sat: inst.has("sat"),
+                sat: inst.has(Word::Sat),
             })
         } else {
             let Some(op) = operation(name, inst) else { return Ok(None) };
-            let sat = inst.has("sat");
+            let sat = inst.has(Word::Sat);
             if lanes == 1 {
                 scalar(Scalar { op, signed, a: a.part, b: b.part, d, sat, second: second(inst) })
             } else {
                 simd(Simd {
                     op,
                     signed,
-                    width: 32 / lanes,
+                    width: 32 / u32::from(lanes),
                     a: selection(a.part, 0),
-                    b: selection(b.part, lanes as u8),
+                    b: selection(b.part, lanes),
                     mask: written(d),
                     sat,
                     accumulate: second(inst) == Second::Add,
@@ -94,39 +87,39 @@ impl<'s> Decoder<'_, 's> {
     }
 }
 
-fn operation(name: &str, inst: &Instruction<'_>) -> Option<Video> {
-    let wrap = inst.has("wrap");
+fn operation(name: Opcode, inst: &Instruction) -> Option<Video> {
+    let wrap = inst.has(Word::Wrap);
     Some(match name {
-        "add" => Video::Add,
-        "sub" => Video::Sub,
-        "absdiff" => Video::AbsDiff,
-        "min" => Video::Min,
-        "max" => Video::Max,
-        "avrg" => Video::Average,
-        "shl" => Video::ShiftLeft { wrap },
-        "shr" => Video::ShiftRight { wrap },
-        "set" => Video::Compare(inst.modifiers.iter().find_map(|m| comparison(m))?),
+        Opcode::Vadd => Video::Add,
+        Opcode::Vsub => Video::Sub,
+        Opcode::Vabsdiff => Video::AbsDiff,
+        Opcode::Vmin => Video::Min,
+        Opcode::Vmax => Video::Max,
+        Opcode::Vavrg2 => Video::Average,
+        Opcode::Vshl => Video::ShiftLeft { wrap },
+        Opcode::Vshr => Video::ShiftRight { wrap },
+        Opcode::Vset => Video::Compare(inst.modifiers.iter().find_map(|m| comparison(*m))?),
         _ => return None,
     })
 }
 
-fn comparison(word: &str) -> Option<Comparison> {
+fn comparison(word: Word) -> Option<Comparison> {
     Some(match word {
-        "eq" => Comparison::Eq,
-        "ne" => Comparison::Ne,
-        "lt" => Comparison::Lt,
-        "le" => Comparison::Le,
-        "gt" => Comparison::Gt,
-        "ge" => Comparison::Ge,
+        Word::Eq => Comparison::Eq,
+        Word::Ne => Comparison::Ne,
+        Word::Lt => Comparison::Lt,
+        Word::Le => Comparison::Le,
+        Word::Gt => Comparison::Gt,
+        Word::Ge => Comparison::Ge,
         _ => return None,
     })
 }
 
-fn second(inst: &Instruction<'_>) -> Second {
+fn second(inst: &Instruction) -> Second {
     match inst.modifiers.last().copied() {
-        Some("add") => Second::Add,
-        Some("min") => Second::Min,
-        Some("max") => Second::Max,
+        Some(Word::Add) => Second::Add,
+        Some(Word::Min) => Second::Min,
+        Some(Word::Max) => Second::Max,
         _ => Second::Merge,
     }
 }

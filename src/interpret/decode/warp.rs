@@ -4,20 +4,21 @@ use super::{Decoded, Decoder, only_type};
 use crate::interpret::code::{Dst, Op, Reduction, ReductionKind, Shuffle, Vote};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op as Opcode, Word};
 
-impl<'s> Decoder<'_, 's> {
-    pub(super) fn warp(&self, inst: &Instruction<'s>) -> Decoded<Option<Op>> {
-        if inst.opcode == "activemask" {
+impl Decoder<'_, '_> {
+    pub(super) fn warp(&self, inst: &Instruction) -> Decoded<Option<Op>> {
+        if inst.opcode == Opcode::Activemask {
             return Ok(Some(Op::ActiveMask(self.target(inst, 0)?)));
         }
         // The forms without .sync are not part of sm_70 and later.
-        if !inst.has("sync") {
+        if !inst.has(Word::Sync) {
             return Ok(None);
         }
         let mask = |index| self.source(inst, index, Type::B32);
         match inst.opcode {
-            "shfl" => {
-                let mode = match inst.modifiers.iter().find_map(|m| shuffle_mode(m)) {
+            Opcode::Shfl => {
+                let mode = match inst.modifiers.iter().find_map(|m| shuffle_mode(*m)) {
                     Some(mode) => mode,
                     None => return Ok(None),
                 };
@@ -32,30 +33,30 @@ impl<'s> Decoder<'_, 's> {
                     mask: mask(4)?,
                 }))
             }
-            "vote" => {
+            Opcode::Vote => {
                 let mode = match () {
-                    () if inst.has("all") => Vote::All,
-                    () if inst.has("any") => Vote::Any,
-                    () if inst.has("uni") => Vote::Uniform,
-                    () if inst.has("ballot") => Vote::Ballot,
+                    () if inst.has(Word::All) => Vote::All,
+                    () if inst.has(Word::Any) => Vote::Any,
+                    () if inst.has(Word::Uni) => Vote::Uniform,
+                    () if inst.has(Word::Ballot) => Vote::Ballot,
                     () => return Ok(None),
                 };
                 let a = self.source(inst, 1, Type::Pred)?;
                 Ok(Some(Op::Vote { mode, dst: self.target(inst, 0)?, a, mask: mask(2)? }))
             }
-            "match" => {
+            Opcode::Match => {
                 let (dst, valid) = self.pair(inst)?;
-                let (ty, all) = (only_type(inst)?, inst.has("all"));
+                let (ty, all) = (only_type(inst)?, inst.has(Word::All));
                 let a = self.source(inst, 1, ty)?;
                 Ok(Some(Op::Match { all, wide: ty.bytes() == 8, dst, valid, a, mask: mask(2)? }))
             }
-            "redux" => {
+            Opcode::Redux => {
                 let ty = only_type(inst)?;
                 let Some(f) = reduction(inst, ty) else { return Ok(None) };
                 let a = self.source(inst, 1, ty)?;
                 Ok(Some(Op::Reduce { f, dst: self.target(inst, 0)?, a, mask: mask(2)? }))
             }
-            "elect" => {
+            Opcode::Elect => {
                 let (dst, valid) = self.pair(inst)?;
                 Ok(Some(Op::Elect { dst, valid, mask: mask(1)? }))
             }
@@ -64,7 +65,7 @@ impl<'s> Decoder<'_, 's> {
     }
 
     /// `d|p` or `d`.
-    fn pair(&self, inst: &Instruction<'s>) -> Decoded<(Dst, Dst)> {
+    fn pair(&self, inst: &Instruction) -> Decoded<(Dst, Dst)> {
         Ok(match self.operand(inst, 0)? {
             Operand::Pair(d, p) => (self.dst(d)?, self.dst(p)?),
             d => (self.dst(d)?, Dst::SINK),
@@ -72,28 +73,28 @@ impl<'s> Decoder<'_, 's> {
     }
 }
 
-fn shuffle_mode(word: &str) -> Option<Shuffle> {
+fn shuffle_mode(word: Word) -> Option<Shuffle> {
     Some(match word {
-        "up" => Shuffle::Up,
-        "down" => Shuffle::Down,
-        "bfly" => Shuffle::Bfly,
-        "idx" => Shuffle::Idx,
+        Word::Up => Shuffle::Up,
+        Word::Down => Shuffle::Down,
+        Word::Bfly => Shuffle::Bfly,
+        Word::Idx => Shuffle::Idx,
         _ => return None,
     })
 }
 
-fn reduction(inst: &Instruction<'_>, ty: Type) -> Option<Reduction> {
+fn reduction(inst: &Instruction, ty: Type) -> Option<Reduction> {
     if !matches!(ty, Type::U32 | Type::S32 | Type::B32) {
         return None;
     }
-    let kind = |word: &&str| {
+    let kind = |word: &Word| {
         Some(match *word {
-            "add" => ReductionKind::Add,
-            "min" => ReductionKind::Min,
-            "max" => ReductionKind::Max,
-            "and" => ReductionKind::And,
-            "or" => ReductionKind::Or,
-            "xor" => ReductionKind::Xor,
+            Word::Add => ReductionKind::Add,
+            Word::Min => ReductionKind::Min,
+            Word::Max => ReductionKind::Max,
+            Word::And => ReductionKind::And,
+            Word::Or => ReductionKind::Or,
+            Word::Xor => ReductionKind::Xor,
             _ => return None,
         })
     };

@@ -9,7 +9,7 @@ use orias_components::RegUse;
 
 /// Lowers an access by its rule. A cache policy stands in the place of the descriptor, so threads
 /// with different policies take turns.
-pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, rule: Rule) -> Sel {
+pub fn lower(cx: &mut Cx<'_, '_>, inst: &Instruction, rule: Rule) -> Sel {
     let Some(policy) = policy(cx, inst)? else { return rule(cx, inst) };
     by_value(cx, &policy, |cx, run| {
         cx.policy = Some(RegUse::wide(run, 2));

@@ -13,35 +13,47 @@ use super::swap16;
 use crate::lower::source::{Cx, Sel, cells_of, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type, TypeKind};
+use crate::ptx::words::{Op, Word};
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, not, r, wide};
 
 /// The operation of an atomic.
-fn operation(inst: &Instruction<'_>) -> Sel<&'static str> {
-    ["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"]
-        .into_iter()
-        .find(|name| inst.has(name))
-        .ok_or_else(|| "no operation".into())
+fn operation(inst: &Instruction) -> Sel<Word> {
+    [
+        Word::Add,
+        Word::Min,
+        Word::Max,
+        Word::Inc,
+        Word::Dec,
+        Word::And,
+        Word::Or,
+        Word::Xor,
+        Word::Exch,
+        Word::Cas,
+    ]
+    .into_iter()
+    .find(|name| inst.has(*name))
+    .ok_or_else(|| "no operation".into())
 }
 
-fn word(op: &str) -> Mod {
+fn word(op: Word) -> Mod {
     match op {
-        "add" => Mod::ADD,
-        "min" => Mod::MIN,
-        "max" => Mod::MAX,
-        "inc" => Mod::INC,
-        "dec" => Mod::DEC,
-        "and" => Mod::AND,
-        "or" => Mod::OR,
-        "xor" => Mod::XOR,
-        "exch" => Mod::EXCH,
+        Word::Add => Mod::ADD,
+        Word::Min => Mod::MIN,
+        Word::Max => Mod::MAX,
+        Word::Inc => Mod::INC,
+        Word::Dec => Mod::DEC,
+        Word::And => Mod::AND,
+        Word::Or => Mod::OR,
+        Word::Xor => Mod::XOR,
+        Word::Exch => Mod::EXCH,
         _ => Mod::CAS,
     }
 }
 
 /// Words of the type after the operation, for this many elements; None where no instruction has it.
-fn type_words(op: &str, ty: Type, elements: usize) -> Option<Vec<Mod>> {
-    if half::is_half(ty) && matches!(op, "add" | "min" | "max") {
+fn type_words(op: Word, ty: Type, elements: usize) -> Option<Vec<Mod>> {
+    if half::is_half(ty) && matches!(op, Word::Add | Word::Min | Word::Max) {
         let bf16 = half::format(ty).is_some();
         let word = match (ty.bytes() as usize * elements, bf16) {
             (4, false) => Mod::F16x2,
@@ -55,14 +67,14 @@ fn type_words(op: &str, ty: Type, elements: usize) -> Option<Vec<Mod>> {
         return Some(vec![word, Mod::RN]);
     }
     Some(match (op, ty, elements) {
-        ("add", Type::F32, 1) => vec![Mod::F32, Mod::FTZ, Mod::RN],
-        ("add", Type::F32, 2) => vec![Mod::F32x2, Mod::FTZ, Mod::RN],
-        ("add", Type::F32, 4) => vec![Mod::F32x4, Mod::FTZ, Mod::RN],
-        ("add", Type::F64, 1) => vec![Mod::F64, Mod::RN],
-        ("min" | "max", Type::S32, 1) => vec![Mod::S32],
-        ("min" | "max", Type::S64, 1) => vec![Mod::S64],
-        ("exch" | "cas", ty, 1) if ty.bytes() == 16 => vec![Mod::_128],
-        (_, ty, 1) if ty.kind() != TypeKind::Float || op == "exch" => match ty.bytes() {
+        (Word::Add, Type::F32, 1) => vec![Mod::F32, Mod::FTZ, Mod::RN],
+        (Word::Add, Type::F32, 2) => vec![Mod::F32x2, Mod::FTZ, Mod::RN],
+        (Word::Add, Type::F32, 4) => vec![Mod::F32x4, Mod::FTZ, Mod::RN],
+        (Word::Add, Type::F64, 1) => vec![Mod::F64, Mod::RN],
+        (Word::Min | Word::Max, Type::S32, 1) => vec![Mod::S32],
+        (Word::Min | Word::Max, Type::S64, 1) => vec![Mod::S64],
+        (Word::Exch | Word::Cas, ty, 1) if ty.bytes() == 16 => vec![Mod::_128],
+        (_, ty, 1) if ty.kind() != TypeKind::Float || op == Word::Exch => match ty.bytes() {
             4 => Vec::new(),
             8 => vec![Mod::_64],
             _ => return None,
@@ -72,9 +84,9 @@ fn type_words(op: &str, ty: Type, elements: usize) -> Option<Vec<Mod>> {
 }
 
 /// `atom`, `red`.
-pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let red = inst.opcode == "red";
-    if inst.has("async") {
+pub fn atom(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let red = inst.opcode == Op::Red;
+    if inst.has(Word::Async) {
         return Err("asynchronous reductions".into());
     }
     let ty = *inst.types.last().ok_or("a type is missing")?;
@@ -84,9 +96,9 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         Ptx::Vector(list) => list.len(),
         _ => 1,
     };
-    let cas = op == "cas";
+    let cas = op == Word::Cas;
     let words = type_words(op, ty, elements);
-    let narrow = elements == 1 && ty.bytes() == 2 && (cas || op == "add");
+    let narrow = elements == 1 && ty.bytes() == 2 && (cas || op == Word::Add);
     if words.is_none() && !narrow {
         return Err("atomics of this type".into());
     }
@@ -110,7 +122,7 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         (_, true) => cx.dst(dests[0])?,
         _ => cx.e.temp(cells),
     };
-    if inst.has("release") || inst.has("acq_rel") {
+    if inst.has(Word::Release) || inst.has(Word::AcqRel) {
         before_release(cx, inst);
     }
     let (space, address) = place(cx, inst, operand(inst, first)?)?;
@@ -128,7 +140,7 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         Space::Shared => atomic.shared(cx, address),
         _ => Err("atomics in this space".into()),
     }?;
-    if inst.has("acquire") || inst.has("acq_rel") {
+    if inst.has(Word::Acquire) || inst.has(Word::AcqRel) {
         after_acquire(cx, inst);
     }
     if !unread && !direct {
@@ -138,7 +150,7 @@ pub fn atom<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// Copies the elements of a tuple to the registers of a vector.
-fn scatter<'a>(cx: &mut Cx<'a, '_>, dests: &[&Ptx], tuple: Reg, ty: Type) -> Sel {
+fn scatter(cx: &mut Cx<'_, '_>, dests: &[&Ptx], tuple: Reg, ty: Type) -> Sel {
     if ty.bytes() == 2 {
         for (i, op) in dests.iter().enumerate() {
             let to = cx.dst(op)?;
@@ -168,7 +180,7 @@ fn scatter<'a>(cx: &mut Cx<'a, '_>, dests: &[&Ptx], tuple: Reg, ty: Type) -> Sel
 
 /// One atomic, its operands in registers.
 pub struct Atomic {
-    pub op: &'static str,
+    pub op: Word,
     pub ty: Type,
     /// 32-bit cells of memory, of the result and of each value.
     pub cells: u8,
@@ -238,12 +250,12 @@ impl Atomic {
     }
 
     fn global(&self, cx: &mut Cx<'_, '_>, address: Address) {
-        if self.op == "cas" {
+        if self.op == Word::Cas {
             return self.compare(cx, false, address, self.result());
         }
         let desc = Operand::Desc(cx.descriptor());
         let (mods, at) = (self.words(word(self.op)), address.operand());
-        if self.d.is_zero() && self.op != "exch" {
+        if self.d.is_zero() && self.op != Word::Exch {
             cx.e.put(Opcode::REDG, &mods, 0, &[desc, at, self.values[0]]);
         } else {
             let operands = [Operand::PT, self.result(), desc, at, self.values[0]];
@@ -257,7 +269,7 @@ impl Atomic {
     /// no other thread comes between; nor sums of floats in the shared memory of another CTA, where
     /// the loop is of generic accesses.
     fn generic(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
-        if self.op == "cas" {
+        if self.op == Word::Cas {
             if self.cells == 2 {
                 return self.compare_wide(cx, address);
             }
@@ -267,7 +279,7 @@ impl Atomic {
         let desc = cx.descriptor();
         let (mods, at) = (self.words(word(self.op)), address.operand());
         let value = self.values[0];
-        let float = self.ty.kind() == TypeKind::Float && self.op != "exch";
+        let float = self.ty.kind() == TypeKind::Float && self.op != Word::Exch;
         if self.vector || self.cells == 4 || self.cells == 1 && !float {
             let operands = [Operand::PT, self.result(), Operand::Desc(desc), at, value];
             cx.e.put(Opcode::ATOM, &mods, 2, &operands);
@@ -275,7 +287,7 @@ impl Atomic {
         }
         let update = Update { op: self.op, ty: self.ty, value };
         let (d, cells) = (self.d, self.cells);
-        let exchange = self.op == "exch";
+        let exchange = self.op == Word::Exch;
         cx.e.guarded_region(|e| -> Sel {
             // Address and value are read again after the first attempt: the destination may be one
             // of them.
@@ -328,12 +340,12 @@ impl Atomic {
         mods.extend(&self.words);
         let integer = self.cells == 1 && self.ty.kind() != TypeKind::Float;
         match self.op {
-            "cas" => {
+            Word::Cas => {
                 let at = swap::plain(cx, address).operand();
                 let operands = [self.result(), at, self.values[0], self.values[1]];
                 cx.e.put(Opcode::ATOMS, &mods, 1, &operands);
             }
-            op if op == "exch" || integer => {
+            op if op == Word::Exch || integer => {
                 let operands = [self.result(), address.operand(), self.values[0]];
                 cx.e.put(Opcode::ATOMS, &mods, 1, &operands);
             }

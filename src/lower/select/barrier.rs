@@ -4,25 +4,26 @@ use super::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{imm, r};
 
 /// Barriers of a CTA.
 const BARRIERS: u32 = 16;
 
-pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("warp") {
+pub fn bar(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Warp) {
         return super::warp::bar_warp(cx, inst);
     }
-    if inst.has("cluster") {
+    if inst.has(Word::Cluster) {
         return super::cluster::barrier(cx, inst);
     }
-    if inst.has("red") {
+    if inst.has(Word::Red) {
         return reduce(cx, inst);
     }
     let operands = place(cx, inst, &inst.operands)?;
     let mods: &[Mod] =
-        if inst.has("arrive") { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
+        if inst.has(Word::Arrive) { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
     converge(cx, inst);
     cx.e.put(Opcode::BAR, mods, 0, &operands);
     Ok(())
@@ -30,8 +31,8 @@ pub fn bar<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// Brings the warp together before an aligned barrier at -O0, where ptxas always does: PTX promises
 /// that all its threads come.
-pub fn converge(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
-    let aligned = inst.opcode == "bar" || inst.has("aligned");
+pub fn converge(cx: &mut Cx<'_, '_>, inst: &Instruction) {
+    let aligned = inst.opcode == Op::Bar || inst.has(Word::Aligned);
     if aligned && cx.module.options.opt_level == 0 {
         cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
     }
@@ -39,7 +40,7 @@ pub fn converge(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
 
 /// The slots of number and thread count. Both in registers share one: the number in its low bits,
 /// the count from bit 16 on.
-fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, operands: &[Ptx]) -> Sel<Vec<Operand>> {
+fn place(cx: &mut Cx<'_, '_>, inst: &Instruction, operands: &[Ptx]) -> Sel<Vec<Operand>> {
     let number = match operands.first() {
         Some(op) => cx.src(op, Type::U32)?,
         None => imm(0),
@@ -51,7 +52,7 @@ fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, operands: &[Ptx]) -> Sel<V
     }
     let count = match operands.get(1) {
         Some(op) => Some(cx.src(op, Type::U32)?),
-        None if inst.has("arrive") => return Err("arriving needs a number of threads".into()),
+        None if inst.has(Word::Arrive) => return Err("arriving needs a number of threads".into()),
         None => None,
     };
     Ok(match (number, count) {
@@ -72,14 +73,14 @@ fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, operands: &[Ptx]) -> Sel<V
 const LOW_OR: u8 = 0xea;
 
 /// `bar.red`: `d, number{, count}, p`. All threads then read the barrier's result.
-fn reduce<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn reduce(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = operand(inst, 0)?;
     let last = inst.operands.len() - 1;
     let p = cx.pred(operand(inst, last)?)?;
     let mut operands = place(cx, inst, &inst.operands[1..last])?;
     operands.push(p);
-    let popc = inst.has("popc");
-    let kind = match (popc, inst.has("and")) {
+    let popc = inst.has(Word::Popc);
+    let kind = match (popc, inst.has(Word::And)) {
         (true, _) => Mod::POPC,
         (_, true) => Mod::AND,
         _ => Mod::OR,

@@ -3,19 +3,20 @@
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, halves, imm, r};
 
 /// `and`, `or`, `xor` of any width, predicates included.
-pub fn logic<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn logic(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if ty == Type::Pred {
         let d = cx.dst_pred(operand(inst, 0)?)?;
         let a = cx.pred(operand(inst, 1)?)?;
         let b = cx.pred(operand(inst, 2)?)?;
         let lut = match inst.opcode {
-            "and" => 0x80,
-            "or" => 0xa8,
+            Op::And => 0x80,
+            Op::Or => 0xa8,
             _ => 0x28,
         };
         cx.e.plop3(d, a, b, Operand::PT, lut);
@@ -25,8 +26,8 @@ pub fn logic<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let a = cx.value(operand(inst, 1)?, ty)?;
     let b = cx.value(operand(inst, 2)?, ty)?;
     let lut = match inst.opcode {
-        "and" => 0xc0,
-        "or" => 0xfc,
+        Op::And => 0xc0,
+        Op::Or => 0xfc,
         _ => 0x3c,
     };
     let words = if ty.bytes() == 8 { 2 } else { 1 };
@@ -38,7 +39,7 @@ pub fn logic<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn not<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn not(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if ty == Type::Pred {
         let d = cx.dst_pred(operand(inst, 0)?)?;
@@ -56,7 +57,7 @@ pub fn not<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `d = a == 0 ? 1 : 0`
-pub fn cnot<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn cnot(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -78,7 +79,7 @@ pub fn cnot<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn lop3<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn lop3(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, test) = match operand(inst, 0)? {
         Ptx::Pair(d, p) => (cx.dst(d)?, Some(cx.dst_pred(p)?)),
         d => (cx.dst(d)?, None),
@@ -96,13 +97,13 @@ pub fn lop3<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     // Whether the result is not zero, together with another predicate.
     let other = cx.pred(operand(inst, 5)?)?;
-    let mods: &[Mod] = if inst.has("and") { &[Mod::LUT, Mod::PAND] } else { &[Mod::LUT] };
+    let mods: &[Mod] = if inst.has(Word::And) { &[Mod::LUT, Mod::PAND] } else { &[Mod::LUT] };
     let lut = imm(u32::from(*lut as u8));
     cx.e.put(Opcode::LOP3, mods, 2, &[test, r(d), s[0], s[1], s[2], lut, other]);
     Ok(())
 }
 
-pub fn shl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn shl(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -118,7 +119,7 @@ pub fn shl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn shr<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn shr(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let signed = ty.is_signed();
     let d = cx.dst(operand(inst, 0)?)?;
@@ -147,14 +148,14 @@ pub fn shift_right_64(
     cx.e.shr(cell(d, 1), hi, by, signed);
 }
 
-pub fn shf<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn shf(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;
     let b = cx.src(operand(inst, 2)?, Type::B32)?;
     let by = cx.src(operand(inst, 3)?, Type::U32)?;
-    let left = inst.has("l");
+    let left = inst.has(Word::L);
     let mut mods = vec![if left { Mod::L } else { Mod::R }];
-    if inst.has("wrap") {
+    if inst.has(Word::Wrap) {
         mods.push(Mod::W);
     }
     mods.push(Mod::U32);
@@ -165,7 +166,7 @@ pub fn shf<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn popc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn popc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -197,7 +198,7 @@ fn find_64(cx: &mut Cx<'_, '_>, a: [Operand; 2]) -> Operand {
     r(d)
 }
 
-pub fn clz<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn clz(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -213,9 +214,9 @@ pub fn clz<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn bfind<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn bfind(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
-    let shift = inst.has("shiftamt");
+    let shift = inst.has(Word::Shiftamt);
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
     if ty.bytes() == 4 {
@@ -254,7 +255,7 @@ pub fn bfind<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn brev<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn brev(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -281,7 +282,7 @@ fn byte(cx: &mut Cx<'_, '_>, v: Operand) -> Operand {
     }
 }
 
-pub fn bfe<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn bfe(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let signed = ty.is_signed();
     let d = cx.dst(operand(inst, 0)?)?;
@@ -333,7 +334,7 @@ fn mask_64(cx: &mut Cx<'_, '_>, len: Operand) -> Reg {
     mask
 }
 
-pub fn bfi<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn bfi(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -369,22 +370,22 @@ pub fn bfi<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn bmsk<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn bmsk(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let pos = cx.src(operand(inst, 1)?, Type::U32)?;
     let len = cx.src(operand(inst, 2)?, Type::U32)?;
-    let mods: &[Mod] = if inst.has("wrap") { &[Mod::W] } else { &[] };
+    let mods: &[Mod] = if inst.has(Word::Wrap) { &[Mod::W] } else { &[] };
     cx.e.put(Opcode::BMSK, mods, 1, &[r(d), pos, len]);
     Ok(())
 }
 
-pub fn szext<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn szext(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, ty)?;
     let len = cx.src(operand(inst, 2)?, Type::U32)?;
     let mut mods = Vec::new();
-    if inst.has("wrap") {
+    if inst.has(Word::Wrap) {
         mods.push(Mod::W);
     }
     if !ty.is_signed() {
@@ -394,21 +395,21 @@ pub fn szext<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn prmt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn prmt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;
     let b = cx.src(operand(inst, 2)?, Type::B32)?;
     let selector = cx.src(operand(inst, 3)?, Type::B32)?;
     let mode = [
-        ("f4e", Mod::F4E),
-        ("b4e", Mod::B4E),
-        ("rc8", Mod::RC8),
-        ("ecl", Mod::ECL),
-        ("ecr", Mod::ECR),
-        ("rc16", Mod::RC16),
+        (Word::F4e, Mod::F4E),
+        (Word::B4e, Mod::B4E),
+        (Word::Rc8, Mod::RC8),
+        (Word::Ecl, Mod::ECL),
+        (Word::Ecr, Mod::ECR),
+        (Word::Rc16, Mod::RC16),
     ]
     .into_iter()
-    .find(|(name, _)| inst.has(name));
+    .find(|(name, _)| inst.has(*name));
     let mods: &[Mod] = match &mode {
         Some((_, m)) => std::slice::from_ref(m),
         None => &[],

@@ -11,26 +11,27 @@ use super::turns::one_by_one;
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{cell, imm, r};
 
-pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("commit_group") {
+pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::CommitGroup) {
         return unguarded(cx, Opcode::UTMACMDFLUSH, &[], 0, &[]);
     }
-    if inst.has("wait_group") {
+    if inst.has(Word::WaitGroup) {
         let keep = groups_to_keep(inst)?;
         wait(cx, keep);
-        if !inst.has("read") {
+        if !inst.has(Word::Read) {
             // What the copies wrote must not come from the first-level cache.
             cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
         }
         return Ok(());
     }
-    if inst.has("prefetch") {
+    if inst.has(Word::Prefetch) {
         return prefetch(cx, inst);
     }
-    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
+    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).take(2).collect();
     let [to_space, from_space] = spaces[..] else { return Err("state spaces".into()) };
     let to = address(cx, operand(inst, 0)?, to_space)?;
     let from = address(cx, operand(inst, 1)?, from_space)?;
@@ -43,7 +44,7 @@ pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         Space::Shared => Some(address(cx, operand_after()?, Space::Shared)?[0]),
         _ => None,
     };
-    let multicast = inst.has("multicast::cluster");
+    let multicast = inst.has(Word::MulticastCluster);
     let ctas = match multicast {
         true => Some(cx.src(operand_after()?, Type::U16)?),
         false => None,
@@ -52,7 +53,7 @@ pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let policy = policy(cx, inst)?;
     let place = |space| if space == Space::Shared { Mod::S } else { Mod::G };
     let mut mods = vec![place(to_space), place(from_space)];
-    let reduces = inst.has("reduce");
+    let reduces = inst.has(Word::Reduce);
     if reduces {
         mods.extend(reduction(inst)?);
     } else if multicast {
@@ -77,7 +78,7 @@ pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `cp.async.bulk.prefetch.L2.global [address], size`
-fn prefetch<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn prefetch(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let from = address(cx, operand(inst, 0)?, Space::Global)?;
     let size = size(cx, operand(inst, 1)?, None)?;
     let policy = policy(cx, inst)?;
@@ -94,10 +95,10 @@ fn prefetch<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// The space of a modifier word.
-pub fn memory(word: &str) -> Option<Space> {
+pub fn memory(word: Word) -> Option<Space> {
     match word {
-        "global" => Some(Space::Global),
-        "shared::cluster" | "shared::cta" | "shared" => Some(Space::Shared),
+        Word::Global => Some(Space::Global),
+        Word::SharedCluster | Word::SharedCta | Word::Shared => Some(Space::Shared),
         _ => None,
     }
 }
@@ -126,8 +127,8 @@ pub fn address(cx: &mut Cx<'_, '_>, op: &Ptx, space: Space) -> Sel<[Operand; 2]>
 }
 
 /// The operand of a cache policy, by halves.
-pub fn policy(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) -> Sel<Option<[Operand; 2]>> {
-    if !inst.has("L2::cache_hint") {
+pub fn policy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<Option<[Operand; 2]>> {
+    if !inst.has(Word::L2CacheHint) {
         return Ok(None);
     }
     let op = inst.operands.last().ok_or("no cache policy")?;
@@ -170,7 +171,7 @@ pub fn at(run: Reg, cells: u8) -> Operand {
 }
 
 /// Words of a reduction: operation and type.
-fn reduction(inst: &Instruction<'_>) -> Sel<Vec<Mod>> {
+fn reduction(inst: &Instruction) -> Sel<Vec<Mod>> {
     let mut mods = vec![operation(inst)?];
     let op = mods[0];
     let ty = type_at(inst, 0)?;
@@ -189,17 +190,17 @@ fn reduction(inst: &Instruction<'_>) -> Sel<Vec<Mod>> {
 }
 
 /// The word of a reduction's operation.
-pub fn operation(inst: &Instruction<'_>) -> Sel<Mod> {
+pub fn operation(inst: &Instruction) -> Sel<Mod> {
     let words = [
-        ("add", Mod::ADD),
-        ("min", Mod::MIN),
-        ("max", Mod::MAX),
-        ("inc", Mod::INC),
-        ("dec", Mod::DEC),
-        ("and", Mod::AND),
-        ("or", Mod::OR),
-        ("xor", Mod::XOR),
+        (Word::Add, Mod::ADD),
+        (Word::Min, Mod::MIN),
+        (Word::Max, Mod::MAX),
+        (Word::Inc, Mod::INC),
+        (Word::Dec, Mod::DEC),
+        (Word::And, Mod::AND),
+        (Word::Or, Mod::OR),
+        (Word::Xor, Mod::XOR),
     ];
-    let found = words.iter().find(|(name, _)| inst.has(name));
+    let found = words.iter().find(|(name, _)| inst.has(*name));
     Ok(found.ok_or("no operation")?.1)
 }

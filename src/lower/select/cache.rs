@@ -6,17 +6,18 @@ use super::turns::one_by_one;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode};
 use orias_systems::emit::halves;
 
-pub fn prefetch<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if !inst.has("tensormap") {
+pub fn prefetch(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if !inst.has(Word::Tensormap) {
         return space::cache(cx, inst);
     }
     let mut map = address(cx, operand(inst, 0)?, Space::Generic)?;
-    let window = [("const", space::CONST_WINDOW), ("param", space::PARAM_WINDOW[0])]
+    let window = [(Word::Const, space::CONST_WINDOW), (Word::Param, space::PARAM_WINDOW[0])]
         .into_iter()
-        .find(|(name, _)| inst.has(name));
+        .find(|(name, _)| inst.has(*name));
     if let Some((_, at)) = window {
         // The machine has generic addresses alone.
         let (window, sum) = (space::driver_pair(cx, at), cx.e.temp(2));
@@ -30,8 +31,8 @@ pub fn prefetch<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     })
 }
 
-pub fn griddepcontrol<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let op = if inst.has("wait") { Opcode::ACQBULK } else { Opcode::PREEXIT };
+pub fn griddepcontrol(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let op = if inst.has(Word::Wait) { Opcode::ACQBULK } else { Opcode::PREEXIT };
     cx.e.put(op, &[], 0, &[]);
     Ok(())
 }

@@ -19,7 +19,7 @@ enum Callee {
     System(Reg),
 }
 
-pub fn call<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn call(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let guard = std::mem::replace(&mut cx.e.guard, Guard::ALWAYS);
     if guard.is_always() {
         return unguarded(cx, inst);
@@ -37,7 +37,7 @@ pub fn call<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-fn unguarded<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn unguarded(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let program = cx.program;
     let call = params::call(program, cx.function, inst)?;
     let (passing, shapes, results) = params::passing(program, &call);
@@ -218,7 +218,7 @@ pub fn ret(cx: &mut Cx<'_, '_>) -> Sel {
 
 /// `alloca ptr, size, align`: the stack pointer goes down. Arguments of calls stay below what is
 /// given out.
-pub fn alloca<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn alloca(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let size = cx.src(operand(inst, 1)?, ty)?;
     let align = match inst.operands.get(2) {
@@ -244,7 +244,7 @@ pub fn alloca<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn stacksave<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn stacksave(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     cx.e.mov(cell(d, 0), r(STACK));
     if cx.dst_cells(operand(inst, 0)?) == 2 {
@@ -253,7 +253,7 @@ pub fn stacksave<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn stackrestore<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn stackrestore(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let from = cx.src(operand(inst, 0)?, type_at(inst, 0)?)?;
     cx.e.mov(r(STACK), from);
     Ok(())

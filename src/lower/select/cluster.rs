@@ -9,6 +9,7 @@ use super::turns::region;
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::{Op, Word};
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{cell, imm, not, r, wide};
 
@@ -16,8 +17,8 @@ use orias_systems::emit::{cell, imm, not, r, wide};
 const HAS_CLUSTERS: i32 = 0x140;
 
 /// `barrier.cluster.arrive` and `.wait`.
-pub fn barrier<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let arrive = inst.has("arrive");
+pub fn barrier(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let arrive = inst.has(Word::Arrive);
     if !arrive {
         cx.barriers = cx.barriers.max(1);
     }
@@ -30,7 +31,7 @@ pub fn barrier<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         cx.e.branch_if(not(r(has)), alone);
         cx.e.open_new();
         if arrive {
-            if !inst.has("relaxed") {
+            if !inst.has(Word::Relaxed) {
                 super::fence::membar(cx, Mod::ALL, Mod::GPU);
             } else {
                 super::barrier::converge(cx, inst);
@@ -51,7 +52,7 @@ pub fn barrier<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `st.async` and `red.async`: `[address], value, [barrier]`.
-pub fn asynchronous<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn asynchronous(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let place = address(cx, operand(inst, 0)?, Space::Shared)?[0];
     let barrier = address(cx, operand(inst, 2)?, Space::Shared)?[0];
@@ -76,7 +77,7 @@ pub fn asynchronous<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         offset: 0,
         sel: Mod::_64,
     });
-    let reduces = inst.opcode == "red";
+    let reduces = inst.opcode == Op::Red;
     let mut mods = Vec::new();
     if reduces {
         mods.push(operation(inst)?);

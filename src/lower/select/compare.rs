@@ -4,44 +4,45 @@ use super::half;
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Type, TypeKind};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{cell, imm, not, r};
 
 /// The comparison word of an instruction.
-fn comparison(inst: &Instruction<'_>, float: bool) -> Sel<Mod> {
-    let word = inst.modifiers.first().copied().unwrap_or("");
+fn comparison(inst: &Instruction, float: bool) -> Sel<Mod> {
+    let word = inst.modifiers.first().copied().ok_or("no comparison")?;
     Ok(match word {
-        "eq" => Mod::EQ,
-        "ne" => Mod::NE,
-        "lt" | "lo" => Mod::LT,
-        "le" | "ls" => Mod::LE,
-        "gt" | "hi" => Mod::GT,
-        "ge" | "hs" => Mod::GE,
-        "equ" if float => Mod::EQU,
-        "neu" if float => Mod::NEU,
-        "ltu" if float => Mod::LTU,
-        "leu" if float => Mod::LEU,
-        "gtu" if float => Mod::GTU,
-        "geu" if float => Mod::GEU,
-        "num" if float => Mod::NUM,
-        "nan" if float => Mod::NAN,
+        Word::Eq => Mod::EQ,
+        Word::Ne => Mod::NE,
+        Word::Lt | Word::Lo => Mod::LT,
+        Word::Le | Word::Ls => Mod::LE,
+        Word::Gt | Word::Hi => Mod::GT,
+        Word::Ge | Word::Hs => Mod::GE,
+        Word::Equ if float => Mod::EQU,
+        Word::Neu if float => Mod::NEU,
+        Word::Ltu if float => Mod::LTU,
+        Word::Leu if float => Mod::LEU,
+        Word::Gtu if float => Mod::GTU,
+        Word::Geu if float => Mod::GEU,
+        Word::Num if float => Mod::NUM,
+        Word::Nan if float => Mod::NAN,
         other => return Err(format!("comparison `{other}`")),
     })
 }
 
 /// The word that combines with a third predicate.
-fn combination(inst: &Instruction<'_>) -> Mod {
+fn combination(inst: &Instruction) -> Mod {
     match inst.modifiers.get(1) {
-        Some(&"or") => Mod::OR,
-        Some(&"xor") => Mod::XOR,
+        Some(&Word::Or) => Mod::OR,
+        Some(&Word::Xor) => Mod::XOR,
         _ => Mod::AND,
     }
 }
 
 /// `[d, d2] = (a cmp b) comb c`, with the complement of the comparison in the second.
-fn compare<'a>(
-    cx: &mut Cx<'a, '_>,
-    inst: &Instruction<'a>,
+fn compare(
+    cx: &mut Cx<'_, '_>,
+    inst: &Instruction,
     ty: Type,
     d: [Operand; 2],
     (comb, c): (Mod, Operand),
@@ -55,7 +56,7 @@ fn compare<'a>(
             let b = cx.src(b_op, ty)?;
             let (cmp, a, b) = swap_immediate(cmp, a, b);
             let mut mods = vec![cmp];
-            if inst.has("ftz") {
+            if inst.has(Word::Ftz) {
                 mods.push(Mod::FTZ);
             }
             mods.push(comb);
@@ -71,7 +72,7 @@ fn compare<'a>(
             let b = half::source(cx, b_op, ty)?;
             let mut mods: Vec<Mod> = half::format(ty).into_iter().collect();
             mods.push(cmp);
-            if inst.has("ftz") {
+            if inst.has(Word::Ftz) {
                 mods.push(Mod::FTZ);
             }
             mods.push(comb);
@@ -134,14 +135,14 @@ fn swap_immediate(cmp: Mod, a: Operand, b: Operand) -> (Mod, Operand, Operand) {
 }
 
 /// The third source predicate and its combination.
-fn third<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<(Mod, Operand)> {
+fn third(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<(Mod, Operand)> {
     match inst.operands.get(3) {
         Some(p) => Ok((combination(inst), cx.pred(p)?)),
         None => Ok((Mod::AND, Operand::PT)),
     }
 }
 
-pub fn setp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn setp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = match operand(inst, 0)? {
         Ptx::Pair(p, q) => [cx.dst_pred(p)?, cx.dst_pred(q)?],
@@ -152,7 +153,7 @@ pub fn setp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `set` of halves: one instruction, which gives ones or 1.0 in each half.
-fn set_half<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: Type) -> Sel {
+fn set_half(cx: &mut Cx<'_, '_>, inst: &Instruction, to: Type, from: Type) -> Sel {
     let (comb, c) = third(cx, inst)?;
     let a = half::source(cx, operand(inst, 1)?, from)?;
     let b = half::source(cx, operand(inst, 2)?, from)?;
@@ -162,7 +163,7 @@ fn set_half<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: Typ
         mods.push(Mod::BF);
     }
     mods.push(comparison(inst, true)?);
-    if inst.has("ftz") {
+    if inst.has(Word::Ftz) {
         mods.push(Mod::FTZ);
     }
     mods.push(comb);
@@ -171,7 +172,7 @@ fn set_half<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: Typ
 }
 
 /// `set`: all ones or 1.0 where the comparison holds.
-pub fn set<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn set(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (to, from) = (type_at(inst, 0)?, type_at(inst, 1)?);
     if half::is_half(from) && (half::format(to) == half::format(from) || !half::is_half(to)) {
         return set_half(cx, inst, to, from);
@@ -193,10 +194,10 @@ pub fn set<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `testp`: the class of a float.
-pub fn testp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn testp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst_pred(operand(inst, 0)?)?;
-    let kind = inst.modifiers.first().copied().unwrap_or("");
+    let kind = inst.modifiers.first().copied().ok_or("no test")?;
     if ty == Type::F64 {
         let a = cx.pair(operand(inst, 1)?, ty)?;
         return testp_f64(cx, d, kind, a);
@@ -208,13 +209,13 @@ pub fn testp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let (inf, least) = (imm(0x7f80_0000), imm(0x0080_0000));
     let m = r(magnitude);
     match kind {
-        "finite" => cx.e.icmp(d, Mod::LT, false, m, inf),
-        "infinite" => cx.e.icmp(d, Mod::EQ, false, m, inf),
-        "number" => cx.e.icmp(d, Mod::LE, false, m, inf),
-        "notanumber" => cx.e.icmp(d, Mod::GT, false, m, inf),
-        "normal" | "subnormal" => {
+        Word::Finite => cx.e.icmp(d, Mod::LT, false, m, inf),
+        Word::Infinite => cx.e.icmp(d, Mod::EQ, false, m, inf),
+        Word::Number => cx.e.icmp(d, Mod::LE, false, m, inf),
+        Word::Notanumber => cx.e.icmp(d, Mod::GT, false, m, inf),
+        Word::Normal | Word::Subnormal => {
             let p = cx.e.temp_pred();
-            if kind == "normal" {
+            if kind == Word::Normal {
                 // Zeros count as normal (PTX ISA 9.0, testp).
                 cx.e.icmp(r(p), Mod::EQ, false, m, Operand::RZ);
                 let some = cx.e.temp_pred();
@@ -230,7 +231,7 @@ pub fn testp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-fn testp_f64(cx: &mut Cx<'_, '_>, d: Operand, kind: &str, a: Operand) -> Sel {
+fn testp_f64(cx: &mut Cx<'_, '_>, d: Operand, kind: Word, a: Operand) -> Sel {
     let Operand::Reg(u) = a else { return Err("operand".into()) };
     let high = cx.e.temp(1);
     cx.e.and(r(high), cell(u.reg, 1), imm(0x7fff_ffff));
@@ -239,17 +240,17 @@ fn testp_f64(cx: &mut Cx<'_, '_>, d: Operand, kind: &str, a: Operand) -> Sel {
     let least = [Operand::RZ, imm(0x0010_0000)];
     let and = (Mod::AND, Operand::PT);
     match kind {
-        "finite" => cx.e.isetp64(d, Mod::LT, false, words, inf, and),
-        "infinite" => cx.e.isetp64(d, Mod::EQ, false, words, inf, and),
-        "number" => cx.e.isetp64(d, Mod::LE, false, words, inf, and),
-        "notanumber" => cx.e.isetp64(d, Mod::GT, false, words, inf, and),
-        "normal" => {
+        Word::Finite => cx.e.isetp64(d, Mod::LT, false, words, inf, and),
+        Word::Infinite => cx.e.isetp64(d, Mod::EQ, false, words, inf, and),
+        Word::Number => cx.e.isetp64(d, Mod::LE, false, words, inf, and),
+        Word::Notanumber => cx.e.isetp64(d, Mod::GT, false, words, inf, and),
+        Word::Normal => {
             let (zero, some) = (cx.e.temp_pred(), cx.e.temp_pred());
             cx.e.isetp64(r(zero), Mod::EQ, false, words, [Operand::RZ; 2], and);
             cx.e.isetp64(r(some), Mod::GE, false, words, least, (Mod::OR, r(zero)));
             cx.e.isetp64(d, Mod::LT, false, words, inf, (Mod::AND, r(some)));
         }
-        "subnormal" => {
+        Word::Subnormal => {
             let p = cx.e.temp_pred();
             cx.e.isetp64(r(p), Mod::LT, false, words, least, and);
             cx.e.isetp64(d, Mod::NE, false, words, [Operand::RZ; 2], (Mod::AND, r(p)));

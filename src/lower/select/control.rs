@@ -3,10 +3,11 @@
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{imm, r};
 
-pub fn bra<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn bra(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Label(label) = operand(inst, 0)? else {
         return Err("target".into());
     };
@@ -20,7 +21,7 @@ pub fn bra<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 const MOST_TARGETS: usize = 256;
 
 /// `brx.idx`: one branch, or for long lists a search by halves for one of several.
-pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn brx(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let index = cx.src(operand(inst, 0)?, Type::U32)?;
     let index = cx.in_reg(index);
     let Ptx::BranchTargets(list) = operand(inst, 1)? else {
@@ -64,8 +65,8 @@ pub fn brx<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// The end of a kernel's thread.
-pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.opcode == "ret" && !cx.function.entry {
+pub fn exit(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.opcode == Op::Ret && !cx.function.entry {
         return super::call::ret(cx);
     }
     cx.e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
@@ -74,7 +75,7 @@ pub fn exit<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `trap`, and `brkpt`, which is the same; a guard jumps over it (observed: ptxas 13.0.88).
-pub fn trap<'a>(cx: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
+pub fn trap(cx: &mut Cx<'_, '_>, _: &Instruction) -> Sel {
     cx.e.guarded_region(|e| {
         e.put(Opcode::BPT, &[Mod::TRAP], 0, &[imm(1)]);
         Ok(())
@@ -82,11 +83,11 @@ pub fn trap<'a>(cx: &mut Cx<'a, '_>, _: &Instruction<'a>) -> Sel {
 }
 
 /// `pmevent`: the events as a mask.
-pub fn pmevent<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn pmevent(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Int(event) = operand(inst, 0)? else {
         return Err("the event must be a constant".into());
     };
-    let mask = if inst.has("mask") { *event as u32 } else { 1 << (*event as u32 & 15) };
+    let mask = if inst.has(Word::Mask) { *event as u32 } else { 1 << (*event as u32 & 15) };
     cx.e.put(Opcode::PMTRIG, &[], 0, &[imm(mask & 0xffff)]);
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::turns::{by_value, region};
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, imm, neg, not, r};
 
@@ -19,34 +20,34 @@ pub const GROUPS: u32 = 0;
 /// The largest number of groups that DEPBAR can leave.
 const MOST_GROUPS: u32 = 63;
 
-pub fn cp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("tensor") {
+pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Tensor) {
         return super::tensor::copy(cx, inst);
     }
-    if inst.has("bulk") {
+    if inst.has(Word::Bulk) {
         return super::bulk::cp(cx, inst);
     }
-    if inst.has("commit_group") {
+    if inst.has(Word::CommitGroup) {
         cx.e.put(Opcode::LDGDEPBAR, &[], 0, &[]);
         return Ok(());
     }
-    if inst.has("wait_all") {
+    if inst.has(Word::WaitAll) {
         cx.e.put(Opcode::LDGDEPBAR, &[], 0, &[]);
         wait(cx, 0);
         return Ok(());
     }
-    if inst.has("wait_group") {
+    if inst.has(Word::WaitGroup) {
         let keep = groups_to_keep(inst)?;
         wait(cx, keep);
         return Ok(());
     }
-    if inst.has("mbarrier") {
+    if inst.has(Word::Mbarrier) {
         return arrive(cx, inst);
     }
     super::accesses::lower(cx, inst, copy)
 }
 
-pub fn groups_to_keep(inst: &Instruction<'_>) -> Sel<u32> {
+pub fn groups_to_keep(inst: &Instruction) -> Sel<u32> {
     match operand(inst, 0)? {
         // Waiting for more groups than asked is waiting longer, not wrongly.
         Ptx::Int(n) => Ok((*n).clamp(0, i128::from(MOST_GROUPS)) as u32),
@@ -61,10 +62,10 @@ pub fn wait(cx: &mut Cx<'_, '_>, keep: u32) {
 
 /// `cp.async.mbarrier.arrive`: the barrier hears of it when this thread's copies so far are done.
 /// Without `.noinc` the phase first waits for one event more.
-fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn arrive(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let address = cx.address(operand(inst, 0)?, Space::Shared)?;
     let mut kind = Mod::ARVCNT;
-    if !inst.has("noinc") {
+    if !inst.has(Word::Noinc) {
         kind = Mod::TRANSCNT;
         let mods = [Mod::ARRIVE, Mod::TRANS64, Mod::RED, Mod::A0T1];
         cx.e.put(Opcode::SYNCS, &mods, 1, &[Operand::RZ, address.operand(), Operand::RZ]);
@@ -90,14 +91,14 @@ fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// Words for the bytes that a miss brings to the second-level cache.
-pub fn prefetch_size(inst: &Instruction<'_>) -> Option<Mod> {
-    [("L2::64B", Mod::LTC64B), ("L2::128B", Mod::LTC128B), ("L2::256B", Mod::LTC256B)]
+pub fn prefetch_size(inst: &Instruction) -> Option<Mod> {
+    [(Word::L2_64B, Mod::LTC64B), (Word::L2_128B, Mod::LTC128B), (Word::L2_256B, Mod::LTC256B)]
         .into_iter()
-        .find(|(name, _)| inst.has(name))
+        .find(|(name, _)| inst.has(*name))
         .map(|(_, m)| m)
 }
 
-fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Int(size) = operand(inst, 2)? else {
         return Err("the size must be a constant".into());
     };
@@ -107,7 +108,7 @@ fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let mut from = cx.address(operand(inst, 1)?, Space::Global)?;
     let mut fill = false;
     let mut copies = Operand::PT;
-    let last = inst.operands.len() - usize::from(inst.has("L2::cache_hint"));
+    let last = inst.operands.len() - usize::from(inst.has(Word::L2CacheHint));
     match inst.operands[..last].get(3) {
         None => {}
         Some(Ptx::Int(n)) => {
@@ -139,7 +140,7 @@ fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let from = within(cx, from, 12);
     let mut mods = vec![Mod::E];
-    if inst.has("cg") {
+    if inst.has(Word::Cg) {
         mods.push(Mod::BYPASS);
     }
     mods.extend(prefetch_size(inst));
@@ -197,8 +198,8 @@ fn within(cx: &mut Cx<'_, '_>, address: Address, bits: u32) -> Address {
 }
 
 /// Emits an instruction that takes no thread's guard.
-pub fn unguarded<'a>(
-    cx: &mut Cx<'a, '_>,
+pub fn unguarded(
+    cx: &mut Cx<'_, '_>,
     op: Opcode,
     mods: &[Mod],
     defs: u8,

@@ -10,6 +10,7 @@ use super::turns::one_by_one;
 use crate::lower::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
+use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::{Mod, Opcode};
 
 /// Waits until what was written is seen in the scope.
@@ -23,59 +24,64 @@ pub fn membar(cx: &mut Cx<'_, '_>, kind: Mod, scope: Mod) {
 }
 
 /// What a release waits for.
-pub fn before_release(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
+pub fn before_release(cx: &mut Cx<'_, '_>, inst: &Instruction) {
     membar(cx, Mod::ALL, scope(inst).unwrap_or(Mod::GPU));
 }
 
 /// After an acquire nothing older may come from the first-level cache.
-pub fn after_acquire(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>) {
+pub fn after_acquire(cx: &mut Cx<'_, '_>, inst: &Instruction) {
     if scope(inst) != Some(Mod::SM) {
         cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
     }
 }
 
 /// `membar` and `fence`.
-pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let word = |text: &str| inst.modifiers.iter().any(|m| m.starts_with(text));
-    let restricted = word("sync_restrict");
+pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction) -> Sel {
+    const RESTRICTED: WordSet = WordSet::of(&[
+        Word::SyncRestrict,
+        Word::SyncRestrictSharedCta,
+        Word::SyncRestrictSharedCluster,
+    ]);
+    const TENSOR_MAP: WordSet = WordSet::of(&[Word::Tensormap, Word::TensormapGeneric]);
+    let restricted = inst.set.intersects(&RESTRICTED);
     let view = |cx: &mut Cx<'a, '_>, place| {
         cx.e.put(Opcode::FENCE, &[Mod::VIEW, Mod::ASYNC, place], 0, &[]);
     };
-    if inst.has("mbarrier_init") {
+    if inst.has(Word::MbarrierInit) {
         // What it orders is ordered by the arrival that must follow.
         return Ok(());
     }
     if restricted {
-        if inst.has("release") {
+        if inst.has(Word::Release) {
             cx.e.put(Opcode::MEMBAR, &[Mod::ALL, Mod::CTA], 0, &[]);
             view(cx, Mod::S);
         }
         return Ok(());
     }
-    if inst.has("proxy") {
-        if word("tensormap") {
+    if inst.has(Word::Proxy) {
+        if inst.set.intersects(&TENSOR_MAP) {
             return tensor_map(cx, inst);
         }
-        if inst.has("alias") {
+        if inst.has(Word::Alias) {
             membar(cx, Mod::SC, Mod::SYS);
             cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
             return Ok(());
         }
-        if inst.has("global") {
+        if inst.has(Word::Global) {
             view(cx, Mod::G);
             return Ok(());
         }
-        let scope = if inst.has("shared::cta") { Mod::CTA } else { Mod::GPU };
+        let scope = if inst.has(Word::SharedCta) { Mod::CTA } else { Mod::GPU };
         cx.e.put(Opcode::MEMBAR, &[Mod::ALL, scope], 0, &[]);
         view(cx, Mod::S);
         return Ok(());
     }
-    let level = if inst.has("gl") { Mod::GPU } else { scope(inst).unwrap_or(Mod::SYS) };
-    let weaker = inst.opcode == "fence" && !inst.has("sc");
-    if !inst.has("acquire") {
+    let level = if inst.has(Word::Gl) { Mod::GPU } else { scope(inst).unwrap_or(Mod::SYS) };
+    let weaker = inst.opcode == Op::Fence && !inst.has(Word::Sc);
+    if !inst.has(Word::Acquire) {
         membar(cx, if weaker { Mod::ALL } else { Mod::SC }, level);
     }
-    if level != Mod::SM && !inst.has("release") {
+    if level != Mod::SM && !inst.has(Word::Release) {
         cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
     }
     Ok(())
@@ -83,9 +89,9 @@ pub fn fence<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// `fence.proxy.tensormap::generic`: a release is an ordinary one; an acquire throws the map out of
 /// its cache.
-fn tensor_map<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("release") {
-        let scope = if inst.has("sys") { Mod::SYS } else { Mod::GPU };
+fn tensor_map(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Release) {
+        let scope = if inst.has(Word::Sys) { Mod::SYS } else { Mod::GPU };
         membar(cx, Mod::ALL, scope);
         return Ok(());
     }

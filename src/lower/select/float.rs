@@ -8,6 +8,7 @@ use super::half;
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 use orias_systems::emit::{Emit, cell, fabs, fimm, fneg, imm, not, r, wide};
 
@@ -19,23 +20,23 @@ const HUGE: f32 = 8.507_059e37;
 const UP: f32 = 16_777_216.0;
 
 /// Modifier words of a float instruction, in SASS's order: flush, rounding, saturation.
-fn words(inst: &Instruction<'_>) -> Vec<Mod> {
+fn words(inst: &Instruction) -> Vec<Mod> {
     let mut mods = Vec::new();
-    if inst.has("ftz") {
+    if inst.has(Word::Ftz) {
         mods.push(Mod::FTZ);
     }
     mods.extend(rounding(inst));
-    if inst.has("sat") {
+    if inst.has(Word::Sat) {
         mods.push(Mod::SAT);
     }
     mods
 }
 
 /// The rounding word when it is not to nearest.
-pub fn rounding(inst: &Instruction<'_>) -> Option<Mod> {
-    [("rz", Mod::RZ), ("rm", Mod::RM), ("rp", Mod::RP)]
+pub fn rounding(inst: &Instruction) -> Option<Mod> {
+    [(Word::Rz, Mod::RZ), (Word::Rm, Mod::RM), (Word::Rp, Mod::RP)]
         .into_iter()
-        .find(|(name, _)| inst.has(name))
+        .find(|(name, _)| inst.has(*name))
         .map(|(_, m)| m)
 }
 
@@ -50,7 +51,7 @@ fn flagged(op: Operand, flag: RegFlags) -> Operand {
     }
 }
 
-pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
+pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty == Type::F64 {
@@ -69,7 +70,7 @@ pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> S
     Ok(())
 }
 
-pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty == Type::F64 {
@@ -86,7 +87,7 @@ pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn fma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if half::is_half(ty) {
         return half::fma(cx, inst);
@@ -101,7 +102,7 @@ pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             cx.e.put(Opcode::DFMA, &mods, 1, &[wide(d, 2), a, b, c]);
         }
         Type::F32 => {
-            if inst.has("relu") {
+            if inst.has(Word::Relu) {
                 return Err("relu".into());
             }
             let a = cx.src(operand(inst, 1)?, ty)?;
@@ -117,16 +118,11 @@ pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// An addition or subtraction whose operand at index `product` is what `mul` computes, as one fused
 /// multiply-add.
-pub fn fused<'a>(
-    cx: &mut Cx<'a, '_>,
-    mul: &Instruction<'a>,
-    add: &Instruction<'a>,
-    product: usize,
-) -> Sel {
+pub fn fused(cx: &mut Cx<'_, '_>, mul: &Instruction, add: &Instruction, product: usize) -> Sel {
     let ty = type_at(add, 0)?;
     let (a, b, c) = (operand(mul, 1)?, operand(mul, 2)?, operand(add, 3 - product)?);
     // `c - a·b` takes the product's sign, `a·b - c` that of `c`.
-    let subtract = add.opcode == "sub";
+    let subtract = add.opcode == Op::Sub;
     let (minus_product, minus_c) = (subtract && product == 2, subtract && product == 1);
     if half::is_half(ty) {
         return half::fused(cx, [a, b, c], add, (minus_product, minus_c));
@@ -148,13 +144,7 @@ pub fn fused<'a>(
 }
 
 /// Negation and absolute value change the sign bit; with `.ftz` they flush too.
-fn sign<'a>(
-    cx: &mut Cx<'a, '_>,
-    inst: &Instruction<'a>,
-    lut: u8,
-    mask: u32,
-    flags: RegFlags,
-) -> Sel {
+fn sign(cx: &mut Cx<'_, '_>, inst: &Instruction, lut: u8, mask: u32, flags: RegFlags) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty == Type::F64 {
@@ -164,7 +154,7 @@ fn sign<'a>(
         return Ok(());
     }
     let a = cx.src(operand(inst, 1)?, ty)?;
-    if inst.has("ftz") {
+    if inst.has(Word::Ftz) {
         let a = cx.in_reg(a);
         cx.e.fadd(&[Mod::FTZ], r(d), flagged(a, flags), fneg(Operand::RZ));
     } else {
@@ -173,16 +163,16 @@ fn sign<'a>(
     Ok(())
 }
 
-pub fn neg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     sign(cx, inst, 0x3c, 0x8000_0000, RegFlags::NEG)
 }
 
-pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     sign(cx, inst, 0xc0, 0x7fff_ffff, RegFlags::ABS)
 }
 
 /// `d = |b| with the sign of a` (PTX: the sign of the first source).
-pub fn copysign<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn copysign(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -198,7 +188,7 @@ pub fn copysign<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel {
+pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     if inst.operands.len() != 3 {
         return Err("three sources".into());
@@ -213,13 +203,13 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
     let b = cx.src(operand(inst, 2)?, ty)?;
     let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
     let mut mods = Vec::new();
-    if inst.has("ftz") {
+    if inst.has(Word::Ftz) {
         mods.push(Mod::FTZ);
     }
-    if inst.has("NaN") {
+    if inst.has(Word::NaN) {
         mods.push(Mod::NAN);
     }
-    let (a, b) = if inst.has("xorsign") {
+    let (a, b) = if inst.has(Word::Xorsign) {
         mods.push(Mod::XORSIGN);
         let b = cx.in_reg(b);
         (fabs(a), fabs(b))
@@ -277,7 +267,7 @@ fn magnitude(cx: &mut Cx<'_, '_>, a: Operand, cmp: Mod, limit: f32, ftz: bool) -
 }
 
 /// Source, destination and flush of a one-operand function.
-fn unary<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<(Operand, Operand, bool)> {
+fn unary(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<(Operand, Operand, bool)> {
     let ty = type_at(inst, 0)?;
     if ty != Type::F32 {
         return Err("type of this instruction".into());
@@ -285,7 +275,7 @@ fn unary<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<(Operand, Opera
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, ty)?;
     let a = cx.in_reg(a);
-    Ok((r(d), a, inst.has("ftz")))
+    Ok((r(d), a, inst.has(Word::Ftz)))
 }
 
 /// A function of the unit whose argument is scaled up by 2^24 when subnormal and whose result is
@@ -300,9 +290,9 @@ fn scaled_function(cx: &mut Cx<'_, '_>, f: Mod, d: Operand, a: Operand, back: f3
     cx.e.put(Opcode::FSEL, &[], 1, &[d, r(y), r(scaled), normal]);
 }
 
-pub fn rsqrt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn rsqrt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if type_at(inst, 0)? == Type::F64 {
-        if inst.has("ftz") {
+        if inst.has(Word::Ftz) {
             return high_word(cx, inst, Mod::RSQ64H);
         }
         return rsqrt_f64(cx, inst);
@@ -318,7 +308,7 @@ pub fn rsqrt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// `rsqrt.approx.f64`: the unit's estimate and one step of third order, as ptxas has it; subnormal
 /// arguments go up by 2^54.
-fn rsqrt_f64<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn rsqrt_f64(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, Type::F64)?;
     let a = cx.pair_of(a);
@@ -369,7 +359,7 @@ fn rsqrt_f64<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// The double-precision approximations: the unit works on the high word, the low one is zero.
-fn high_word<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, f: Mod) -> Sel {
+fn high_word(cx: &mut Cx<'_, '_>, inst: &Instruction, f: Mod) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, Type::F64)?;
     cx.e.mufu(f, cell(d, 1), a.hi());
@@ -377,8 +367,8 @@ fn high_word<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, f: Mod) -> Sel {
     Ok(())
 }
 
-pub fn sqrt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if !inst.has("approx") {
+pub fn sqrt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if !inst.has(Word::Approx) {
         return ieee(cx, inst, Opcode::FSQRT, 1);
     }
     let (d, a, ftz) = unary(cx, inst)?;
@@ -390,8 +380,8 @@ pub fn sqrt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn rcp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if !inst.has("approx") {
+pub fn rcp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if !inst.has(Word::Approx) {
         return ieee(cx, inst, Opcode::FRCP, 1);
     }
     if type_at(inst, 0)? == Type::F64 {
@@ -417,7 +407,7 @@ pub fn rcp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn ex2<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn ex2(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if half::is_half(type_at(inst, 0)?) {
         return half::function(cx, inst, Mod::EX2);
     }
@@ -437,7 +427,7 @@ pub fn ex2<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn lg2<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn lg2(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, a, ftz) = unary(cx, inst)?;
     if ftz {
         cx.e.mufu(Mod::LG2, d, a);
@@ -453,17 +443,17 @@ pub fn lg2<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// The unit takes its angle in turns.
-pub fn sin_cos<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn sin_cos(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, a, ftz) = unary(cx, inst)?;
     let turns = cx.e.temp(1);
     let mods: &[Mod] = if ftz { &[Mod::FTZ, Mod::RZ] } else { &[Mod::RZ] };
     cx.e.fmul(mods, r(turns), a, imm(0x3e22_f983));
-    let f = if inst.opcode == "sin" { Mod::SIN } else { Mod::COS };
+    let f = if inst.opcode == Op::Sin { Mod::SIN } else { Mod::COS };
     cx.e.mufu(f, d, r(turns));
     Ok(())
 }
 
-pub fn tanh<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn tanh(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if half::is_half(type_at(inst, 0)?) {
         return half::function(cx, inst, Mod::TANH);
     }
@@ -472,12 +462,12 @@ pub fn tanh<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn div<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let (approx, full) = (inst.has("approx"), inst.has("full"));
+pub fn div(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let (approx, full) = (inst.has(Word::Approx), inst.has(Word::Full));
     if !approx && !full {
         return ieee(cx, inst, Opcode::FDIV, 2);
     }
-    let ftz = inst.has("ftz");
+    let ftz = inst.has(Word::Ftz);
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::F32)?;
     let b = cx.src(operand(inst, 2)?, Type::F32)?;
@@ -501,7 +491,7 @@ pub fn div<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// The correctly rounded functions, as pseudo instructions that `OriCreateMacroInsts` expands.
-fn ieee<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, op: Opcode, sources: usize) -> Sel {
+fn ieee(cx: &mut Cx<'_, '_>, inst: &Instruction, op: Opcode, sources: usize) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let mut mods = vec![if ty == Type::F64 { Mod::F64 } else { Mod::F32 }];

@@ -7,6 +7,7 @@
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{fabs, fneg, imm, part, r};
 
@@ -28,20 +29,20 @@ pub fn format(ty: Type) -> Option<Mod> {
 }
 
 /// A source as the packed operations read it.
-pub fn source<'a>(cx: &mut Cx<'a, '_>, op: &Ptx, ty: Type) -> Sel<Operand> {
+pub fn source(cx: &mut Cx<'_, '_>, op: &Ptx, ty: Type) -> Sel<Operand> {
     let value = cx.src(op, ty)?;
     let value = cx.in_reg(value);
     Ok(part(value, if is_pair(ty) { Mod::NONE } else { Mod::H0_H0 }))
 }
 
 /// Format, flush and saturation, in the order of the rows.
-fn words(inst: &Instruction<'_>, ty: Type) -> Vec<Mod> {
-    let flags = [("ftz", Mod::FTZ), ("oob", Mod::OOB), ("sat", Mod::SAT)];
-    let flags = flags.into_iter().filter(|(name, _)| inst.has(name)).map(|(_, word)| word);
+fn words(inst: &Instruction, ty: Type) -> Vec<Mod> {
+    let flags = [(Word::Ftz, Mod::FTZ), (Word::Oob, Mod::OOB), (Word::Sat, Mod::SAT)];
+    let flags = flags.into_iter().filter(|(name, _)| inst.has(*name)).map(|(_, word)| word);
     format(ty).into_iter().chain(flags).collect()
 }
 
-pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
+pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = source(cx, operand(inst, 1)?, ty)?;
@@ -51,7 +52,7 @@ pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> S
     Ok(())
 }
 
-pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = source(cx, operand(inst, 1)?, ty)?;
@@ -60,7 +61,7 @@ pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn fma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let mut sources = [Operand::RZ; 3];
@@ -71,15 +72,9 @@ pub fn fma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-fn put_fma(
-    cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
-    ty: Type,
-    d: Operand,
-    [a, b, c]: [Operand; 3],
-) {
+fn put_fma(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Operand, [a, b, c]: [Operand; 3]) {
     let mut mods = words(inst, ty);
-    if inst.has("relu") {
+    if inst.has(Word::Relu) {
         mods.push(Mod::RELU);
         cx.e.put(Opcode::HFMA2, &mods, 1, &[d, a, b, c, Operand::PT]);
     } else {
@@ -88,10 +83,10 @@ fn put_fma(
 }
 
 /// What `float::fused` does, for halves: `a·b + c` with the signs that the addition wants.
-pub fn fused<'a>(
-    cx: &mut Cx<'a, '_>,
+pub fn fused(
+    cx: &mut Cx<'_, '_>,
     [a, b, c]: [&Ptx; 3],
-    add: &Instruction<'a>,
+    add: &Instruction,
     (minus_product, minus_c): (bool, bool),
 ) -> Sel {
     let ty = type_at(add, 0)?;
@@ -105,7 +100,7 @@ pub fn fused<'a>(
 
 /// A sum with the zero that changes nothing. The sum of bf16 numbers is a product with a summand,
 /// as ptxas has it.
-fn unchanged(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, ty: Type, d: Operand, a: Operand) {
+fn unchanged(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Operand, a: Operand) {
     let mods = words(inst, ty);
     let minus_zero = fneg(ZERO);
     if format(ty).is_some() {
@@ -115,7 +110,7 @@ fn unchanged(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, ty: Type, d: Operand, 
     }
 }
 
-pub fn neg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = source(cx, operand(inst, 1)?, ty)?;
@@ -123,7 +118,7 @@ pub fn neg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = source(cx, operand(inst, 1)?, ty)?;
@@ -136,19 +131,19 @@ pub fn saturate(cx: &mut Cx<'_, '_>, d: Operand, a: Operand) {
     cx.e.put(Opcode::HADD2, &[Mod::SAT], 1, &[d, part(a, Mod::H0_H0), fneg(ZERO)]);
 }
 
-pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel {
+pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = source(cx, operand(inst, 1)?, ty)?;
     let b = source(cx, operand(inst, 2)?, ty)?;
     let mut mods: Vec<Mod> = format(ty).into_iter().collect();
-    if inst.has("ftz") {
+    if inst.has(Word::Ftz) {
         mods.push(Mod::FTZ);
     }
-    if inst.has("NaN") {
+    if inst.has(Word::NaN) {
         mods.push(Mod::NAN);
     }
-    let (a, b) = if inst.has("xorsign") {
+    let (a, b) = if inst.has(Word::Xorsign) {
         mods.push(Mod::XORSIGN);
         (fabs(a), fabs(b))
     } else {
@@ -160,7 +155,7 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
 }
 
 /// `ex2` and `tanh`: the special function unit takes one half at a time.
-pub fn function<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, function: Mod) -> Sel {
+pub fn function(cx: &mut Cx<'_, '_>, inst: &Instruction, function: Mod) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, ty)?;

@@ -3,6 +3,7 @@
 use crate::lower::source::{Cx, Sel, Value, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, imm, neg as negated, not, r, wide};
 
@@ -18,7 +19,7 @@ struct Wide {
     built: Reg,
 }
 
-fn wide_operands<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> Sel<Wide> {
+fn wide_operands(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type) -> Sel<Wide> {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.halves(operand(inst, 1)?, ty)?;
     let b = cx.halves(operand(inst, 2)?, ty)?;
@@ -62,15 +63,15 @@ pub fn add_chain(
     }
 }
 
-pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
         return add_halves(cx, inst, false);
     }
-    if inst.has("sat") {
+    if inst.has(Word::Sat) {
         return saturating(cx, inst, false);
     }
-    if inst.has("cc") {
+    if inst.has(Word::Cc) {
         return carrying(cx, inst, false, false, true);
     }
     if ty.bytes() == 8 {
@@ -86,15 +87,15 @@ pub fn add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn sub<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn sub(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
         return add_halves(cx, inst, true);
     }
-    if inst.has("sat") {
+    if inst.has(Word::Sat) {
         return saturating(cx, inst, true);
     }
-    if inst.has("cc") {
+    if inst.has(Word::Cc) {
         return carrying(cx, inst, true, false, true);
     }
     if ty.bytes() == 8 {
@@ -110,18 +111,18 @@ pub fn sub<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn addc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    carrying(cx, inst, false, true, inst.has("cc"))
+pub fn addc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    carrying(cx, inst, false, true, inst.has(Word::Cc))
 }
 
-pub fn subc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    carrying(cx, inst, true, true, inst.has("cc"))
+pub fn subc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    carrying(cx, inst, true, true, inst.has(Word::Cc))
 }
 
 /// `add.cc`, `addc`, `sub.cc`, `subc` with or without `.cc`.
-fn carrying<'a>(
-    cx: &mut Cx<'a, '_>,
-    inst: &Instruction<'a>,
+fn carrying(
+    cx: &mut Cx<'_, '_>,
+    inst: &Instruction,
     subtract: bool,
     takes: bool,
     gives: bool,
@@ -145,7 +146,7 @@ fn carrying<'a>(
 }
 
 /// `add.u16x2` and the like: no carry from one half to the other.
-fn add_halves<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
+fn add_halves(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;
     let b = cx.src(operand(inst, 2)?, Type::B32)?;
@@ -156,7 +157,7 @@ fn add_halves<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -
 }
 
 /// `add.sat.s32`, `sub.sat.s32`.
-fn saturating<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, subtract: bool) -> Sel {
+fn saturating(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     if type_at(inst, 0)? != Type::S32 {
         return Err("saturation of this type".into());
     }
@@ -187,13 +188,13 @@ fn add_clamped(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, subtract
     cx.e.sel(d, r(flipped), r(sum), r(p));
 }
 
-pub fn mul<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
-    if inst.has("wide") {
+    if inst.has(Word::Wide) {
         return multiply_wide(cx, inst, d, None);
     }
-    if inst.has("hi") {
+    if inst.has(Word::Hi) {
         return multiply_high(cx, inst, d, None);
     }
     if ty.bytes() == 8 {
@@ -219,12 +220,7 @@ fn multiply(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, c: Operand)
     }
 }
 
-fn multiply_wide<'a>(
-    cx: &mut Cx<'a, '_>,
-    inst: &Instruction<'a>,
-    d: Reg,
-    c: Option<Operand>,
-) -> Sel {
+fn multiply_wide(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, c: Option<Operand>) -> Sel {
     let ty = type_at(inst, 0)?;
     match ty.bytes() {
         4 => {
@@ -244,7 +240,7 @@ fn multiply_wide<'a>(
     }
 }
 
-fn multiply_high<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, d: Reg, c: Option<Value>) -> Sel {
+fn multiply_high(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, c: Option<Value>) -> Sel {
     let ty = type_at(inst, 0)?;
     let signed = ty.is_signed();
     match ty.bytes() {
@@ -289,14 +285,14 @@ fn multiply_high<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, d: Reg, c: Opt
     Ok(())
 }
 
-pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("cc") {
+pub fn mad(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Cc) {
         return mad_carry(cx, inst, false);
     }
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
-    if inst.has("sat") {
-        if ty != Type::S32 || !inst.has("hi") {
+    if inst.has(Word::Sat) {
+        if ty != Type::S32 || !inst.has(Word::Hi) {
             return Err("saturation of this type".into());
         }
         let high = cx.e.temp(1);
@@ -305,7 +301,7 @@ pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         add_clamped(cx, r(d), r(high), c, false);
         return Ok(());
     }
-    if inst.has("wide") {
+    if inst.has(Word::Wide) {
         let c = if ty.bytes() == 4 {
             cx.pair(operand(inst, 3)?, Type::U64)?
         } else {
@@ -313,7 +309,7 @@ pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         };
         return multiply_wide(cx, inst, d, Some(c));
     }
-    if inst.has("hi") {
+    if inst.has(Word::Hi) {
         let c = cx.value(operand(inst, 3)?, ty)?;
         return multiply_high(cx, inst, d, Some(c));
     }
@@ -332,12 +328,12 @@ pub fn mad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn madc<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn madc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     mad_carry(cx, inst, true)
 }
 
 /// `mad.{lo,hi}.cc` and `madc`: the product first, then the sum with carries.
-fn mad_carry<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, takes: bool) -> Sel {
+fn mad_carry(cx: &mut Cx<'_, '_>, inst: &Instruction, takes: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.halves(operand(inst, 1)?, ty)?;
@@ -346,7 +342,7 @@ fn mad_carry<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, takes: bool) -> Se
     let flag = carry_flag(cx);
     let words = if ty.bytes() == 8 { 2 } else { 1 };
     let product = if words == 2 {
-        if inst.has("hi") {
+        if inst.has(Word::Hi) {
             super::wide::mul_hi(cx, a, b, ty.is_signed())
         } else {
             let t = cx.e.temp(2);
@@ -355,14 +351,14 @@ fn mad_carry<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, takes: bool) -> Se
         }
     } else {
         let t = cx.e.temp(1);
-        if inst.has("hi") {
+        if inst.has(Word::Hi) {
             cx.e.imad_hi(r(t), a[0], b[0], Operand::RZ, ty.is_signed());
         } else {
             multiply(cx, r(t), a[0], b[0], Operand::RZ);
         }
         t
     };
-    let out = if inst.has("cc") { flag } else { Operand::PT };
+    let out = if inst.has(Word::Cc) { flag } else { Operand::PT };
     let built = if words == 2 { cx.building(d, &[c[1]]) } else { d };
     let p = [cell(product, 0), if words == 2 { cell(product, 1) } else { Operand::RZ }];
     add_chain(cx, built, &p[..words], &c[..words], takes.then_some(flag), out);
@@ -373,7 +369,7 @@ fn mad_carry<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, takes: bool) -> Se
 }
 
 /// The 24 low bits of both operands, extended.
-fn factors24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> Sel<[Operand; 2]> {
+fn factors24(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type) -> Sel<[Operand; 2]> {
     let mut factors = [Operand::RZ; 2];
     for (i, factor) in factors.iter_mut().enumerate() {
         let v = cx.src(operand(inst, i + 1)?, ty)?;
@@ -387,12 +383,12 @@ fn factors24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, ty: Type) -> Sel<[
     Ok(factors)
 }
 
-fn product24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<Reg> {
+fn product24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<Reg> {
     let ty = type_at(inst, 0)?;
     let [a, b] = factors24(cx, inst, ty)?;
     let full = cx.e.temp(2);
     cx.e.imad_wide(full, a, b, Operand::RZ, ty.is_signed());
-    if inst.has("hi") {
+    if inst.has(Word::Hi) {
         // Bits 16 to 47 of the 48.
         let t = cx.e.temp(1);
         cx.e.shf(&[Mod::R, Mod::W, Mod::U32], r(t), cell(full, 0), imm(16), cell(full, 1));
@@ -401,18 +397,18 @@ fn product24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel<Reg> {
     Ok(full)
 }
 
-pub fn mul24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mul24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let product = product24(cx, inst)?;
     cx.e.mov(r(d), cell(product, 0));
     Ok(())
 }
 
-pub fn mad24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mad24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let c = cx.src(operand(inst, 3)?, type_at(inst, 0)?)?;
     let product = product24(cx, inst)?;
-    if inst.has("sat") {
+    if inst.has(Word::Sat) {
         if type_at(inst, 0)? != Type::S32 {
             return Err("saturation of this type".into());
         }
@@ -423,7 +419,7 @@ pub fn mad24<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn neg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty.bytes() == 8 {
@@ -438,7 +434,7 @@ pub fn neg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty.bytes() == 8 {
@@ -452,7 +448,7 @@ pub fn abs<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel {
+pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
         let d = cx.dst(operand(inst, 0)?)?;
@@ -460,7 +456,7 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
         let b = cx.src(operand(inst, 2)?, Type::B32)?;
         let (a, b) = (cx.in_reg(a), cx.in_reg(b));
         let mut mods = vec![if ty.is_signed() { Mod::S16x2 } else { Mod::U16x2 }];
-        if inst.has("relu") {
+        if inst.has(Word::Relu) {
             mods.push(Mod::RELU);
         }
         let which = if max { Operand::NOT_PT } else { Operand::PT };
@@ -482,7 +478,7 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
     let a = cx.ext(operand(inst, 1)?, ty)?;
     let b = cx.ext(operand(inst, 2)?, ty)?;
     let (a, b) = if matches!(a, Operand::Imm(_)) { (b, a) } else { (a, b) };
-    if inst.has("relu") {
+    if inst.has(Word::Relu) {
         let t = cx.e.temp(1);
         cx.e.minmax(r(t), a, b, max, true);
         cx.e.minmax(r(d), r(t), Operand::RZ, true, true);
@@ -492,16 +488,16 @@ pub fn minmax<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, max: bool) -> Sel
     Ok(())
 }
 
-pub fn div<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn div(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     divide(cx, inst, Opcode::IDIV)
 }
 
-pub fn rem<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn rem(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     divide(cx, inst, Opcode::IREM)
 }
 
 /// Division and remainder as pseudo instructions: `OriCreateMacroInsts` expands them.
-fn divide<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, op: Opcode) -> Sel {
+fn divide(cx: &mut Cx<'_, '_>, inst: &Instruction, op: Opcode) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty.bytes() == 8 {
@@ -523,7 +519,7 @@ fn divide<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, op: Opcode) -> Sel {
 }
 
 /// `d = c + |a - b|`
-pub fn sad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn sad(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     if ty.bytes() == 8 {
@@ -550,20 +546,20 @@ pub fn sad<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn dp4a<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn dp4a(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let kind = |ty: Type| if ty.is_signed() { Mod::S8 } else { Mod::U8 };
     let mods = [Mod::_4A, kind(type_at(inst, 0)?), kind(type_at(inst, 1)?)];
     dot(cx, inst, &mods)
 }
 
-pub fn dp2a<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let half = if inst.has("hi") { Mod::HI } else { Mod::LO };
+pub fn dp2a(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let half = if inst.has(Word::Hi) { Mod::HI } else { Mod::LO };
     let a = if type_at(inst, 0)?.is_signed() { Mod::S16 } else { Mod::U16 };
     let b = if type_at(inst, 1)?.is_signed() { Mod::S8 } else { Mod::U8 };
     dot(cx, inst, &[Mod::_2A, half, a, b])
 }
 
-fn dot<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, mods: &[Mod]) -> Sel {
+fn dot(cx: &mut Cx<'_, '_>, inst: &Instruction, mods: &[Mod]) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;
     let b = cx.src(operand(inst, 2)?, Type::B32)?;

@@ -10,36 +10,37 @@ use super::turns::{one_by_one, region};
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, imm, neg, r, wide};
 
-pub fn mbarrier<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    match inst.modifiers.first().copied().unwrap_or_default() {
-        "init" => init(cx, inst),
-        "inval" => {
+pub fn mbarrier(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    match inst.modifiers.first().copied().ok_or("mbarrier")? {
+        Word::Init => init(cx, inst),
+        Word::Inval => {
             let address = place(cx, inst, 0)?;
             cx.e.put(Opcode::SYNCS, &[Mod::CCTL, Mod::IV], 0, &[address]);
             Ok(())
         }
-        "arrive" => arrive(cx, inst, false),
-        "arrive_drop" => arrive(cx, inst, true),
-        "expect_tx" => transactions(cx, inst, Mod::A0TR),
-        "complete_tx" => transactions(cx, inst, Mod::A0TX),
-        "test_wait" => test(cx, inst, false),
-        "try_wait" => test(cx, inst, true),
-        "pending_count" => pending_count(cx, inst),
+        Word::Arrive => arrive(cx, inst, false),
+        Word::ArriveDrop => arrive(cx, inst, true),
+        Word::ExpectTx => transactions(cx, inst, Mod::A0TR),
+        Word::CompleteTx => transactions(cx, inst, Mod::A0TX),
+        Word::TestWait => test(cx, inst, false),
+        Word::TryWait => test(cx, inst, true),
+        Word::PendingCount => pending_count(cx, inst),
         other => Err(format!("mbarrier.{other}")),
     }
 }
 
 /// The barrier's address; of a generic one the low half, which is the address in the shared window
 /// of the cluster.
-fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, index: usize) -> Sel<Operand> {
+fn place(cx: &mut Cx<'_, '_>, inst: &Instruction, index: usize) -> Sel<Operand> {
     Ok(cx.address(operand(inst, index)?, Space::Shared)?.operand())
 }
 
 /// `mbarrier.init`: writes the barrier's word. What was in the place before must be done with.
-fn init<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn init(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let address_op = operand(inst, 0)?;
     let count = cx.src(operand(inst, 1)?, Type::U32)?;
     let address = cx.address(address_op, Space::Shared)?;
@@ -87,7 +88,7 @@ fn exchange(cx: &mut Cx<'_, '_>, address: Address, value: Reg) {
     cx.e.put(Opcode::SYNCS, &[Mod::EXCH, Mod::_64], 1, &operands);
 }
 
-fn transactions<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, kind: Mod) -> Sel {
+fn transactions(cx: &mut Cx<'_, '_>, inst: &Instruction, kind: Mod) -> Sel {
     let address = place(cx, inst, 0)?;
     let count = cx.src(operand(inst, 1)?, Type::U32)?;
     let count = cx.in_reg(count);
@@ -98,25 +99,25 @@ fn transactions<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, kind: Mod) -> S
 
 /// `mbarrier.arrive` and `.arrive_drop`: `state, [barrier]{, count}`; with `.expect_tx` the count
 /// is that of bytes.
-fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, drop: bool) -> Sel {
+fn arrive(cx: &mut Cx<'_, '_>, inst: &Instruction, drop: bool) -> Sel {
     let at = inst.operands.iter().position(|o| matches!(o, Ptx::Address { .. }));
     let at = at.ok_or("no address")?;
     let state_op = inst.operands[..at].first();
     let state = state_op.map_or(Ok(Reg::RZ), |op| cx.dst(op))?;
     // A generic address may lead to another CTA's barrier where no state is asked for.
     let sunk = matches!(state_op, Some(Ptx::Sink));
-    let remote = inst.has("shared::cluster") || sunk && space(inst) == Space::Generic;
+    let remote = inst.has(Word::SharedCluster) || sunk && space(inst) == Space::Generic;
     let address = place(cx, inst, at)?;
     let count = match inst.operands.get(at + 1) {
         Some(op) => Some(cx.src(op, Type::U32)?),
         None => None,
     };
-    if inst.has("release") && inst.has("cluster") {
+    if inst.has(Word::Release) && inst.has(Word::Cluster) {
         cx.e.put(Opcode::MEMBAR, &[Mod::ALL, Mod::CTA], 0, &[]);
         super::fence::membar(cx, Mod::ALL, Mod::GPU);
     }
     let mut mods = vec![Mod::ARRIVE, Mod::TRANS64];
-    if inst.has("noComplete") {
+    if inst.has(Word::NoComplete) {
         let count = count.ok_or("no count")?;
         return arrive_together(cx, state, address, count, drop);
     }
@@ -126,7 +127,7 @@ fn arrive<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, drop: bool) -> Sel {
     if drop {
         mods.push(Mod::OPTOUT);
     }
-    let count = match (inst.has("expect_tx"), count) {
+    let count = match (inst.has(Word::ExpectTx), count) {
         (true, Some(bytes)) => cx.in_reg(bytes),
         (false, Some(count)) if count != Operand::Imm(1) => {
             mods.push(Mod::ART0);
@@ -178,11 +179,11 @@ fn arrive_together(
 }
 
 /// `test_wait` and `try_wait`: `p, [barrier], state or parity{, time}`.
-fn test<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, may_wait: bool) -> Sel {
+fn test(cx: &mut Cx<'_, '_>, inst: &Instruction, may_wait: bool) -> Sel {
     let done = cx.dst_pred(operand(inst, 0)?)?;
     let address = place(cx, inst, 1)?;
     let phase = operand(inst, 2)?;
-    let phase = if inst.has("parity") {
+    let phase = if inst.has(Word::Parity) {
         let parity = cx.src(phase, Type::U32)?;
         let bit = cx.e.temp(1);
         match parity {
@@ -199,7 +200,7 @@ fn test<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, may_wait: bool) -> Sel 
         None => None,
     };
     let mods = [Mod::PHASECHK, Mod::TRANS64, Mod::TRYWAIT];
-    let acquires = inst.has("cluster") && !inst.has("relaxed");
+    let acquires = inst.has(Word::Cluster) && !inst.has(Word::Relaxed);
     if time.is_none() && !acquires {
         let mods = if may_wait { &mods[..] } else { &mods[..2] };
         cx.e.put(Opcode::SYNCS, mods, 1, &[done, address, phase]);
@@ -225,7 +226,7 @@ fn test<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, may_wait: bool) -> Sel 
 }
 
 /// `mbarrier.pending_count`: the arrivals still to come, out of a state.
-fn pending_count<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn pending_count(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let high = cx.value(operand(inst, 1)?, Type::B64)?.hi();
     let (field, left) = (cx.e.temp(1), cx.e.temp(1));

@@ -5,33 +5,18 @@ use crate::lower::params::{self, Access};
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::{Word, WordSet};
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, imm, r, wide};
 
-/// A word without what stands behind `::`.
-pub fn head(word: &str) -> &str {
-    word.find(':').map_or(word, |colon| &word[..colon])
-}
-
 /// The state space word of an instruction.
-pub fn space(inst: &Instruction<'_>) -> Space {
-    for word in inst.modifiers.iter() {
-        let space = match head(word) {
-            "global" => Space::Global,
-            "shared" => Space::Shared,
-            "local" => Space::Local,
-            "const" => Space::Const,
-            "param" => Space::Param,
-            _ => continue,
-        };
-        return space;
-    }
-    Space::Generic
+pub fn space(inst: &Instruction) -> Space {
+    inst.modifiers.iter().find_map(|word| word.space()).unwrap_or(Space::Generic)
 }
 
 /// The space that an access really goes to: a generic one to a named variable is an access to the
 /// variable's space.
-fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Space {
+fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction, address: &Ptx) -> Space {
     match (space(inst), address) {
         (Space::Generic, Ptx::Address { base: AddressBase::Var(v), .. }) => {
             cx.program.vars[v.0 as usize].space
@@ -43,10 +28,10 @@ fn effective_space(cx: &Cx<'_, '_>, inst: &Instruction<'_>, address: &Ptx) -> Sp
 /// The space of an access and its address there. The shared memory of the cluster's other CTAs is
 /// reached by generic addresses, whose upper half is that of the shared window (observed: ptxas
 /// 13.0.88, sm_90a).
-pub fn place(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, op: &Ptx) -> Sel<(Space, Address)> {
+pub fn place(cx: &mut Cx<'_, '_>, inst: &Instruction, op: &Ptx) -> Sel<(Space, Address)> {
     let space = effective_space(cx, inst, op);
     let address = cx.address(op, space)?;
-    if !inst.has("shared::cluster") {
+    if !inst.has(Word::SharedCluster) {
         return Ok((space, address));
     }
     let address = super::swap::plain(cx, address);
@@ -72,47 +57,50 @@ struct Policy {
 }
 
 /// The scope word for strong accesses: one CTA is one SM to the hardware.
-pub fn scope(inst: &Instruction<'_>) -> Option<Mod> {
-    [("cta", Mod::SM), ("cluster", Mod::GPU), ("gpu", Mod::GPU), ("sys", Mod::SYS)]
+pub fn scope(inst: &Instruction) -> Option<Mod> {
+    [(Word::Cta, Mod::SM), (Word::Cluster, Mod::GPU), (Word::Gpu, Mod::GPU), (Word::Sys, Mod::SYS)]
         .into_iter()
-        .find(|(name, _)| inst.has(name))
+        .find(|(name, _)| inst.has(*name))
         .map(|(_, m)| m)
 }
 
-fn policy(inst: &Instruction<'_>, load: bool) -> Policy {
+const ORDERED: WordSet = WordSet::of(&[Word::Relaxed, Word::Acquire, Word::Release]);
+
+fn policy(inst: &Instruction, load: bool) -> Policy {
     let mut order = Vec::new();
     let strong = |m: Mod| vec![Mod::STRONG, m];
-    let ordered = ["relaxed", "acquire", "release"].iter().any(|m| inst.has(m));
-    let mmio = inst.has("mmio");
+    let ordered = inst.set.intersects(&ORDERED);
+    let mmio = inst.has(Word::Mmio);
     if mmio {
         order = vec![Mod::MMIO, scope(inst).unwrap_or(Mod::SYS)];
-    } else if inst.has("volatile") || inst.has("cv") || inst.has("wt") {
+    } else if inst.has(Word::Volatile) || inst.has(Word::Cv) || inst.has(Word::Wt) {
         order = strong(Mod::SYS);
     } else if ordered {
         order = strong(scope(inst).unwrap_or(Mod::SYS));
-    } else if load && inst.has("nc") {
+    } else if load && inst.has(Word::Nc) {
         order = vec![Mod::CONSTANT];
-    } else if inst.has("cg") {
+    } else if inst.has(Word::Cg) {
         order = strong(Mod::GPU);
-    } else if load && inst.has("ca") || inst.has("wb") {
+    } else if load && inst.has(Word::Ca) || inst.has(Word::Wb) {
         order = strong(Mod::SM);
     }
-    let eviction = if inst.has("cs") || inst.has("L1::evict_first") {
+    let eviction = if inst.has(Word::Cs) || inst.has(Word::L1EvictFirst) {
         Some(Mod::EF)
-    } else if load && inst.has("lu") {
+    } else if load && inst.has(Word::Lu) {
         Some(Mod::LU)
-    } else if inst.has("L1::evict_last") {
+    } else if inst.has(Word::L1EvictLast) {
         Some(Mod::EL)
-    } else if inst.has("L1::evict_unchanged") {
+    } else if inst.has(Word::L1EvictUnchanged) {
         Some(Mod::EU)
-    } else if inst.has("L1::no_allocate") {
+    } else if inst.has(Word::L1NoAllocate) {
         Some(Mod::NA)
     } else {
         None
     };
-    let sizes = [("L2::64B", Mod::LTC64B), ("L2::128B", Mod::LTC128B), ("L2::256B", Mod::LTC256B)];
-    let prefetch = sizes.into_iter().find(|(name, _)| inst.has(name)).map(|(_, m)| m);
-    let (acquire, release) = (inst.has("acquire"), inst.has("release"));
+    let sizes =
+        [(Word::L2_64B, Mod::LTC64B), (Word::L2_128B, Mod::LTC128B), (Word::L2_256B, Mod::LTC256B)];
+    let prefetch = sizes.into_iter().find(|(name, _)| inst.has(*name)).map(|(_, m)| m);
+    let (acquire, release) = (inst.has(Word::Acquire), inst.has(Word::Release));
     Policy { eviction, prefetch, order, mmio, acquire, release }
 }
 
@@ -179,7 +167,7 @@ fn load_bytes(
     Ok(())
 }
 
-pub fn ld<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn ld(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 1)?;
     let dests: Vec<&Ptx> = match operand(inst, 0)? {
@@ -356,7 +344,7 @@ pub fn tuple(cx: &mut Cx<'_, '_>, op: &Ptx, ty: Type) -> Sel<Operand> {
     gather(cx, &values, ty.bytes())
 }
 
-pub fn st<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn st(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 0)?;
     let sources: Vec<&Ptx> = match operand(inst, 1)? {

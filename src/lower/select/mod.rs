@@ -39,162 +39,165 @@ pub use moves::extract;
 
 use super::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
-use orias_components::names::Names;
+use crate::ptx::words::{Op, Word};
 
-type Rule = for<'a, 'w, 'i> fn(&mut Cx<'a, 'w>, &'i Instruction<'a>) -> Sel;
+type Rule = fn(&mut Cx<'_, '_>, &Instruction) -> Sel;
 
 /// Every PTX opcode that has a lowering.
-const RULES: &[(&str, Rule)] = &[
+const RULES: &[(Op, Rule)] = &[
     // Moves and addresses.
-    ("mov", moves::mov),
-    ("cvta", moves::cvta),
-    ("selp", moves::selp),
-    ("slct", moves::slct),
+    (Op::Mov, moves::mov),
+    (Op::Cvta, moves::cvta),
+    (Op::Selp, moves::selp),
+    (Op::Slct, moves::slct),
     // Integer and float arithmetic.
-    ("add", arithmetic::<{ ADD }>),
-    ("sub", arithmetic::<{ SUB }>),
-    ("mul", arithmetic::<{ MUL }>),
-    ("mad", arithmetic::<{ MAD }>),
-    ("fma", float::fma),
-    ("neg", arithmetic::<{ NEG }>),
-    ("abs", arithmetic::<{ ABS }>),
-    ("min", arithmetic::<{ MIN }>),
-    ("max", arithmetic::<{ MAX }>),
-    ("div", arithmetic::<{ DIV }>),
-    ("rem", integer::rem),
-    ("addc", integer::addc),
-    ("subc", integer::subc),
-    ("madc", integer::madc),
-    ("mul24", integer::mul24),
-    ("mad24", integer::mad24),
-    ("sad", integer::sad),
-    ("dp4a", integer::dp4a),
-    ("dp2a", integer::dp2a),
-    ("rcp", float::rcp),
-    ("sqrt", float::sqrt),
-    ("rsqrt", float::rsqrt),
-    ("ex2", float::ex2),
-    ("lg2", float::lg2),
-    ("sin", float::sin_cos),
-    ("cos", float::sin_cos),
-    ("tanh", float::tanh),
-    ("copysign", float::copysign),
-    ("testp", compare::testp),
+    (Op::Add, arithmetic::<{ ADD }>),
+    (Op::Sub, arithmetic::<{ SUB }>),
+    (Op::Mul, arithmetic::<{ MUL }>),
+    (Op::Mad, arithmetic::<{ MAD }>),
+    (Op::Fma, float::fma),
+    (Op::Neg, arithmetic::<{ NEG }>),
+    (Op::Abs, arithmetic::<{ ABS }>),
+    (Op::Min, arithmetic::<{ MIN }>),
+    (Op::Max, arithmetic::<{ MAX }>),
+    (Op::Div, arithmetic::<{ DIV }>),
+    (Op::Rem, integer::rem),
+    (Op::Addc, integer::addc),
+    (Op::Subc, integer::subc),
+    (Op::Madc, integer::madc),
+    (Op::Mul24, integer::mul24),
+    (Op::Mad24, integer::mad24),
+    (Op::Sad, integer::sad),
+    (Op::Dp4a, integer::dp4a),
+    (Op::Dp2a, integer::dp2a),
+    (Op::Rcp, float::rcp),
+    (Op::Sqrt, float::sqrt),
+    (Op::Rsqrt, float::rsqrt),
+    (Op::Ex2, float::ex2),
+    (Op::Lg2, float::lg2),
+    (Op::Sin, float::sin_cos),
+    (Op::Cos, float::sin_cos),
+    (Op::Tanh, float::tanh),
+    (Op::Copysign, float::copysign),
+    (Op::Testp, compare::testp),
     // Bits.
-    ("and", bits::logic),
-    ("or", bits::logic),
-    ("xor", bits::logic),
-    ("not", bits::not),
-    ("cnot", bits::cnot),
-    ("lop3", bits::lop3),
-    ("shl", bits::shl),
-    ("shr", bits::shr),
-    ("shf", bits::shf),
-    ("popc", bits::popc),
-    ("clz", bits::clz),
-    ("bfind", bits::bfind),
-    ("brev", bits::brev),
-    ("bfe", bits::bfe),
-    ("bfi", bits::bfi),
-    ("bmsk", bits::bmsk),
-    ("szext", bits::szext),
-    ("prmt", bits::prmt),
-    ("fns", nth::fns),
+    (Op::And, bits::logic),
+    (Op::Or, bits::logic),
+    (Op::Xor, bits::logic),
+    (Op::Not, bits::not),
+    (Op::Cnot, bits::cnot),
+    (Op::Lop3, bits::lop3),
+    (Op::Shl, bits::shl),
+    (Op::Shr, bits::shr),
+    (Op::Shf, bits::shf),
+    (Op::Popc, bits::popc),
+    (Op::Clz, bits::clz),
+    (Op::Bfind, bits::bfind),
+    (Op::Brev, bits::brev),
+    (Op::Bfe, bits::bfe),
+    (Op::Bfi, bits::bfi),
+    (Op::Bmsk, bits::bmsk),
+    (Op::Szext, bits::szext),
+    (Op::Prmt, bits::prmt),
+    (Op::Fns, nth::fns),
     // Video.
-    ("vadd", video::video),
-    ("vsub", video::video),
-    ("vabsdiff", video::video),
-    ("vmin", video::video),
-    ("vmax", video::video),
-    ("vshl", video::video),
-    ("vshr", video::video),
-    ("vmad", video::video),
-    ("vset", video::video),
-    ("vadd2", video::video),
-    ("vsub2", video::video),
-    ("vavrg2", video::video),
-    ("vabsdiff2", video::video),
-    ("vmin2", video::video),
-    ("vmax2", video::video),
-    ("vset2", video::video),
-    ("vadd4", video::video),
-    ("vsub4", video::video),
-    ("vavrg4", video::video),
-    ("vabsdiff4", video::video),
-    ("vmin4", video::video),
-    ("vmax4", video::video),
-    ("vset4", video::video),
+    (Op::Vadd, video::video),
+    (Op::Vsub, video::video),
+    (Op::Vabsdiff, video::video),
+    (Op::Vmin, video::video),
+    (Op::Vmax, video::video),
+    (Op::Vshl, video::video),
+    (Op::Vshr, video::video),
+    (Op::Vmad, video::video),
+    (Op::Vset, video::video),
+    (Op::Vadd2, video::video),
+    (Op::Vsub2, video::video),
+    (Op::Vavrg2, video::video),
+    (Op::Vabsdiff2, video::video),
+    (Op::Vmin2, video::video),
+    (Op::Vmax2, video::video),
+    (Op::Vset2, video::video),
+    (Op::Vadd4, video::video),
+    (Op::Vsub4, video::video),
+    (Op::Vavrg4, video::video),
+    (Op::Vabsdiff4, video::video),
+    (Op::Vmin4, video::video),
+    (Op::Vmax4, video::video),
+    (Op::Vset4, video::video),
     // Comparisons and conversions.
-    ("setp", compare::setp),
-    ("set", compare::set),
-    ("cvt", convert::cvt),
+    (Op::Setp, compare::setp),
+    (Op::Set, compare::set),
+    (Op::Cvt, convert::cvt),
     // Memory.
-    ("ld", memory::ld),
-    ("ldu", memory::ld),
-    ("st", memory::st),
-    ("atom", atomic::atom),
-    ("red", atomic::atom),
-    ("membar", fence::fence),
-    ("fence", fence::fence),
-    ("prefetch", cache::prefetch),
-    ("prefetchu", space::cache),
-    ("discard", space::cache),
-    ("applypriority", space::cache),
-    ("createpolicy", space::createpolicy),
-    ("isspacep", space::isspacep),
-    ("mapa", space::mapa),
-    ("getctarank", space::getctarank),
+    (Op::Ld, memory::ld),
+    (Op::Ldu, memory::ld),
+    (Op::St, memory::st),
+    (Op::Atom, atomic::atom),
+    (Op::Red, atomic::atom),
+    (Op::Membar, fence::fence),
+    (Op::Fence, fence::fence),
+    (Op::Prefetch, cache::prefetch),
+    (Op::Prefetchu, space::cache),
+    (Op::Discard, space::cache),
+    (Op::Applypriority, space::cache),
+    (Op::Createpolicy, space::createpolicy),
+    (Op::Isspacep, space::isspacep),
+    (Op::Mapa, space::mapa),
+    (Op::Getctarank, space::getctarank),
     // Copies that run by themselves, barriers in shared memory, clusters.
-    ("cp", cp_async::cp),
-    ("mbarrier", mbarrier::mbarrier),
-    ("tensormap", tensor_map::tensormap),
-    ("multimem", multimem::multimem),
-    ("griddepcontrol", cache::griddepcontrol),
+    (Op::Cp, cp_async::cp),
+    (Op::Mbarrier, mbarrier::mbarrier),
+    (Op::Tensormap, tensor_map::tensormap),
+    (Op::Multimem, multimem::multimem),
+    (Op::Griddepcontrol, cache::griddepcontrol),
     // Warp and CTA.
-    ("bar", barrier::bar),
-    ("barrier", barrier::bar),
-    ("shfl", warp::shfl),
-    ("vote", warp::vote),
-    ("match", warp::matching),
-    ("redux", warp::redux),
-    ("activemask", warp::activemask),
-    ("elect", warp::elect),
-    ("nanosleep", warp::nanosleep),
+    (Op::Bar, barrier::bar),
+    (Op::Barrier, barrier::bar),
+    (Op::Shfl, warp::shfl),
+    (Op::Vote, warp::vote),
+    (Op::Match, warp::matching),
+    (Op::Redux, warp::redux),
+    (Op::Activemask, warp::activemask),
+    (Op::Elect, warp::elect),
+    (Op::Nanosleep, warp::nanosleep),
     // Matrices.
-    ("ldmatrix", matrix::ldmatrix),
-    ("stmatrix", matrix::stmatrix),
-    ("movmatrix", matrix::movmatrix),
-    ("mma", matrix::mma),
-    ("wmma", matrix::wmma),
-    ("wgmma", matrix::wgmma),
-    ("setmaxnreg", matrix::setmaxnreg),
+    (Op::Ldmatrix, matrix::ldmatrix),
+    (Op::Stmatrix, matrix::stmatrix),
+    (Op::Movmatrix, matrix::movmatrix),
+    (Op::Mma, matrix::mma),
+    (Op::Wmma, matrix::wmma),
+    (Op::Wgmma, matrix::wgmma),
+    (Op::Setmaxnreg, matrix::setmaxnreg),
     // Control.
-    ("bra", control::bra),
-    ("brx", control::brx),
-    ("ret", control::exit),
-    ("exit", control::exit),
-    ("call", call::call),
-    ("alloca", call::alloca),
-    ("stacksave", call::stacksave),
-    ("stackrestore", call::stackrestore),
-    ("trap", control::trap),
-    ("brkpt", control::trap),
-    ("pmevent", control::pmevent),
+    (Op::Bra, control::bra),
+    (Op::Brx, control::brx),
+    (Op::Ret, control::exit),
+    (Op::Exit, control::exit),
+    (Op::Call, call::call),
+    (Op::Alloca, call::alloca),
+    (Op::Stacksave, call::stacksave),
+    (Op::Stackrestore, call::stackrestore),
+    (Op::Trap, control::trap),
+    (Op::Brkpt, control::trap),
+    (Op::Pmevent, control::pmevent),
 ];
 
-static BY_NAME: Names<512> = {
-    let (mut names, mut i) = ([""; RULES.len()], 0);
+/// By opcode.
+static RULE_OF: [Option<Rule>; Op::ALL.len()] = {
+    let (mut rules, mut i) = ([None; Op::ALL.len()], 0);
     while i < RULES.len() {
-        names[i] = RULES[i].0;
+        let rule = &mut rules[RULES[i].0 as usize];
+        assert!(rule.is_none(), "one rule an opcode");
+        *rule = Some(RULES[i].1);
         i += 1;
     }
-    Names::new(&names)
+    rules
 };
 
 /// Lowers one instruction.
-pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    match BY_NAME.find(inst.opcode, |i| RULES[i].0).map(|i| RULES[i].1) {
-        Some(_) if inst.has("async") && matches!(inst.opcode, "st" | "red") => {
+pub fn lower(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    match RULE_OF[inst.opcode as usize] {
+        Some(_) if inst.has(Word::Async) && matches!(inst.opcode, Op::St | Op::Red) => {
             cluster::asynchronous(cx, inst)
         }
         Some(rule) if is_access(inst.opcode) => accesses::lower(cx, inst, rule),
@@ -204,8 +207,8 @@ pub fn lower<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// Whether the instruction is one access to memory, which may have a cache policy.
-fn is_access(opcode: &str) -> bool {
-    matches!(opcode, "ld" | "ldu" | "st" | "atom" | "red")
+fn is_access(opcode: Op) -> bool {
+    matches!(opcode, Op::Ld | Op::Ldu | Op::St | Op::Atom | Op::Red)
 }
 
 /// Opcodes that mean integer or float arithmetic by their type.
@@ -219,7 +222,7 @@ const MIN: u8 = 6;
 const MAX: u8 = 7;
 const DIV: u8 = 8;
 
-fn arithmetic<'a, const OP: u8>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn arithmetic<const OP: u8>(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     use crate::ptx::types::Type;
     let ty = super::source::type_at(inst, 0)?;
     match ty {

@@ -1,13 +1,13 @@
 //! `mov` in all its forms, address conversion, selection.
 
-use super::memory::head;
 use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
-use crate::ptx::types::Type;
+use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, imm, r, wide};
 
-pub fn mov<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mov(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let (d, s) = (operand(inst, 0)?, operand(inst, 1)?);
     if ty == Type::Pred {
@@ -59,7 +59,7 @@ pub fn move_to(cx: &mut Cx<'_, '_>, d: Reg, cells: u8, value: Value) {
 }
 
 /// `mov.v4`: element by element. All of them are read before one is written.
-fn each_element<'a>(cx: &mut Cx<'a, '_>, ty: Type, dests: &[Ptx], sources: &[Ptx]) -> Sel {
+fn each_element(cx: &mut Cx<'_, '_>, ty: Type, dests: &[Ptx], sources: &[Ptx]) -> Sel {
     let cells = cells_of(ty);
     let mut copies = Vec::new();
     for source in sources.iter().take(dests.len()) {
@@ -95,7 +95,7 @@ fn part_type(bits: u32) -> Type {
 }
 
 /// `mov.b64 {a, b}, d` and the like.
-fn unpack<'a>(cx: &mut Cx<'a, '_>, ty: Type, parts: &[Ptx], source: &Ptx) -> Sel {
+fn unpack(cx: &mut Cx<'_, '_>, ty: Type, parts: &[Ptx], source: &Ptx) -> Sel {
     let bits = part_bits(ty, parts.len())?;
     let value = cx.value(source, ty)?;
     let mut dests = Vec::new();
@@ -144,7 +144,7 @@ pub fn extract(cx: &mut Cx<'_, '_>, d: Operand, word: Operand, at: u32, bits: u3
 }
 
 /// `mov.b64 d, {a, b}` and the like.
-fn pack<'a>(cx: &mut Cx<'a, '_>, ty: Type, d: Reg, parts: &[Ptx]) -> Sel {
+fn pack(cx: &mut Cx<'_, '_>, ty: Type, d: Reg, parts: &[Ptx]) -> Sel {
     let bits = part_bits(ty, parts.len())?;
     let mut values = Vec::new();
     for part in parts {
@@ -220,16 +220,10 @@ fn merge(cx: &mut Cx<'_, '_>, a: Operand, b: Operand, selector: u32) -> Operand 
 }
 
 /// `cvta`: between a space's own addresses and generic ones.
-pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn cvta(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
-    let to = inst.has("to");
-    let space = inst
-        .modifiers
-        .iter()
-        .find(|m| ["global", "shared", "local", "const", "param"].contains(&head(m)))
-        .copied()
-        .ok_or("no state space")?;
-    let space = space.split("::").next().unwrap_or(space);
+    let to = inst.has(Word::To);
+    let space = inst.modifiers.iter().find_map(|m| m.space()).ok_or("no state space")?;
     let (d_op, s) = (operand(inst, 0)?, operand(inst, 1)?);
     let d = cx.dst(d_op)?;
     if ty.bytes() != 8 {
@@ -237,22 +231,22 @@ pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let value = cx.value(s, ty)?;
     match (space, to) {
-        ("global", _) => move_to(cx, d, 2, value),
-        ("shared", false) => {
+        (Space::Global, _) => move_to(cx, d, 2, value),
+        (Space::Shared, false) => {
             cx.e.mov(cell(d, 0), value.lo());
             let source = cx.special_operand("SR_SWINHI")?;
             cx.e.put(Opcode::S2R, &[], 1, &[cell(d, 1), source]);
         }
-        ("shared", true) => {
+        (Space::Shared, true) => {
             cx.e.mov(cell(d, 0), value.lo());
             cx.e.mov(cell(d, 1), Operand::RZ);
         }
-        ("local" | "const" | "param", to) => {
+        (Space::Local | Space::Const | Space::Param, to) => {
             // Bank 0 holds where the windows begin: local memory at 0x20, constant bank 3 at 0xd0.
-            let window = if space == "param" {
+            let window = if space == Space::Param {
                 super::space::param_window(cx)
             } else {
-                let at = if space == "local" { 0x20 } else { 0xd0 };
+                let at = if space == Space::Local { 0x20 } else { 0xd0 };
                 let window = cx.e.temp(2);
                 cx.e.ldc(&[Mod::_64], wide(window, 2), Operand::constant(0, at));
                 window
@@ -266,12 +260,12 @@ pub fn cvta<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             }
             cx.built(d, built);
         }
-        _ => return Err(format!("cvta of .{space}")),
+        _ => return Err("cvta of this space".into()),
     }
     Ok(())
 }
 
-pub fn selp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn selp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -302,7 +296,7 @@ pub fn select_word(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, p: O
 }
 
 /// `slct`: by the sign of the last operand.
-pub fn slct<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn slct(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (ty, by) = (type_at(inst, 0)?, type_at(inst, 1)?);
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -313,7 +307,7 @@ pub fn slct<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         // NaN and negative numbers choose b, -0 chooses a.
         let c = cx.in_reg(c);
         let and = (Mod::AND, Operand::PT);
-        cx.e.fsetp(r(p), Mod::GE, inst.has("ftz"), [c, Operand::RZ], and);
+        cx.e.fsetp(r(p), Mod::GE, inst.has(Word::Ftz), [c, Operand::RZ], and);
     } else {
         let c = cx.in_reg(c);
         cx.e.icmp(r(p), Mod::GE, true, c, Operand::RZ);

@@ -8,14 +8,15 @@ use super::moves::extract;
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, cell, r, wide};
 
-pub fn multimem<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    match inst.modifiers.first().copied().unwrap_or_default() {
-        "ld_reduce" => load(cx, inst),
-        "st" => store(cx, inst),
-        "red" => reduce(cx, inst),
+pub fn multimem(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    match inst.modifiers.first().copied().ok_or("multimem")? {
+        Word::LdReduce => load(cx, inst),
+        Word::St => store(cx, inst),
+        Word::Red => reduce(cx, inst),
         other => Err(format!("multimem.{other}")),
     }
 }
@@ -49,7 +50,7 @@ fn float_words(ty: Type, cells: u32, ftz: bool) -> Option<Vec<Mod>> {
     Some(words)
 }
 
-fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn load(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let dests = parts(operand(inst, 0)?);
     let cells = (ty.bytes() * dests.len() as u32).div_ceil(4);
@@ -64,7 +65,7 @@ fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let mut mods = vec![Mod::E];
     match float_words(ty, cells, false) {
         Some(words) => {
-            let sum = inst.has("acc::f32");
+            let sum = inst.has(Word::AccF32);
             mods.push(if sum { Mod::F32ADD } else { operation(inst)? });
             mods.extend(words);
         }
@@ -100,7 +101,7 @@ fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             _ => cx.e.mov(r(d), word),
         }
     }
-    if inst.has("acquire") {
+    if inst.has(Word::Acquire) {
         // In every scope: the reduction is of the system's.
         cx.e.put(Opcode::CCTL, &[Mod::IVALL], 0, &[]);
     }
@@ -108,8 +109,8 @@ fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// The words of the order, after those of the type.
-fn order(inst: &Instruction<'_>) -> Vec<Mod> {
-    if inst.has("weak") || scope(inst).is_none() {
+fn order(inst: &Instruction) -> Vec<Mod> {
+    if inst.has(Word::Weak) || scope(inst).is_none() {
         return Vec::new();
     }
     vec![Mod::STRONG, scope(inst).unwrap_or(Mod::SYS)]
@@ -119,12 +120,12 @@ fn place(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<Address> {
     cx.address(op, Space::Global)
 }
 
-fn store<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn store(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let value_op = operand(inst, 1)?;
     let bytes = ty.bytes() * parts(value_op).len() as u32;
     let value = tuple(cx, value_op, ty)?;
-    if inst.has("release") {
+    if inst.has(Word::Release) {
         before_release(cx, inst);
     }
     let at = place(cx, operand(inst, 0)?)?;
@@ -136,17 +137,17 @@ fn store<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     mods.extend(order(inst));
     let desc = Some(cx.descriptor());
-    let op = if inst.has("global") { Opcode::STG } else { Opcode::ST };
+    let op = if inst.has(Word::Global) { Opcode::STG } else { Opcode::ST };
     cx.e.store(op, &mods, desc, at, value);
     Ok(())
 }
 
-fn reduce<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn reduce(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let value_op = operand(inst, 1)?;
     let cells = (ty.bytes() * parts(value_op).len() as u32).div_ceil(4);
     let value = tuple(cx, value_op, ty)?;
-    if inst.has("release") {
+    if inst.has(Word::Release) {
         before_release(cx, inst);
     }
     let at = place(cx, operand(inst, 0)?)?;

@@ -12,7 +12,7 @@ use orias_systems::emit::{cell, imm, neg, r};
 /// Downwards is upwards in the reversed word; a base beyond the word leaves no bits. The bits below
 /// the base are cleared, and halves are halved again: where the lower one has too few, its number
 /// is taken off and the search goes on in the upper one.
-pub fn fns<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn fns(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let mask = cx.src(operand(inst, 1)?, Type::B32)?;
     let base = cx.src(operand(inst, 2)?, Type::B32)?;

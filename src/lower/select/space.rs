@@ -6,6 +6,7 @@ use super::swap::{lies_in, plain};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, Emit, cell, halves, imm, not, r, wide};
 
@@ -55,20 +56,20 @@ fn in_parameters(cx: &mut Cx<'_, '_>, a: [Operand; 2]) -> Operand {
 }
 
 /// `isspacep`: whether a generic address lies in a window; in none of them it is global.
-pub fn isspacep<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn isspacep(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst_pred(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, Type::U64)?;
     let pair = cx.pair_of(a);
     let base = RegUse::wide(pair, 2);
     let address = Address { base, uniform: RegUse::new(Reg::URZ), offset: 0 };
-    let word = inst.modifiers.first().copied().unwrap_or_default();
+    let word = inst.modifiers.first().copied().ok_or("no state space")?;
     let answer = match word {
-        "shared" | "shared::cta" => lies_in(&mut cx.e, Mod::S, address),
-        "shared::cluster" => lies_in(&mut cx.e, Mod::D, address),
-        "local" => lies_in(&mut cx.e, Mod::L, address),
-        "const" => in_constants(cx, halves(pair)),
-        "param" | "param::entry" => in_parameters(cx, halves(pair)),
-        "global" => {
+        Word::Shared | Word::SharedCta => lies_in(&mut cx.e, Mod::S, address),
+        Word::SharedCluster => lies_in(&mut cx.e, Mod::D, address),
+        Word::Local => lies_in(&mut cx.e, Mod::L, address),
+        Word::Const => in_constants(cx, halves(pair)),
+        Word::Param | Word::ParamEntry => in_parameters(cx, halves(pair)),
+        Word::Global => {
             let global = lies_in(&mut cx.e, Mod::G, address);
             let constant = in_constants(cx, halves(pair));
             let parameter = in_parameters(cx, halves(pair));
@@ -83,7 +84,7 @@ pub fn isspacep<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `mapa`: the same place of the CTA of another rank, which is byte 3 of a shared address.
-pub fn mapa<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mapa(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -98,7 +99,7 @@ pub fn mapa<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `getctarank`: the rank in a shared address.
-pub fn getctarank<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn getctarank(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.value(operand(inst, 1)?, ty)?;
@@ -106,26 +107,37 @@ pub fn getctarank<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
+/// Those that a policy may have.
+const PRIORITIES: WordSet = WordSet::of(&[
+    Word::L2EvictFirst,
+    Word::L2EvictLast,
+    Word::L2EvictNormal,
+    Word::L2EvictUnchanged,
+]);
+
 /// `createpolicy`: the upper word of a policy has priorities in bits 20 and on, and what they hold
 /// for below.
-pub fn createpolicy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn createpolicy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
-    if inst.has("cvt") {
+    if inst.has(Word::Cvt) {
         let a = cx.value(operand(inst, 1)?, Type::B64)?;
         super::moves::move_to(cx, d, 2, a);
         return Ok(());
     }
-    let mut priorities = inst.modifiers.iter().filter_map(|m| m.strip_prefix("L2::"));
+    let mut priorities = inst.modifiers.iter().filter(|m| PRIORITIES.has(**m));
     let primary = match priorities.next() {
-        Some("evict_last") => 0x140,
-        Some("evict_normal") => 0x160,
-        Some("evict_first") => 0x120,
+        Some(Word::L2EvictLast) => 0x140,
+        Some(Word::L2EvictNormal) => 0x160,
+        Some(Word::L2EvictFirst) => 0x120,
         _ => 0x100,
     };
-    let secondary = if priorities.next() == Some("evict_first") { 0x10 } else { 0 };
+    let secondary = if priorities.next() == Some(&Word::L2EvictFirst) { 0x10 } else { 0 };
     let code = primary | secondary;
-    let high =
-        if inst.has("range") { range(cx, inst, code | 0x80)? } else { fraction(cx, inst, code)? };
+    let high = if inst.has(Word::Range) {
+        range(cx, inst, code | 0x80)?
+    } else {
+        fraction(cx, inst, code)?
+    };
     cx.e.mov(cell(d, 0), Operand::RZ);
     cx.e.mov(cell(d, 1), high);
     Ok(())
@@ -133,7 +145,7 @@ pub fn createpolicy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// The primary priority holds for so many sixteenths, rounded down, of the accesses: one less in
 /// the low four bits.
-fn fraction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Operand> {
+fn fraction(cx: &mut Cx<'_, '_>, inst: &Instruction, code: u32) -> Sel<Operand> {
     let Some(fraction) = inst.operands.get(1) else { return Ok(imm((code | 15) << 20)) };
     let share = match fraction {
         // The instruction's type is `.b64`: a literal without a width of its own comes as the bits
@@ -155,7 +167,7 @@ fn fraction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<O
 
 /// The primary priority holds for `primary` bytes from an address on: both in blocks of 2^n bytes,
 /// 128 of which span all of the range.
-fn range<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Operand> {
+fn range(cx: &mut Cx<'_, '_>, inst: &Instruction, code: u32) -> Sel<Operand> {
     let (space, address) = super::memory::place(cx, inst, operand(inst, 1)?)?;
     if !matches!(space, Space::Global | Space::Generic) {
         return Err("a policy for this space".into());
@@ -218,17 +230,17 @@ fn range<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, code: u32) -> Sel<Oper
 
 /// `prefetch`, `prefetchu`, `applypriority`, `discard`: one cache operation at an address. They
 /// advise; a constant's line is left alone.
-pub fn cache<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn cache(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let at = operand(inst, 0)?;
-    if inst.has("tensormap") || inst.has("const") || inst.has("param") {
+    if inst.has(Word::Tensormap) || inst.has(Word::Const) || inst.has(Word::Param) {
         return Ok(());
     }
     let (space, address) = super::memory::place(cx, inst, at)?;
     let word = match inst.opcode {
-        "discard" => Mod::RML2,
-        "applypriority" => Mod::DML2,
-        _ if inst.has("L2::evict_last") => Mod::PML2,
-        _ if inst.has("L2") || inst.has("L2::evict_normal") => Mod::PF2,
+        Op::Discard => Mod::RML2,
+        Op::Applypriority => Mod::DML2,
+        _ if inst.has(Word::L2EvictLast) => Mod::PML2,
+        _ if inst.has(Word::L2) || inst.has(Word::L2EvictNormal) => Mod::PF2,
         _ => Mod::PF1,
     };
     match space {

@@ -5,6 +5,7 @@ use super::atomic::{plain_address, whole};
 use super::half;
 use crate::lower::source::{Cx, Sel};
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::emit::{Address, Emit, cell, imm, part, r, wide};
 
@@ -18,7 +19,7 @@ pub enum Memory {
 
 /// The new value: `old op value`.
 pub struct Update {
-    pub op: &'static str,
+    pub op: Word,
     pub ty: Type,
     pub value: Operand,
 }
@@ -100,30 +101,30 @@ impl Update {
         let value = self.value.as_reg().map(|u| u.reg).ok_or("value")?;
         let words = |reg: Reg| [cell(reg, 0), cell(reg, 1)];
         match (self.op, self.ty) {
-            ("add", Type::F32) => e.fadd(&[], r(new), self.value, r(old)),
-            ("add", Type::F64) => {
+            (Word::Add, Type::F32) => e.fadd(&[], r(new), self.value, r(old)),
+            (Word::Add, Type::F64) => {
                 e.put(Opcode::DADD, &[], 1, &[wide(new, 2), self.value, wide(old, 2)]);
             }
-            ("add", ty) if half::is_half(ty) => {
+            (Word::Add, ty) if half::is_half(ty) => {
                 let mods: Vec<Mod> = half::format(ty).into_iter().collect();
                 let sources = [r(old), self.value].map(|x| part(x, Mod::NONE));
                 e.put(Opcode::HADD2, &mods, 1, &[r(new), sources[0], sources[1]]);
             }
-            ("add", _) => e.add64(new, words(old), words(value)),
-            ("exch", _) => (0..2).for_each(|i| e.mov(cell(new, i), cell(value, i))),
-            ("min" | "max", Type::S64 | Type::U64) => {
+            (Word::Add, _) => e.add64(new, words(old), words(value)),
+            (Word::Exch, _) => (0..2).for_each(|i| e.mov(cell(new, i), cell(value, i))),
+            (Word::Min | Word::Max, Type::S64 | Type::U64) => {
                 let p = e.temp_pred();
-                let cmp = if self.op == "min" { Mod::LT } else { Mod::GT };
+                let cmp = if self.op == Word::Min { Mod::LT } else { Mod::GT };
                 let and = (Mod::AND, Operand::PT);
                 e.isetp64(r(p), cmp, self.ty.is_signed(), words(value), words(old), and);
                 for i in 0..2 {
                     e.sel(cell(new, i), cell(value, i), cell(old, i), r(p));
                 }
             }
-            ("and" | "or" | "xor", _) => {
+            (Word::And | Word::Or | Word::Xor, _) => {
                 let lut = match self.op {
-                    "and" => 0xc0,
-                    "or" => 0xfc,
+                    Word::And => 0xc0,
+                    Word::Or => 0xfc,
                     _ => 0x3c,
                 };
                 for i in 0..2 {

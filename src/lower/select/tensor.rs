@@ -10,14 +10,16 @@ use super::turns::one_by_one;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
 use orias_systems::emit::{imm, r};
 
-pub fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let prefetch = inst.has("prefetch");
-    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).collect();
+pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let prefetch = inst.has(Word::Prefetch);
+    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).collect();
     let store = !prefetch && spaces.first() == Some(&Space::Global);
-    let rank = ["1d", "2d", "3d", "4d", "5d"].iter().position(|m| inst.has(m));
+    let rank =
+        [Word::_1d, Word::_2d, Word::_3d, Word::_4d, Word::_5d].iter().position(|m| inst.has(*m));
     let rank = rank.ok_or("no number of dimensions")?;
     let (map_at, shared_at) = match (prefetch, store) {
         (true, _) => (0, None),
@@ -50,12 +52,12 @@ pub fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         place.push(cx.src(coordinate, Type::B32)?);
     }
     let mut offsets = Operand::RZ;
-    let im2col = inst.has("im2col");
+    let im2col = inst.has(Word::Im2col);
     if im2col {
         offsets = pack_offsets(cx, operand(inst, next)?)?;
         next += 1;
     }
-    let multicast = inst.has("multicast::cluster");
+    let multicast = inst.has(Word::MulticastCluster);
     let extra = match (multicast, im2col) {
         (false, false) => None,
         (false, true) => Some(offsets),
@@ -69,7 +71,7 @@ pub fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     let policy = policy(cx, inst)?;
     let dimension = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D][rank];
-    let reduces = inst.has("reduce");
+    let reduces = inst.has(Word::Reduce);
     let op = match (prefetch, store, reduces) {
         (true, ..) => Opcode::UTMAPF,
         (_, _, true) => Opcode::UTMAREDG,
@@ -77,7 +79,7 @@ pub fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         _ => Opcode::UTMALDG,
     };
     let mut mods = if prefetch { vec![Mod::L2, dimension] } else { vec![dimension] };
-    if im2col || inst.has("im2col_no_offs") {
+    if im2col || inst.has(Word::Im2colNoOffs) {
         mods.push(Mod::IM2COL);
     }
     if multicast {

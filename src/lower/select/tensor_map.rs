@@ -7,11 +7,12 @@ use super::bulk::memory;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, RegUse};
 use orias_systems::emit::{Address, imm, r};
 
-pub fn tensormap<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("cp_fenceproxy") { copy(cx, inst) } else { replace(cx, inst) }
+pub fn tensormap(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::CpFenceproxy) { copy(cx, inst) } else { replace(cx, inst) }
 }
 
 /// One field of 32 bits or less.
@@ -25,9 +26,9 @@ struct Field {
     less_one: bool,
 }
 
-fn replace<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let space = inst.modifiers.iter().find_map(|m| memory(m)).unwrap_or(Space::Generic);
-    let name = inst.modifiers.get(2).copied().unwrap_or_default();
+fn replace(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let space = inst.modifiers.iter().find_map(|m| memory(*m)).unwrap_or(Space::Generic);
+    let name = inst.modifiers.get(2).copied().ok_or("no field")?;
     let value_op = operand(inst, inst.operands.len() - 1)?;
     let direction = match inst.operands.get(1) {
         Some(Ptx::Int(n @ 0..5)) => *n as u32,
@@ -44,11 +45,11 @@ fn replace<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     let (d, flags) = (direction, 8);
     match name {
-        "global_address" => {
+        Word::GlobalAddress => {
             let value = cx.pair(value_op, Type::B64)?;
             store(cx, space, map, 0, value, &[Mod::_64])
         }
-        "global_stride" => {
+        Word::GlobalStride => {
             // In units of 16 bytes: 32 bits in one word, 4 in another.
             let [lo, hi] = cx.halves(value_op, Type::B64)?;
             let (low, high) = (cx.e.temp(1), cx.e.temp(1));
@@ -57,23 +58,23 @@ fn replace<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             store(cx, space, map, 0xc + 4 * d as i32, r(low), &[])?;
             put(cx, space, map, &field(0x1c, 4 * d, 4, false), r(high))
         }
-        "element_type" | "elemtype" => element_type(cx, space, map, value_op),
-        "swizzle_mode" => {
+        Word::Elemtype => element_type(cx, space, map, value_op),
+        Word::SwizzleMode => {
             let value = cx.src(value_op, Type::U32)?;
             put(cx, space, map, &field(flags, 13, 2, false), value)?;
             put(cx, space, map, &field(flags, 22, 1, false), imm(0))
         }
         _ => {
             let found = match name {
-                "rank" => field(flags, 4, 3, false),
-                "global_dim" => {
+                Word::Rank => field(flags, 4, 3, false),
+                Word::GlobalDim => {
                     Field { word: 0x20 + 4 * d as i32, shift: 0, mask: u32::MAX, less_one: true }
                 }
-                "box_dim" if d == 0 => field(0x34, 24, 8, true),
-                "box_dim" => field(0x38, 8 * (d - 1), 8, true),
-                "element_stride" => field(0x34, 3 * d, 3, true),
-                "interleave_layout" => field(flags, 11, 2, false),
-                "fill_mode" => field(flags, 15, 1, false),
+                Word::BoxDim if d == 0 => field(0x34, 24, 8, true),
+                Word::BoxDim => field(0x38, 8 * (d - 1), 8, true),
+                Word::ElementStride => field(0x34, 3 * d, 3, true),
+                Word::InterleaveLayout => field(flags, 11, 2, false),
+                Word::FillMode => field(flags, 15, 1, false),
                 other => return Err(format!("field {other}")),
             };
             let value = cx.src(value_op, Type::U32)?;
@@ -156,8 +157,8 @@ fn store(
 
 /// `cp_fenceproxy`: each lane of the warp brings its word from shared memory by an exchange, so
 /// that nothing stays in a cache.
-fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(m)).take(2).collect();
+fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).take(2).collect();
     let [to_space, from_space] = spaces[..] else { return Err("state spaces".into()) };
     let to = super::bulk::address(cx, operand(inst, 0)?, to_space)?;
     let from = super::bulk::address(cx, operand(inst, 1)?, from_space)?;
@@ -174,7 +175,7 @@ fn copy<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     };
     cx.e.load(Opcode::LDS, &[], r(word), None, address);
     cx.e.add64(sum, to, [r(bytes), Operand::RZ]);
-    let scope = if inst.has("sys") { Mod::SYS } else { Mod::GPU };
+    let scope = if inst.has(Word::Sys) { Mod::SYS } else { Mod::GPU };
     let m = Operand::Mem(MemRef {
         base: RegUse::wide(sum, 2),
         uniform: RegUse::new(orias_components::Reg::URZ),

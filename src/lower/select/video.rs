@@ -9,6 +9,7 @@ use super::moves::select_word;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx, Part};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, halves, imm, not, r};
 
@@ -63,12 +64,12 @@ impl Number {
     }
 }
 
-/// The operation of a video instruction: its name without `v`, the number of lanes, `wrap` and
+/// The operation of a video instruction: that of one value, the number of lanes, `wrap` and
 /// comparison.
 struct Operation<'i> {
-    name: &'i str,
+    op: Op,
     lanes: u8,
-    inst: &'i Instruction<'i>,
+    inst: &'i Instruction,
 }
 
 fn bits(part: Part) -> u32 {
@@ -101,7 +102,7 @@ fn signless(op: &Ptx) -> (&Ptx, bool) {
 }
 
 /// The register of a source, in which parts are selected.
-fn whole<'a>(cx: &mut Cx<'a, '_>, op: &Ptx) -> Sel<Operand> {
+fn whole(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<Operand> {
     match op {
         Ptx::Part(id, _) => Ok(r(cx.regs[id.0 as usize][0])),
         other => {
@@ -112,7 +113,7 @@ fn whole<'a>(cx: &mut Cx<'a, '_>, op: &Ptx) -> Sel<Operand> {
 }
 
 /// A source of a scalar instruction as the number that it is.
-fn pick<'a>(cx: &mut Cx<'a, '_>, op: &Ptx, ty: Type) -> Sel<Number> {
+fn pick(cx: &mut Cx<'_, '_>, op: &Ptx, ty: Type) -> Sel<Number> {
     let (op, _) = signless(op);
     let word = whole(cx, op)?;
     Ok(match op {
@@ -125,7 +126,7 @@ fn pick<'a>(cx: &mut Cx<'a, '_>, op: &Ptx, ty: Type) -> Sel<Number> {
 }
 
 /// The destination register and the part of it that is written.
-fn destination<'a>(cx: &mut Cx<'a, '_>, op: &Ptx) -> Sel<(Reg, Option<Part>)> {
+fn destination(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<(Reg, Option<Part>)> {
     match op {
         Ptx::Part(id, part) => Ok((cx.regs[id.0 as usize][0], Some(*part))),
         other => Ok((cx.dst(other)?, None)),
@@ -133,38 +134,33 @@ fn destination<'a>(cx: &mut Cx<'a, '_>, op: &Ptx) -> Sel<(Reg, Option<Part>)> {
 }
 
 /// `v*`, `v*2`, `v*4`.
-pub fn video<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    let name = inst.opcode.strip_prefix('v').ok_or("not a video instruction")?;
-    let (name, lanes) = match name.as_bytes() {
-        [.., b'2'] => (&name[..name.len() - 1], 2),
-        [.., b'4'] => (&name[..name.len() - 1], 4),
-        _ => (name, 1),
-    };
+pub fn video(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let (op, lanes) = inst.opcode.video().ok_or("not a video instruction")?;
     // The types are those of the destination, which comparisons do not name, and of the sources.
     let types = match inst.types[..] {
         [d, a, b] => [d, a, b],
         [a, b] => [Type::U32, a, b],
         _ => return Err("types of a video instruction".into()),
     };
-    let operation = Operation { name, lanes, inst };
-    match (name, lanes) {
-        ("mad", _) => multiply_add(cx, inst, types),
+    let operation = Operation { op, lanes, inst };
+    match (op, lanes) {
+        (Op::Vmad, _) => multiply_add(cx, inst, types),
         (_, 1) => scalar(cx, &operation, types),
         _ => simd(cx, &operation, types),
     }
 }
 
 /// Whether the lanes, or the result and the third operand, are combined and how.
-fn second(inst: &Instruction<'_>) -> Option<&'static str> {
-    ["add", "min", "max"].into_iter().find(|w| inst.modifiers.last() == Some(w))
+fn second(inst: &Instruction) -> Option<Word> {
+    [Word::Add, Word::Min, Word::Max].into_iter().find(|w| inst.modifiers.last() == Some(w))
 }
 
-fn scalar<'a>(cx: &mut Cx<'a, '_>, op: &Operation<'_>, [dt, at, bt]: [Type; 3]) -> Sel {
+fn scalar(cx: &mut Cx<'_, '_>, op: &Operation<'_>, [dt, at, bt]: [Type; 3]) -> Sel {
     let inst = op.inst;
     let (d, part) = destination(cx, operand(inst, 0)?)?;
     let a = pick(cx, operand(inst, 1)?, at)?;
     let b = pick(cx, operand(inst, 2)?, bt)?;
-    let sat = inst.has("sat");
+    let sat = inst.has(Word::Sat);
     let mut result = first(cx, op, a, b, sat)?;
     if sat {
         let low = clamp(cx, result, part.map_or(32, bits), dt.is_signed());
@@ -186,8 +182,8 @@ fn scalar<'a>(cx: &mut Cx<'a, '_>, op: &Operation<'_>, [dt, at, bt]: [Type; 3]) 
         (None, Some(second)) => {
             let c = whole(cx, operand(inst, 3)?)?;
             match second {
-                "add" => cx.e.iadd3(r(d), result.low, c, Operand::RZ),
-                _ => cx.e.minmax(r(d), result.low, c, second == "max", dt.is_signed()),
+                Word::Add => cx.e.iadd3(r(d), result.low, c, Operand::RZ),
+                _ => cx.e.minmax(r(d), result.low, c, second == Word::Max, dt.is_signed()),
             }
         }
     }
@@ -204,23 +200,23 @@ fn first(
 ) -> Sel<Number> {
     let t = cx.e.temp(1);
     let small = a.range == Range::Small && b.range == Range::Small;
-    Ok(match op.name {
-        "add" | "sub" if small || !exact => {
-            let b = if op.name == "sub" { orias_systems::emit::neg(b.low) } else { b.low };
+    Ok(match op.op {
+        Op::Vadd | Op::Vsub if small || !exact => {
+            let b = if op.op == Op::Vsub { orias_systems::emit::neg(b.low) } else { b.low };
             cx.e.iadd3(r(t), a.low, b, Operand::RZ);
             Number::new(r(t), Range::Signed)
         }
-        "add" | "sub" => {
+        Op::Vadd | Op::Vsub => {
             let (a, b) = (a.words(cx), b.words(cx));
             let d = cx.e.temp(2);
-            if op.name == "add" {
+            if op.op == Op::Vadd {
                 cx.e.add64(d, a, b);
             } else {
                 cx.e.sub64(d, a, b);
             }
             Number::pair(d)
         }
-        "absdiff" => match a.common_sign(b) {
+        Op::Vabsdiff => match a.common_sign(b) {
             Some(signed) => {
                 let mods: &[Mod] = if signed { &[] } else { &[Mod::U32] };
                 let operands = [r(t), Operand::PT, a.low, b.low, Operand::RZ];
@@ -234,8 +230,8 @@ fn first(
                 Number::pair(cx.e.abs64(halves(d)).0)
             }
         },
-        "min" | "max" => {
-            let max = op.name == "max";
+        Op::Vmin | Op::Vmax => {
+            let max = op.op == Op::Vmax;
             match a.common_sign(b) {
                 Some(signed) => {
                     cx.e.minmax(r(t), a.low, b.low, max, signed);
@@ -253,7 +249,7 @@ fn first(
                 }
             }
         }
-        "avrg" => {
+        Op::Vavrg2 => {
             // Halves are rounded away from zero: a negative sum gets no one before it is halved.
             let (sum, sign, up) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
             cx.e.iadd3(r(sum), a.low, b.low, Operand::RZ);
@@ -262,28 +258,28 @@ fn first(
             cx.e.shr(r(t), r(up), imm(1), true);
             Number::new(r(t), Range::Small)
         }
-        "set" => {
+        Op::Vset => {
             let words = [
-                ("eq", Mod::EQ),
-                ("ne", Mod::NE),
-                ("lt", Mod::LT),
-                ("le", Mod::LE),
-                ("gt", Mod::GT),
-                ("ge", Mod::GE),
+                (Word::Eq, Mod::EQ),
+                (Word::Ne, Mod::NE),
+                (Word::Lt, Mod::LT),
+                (Word::Le, Mod::LE),
+                (Word::Gt, Mod::GT),
+                (Word::Ge, Mod::GE),
             ];
-            let found = words.into_iter().find(|(word, _)| op.inst.has(word));
+            let found = words.into_iter().find(|(word, _)| op.inst.has(*word));
             let p = compare(cx, found.ok_or("no comparison")?.1, a, b);
             select_word(cx, r(t), Operand::RZ, imm(1), not(p));
             Number::new(r(t), Range::Small)
         }
-        "shl" | "shr" => {
+        Op::Vshl | Op::Vshr => {
             let amount = cx.e.temp(1);
-            if op.inst.has("wrap") {
+            if op.inst.has(Word::Wrap) {
                 cx.e.and(r(amount), b.low, imm(31));
             } else {
                 cx.e.minmax(r(amount), b.low, imm(32), false, false);
             }
-            if op.name == "shr" {
+            if op.op == Op::Vshr {
                 cx.e.shr(r(t), a.low, r(amount), a.range != Range::Unsigned);
                 return Ok(Number::new(r(t), a.range));
             }
@@ -381,7 +377,7 @@ fn limit_of(cx: &mut Cx<'_, '_>, d: Reg, sign: Operand) {
 }
 
 /// `vmad`: the product with or without a minus, plus or minus c, or plus one; shifted; clamped.
-fn multiply_add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, [_, at, bt]: [Type; 3]) -> Sel {
+fn multiply_add(cx: &mut Cx<'_, '_>, inst: &Instruction, [_, at, bt]: [Type; 3]) -> Sel {
     let (d, _) = destination(cx, operand(inst, 0)?)?;
     let minus = |i: usize| operand(inst, i).map(|op| signless(op).1);
     let (minus_product, minus_c) = (minus(1)? ^ minus(2)?, minus(3)?);
@@ -400,11 +396,11 @@ fn multiply_add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, [_, at, bt]: [T
         sum = add(cx, [Operand::RZ; 3], sum, true, words);
     }
     sum = add(cx, sum, [c[0], c[1], c[1]], minus_c, words);
-    if inst.has("po") {
+    if inst.has(Word::Po) {
         let zero = Operand::RZ;
         sum = add(cx, sum, [imm(1), zero, zero], false, words);
     }
-    let shift = [("shr7", 7), ("shr15", 15)].into_iter().find(|(word, _)| inst.has(word));
+    let shift = [(Word::Shr7, 7), (Word::Shr15, 15)].into_iter().find(|(word, _)| inst.has(*word));
     if let Some((_, by)) = shift {
         let kind = if signed { Mod::S64 } else { Mod::U64 };
         let mut shifted = [Operand::RZ; 3];
@@ -420,7 +416,7 @@ fn multiply_add<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, [_, at, bt]: [T
         sum = shifted;
     }
     let [low, mut high, top] = sum;
-    if !inst.has("sat") {
+    if !inst.has(Word::Sat) {
         cx.e.mov(r(d), low);
         return Ok(());
     }
@@ -476,7 +472,7 @@ fn add(
     sum
 }
 
-fn simd<'a>(cx: &mut Cx<'a, '_>, op: &Operation<'_>, [dt, at, bt]: [Type; 3]) -> Sel {
+fn simd(cx: &mut Cx<'_, '_>, op: &Operation<'_>, [dt, at, bt]: [Type; 3]) -> Sel {
     let inst = op.inst;
     let lanes = op.lanes;
     let width = 32 / u32::from(lanes);
@@ -504,13 +500,13 @@ fn simd<'a>(cx: &mut Cx<'a, '_>, op: &Operation<'_>, [dt, at, bt]: [Type; 3]) ->
         };
         let (a, b) = (element(0, at), element(1, bt));
         let result = first(cx, op, a, b, false)?;
-        results[usize::from(lane)] = if inst.has("sat") {
+        results[usize::from(lane)] = if inst.has(Word::Sat) {
             clamp(cx, Number::new(result.low, Range::Signed), width, dt.is_signed())
         } else {
             result.low
         };
     }
-    if second(inst) == Some("add") {
+    if second(inst) == Some(Word::Add) {
         let mut sum = c;
         for pair in results.chunks(2).take(usize::from(lanes).div_ceil(2)) {
             let t = cx.e.temp(1);

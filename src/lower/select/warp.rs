@@ -11,6 +11,7 @@ use super::turns::{by_value, region, uniform};
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{imm, not, r};
 
@@ -46,21 +47,21 @@ fn done(cx: &mut Cx<'_, '_>, mask: Option<Operand>) {
 }
 
 /// `bar.warp.sync`: the threads of the mask meet, and go on as they are.
-pub fn bar_warp<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn bar_warp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| meet(cx, inst))
 }
 
-fn meet<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn meet(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     converge(cx, operand(inst, 0)?)?;
     Ok(())
 }
 
-pub fn shfl<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn shfl(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| shuffle(cx, inst))
 }
 
-fn shuffle<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if !inst.has("sync") {
+fn shuffle(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if !inst.has(Word::Sync) {
         return Err("shuffles without .sync".into());
     }
     let (d, p) = match operand(inst, 0)? {
@@ -72,11 +73,11 @@ fn shuffle<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let a = cx.in_reg(a);
     let b = cx.src(operand(inst, 2)?, Type::B32)?;
     let c = cx.src(operand(inst, 3)?, Type::B32)?;
-    let mode = if inst.has("up") {
+    let mode = if inst.has(Word::Up) {
         Mod::UP
-    } else if inst.has("down") {
+    } else if inst.has(Word::Down) {
         Mod::DOWN
-    } else if inst.has("bfly") {
+    } else if inst.has(Word::Bfly) {
         Mod::BFLY
     } else {
         Mod::IDX
@@ -92,17 +93,17 @@ fn shuffle<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn vote<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn vote(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| ballots(cx, inst))
 }
 
-fn ballots<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if !inst.has("sync") {
+fn ballots(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if !inst.has(Word::Sync) {
         return Err("votes without .sync".into());
     }
     let p = cx.pred(operand(inst, 1)?)?;
     let mask = converge(cx, operand(inst, 2)?)?;
-    if inst.has("ballot") {
+    if inst.has(Word::Ballot) {
         let d = cx.dst(operand(inst, 0)?)?;
         match mask {
             None => cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(d), Operand::PT, p]),
@@ -117,9 +118,9 @@ fn ballots<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     }
     let d = cx.dst_pred(operand(inst, 0)?)?;
     let Some(mask) = mask else {
-        let kind = if inst.has("any") {
+        let kind = if inst.has(Word::Any) {
             Mod::ANY
-        } else if inst.has("all") {
+        } else if inst.has(Word::All) {
             Mod::ALL
         } else {
             Mod::EQ
@@ -134,10 +135,10 @@ fn ballots<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         done(cx, Some(mask));
         r(mine)
     };
-    if inst.has("any") {
+    if inst.has(Word::Any) {
         let yes = ballot(cx, p);
         cx.e.icmp(d, Mod::NE, false, yes, Operand::RZ);
-    } else if inst.has("all") {
+    } else if inst.has(Word::All) {
         let no = ballot(cx, not(p));
         cx.e.icmp(d, Mod::EQ, false, no, Operand::RZ);
     } else {
@@ -149,19 +150,19 @@ fn ballots<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn activemask<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn activemask(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(d), Operand::PT, Operand::PT]);
     Ok(())
 }
 
-pub fn matching<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn matching(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| equals(cx, inst))
 }
 
-fn equals<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn equals(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let wide_type = type_at(inst, 0)?.bytes() == 8;
-    let all = inst.has("all");
+    let all = inst.has(Word::All);
     let (d, p) = match operand(inst, 0)? {
         Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
         d => (cx.dst(d)?, Operand::PT),
@@ -199,11 +200,11 @@ fn equals<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn redux<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn redux(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| reduction(cx, inst))
 }
 
-fn reduction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn reduction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if ty == Type::F32 {
         return Err("redux of f32".into());
@@ -213,15 +214,15 @@ fn reduction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     let a = cx.in_reg(a);
     let mask = converge(cx, operand(inst, 2)?)?;
     let mut mods: Vec<Mod> = Vec::new();
-    if inst.has("add") {
+    if inst.has(Word::Add) {
         mods.push(Mod::SUM);
-    } else if inst.has("min") {
+    } else if inst.has(Word::Min) {
         mods.push(Mod::MIN);
-    } else if inst.has("max") {
+    } else if inst.has(Word::Max) {
         mods.push(Mod::MAX);
-    } else if inst.has("or") {
+    } else if inst.has(Word::Or) {
         mods.push(Mod::OR);
-    } else if inst.has("xor") {
+    } else if inst.has(Word::Xor) {
         mods.push(Mod::XOR);
     }
     if ty.is_signed() {
@@ -241,11 +242,11 @@ fn reduction<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// `elect.sync`: the lowest thread of the mask.
-pub fn elect<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn elect(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| lowest(cx, inst))
 }
 
-fn lowest<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn lowest(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, p) = match operand(inst, 0)? {
         Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
         _ => return Err("destination".into()),
@@ -265,7 +266,7 @@ fn lowest<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     Ok(())
 }
 
-pub fn nanosleep<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn nanosleep(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let time = cx.src(operand(inst, 0)?, Type::U32)?;
     cx.e.put(Opcode::NANOSLEEP, &[], 0, &[time]);
     Ok(())

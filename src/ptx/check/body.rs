@@ -4,7 +4,7 @@ use super::Checker;
 use super::declaration::Place;
 use super::labels::Names;
 use super::operand::Of;
-use super::rules::Checked;
+use super::rules::{Checked, unknown_opcode};
 use super::scope::{self, Entity, RegShape};
 use crate::ptx::ast::{self, Ident, Statement, Tree};
 use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
@@ -245,11 +245,22 @@ impl<'s> Checker<'s> {
         let words = self.forms.words(spelling);
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
+        let of = Of {
+            tree,
+            opcode: words.as_ref().map(|words| words.opcode),
+            types: words.as_ref().map_or(&[], |words| &words.types),
+        };
         for operand in tree.operands(instruction.operands) {
-            let of = Of { tree, opcode: instruction.opcode.text, types: &words.types };
             operands.extend(self.operand(operand, &of));
         }
         let resolved = operands.len() == instruction.operands.len();
+        let Some(words) = words else {
+            self.operands = operands;
+            if resolved {
+                self.diagnostics.push(unknown_opcode(instruction.opcode));
+            }
+            return;
+        };
         let mut checked = Checked { guard, words, operands };
         if resolved {
             self.check_instruction(&mut checked, instruction, tree);

@@ -11,13 +11,15 @@ use super::Checker;
 use super::rules::Case;
 use super::shape::Shape;
 use super::table::Row;
+use super::words::space;
 use crate::ptx::ast::{self, Spellings, Tree};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
 use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::{Op, Word};
 use std::sync::Arc;
-use table::{Slot, Words, sequence};
+use table::{Slot, Words};
 
 /// What is known of one spelling of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +39,9 @@ struct Broken {
 }
 
 /// An opcode with its modifiers, and what was found out of them.
-struct Spelling<'s> {
-    words: Arc<program::Words<'s>>,
+struct Spelling {
+    /// None: there is no such opcode.
+    words: Option<Arc<program::Words>>,
     /// With so many operands it is right, by this row of [`super::table`] if there is one.
     row: Option<(usize, Option<&'static Row>)>,
     form: Option<Form>,
@@ -55,13 +58,13 @@ struct Spelling<'s> {
 /// As many as most spellings have in a module.
 const SHAPES: usize = 4;
 
-impl<'s> Spelling<'s> {
-    fn of(spelling: &ast::Spelling<'s>) -> Spelling<'s> {
-        let opcode = spelling.opcode;
-        let modifiers: Box<[&'s str]> = spelling.modifiers.iter().map(|word| word.text).collect();
-        let types = modifiers.iter().filter_map(|word| Type::parse(word)).collect();
-        let address = wide_address(opcode, &modifiers);
-        let words = Arc::new(program::Words { opcode, modifiers, types });
+impl Spelling {
+    fn of(spelling: &ast::Spelling<'_>) -> Spelling {
+        let words = spelling.modifiers.iter().map(|word| word.text);
+        let modifiers = words.map(|text| Word::parse(text).unwrap_or(Word::Other)).collect();
+        let words =
+            Op::parse(spelling.opcode).map(|op| Arc::new(program::Words::new(op, modifiers)));
+        let address = words.as_deref().and_then(|words| wide_address(words, spelling));
         Spelling {
             words,
             row: None,
@@ -76,13 +79,13 @@ impl<'s> Spelling<'s> {
 
 /// Spellings met in a module, by their numbers.
 #[derive(Default)]
-pub(super) struct Known<'s> {
-    all: Vec<Spelling<'s>>,
+pub(super) struct Known {
+    all: Vec<Spelling>,
 }
 
-impl<'s> Known<'s> {
+impl Known {
     /// Knows an instruction's spelling from now on.
-    pub fn meet(&mut self, number: usize, tree: &Tree<'s>) {
+    pub fn meet(&mut self, number: usize, tree: &Tree<'_>) {
         // The last number is that of many, in turn.
         if number < self.all.len().min(Spellings::MOST) {
             return;
@@ -95,7 +98,8 @@ impl<'s> Known<'s> {
         }
     }
 
-    pub fn words(&self, number: usize) -> Arc<program::Words<'s>> {
+    /// None: there is no such opcode.
+    pub fn words(&self, number: usize) -> Option<Arc<program::Words>> {
         self.all[number].words.clone()
     }
 
@@ -135,17 +139,20 @@ impl<'s> Known<'s> {
 /// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower
 /// registers. Observed: ptxas 13.0.88, which says so at the end. None: of another opcode; false: of
 /// another space.
-fn wide_address(opcode: &str, modifiers: &[&str]) -> Option<bool> {
-    const WIDE: [&str; 7] = ["ld", "st", "atom", "red", "ldu", "prefetch", "mbarrier"];
-    if !WIDE.contains(&opcode) || modifiers.contains(&"async") {
+fn wide_address(words: &program::Words, source: &ast::Spelling<'_>) -> Option<bool> {
+    let wide = matches!(
+        words.opcode,
+        Op::Ld | Op::St | Op::Atom | Op::Red | Op::Ldu | Op::Prefetch | Op::Mbarrier
+    );
+    if !wide || words.has(Word::Async) {
         return None;
     }
-    let space = modifiers.iter().find(|word| sequence(word, "") == Some(2));
-    Some(space.is_none_or(|space| *space == "global"))
+    let space = source.modifiers.iter().find(|word| space(word.text).is_some());
+    Some(space.is_none_or(|space| space.text == "global"))
 }
 
 /// Modifiers that ptxas ignores on instructions that have none of the name.
-pub(super) fn counts_for_nothing(word: &str) -> bool {
+pub(super) fn counts_for_nothing(word: Word) -> bool {
     table::ignored(word)
 }
 
@@ -169,7 +176,7 @@ impl<'s> Checker<'s> {
             self.forms.all[case.spelling()].passed = self.diagnostics.errors() == before;
         }
         // Their operands are checked to the last by their rows.
-        if matches!(case.source.opcode.text, "ld" | "st" | "mov") {
+        if matches!(case.instruction.opcode, Op::Ld | Op::St | Op::Mov) {
             self.address_width(case);
             return;
         }
@@ -215,7 +222,10 @@ impl<'s> Checker<'s> {
             return Some(Form::Unknown);
         }
         let opcode = case.source.opcode;
-        let Some(words) = Words::new(opcode.text, &case.instruction.modifiers) else {
+        let texts = case.modifiers().map(|word| word.text);
+        let modifiers: Vec<(Word, &str)> =
+            case.instruction.modifiers.iter().copied().zip(texts).collect();
+        let Some(words) = Words::new(case.instruction.opcode, &modifiers) else {
             let message = format!(
                 "Instruction '{}' not supported on .target '{}'",
                 case.name(),

@@ -69,7 +69,7 @@ pub struct Checker<'s> {
     /// off.
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
-    forms: forms::Known<'s>,
+    forms: forms::Known,
     /// Those of the instruction that is checked, and of all before it.
     operands: Vec<Operand>,
     shared: SharedOperands,

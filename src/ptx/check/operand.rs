@@ -8,12 +8,14 @@ use crate::ptx::ast::{self, Ident, Number, Operands, Tree};
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special, Words};
 use crate::ptx::types::{Span, Type, TypeKind};
+use crate::ptx::words::{Op, Word};
 use std::sync::Arc;
 
 /// The instruction whose operands are looked at.
 pub(super) struct Of<'a, 's> {
     pub tree: &'a Tree<'s>,
-    pub opcode: &'s str,
+    /// None where there is none of the name.
+    pub opcode: Option<Op>,
     pub types: &'a [Type],
 }
 
@@ -174,7 +176,7 @@ impl<'s> Checker<'s> {
         let offset = self.offset(offset, span);
         match self.lookup(name) {
             Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
-            Some(Entity::Reg(reg)) if of.opcode != "call" => {
+            Some(Entity::Reg(reg)) if of.opcode != Some(Op::Call) => {
                 self.register_sum(reg, offset?, name, span)
             }
             Some(_) => {
@@ -201,24 +203,24 @@ impl<'s> Checker<'s> {
         let Register { ty, vector, .. } = self.body.regs[reg.0 as usize];
         let integer = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits);
         let word = match ty.bytes() {
-            2 => ("u16", Type::U16),
-            4 => ("u32", Type::U32),
-            8 => ("u64", Type::U64),
-            _ => ("", ty),
+            2 => Some(Word::U16),
+            4 => Some(Word::U32),
+            8 => Some(Word::U64),
+            _ => None,
         };
-        if !integer || vector != 1 || word.0.is_empty() {
+        let Some(word) = word.filter(|_| integer && vector == 1) else {
             let message =
                 format!("Offset not allowed: '{}' is no integer of 16 to 64 bits", name.text);
             self.diagnostics.error(name.span, message);
             return None;
-        }
+        };
         let span = name.span.to(end);
         let text = self.source.get(span.start as usize..span.end as usize).unwrap_or(name.text);
         let regs = &mut self.body.regs;
         regs.push(Register { name: text, ty, vector: 1 });
         let sum = RegId(regs.len() as u32 - 1);
         let loc = self.loc;
-        let words = Words { opcode: "add", modifiers: [word.0].into(), types: [word.1].into() };
+        let words = Words::new(Op::Add, [word].into());
         let mut operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
         let operands = self.shared.add(&mut operands);
         let words = Arc::new(words);
@@ -266,7 +268,7 @@ impl<'s> Checker<'s> {
         let scale = i64::from(self.program.vars[var.0 as usize].ty.bytes());
         let offset = self.offset(index, *place)?.wrapping_mul(scale);
         Some(match of.opcode {
-            "mov" | "cvta" => Operand::Var(var, offset),
+            Some(Op::Mov | Op::Cvta) => Operand::Var(var, offset),
             _ => Operand::Address { base: AddressBase::Var(var), offset },
         })
     }

@@ -5,6 +5,7 @@ use super::Checker;
 use super::rules::{Case, Misfit};
 use crate::ptx::program::Variable;
 use crate::ptx::types::Space;
+use crate::ptx::words::Op;
 
 impl<'s> Checker<'s> {
     /// What may be done with parameters: those of a kernel or function are read, results written,
@@ -17,7 +18,7 @@ impl<'s> Checker<'s> {
         if var.space != Space::Param {
             return Ok(());
         }
-        let stores = matches!(case.instruction.opcode, "st" | "atom" | "red");
+        let stores = matches!(case.instruction.opcode, Op::St | Op::Atom | Op::Red);
         let input = self.is_parameter(var);
         if stores && input {
             return Err(Misfit {

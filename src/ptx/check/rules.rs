@@ -1,36 +1,35 @@
 //! Checks one instruction against its row of the table: known words, types, modifiers and number of
 //! operands; each operand is then checked in [`super::slots`].
 
+use super::Checker;
 use super::table::{self, ROWS, Row, Ty};
-use super::{Checker, words};
+use super::words::{is_modifier, is_narrow_format};
 use crate::ptx::ast::{self, Ident, Tree};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{Operand, RegId, Words};
 use crate::ptx::types::{Span, Type};
-use orias_components::names::{self, Names};
+use crate::ptx::words::{Op, Word};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The opcode of each row.
-const OPCODES: [&str; ROWS.len()] = {
-    let (mut opcodes, mut i) = ([""; ROWS.len()], 0);
-    while i < ROWS.len() {
-        opcodes[i] = ROWS[i].opcode;
-        i += 1;
+/// By opcode: the place of its first row. By place: that of the opcode's next row.
+static ROWS_OF: ([Option<u16>; Op::ALL.len()], [Option<u16>; ROWS.len()]) = {
+    let (mut first, mut next) = ([None; Op::ALL.len()], [None; ROWS.len()]);
+    let mut i = ROWS.len();
+    while i > 0 {
+        i -= 1;
+        let op = ROWS[i].opcode as usize;
+        next[i] = first[op];
+        first[op] = Some(i as u16);
     }
-    opcodes
+    (first, next)
 };
-static FIRST: Names<512> = Names::new(&OPCODES);
-static NEXT: [u16; ROWS.len()] = names::next(&OPCODES);
 
-/// The rows of an opcode; none for one that is known and unchecked. None where it is not known.
-fn rows_of(opcode: &str) -> Option<impl Iterator<Item = &'static Row> + Clone> {
-    let first = FIRST.find(opcode, |i| ROWS[i].opcode);
-    if first.is_none() && words::OPCODES.binary_search(&opcode).is_err() {
-        return None;
-    }
-    let next = |i: &usize| (NEXT[*i] != names::LAST).then_some(usize::from(NEXT[*i]));
-    Some(std::iter::successors(first, next).map(|i| &ROWS[i]))
+/// The rows of an opcode; none for one whose operands are checked by what compiles them.
+fn rows_of(opcode: Op) -> impl Iterator<Item = &'static Row> + Clone {
+    let (first, next) = &ROWS_OF;
+    let all = std::iter::successors(first[opcode as usize], |i| next[usize::from(*i)]);
+    all.map(|i| &ROWS[usize::from(i)])
 }
 
 /// Why an operand does not fit: ptxas's message, and what was expected.
@@ -40,24 +39,24 @@ pub(super) struct Misfit {
 }
 
 /// What an instruction is to be: its words are as its own.
-pub(super) struct Checked<'s> {
+pub(super) struct Checked {
     /// Guard predicate, negated or not.
     pub guard: Option<(RegId, bool)>,
-    pub words: Arc<Words<'s>>,
+    pub words: Arc<Words>,
     pub operands: Vec<Operand>,
 }
 
-impl<'s> Deref for Checked<'s> {
-    type Target = Words<'s>;
+impl Deref for Checked {
+    type Target = Words;
 
-    fn deref(&self) -> &Words<'s> {
+    fn deref(&self) -> &Words {
         &self.words
     }
 }
 
 /// An instruction being checked.
 pub(super) struct Case<'a, 's> {
-    pub instruction: &'a mut Checked<'s>,
+    pub instruction: &'a mut Checked,
     pub source: &'a ast::Instruction<'s>,
     pub tree: &'a Tree<'s>,
 }
@@ -67,7 +66,7 @@ impl<'s> Checker<'s> {
     /// wants.
     pub(super) fn check_instruction(
         &mut self,
-        instruction: &mut Checked<'s>,
+        instruction: &mut Checked,
         source: &ast::Instruction<'s>,
         tree: &Tree<'s>,
     ) {
@@ -110,17 +109,10 @@ impl<'s> Checker<'s> {
     /// be checked. What it says depends on the spelling and the number of operands alone, but for
     /// what is wrong.
     fn row(&mut self, case: &mut Case<'_, 's>) -> Option<Option<&'static Row>> {
-        let source = case.source;
-        let opcode = source.opcode;
-        let Some(rows) = rows_of(opcode.text) else {
-            let message = format!("Not a name of any known instruction: '{}'", opcode.text);
-            self.diagnostics
-                .push(with_similar(Diagnostic::error(opcode.span, message), opcode.text));
-            return None;
-        };
+        let rows = rows_of(case.instruction.opcode);
         let mut known = true;
         for word in case.modifiers() {
-            if Type::parse(word.text).is_none() && !words::is_modifier(word.text) {
+            if !is_modifier(word.text) {
                 self.diagnostics.error(word.span, format!("Unknown modifier '.{}'", word.text));
                 known = false;
             }
@@ -128,7 +120,7 @@ impl<'s> Checker<'s> {
         if !known {
             return None;
         }
-        if opcode.text == "call" {
+        if case.instruction.opcode == Op::Call {
             self.check_call(case);
             return None;
         }
@@ -145,19 +137,19 @@ impl<'s> Checker<'s> {
         rows: impl Iterator<Item = &'static Row> + Clone,
         case: &Case<'_, 's>,
     ) -> Option<&'static Row> {
-        let has_all = |row: &Row| row.when.iter().all(|word| case.instruction.has(word));
+        let has_all = |row: &Row| row.when.iter().all(|word| case.instruction.has(*word));
         // The rows that ask for most are meant.
         let Some(most) = rows.clone().filter(|row| has_all(row)).map(|row| row.when.len()).max()
         else {
             let first = rows.clone().next();
-            let wanted = first.map_or("", |row| row.when.first().copied().unwrap_or(""));
+            let wanted = first.and_then(|row| row.when.first()).map_or("", |word| word.name());
             let message =
                 format!("Modifier '.{wanted}' required for instruction '{}'", case.name());
             self.diagnostics.error(case.source.opcode.span, message);
             return None;
         };
-        if case.instruction.opcode == "cvt"
-            && case.instruction.modifiers.iter().any(|word| words::is_narrow_format(word))
+        if case.instruction.opcode == Op::Cvt
+            && case.modifiers().any(|word| is_narrow_format(word.text))
         {
             return None;
         }
@@ -187,21 +179,21 @@ impl<'s> Checker<'s> {
     fn modifiers(&mut self, row: &Row, case: &Case<'_, 's>) -> bool {
         let mut right = true;
         if let Some(allowed) = row.modifiers {
-            for word in case.modifiers() {
-                let text = word.text;
-                if Type::parse(text).is_none()
-                    && !allowed.contains(&text)
-                    && !row.when.contains(&text)
-                    && !super::forms::counts_for_nothing(text)
+            for (written, word) in case.modifiers().zip(&case.instruction.modifiers) {
+                if word.ty().is_none()
+                    && !allowed.contains(word)
+                    && !row.when.contains(word)
+                    && !super::forms::counts_for_nothing(*word)
                 {
+                    let text = written.text;
                     let message =
                         format!("Illegal modifier '.{text}' for instruction '{}'", case.name());
-                    self.diagnostics.error(word.span, message);
+                    self.diagnostics.error(written.span, message);
                     right = false;
                 }
             }
         }
-        if !row.needs.is_empty() && !row.needs.iter().any(|word| case.instruction.has(word)) {
+        if !row.needs.is_empty() && !row.needs.iter().any(|word| case.instruction.has(*word)) {
             let message = format!("{} '{}'", row.missing, case.name());
             self.diagnostics.error(case.source.opcode.span, message);
             right = false;
@@ -244,8 +236,8 @@ impl<'s> Checker<'s> {
     /// Constants of `bfe` and `bfi`: place and length of the field.
     fn bit_field(&mut self, case: &Case<'_, 's>) {
         let first = match case.instruction.opcode {
-            "bfe" => 2,
-            "bfi" => 3,
+            Op::Bfe => 2,
+            Op::Bfi => 3,
             _ => return,
         };
         for (i, operand) in case.instruction.operands.iter().enumerate().skip(first) {
@@ -263,10 +255,10 @@ impl<'s> Checker<'s> {
 
     /// Constants of `bar`: the barrier's number and how many threads.
     fn barrier_number(&mut self, case: &Case<'_, 's>) {
-        if case.instruction.opcode != "bar" || case.instruction.has("warp") {
+        if case.instruction.opcode != Op::Bar || case.instruction.has(Word::Warp) {
             return;
         }
-        let first = usize::from(case.instruction.has("red"));
+        let first = usize::from(case.instruction.has(Word::Red));
         if let Some(Operand::Int(number)) = case.instruction.operands.get(first)
             && !(0..16).contains(&(number & 0xffff_ffff))
         {
@@ -308,14 +300,14 @@ impl<'s> Case<'_, 's> {
     /// The instruction as ptxas names it in messages: the opcode with the modifiers that count to
     /// its name, `mul.wide`.
     pub fn name(&self) -> String {
-        let opcode = self.source.opcode.text;
-        let first = self.modifiers().next().map(|word| word.text);
+        let opcode = self.instruction.opcode;
+        let first = self.instruction.modifiers.first();
         let part = first.filter(|word| match opcode {
-            "mul" | "mad" => matches!(*word, "lo" | "hi" | "wide"),
-            "cvta" => *word == "to",
-            "bar" => *word == "arrive",
-            "brx" => *word == "idx",
-            "shf" => matches!(*word, "l" | "r"),
+            Op::Mul | Op::Mad => matches!(word, Word::Lo | Word::Hi | Word::Wide),
+            Op::Cvta => **word == Word::To,
+            Op::Bar => **word == Word::Arrive,
+            Op::Brx => **word == Word::Idx,
+            Op::Shf => matches!(word, Word::L | Word::R),
             _ => false,
         });
         match part {
@@ -354,19 +346,21 @@ impl Ty {
 
 /// Instructions of which some constants are looked at here; what the table of forms says of
 /// constants it says itself ([`super::forms::Known::set_right`]).
-fn by_value(opcode: &str) -> bool {
-    matches!(opcode, "bar" | "bfe" | "bfi")
+fn by_value(opcode: Op) -> bool {
+    matches!(opcode, Op::Bar | Op::Bfe | Op::Bfi)
 }
 
 pub(super) fn mismatch(name: &str) -> String {
     format!("Arguments mismatch for instruction '{name}'")
 }
 
-/// Adds the opcode that the writer may have meant.
-fn with_similar(diagnostic: Diagnostic, name: &str) -> Diagnostic {
-    let known = OPCODES.iter().chain(words::OPCODES);
-    let similar = known.filter(|known| super::scope::one_apart(known.as_bytes(), name.as_bytes()));
-    match similar.min() {
+/// Of an opcode that there is none of, with the one that the writer may have meant.
+pub(super) fn unknown_opcode(opcode: ast::Ident<'_>) -> Diagnostic {
+    let name = opcode.text;
+    let message = format!("Not a name of any known instruction: '{name}'");
+    let diagnostic = Diagnostic::error(opcode.span, message);
+    let mut known = Op::ALL.iter().map(|op| op.name());
+    match known.find(|known| super::scope::one_apart(known.as_bytes(), name.as_bytes())) {
         Some(similar) => diagnostic.note(format!("did you mean '{similar}'?")),
         None => diagnostic,
     }

@@ -7,10 +7,12 @@
 use super::Checker;
 use super::rules::{Case, Misfit, mismatch};
 use super::table::{Slot, Ty};
+use super::words::space;
 use crate::ptx::ast;
 use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Operand, RegId, Register, Special, Variable, Words};
 use crate::ptx::types::{Space, Type, TypeKind};
+use crate::ptx::words::{Op, Word};
 
 impl<'s> Checker<'s> {
     /// Whether operand `i` fits; a constant becomes what the slot's type wants.
@@ -261,15 +263,12 @@ impl<'s> Checker<'s> {
     /// The state space that the instruction's words name; `None` is generic.
     fn space_word(&self, case: &Case<'_, 's>) -> Result<Option<Space>, Misfit> {
         let mut found = None;
-        for word in case.instruction.modifiers.iter() {
-            let space = match word.split(':').next().unwrap_or(word) {
-                "global" => Space::Global,
-                "shared" => Space::Shared,
-                "local" => Space::Local,
-                "const" => Space::Const,
-                "param" => Space::Param,
-                _ => continue,
+        for (word, written) in case.instruction.modifiers.iter().zip(case.modifiers()) {
+            let named = match word {
+                Word::Other => space(written.text),
+                word => word.space(),
             };
+            let Some(space) = named else { continue };
             if found.replace(space).is_some() {
                 return Err(Misfit {
                     message: format!(
@@ -280,7 +279,7 @@ impl<'s> Checker<'s> {
                 });
             }
         }
-        if case.instruction.opcode == "st" && found == Some(Space::Const) {
+        if case.instruction.opcode == Op::St && found == Some(Space::Const) {
             return Err(Misfit {
                 message: "State space incorrect for instruction 'st'".to_string(),
                 note: "constant memory cannot be written".to_string(),
@@ -437,13 +436,13 @@ impl<'s> Checker<'s> {
 }
 
 /// How many elements the instruction moves: `.v2`, `.v4`, `.v8` or one.
-fn lanes(instruction: &Words<'_>) -> usize {
+fn lanes(instruction: &Words) -> usize {
     let mut words = instruction.modifiers.iter();
     words
         .find_map(|word| match *word {
-            "v2" => Some(2),
-            "v4" => Some(4),
-            "v8" => Some(8),
+            Word::V2 => Some(2),
+            Word::V4 => Some(4),
+            Word::V8 => Some(8),
             _ => None,
         })
         .unwrap_or(1)

@@ -2,9 +2,10 @@
 //! opcode that fits is used.
 //!
 //! Source: PTX ISA 9.0, "Instruction Set"; what a row accepts is what ptxas 13.0.88 accepts
-//! (observed), or a little more. Opcodes without rows are in [`super::words`].
+//! (observed), or a little more. What compiles an opcode without rows checks its operands.
 
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word};
 use Slot::*;
 use Ty::*;
 use Type::{
@@ -84,15 +85,15 @@ impl Types {
 }
 
 pub(super) struct Row {
-    pub opcode: &'static str,
+    pub opcode: Op,
     /// Modifiers that the row is for: all must be there.
-    pub when: &'static [&'static str],
+    pub when: &'static [Word],
     /// The type words, each one of a set.
     pub types: &'static [Types],
     /// Modifiers that may be there besides; `None` checks none of them.
-    pub modifiers: Option<&'static [&'static str]>,
+    pub modifiers: Option<&'static [Word]>,
     /// One of these modifiers must be there; empty asks for none.
-    pub needs: &'static [&'static str],
+    pub needs: &'static [Word],
     /// What ptxas says when it is not.
     pub missing: &'static str,
     pub slots: &'static [Slot],
@@ -101,10 +102,10 @@ pub(super) struct Row {
 }
 
 const fn row(
-    opcode: &'static str,
-    when: &'static [&'static str],
+    opcode: Op,
+    when: &'static [Word],
     types: &'static [Types],
-    modifiers: &'static [&'static str],
+    modifiers: &'static [Word],
     slots: &'static [Slot],
 ) -> Row {
     Row {
@@ -120,7 +121,7 @@ const fn row(
 }
 
 impl Row {
-    const fn needs(mut self, needs: &'static [&'static str], missing: &'static str) -> Row {
+    const fn needs(mut self, needs: &'static [Word], missing: &'static str) -> Row {
         self.needs = needs;
         self.missing = missing;
         self
@@ -165,10 +166,10 @@ const PACKED: Types = Types::of(&[F16x2, Bf16x2, Tf32, E4m3, E5m2, E4m3x2, E5m2x
 const MOVED: Types = I8_64.or(Types::of(&[B8, B16, B32, B64, B128])).or(F32_64);
 const PRED: Type = Type::Pred;
 
-const ROUND: &[&str] = &["rn", "rz", "rm", "rp"];
+const ROUND: &[Word] = &[Word::Rn, Word::Rz, Word::Rm, Word::Rp];
 /// Rounding to an integral value of the same type.
-const INTEGRAL: &[&str] = &["rni", "rzi", "rmi", "rpi", "ftz", "sat"];
-const ARITH: &[&str] = &["rn", "rz", "rm", "rp", "ftz", "sat"];
+const INTEGRAL: &[Word] = &[Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi, Word::Ftz, Word::Sat];
+const ARITH: &[Word] = &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz, Word::Sat];
 const NO_ROUND: &str = "Rounding modifier required for instruction";
 const NO_ROUND_OR_APPROX: &str = "Rounding modifier or '.approx' modifier required for instruction";
 const NO_COMPARISON: &str = "Comparison modifier required for instruction";
@@ -178,15 +179,48 @@ const D3: &[Slot] = &[Dst(At(0)), Src(At(0)), Src(At(0))];
 const D4: &[Slot] = &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(At(0))];
 /// The last operand is a cache policy.
 const ATOM: &[Slot] = &[DstOrSink(At(0)), Address, Src(At(0)), Any];
-const COMPARISON: &[&str] = &[
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-    "geu", "num", "nan",
+const COMPARISON: &[Word] = &[
+    Word::Eq,
+    Word::Ne,
+    Word::Lt,
+    Word::Le,
+    Word::Gt,
+    Word::Ge,
+    Word::Lo,
+    Word::Ls,
+    Word::Hi,
+    Word::Hs,
+    Word::Equ,
+    Word::Neu,
+    Word::Ltu,
+    Word::Leu,
+    Word::Gtu,
+    Word::Geu,
+    Word::Num,
+    Word::Nan,
 ];
-const COMPARISON_FTZ: &[&str] = &[
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-    "geu", "num", "nan", "ftz",
+const COMPARISON_FTZ: &[Word] = &[
+    Word::Eq,
+    Word::Ne,
+    Word::Lt,
+    Word::Le,
+    Word::Gt,
+    Word::Ge,
+    Word::Lo,
+    Word::Ls,
+    Word::Hi,
+    Word::Hs,
+    Word::Equ,
+    Word::Neu,
+    Word::Ltu,
+    Word::Leu,
+    Word::Gtu,
+    Word::Geu,
+    Word::Num,
+    Word::Nan,
+    Word::Ftz,
 ];
-const BOOLEAN: &[&str] = &["and", "or", "xor", "popc"];
+const BOOLEAN: &[Word] = &[Word::And, Word::Or, Word::Xor, Word::Popc];
 const B32_: Ty = Fix(B32);
 const U32_: Ty = Fix(U32);
 
@@ -194,174 +228,173 @@ const U32_: Ty = Fix(U32);
 #[rustfmt::skip]
 pub(super) static ROWS: &[Row] = &[
     // Integer arithmetic.
-    row("add", &["cc"], &[I32_64], &[], D3),
-    row("sub", &["cc"], &[I32_64], &[], D3),
-    row("add", &[], &[I16_64.or(PAIRS)], &["sat"], D3),
-    row("sub", &[], &[I16_64.or(PAIRS)], &["sat"], D3),
-    row("addc", &[], &[I16_64], &["cc"], D3),
-    row("subc", &[], &[I16_64], &["cc"], D3),
-    row("mul", &["wide"], &[I16_32], &[], &[Dst(Wide), Src(At(0)), Src(At(0))]),
-    row("mul", &[], &[I16_64], &["lo", "hi"], D3).needs(&["lo", "hi"], "Modifier '.lo', '.hi' or '.wide' required for instruction"),
-    row("mad", &["wide"], &[I16_32], &[], &[Dst(Wide), Src(At(0)), Src(At(0)), Src(Wide)]),
-    row("mad", &[], &[I16_64], &["lo", "hi", "cc", "sat"], D4).needs(&["lo", "hi"], "Modifier '.lo', '.hi' or '.wide' required for instruction"),
-    row("madc", &[], &[I16_64], &["lo", "hi", "cc"], D4).needs(&["lo", "hi"], "Modifier '.lo' or '.hi' required for instruction"),
-    row("mul24", &[], &[I32], &["lo", "hi"], D3).needs(&["lo", "hi"], "Modifier '.lo' or '.hi' required for instruction"),
-    row("mad24", &[], &[I32], &["lo", "hi", "sat"], D4).needs(&["lo", "hi"], "Modifier '.lo' or '.hi' required for instruction"),
-    row("sad", &[], &[I16_64], &[], D4),
-    row("div", &[], &[I16_64], &[], D3),
-    row("rem", &[], &[I16_64], &[], D3),
-    row("abs", &[], &[SIGNED], &[], D2),
-    row("neg", &[], &[SIGNED], &[], D2),
-    row("min", &[], &[I16_64.or(PAIRS)], &["relu"], D3),
-    row("max", &[], &[I16_64.or(PAIRS)], &["relu"], D3),
-    row("dp4a", &[], &[I32, I32], &[], &[Dst(B32_), Src(B32_), Src(B32_), Src(B32_)]),
-    row("dp2a", &[], &[I32, I32], &["lo", "hi"], &[Dst(B32_), Src(B32_), Src(B32_), Src(B32_)]),
-    row("popc", &[], &[B32_64], &[], &[Dst(U32_), Src(At(0))]),
-    row("clz", &[], &[B32_64], &[], &[Dst(U32_), Src(At(0))]),
-    row("bfind", &[], &[I32_64], &["shiftamt"], &[Dst(U32_), Src(At(0))]),
-    row("brev", &[], &[B32_64], &[], D2),
-    row("bfe", &[], &[I32_64], &[], &[Dst(At(0)), Src(At(0)), Src(U32_), Src(U32_)]),
-    row("bfi", &[], &[B32_64], &[], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(U32_), Src(U32_)]),
+    row(Op::Add, &[Word::Cc], &[I32_64], &[], D3),
+    row(Op::Sub, &[Word::Cc], &[I32_64], &[], D3),
+    row(Op::Add, &[], &[I16_64.or(PAIRS)], &[Word::Sat], D3),
+    row(Op::Sub, &[], &[I16_64.or(PAIRS)], &[Word::Sat], D3),
+    row(Op::Addc, &[], &[I16_64], &[Word::Cc], D3),
+    row(Op::Subc, &[], &[I16_64], &[Word::Cc], D3),
+    row(Op::Mul, &[Word::Wide], &[I16_32], &[], &[Dst(Wide), Src(At(0)), Src(At(0))]),
+    row(Op::Mul, &[], &[I16_64], &[Word::Lo, Word::Hi], D3).needs(&[Word::Lo, Word::Hi], "Modifier '.lo', '.hi' or '.wide' required for instruction"),
+    row(Op::Mad, &[Word::Wide], &[I16_32], &[], &[Dst(Wide), Src(At(0)), Src(At(0)), Src(Wide)]),
+    row(Op::Mad, &[], &[I16_64], &[Word::Lo, Word::Hi, Word::Cc, Word::Sat], D4).needs(&[Word::Lo, Word::Hi], "Modifier '.lo', '.hi' or '.wide' required for instruction"),
+    row(Op::Madc, &[], &[I16_64], &[Word::Lo, Word::Hi, Word::Cc], D4).needs(&[Word::Lo, Word::Hi], "Modifier '.lo' or '.hi' required for instruction"),
+    row(Op::Mul24, &[], &[I32], &[Word::Lo, Word::Hi], D3).needs(&[Word::Lo, Word::Hi], "Modifier '.lo' or '.hi' required for instruction"),
+    row(Op::Mad24, &[], &[I32], &[Word::Lo, Word::Hi, Word::Sat], D4).needs(&[Word::Lo, Word::Hi], "Modifier '.lo' or '.hi' required for instruction"),
+    row(Op::Sad, &[], &[I16_64], &[], D4),
+    row(Op::Div, &[], &[I16_64], &[], D3),
+    row(Op::Rem, &[], &[I16_64], &[], D3),
+    row(Op::Abs, &[], &[SIGNED], &[], D2),
+    row(Op::Neg, &[], &[SIGNED], &[], D2),
+    row(Op::Min, &[], &[I16_64.or(PAIRS)], &[Word::Relu], D3),
+    row(Op::Max, &[], &[I16_64.or(PAIRS)], &[Word::Relu], D3),
+    row(Op::Dp4a, &[], &[I32, I32], &[], &[Dst(B32_), Src(B32_), Src(B32_), Src(B32_)]),
+    row(Op::Dp2a, &[], &[I32, I32], &[Word::Lo, Word::Hi], &[Dst(B32_), Src(B32_), Src(B32_), Src(B32_)]),
+    row(Op::Popc, &[], &[B32_64], &[], &[Dst(U32_), Src(At(0))]),
+    row(Op::Clz, &[], &[B32_64], &[], &[Dst(U32_), Src(At(0))]),
+    row(Op::Bfind, &[], &[I32_64], &[Word::Shiftamt], &[Dst(U32_), Src(At(0))]),
+    row(Op::Brev, &[], &[B32_64], &[], D2),
+    row(Op::Bfe, &[], &[I32_64], &[], &[Dst(At(0)), Src(At(0)), Src(U32_), Src(U32_)]),
+    row(Op::Bfi, &[], &[B32_64], &[], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(U32_), Src(U32_)]),
     // Floating point.
-    row("add", &[], &[FLOAT], ARITH, D3),
-    row("sub", &[], &[FLOAT], ARITH, D3),
-    row("mul", &[], &[FLOAT], ARITH, D3),
-    row("add", &[], &[ONLY_F32, HALF], ARITH, &[Dst(At(0)), Src(At(1)), Src(At(0))]),
-    row("sub", &[], &[ONLY_F32, HALF], ARITH, &[Dst(At(0)), Src(At(1)), Src(At(0))]),
-    row("fma", &[], &[FLOAT], &["rn", "rz", "rm", "rp", "ftz", "sat", "relu", "oob"], D4).needs(ROUND, NO_ROUND),
-    row("fma", &[], &[ONLY_F32, HALF], ARITH, &[Dst(At(0)), Src(At(1)), Src(At(1)), Src(At(0))]).needs(ROUND, NO_ROUND),
-    row("mad", &[], &[F32_64], ARITH, D4).needs(ROUND, NO_ROUND),
-    row("div", &[], &[ONLY_F32], &["rn", "rz", "rm", "rp", "ftz", "approx", "full"], D3)
-        .needs(&["rn", "rz", "rm", "rp", "approx", "full"], NO_ROUND_OR_APPROX),
-    row("div", &[], &[ONLY_F64], ROUND, D3).needs(ROUND, NO_ROUND),
-    row("abs", &[], &[HALF.or(F32_64)], &["ftz"], D2),
-    row("neg", &[], &[HALF.or(F32_64)], &["ftz"], D2),
-    row("min", &[], &[HALF.or(F32_64)], &["ftz", "NaN", "xorsign", "abs"], D3),
-    row("max", &[], &[HALF.or(F32_64)], &["ftz", "NaN", "xorsign", "abs"], D3),
-    row("min", &[], &[ONLY_F32], &["ftz", "NaN", "abs"], D4),
-    row("max", &[], &[ONLY_F32], &["ftz", "NaN", "abs"], D4),
-    row("rcp", &["approx"], &[ONLY_F64], &["ftz"], D2).needs(&["ftz"], "'.ftz' modifier required for instruction"),
-    row("rcp", &["approx"], &[ONLY_F32], &["ftz"], D2),
-    row("rcp", &[], &[F32_64], &["rn", "rz", "rm", "rp", "ftz"], D2).needs(ROUND, NO_ROUND_OR_APPROX),
-    row("sqrt", &["approx"], &[ONLY_F32], &["ftz"], D2),
-    row("sqrt", &[], &[F32_64], &["rn", "rz", "rm", "rp", "ftz"], D2).needs(ROUND, NO_ROUND_OR_APPROX),
-    row("rsqrt", &[], &[F32_64], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
-    row("sin", &[], &[ONLY_F32], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
-    row("cos", &[], &[ONLY_F32], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
-    row("lg2", &[], &[ONLY_F32], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
-    row("ex2", &["approx"], &[Types::of(&[Bf16, Bf16x2])], &["ftz"], D2).needs(&["ftz"], "'.ftz' modifier required for instruction"),
-    row("ex2", &["approx"], &[Types::of(&[F16, F16x2, F32])], &["ftz"], D2),
-    row("ex2", &[], &[HALF.or(ONLY_F32)], &["ftz", "approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
-    row("tanh", &[], &[HALF.or(ONLY_F32)], &["approx"], D2).needs(&["approx"], ".approx modifier required for instruction"),
-    row("copysign", &[], &[F32_64], &[], D3),
-    row("testp", &[], &[F32_64], &["finite", "infinite", "number", "notanumber", "normal", "subnormal"], &[Dst(Fix(PRED)), Src(At(0))]),
+    row(Op::Add, &[], &[FLOAT], ARITH, D3),
+    row(Op::Sub, &[], &[FLOAT], ARITH, D3),
+    row(Op::Mul, &[], &[FLOAT], ARITH, D3),
+    row(Op::Add, &[], &[ONLY_F32, HALF], ARITH, &[Dst(At(0)), Src(At(1)), Src(At(0))]),
+    row(Op::Sub, &[], &[ONLY_F32, HALF], ARITH, &[Dst(At(0)), Src(At(1)), Src(At(0))]),
+    row(Op::Fma, &[], &[FLOAT], &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz, Word::Sat, Word::Relu, Word::Oob], D4).needs(ROUND, NO_ROUND),
+    row(Op::Fma, &[], &[ONLY_F32, HALF], ARITH, &[Dst(At(0)), Src(At(1)), Src(At(1)), Src(At(0))]).needs(ROUND, NO_ROUND),
+    row(Op::Mad, &[], &[F32_64], ARITH, D4).needs(ROUND, NO_ROUND),
+    row(Op::Div, &[], &[ONLY_F32], &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz, Word::Approx, Word::Full], D3)
+        .needs(&[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Approx, Word::Full], NO_ROUND_OR_APPROX),
+    row(Op::Div, &[], &[ONLY_F64], ROUND, D3).needs(ROUND, NO_ROUND),
+    row(Op::Abs, &[], &[HALF.or(F32_64)], &[Word::Ftz], D2),
+    row(Op::Neg, &[], &[HALF.or(F32_64)], &[Word::Ftz], D2),
+    row(Op::Min, &[], &[HALF.or(F32_64)], &[Word::Ftz, Word::NaN, Word::Xorsign, Word::Abs], D3),
+    row(Op::Max, &[], &[HALF.or(F32_64)], &[Word::Ftz, Word::NaN, Word::Xorsign, Word::Abs], D3),
+    row(Op::Min, &[], &[ONLY_F32], &[Word::Ftz, Word::NaN, Word::Abs], D4),
+    row(Op::Max, &[], &[ONLY_F32], &[Word::Ftz, Word::NaN, Word::Abs], D4),
+    row(Op::Rcp, &[Word::Approx], &[ONLY_F64], &[Word::Ftz], D2).needs(&[Word::Ftz], "'.ftz' modifier required for instruction"),
+    row(Op::Rcp, &[Word::Approx], &[ONLY_F32], &[Word::Ftz], D2),
+    row(Op::Rcp, &[], &[F32_64], &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz], D2).needs(ROUND, NO_ROUND_OR_APPROX),
+    row(Op::Sqrt, &[Word::Approx], &[ONLY_F32], &[Word::Ftz], D2),
+    row(Op::Sqrt, &[], &[F32_64], &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz], D2).needs(ROUND, NO_ROUND_OR_APPROX),
+    row(Op::Rsqrt, &[], &[F32_64], &[Word::Ftz, Word::Approx], D2).needs(&[Word::Approx], ".approx modifier required for instruction"),
+    row(Op::Sin, &[], &[ONLY_F32], &[Word::Ftz, Word::Approx], D2).needs(&[Word::Approx], ".approx modifier required for instruction"),
+    row(Op::Cos, &[], &[ONLY_F32], &[Word::Ftz, Word::Approx], D2).needs(&[Word::Approx], ".approx modifier required for instruction"),
+    row(Op::Lg2, &[], &[ONLY_F32], &[Word::Ftz, Word::Approx], D2).needs(&[Word::Approx], ".approx modifier required for instruction"),
+    row(Op::Ex2, &[Word::Approx], &[Types::of(&[Bf16, Bf16x2])], &[Word::Ftz], D2).needs(&[Word::Ftz], "'.ftz' modifier required for instruction"),
+    row(Op::Ex2, &[Word::Approx], &[Types::of(&[F16, F16x2, F32])], &[Word::Ftz], D2),
+    row(Op::Ex2, &[], &[HALF.or(ONLY_F32)], &[Word::Ftz, Word::Approx], D2).needs(&[Word::Approx], ".approx modifier required for instruction"),
+    row(Op::Tanh, &[], &[HALF.or(ONLY_F32)], &[Word::Approx], D2).needs(&[Word::Approx], ".approx modifier required for instruction"),
+    row(Op::Copysign, &[], &[F32_64], &[], D3),
+    row(Op::Testp, &[], &[F32_64], &[Word::Finite, Word::Infinite, Word::Number, Word::Notanumber, Word::Normal, Word::Subnormal], &[Dst(Fix(PRED)), Src(At(0))]),
     // Comparison and selection.
-    row("setp", &["and"], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0)), Pred]).needs(COMPARISON, NO_COMPARISON),
-    row("setp", &["or"], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0)), Pred]).needs(COMPARISON, NO_COMPARISON),
-    row("setp", &["xor"], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0)), Pred]).needs(COMPARISON, NO_COMPARISON),
-    row("setp", &[], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0))]).needs(COMPARISON, NO_COMPARISON),
-    row("set", &["and"], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1)), Pred]).needs(COMPARISON, NO_COMPARISON),
-    row("set", &["or"], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1)), Pred]).needs(COMPARISON, NO_COMPARISON),
-    row("set", &["xor"], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1)), Pred]).needs(COMPARISON, NO_COMPARISON),
-    row("set", &[], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1))]).needs(COMPARISON, NO_COMPARISON),
-    row("selp", &[], &[I16_64.or(B16_64).or(F32_64)], &[], &[Dst(At(0)), Src(At(0)), Src(At(0)), Pred]),
-    row("slct", &[], &[I16_64.or(B16_64).or(F32_64), Types::of(&[S32, F32])], &["ftz"], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(At(1))]),
+    row(Op::Setp, &[Word::And], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0)), Pred]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Setp, &[Word::Or], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0)), Pred]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Setp, &[Word::Xor], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0)), Pred]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Setp, &[], &[COMPARED], COMPARISON_FTZ, &[DstPreds, Src(At(0)), Src(At(0))]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Set, &[Word::And], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1)), Pred]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Set, &[Word::Or], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1)), Pred]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Set, &[Word::Xor], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1)), Pred]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Set, &[], &[COMPARED, COMPARED], COMPARISON_FTZ, &[Dst(At(0)), Src(At(1)), Src(At(1))]).needs(COMPARISON, NO_COMPARISON),
+    row(Op::Selp, &[], &[I16_64.or(B16_64).or(F32_64)], &[], &[Dst(At(0)), Src(At(0)), Src(At(0)), Pred]),
+    row(Op::Slct, &[], &[I16_64.or(B16_64).or(F32_64), Types::of(&[S32, F32])], &[Word::Ftz], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(At(1))]),
     // Logic and shifts.
-    row("and", &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred, Pred]),
-    row("or", &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred, Pred]),
-    row("xor", &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred, Pred]),
-    row("not", &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred]),
-    row("and", &[], &[B16_64], &[], D3),
-    row("or", &[], &[B16_64], &[], D3),
-    row("xor", &[], &[B16_64], &[], D3),
-    row("not", &[], &[B16_64], &[], D2),
-    row("cnot", &[], &[B16_64], &[], D2),
-    row("lop3", &["and"], &[ONLY_B32], &[], &[DstPair(At(0)), Src(At(0)), Src(At(0)), Src(At(0)), Int, Pred]),
-    row("lop3", &["or"], &[ONLY_B32], &[], &[DstPair(At(0)), Src(At(0)), Src(At(0)), Src(At(0)), Int, Pred]),
-    row("lop3", &[], &[ONLY_B32], &[], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(At(0)), Int]),
-    row("shl", &[], &[B16_64], &[], &[Dst(At(0)), Src(At(0)), Src(U32_)]),
-    row("shr", &[], &[B16_64.or(I16_64)], &[], &[Dst(At(0)), Src(At(0)), Src(U32_)]),
-    row("shf", &[], &[ONLY_B32], &["l", "r", "clamp", "wrap"], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(U32_)])
-        .needs(&["clamp", "wrap"], "Clamp modifier required for instruction"),
-    row("prmt", &[], &[ONLY_B32], &["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"], D4),
+    row(Op::And, &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred, Pred]),
+    row(Op::Or, &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred, Pred]),
+    row(Op::Xor, &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred, Pred]),
+    row(Op::Not, &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred]),
+    row(Op::And, &[], &[B16_64], &[], D3),
+    row(Op::Or, &[], &[B16_64], &[], D3),
+    row(Op::Xor, &[], &[B16_64], &[], D3),
+    row(Op::Not, &[], &[B16_64], &[], D2),
+    row(Op::Cnot, &[], &[B16_64], &[], D2),
+    row(Op::Lop3, &[Word::And], &[ONLY_B32], &[], &[DstPair(At(0)), Src(At(0)), Src(At(0)), Src(At(0)), Int, Pred]),
+    row(Op::Lop3, &[Word::Or], &[ONLY_B32], &[], &[DstPair(At(0)), Src(At(0)), Src(At(0)), Src(At(0)), Int, Pred]),
+    row(Op::Lop3, &[], &[ONLY_B32], &[], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(At(0)), Int]),
+    row(Op::Shl, &[], &[B16_64], &[], &[Dst(At(0)), Src(At(0)), Src(U32_)]),
+    row(Op::Shr, &[], &[B16_64.or(I16_64)], &[], &[Dst(At(0)), Src(At(0)), Src(U32_)]),
+    row(Op::Shf, &[], &[ONLY_B32], &[Word::L, Word::R, Word::Clamp, Word::Wrap], &[Dst(At(0)), Src(At(0)), Src(At(0)), Src(U32_)])
+        .needs(&[Word::Clamp, Word::Wrap], "Clamp modifier required for instruction"),
+    row(Op::Prmt, &[], &[ONLY_B32], &[Word::F4e, Word::B4e, Word::Rc8, Word::Ecl, Word::Ecr, Word::Rc16], D4),
     // Data movement.
-    row("mov", &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred]),
-    row("mov", &[], &[I16_64.or(F32_64).or(Types::of(&[B16, B32, B64, B128]))], &["v2", "v4"], &[Mov, Mov]),
-    row("ld", &["L2::cache_hint"], &[MOVED], &[], &[Load, Address, Src(Fix(B64))]).any_modifier(),
-    row("ld", &["unified"], &[MOVED], &[], &[Load, Address, Any, Any]).any_modifier().optional(2),
-    row("ld", &[], &[MOVED], &[], &[Load, Address]).any_modifier(),
-    row("ldu", &[], &[MOVED], &[], &[Load, Address]).any_modifier(),
-    row("st", &["bulk"], &[], &[], &[Any, Any, Any]).any_modifier().optional(1),
-    row("st", &["async"], &[MOVED], &[], &[Address, Any, Any]).any_modifier().optional(1),
-    row("st", &["L2::cache_hint"], &[MOVED], &[], &[Address, Store, Src(Fix(B64))]).any_modifier(),
-    row("st", &[], &[MOVED], &[], &[Address, Store]).any_modifier(),
-    row("cvta", &["to"], &[ONLY_U32_U64], &[], &[Dst(At(0)), Src(At(0))]).any_modifier(),
-    row("cvta", &[], &[ONLY_U32_U64], &[], &[Dst(At(0)), Location]).any_modifier(),
-    row("isspacep", &[], &[], &[], &[Dst(Fix(PRED)), Any]).any_modifier(),
-    row("cvt", &["pack"], &[Types(!0), Types(!0), Types(!0)], &[], &[Any, Any, Any, Any]).any_modifier(),
-    row("cvt", &["pack"], &[Types(!0), Types(!0)], &[], &[Any, Any, Any, Any]).any_modifier().optional(1),
-    row("cvt", &[], &[I8_64, I8_64], &["sat"], &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[SCALAR_FLOAT, I8_64], &["rn", "rz", "rm", "rp", "ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))])
+    row(Op::Mov, &[], &[ONLY_PRED], &[], &[Dst(At(0)), Pred]),
+    row(Op::Mov, &[], &[I16_64.or(F32_64).or(Types::of(&[B16, B32, B64, B128]))], &[Word::V2, Word::V4], &[Mov, Mov]),
+    row(Op::Ld, &[Word::L2CacheHint], &[MOVED], &[], &[Load, Address, Src(Fix(B64))]).any_modifier(),
+    row(Op::Ld, &[], &[MOVED], &[], &[Load, Address]).any_modifier(),
+    row(Op::Ldu, &[], &[MOVED], &[], &[Load, Address]).any_modifier(),
+    row(Op::St, &[Word::Bulk], &[], &[], &[Any, Any, Any]).any_modifier().optional(1),
+    row(Op::St, &[Word::Async], &[MOVED], &[], &[Address, Any, Any]).any_modifier().optional(1),
+    row(Op::St, &[Word::L2CacheHint], &[MOVED], &[], &[Address, Store, Src(Fix(B64))]).any_modifier(),
+    row(Op::St, &[], &[MOVED], &[], &[Address, Store]).any_modifier(),
+    row(Op::Cvta, &[Word::To], &[ONLY_U32_U64], &[], &[Dst(At(0)), Src(At(0))]).any_modifier(),
+    row(Op::Cvta, &[], &[ONLY_U32_U64], &[], &[Dst(At(0)), Location]).any_modifier(),
+    row(Op::Isspacep, &[], &[], &[], &[Dst(Fix(PRED)), Any]).any_modifier(),
+    row(Op::Cvt, &[Word::Pack], &[Types(!0), Types(!0), Types(!0)], &[], &[Any, Any, Any, Any]).any_modifier(),
+    row(Op::Cvt, &[Word::Pack], &[Types(!0), Types(!0)], &[], &[Any, Any, Any, Any]).any_modifier().optional(1),
+    row(Op::Cvt, &[], &[I8_64, I8_64], &[Word::Sat], &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[SCALAR_FLOAT, I8_64], &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz, Word::Sat], &[WideDst(At(0)), WideSrc(At(1))])
         .needs(ROUND, NO_ROUND),
-    row("cvt", &[], &[I8_64, SCALAR_FLOAT], &["rni", "rzi", "rmi", "rpi", "ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))])
-        .needs(&["rni", "rzi", "rmi", "rpi"], NO_ROUND),
-    row("cvt", &[], &[ONLY_F64, Types::of(&[F16, Bf16, F32])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F32, Types::of(&[F16])], &["ftz", "sat"], &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F32, Types::of(&[Bf16])], ARITH, &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F64, ONLY_F64], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F32, ONLY_F32], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F16, ONLY_F16], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
-    row("cvt", &[], &[ONLY_F32, ONLY_F64], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier().needs(ROUND, NO_ROUND),
-    row("cvt", &[], &[Types::of(&[F16, Bf16]), F32_64], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier()
-        .needs(&["rn", "rz", "rm", "rp", "rna", "rs"], NO_ROUND),
-    row("cvt", &[], &[SCALAR_FLOAT, SCALAR_FLOAT], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier(),
-    row("cvt", &[], &[PACKED, PACKED.or(F32_64)], &[], &[Any, Any, Any, Any, Any]).any_modifier().optional(3),
+    row(Op::Cvt, &[], &[I8_64, SCALAR_FLOAT], &[Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi, Word::Ftz, Word::Sat], &[WideDst(At(0)), WideSrc(At(1))])
+        .needs(&[Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi], NO_ROUND),
+    row(Op::Cvt, &[], &[ONLY_F64, Types::of(&[F16, Bf16, F32])], &[Word::Ftz, Word::Sat], &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[ONLY_F32, Types::of(&[F16])], &[Word::Ftz, Word::Sat], &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[ONLY_F32, Types::of(&[Bf16])], ARITH, &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[ONLY_F64, ONLY_F64], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[ONLY_F32, ONLY_F32], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[ONLY_F16, ONLY_F16], INTEGRAL, &[WideDst(At(0)), WideSrc(At(1))]),
+    row(Op::Cvt, &[], &[ONLY_F32, ONLY_F64], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier().needs(ROUND, NO_ROUND),
+    row(Op::Cvt, &[], &[Types::of(&[F16, Bf16]), F32_64], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier()
+        .needs(&[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Rna, Word::Rs], NO_ROUND),
+    row(Op::Cvt, &[], &[SCALAR_FLOAT, SCALAR_FLOAT], &[], &[WideDst(At(0)), WideSrc(At(1))]).any_modifier(),
+    row(Op::Cvt, &[], &[PACKED, PACKED.or(F32_64)], &[], &[Any, Any, Any, Any, Any]).any_modifier().optional(3),
     // Atomics.
-    row("atom", &["cas"], &[Types::of(&[B16, B32, B64, B128])], &[], &[DstOrSink(At(0)), Address, Src(At(0)), Src(At(0)), Any]).any_modifier().optional(1),
-    row("atom", &["v2"], &[FLOAT], &[], &[Any, Address, Any, Any]).any_modifier().optional(1),
-    row("atom", &["v4"], &[FLOAT], &[], &[Any, Address, Any, Any]).any_modifier().optional(1),
-    row("atom", &["v8"], &[FLOAT], &[], &[Any, Address, Any, Any]).any_modifier().optional(1),
-    row("atom", &["add"], &[Types::of(&[U32, S32, U64, F32, F64])], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["add"], &[HALF], &[], ATOM).any_modifier().optional(1).needs(&["noftz"], "'.noftz' modifier required for instruction"),
-    row("atom", &["min"], &[I32_64.or(HALF)], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["max"], &[I32_64.or(HALF)], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["inc"], &[ONLY_U32], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["dec"], &[ONLY_U32], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["exch"], &[Types::of(&[B32, B64, B128])], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["and"], &[B32_64], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["or"], &[B32_64], &[], ATOM).any_modifier().optional(1),
-    row("atom", &["xor"], &[B32_64], &[], ATOM).any_modifier().optional(1),
-    row("atom", &[], &[Types(!0)], &[], ATOM).any_modifier().optional(1)
-        .needs(&["add", "min", "max", "inc", "dec", "exch", "and", "or", "xor", "cas"], "Reduction operation is required for instruction"),
+    row(Op::Atom, &[Word::Cas], &[Types::of(&[B16, B32, B64, B128])], &[], &[DstOrSink(At(0)), Address, Src(At(0)), Src(At(0)), Any]).any_modifier().optional(1),
+    row(Op::Atom, &[Word::V2], &[FLOAT], &[], &[Any, Address, Any, Any]).any_modifier().optional(1),
+    row(Op::Atom, &[Word::V4], &[FLOAT], &[], &[Any, Address, Any, Any]).any_modifier().optional(1),
+    row(Op::Atom, &[Word::V8], &[FLOAT], &[], &[Any, Address, Any, Any]).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Add], &[Types::of(&[U32, S32, U64, F32, F64])], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Add], &[HALF], &[], ATOM).any_modifier().optional(1).needs(&[Word::Noftz], "'.noftz' modifier required for instruction"),
+    row(Op::Atom, &[Word::Min], &[I32_64.or(HALF)], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Max], &[I32_64.or(HALF)], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Inc], &[ONLY_U32], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Dec], &[ONLY_U32], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Exch], &[Types::of(&[B32, B64, B128])], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::And], &[B32_64], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Or], &[B32_64], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[Word::Xor], &[B32_64], &[], ATOM).any_modifier().optional(1),
+    row(Op::Atom, &[], &[Types(!0)], &[], ATOM).any_modifier().optional(1)
+        .needs(&[Word::Add, Word::Min, Word::Max, Word::Inc, Word::Dec, Word::Exch, Word::And, Word::Or, Word::Xor, Word::Cas], "Reduction operation is required for instruction"),
     // Warps.
-    row("shfl", &["sync"], &[ONLY_B32], &["up", "down", "bfly", "idx"], &[DstPair(At(0)), Src(At(0)), Src(B32_), Src(B32_), Src(B32_)])
-        .needs(&["up", "down", "bfly", "idx"], "Shuffle modifier required for instruction"),
-    row("vote", &["sync", "ballot"], &[ONLY_B32], &[], &[Dst(At(0)), Pred, Src(B32_)]),
-    row("vote", &["sync"], &[ONLY_PRED], &["all", "any", "uni"], &[Dst(At(0)), Pred, Src(B32_)]),
-    row("activemask", &[], &[ONLY_B32], &[], &[Dst(At(0))]),
-    row("nanosleep", &[], &[ONLY_U32], &[], &[Src(At(0))]),
-    row("membar", &["proxy"], &[], &[], &[]).any_modifier(),
-    row("membar", &[], &[], &["gl", "cta", "sys"], &[]).needs(&["gl", "cta", "sys"], "Membar level required for instruction").any_modifier(),
+    row(Op::Shfl, &[Word::Sync], &[ONLY_B32], &[Word::Up, Word::Down, Word::Bfly, Word::Idx], &[DstPair(At(0)), Src(At(0)), Src(B32_), Src(B32_), Src(B32_)])
+        .needs(&[Word::Up, Word::Down, Word::Bfly, Word::Idx], "Shuffle modifier required for instruction"),
+    row(Op::Vote, &[Word::Sync, Word::Ballot], &[ONLY_B32], &[], &[Dst(At(0)), Pred, Src(B32_)]),
+    row(Op::Vote, &[Word::Sync], &[ONLY_PRED], &[Word::All, Word::Any, Word::Uni], &[Dst(At(0)), Pred, Src(B32_)]),
+    row(Op::Activemask, &[], &[ONLY_B32], &[], &[Dst(At(0))]),
+    row(Op::Nanosleep, &[], &[ONLY_U32], &[], &[Src(At(0))]),
+    row(Op::Membar, &[Word::Proxy], &[], &[], &[]).any_modifier(),
+    row(Op::Membar, &[], &[], &[Word::Gl, Word::Cta, Word::Sys], &[]).needs(&[Word::Gl, Word::Cta, Word::Sys], "Membar level required for instruction").any_modifier(),
     // Barriers.
-    row("bar", &["warp", "sync"], &[], &[], &[Src(B32_)]),
-    row("bar", &["sync"], &[], &["cta"], &[Src(U32_), Src(U32_)]).optional(1),
-    row("bar", &["arrive"], &[], &["cta"], &[Src(U32_), Src(U32_)]),
-    row("bar", &["red", "popc"], &[ONLY_U32], &["cta"], &[Dst(At(0)), Src(U32_), Any, Any]).optional(1),
-    row("bar", &["red"], &[ONLY_PRED], &["cta", "and", "or"], &[Dst(At(0)), Src(U32_), Any, Any]).optional(1),
+    row(Op::Bar, &[Word::Warp, Word::Sync], &[], &[], &[Src(B32_)]),
+    row(Op::Bar, &[Word::Sync], &[], &[Word::Cta], &[Src(U32_), Src(U32_)]).optional(1),
+    row(Op::Bar, &[Word::Arrive], &[], &[Word::Cta], &[Src(U32_), Src(U32_)]),
+    row(Op::Bar, &[Word::Red, Word::Popc], &[ONLY_U32], &[Word::Cta], &[Dst(At(0)), Src(U32_), Any, Any]).optional(1),
+    row(Op::Bar, &[Word::Red], &[ONLY_PRED], &[Word::Cta, Word::And, Word::Or], &[Dst(At(0)), Src(U32_), Any, Any]).optional(1),
     // Control flow.
-    row("bra", &[], &[], &["uni"], &[Label]),
-    row("brx", &["idx"], &[], &["uni"], &[Src(U32_), Targets]),
-    row("ret", &[], &[], &["uni"], &[]),
-    row("exit", &[], &[], &[], &[]),
-    row("trap", &[], &[], &[], &[]),
+    row(Op::Bra, &[], &[], &[Word::Uni], &[Label]),
+    row(Op::Brx, &[Word::Idx], &[], &[Word::Uni], &[Src(U32_), Targets]),
+    row(Op::Ret, &[], &[], &[Word::Uni], &[]),
+    row(Op::Exit, &[], &[], &[], &[]),
+    row(Op::Trap, &[], &[], &[], &[]),
 ];
 
 /// The boolean operation that `set` and `setp` with a fourth operand need; their rows choose by it.
 pub(super) fn boolean_missing(
-    opcode: &str,
-    modifiers: &[&str],
+    opcode: Op,
+    modifiers: &[Word],
     operands: usize,
 ) -> Option<&'static str> {
     let bare = !modifiers.iter().any(|word| BOOLEAN.contains(word));
-    (matches!(opcode, "set" | "setp") && operands == 4 && bare).then_some(NO_BOOLEAN)
+    (matches!(opcode, Op::Set | Op::Setp) && operands == 4 && bare).then_some(NO_BOOLEAN)
 }

@@ -23,7 +23,7 @@ pub struct Line {
 pub struct Table {
     /// The comment at the beginning.
     header: Vec<String>,
-    /// Lines `t` and `i`.
+    /// Lines `t`, `i`, `c`, `w` and `n`.
     words: Vec<String>,
     pub names: BTreeMap<String, Vec<Line>>,
 }
@@ -67,7 +67,9 @@ impl Table {
                 "m" if name.is_empty() => sets.push(rest),
                 "r" if name.is_empty() => rules.push(rest),
                 "o" if name.is_empty() => operands.push(rest),
-                "t" | "i" if name.is_empty() => table.words.push(line.to_string()),
+                "t" | "i" | "c" | "w" | "n" if name.is_empty() => {
+                    table.words.push(line.to_string())
+                }
                 _ => {
                     let mut parts = line.splitn(4, ' ');
                     let mut number =
@@ -311,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_table_comes_back_as_it_was() {
-        let text = "# header\nm80\nm40380\nr0..15\noS0 S1@0\noA0/S1\ntsat\n=add\n0 0 0 s32|u32 - - - - -|sat\n63 70 1 f32 - - - -\n";
+        let text = "# header\nm80\nm40380\nr0..15\noS0 S1@0\noA0/S1\ntsat\nccall\nwcommit\n=add\n0 0 0 s32|u32 - - - - -|sat\n63 70 1 f32 - - - -\n";
         assert_eq!(Table::read(text).unwrap().text(), text);
     }
 

@@ -6,13 +6,14 @@ use crate::lower::select::moves::move_to;
 use crate::lower::source::{Cx, Sel, Value, cells_of};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::convert::{Narrow, narrow_double};
 use orias_systems::emit::{fneg, imm, part, r};
 
 pub fn float(
     cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     d: Reg,
     a: Value,
     to: Type,
@@ -25,7 +26,7 @@ pub fn float(
     if to == from {
         return same_format(cx, inst, d, a, to);
     }
-    let flush = inst.has("ftz");
+    let flush = inst.has(Word::Ftz);
     match (to, from) {
         (Type::F16 | Type::Bf16, Type::F32) => narrow(cx, inst, d, a, to),
         (Type::F32, Type::F16) => {
@@ -87,10 +88,10 @@ fn one_cell(cx: &mut Cx<'_, '_>, a: Value) -> Reg {
 
 /// f32 to a half. The fast converter rounds to nearest or to zero, and does not flush; of f16
 /// nobody sees that, because a subnormal single is far below its least number.
-fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, d: Reg, a: Reg, to: Type) -> Sel {
+fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, a: Reg, to: Type) -> Sel {
     let round = rounding(inst);
-    let (relu, satfinite) = (inst.has("relu"), inst.has("satfinite"));
-    let flush = inst.has("ftz");
+    let (relu, satfinite) = (inst.has(Word::Relu), inst.has(Word::Satfinite));
+    let flush = inst.has(Word::Ftz);
     let t = target(cx, inst, to, d);
     if matches!(round, Some(Mod::RM | Mod::RP)) || flush && to == Type::Bf16 {
         if relu || satfinite {
@@ -120,9 +121,9 @@ fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, d: Reg, a: Reg, to: Type)
 }
 
 /// A float of the same format: rounded to an integral value, clamped, flushed, or copied.
-fn same_format(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, d: Reg, a: Reg, ty: Type) -> Sel {
-    let (flush, clamp) = (inst.has("ftz"), inst.has("sat"));
-    if ["rni", "rzi", "rmi", "rpi"].iter().any(|m| inst.has(m)) {
+fn same_format(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, a: Reg, ty: Type) -> Sel {
+    let (flush, clamp) = (inst.has(Word::Ftz), inst.has(Word::Sat));
+    if [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi].iter().any(|m| inst.has(*m)) {
         let t = target(cx, inst, ty, d);
         let mut mods = Vec::new();
         if flush {

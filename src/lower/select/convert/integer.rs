@@ -4,20 +4,21 @@ use crate::lower::select::moves::{move_to, select_word};
 use crate::lower::source::{Cx, Sel, Value, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, imm, part, r};
 
 /// Integer to integer: extension or truncation, with `.sat` clamped.
 pub fn integer(
     cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     d: Reg,
     d_cells: u8,
     a: Value,
     to: Type,
     from: Type,
 ) -> Sel {
-    if inst.has("sat") {
+    if inst.has(Word::Sat) {
         let clamped = saturate(cx, a, to, from)?;
         finish_integer(cx, d, d_cells, clamped, to);
         return Ok(());
@@ -149,16 +150,16 @@ fn saturate(cx: &mut Cx<'_, '_>, a: Value, to: Type, from: Type) -> Sel<Value> {
 }
 
 /// `cvt.pack`: two clamped integers, the first one high, below what `c` has in its low bits.
-pub fn pack<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn pack(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let to = inst.modifiers.iter().find_map(|word| match *word {
-        "u16" => Some((Mod::U16, Mod::NONE)),
-        "s16" => Some((Mod::S16, Mod::NONE)),
-        "u8" => Some((Mod::U8, Mod::NONE)),
-        "s8" => Some((Mod::S8, Mod::NONE)),
-        "u4" => Some((Mod::U4, Mod::_24)),
-        "s4" => Some((Mod::S4, Mod::_24)),
-        "u2" => Some((Mod::U2, Mod::_28)),
-        "s2" => Some((Mod::S2, Mod::_28)),
+        Word::U16 => Some((Mod::U16, Mod::NONE)),
+        Word::S16 => Some((Mod::S16, Mod::NONE)),
+        Word::U8 => Some((Mod::U8, Mod::NONE)),
+        Word::S8 => Some((Mod::S8, Mod::NONE)),
+        Word::U4 => Some((Mod::U4, Mod::_24)),
+        Word::S4 => Some((Mod::S4, Mod::_24)),
+        Word::U2 => Some((Mod::U2, Mod::_28)),
+        Word::S2 => Some((Mod::S2, Mod::_28)),
         _ => None,
     });
     let (to, place) = to.ok_or("packed type")?;

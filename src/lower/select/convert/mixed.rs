@@ -6,6 +6,7 @@ use crate::lower::select::float::rounding;
 use crate::lower::source::{Cx, Sel, Value};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, part, r, wide};
 
@@ -37,7 +38,7 @@ fn source(cx: &mut Cx<'_, '_>, a: Value, ty: Type) -> Operand {
 /// Integer to float.
 pub fn from_integer(
     cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     d: Reg,
     a: Value,
     to: Type,
@@ -71,7 +72,7 @@ pub fn from_integer(
 /// that.
 pub fn to_integer(
     cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     d: Reg,
     d_cells: u8,
     a: Value,
@@ -79,7 +80,7 @@ pub fn to_integer(
     from: Type,
 ) -> Sel {
     let mut mods = Vec::new();
-    if inst.has("ftz") {
+    if inst.has(Word::Ftz) {
         mods.push(Mod::FTZ);
     }
     mods.extend(integer_word(to));

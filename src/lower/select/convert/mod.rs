@@ -8,11 +8,12 @@ mod packed;
 use crate::lower::source::{Cx, Sel, operand, type_at};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Type, TypeKind};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::emit::{cell, halves, imm, not, part, r, wide};
 
-pub fn cvt<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("pack") {
+pub fn cvt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Pack) {
         return integer::pack(cx, inst);
     }
     let (to, from) = (type_at(inst, 0)?, type_at(inst, 1)?);
@@ -54,10 +55,10 @@ fn word(ty: Type) -> Mod {
 }
 
 /// The word of an integer rounding; to nearest has none.
-fn integer_rounding(inst: &Instruction<'_>) -> Option<Mod> {
-    [("rzi", Mod::TRUNC), ("rmi", Mod::FLOOR), ("rpi", Mod::CEIL)]
+fn integer_rounding(inst: &Instruction) -> Option<Mod> {
+    [(Word::Rzi, Mod::TRUNC), (Word::Rmi, Mod::FLOOR), (Word::Rpi, Mod::CEIL)]
         .into_iter()
-        .find(|(name, _)| inst.has(name))
+        .find(|(name, _)| inst.has(*name))
         .map(|(_, m)| m)
 }
 
@@ -97,12 +98,12 @@ fn saturate(cx: &mut Cx<'_, '_>, ty: Type, d: Reg, a: Reg) {
 
 /// What a conversion writes first: the destination, or with `.sat` a register that [`finish`]
 /// clamps into it.
-fn target(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, ty: Type, d: Reg) -> Reg {
-    if inst.has("sat") { cx.e.temp(if ty == Type::F64 { 2 } else { 1 }) } else { d }
+fn target(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Reg) -> Reg {
+    if inst.has(Word::Sat) { cx.e.temp(if ty == Type::F64 { 2 } else { 1 }) } else { d }
 }
 
-fn finish(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, ty: Type, d: Reg, target: Reg) {
-    if inst.has("sat") {
+fn finish(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Reg, target: Reg) {
+    if inst.has(Word::Sat) {
         saturate(cx, ty, d, target);
     }
 }

@@ -5,6 +5,7 @@ use crate::lower::select::float::rounding;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::{fabs, imm, not, part, r};
 
@@ -22,7 +23,7 @@ fn byte_format(ty: Type) -> Option<Mod> {
 }
 
 /// To a pair: of two singles, the first one high, or of a pair.
-pub fn convert<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: Type) -> Sel {
+pub fn convert(cx: &mut Cx<'_, '_>, inst: &Instruction, to: Type, from: Type) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let mut sources = Vec::new();
     for op in inst.operands.iter().skip(1) {
@@ -30,10 +31,10 @@ pub fn convert<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: 
         sources.push(cx.in_reg(value));
     }
     let mut mods = Vec::new();
-    if inst.has("satfinite") {
+    if inst.has(Word::Satfinite) {
         mods.push(Mod::SATFINITE);
     }
-    if inst.has("relu") {
+    if inst.has(Word::Relu) {
         mods.push(Mod::RELU);
     }
     let operands = match (byte_format(to), byte_format(from), &sources[..]) {
@@ -61,15 +62,15 @@ pub fn convert<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>, to: Type, from: 
 }
 
 /// To tf32.
-pub fn to_tf32<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
-    if inst.has("rna") {
+pub fn to_tf32(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Rna) {
         return to_nearest_away(cx, inst);
     }
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::F32)?;
     let a = cx.in_reg(a);
     let mut mods = Vec::new();
-    if inst.has("relu") {
+    if inst.has(Word::Relu) {
         mods.push(Mod::RELU);
     }
     mods.extend([Mod::TF32, Mod::F32, Mod::PACK_B]);
@@ -81,7 +82,7 @@ pub fn to_tf32<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 /// `cvt.rna.tf32.f32`: half an ulp of the 10-bit mantissa is added, the rest cut off; infinities
 /// stay, or are the largest number with `.satfinite`, and a NaN is one that keeps its bits when it
 /// is cut off.
-fn to_nearest_away<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn to_nearest_away(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::F32)?;
     let a = cx.in_reg(a);
@@ -93,7 +94,7 @@ fn to_nearest_away<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     cx.e.iadd3(r(up), a, imm(0x1000), Operand::RZ);
     cx.e.sel(r(chosen), a, r(up), r(large));
     cx.e.and(r(cut), r(chosen), imm(0xffff_e000));
-    if inst.has("satfinite") {
+    if inst.has(Word::Satfinite) {
         let (most, signed, infinite) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp_pred());
         cx.e.fsetp(r(infinite), Mod::GE, false, [fabs(r(cut)), imm(0x7f80_0000)], and);
         cx.e.mov(r(most), imm(0x7f7f_e000));

@@ -11,6 +11,7 @@ use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Props, RegFile, RegFlags, RegUse};
 use orias_systems::emit::{cell, imm, not, r};
 use orias_systems::schedule::groups;
@@ -20,18 +21,18 @@ use smallvec::SmallVec;
 const GROUP: u32 = 0;
 const NO_GROUP: u32 = 7;
 
-pub fn wgmma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn wgmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied() {
-        Some("fence") => region(cx, |cx| {
+        Some(Word::Fence) => region(cx, |cx| {
             converge(cx);
             cx.e.put(Opcode::WARPGROUP, &[Mod::ARRIVE], 0, &[]);
             Ok(())
         }),
-        Some("commit_group") => region(cx, |cx| {
+        Some(Word::CommitGroup) => region(cx, |cx| {
             commit(cx);
             Ok(())
         }),
-        Some("wait_group") => {
+        Some(Word::WaitGroup) => {
             let Ptx::Int(count) = operand(inst, 0)? else {
                 return Err("a number of groups that is no constant".into());
             };
@@ -62,7 +63,7 @@ fn commit(cx: &mut Cx<'_, '_>) {
 
 /// The machine's product of these types.
 fn machine(
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     d: Element,
     a: Element,
     b: Element,
@@ -94,7 +95,7 @@ fn machine(
         }
         Element::Int { bits: 8, .. } => {
             mods.extend([byte(a), byte(b)]);
-            if inst.has("satfinite") {
+            if inst.has(Word::Satfinite) {
                 mods.push(Mod::SAT);
             }
             Opcode::IGMMA
@@ -110,7 +111,7 @@ fn machine(
 
 /// `wgmma.mma_async d, a, b, {metadata, selector,} scale-d, scale-a, scale-b, trans-a, trans-b`;
 /// the last ones where types and places have them.
-fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let [d, a, b] = elements(inst)[..] else { return Err("types of a product".into()) };
     let sparse = metadata(cx, inst, 3)?;
     let (op, mods) = machine(inst, d, a, b, sparse.is_some())?;
@@ -215,7 +216,7 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// `setmaxnreg`: more registers from the pool of the CTA, for which a warp waits, or some given
 /// back.
-pub fn setmaxnreg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn setmaxnreg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Int(count) = operand(inst, 0)? else {
         return Err("a number of registers that is no constant".into());
     };
@@ -224,7 +225,7 @@ pub fn setmaxnreg<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         return Ok(());
     }
     let count = imm(*count as u32);
-    let gives_back = inst.has("dec");
+    let gives_back = inst.has(Word::Dec);
     region(cx, |cx| {
         let again = if gives_back { cx.e.block } else { cx.e.open_new() };
         cx.converged = None;

@@ -26,6 +26,7 @@ pub use wide::wmma;
 use crate::lower::source::{Cx, Sel, cells_of};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
+use crate::ptx::words::Word;
 use orias_components::{BlockId, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 use orias_systems::emit::{cell, wide as tuple};
 use smallvec::SmallVec;
@@ -49,22 +50,22 @@ pub enum Element {
 impl Element {
     pub const S32: Element = Element::Int { bits: 32, signed: true };
 
-    fn parse(word: &str) -> Option<Element> {
+    fn of(word: Word) -> Option<Element> {
         let int = |bits, signed| Element::Int { bits, signed };
         Some(match word {
-            "f16" => Element::F16,
-            "bf16" => Element::Bf16,
-            "tf32" => Element::Tf32,
-            "f32" => Element::F32,
-            "f64" => Element::F64,
-            "e4m3" => Element::E4m3,
-            "e5m2" => Element::E5m2,
-            "s8" => int(8, true),
-            "u8" => int(8, false),
-            "s4" => int(4, true),
-            "u4" => int(4, false),
-            "b1" => int(1, false),
-            "s32" => Element::S32,
+            Word::F16 => Element::F16,
+            Word::Bf16 => Element::Bf16,
+            Word::Tf32 => Element::Tf32,
+            Word::F32 => Element::F32,
+            Word::F64 => Element::F64,
+            Word::E4m3 => Element::E4m3,
+            Word::E5m2 => Element::E5m2,
+            Word::S8 => int(8, true),
+            Word::U8 => int(8, false),
+            Word::S4 => int(4, true),
+            Word::U4 => int(4, false),
+            Word::B1 => int(1, false),
+            Word::S32 => Element::S32,
             _ => return None,
         })
     }
@@ -90,18 +91,14 @@ impl Element {
 }
 
 /// The element types that an instruction names, in order.
-fn elements(inst: &Instruction<'_>) -> SmallVec<[Element; 4]> {
-    inst.modifiers.iter().filter_map(|word| Element::parse(word)).collect()
+fn elements(inst: &Instruction) -> SmallVec<[Element; 4]> {
+    inst.modifiers.iter().filter_map(|word| Element::of(*word)).collect()
 }
 
 /// `m16n8k16`
-fn shape(inst: &Instruction<'_>) -> Sel<[u32; 3]> {
-    let parse = |word: &&str| {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
-    };
-    inst.modifiers.iter().find_map(parse).ok_or_else(|| "a product without a shape".into())
+fn shape(inst: &Instruction) -> Sel<[u32; 3]> {
+    let shape = inst.modifiers.iter().find_map(|word| word.shape());
+    Ok(shape.ok_or("a product without a shape")?.map(u32::from))
 }
 
 /// The registers of a PTX operand: those of a vector, or the one that it is.

@@ -7,6 +7,7 @@ use super::{
 use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile, RegUse};
 use orias_systems::emit::{imm, r};
 use smallvec::SmallVec;
@@ -168,14 +169,14 @@ pub fn multiply(
 }
 
 /// The rounding word of a product of doubles; to nearest is not said.
-pub fn rounding(inst: &Instruction<'_>) -> Option<Mod> {
-    [("rz", Mod::RZ), ("rm", Mod::RM), ("rp", Mod::RP)]
+pub fn rounding(inst: &Instruction) -> Option<Mod> {
+    [(Word::Rz, Mod::RZ), (Word::Rm, Mod::RM), (Word::Rp, Mod::RP)]
         .into_iter()
-        .find(|(word, _)| inst.has(word))
+        .find(|(word, _)| inst.has(*word))
         .map(|(_, m)| m)
 }
 
-pub fn mma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn mma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let shape = shape(inst)?;
     let [d, a, b, c] = elements(inst)[..] else { return Err("types of a product".into()) };
     let meaning = Meaning {
@@ -184,11 +185,11 @@ pub fn mma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
         a,
         b,
         c,
-        saturate: inst.has("satfinite"),
-        xor: inst.has("xor"),
+        saturate: inst.has(Word::Satfinite),
+        xor: inst.has(Word::Xor),
         round: rounding(inst),
     };
-    if inst.has("block_scale") {
+    if inst.has(Word::BlockScale) {
         return Err("products with scaled blocks".into());
     }
     region(cx, |cx| {
@@ -209,8 +210,8 @@ pub fn mma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 }
 
 /// Metadata and selector, which stand from operand `at` on where the left factor is sparse.
-pub fn metadata(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, at: usize) -> Sel<Sparse> {
-    if !inst.has("sp") && !inst.has("sp::ordered_metadata") {
+pub fn metadata(cx: &mut Cx<'_, '_>, inst: &Instruction, at: usize) -> Sel<Sparse> {
+    if !inst.has(Word::Sp) && !inst.has(Word::SpOrderedMetadata) {
         return Ok(None);
     }
     let value = cx.src(operand(inst, at)?, crate::ptx::types::Type::B32)?;

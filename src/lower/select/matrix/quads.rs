@@ -7,24 +7,25 @@ use super::product::{Meaning, word};
 use super::{Element, Words, convert};
 use crate::lower::source::{Cx, Sel};
 use crate::ptx::program::Instruction;
+use crate::ptx::words::Word;
 use orias_components::Operand;
 use orias_systems::emit::imm;
 
 /// The words of `d`.
 pub fn multiply(
     cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     p: &Meaning,
     a: &[Operand],
     b: &[Operand],
     c: &[Operand],
 ) -> Sel<Words> {
-    let layouts: Vec<&str> =
-        inst.modifiers.iter().copied().filter(|m| matches!(*m, "row" | "col")).collect();
+    let layouts: Vec<Word> =
+        inst.modifiers.iter().copied().filter(|m| matches!(*m, Word::Row | Word::Col)).collect();
     let [a_layout, b_layout] = layouts[..] else { return Err("layouts of the factors".into()) };
     let lane = lane(cx)?;
-    let a = if a_layout == "col" { transpose(cx, a, lane) } else { a.into() };
-    let b = if b_layout == "row" { transpose(cx, b, lane) } else { b.into() };
+    let a = if a_layout == Word::Col { transpose(cx, a, lane) } else { a.into() };
+    let b = if b_layout == Word::Row { transpose(cx, b, lane) } else { b.into() };
     match (p.d, p.c) {
         (Element::F16, Element::F16) => {
             // A thread has one row of the result: that of its own part of A.

@@ -6,19 +6,22 @@ use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::emit::Address;
 use smallvec::SmallVec;
 
 /// The words of the instruction for this many matrices.
-fn words_of(inst: &Instruction<'_>) -> Sel<(SmallVec<[Mod; 3]>, u8)> {
-    if !inst.has("m8n8") || !inst.has("b16") {
+fn words_of(inst: &Instruction) -> Sel<(SmallVec<[Mod; 3]>, u8)> {
+    if !inst.has(Word::M8n8) || !inst.has(Word::B16) {
         return Err("matrices of this shape".into());
     }
     let mut mods: SmallVec<[Mod; 3]> = SmallVec::new();
-    mods.extend([Mod::_16, if inst.has("trans") { Mod::MT88 } else { Mod::M88 }]);
-    let count =
-        [("x4", 4), ("x2", 2)].into_iter().find(|(word, _)| inst.has(word)).map_or(1, |(_, n)| n);
+    mods.extend([Mod::_16, if inst.has(Word::Trans) { Mod::MT88 } else { Mod::M88 }]);
+    let count = [(Word::X4, 4), (Word::X2, 2)]
+        .into_iter()
+        .find(|(word, _)| inst.has(*word))
+        .map_or(1, |(_, n)| n);
     mods.extend(match count {
         4 => Some(Mod::_4),
         2 => Some(Mod::_2),
@@ -28,14 +31,14 @@ fn words_of(inst: &Instruction<'_>) -> Sel<(SmallVec<[Mod; 3]>, u8)> {
 }
 
 /// The address in shared memory: of a generic one the low 32 bits.
-fn address(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, at: usize) -> Sel<Address> {
+fn address(cx: &mut Cx<'_, '_>, inst: &Instruction, at: usize) -> Sel<Address> {
     if !matches!(memory::space(inst), Space::Shared | Space::Generic) {
         return Err("matrices of this space".into());
     }
     cx.address(operand(inst, at)?, Space::Shared)
 }
 
-pub fn ldmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn ldmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (mods, count) = words_of(inst)?;
     region(cx, |cx| {
         converge(cx);
@@ -46,7 +49,7 @@ pub fn ldmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     })
 }
 
-pub fn stmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn stmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (mods, _) = words_of(inst)?;
     region(cx, |cx| {
         converge(cx);
@@ -58,7 +61,7 @@ pub fn stmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
     })
 }
 
-pub fn movmatrix<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn movmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     region(cx, |cx| {
         converge(cx);
         let source = words(cx, operand(inst, 1)?, Element::S32)?;

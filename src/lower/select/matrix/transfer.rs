@@ -12,6 +12,7 @@ use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Space, Type};
+use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
 use orias_systems::emit::{Address, cell, imm, wide};
 use rustc_hash::FxHashMap;
@@ -44,16 +45,16 @@ struct Place {
 }
 
 impl Layout {
-    fn of(inst: &Instruction<'_>) -> Sel<Layout> {
+    fn of(inst: &Instruction) -> Sel<Layout> {
         let [m, n, k] = shape(inst)?;
         let element = *elements(inst).last().ok_or("type of the matrix")?;
         let (role, rows, columns) = match inst.modifiers.get(1).copied() {
-            Some("a") => (Role::A, m, k),
-            Some("b") => (Role::B, k, n),
-            Some("c" | "d") => (Role::C, m, n),
+            Some(Word::A) => (Role::A, m, k),
+            Some(Word::B) => (Role::B, k, n),
+            Some(Word::C | Word::D) => (Role::C, m, n),
             _ => return Err("which matrix".into()),
         };
-        Ok(Layout { role, rows, columns, element, by_column: inst.has("col") })
+        Ok(Layout { role, rows, columns, element, by_column: inst.has(Word::Col) })
     }
 
     /// Elements in one register.
@@ -185,7 +186,7 @@ impl Addresses {
     /// place times a part of the lane's number: so many bits further down, under a mask.
     fn new(
         cx: &mut Cx<'_, '_>,
-        inst: &Instruction<'_>,
+        inst: &Instruction,
         layout: &Layout,
         at: usize,
         steps: &[(u32, u32, Place)],
@@ -302,7 +303,7 @@ fn access_words(space: Space, bytes: u32) -> Vec<Mod> {
     mods
 }
 
-pub fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn load(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let layout = Layout::of(inst)?;
     let op = match memory::space(inst) {
         Space::Global => Opcode::LDG,
@@ -346,7 +347,7 @@ pub fn load<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
 
 /// The words of a fragment to the registers of the instruction. Where there are more registers than
 /// elements, they come again.
-fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, layout: &Layout, loaded: &[Operand]) -> Sel {
+fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction, layout: &Layout, loaded: &[Operand]) -> Sel {
     let d = operand(inst, 0)?;
     let needed = super::parts(d).len() * (layout.element.bits() / 32).max(1) as usize;
     let all: Words = loaded.iter().copied().cycle().take(needed).collect();
@@ -357,7 +358,7 @@ fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction<'_>, layout: &Layout, loaded: 
 /// one row.
 fn load_matrices(
     cx: &mut Cx<'_, '_>,
-    inst: &Instruction<'_>,
+    inst: &Instruction,
     layout: &Layout,
     transposed: bool,
 ) -> Sel<Words> {
@@ -401,7 +402,7 @@ fn join(cx: &mut Cx<'_, '_>, parts: &[Operand]) -> Operand {
     }
 }
 
-pub fn store<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn store(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let layout = Layout::of(inst)?;
     let op = match memory::space(inst) {
         Space::Global => Opcode::STG,

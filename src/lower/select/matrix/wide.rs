@@ -5,17 +5,18 @@ use super::{Element, Words, converge, elements, scatter, shape, transfer, words}
 use crate::lower::select::turns::region;
 use crate::lower::source::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
+use crate::ptx::words::Word;
 use orias_components::Operand;
 
-pub fn wmma<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+pub fn wmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied() {
-        Some("load") => transfer::load(cx, inst),
-        Some("store") => transfer::store(cx, inst),
+        Some(Word::Load) => transfer::load(cx, inst),
+        Some(Word::Store) => transfer::store(cx, inst),
         _ => product(cx, inst),
     }
 }
 
-fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
+fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let [m, n, k] = shape(inst)?;
     // Of halves only d and c are named.
     let (d, a, b, c) = match elements(inst)[..] {
@@ -49,8 +50,8 @@ fn product<'a>(cx: &mut Cx<'a, '_>, inst: &Instruction<'a>) -> Sel {
             a,
             b,
             c,
-            saturate: inst.has("satfinite"),
-            xor: inst.has("xor"),
+            saturate: inst.has(Word::Satfinite),
+            xor: inst.has(Word::Xor),
             round: rounding(inst),
         };
         let parts = (m * n / (rows * 8)) as usize;

@@ -1,5 +1,6 @@
 //! Turns the table of instruction forms (`src/ptx/check/forms.tbl`, whose header says how it reads)
-//! into Rust data that needs no reading at run time: `$OUT_DIR/forms.rs`, included by
+//! into Rust data that needs no reading at run time: `$OUT_DIR/words.rs`, the lists of opcodes and
+//! modifiers that `src/ptx/words.rs` makes enumerations of, and `$OUT_DIR/forms.rs`, included by
 //! `src/ptx/check/forms/table.rs`, which has the types.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,11 @@ fn main() {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let made = fs::read_to_string(TABLE).map_err(|e| e.to_string()).and_then(|text| rust(&text));
     match made {
-        Ok(text) => fs::write(Path::new(&out).join("forms.rs"), text).expect("OUT_DIR is writable"),
+        Ok(Made { words, forms }) => {
+            for (name, text) in [("words.rs", words), ("forms.rs", forms)] {
+                fs::write(Path::new(&out).join(name), text).expect("OUT_DIR is writable");
+            }
+        }
         Err(message) => println!("cargo::error={TABLE}: {message}"),
     }
 }
@@ -112,7 +117,13 @@ struct Line<'a> {
     fields: Vec<Vec<&'a str>>,
 }
 
-fn rust(table: &str) -> Result<String, String> {
+/// The texts of both files.
+struct Made {
+    words: String,
+    forms: String,
+}
+
+fn rust(table: &str) -> Result<Made, String> {
     let (mut sets, mut rules, mut lists) = (Vec::new(), Vec::new(), Vec::new());
     let mut lone: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut lines_of: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
@@ -129,6 +140,7 @@ fn rust(table: &str) -> Result<String, String> {
             ("r", None) => rules.push(rest),
             ("o", None) => lists.push(rest),
             ("t" | "i", None) => lone.entry(kind).or_default().push(rest),
+            ("c" | "w" | "n", None) => lone.entry(kind).or_default().extend(rest.split(' ')),
             (_, Some(name)) => {
                 let parts: Vec<&str> = line.splitn(4, ' ').collect();
                 let [version, sm, operands, fields] = parts[..] else { return Err(wrong()) };
@@ -142,16 +154,25 @@ fn rust(table: &str) -> Result<String, String> {
             _ => return Err(wrong()),
         }
     }
-    let choices = || lines_of.values().flatten().flat_map(|line| &line.fields).flatten();
-    let words: BTreeSet<&str> = choices().flat_map(|choice| choice.split('.')).collect();
+    let choices = lines_of.values().flatten().flat_map(|line| &line.fields).flatten();
+    let behind = lines_of.keys().flat_map(|name| name.split('.').skip(1));
+    let alone = ["t", "i", "w", "n"].into_iter().filter_map(|kind| lone.get(kind)).flatten();
+    let words: BTreeSet<&str> =
+        choices.flat_map(|choice| choice.split('.')).chain(behind).chain(alone.copied()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| *word != "-").collect();
+    let opcodes = lines_of.keys().filter_map(|name| name.split('.').next());
+    let opcodes: BTreeSet<&str> =
+        opcodes.chain(lone.get("c").into_iter().flatten().copied()).collect();
+    let mut enums = String::new();
+    variants(&mut enums, "opcodes", opcodes.iter().copied())?;
+    variants(&mut enums, "modifiers", words.iter().copied())?;
     let mut text = String::new();
-    names(&mut text, "WORDS", words.iter().copied());
     let longest = lines_of.keys().map(|name| name.split('.').count()).max().unwrap_or(1);
     let _ = writeln!(text, "/// Words in the longest name.\nconst LONGEST: usize = {longest};");
-    for (kind, name) in [("t", "TWICE"), ("i", "IGNORED")] {
-        let list = lone.get(kind).into_iter().flatten();
-        array(&mut text, name, "&str", list.map(|word| format!("{word:?}")));
+    for (kind, name) in [("t", "TWICE"), ("i", "IGNORED"), ("n", "NARROW")] {
+        let list: Vec<String> =
+            lone.get(kind).into_iter().flatten().map(|w| format!("Word::{}", variant(w))).collect();
+        let _ = writeln!(text, "const {name}: WordSet = WordSet::of(&[{}]);", list.join(", "));
     }
     let rules: Vec<String> = rules.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
     array(&mut text, "RULES", "Rule", rules.into_iter());
@@ -196,7 +217,38 @@ fn rust(table: &str) -> Result<String, String> {
     array(&mut text, "LINES_OF", "(u16, u16)", index.into_iter());
     array(&mut text, "LINES", "Line", lines.into_iter());
     array(&mut text, "FIELDS", "u16", fields.into_iter().map(|n| n.to_string()));
-    Ok(text)
+    Ok(Made { words: enums, forms: text })
+}
+
+/// The name of a word's variant: `SharedCta` of `shared::cta`, `L2_128B`, `_16x64b`.
+fn variant(word: &str) -> String {
+    let mut name = String::new();
+    for part in word.split(['_', ':']).filter(|part| !part.is_empty()) {
+        let (first, rest) = part.split_at(1);
+        if first.starts_with(|c: char| c.is_ascii_digit()) {
+            name.push('_');
+        }
+        name += &first.to_ascii_uppercase();
+        name += rest;
+    }
+    name
+}
+
+/// A list for the macro of this name: variants and their spellings, sorted by these.
+fn variants<'a>(
+    text: &mut String,
+    name: &str,
+    list: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), String> {
+    let mut known = BTreeMap::new();
+    for word in list.clone() {
+        if let Some(other) = known.insert(variant(word), word) {
+            return Err(format!("'{word}' and '{other}' have one variant"));
+        }
+    }
+    let items: Vec<String> = list.map(|word| format!("{} {word:?}", variant(word))).collect();
+    let _ = writeln!(text, "{name}! {{ {} }}", items.join(", "));
+    Ok(())
 }
 
 fn array(text: &mut String, name: &str, ty: &str, items: impl Iterator<Item = String>) {

@@ -1,7 +1,8 @@
 //! The table as data (`build.rs` makes it of `forms.tbl`) and how an instruction's words are found
 //! in it.
 
-use super::super::words::is_type;
+use super::super::words::space;
+use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::names::Names;
 use smallvec::SmallVec;
 
@@ -81,8 +82,8 @@ pub(super) fn rule(number: u16) -> Option<&'static Rule> {
 }
 
 /// Modifiers that count for nothing where an instruction has none of the name.
-pub(super) fn ignored(word: &str) -> bool {
-    IGNORED.contains(&word)
+pub(super) fn ignored(word: Word) -> bool {
+    IGNORED.has(word)
 }
 
 fn name(text: &str) -> Option<&'static [Line]> {
@@ -90,22 +91,18 @@ fn name(text: &str) -> Option<&'static [Line]> {
     LINES.get(usize::from(start)..usize::from(end))
 }
 
-/// The number of a word; a word that stands in no line has none.
-fn number(word: &str) -> u16 {
-    WORDS_AT.find(word, |at| WORDS[at]).map_or(NONE - 1, |at| at as u16)
-}
-
 /// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`,
-/// and operations on bits. `tests/isa/forms/words.rs` says the same.
-pub(super) fn sequence(word: &str, opcode: &str) -> Option<usize> {
-    if is_type(word) {
+/// and operations on bits. `tests/isa/forms/words.rs` says the same. By their text: what follows a
+/// pattern and is in no list has its place too.
+fn sequence((word, text): (Word, &str), opcode: Op) -> Option<usize> {
+    if word.ty().is_some() || NARROW.has(word) {
         return Some(0);
     }
-    match word.split(':').next().unwrap_or(word) {
-        "row" | "col" if matches!(opcode, "mma" | "wmma") => Some(1),
-        "global" | "shared" | "local" | "const" | "param" => Some(2),
-        "L2" if opcode == "createpolicy" && word.starts_with("L2::evict") => Some(3),
-        "and" | "xor" | "popc" if matches!(opcode, "mma" | "wmma" | "wgmma") => Some(4),
+    match text.split(':').next().unwrap_or(text) {
+        "row" | "col" if matches!(opcode, Op::Mma | Op::Wmma) => Some(1),
+        _ if space(text).is_some() => Some(2),
+        "L2" if opcode == Op::Createpolicy && text.starts_with("L2::evict") => Some(3),
+        "and" | "xor" | "popc" if matches!(opcode, Op::Mma | Op::Wmma | Op::Wgmma) => Some(4),
         _ => None,
     }
 }
@@ -116,7 +113,7 @@ pub(super) struct Words<'a> {
     pub name: String,
     lines: &'static [Line],
     sequences: [SmallVec<[u16; 4]>; SEQUENCES],
-    flags: SmallVec<[(u16, &'a str); 8]>,
+    flags: SmallVec<[(Word, &'a str); 8]>,
     /// A modifier that stands twice and may not.
     pub doubled: Option<&'a str>,
     bits: u64,
@@ -124,11 +121,11 @@ pub(super) struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// None where no name of the table fits; the opcode is then unknown.
-    pub fn new(opcode: &'a str, modifiers: &[&'a str]) -> Option<Words<'a>> {
-        let mut longer = opcode.to_string();
-        let mut best = name(opcode).map(|lines| (longer.len(), 0, lines));
+    pub fn new(opcode: Op, modifiers: &[(Word, &'a str)]) -> Option<Words<'a>> {
+        let mut longer = opcode.name().to_string();
+        let mut best = name(&longer).map(|lines| (longer.len(), 0, lines));
         // Names have three words at most.
-        for (i, word) in modifiers.iter().take(LONGEST - 1).enumerate() {
+        for (i, (_, word)) in modifiers.iter().take(LONGEST - 1).enumerate() {
             longer.push('.');
             longer.push_str(word);
             if let Some(lines) = name(&longer) {
@@ -145,23 +142,24 @@ impl<'a> Words<'a> {
             doubled: None,
             bits: 0,
         };
-        for word in &modifiers[first..] {
-            let number = number(word);
-            match sequence(word, opcode) {
-                Some(which) => words.sequences[which].push(number),
-                None if !words.flags.iter().any(|(_, other)| other == word) => {
-                    words.flags.push((number, word));
+        for (word, text) in &modifiers[first..] {
+            match sequence((*word, text), opcode) {
+                Some(which) => words.sequences[which].push(*word as u16),
+                None if !words.flags.iter().any(|(_, other)| other == text) => {
+                    words.flags.push((*word, text));
                 }
-                None if TWICE.contains(word) => {}
-                None => words.doubled = Some(word),
+                None if TWICE.has(*word) => {}
+                None => words.doubled = Some(text),
             }
         }
-        let has = |word: &str| words.stands(word);
-        let unused = |(_, word): &(u16, &str)| ignored(word) && !has(word);
-        let unused: SmallVec<[u16; 8]> =
-            words.flags.iter().filter(|f| unused(f)).map(|(n, _)| *n).collect();
-        words.flags.retain(|(number, _)| !unused.contains(number));
-        let flags = words.flags.iter().map(|(number, _)| *number);
+        let unused: SmallVec<[Word; 8]> = words
+            .flags
+            .iter()
+            .map(|(word, _)| *word)
+            .filter(|word| ignored(*word) && !words.stands(*word))
+            .collect();
+        words.flags.retain(|(word, _)| !unused.contains(word));
+        let flags = words.flags.iter().map(|(word, _)| *word as u16);
         let all = words.sequences.iter().flatten().copied().chain(flags);
         words.bits = all.fold(0, |bits, word| bits | 1 << (word % 64));
         Some(words)
@@ -184,7 +182,8 @@ impl<'a> Words<'a> {
                     }
                 }
                 None => {
-                    let there = self.flags.iter().any(|(flag, _)| field.choices.contains(flag));
+                    let there =
+                        self.flags.iter().any(|(flag, _)| field.choices.contains(&(*flag as u16)));
                     found += usize::from(there);
                     if !there && !field.choices.contains(&NONE) {
                         return false;
@@ -196,8 +195,8 @@ impl<'a> Words<'a> {
     }
 
     /// Whether a modifier stands in some line of the name.
-    fn stands(&self, word: &str) -> bool {
-        let number = number(word);
+    fn stands(&self, word: Word) -> bool {
+        let number = word as u16;
         self.lines.iter().any(|line| {
             line.words >> (number % 64) & 1 != 0
                 && Fields::new(line).enumerate().any(|(which, field)| match which {
@@ -209,7 +208,7 @@ impl<'a> Words<'a> {
 
     /// A modifier that no form of the name has.
     pub fn stranger(&self) -> Option<&'a str> {
-        self.flags.iter().map(|(_, word)| *word).find(|word| !self.stands(word))
+        self.flags.iter().find(|(word, _)| !self.stands(*word)).map(|(_, text)| *text)
     }
 
     /// Whether some form of the name has these types.
@@ -275,8 +274,9 @@ mod tests {
 
     fn found(mnemonic: &str) -> bool {
         let mut words = mnemonic.split('.');
-        let opcode = words.next().unwrap();
-        let modifiers: Vec<&str> = words.collect();
+        let opcode = Op::parse(words.next().unwrap()).unwrap();
+        let modifiers: Vec<(Word, &str)> =
+            words.map(|text| (Word::parse(text).unwrap(), text)).collect();
         Words::new(opcode, &modifiers).is_some_and(|words| words.find().is_some())
     }
 
