@@ -111,8 +111,8 @@ impl<'s> Checker<'s> {
     fn row(&mut self, case: &mut Case<'_, 's>) -> Option<Option<&'static Row>> {
         let rows = rows_of(case.instruction.opcode);
         let mut known = true;
-        for word in case.modifiers() {
-            if !is_modifier(word.text) {
+        for (word, known_as) in case.modifiers().zip(&case.instruction.modifiers) {
+            if *known_as == Word::Other && !is_modifier(word.text) {
                 self.diagnostics.error(word.span, format!("Unknown modifier '.{}'", word.text));
                 known = false;
             }

@@ -20,6 +20,10 @@ const ORDER: [(&str, &str); 2] =
 /// of words.
 const SEQUENCES: usize = 5;
 
+/// Their places among the fields.
+const TYPES: usize = 0;
+const SPACES: usize = 2;
+
 fn main() {
     println!("cargo::rerun-if-changed=src/ptx/check/forms/build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
@@ -167,8 +171,6 @@ fn rust(table: &str) -> Result<Made, String> {
     variants(&mut enums, "opcodes", opcodes.iter().copied())?;
     variants(&mut enums, "modifiers", words.iter().copied())?;
     let mut text = String::new();
-    let longest = lines_of.keys().map(|name| name.split('.').count()).max().unwrap_or(1);
-    let _ = writeln!(text, "/// Words in the longest name.\nconst LONGEST: usize = {longest};");
     for (kind, name) in [("t", "TWICE"), ("i", "IGNORED"), ("n", "NARROW")] {
         let list: Vec<String> =
             lone.get(kind).into_iter().flatten().map(|w| format!("Word::{}", variant(w))).collect();
@@ -180,9 +182,41 @@ fn rust(table: &str) -> Result<Made, String> {
         lists.iter().map(|list| operands(list, &sets)).collect::<Result<_, _>>()?;
     array(&mut text, "LISTS", "&[&[Slot]]", lists.into_iter());
 
-    let (mut index, mut lines, mut fields) = (Vec::new(), Vec::new(), Vec::new());
-    for list in lines_of.values() {
-        index.push(format!("({}, {})", lines.len(), lines.len() + list.len()));
+    let (mut names, mut lines, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut keys, mut by_key) = (Vec::new(), Vec::new());
+    for (name, list) in &lines_of {
+        // A line stands under the first words of all its types and state spaces.
+        let mut index: BTreeMap<(u16, u16), Vec<usize>> = BTreeMap::new();
+        for (at, line) in list.iter().enumerate() {
+            let firsts = |field: &[&str]| -> BTreeSet<u16> {
+                let number = |choice: &&str| {
+                    let first = choice.split('.').next().unwrap_or("");
+                    words.binary_search(&first).map_or(u16::MAX, |n| n as u16)
+                };
+                field.iter().map(number).collect()
+            };
+            let field = |at: usize| line.fields.get(at).map_or(&[][..], |field| field.as_slice());
+            for ty in firsts(field(TYPES)) {
+                for space in firsts(field(SPACES)) {
+                    index.entry((ty, space)).or_default().push(lines.len() + at);
+                }
+            }
+        }
+        let first_key = keys.len();
+        for ((ty, space), list) in index {
+            let start = by_key.len();
+            by_key.extend(list);
+            keys.push(format!("(({ty}, {space}), {start}, {})", by_key.len()));
+        }
+        let behind: Vec<String> =
+            name.split('.').skip(1).map(|word| format!("Word::{}", variant(word))).collect();
+        names.push(format!(
+            "Name {{ text: {name:?}, words: &[{}], lines: ({}, {}), keys: ({first_key}, {}) }}",
+            behind.join(", "),
+            lines.len(),
+            lines.len() + list.len(),
+            keys.len()
+        ));
         for line in list {
             let start = fields.len();
             let mut bits = 0u64;
@@ -213,8 +247,16 @@ fn rust(table: &str) -> Result<Made, String> {
             ));
         }
     }
-    names(&mut text, "NAMES", lines_of.keys().copied());
-    array(&mut text, "LINES_OF", "(u16, u16)", index.into_iter());
+    let of_opcode = |op: &&str| {
+        let is = |name: &&str| name.split('.').next() == Some(op);
+        let place = |found: Option<usize>| found.unwrap_or(0);
+        let first = place(lines_of.keys().position(is));
+        format!("({first}, {})", first + lines_of.keys().filter(|name| is(name)).count())
+    };
+    array(&mut text, "NAMES", "Name", names.into_iter());
+    array(&mut text, "NAMES_OF", "(u16, u16)", opcodes.iter().map(of_opcode));
+    array(&mut text, "KEYS", "Key", keys.into_iter());
+    array(&mut text, "BY_KEY", "u16", by_key.into_iter().map(|n| n.to_string()));
     array(&mut text, "LINES", "Line", lines.into_iter());
     array(&mut text, "FIELDS", "u16", fields.into_iter().map(|n| n.to_string()));
     Ok(Made { words: enums, forms: text })
@@ -254,15 +296,6 @@ fn variants<'a>(
 fn array(text: &mut String, name: &str, ty: &str, items: impl Iterator<Item = String>) {
     let items: Vec<String> = items.collect();
     let _ = writeln!(text, "static {name}: [{ty}; {}] = [{}];", items.len(), items.join(", "));
-}
-
-/// A list, and where each stands in it.
-fn names<'a>(text: &mut String, name: &str, list: impl ExactSizeIterator<Item = &'a str>) {
-    let count = list.len();
-    let list: Vec<String> = list.map(|name| format!("{name:?}")).collect();
-    let _ = writeln!(text, "const {name}: &[&str] = &[{}];", list.join(", "));
-    let places = (2 * count).next_power_of_two();
-    let _ = writeln!(text, "static {name}_AT: Names<{places}> = Names::new({name});");
 }
 
 /// `24..256%8`, `4|8|16`.

@@ -3,7 +3,6 @@
 
 use super::super::words::space;
 use crate::ptx::words::{Op, Word, WordSet};
-use orias_components::names::Names;
 use smallvec::SmallVec;
 
 include!(concat!(env!("OUT_DIR"), "/forms.rs"));
@@ -19,6 +18,36 @@ struct Line {
     /// words of each, of a modifier the word, `NONE` for none.
     start: u32,
     end: u32,
+}
+
+/// An instruction's name: the opcode and the modifiers that belong to it.
+struct Name {
+    text: &'static str,
+    words: &'static [Word],
+    /// Where its lines are, and its keys in `KEYS`.
+    lines: (u16, u16),
+    keys: (u16, u16),
+}
+
+/// The first word of a line's types and of its state spaces, `NONE` where there are none; where in
+/// `BY_KEY` the lines are that have both. There are two thousand lines for `ld`.
+type Key = ((u16, u16), u32, u32);
+
+impl Name {
+    fn lines(&self) -> &'static [Line] {
+        LINES.get(usize::from(self.lines.0)..usize::from(self.lines.1)).unwrap_or_default()
+    }
+
+    /// Those that may be of an instruction with these types and state spaces, in their order.
+    fn lines_with(&self, types: &[u16], spaces: &[u16]) -> impl Iterator<Item = &'static Line> {
+        let first = |words: &[u16]| words.first().copied().unwrap_or(NONE);
+        let key = (first(types), first(spaces));
+        let keys = KEYS.get(usize::from(self.keys.0)..usize::from(self.keys.1));
+        let keys = keys.unwrap_or_default();
+        let found = keys.binary_search_by_key(&key, |(key, ..)| *key).map(|at| &keys[at]);
+        let range = found.map_or(0..0, |(_, start, end)| *start as usize..*end as usize);
+        BY_KEY.get(range).unwrap_or_default().iter().map(|line| &LINES[usize::from(*line)])
+    }
 }
 
 /// What may stand as an operand; sets as the header of `forms.tbl` has them.
@@ -86,11 +115,6 @@ pub(super) fn ignored(word: Word) -> bool {
     IGNORED.has(word)
 }
 
-fn name(text: &str) -> Option<&'static [Line]> {
-    let (start, end) = LINES_OF[NAMES_AT.find(text, |at| NAMES[at])?];
-    LINES.get(usize::from(start)..usize::from(end))
-}
-
 /// Words that keep their order: types, layouts, state spaces, the two priorities of `createpolicy`,
 /// and operations on bits. `tests/isa/forms/words.rs` says the same. By their text: what follows a
 /// pattern and is in no list has its place too.
@@ -98,11 +122,14 @@ fn sequence((word, text): (Word, &str), opcode: Op) -> Option<usize> {
     if word.ty().is_some() || NARROW.has(word) {
         return Some(0);
     }
-    match text.split(':').next().unwrap_or(text) {
-        "row" | "col" if matches!(opcode, Op::Mma | Op::Wmma) => Some(1),
-        _ if space(text).is_some() => Some(2),
-        "L2" if opcode == Op::Createpolicy && text.starts_with("L2::evict") => Some(3),
-        "and" | "xor" | "popc" if matches!(opcode, Op::Mma | Op::Wmma | Op::Wgmma) => Some(4),
+    match word {
+        Word::Row | Word::Col if matches!(opcode, Op::Mma | Op::Wmma) => Some(1),
+        Word::Other if space(text).is_some() => Some(2),
+        word if word.space().is_some() => Some(2),
+        _ if opcode == Op::Createpolicy && text.starts_with("L2::evict") => Some(3),
+        Word::And | Word::Xor | Word::Popc if matches!(opcode, Op::Mma | Op::Wmma | Op::Wgmma) => {
+            Some(4)
+        }
         _ => None,
     }
 }
@@ -110,8 +137,8 @@ fn sequence((word, text): (Word, &str), opcode: Op) -> Option<usize> {
 /// An instruction's words in the table's order.
 pub(super) struct Words<'a> {
     /// The longest name of the table that the mnemonic begins with.
-    pub name: String,
-    lines: &'static [Line],
+    pub name: &'static str,
+    of: &'static Name,
     sequences: [SmallVec<[u16; 4]>; SEQUENCES],
     flags: SmallVec<[(Word, &'a str); 8]>,
     /// A modifier that stands twice and may not.
@@ -122,21 +149,17 @@ pub(super) struct Words<'a> {
 impl<'a> Words<'a> {
     /// None where no name of the table fits; the opcode is then unknown.
     pub fn new(opcode: Op, modifiers: &[(Word, &'a str)]) -> Option<Words<'a>> {
-        let mut longer = opcode.name().to_string();
-        let mut best = name(&longer).map(|lines| (longer.len(), 0, lines));
-        // Names have three words at most.
-        for (i, (_, word)) in modifiers.iter().take(LONGEST - 1).enumerate() {
-            longer.push('.');
-            longer.push_str(word);
-            if let Some(lines) = name(&longer) {
-                best = Some((longer.len(), i + 1, lines));
-            }
-        }
-        let (length, first, lines) = best?;
-        longer.truncate(length);
+        let (start, end) = NAMES_OF[opcode as usize];
+        let begins = |name: &&Name| {
+            name.words.len() <= modifiers.len()
+                && name.words.iter().zip(modifiers).all(|(word, (other, _))| word == other)
+        };
+        let all = NAMES.get(usize::from(start)..usize::from(end)).unwrap_or_default();
+        let name = all.iter().filter(begins).max_by_key(|name| name.words.len())?;
+        let first = name.words.len();
         let mut words = Words {
-            name: longer,
-            lines,
+            name: name.text,
+            of: name,
             sequences: Default::default(),
             flags: SmallVec::new(),
             doubled: None,
@@ -166,7 +189,9 @@ impl<'a> Words<'a> {
     }
 
     pub fn find(&self) -> Option<Found> {
-        let line = self.lines.iter().find(|line| self.bits & !line.words == 0 && self.is(line))?;
+        let [types, _, spaces, ..] = &self.sequences;
+        let mut lines = self.of.lines_with(types, spaces);
+        let line = lines.find(|line| self.bits & !line.words == 0 && self.is(line))?;
         let Line { version, sm, operands, .. } = line;
         Some(Found { version: u32::from(*version), sm: u32::from(*sm), operands: *operands })
     }
@@ -197,7 +222,7 @@ impl<'a> Words<'a> {
     /// Whether a modifier stands in some line of the name.
     fn stands(&self, word: Word) -> bool {
         let number = word as u16;
-        self.lines.iter().any(|line| {
+        self.of.lines().iter().any(|line| {
             line.words >> (number % 64) & 1 != 0
                 && Fields::new(line).enumerate().any(|(which, field)| match which {
                     0..SEQUENCES => field.sequences().any(|choice| choice.contains(&number)),
@@ -215,7 +240,11 @@ impl<'a> Words<'a> {
     pub fn types_stand(&self) -> bool {
         let types = self.sequences[0].as_slice();
         let first = |line| Fields::new(line).next();
-        self.lines.iter().filter_map(first).any(|f| f.sequences().any(|choice| choice == types))
+        self.of
+            .lines()
+            .iter()
+            .filter_map(first)
+            .any(|f| f.sequences().any(|choice| choice == types))
     }
 }
 
