@@ -11,6 +11,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::frontiers::Frontiers;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::analysis::loops::{self, Loops};
+use crate::analysis::trips::Trips;
 use crate::analysis::uses::Uses;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -130,6 +131,7 @@ pub struct Analyses {
     liveness: Kept<Liveness>,
     uses: Kept<Uses>,
     divergence: Kept<Divergence>,
+    trips: Kept<Trips>,
 }
 
 impl Analyses {
@@ -188,6 +190,12 @@ impl Analyses {
         get(&mut self.uses, body.stamp(), || Uses::new(body))
     }
 
+    /// How often each loop goes round, in SSA form. See [`Analyses::flow`].
+    pub fn trips(&mut self, body: &Body<'_>) -> Arc<Trips> {
+        let (flow, uses) = (self.flow(body), self.uses(body));
+        get(&mut self.trips, body.stamp(), || Trips::new(body, &flow, &uses))
+    }
+
     /// Lets go what is stale.
     pub fn sweep(&mut self, stamps: Stamps) {
         fn sweep<T>(kept: &mut Kept<T>, stamp: u64) {
@@ -200,6 +208,7 @@ impl Analyses {
         sweep(&mut self.liveness, stamps.edits);
         sweep(&mut self.uses, stamps.edits);
         sweep(&mut self.divergence, stamps.edits);
+        sweep(&mut self.trips, stamps.edits);
     }
 
     /// Whether what is kept is what a computation gives.
@@ -231,6 +240,10 @@ impl Analyses {
         let divergence = || Divergence::new(body, &ControlFlow::of(body), &liveness(), &uses());
         if at(&self.divergence, body.stamp()).is_some_and(|kept| *kept != divergence()) {
             return stale("divergent values");
+        }
+        let trips = || Trips::new(body, &ControlFlow::of(body), &uses());
+        if at(&self.trips, body.stamp()).is_some_and(|kept| *kept != trips()) {
+            return stale("trip counts");
         }
         Ok(())
     }

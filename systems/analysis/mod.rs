@@ -12,6 +12,7 @@ pub mod liveness;
 pub mod loops;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod trips;
 pub mod uses;
 
 pub use kept::{Analyses, ControlFlow};
