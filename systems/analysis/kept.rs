@@ -11,6 +11,7 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::frontiers::Frontiers;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::analysis::loops::{self, Loops};
+use crate::analysis::reaching::Reaching;
 use crate::analysis::trips::Trips;
 use crate::analysis::uses::Uses;
 use bevy_ecs::prelude::*;
@@ -132,6 +133,7 @@ pub struct Analyses {
     uses: Kept<Uses>,
     divergence: Kept<Divergence>,
     trips: Kept<Trips>,
+    reaching: Kept<Reaching>,
 }
 
 impl Analyses {
@@ -196,6 +198,12 @@ impl Analyses {
         get(&mut self.trips, body.stamp(), || Trips::new(body, &flow, &uses))
     }
 
+    /// Which definitions reach each operand, out of SSA form. See [`Analyses::liveness`].
+    pub fn reaching(&mut self, body: &Body<'_>) -> Arc<Reaching> {
+        let (flow, liveness) = (self.flow(body), self.liveness(body));
+        get(&mut self.reaching, body.stamp(), || Reaching::new(body, &flow, &liveness))
+    }
+
     /// Lets go what is stale.
     pub fn sweep(&mut self, stamps: Stamps) {
         fn sweep<T>(kept: &mut Kept<T>, stamp: u64) {
@@ -209,6 +217,7 @@ impl Analyses {
         sweep(&mut self.uses, stamps.edits);
         sweep(&mut self.divergence, stamps.edits);
         sweep(&mut self.trips, stamps.edits);
+        sweep(&mut self.reaching, stamps.edits);
     }
 
     /// Whether what is kept is what a computation gives.
@@ -244,6 +253,10 @@ impl Analyses {
         let trips = || Trips::new(body, &ControlFlow::of(body), &uses());
         if at(&self.trips, body.stamp()).is_some_and(|kept| *kept != trips()) {
             return stale("trip counts");
+        }
+        let reaching = || Reaching::new(body, &ControlFlow::of(body), &liveness());
+        if at(&self.reaching, body.stamp()).is_some_and(|kept| *kept != reaching()) {
+            return stale("reaching definitions");
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ pub mod kept;
 pub mod lists;
 pub mod liveness;
 pub mod loops;
+pub mod reaching;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod trips;
