@@ -3,9 +3,14 @@
 //! (`orias_components::work`), over the shapes of `tests/speed`.
 
 use orias::driver::{CompileOptions, compile_source};
-use orias_components::work;
+use orias::lower::{self, LowerOptions};
+use orias::ptx;
+use orias::ptx::program::FuncId;
+use orias_components::{Body, work};
 use orias_speed::shapes;
-use orias_systems::pipeline::{PHASES, Status};
+use orias_systems::analysis::Analyses;
+use orias_systems::pipeline::{self, PHASES, Status};
+use orias_systems::{Options, Worker};
 use std::collections::BTreeMap;
 
 /// Shapes and the smaller of their two sizes. Large enough that what is done once for each function
@@ -79,6 +84,59 @@ fn ten_times_the_program_is_at_most_eleven_times_the_work() {
             if large > LITTLE && large > most * small {
                 let times = large as f64 / small.max(1) as f64;
                 wrong.push(format!("{shape} {name}: {small} -> {large} ({times:.1})"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The work of analyses that no phase asks for yet, in the order of [`ASKED`], without that of the
+/// analyses that they rest on.
+fn work_of_analyses(shape: &str, size: usize) -> [u64; ASKED.len()] {
+    let source = shapes::find(shape).expect("a shape of the list").text(size);
+    let program = ptx::load(&source).unwrap_or_else(|e| panic!("{shape}: {e:?}"));
+    let pipeline = Options::for_test();
+    let options = LowerOptions { target: pipeline.target, opt_level: 3, fmad: true };
+    let module = lower::module(&program, &options).unwrap_or_else(|e| panic!("{shape}: {e:?}"));
+    let mut worker = Worker::new(pipeline).expect("no names");
+    let mut work = [0; ASKED.len()];
+    for (i, function) in program.functions.iter().enumerate().filter(|(_, f)| f.defined) {
+        for ((_, last, ask), work) in ASKED.iter().zip(&mut work) {
+            worker.reset();
+            let id = FuncId(i as u32);
+            let info = lower::function(&program, &module, (id, function), id, worker.body());
+            worker.set_info(info.unwrap_or_else(|e| panic!("{shape}: {e:?}")));
+            let last = pipeline::find(last).expect("a phase").index as usize;
+            worker.run_through(last + 1).unwrap_or_else(|e| panic!("{shape}: {e}"));
+            let (body, mut analyses) = (worker.body(), Analyses::default());
+            let flow = analyses.flow(&body);
+            (flow.reverse_postorder(), flow.dominators(), flow.loops(), flow.frontiers());
+            (analyses.liveness(&body), analyses.uses(&body));
+            let before = work::done();
+            ask(&mut analyses, &body);
+            *work += work::done() - before;
+        }
+    }
+    work
+}
+
+type Ask = fn(&mut Analyses, &Body<'_>);
+
+/// Such analyses, and the phase behind which they are asked for.
+const ASKED: [(&str, &str, Ask); 2] = [
+    ("trip counts", "GenerateMovPhi", |analyses, body| _ = analyses.trips(body)),
+    ("reaching definitions", "OriCopyProp", |analyses, body| _ = analyses.reaching(body)),
+];
+
+#[test]
+fn what_no_phase_asks_for_yet_grows_as_the_program_does() {
+    let mut wrong = Vec::new();
+    for (shape, size) in SIZES {
+        let (small, large) = (work_of_analyses(shape, *size), work_of_analyses(shape, 10 * size));
+        for (((name, ..), small), large) in ASKED.iter().zip(small).zip(large) {
+            println!("{shape} {name}: {small} -> {large}");
+            if large > LITTLE && large > 11 * small {
+                wrong.push(format!("{shape} {name}: {small} -> {large}"));
             }
         }
     }
