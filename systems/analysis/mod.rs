@@ -7,7 +7,6 @@ pub mod divergence;
 pub mod dominators;
 pub mod frontiers;
 pub mod kept;
-pub mod lists;
 pub mod liveness;
 pub mod loops;
 pub mod reaching;
@@ -17,3 +16,4 @@ pub mod trips;
 pub mod uses;
 
 pub use kept::{Analyses, ControlFlow};
+pub use orias_components::lists;

@@ -61,11 +61,14 @@ impl<F: Fn(i32) -> u32> Thread<'_, '_, F> {
                 }
                 _ if holds => self.one(inst),
                 _ => {
-                    let kept: Vec<u32> = inst.tied().map(|r| self.value(Operand::Reg(r))).collect();
-                    let named =
-                        inst.dests().filter(|o| o.as_reg().is_some_and(|r| !r.reg.is_zero()));
-                    let to: Vec<Operand> = named.collect();
-                    to.into_iter().zip(kept).for_each(|(to, value)| self.write(to, value));
+                    let named = |o: &Operand| o.as_reg().is_some_and(|r| !r.reg.is_zero());
+                    let to = inst.dests().filter(named).filter_map(|o| o.as_reg().copied());
+                    for (to, from) in to.zip(inst.tied()) {
+                        for (to, from) in cells(to).zip(cells(from)) {
+                            let value = self.value(Operand::Reg(from));
+                            self.write(Operand::Reg(to), value);
+                        }
+                    }
                 }
             }
         }
@@ -124,7 +127,17 @@ impl<F: Fn(i32) -> u32> Thread<'_, '_, F> {
     fn one(&mut self, inst: View<'_>) {
         let value = |at: usize| self.value(inst.operand(at));
         match inst.op {
-            Opcode::MOV | Opcode::LDC => {
+            Opcode::LDC => {
+                let (to, Operand::Const(c)) = (inst.reg(0).expect("a register"), inst.operand(1))
+                else {
+                    panic!("{inst}")
+                };
+                for (to, offset) in cells(to).zip((c.offset..).step_by(4)) {
+                    let value = (self.constant)(offset);
+                    self.write(Operand::Reg(to), value);
+                }
+            }
+            Opcode::MOV => {
                 let value = value(1);
                 self.write(inst.operand(0), value);
             }
@@ -167,11 +180,19 @@ impl<F: Fn(i32) -> u32> Thread<'_, '_, F> {
                 self.write(inst.operand(ISETP::Q), u32::from(!holds && with));
             }
             Opcode::STS => {
-                let store = (value(0), value(1));
-                self.ran.stores.push(store);
+                let (to, from) = (value(0), inst.reg(1).expect("a register"));
+                for (from, more) in cells(from).zip((0..).step_by(4)) {
+                    let value = self.value(Operand::Reg(from));
+                    self.ran.stores.push((to.wrapping_add(more), value));
+                }
             }
             Opcode::NOP => {}
             _ => panic!("{inst} is none that tests run"),
         }
     }
+}
+
+/// The cells of an operand, each for itself.
+fn cells(r: RegUse) -> impl Iterator<Item = RegUse> {
+    (r.cell..r.cell + r.count).map(move |cell| RegUse { cell, count: 1, ..r })
 }
