@@ -1,12 +1,14 @@
 //! Clones of blocks and regions, as loop peeling, unrolling and tail duplication want them.
 //!
-//! In SSA form what a region defines has other names in its clone, and what is read behind the region
-//! comes from either: control leaves both by the same exits, so phis join the names there, and once
-//! more where ways from several exits meet (as Braun et al. make SSA form, and from as few blocks: a
-//! region with one exit needs no walk, others one over the blocks between exits and readers). Outside SSA form registers keep their names,
-//! and so do those that are no values in SSA form (uniform ones, convergence barriers, the tuples
-//! of warpgroups): each thread runs the same instructions on the same registers as before,
-//! whichever of the two it is in, and a barrier that is set in one may be waited for in the other.
+//! In SSA form what a region defines has other names in its clone, and what is read behind the
+//! region comes from either: control leaves both by the same exits, so phis join the names there,
+//! and once more where ways from several exits meet. For a region with one exit nothing is walked:
+//! its exit is on every way to such a reader. For others it is the blocks between exits and readers.
+//!
+//! Outside SSA form registers keep their names, and so do those that are no values in SSA form
+//! (uniform ones, convergence barriers, the tuples of warpgroups): each thread runs the same
+//! instructions on the same registers as before, whichever of the two it is in, and a barrier that
+//! is set in one may be waited for in the other.
 
 use super::FlowEdit;
 use super::flow::branch_to;
@@ -23,6 +25,7 @@ use crate::work;
 use bitvec::vec::BitVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// What to clone, and how control comes to the clone.
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +62,16 @@ pub struct Cloned {
     pub regs: FxHashMap<VRegId, Reg>,
 }
 
+/// An instruction and its block.
+type Place = (InstId, BlockId);
+
 /// Clones, one after the other. It knows who reads each register, and keeps that current over its
 /// own edits: other edits between two clones cost a walk over the function.
 pub struct Cloner {
     /// In SSA form: the registers whose cells are no values, beside those whose file says it.
     fixed: Option<BitVec>,
     /// By register the instructions that name it, with their blocks. Some may have changed since.
-    places: Lists<(InstId, BlockId)>,
+    places: Lists<Place>,
     /// The body's number when `places` was right.
     stamp: Option<u64>,
 }
@@ -87,7 +93,7 @@ impl Cells {
     }
 }
 
-fn cells(r: RegUse) -> std::ops::Range<u8> {
+fn cells(r: RegUse) -> Range<u8> {
     r.cell..r.cell + r.count
 }
 
@@ -121,6 +127,8 @@ struct Copying<'a, 'b, 'w> {
     /// Registers with cells that the region defines, in their order there.
     defined: Vec<VRegId>,
     masks: FxHashMap<VRegId, Cells>,
+    /// The clones' registers.
+    news: Range<u32>,
     /// Copies that make a tuple of parts with several names, before the instruction that wants it.
     gathered: Vec<(BlockId, InstId, Vec<InstId>)>,
 }
@@ -149,8 +157,8 @@ impl Cloner {
         self.region(body, edit, &region).swap_remove(0)
     }
 
-    /// Clones a region; its clones in a row. Edges are right afterwards where they were before, but for the order of
-    /// predecessors; the layout hears of the new blocks at [`FlowEdit::finish`].
+    /// Clones a region; its clones in a row. Edges are right afterwards where they were before, but
+    /// for the order of predecessors; the layout hears of the new blocks at [`FlowEdit::finish`].
     ///
     /// Whether what the region does may stand in two places (what a warp does together may not, if
     /// its threads may be in both) is the caller's matter, as are those who know instructions by
@@ -175,6 +183,7 @@ impl Cloner {
             clones: FxHashMap::default(),
             defined: Vec::new(),
             masks: FxHashMap::default(),
+            news: 0..0,
             gathered: Vec::new(),
         };
         copying.name(self);
@@ -187,7 +196,7 @@ impl Cloner {
                 copying.body.push(block, branch_to(to), Loc::default());
             }
         }
-        let ends = copying.meet();
+        let named = copying.meet();
         if self.fixed.is_some() {
             self.places.grow(copying.body.vreg_count());
             for clone in copying.made.iter().flat_map(|m| region.blocks.iter().map(|b| m.blocks[b]))
@@ -196,9 +205,7 @@ impl Cloner {
                     self.note(copying.body, clone, *id);
                 }
             }
-            for block in ends {
-                phis::of(copying.body, block).for_each(|id| self.note(copying.body, block, id));
-            }
+            named.into_iter().for_each(|(v, place)| self.places.push(v.0, place));
             copying.join(self);
         }
         copying.put_gathered();
@@ -275,11 +282,13 @@ impl Copying<'_, '_, '_> {
                 });
             }
         }
+        let first = self.body.vreg_count() as u32;
         for made in &mut self.made {
             for v in &self.defined {
                 made.regs.insert(*v, like(self.body, *v));
             }
         }
+        self.news = first..self.body.vreg_count() as u32;
     }
 
     /// Puts the blocks into the order. What control falls into at the ends of blocks, which may
@@ -498,12 +507,13 @@ impl Copying<'_, '_, '_> {
         self.body.block_mut(first).preds.extend(self.region.from);
     }
 
-    /// Gives phis at the region's entry and behind its exits their values from the clones. The
-    /// blocks with such phis.
-    fn meet(&mut self) -> Vec<BlockId> {
+    /// Gives phis at the region's entry and behind its exits their values from the clones. Which
+    /// new names they read.
+    fn meet(&mut self) -> Vec<(VRegId, Place)> {
         let entry = self.entry();
         let mut ends = vec![entry];
         ends.extend(self.exits());
+        let mut named = Vec::new();
         for block in &ends {
             let at_entry = *block == entry;
             // The clones whose edges lead here.
@@ -524,12 +534,20 @@ impl Copying<'_, '_, '_> {
                         pairs.extend(clone.map(|clone| (self.renamed(n, value), *clone)));
                     }
                 });
-                if new != phi {
-                    self.body.set_inst(id, &new);
+                if new == phi {
+                    continue;
+                }
+                self.body.set_inst(id, &new);
+                for operand in new.sources() {
+                    if let Operand::Reg(r) = operand
+                        && let Some(v) = r.reg.vreg().filter(|v| self.news.contains(&v.0))
+                    {
+                        named.push((v, (id, *block)));
+                    }
                 }
             }
         }
-        ends
+        named
     }
 
     /// Blocks behind the region, each once.
@@ -613,13 +631,7 @@ impl Copying<'_, '_, '_> {
     }
 
     /// A reader behind the region.
-    fn read(
-        &mut self,
-        joins: &mut Joins,
-        cloner: &mut Cloner,
-        v: VRegId,
-        (id, block): (InstId, BlockId),
-    ) {
+    fn read(&mut self, joins: &mut Joins, cloner: &mut Cloner, v: VRegId, (id, block): Place) {
         let Some(from) = joins.sources.get(&block).copied() else { return };
         let mut named: Vec<RegUse> = Vec::new();
         self.body.inst(id).for_each_use(|r| {
@@ -651,7 +663,7 @@ impl Copying<'_, '_, '_> {
         joins: &mut Joins,
         cloner: &mut Cloner,
         v: VRegId,
-        (id, block): (InstId, BlockId),
+        (id, block): Place,
     ) {
         let mut phi = self.body.inst(id).to_inst();
         for pair in phi.operands[1..].chunks_mut(2) {
@@ -661,11 +673,11 @@ impl Copying<'_, '_, '_> {
             let Some(from) = joins.sources.get(from).copied().filter(|_| is_it) else { continue };
             if let Some(value) = self.value(joins, v, r.cell, from) {
                 *r = value;
+                cloner.places.grow(self.body.vreg_count());
+                value.reg.vreg().into_iter().for_each(|v| cloner.places.push(v.0, (id, block)));
             }
         }
         self.body.set_inst(id, &phi);
-        cloner.places.grow(self.body.vreg_count());
-        cloner.note(self.body, block, id);
     }
 
     /// What control brings from the region to these blocks behind it, and to those between: of the

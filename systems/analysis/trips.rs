@@ -1,5 +1,5 @@
 //! Trip counts of loops, from their induction variables (Aho, Lam, Sethi, Ullman: Compilers): how
-//! often a loop goes round, as far as an exit compares a counter with what the loop does not change.
+//! often a loop goes round, as far as an exit compares a counter with what the loop leaves alone.
 //!
 //! In SSA form a counter is a phi at the loop's header that every back edge brings the same sum of
 //! itself and a constant. An exit that every round comes to, on such a comparison, then leaves in a
@@ -176,8 +176,8 @@ impl Counter {
     }
 }
 
-/// How often a test holds for `first`, `first + step` …, modulo `modulus`, before it does not. None
-/// where it always does.
+/// How often a test holds for `first`, `first + step` …, modulo `modulus`, before it does not.
+/// None where it always does.
 fn rounds(
     modulus: u128,
     (first, step): (u128, u128),
@@ -222,7 +222,8 @@ fn first_multiple(step: u128, modulus: u128, low: u128, high: u128) -> Option<u1
         return Some(n);
     }
     // No multiple lies in the range in the first lap. In lap l the range begins l * modulus later:
-    // the first lap in which one lies there is a multiple of the modulus in a range modulo the step.
+    // the first lap in which one lies there has a multiple of the modulus in a range modulo the
+    // step.
     let back = (step - modulus % step) % step;
     let laps = first_multiple(back, step, low % step, high % step)?;
     Some((low + laps * modulus).div_ceil(step))

@@ -263,7 +263,8 @@ fn random_loop(random: &mut Random) -> (String, [u32; 4]) {
             format!("{head}\n{}\n{add}\n{test}\n@{sense}%P9 BRA PT, BB1\nBB2:\nEXIT PT", phi("BB1"))
         }
         true => format!(
-            "{head}\n{}\n{add}\n{test}\n@{other}%P9 BRA PT, BB3\nBB2:\nNOP\nBRA PT, BB1\nBB3:\nEXIT PT",
+            "{head}\n{}\n{add}\n{test}\n@{other}%P9 BRA PT, BB3
+             BB2:\nNOP\nBRA PT, BB1\nBB3:\nEXIT PT",
             phi("BB2")
         ),
     };
