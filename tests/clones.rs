@@ -39,6 +39,9 @@ const KERNELS: [&str; 14] = [
     "tri_softmax",
 ];
 
+/// A case runs at most about 3 million thread instructions of PTX: a loop that lost its end stops.
+const STEPS: u64 = 50_000_000;
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Peel,
@@ -106,7 +109,8 @@ fn kernels_with_cloned_loops_give_the_expected_buffers() {
         let (cubin, loops) = compile(&suite.source().unwrap(), way);
         for case in &suite.cases {
             let launch = suite.launch(case).unwrap();
-            let limits = Limits { hazards: Hazards::Find, ..Limits::default() };
+            let limits =
+                Limits { warp_instructions: STEPS, hazards: Hazards::Find, ..Limits::default() };
             let what = format!("{way:?} {name}/{}", case.name);
             let outcome =
                 simulate(&cubin, &launch, limits).unwrap_or_else(|e| panic!("{what}: {e}"));
