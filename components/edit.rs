@@ -3,14 +3,17 @@
 //! Blocks' lists are this crate's: phases read them and edit through these functions, which keep
 //! what goes with an edit (its numbers, see [`Stamps`], phis, edges where they are known, the
 //! layout). [`Body::rewrite`] is for phases that walk over a block and say what becomes of each
-//! instruction; [`FlowEdit`] for those that lead control other ways.
+//! instruction; [`FlowEdit`] for those that lead control other ways, [`Cloner`] for those that need
+//! code a second time.
 //!
 //! [`Stamps`]: crate::body::Stamps
 
+mod clone;
 mod flow;
 mod order;
 mod rewrite;
 
+pub use clone::{Cloned, Cloner, Copies, Region};
 pub use flow::FlowEdit;
 pub use order::Order;
 pub use rewrite::Rewrite;

@@ -19,6 +19,7 @@ use orias_components::body::{Arena, Stamps, settle};
 use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Function, Loc, edges, text, work};
 use std::fmt::Write;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Why there is no code.
@@ -182,6 +183,24 @@ impl Worker {
     /// body.
     pub fn run(&mut self) -> Result<Compiled, PipelineError> {
         let stats = self.run_through(PHASES.len())?;
+        Ok(self.take(stats))
+    }
+
+    /// Goes on with a phase (an index in the table) where [`Worker::run_through`] has stopped
+    /// before it, and takes the result: for tests that edit the body between.
+    ///
+    /// # Errors
+    /// As [`Worker::run`].
+    pub fn run_from(&mut self, first: usize) -> Result<Compiled, PipelineError> {
+        // Who found nothing to do has not seen the edit.
+        self.rewrites += 1;
+        self.tidy();
+        let stats = self.run_steps(first..self.steps.len())?;
+        Ok(self.take(stats))
+    }
+
+    /// Takes the result out of the world.
+    fn take(&mut self, stats: Vec<PhaseStat>) -> Compiled {
         let world = &mut self.function.world;
         let mut compiled = std::mem::take(&mut *world.resource_mut::<Compiled>());
         let info = world.resource::<FunctionInfo>();
@@ -189,7 +208,7 @@ impl Worker {
         compiled.entry = info.entry;
         compiled.stats = stats;
         compiled.dump = std::mem::take(&mut self.dump);
-        Ok(compiled)
+        compiled
     }
 
     /// Runs the phases before `end` (an index in the table) and leaves the body in the world: for
@@ -198,14 +217,18 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
-        let statistics = self.options.statistics;
-        let mut stats = Vec::with_capacity(if statistics { PHASES.len() } else { 0 });
         settle(&mut self.function.world);
         if self.options.verify_each {
             let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
         }
-        for at in 0..end.min(self.steps.len()) {
+        self.run_steps(0..end.min(self.steps.len()))
+    }
+
+    fn run_steps(&mut self, steps: Range<usize>) -> Result<Vec<PhaseStat>, PipelineError> {
+        let statistics = self.options.statistics;
+        let mut stats = Vec::with_capacity(if statistics { PHASES.len() } else { 0 });
+        for at in steps {
             let Step { system, dump, .. } = self.steps[at];
             if statistics {
                 stats.push(self.step(at)?);

@@ -1,5 +1,7 @@
 //! What tests of phases start from.
 
+pub mod run;
+
 use crate::function::Options;
 use crate::manager;
 use orias_components::{Function, text};

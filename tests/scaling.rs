@@ -3,9 +3,15 @@
 //! (`orias_components::work`), over the shapes of `tests/speed`.
 
 use orias::driver::{CompileOptions, compile_source};
-use orias_components::work;
+use orias::lower::{self, LowerOptions};
+use orias::ptx;
+use orias::ptx::program::FuncId;
+use orias_components::{BlockId, Body, Copies, FlowEdit, Region, work};
 use orias_speed::shapes;
-use orias_systems::pipeline::{PHASES, Status};
+use orias_systems::analysis::Analyses;
+use orias_systems::pipeline::{self, PHASES, Status};
+use orias_systems::ssa::{self, Form};
+use orias_systems::{Options, Worker};
 use std::collections::BTreeMap;
 
 /// Shapes and the smaller of their two sizes. Large enough that what is done once for each function
@@ -79,6 +85,81 @@ fn ten_times_the_program_is_at_most_eleven_times_the_work() {
             if large > LITTLE && large > most * small {
                 let times = large as f64 / small.max(1) as f64;
                 wrong.push(format!("{shape} {name}: {small} -> {large} ({times:.1})"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The work of what no phase asks for yet, in the order of [`ASKED`], without that of the analyses
+/// that it rests on.
+fn work_asked_for(shape: &str, size: usize) -> [u64; ASKED.len()] {
+    let source = shapes::find(shape).expect("a shape of the list").text(size);
+    let program = ptx::load(&source).unwrap_or_else(|e| panic!("{shape}: {e:?}"));
+    let pipeline = Options::for_test();
+    let options = LowerOptions { target: pipeline.target, opt_level: 3, fmad: true };
+    let module = lower::module(&program, &options).unwrap_or_else(|e| panic!("{shape}: {e:?}"));
+    let mut worker = Worker::new(pipeline).expect("no names");
+    let mut work = [0; ASKED.len()];
+    for (i, function) in program.functions.iter().enumerate().filter(|(_, f)| f.defined) {
+        for ((_, last, ask), work) in ASKED.iter().zip(&mut work) {
+            worker.reset();
+            let id = FuncId(i as u32);
+            let info = lower::function(&program, &module, (id, function), id, worker.body());
+            worker.set_info(info.unwrap_or_else(|e| panic!("{shape}: {e:?}")));
+            let last = pipeline::find(last).expect("a phase").index as usize;
+            worker.run_through(last + 1).unwrap_or_else(|e| panic!("{shape}: {e}"));
+            let (mut body, mut analyses) = (worker.body(), Analyses::default());
+            let flow = analyses.flow(&body);
+            flow.reverse_postorder();
+            flow.loops();
+            flow.frontiers();
+            analyses.liveness(&body);
+            analyses.uses(&body);
+            let before = work::done();
+            ask(&mut analyses, &mut body);
+            *work += work::done() - before;
+        }
+    }
+    work
+}
+
+type Ask = fn(&mut Analyses, &mut Body<'_>);
+
+/// What that is, and the phase behind which it is asked for.
+const ASKED: [(&str, &str, Ask); 3] = [
+    ("trip counts", "GenerateMovPhi", |analyses, body| _ = analyses.trips(body)),
+    ("reaching definitions", "OriCopyProp", |analyses, body| _ = analyses.reaching(body)),
+    ("peeling", "GenerateMovPhi", peel),
+];
+
+/// Peels a round off each loop.
+fn peel(analyses: &mut Analyses, body: &mut Body<'_>) {
+    let flow = analyses.flow(body);
+    let mut cloner = ssa::cloner(body, Form { is_ssa: true });
+    let mut edit = FlowEdit::of(body);
+    for of in &flow.loops().all {
+        let header = BlockId(of.header);
+        let mut blocks = vec![header];
+        blocks.extend(of.blocks.iter().map(BlockId).filter(|b| *b != header));
+        let preds = body.block(header).preds().iter().copied();
+        let from: Vec<BlockId> = preds.filter(|b| !of.blocks.contains(b.0)).collect();
+        let copies = Copies::Rounds(1);
+        let region = Region { blocks: &blocks, after: from[0], from: &from, copies };
+        cloner.region(body, &mut edit, &region);
+    }
+    edit.finish(body);
+}
+
+#[test]
+fn what_no_phase_asks_for_yet_grows_as_the_program_does() {
+    let mut wrong = Vec::new();
+    for (shape, size) in SIZES {
+        let (small, large) = (work_asked_for(shape, *size), work_asked_for(shape, 10 * size));
+        for (((name, ..), small), large) in ASKED.iter().zip(small).zip(large) {
+            println!("{shape} {name}: {small} -> {large}");
+            if large > LITTLE && large > 11 * small {
+                wrong.push(format!("{shape} {name}: {small} -> {large}"));
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::phis::Renames;
 /// predecessors.
 #[must_use = "the layout and phis are to hear of the edits"]
 pub struct FlowEdit {
-    order: Order,
+    pub(super) order: Order,
     renames: Renames,
 }
 
@@ -107,6 +107,11 @@ impl FlowEdit {
         body.remove_detached_block(next);
     }
 
+    /// Tells phis what they have not heard yet.
+    pub(super) fn tell_phis(&mut self, body: &mut Body<'_>) {
+        std::mem::take(&mut self.renames).finish(body);
+    }
+
     /// Tells layout and phis.
     pub fn finish(self, body: &mut Body<'_>) {
         self.renames.finish(body);
@@ -114,7 +119,7 @@ impl FlowEdit {
     }
 }
 
-fn branch_to(to: BlockId) -> Inst {
+pub(super) fn branch_to(to: BlockId) -> Inst {
     Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)])
 }
 

@@ -67,6 +67,14 @@ impl Order {
         self.link(Some(block), Some(at));
     }
 
+    /// Puts a block that is not in the list behind one that is.
+    pub fn insert_after(&mut self, at: BlockId, block: BlockId) {
+        self.reserve(block);
+        let next = self.next(at);
+        self.link(Some(at), Some(block));
+        self.link(Some(block), next);
+    }
+
     pub fn remove(&mut self, block: BlockId) {
         let (next, previous) = (self.next(block), self.previous(block));
         self.link(previous, next);
@@ -100,5 +108,7 @@ mod tests {
         order.push(blocks[3]);
         assert_eq!(order.previous(blocks[3]), Some(b));
         assert_eq!(order.to_layout().len(), 5);
+        order.insert_after(a, blocks[1]);
+        assert_eq!(order.to_layout(), [a, blocks[1], blocks[0], blocks[2], b, blocks[3]]);
     }
 }

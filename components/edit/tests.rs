@@ -4,7 +4,8 @@ use crate::block::BlockId;
 use crate::body::Body;
 use crate::inst::{Inst, InstId, Loc};
 use crate::{
-    FlowEdit, Function, Opcode, Operand, RegFile, RegUse, VRegId, edges, phis, text, validate,
+    Cloner, Copies, FlowEdit, Function, Opcode, Operand, RegFile, RegUse, Region, VRegId, edges,
+    phis, text, validate,
 };
 
 const DIAMOND: &str = "
@@ -219,6 +220,46 @@ fn a_block_ends_with_what_its_only_successor_does() {
         edit.finish(body);
     });
     assert_eq!(text, "0: S2R BRA, 1: MOV BRA, 2: MOV, 3: MOVPHI EXIT");
+}
+
+#[test]
+fn a_block_is_cloned_for_one_of_its_ways() {
+    let text = edited(|body| {
+        let mut edit = FlowEdit::of(body);
+        let from = [BlockId(1)];
+        let mut cloner = Cloner::in_ssa(Default::default());
+        let made = cloner.block(body, &mut edit, BlockId(3), (BlockId(1), &from));
+        edit.finish(body);
+        let [old, new] = [BlockId(3), made.blocks[&BlockId(3)]];
+        let phi = |block| phis::of(body, block).next().expect("it stays");
+        assert_eq!((ways(body, phi(old)), ways(body, phi(new))), (vec![2], vec![1]));
+        assert_eq!(made.insts[&phi(old)], phi(new));
+        let name = |block| body.inst(phi(block)).reg(0).expect("a register").reg;
+        assert_eq!(name(new), made.regs[&name(old).vreg().expect("no physical one")]);
+        assert_ne!(name(old), name(new));
+    });
+    assert_eq!(text, "0: S2R BRA, 1: MOV BRA, 4: MOVPHI EXIT, 2: MOV, 3: MOVPHI EXIT");
+}
+
+#[test]
+fn a_region_outside_ssa_form_keeps_its_names_and_falls_where_it_did() {
+    let text = edited(|body| {
+        let phi = body.block(BlockId(3)).insts()[0];
+        body.remove(BlockId(3), phi);
+        let mut edit = FlowEdit::of(body);
+        let region = Region {
+            blocks: &[BlockId(2)],
+            after: BlockId(0),
+            from: &[BlockId(0)],
+            copies: Copies::Whole,
+        };
+        let made = Cloner::outside_ssa().region(body, &mut edit, &region);
+        edit.finish(body);
+        assert!(made[0].regs.is_empty());
+        let moves = [BlockId(2), made[0].blocks[&BlockId(2)]].map(|b| body.block(b).insts()[0]);
+        assert_eq!(body.inst(moves[0]).reg(0), body.inst(moves[1]).reg(0));
+    });
+    assert_eq!(text, "0: S2R BRA BRA, 4: MOV BRA, 1: MOV BRA, 2: MOV, 3: EXIT");
 }
 
 #[test]

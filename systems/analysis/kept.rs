@@ -11,6 +11,8 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::frontiers::Frontiers;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::analysis::loops::{self, Loops};
+use crate::analysis::reaching::Reaching;
+use crate::analysis::trips::Trips;
 use crate::analysis::uses::Uses;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
@@ -130,6 +132,8 @@ pub struct Analyses {
     liveness: Kept<Liveness>,
     uses: Kept<Uses>,
     divergence: Kept<Divergence>,
+    trips: Kept<Trips>,
+    reaching: Kept<Reaching>,
 }
 
 impl Analyses {
@@ -188,6 +192,18 @@ impl Analyses {
         get(&mut self.uses, body.stamp(), || Uses::new(body))
     }
 
+    /// How often each loop goes round, in SSA form. See [`Analyses::flow`].
+    pub fn trips(&mut self, body: &Body<'_>) -> Arc<Trips> {
+        let (flow, uses) = (self.flow(body), self.uses(body));
+        get(&mut self.trips, body.stamp(), || Trips::new(body, &flow, &uses))
+    }
+
+    /// Which definitions reach each operand, out of SSA form. See [`Analyses::liveness`].
+    pub fn reaching(&mut self, body: &Body<'_>) -> Arc<Reaching> {
+        let (flow, liveness) = (self.flow(body), self.liveness(body));
+        get(&mut self.reaching, body.stamp(), || Reaching::new(body, &flow, &liveness))
+    }
+
     /// Lets go what is stale.
     pub fn sweep(&mut self, stamps: Stamps) {
         fn sweep<T>(kept: &mut Kept<T>, stamp: u64) {
@@ -200,6 +216,8 @@ impl Analyses {
         sweep(&mut self.liveness, stamps.edits);
         sweep(&mut self.uses, stamps.edits);
         sweep(&mut self.divergence, stamps.edits);
+        sweep(&mut self.trips, stamps.edits);
+        sweep(&mut self.reaching, stamps.edits);
     }
 
     /// Whether what is kept is what a computation gives.
@@ -231,6 +249,14 @@ impl Analyses {
         let divergence = || Divergence::new(body, &ControlFlow::of(body), &liveness(), &uses());
         if at(&self.divergence, body.stamp()).is_some_and(|kept| *kept != divergence()) {
             return stale("divergent values");
+        }
+        let trips = || Trips::new(body, &ControlFlow::of(body), &uses());
+        if at(&self.trips, body.stamp()).is_some_and(|kept| *kept != trips()) {
+            return stale("trip counts");
+        }
+        let reaching = || Reaching::new(body, &ControlFlow::of(body), &liveness());
+        if at(&self.reaching, body.stamp()).is_some_and(|kept| *kept != reaching()) {
+            return stale("reaching definitions");
         }
         Ok(())
     }

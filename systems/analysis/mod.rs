@@ -7,11 +7,13 @@ pub mod divergence;
 pub mod dominators;
 pub mod frontiers;
 pub mod kept;
-pub mod lists;
 pub mod liveness;
 pub mod loops;
+pub mod reaching;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod trips;
 pub mod uses;
 
 pub use kept::{Analyses, ControlFlow};
+pub use orias_components::lists;

@@ -41,6 +41,10 @@ impl Uses {
         self.readers.iter(reg.0)
     }
 
+    pub fn writers(&self, reg: VRegId) -> impl Iterator<Item = Place> + '_ {
+        self.writers.iter(reg.0)
+    }
+
     /// The one place that writes a register.
     pub fn only_writer(&self, reg: VRegId) -> Option<Place> {
         let mut writers = self.writers.iter(reg.0);

@@ -29,7 +29,7 @@ pub use destruct::convert_all_mov_phi_to_mov;
 use crate::sync::collective;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
-use orias_components::{Body, Props, RegFile, VRegId};
+use orias_components::{Body, Cloner, Props, RegFile, VRegId};
 
 /// Whether the function in the world is in SSA form.
 #[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -67,4 +67,12 @@ impl Fixed {
 /// Whether a register's cells are values.
 fn is_value(body: &Body<'_>, fixed: &Fixed, id: VRegId) -> bool {
     matches!(body.vreg(id).file, RegFile::R | RegFile::P) && !fixed.0[id.0 as usize]
+}
+
+/// Clones blocks of a body in this form: values get new names.
+pub fn cloner(body: &Body<'_>, form: Form) -> Cloner {
+    match form.is_ssa {
+        true => Cloner::in_ssa(Fixed::of(body).0),
+        false => Cloner::outside_ssa(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Lists by number that grow in any order, all in one allocation.
 
-use orias_components::work;
+use crate::work;
 
 /// For each of some numbers a list; what was added last comes first.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +16,11 @@ impl<T: Copy> Lists<T> {
         work::add(count);
         // Most lists have one entry.
         Lists { last: vec![0; count], entries: Vec::with_capacity(count) }
+    }
+
+    /// Makes room for more lists.
+    pub fn grow(&mut self, count: usize) {
+        self.last.resize(count.max(self.last.len()), 0);
     }
 
     pub fn push(&mut self, list: u32, entry: T) {
