@@ -76,6 +76,11 @@ impl Arena {
         &self.facts
     }
 
+    /// Whether nothing is left to be spawned ([`settle`]).
+    pub fn is_settled(&self) -> bool {
+        self.more_rows.is_empty() && self.more_blocks.is_empty() && self.more_vregs.is_empty()
+    }
+
     /// See [`Body::edges_are_stale`].
     pub fn edges_are_stale(&self) -> bool {
         self.edges != self.stamps().flow
@@ -99,8 +104,7 @@ pub fn prepare(world: &mut World) {
 /// Spawns what the body grew by since the last time. Between two phases.
 pub fn settle(world: &mut World) {
     let arena = world.resource_mut::<Arena>().into_inner();
-    let more = arena.more_rows.len() + arena.more_blocks.len() + arena.more_vregs.len();
-    if more == 0 {
+    if arena.is_settled() {
         return;
     }
     // Some more, so that a function that grows step by step is not spawned step by step: a part of

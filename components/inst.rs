@@ -267,6 +267,11 @@ impl<'a> View<'a> {
         self.row.control()
     }
 
+    /// The operands as they lie in the arena.
+    pub(crate) fn words(&self) -> &'a [Packed] {
+        self.words
+    }
+
     /// Number of operands.
     #[inline]
     pub fn len(&self) -> usize {

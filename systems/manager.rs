@@ -17,7 +17,7 @@ use crate::states::States;
 use bevy_ecs::prelude::*;
 use orias_components::body::{Arena, Stamps, settle};
 use orias_components::validate::{definitions, validate};
-use orias_components::{BlockId, Body, Function, Loc, edges, text, work};
+use orias_components::{BlockId, Body, Facts, Function, Loc, edges, text, work};
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::Instant;
@@ -81,6 +81,8 @@ pub struct Worker {
     /// By first step of an optimization: the count of rewrites at which it last found nothing to
     /// do. While nothing changes it would find nothing again, and is not run.
     settled: Vec<Option<u64>>,
+    /// Of the body as the last phase left it.
+    facts: Facts,
     /// The body as it was when stale analyses went last.
     swept: Option<Stamps>,
     /// The body is in SSA form.
@@ -129,6 +131,7 @@ impl Worker {
             dump,
             rewrites: 0,
             settled,
+            facts: Facts::default(),
             swept: None,
             is_ssa: false,
             all_defined: false,
@@ -218,6 +221,7 @@ impl Worker {
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
         settle(&mut self.function.world);
+        self.facts = *self.function.body().facts();
         if self.options.verify_each {
             let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
@@ -251,9 +255,8 @@ impl Worker {
         }
         let optimization = self.steps[at].optimization;
         let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
-        let world = &self.function.world;
-        let applies =
-            |s: &System| s.applies.is_none_or(|has| has(world.resource::<Arena>().facts()));
+        let facts = &self.facts;
+        let applies = |s: &System| s.applies.is_none_or(|has| has(facts));
         if let Some(system) = self.steps[at].system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
             let work = work::done();
@@ -287,18 +290,24 @@ impl Worker {
     /// After a phase: spawns what is new, makes edges current, lets go of analyses that are stale.
     fn tidy(&mut self) {
         let world = &mut self.function.world;
-        settle(world);
-        let is_ssa = world.resource::<ssa::Form>().is_ssa;
-        if std::mem::replace(&mut self.is_ssa, is_ssa) && !is_ssa {
-            // Most registers have become one with others: tables by register need not be as long as
-            // the numbers once were.
-            self.function.body().renumber_vregs();
+        let arena = world.resource::<Arena>();
+        let (is_settled, edges_are_stale) = (arena.is_settled(), arena.edges_are_stale());
+        let mut stamps = arena.stamps();
+        self.facts = *arena.facts();
+        if !is_settled {
+            settle(world);
         }
-        let arena = self.function.world.resource::<Arena>();
-        let (edges_are_stale, mut stamps) = (arena.edges_are_stale(), arena.stamps());
-        if edges_are_stale {
-            self.function.body().update_edges();
-            stamps = self.function.world.resource::<Arena>().stamps();
+        let is_ssa = world.resource::<ssa::Form>().is_ssa;
+        let leaves_ssa = std::mem::replace(&mut self.is_ssa, is_ssa) && !is_ssa;
+        if leaves_ssa || edges_are_stale {
+            let mut body = self.function.body();
+            if leaves_ssa {
+                // Most registers have become one with others: tables by register need not be as
+                // long as the numbers once were.
+                body.renumber_vregs();
+            }
+            body.update_edges();
+            stamps = body.stamps();
         }
         // Most phases find nothing to do.
         if self.swept.replace(stamps) != Some(stamps) {

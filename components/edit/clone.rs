@@ -3,7 +3,8 @@
 //! In SSA form what a region defines has other names in its clone, and what is read behind the
 //! region comes from either: control leaves both by the same exits, so phis join the names there,
 //! and once more where ways from several exits meet. For a region with one exit nothing is walked:
-//! its exit is on every way to such a reader. For others it is the blocks between exits and readers.
+//! its exit is on every way to such a reader. For others it is the blocks between exits and
+//! readers.
 //!
 //! Outside SSA form registers keep their names, and so do those that are no values in SSA form
 //! (uniform ones, convergence barriers, the tuples of warpgroups): each thread runs the same

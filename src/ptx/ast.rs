@@ -11,6 +11,7 @@ use super::constant::{Binary, Const, Unary};
 use super::types::{Linkage, Space, Span, Type};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -251,7 +252,7 @@ pub struct Spelling<'s> {
     pub text: &'s str,
     pub opcode: &'s str,
     /// Their places count from the opcode's.
-    pub modifiers: Box<[Ident<'s>]>,
+    pub modifiers: SmallVec<[Ident<'s>; 5]>,
 }
 
 /// How instructions of a module are spelled: each has its number. Modules have a few dozen for

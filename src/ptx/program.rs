@@ -9,6 +9,7 @@ use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
 use super::words::{Op, Word, WordSet};
 use crate::list::List;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -311,15 +312,15 @@ const _: () = assert!(size_of::<Instruction>() == 56);
 pub struct Words {
     pub opcode: Op,
     /// Dot words after the opcode, in order, types included.
-    pub modifiers: Box<[Word]>,
+    pub modifiers: SmallVec<[Word; 8]>,
     /// The words of `modifiers`.
     pub set: WordSet,
     /// The words of `modifiers` that are types, in order.
-    pub types: Box<[Type]>,
+    pub types: SmallVec<[Type; 8]>,
 }
 
 impl Words {
-    pub fn new(opcode: Op, modifiers: Box<[Word]>) -> Words {
+    pub fn new(opcode: Op, modifiers: SmallVec<[Word; 8]>) -> Words {
         let types = modifiers.iter().filter_map(|word| word.ty()).collect();
         Words { opcode, set: WordSet::of(&modifiers), modifiers, types }
     }

@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::*;
 use orias_components::{
-    BlockId, Body, Control, Inst, InstId, Loc, ModsId, Opcode, Operand, Reader, Reg, RegUse,
+    BlockId, Body, Control, Inst, InstId, Loc, Mods, Opcode, Operand, Reader, Reg, RegUse,
 };
 use orias_targets::Target;
 use orias_targets::form::Form;
@@ -22,19 +22,27 @@ pub struct Words {
     pub all: Vec<u128>,
     /// How many of them are code.
     pub code: usize,
+    /// Rows with modifiers of which some word, of this function or of one before, has been decoded.
+    proved: FxHashSet<(u16, Mods)>,
 }
 
+/// More than any module has.
+const MOST_PROVED: usize = 1 << 12;
+
 impl Words {
-    /// Forgets the function, keeps allocations.
+    /// Forgets the function, keeps allocations, and what has been proved.
     pub fn clear(&mut self) {
         self.all.clear();
         self.code = 0;
+        if self.proved.len() > MOST_PROVED {
+            self.proved.clear();
+        }
     }
 }
 
 /// Encodes every instruction, decodes words again, and fails when anything changed on the way. Of
 /// words of the same row and modifiers, which differ in numbers that the encoder has held against
-/// their fields, the first is decoded; under `--verify-each` all are.
+/// their fields, the first that a worker makes is decoded; under `--verify-each` all are.
 pub fn merc_encode_and_decode(
     code: Reader<'_, '_>,
     list: Res<'_, CodeList>,
@@ -44,11 +52,10 @@ pub fn merc_encode_and_decode(
 ) {
     let (target, body) = (options.target, code.body());
     words.clear();
-    let mut proved: FxHashSet<(u16, ModsId)> = FxHashSet::default();
     for (at, id) in list.insts.iter().enumerate() {
         let (inst, pc) = (resolved(&body, &list, at), at as u64 * WORD);
-        let kind = body.form(*id).map(|form| (form, body.inst(*id).mods_id()));
-        let is_known = kind.is_some_and(|kind| !proved.insert(kind)) && !options.verify_each;
+        let kind = body.form(*id).map(|form| (form, *body.inst(*id).mods()));
+        let is_known = kind.is_some_and(|kind| !words.proved.insert(kind)) && !options.verify_each;
         let form = kind.map(|(form, _)| target.table().form(form));
         let word = word(target, form, &inst, pc).and_then(|word| match is_known {
             true => Ok(word),

@@ -18,6 +18,7 @@ use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
 use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::{Op, Word};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use table::{Slot, Words};
 
@@ -223,7 +224,7 @@ impl<'s> Checker<'s> {
         }
         let opcode = case.source.opcode;
         let texts = case.modifiers().map(|word| word.text);
-        let modifiers: Vec<(Word, &str)> =
+        let modifiers: SmallVec<[(Word, &str); 8]> =
             case.instruction.modifiers.iter().copied().zip(texts).collect();
         let Some(words) = Words::new(case.instruction.opcode, &modifiers) else {
             let message = format!(

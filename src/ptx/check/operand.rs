@@ -220,7 +220,7 @@ impl<'s> Checker<'s> {
         regs.push(Register { name: text, ty, vector: 1 });
         let sum = RegId(regs.len() as u32 - 1);
         let loc = self.loc;
-        let words = Words::new(Op::Add, [word].into());
+        let words = Words::new(Op::Add, smallvec::smallvec![word]);
         let mut operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
         let operands = self.shared.add(&mut operands);
         let words = Arc::new(words);

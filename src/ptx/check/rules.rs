@@ -9,6 +9,7 @@ use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{Operand, RegId, Words};
 use crate::ptx::types::{Span, Type};
 use crate::ptx::words::{Op, Word};
+use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -78,7 +79,8 @@ impl<'s> Checker<'s> {
         }
         let before = self.diagnostics.errors();
         // What a constant becomes is no part of the shape.
-        let as_read = shape.map(|_| case.instruction.operands.clone());
+        let as_read: Option<SmallVec<[Operand; 6]>> =
+            shape.map(|_| case.instruction.operands.iter().cloned().collect());
         let count = source.operands.len();
         let row = match self.forms.row(spelling, count) {
             Some(row) => row,
@@ -98,7 +100,7 @@ impl<'s> Checker<'s> {
         }
         if let (Some(shape), Some(as_read)) = (shape, as_read)
             && self.diagnostics.errors() == before
-            && case.instruction.operands == as_read
+            && case.instruction.operands[..] == as_read[..]
             && !(shape.integer && by_value(case.instruction.opcode))
         {
             self.forms.set_right(spelling, shape);

@@ -110,8 +110,8 @@ impl<'s> Cursor<'s> {
 }
 
 impl<'s> Parser<'s> {
-    /// Puts the operands from here on onto the stack; the place of the `;` behind the last, or where
-    /// the first begins that is not plain.
+    /// Puts the operands from here on onto the stack; the place of the `;` behind the last, or
+    /// where the first begins that is not plain.
     pub(super) fn plain_operands(&mut self, at: usize) -> Result<usize, usize> {
         let mut cursor = Cursor { source: self.source, at };
         let bottom = self.stack.len();

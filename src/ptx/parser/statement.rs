@@ -7,6 +7,7 @@ use crate::ptx::ast::{
 use crate::ptx::constant::Const;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
+use smallvec::SmallVec;
 
 impl<'s> Parser<'s> {
     /// `{ … }`
@@ -243,7 +244,7 @@ impl<'s> Parser<'s> {
             }
         }
         let opcode = self.ident("an instruction")?;
-        let mut modifiers = Vec::new();
+        let mut modifiers = SmallVec::new();
         while self.at_modifier() {
             if modifiers.len() == MAX_WORDS {
                 return Err(self.too_many("modifiers", MAX_WORDS));
@@ -257,7 +258,7 @@ impl<'s> Parser<'s> {
         if let Some(number) = self.tree.spellings.find(text) {
             return Ok((opcode, number, None));
         }
-        let new = Spelling { text, opcode: opcode.text, modifiers: modifiers.into() };
+        let new = Spelling { text, opcode: opcode.text, modifiers };
         Ok((opcode, self.tree.spellings.add(new), None))
     }
 
