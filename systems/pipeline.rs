@@ -388,7 +388,7 @@ pub static PHASES: [Phase; 159] = [
     phase(96, "AdvancedPhaseBackPropVReg", Legal, Gate, Unstated, marker("marks the place: its worker is phase 97")),
     phase(97, "OriBackCopyPropagate", Legal, Optimization, Above(1), optional(system!(registers::ori_back_copy_propagate))),
     phase(98, "OriSplitHighPressureLiveRanges", Legal, RegAlloc, Unstated, PLANNED),
-    phase(99, "OriPerformLiveDeadFourth", Legal, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
+    phase(99, "OriPerformLiveDeadFourth", Legal, Analysis, Unstated, optional(system!(dead_code::perform_last_live_dead))),
     phase(100, "OriPropagateGmma", Legal, Optimization, Unstated, PLANNED),
     phase(101, "InsertPseudoUseDefForConvUR", Legal, Lowering, Unstated, PLANNED),
     phase(102, "FixupGmmaSequence", Legal, Lowering, Unstated, PLANNED),

@@ -38,7 +38,7 @@ const NOT_LINEAR: &[(&str, &str)] = &[
         "who meets where is asked of the dominator tree",
     ),
     ("fold::general_optimize", "goes on until nothing changes, at most four rounds"),
-    ("dead_code::perform_live_dead", "goes on until nothing is dead, at most eight rounds"),
+    ("dead_code::perform_last_live_dead", "goes on until nothing is dead, at most eight rounds"),
     ("ssa::generate_mov_phi", "live cells are bits in small functions, lists in large ones"),
     ("branches::branch_opt", "goes on until nothing changes"),
 ];

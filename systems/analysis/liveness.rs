@@ -174,6 +174,11 @@ pub struct Liveness {
 const NONE: u32 = u32::MAX;
 
 impl Liveness {
+    /// Whether a cell may be live between blocks.
+    pub fn is_global(&self, cell: Cell) -> bool {
+        self.bit[cell as usize] != NONE
+    }
+
     /// Computes it from the blocks' instructions and their `succs` and `preds`.
     pub(super) fn compute(body: &Body<'_>, map: Arc<CellMap>) -> Liveness {
         Liveness::split(body, map, None)

@@ -1,7 +1,7 @@
 //! Dead code: instructions whose results nothing reads.
 //!
-//! What holds after `OriPerformLiveDead…`: no instruction without effect writes only cells that are
-//! dead behind it. The simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one
+//! What holds after `OriPerformLiveDeadFourth`: no instruction without effect writes only cells
+//! that are dead behind it, but at the end of long chains over blocks. The simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one
 //! walk, what no needed instruction reads anywhere; it also finds values that only compute each
 //! other around a loop, which the other cannot.
 
@@ -14,17 +14,30 @@ use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{Body, Code, InstId, RegUse, View};
 
-/// Rounds of removal by liveness: what is left after them is as right, and rare.
+/// Rounds of removal by liveness where SSA form is left: what is left after them is as right, and
+/// rare.
 const ROUNDS: usize = 8;
 
-/// Phases 18, 38, 70, 99: removes dead instructions by liveness.
+/// Phases 18, 38, 70: removes dead instructions by liveness. Chains of them that cross blocks take
+/// a round for each crossing, and liveness for each round: a sweep in SSA form, which is made
+/// behind the first of these phases, finds all of a chain at once.
 pub fn perform_live_dead(
     code: Code<'_, '_>,
     mut analyses: ResMut<'_, Analyses>,
     mut clean: ResMut<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
-    notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean));
+    notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean, 1));
+}
+
+/// Phase 99: the same, to the end, for no phase behind it looks again.
+pub fn perform_last_live_dead(
+    code: Code<'_, '_>,
+    mut analyses: ResMut<'_, Analyses>,
+    mut clean: ResMut<'_, Clean>,
+    mut notes: Notes<'_>,
+) {
+    notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean, ROUNDS));
 }
 
 impl Clean {
@@ -82,38 +95,56 @@ pub(super) fn remove_unread(
     removed
 }
 
-fn remove_dead(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut Clean) -> usize {
+fn remove_dead(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    clean: &mut Clean,
+    rounds: usize,
+) -> usize {
     let removed = remove_unread(body, analyses, clean);
     if clean.dead == body.stamp() {
         return removed;
     }
-    removed + clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean))
+    removed
+        + clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean, rounds))
 }
 
-fn remove_by_liveness(body: &mut Body<'_>, analyses: &mut Analyses, clean: &mut Clean) -> usize {
+fn remove_by_liveness(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    clean: &mut Clean,
+    rounds: usize,
+) -> usize {
     let mut removed = 0;
     // A round finds chains within a block, more rounds those that cross blocks; most of these
     // nothing needed reads anywhere, and they are gone before.
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let liveness = analyses.liveness_after(body);
         let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
         let mut live = liveness.cells();
+        // Something dead reads what comes from another block: more may be dead there.
+        let mut across = false;
         for block in body.layout() {
             live.start(&liveness, *block);
             for id in body.block(*block).insts().iter().rev() {
                 let inst = body.inst(*id);
                 if is_removable(inst) && !live.reads_result_of(&liveness.map, inst) {
                     dead.set(id.0 as usize, true);
+                    inst.for_each_use(|r| {
+                        across |= liveness.map.cells(r).any(|cell| liveness.is_global(cell));
+                    });
                 } else {
                     live.step_back(&liveness.map, inst);
                 }
             }
         }
-        if !dead.any() {
+        if dead.any() {
+            removed += sweep(body, &dead);
+        }
+        if !across {
             clean.dead = body.stamp();
             break;
         }
-        removed += sweep(body, &dead);
     }
     removed
 }
