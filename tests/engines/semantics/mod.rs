@@ -7,15 +7,10 @@
 //! result `%d`; `%q` is a predicate that becomes 1 or 0. One kernel runs all instructions of a
 //! group on all combinations of its inputs' values.
 
-#[path = "semantics/beyond.rs"]
 mod beyond;
-#[path = "semantics/instructions.rs"]
 mod instructions;
-#[path = "semantics/narrow.rs"]
 mod narrow;
-#[path = "semantics/scalar.rs"]
 mod scalar;
-#[path = "semantics/values.rs"]
 mod values;
 
 use beyond::BEYOND;

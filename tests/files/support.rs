@@ -1,6 +1,4 @@
-//! What the ELF tests share: ptxas on PTX files, and a cubin read back into what the writer takes.
-
-#![allow(dead_code)] // Each test binary uses its part.
+//! What tests of files share: ptxas on PTX files, and a cubin read back into what the writer takes.
 
 use orias::driver::{CompileOptions, Output, compile_source};
 use orias::elf::attribute::{Attribute, code};
@@ -453,12 +451,7 @@ fn program(data: &[u8]) -> Vec<(u32, CfaOp)> {
     all
 }
 
-/// Our cubin of a PTX file, for its own target; or what the compiler has to say.
-pub fn compile(ptx: &Path, level: u8) -> Result<Vec<u8>, String> {
-    compile_output(ptx, level).map(|output| output.cubin)
-}
-
-/// The same with everything that the compiler tells.
+/// What the compiler makes of a PTX file, for its own target, or what it has to say.
 pub fn compile_output(ptx: &Path, level: u8) -> Result<Output, String> {
     let source = std::fs::read_to_string(ptx).expect("the corpus is text");
     let options = CompileOptions { opt_level: level, threads: 1, ..CompileOptions::default() };

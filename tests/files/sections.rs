@@ -3,9 +3,7 @@
 //! rule that each side keeps to; there must be no others. `orias-isa attributes` does the same over
 //! any PTX.
 
-mod elf_support;
-
-use elf_support::MODULES;
+use super::support::MODULES;
 use orias_isa::attributes::run::{file, files};
 use orias_isa::attributes::{Difference, differences, known};
 use orias_isa::exceptions::group;
@@ -30,7 +28,9 @@ fn our_files_say_what_those_of_ptxas_say() {
     let more = ["bulk_mbarrier", "wmma_tile", "switch_sparse", "fnptr_table", "warp_votes"];
     let mut paths: Vec<PathBuf> = LINE.iter().chain(&more).map(of_corpus).collect();
     paths.extend(KINDS.iter().map(of_kind));
-    paths.extend(["system", "data"].map(|name| tests.join("engines").join(format!("{name}.ptx"))));
+    paths.extend(
+        ["system", "data"].map(|name| tests.join("engines/kernels").join(format!("{name}.ptx"))),
+    );
     let report = files(&tool, target(), &paths, &[0, 3], false);
     assert!(report.left_out.is_empty(), "{:?}", report.left_out);
     assert_eq!(report.wrong(), [""; 0]);

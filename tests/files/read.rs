@@ -1,8 +1,6 @@
 //! The cubin reader on files of all kinds, damaged ones too.
 
-mod elf_support;
-
-use elf_support::scratch;
+use super::support::scratch;
 use orias::elf::attribute::{self, Attribute, KernelParam};
 use orias::elf::{Cubin, ReadError};
 use orias_runner::oracle;

@@ -19,7 +19,8 @@ fn hopper() -> &'static Target {
 
 /// Kernels with much flow of control, and with many accesses.
 fn modules() -> Vec<(String, String)> {
-    let all = sources::below("engines", "sm_90a").into_iter().chain(sources::corpus("sm_90a"));
+    let all =
+        sources::below("engines/kernels", "sm_90a").into_iter().chain(sources::corpus("sm_90a"));
     all.map(|s| (s.name, s.text)).collect()
 }
 
@@ -97,7 +98,7 @@ fn damaged_regions_are_flagged() {
 #[test]
 fn a_meeting_that_a_barrier_keeps_threads_from_is_flagged() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
-    let text = std::fs::read_to_string(oracle::workspace().join("tests/convergence.ptx"))
+    let text = std::fs::read_to_string(oracle::workspace().join("tests/code/convergence.ptx"))
         .expect("the kernels");
     // ptxas makes such code at -O0 alone.
     let cubin = sources::ptxas(&ptxas, "sm_90a", &text, &["-O0"]).expect("PTX");
@@ -113,7 +114,7 @@ fn a_meeting_that_a_barrier_keeps_threads_from_is_flagged() {
 /// What a branch parts meets again where its barrier says, in these kernels too.
 #[test]
 fn barriers_enclose_what_parts() {
-    let text = std::fs::read_to_string(oracle::workspace().join("tests/convergence.ptx"))
+    let text = std::fs::read_to_string(oracle::workspace().join("tests/code/convergence.ptx"))
         .expect("the kernels");
     for level in 0..=3 {
         let cubin = flow::our_cubin(&text, level).expect("it compiles");
@@ -128,7 +129,7 @@ fn barriers_enclose_what_parts() {
 /// code agree at every level.
 #[test]
 fn who_exits_without_coming_is_waited_for_by_nobody() {
-    let text = std::fs::read_to_string(oracle::workspace().join("tests/convergence.ptx"))
+    let text = std::fs::read_to_string(oracle::workspace().join("tests/code/convergence.ptx"))
         .expect("the kernels");
     let program = orias::ptx::load(&text).expect("PTX");
     let kernels: Vec<String> = program.functions.iter().map(|f| f.name.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Which instructions the checker accepts: the verdicts in `tests/broken/verdicts.list` are ptxas's
+//! Which instructions the checker accepts: the verdicts in `tests/front_end/verdicts.list` are ptxas's
 //! (`+` accepts, `-` refuses), ours must be the same; where ptxas is at hand it is asked again.
 
 use std::path::Path;
@@ -27,7 +27,7 @@ const AFTER: &str = "ret;\n}\n";
 
 /// Verdict and instruction of each line.
 fn verdicts() -> Vec<(bool, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken/verdicts.list");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/front_end/verdicts.list");
     let text = std::fs::read_to_string(path).unwrap();
     let all: Vec<_> =
         text.lines().map(|line| (line.starts_with('+'), line[2..].to_string())).collect();

@@ -1,9 +1,7 @@
 //! The tools that people look into cubins with read ours without complaint, and say the same of it
 //! as the compiler.
 
-mod elf_support;
-
-use elf_support::{compile_output, corpus_ptx, ptxas, scratch};
+use super::support::{compile_output, corpus_ptx, ptxas, scratch};
 use orias::driver::{CompileOptions, compile_source};
 use orias::elf::Cubin;
 use orias_runner::folders::LINE;

@@ -5,10 +5,7 @@
 //!
 //! `ORIAS_SEED=S` gives other inputs.
 
-#[path = "engines/except.rs"]
-mod except;
-
-use except::{Exceptions, judge_cuda, kind};
+use super::except::{Exceptions, judge_cuda, kind};
 use orias_isa::differ::{self, End, Setup, Verdict};
 use orias_isa::{prepare, sources};
 use orias_runner::oracle;
@@ -63,7 +60,7 @@ fn the_coverage_set_gives_the_same_in_both_engines() {
 
 #[test]
 fn kernels_from_cuda_give_the_same_in_both_engines() {
-    let list = sources::below("engines", "sm_90a");
+    let list = sources::below("engines/kernels", "sm_90a");
     assert_eq!(
         list.len(),
         11,

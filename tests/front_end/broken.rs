@@ -1,11 +1,11 @@
-//! Broken PTX: every file of `tests/broken` gives exactly the messages in the text file beside it,
-//! exit code 255, and no output file. `ORIAS_BLESS=1` writes the text files.
+//! Broken PTX: every file of `tests/front_end/broken` gives exactly the messages in the text file
+//! beside it, exit code 255, and no output file. `ORIAS_BLESS=1` writes the text files.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/front_end/broken")
 }
 
 /// An output path that does not exist, of its own for each name.
@@ -80,7 +80,7 @@ fn a_missing_input_is_told() {
 fn an_unknown_target_is_told_in_the_words_that_clients_look_for() {
     let run = Command::new(env!("CARGO_BIN_EXE_orias"))
         .current_dir(folder())
-        .args(["../corpus/vecadd/vecadd.ptx", "-arch=sm_99", "-o"])
+        .args(["../../corpus/vecadd/vecadd.ptx", "-arch=sm_99", "-o"])
         .arg(output_path("target"))
         .output()
         .unwrap();

@@ -1,7 +1,7 @@
 //! Single instructions and the values that the PTX ISA says they give, computed by hand: the
 //! interpreter must give exactly these.
 //!
-//! A file of `tests/semantics/expected` has lines `instruction | a b c > d`: `%a %b %c` are the
+//! A file of `tests/engines/expected` has lines `instruction | a b c > d`: `%a %b %c` are the
 //! operands, `%d` the result, `%q` a predicate that becomes 1 or 0 and `%t` a 32-bit register for
 //! what else there is. A line `types a b c > d` says the types of what follows: b16, b32, b64, f32
 //! or f64; floats are written as numbers or as bits, `nan` is any NaN. `//` begins a comment.
@@ -149,7 +149,7 @@ fn check(name: &str, text: &str) {
 macro_rules! files {
     ($($name:ident)*) => {
         $(#[test] fn $name() {
-            check(stringify!($name), include_str!(concat!("semantics/expected/", stringify!($name), ".txt")));
+            check(stringify!($name), include_str!(concat!("expected/", stringify!($name), ".txt")));
         })*
     };
 }

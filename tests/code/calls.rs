@@ -1,5 +1,5 @@
-//! Calls in our cubins, at every level: the kernels of `tests/engines/calls.ptx` and
-//! `tests/calls_registers.ptx` give the same in the interpreter and in the simulator, without a
+//! Calls in our cubins, at every level: the kernels of `tests/engines/kernels/calls.ptx` and
+//! `tests/code/calls_registers.ptx` give the same in the interpreter and in the simulator, without a
 //! hazard; and what the file says of functions.
 
 use orias::driver::{CompileOptions, Output, compile_source};
@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-const CALLS: &str = include_str!("engines/calls.ptx");
+const CALLS: &str = include_str!("../engines/kernels/calls.ptx");
 const PRODUCTS: &str = include_str!("calls_products.ptx");
-const FUNCTIONS: &str = include_str!("engines/functions.ptx");
+const FUNCTIONS: &str = include_str!("../engines/kernels/functions.ptx");
 // Not for ptxas 13.0.88, which passes predicates wrongly at every level: see the file.
 const REGISTERS: &str = include_str!("calls_registers.ptx");
 

@@ -1,7 +1,7 @@
 //! A test that ends early because an oracle tool is missing is counted as skipped and not as
 //! passed, and fails where CI is set.
 //!
-//! `tests/count.sh`, by which `tests/run.sh` runs everything, runs this binary's one such test.
+//! `tests/count.sh`, by which `tests/run.sh` runs everything, runs one such test of this program.
 
 use orias_runner::{oracle, skip};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Drop for Folder {
 fn count(tools: &Path, ci: &str) -> (Option<i32>, Vec<String>) {
     let run = Command::new(oracle::workspace().join("tests/count.sh"))
         .arg(std::env::current_exe().expect("this binary"))
-        .args(["--exact", "a_test_that_needs_tools"])
+        .args(["--exact", "tools::skips::a_test_that_needs_tools"])
         .env("ORIAS_ORACLE", tools)
         .env("CI", ci)
         .env_remove(skip::FILE)

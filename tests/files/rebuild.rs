@@ -1,9 +1,7 @@
 //! The writer against ptxas, without a compiler between: read ptxas's file, write it again from
 //! what the reader says, and compare section by section and byte by byte.
 
-mod elf_support;
-
-use elf_support::{MODULES, all_corpus_ptx, model_of, ptxas, ptxas_text};
+use super::support::{MODULES, all_corpus_ptx, model_of, ptxas, ptxas_text};
 use orias::elf::{Cubin, write};
 use orias_runner::oracle;
 
