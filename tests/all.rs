@@ -9,5 +9,6 @@ mod files;
 mod front_end;
 mod programs;
 mod resources;
+mod support;
 mod table;
 mod tools;

@@ -1,14 +1,13 @@
 //! Calls in our cubins, at every level: the kernels of `tests/engines/kernels/calls.ptx` and
-//! `tests/code/calls_registers.ptx` give the same in the interpreter and in the simulator, without a
-//! hazard; and what the file says of functions.
+//! `tests/code/calls_registers.ptx` give the same in the interpreter and in the simulator, without
+//! a hazard; and what the file says of functions.
 
 use orias::driver::{CompileOptions, Output, compile_source};
 use orias::elf::Cubin;
 use orias_isa::differ::{self, End, Setup};
+use orias_isa::sources;
 use orias_runner::oracle;
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 
 const CALLS: &str = include_str!("../engines/kernels/calls.ptx");
 const PRODUCTS: &str = include_str!("calls_products.ptx");
@@ -77,8 +76,8 @@ fn objects_of_ptxas_run_in_the_simulator() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
     let setup = Setup { steps: 2_000_000, ..Setup::default() };
     let mut wrong = Vec::new();
-    for (number, source) in [CALLS, FUNCTIONS].into_iter().enumerate() {
-        let object = ptxas_of(&ptxas, &format!("object{number}"), source, &["-arch=sm_90a", "-c"]);
+    for source in [CALLS, FUNCTIONS] {
+        let object = sources::ptxas(&ptxas, "sm_90a", source, &["-c"]).expect("its object");
         let all = differ::module(source, &object, setup, |_| true).expect("both are read");
         // ptxas loses the upper half of a b128 that a function gives back.
         let held = all.iter().filter(|v| v.kernel != "wide_values");
@@ -88,27 +87,12 @@ fn objects_of_ptxas_run_in_the_simulator() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What ptxas makes of a source.
-fn ptxas_of(ptxas: &Path, what: &str, source: &str, options: &[&str]) -> Vec<u8> {
-    let name =
-        |end: &str| std::env::temp_dir().join(format!("orias-{}-{what}.{end}", std::process::id()));
-    let (ptx, cubin) = (name("ptx"), name("cubin"));
-    std::fs::write(&ptx, source).expect("room for a file");
-    let run = Command::new(ptxas).args(options).arg("-o").arg(&cubin).arg(&ptx).status();
-    assert!(run.expect("ptxas runs").success());
-    let bytes = std::fs::read(&cubin).expect("its cubin");
-    for file in [ptx, cubin] {
-        std::fs::remove_file(file).expect("our own file");
-    }
-    bytes
-}
-
 /// Functions in kernels, weak ones and other names among them, with binding and kernel; the order
 /// of kernels is left out.
 #[test]
 fn bindings_of_functions_are_those_of_ptxas() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
-    let bytes = ptxas_of(&ptxas, "functions", FUNCTIONS, &["-arch=sm_90a"]);
+    let bytes = sources::ptxas(&ptxas, "sm_90a", FUNCTIONS, &[]).expect("its cubin");
     let functions = |bytes: &[u8]| {
         let cubin = Cubin::read(bytes).expect("a cubin");
         let all = cubin.symbols.iter().filter(|s| s.name.starts_with('$'));
@@ -122,14 +106,10 @@ fn sections_and_symbols_of_functions_are_those_of_ptxas() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
     for folder in ["recursion", "noinline_call"] {
         let path = oracle::workspace().join(format!("tests/corpus/{folder}/{folder}.ptx"));
-        let theirs = std::env::temp_dir().join(format!("orias-{}-{folder}", std::process::id()));
-        let args = ["-arch=sm_90a", "-o"];
-        let run = Command::new(&ptxas).args(args).arg(&theirs).arg(&path).status();
-        assert!(run.expect("ptxas runs").success());
-        let bytes = std::fs::read(&theirs).expect("its cubin");
-        std::fs::remove_file(&theirs).expect("our own file");
-        let ours = compile(&std::fs::read_to_string(&path).expect("its PTX"), 3);
-        let (ours, theirs) = (Cubin::read(&ours.cubin), Cubin::read(&bytes));
+        let source = std::fs::read_to_string(&path).expect("its PTX");
+        let theirs = sources::ptxas(&ptxas, "sm_90a", &source, &[]).expect("its cubin");
+        let ours = compile(&source, 3);
+        let (ours, theirs) = (Cubin::read(&ours.cubin), Cubin::read(&theirs));
         let (ours, theirs) = (ours.expect("our file"), theirs.expect("ptxas's file"));
         let sections = |c: &Cubin<'_>| c.sections.iter().map(|s| s.name.to_string()).collect();
         let symbols = |c: &Cubin<'_>| c.symbols.iter().map(|s| s.name.to_string()).collect();

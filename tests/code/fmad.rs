@@ -5,9 +5,9 @@ use orias::dis::{DisOptions, cubin};
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias::simulate::simulate;
+use orias_isa::sources;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::Limits;
-use std::process::Command;
 
 /// Each way in which a product meets a sum; every result is stored.
 const KERNEL: &str = "
@@ -99,21 +99,11 @@ fn products_go_into_sums_from_o1_on_and_only_where_asked() {
 #[test]
 fn results_are_those_of_ptxas() {
     let Some(ptxas) = tool("ptxas") else { return };
-    let folder = std::env::temp_dir();
-    let path = |end: &str| folder.join(format!("orias-fmad-{}.{end}", std::process::id()));
-    std::fs::write(path("ptx"), KERNEL).expect("a writable temporary folder");
     for (opt_level, fmad) in [(0, true), (1, true), (3, true), (3, false)] {
-        let done = Command::new(&ptxas)
-            .args(["-arch=sm_90a", &format!("-O{opt_level}"), &format!("--fmad={fmad}"), "-o"])
-            .args([path("cubin"), path("ptx")])
-            .status();
-        assert!(done.is_ok_and(|s| s.success()), "ptxas compiles it");
-        let theirs = std::fs::read(path("cubin")).expect("its cubin");
+        let options = [&*format!("-O{opt_level}"), &*format!("--fmad={fmad}")];
+        let theirs = sources::ptxas(&ptxas, "sm_90a", KERNEL, &options).expect("its cubin");
         let ours = ours(opt_level, fmad);
         assert_eq!(counts(&ours), counts(&theirs), "-O{opt_level} --fmad={fmad}");
         assert_eq!(run(&ours), run(&theirs), "-O{opt_level} --fmad={fmad}");
-    }
-    for end in ["ptx", "cubin"] {
-        let _ = std::fs::remove_file(path(end));
     }
 }

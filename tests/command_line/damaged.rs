@@ -5,14 +5,15 @@
 //!
 //! `ORIAS_FUZZ=N` makes N times as many, `ORIAS_SEED=S` others.
 
+use super::orias;
+use crate::support::Scratch;
 use orias::cli::options::normalise;
 use orias::dis::{self, Check, Code, DisOptions};
 use orias::launch::parse_argument;
 use orias_isa::differ::Random;
 use orias_runner::oracle::workspace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
 fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise)
@@ -98,39 +99,11 @@ fn survives(count: u64, make: impl Fn(&mut Random) -> Vec<u8>, run: impl Fn(&[u8
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A folder that is gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder =
-            std::env::temp_dir().join(format!("orias-input-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn orias(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_orias")).args(args).output().unwrap()
-}
-
 #[test]
 fn damaged_options_files_are_read_to_their_end() {
-    let folder = Folder::new("fuzz");
-    let file = folder.0.join("options");
-    let own = format!("--options-file={}", file.display());
+    let scratch = Scratch::new();
+    let file = scratch.path("options");
+    let own = format!("--options-file={file}");
     let itself = format!("-v\n{own} -O1");
     let good = [
         "-arch sm_90a -O3 -v\n--output-file=\"a b.cubin\" k.ptx\n",
@@ -153,16 +126,16 @@ fn damaged_options_files_are_read_to_their_end() {
 
 #[test]
 fn a_mistake_in_an_options_file_is_named_with_its_line() {
-    let folder = Folder::new("lines");
+    let scratch = Scratch::new();
     let error = |bytes: &[u8]| {
-        let file = folder.file("o", bytes);
+        let file = scratch.write("o", bytes);
         normalise(&["-optf".into(), file.clone()]).unwrap_err().replace(&file, "o")
     };
     assert_eq!(error(b"-v\n-O1 -bogus\n"), "Unknown option 'bogus' (options file 'o', line 2)");
     assert_eq!(error(b"-v\n\n-arch"), "argument expected after '-arch' (options file 'o', line 3)");
     assert_eq!(error(b"-v \"k.ptx"), "Stray '\"' character (options file 'o', line 1)");
     assert_eq!(error(b"-v\n\xff"), "Bytes that are no UTF-8 (options file 'o', line 2)");
-    let inner = folder.file("inner", "\n-nothing");
+    let inner = scratch.write("inner", "\n-nothing");
     let text = format!("-v -optf {inner}");
     let want = format!(
         "Unknown option 'nothing' (options file '{inner}', line 2) (options file 'o', line 1)"
@@ -176,23 +149,23 @@ fn a_mistake_in_an_options_file_is_named_with_its_line() {
 
 #[test]
 fn options_files_that_name_each_other_end() {
-    let folder = Folder::new("nested");
+    let scratch = Scratch::new();
     // Each of ten levels names the next one twenty times: no cycle, and 20^10 files.
-    let name = |level: usize| folder.0.join(format!("level{level}")).display().to_string();
+    let name = |level: usize| scratch.path(&format!("level{level}"));
     for level in 0..10 {
         let next = format!("-optf {}\n", name(level + 1));
-        folder.file(&format!("level{level}"), next.repeat(20));
+        scratch.write(&format!("level{level}"), next.repeat(20));
     }
-    folder.file("level10", "-v\n");
+    scratch.write("level10", "-v\n");
     let error = normalise(&["-optf".into(), name(0)]).unwrap_err();
     assert!(error.starts_with("Too many options file opened '"), "{error}");
 }
 
 #[test]
 fn a_bad_options_file_ends_the_compiler_with_255_and_no_output() {
-    let folder = Folder::new("exit");
+    let scratch = Scratch::new();
     let kernel = workspace().join("tests/corpus/vecadd/vecadd.ptx").display().to_string();
-    let output = folder.0.join("k.cubin").display().to_string();
+    let output = scratch.path("k.cubin");
     for (text, message) in [
         (&b"-arch sm_1"[..], "sm_1"),
         (b"-arch \"sm_90a", "Stray '\"' character (options file '"),
@@ -200,7 +173,7 @@ fn a_bad_options_file_ends_the_compiler_with_255_and_no_output() {
         (b"--knob A", "expected NAME=VALUE"),
         (b"--bogus", "Unknown option '-bogus' (options file '"),
     ] {
-        let file = folder.file("o", text);
+        let file = scratch.write("o", text);
         let run = orias(&["-optf", &file, &kernel, "-o", &output]);
         let said = String::from_utf8_lossy(&run.stderr) + String::from_utf8_lossy(&run.stdout);
         assert_eq!(run.status.code(), Some(255), "{said}");
@@ -211,8 +184,8 @@ fn a_bad_options_file_ends_the_compiler_with_255_and_no_output() {
 
 #[test]
 fn damaged_arguments_are_read_or_named() {
-    let folder = Folder::new("arguments");
-    let file = folder.file("f", [7; 64]);
+    let scratch = Scratch::new();
+    let file = scratch.write("f", [7; 64]);
     let (input, both, bytes) =
         (format!("in={file}"), format!("inout={file}:{file}2"), format!("bytes={file}"));
     let good = [
@@ -264,9 +237,9 @@ fn words_of_any_bits_are_listed_or_named() {
 
 #[test]
 fn what_never_ends_is_refused_by_the_command_line() {
-    let folder = Folder::new("zero");
+    let scratch = Scratch::new();
     let kernel = workspace().join("tests/corpus/vecadd/vecadd.ptx").display().to_string();
-    let output = folder.0.join("out.bin").display().to_string();
+    let output = scratch.path("out.bin");
     let sim = |file: &str, arg: &str| {
         let shape = ["--entry", "vecadd", "--grid", "1", "--block", "32"];
         let args =
@@ -294,8 +267,8 @@ fn what_never_ends_is_refused_by_the_command_line() {
 
 #[test]
 fn bad_input_of_the_other_tools_has_its_exit_code() {
-    let folder = Folder::new("codes");
-    let file = folder.file("words", [0xff; 20]);
+    let scratch = Scratch::new();
+    let file = scratch.write("words", [0xff; 20]);
     let cases: [(&[&str], &str); 5] = [
         (&["dis", "--raw", &file], "20"),
         (&["dis", "--raw", "--arch", "sm_1", &file], "unknown target"),

@@ -1,44 +1,11 @@
 //! `orias sim` as its users call it: the fixed command line, files in and out, JSON, and exit
 //! status, for PTX and for cubins.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
+use super::orias;
+use crate::support::Scratch;
 use orias_runner::oracle::workspace;
-
-/// A folder of its own for a test's files, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("orias-sim-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap()
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.0.join(name), bytes).unwrap();
-        self.path(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn orias(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_orias")).args(args).output().unwrap()
-}
+use std::path::{Path, PathBuf};
+use std::process::Output;
 
 fn corpus(file: &str) -> String {
     workspace().join("tests/corpus").join(file).display().to_string()
@@ -61,7 +28,7 @@ fn expected() -> Vec<u8> {
 
 #[test]
 fn ptx_runs_in_the_interpreter() {
-    let scratch = Scratch::new("ptx");
+    let scratch = Scratch::new();
     let output = vecadd(&corpus("vecadd/vecadd.ptx"), &scratch, &["--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(scratch.read("c.bin"), expected());
@@ -74,7 +41,7 @@ fn ptx_runs_in_the_interpreter() {
 
 #[test]
 fn a_cubin_runs_in_the_simulator() {
-    let scratch = Scratch::new("cubin");
+    let scratch = Scratch::new();
     let cubin = scratch.path("vecadd.cubin");
     let compiled = orias(&["-arch=sm_90a", &corpus("vecadd/vecadd.ptx"), "-o", &cubin]);
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
@@ -90,7 +57,7 @@ fn a_cubin_runs_in_the_simulator() {
 
 #[test]
 fn a_hazard_is_listed_or_denied() {
-    let scratch = Scratch::new("hazard");
+    let scratch = Scratch::new();
     let file = scratch.path("vecadd.cubin");
     let compiled = orias(&["-arch=sm_90a", &corpus("vecadd/vecadd.ptx"), "-o", &file]);
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
@@ -117,7 +84,7 @@ fn a_hazard_is_listed_or_denied() {
     let output = vecadd(&file, &scratch, &["--hazards=deny"]);
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("hazards"));
-    assert!(!std::path::Path::new(&scratch.path("c.bin")).exists(), "no output is written");
+    assert!(!Path::new(&scratch.path("c.bin")).exists(), "no output is written");
 }
 
 /// A kernel that copies its parameters to a buffer: 4, 8, 4, 8 bytes, then a structure of 12.
@@ -147,7 +114,7 @@ const PARAMETERS: &str = "
 
 #[test]
 fn scalars_and_structures_arrive_with_their_bits() {
-    let scratch = Scratch::new("scalars");
+    let scratch = Scratch::new();
     let ptx = scratch.write("k.ptx", PARAMETERS);
     let bytes = scratch.write("s.bin", [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
     let start = scratch.write("start.bin", [0xaa; 40]);
@@ -182,7 +149,7 @@ fn refused(ptx: &Path, args: &[&str]) -> String {
 
 #[test]
 fn what_is_wrong_with_a_launch_is_said() {
-    let scratch = Scratch::new("refused");
+    let scratch = Scratch::new();
     let ptx = PathBuf::from(corpus("vecadd/vecadd.ptx"));
     let out = format!("out=4000:{}", scratch.path("c.bin"));
     let launch = ["--entry", "vecadd", "--grid", "4", "--block", "256"];
@@ -200,7 +167,7 @@ fn what_is_wrong_with_a_launch_is_said() {
     assert!(text.contains("there is no kernel `nope`; the file has "), "{text}");
     let text = refused(&ptx, &["--entry", "vecadd", "--grid", "1", "--block", "2000"]);
     assert!(text.contains("1024"), "{text}");
-    assert!(!scratch.0.join("c.bin").exists(), "no output file after an error");
+    assert!(!Path::new(&scratch.path("c.bin")).exists(), "no output file after an error");
 
     // A kernel that runs past its buffer.
     let small = format!("out=100:{}", scratch.path("c.bin"));

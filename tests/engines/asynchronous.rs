@@ -5,9 +5,9 @@
 use orias::driver::{self, CompileOptions};
 use orias::launch::{Argument, Buffer, Launch, Scalar, parse_tensor};
 use orias::simulate::simulate;
+use orias_isa::sources;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::{Completion, Limits};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// All kernels: each is `(u64 in, u64 out, u32 n)`, and runs with 32 threads if its test says
@@ -17,6 +17,8 @@ const MODULE: &str = include_str!("asynchronous.ptx");
 /// The module by our compiler at all levels, and by ptxas at -O3 and -O0 where it is at hand.
 fn cubins() -> &'static [(String, Vec<u8>)] {
     static CUBINS: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    // Asked for by each test, which is counted as skipped without it.
+    let ptxas = tool("ptxas");
     CUBINS.get_or_init(|| {
         let mut all = Vec::new();
         for opt_level in 0..=3 {
@@ -25,30 +27,13 @@ fn cubins() -> &'static [(String, Vec<u8>)] {
             let output = driver::compile_source(MODULE, &options).expect("orias compiles it");
             all.push((format!("orias -O{opt_level}"), output.cubin));
         }
+        let Some(ptxas) = ptxas else { return all };
         for level in ["-O3", "-O0"] {
-            all.extend(by_ptxas(level).map(|cubin| (format!("ptxas {level}"), cubin)));
+            let cubin = sources::ptxas(&ptxas, "sm_90a", MODULE, &[level]);
+            all.push((format!("ptxas {level}"), cubin.unwrap_or_else(|e| panic!("{e}"))));
         }
         all
     })
-}
-
-fn by_ptxas(level: &str) -> Option<Vec<u8>> {
-    let ptxas = tool("ptxas")?;
-    let folder = std::env::temp_dir();
-    let name = format!("orias-async-{}{level}", std::process::id());
-    let (source, output) =
-        (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
-    std::fs::write(&source, MODULE).unwrap();
-    let result = Command::new(ptxas)
-        .args(["-arch=sm_90a", level, "-o"])
-        .args([&output, &source])
-        .output()
-        .unwrap();
-    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-    let cubin = std::fs::read(&output).unwrap();
-    std::fs::remove_file(&source).unwrap();
-    std::fs::remove_file(&output).unwrap();
-    Some(cubin)
 }
 
 /// A launch of a kernel on words.

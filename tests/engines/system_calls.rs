@@ -4,9 +4,9 @@
 
 use orias::driver::{CompileOptions, compile_program};
 use orias::launch::{Argument, Buffer, Launch, Outcome};
+use orias_isa::sources;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::{Hazards, Limits};
-use std::process::Command;
 
 const SOURCE: &str = r#"
 .version 9.0
@@ -170,22 +170,9 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
     }
     let Some(ptxas) = tool("ptxas") else { return all };
     for level in ["-O0", "-O0 -g", "-O1", "-O3", "-O0 -c", "-O3 -c"] {
-        let folder =
-            std::env::temp_dir().join(format!("orias-calls-{}-{entry}{level}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
-        std::fs::write(&ptx, SOURCE).unwrap();
-        let run = Command::new(&ptxas)
-            .arg("-arch=sm_90a")
-            .args(level.split(' '))
-            .arg("-o")
-            .arg(&cubin)
-            .arg(&ptx)
-            .output()
-            .unwrap();
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-        let bytes = std::fs::read(&cubin).unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
+        let options: Vec<&str> = level.split(' ').collect();
+        let bytes =
+            sources::ptxas(&ptxas, "sm_90a", SOURCE, &options).unwrap_or_else(|e| panic!("{e}"));
         let outcome = orias::simulate::simulate(&bytes, &launch(entry), Limits::default());
         all.push((format!("ptxas {level}"), outcome.map_err(|e| e.to_string())));
     }

@@ -3,6 +3,7 @@
 //! `nvdisasm -c -hex`, and the plain listing is `cuobjdump -sass`: all of them whole and to the
 //! byte.
 
+use crate::support::Scratch;
 use orias::dis::{Check, Code, DisOptions, cubin};
 use orias_runner::compiler::Compiler;
 use orias_runner::folders::LINE;
@@ -60,16 +61,13 @@ fn compare_all(compiler: Compiler) {
     let found = ["ptxas", "nvdisasm", "cuobjdump"].map(oracle::tool);
     let [Some(_), Some(nvdisasm), Some(cuobjdump)] = found else { return };
     let tools = Tools { nvdisasm, cuobjdump };
-    let name = format!("orias-dis-{}-{}", compiler.name(), std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let scratch = Scratch::new();
     // The tools take most of the time: as many at once as there are cores.
     LINE.par_iter().for_each(|name| {
         for level in [0, 3] {
-            compare(&tools, name, compiler, level, &folder);
+            compare(&tools, name, compiler, level, scratch.folder());
         }
     });
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
@@ -105,15 +103,13 @@ fn listings_equal_those_of_nvdisasm_and_cuobjdump_on_objects() {
     let found = ["ptxas", "nvdisasm", "cuobjdump"].map(oracle::tool);
     let [Some(ptxas), Some(nvdisasm), Some(cuobjdump)] = found else { return };
     let tools = Tools { nvdisasm, cuobjdump };
-    let folder = std::env::temp_dir().join(format!("orias-dis-objects-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let scratch = Scratch::new();
     ["switch_sparse", "conv1d_const", "tri_softmax", "gemm_tiled"].par_iter().for_each(|name| {
         let source = oracle::workspace().join(format!("tests/corpus/{name}/{name}.ptx"));
-        let file = folder.join(format!("{name}.cubin"));
+        let file = scratch.folder().join(format!("{name}.cubin"));
         let made =
             Command::new(&ptxas).args(["-c", "-arch=sm_90a", "-o"]).args([&file, &source]).status();
         assert!(made.is_ok_and(|s| s.success()), "{name}");
         listings(&tools, &file, &std::fs::read(&file).expect("ptxas wrote it"));
     });
-    let _ = std::fs::remove_dir_all(&folder);
 }

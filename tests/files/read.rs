@@ -1,10 +1,9 @@
 //! The cubin reader on files of all kinds, damaged ones too.
 
-use super::support::scratch;
 use orias::elf::attribute::{self, Attribute, KernelParam};
 use orias::elf::{Cubin, ReadError};
+use orias_isa::sources;
 use orias_runner::oracle;
-use std::process::Command;
 
 #[test]
 fn what_is_no_cubin_is_refused_with_a_reason() {
@@ -180,21 +179,9 @@ fn other_cubins_of_ptxas_are_read_too() {
         [("sm_75", 75), ("sm_86", 86), ("sm_90a", 90), ("sm_100a", 100), ("sm_120", 120)]
     {
         let source = format!(".version 9.0\n.target {arch}\n.address_size 64\n{text}");
-        let path = scratch(&format!("{arch}.ptx"));
-        std::fs::write(&path, source).expect("the scratch folder is writable");
         for flags in [&["-c"][..], &["-c", "-lineinfo"], &["-c", "-O0", "-g"]] {
-            let out = scratch("other.cubin");
-            let run = Command::new(&tool)
-                .args(flags)
-                .args(["-arch", arch, "-o"])
-                .arg(&out)
-                .arg(&path)
-                .output()
-                .expect("ptxas runs");
-            let errors = String::from_utf8_lossy(&run.stderr);
-            assert!(run.status.success(), "{arch} {flags:?}: {errors}");
-            let file = std::fs::read(&out).expect("ptxas writes its output");
-            std::fs::remove_file(&out).expect("our own file");
+            let file = sources::ptxas(&tool, arch, &source, flags);
+            let file = file.unwrap_or_else(|e| panic!("{arch} {flags:?}: {e}"));
             let cubin = Cubin::read(&file).unwrap_or_else(|e| panic!("{arch} {flags:?}: {e}"));
             assert_eq!((cubin.sm(), cubin.file_type), (sm, 1), "{arch} {flags:?}");
             let names: Vec<(&str, bool)> =
@@ -210,6 +197,5 @@ fn other_cubins_of_ptxas_are_read_too() {
             assert!(relocations.iter().any(|r| cubin.symbols[r.symbol].name == "inside"));
             assert!(relocations.iter().all(|r| r.kind.name().is_some()), "{relocations:?}");
         }
-        std::fs::remove_file(&path).expect("our own file");
     }
 }

@@ -5,9 +5,9 @@ use orias::elf::attribute::{Attribute, code};
 use orias::elf::model::*;
 use orias::elf::read::{Cubin, Function, Section};
 use orias_components::SymbolKey;
+use orias_isa::sources;
 use orias_runner::oracle;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Modules that are odd in one way each.
 pub const MODULES: &[(&str, &str)] = &[
@@ -94,46 +94,17 @@ pub fn all_corpus_ptx() -> Vec<PathBuf> {
 }
 
 /// ptxas's cubin of a PTX file, at -O`level` for sm_90a.
-pub fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
-    let name = ptx.file_stem().unwrap().to_str().unwrap();
-    let out = scratch(&format!("{name}.O{level}.cubin"));
-    let run = Command::new(ptxas)
-        .args([&format!("-O{level}"), "-arch=sm_90a", "-o"])
-        .arg(&out)
-        .arg(ptx)
-        .output()
-        .expect("ptxas runs");
-    assert!(run.status.success(), "{}: {}", ptx.display(), String::from_utf8_lossy(&run.stderr));
-    let bytes = std::fs::read(&out).expect("ptxas writes its output");
-    std::fs::remove_file(&out).expect("our own file");
-    bytes
+pub fn ptxas(tool: &Path, ptx: &Path, level: u8) -> Vec<u8> {
+    let text = std::fs::read_to_string(ptx).expect("the corpus is text");
+    let cubin = sources::ptxas(tool, "sm_90a", &text, &[&format!("-O{level}")]);
+    cubin.unwrap_or_else(|e| panic!("{}: {e}", ptx.display()))
 }
 
-/// The head of a PTX file for sm_90a.
-const HEAD: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n";
-
-/// A file of PTX text after the head; the caller removes it.
-pub fn ptx_file(name: &str, text: &str) -> PathBuf {
-    let path = scratch(&format!("{name}.ptx"));
-    std::fs::write(&path, format!("{HEAD}{text}")).expect("the scratch folder is writable");
-    path
-}
-
-/// ptxas's cubin of PTX text.
-pub fn ptxas_text(tool: &Path, name: &str, text: &str, level: u8) -> Vec<u8> {
-    let path = ptx_file(name, text);
-    let bytes = ptxas(tool, &path, level);
-    std::fs::remove_file(&path).expect("our own file");
-    bytes
-}
-
-/// A path of this process's own.
-pub fn scratch(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("orias-elf-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the scratch folder can be made");
-    let thread = format!("{:?}", std::thread::current().id());
-    let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
-    folder.join(format!("{thread}-{name}"))
+/// ptxas's cubin of PTX text after the head of a file for sm_90a.
+pub fn ptxas_text(tool: &Path, text: &str, level: u8) -> Vec<u8> {
+    let text = format!(".version 9.0\n.target sm_90a\n.address_size 64\n{text}");
+    let cubin = sources::ptxas(tool, "sm_90a", &text, &[&format!("-O{level}")]);
+    cubin.unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Text up to a zero byte.

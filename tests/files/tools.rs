@@ -1,7 +1,8 @@
 //! The tools that people look into cubins with read ours without complaint, and say the same of it
 //! as the compiler.
 
-use super::support::{compile_output, corpus_ptx, ptxas, scratch};
+use super::support::{compile_output, corpus_ptx, ptxas};
+use crate::support::Scratch;
 use orias::driver::{CompileOptions, compile_source};
 use orias::elf::Cubin;
 use orias_runner::folders::LINE;
@@ -14,14 +15,14 @@ use std::process::Command;
 ///
 /// # Panics
 /// When it fails or has anything to say on standard error.
-fn run(tool: &Path, arguments: &[&str], file: &Path) -> String {
+fn run(tool: &Path, arguments: &[&str], file: &str) -> String {
     let run = Command::new(tool).args(arguments).arg(file).output().expect("the tool runs");
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(
         run.status.success() && errors.trim().is_empty(),
         "{} {arguments:?} {}: {errors}",
         tool.display(),
-        file.display()
+        file
     );
     String::from_utf8_lossy(&run.stdout).into_owned()
 }
@@ -54,13 +55,13 @@ fn res_usage_is_what_the_compiler_reports_and_what_ptxas_has() {
     let (Some(cuobjdump), Some(tool)) = (oracle::tool("cuobjdump"), oracle::tool("ptxas")) else {
         return;
     };
+    let scratch = Scratch::new();
     for folder in LINE {
         for level in [0, 3] {
             let path = corpus_ptx(folder);
             let output = compile_output(&path, level).unwrap_or_else(|e| panic!("{folder}: {e}"));
-            let (ours, theirs) = (scratch("ours.cubin"), scratch("theirs.cubin"));
-            std::fs::write(&ours, &output.cubin).expect("the scratch folder is writable");
-            std::fs::write(&theirs, ptxas(&tool, &path, level)).expect("the same");
+            let ours = scratch.write("ours.cubin", &output.cubin);
+            let theirs = scratch.write("theirs.cubin", ptxas(&tool, &path, level));
             let mut mine = usage(&run(&cuobjdump, &["-res-usage"], &ours));
             let mut other = usage(&run(&cuobjdump, &["-res-usage"], &theirs));
             for report in &output.functions {
@@ -84,8 +85,6 @@ fn res_usage_is_what_the_compiler_reports_and_what_ptxas_has() {
                 numbers.remove("STACK");
             }
             assert_eq!(mine, other, "{folder} -O{level}");
-            std::fs::remove_file(&ours).expect("our own file");
-            std::fs::remove_file(&theirs).expect("our own file");
         }
     }
 }
@@ -115,6 +114,7 @@ fn disassemblers_and_elf_readers_take_our_files() {
     else {
         return;
     };
+    let scratch = Scratch::new();
     let readelf =
         ["/usr/bin/readelf", "/bin/readelf"].map(Path::new).into_iter().find(|p| p.is_file());
     for (folder, level) in
@@ -122,8 +122,7 @@ fn disassemblers_and_elf_readers_take_our_files() {
     {
         let output =
             compile_output(&corpus_ptx(folder), level).unwrap_or_else(|e| panic!("{folder}: {e}"));
-        let file = scratch("tools.cubin");
-        std::fs::write(&file, &output.cubin).expect("the scratch folder is writable");
+        let file = scratch.write("tools.cubin", &output.cubin);
         let dump = run(&cuobjdump, &["-elf"], &file);
         for wanted in
             ["EIATTR_REGCOUNT", "DW_CFA_def_cfa register R1", "NVIDIA CUDA Toolkit Information"]
@@ -144,7 +143,6 @@ fn disassemblers_and_elf_readers_take_our_files() {
             let other = errors.lines().find(|l| !l.contains("Unexpected value"));
             assert!(run.status.success() && other.is_none(), "{folder}: {errors}");
         }
-        std::fs::remove_file(&file).expect("our own file");
     }
 }
 
@@ -185,10 +183,9 @@ fn lines_of_the_source_are_where_nvdisasm_reads_them() {
     assert_eq!(asked, [&all[..3], &all[4..]].concat());
 
     let Some(nvdisasm) = oracle::tool("nvdisasm") else { return };
-    let file = scratch("lines.cubin");
-    std::fs::write(&file, with).expect("the scratch folder is writable");
+    let scratch = Scratch::new();
+    let file = scratch.write("lines.cubin", with);
     let text = run(&nvdisasm, &["-g", "-c"], &file);
-    std::fs::remove_file(file).expect("our own file");
     let mut lines: Vec<&str> =
         text.lines().filter_map(|l| l.split_once("//## File ")).map(|(_, l)| l).collect();
     lines.sort_unstable();

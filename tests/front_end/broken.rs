@@ -1,25 +1,18 @@
 //! Broken PTX: every file of `tests/front_end/broken` gives exactly the messages in the text file
 //! beside it, exit code 255, and no output file. `ORIAS_BLESS=1` writes the text files.
 
+use crate::support::{Scratch, orias};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/front_end/broken")
 }
 
-/// An output path that does not exist, of its own for each name.
-fn output_path(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("orias-broken-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    path
-}
-
-fn compile(file: &str, output: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_orias"))
+fn compile(file: &str, output: &str) -> Output {
+    orias()
         .current_dir(folder())
-        .args(["-arch", "sm_90a", file, "-o"])
-        .arg(output)
+        .args(["-arch", "sm_90a", file, "-o", output])
         .stdin(Stdio::null())
         .output()
         .unwrap()
@@ -35,14 +28,15 @@ fn every_broken_file_gets_its_messages() {
         .collect();
     files.sort();
     assert!(files.len() >= 20, "{} files", files.len());
+    let scratch = Scratch::new();
     let mut wrong = String::new();
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
-        let output = output_path(&name);
+        let output = scratch.path(&name);
         let run = compile(&name, &output);
         let messages = String::from_utf8(run.stderr).unwrap();
         assert_eq!(run.status.code(), Some(255), "{name}: {messages}");
-        assert!(!output.exists(), "{name}: an output file was written");
+        assert!(!Path::new(&output).exists(), "{name}: an output file was written");
         assert!(messages.contains("ptxas fatal   : "), "{name}: {messages}");
         assert!(run.stdout.is_empty(), "{name}: something on standard output");
         let expected = path.with_extension("txt");
@@ -57,17 +51,14 @@ fn every_broken_file_gets_its_messages() {
 
 #[test]
 fn an_output_file_that_was_there_stays_as_it_was() {
-    let output = output_path("old");
-    std::fs::write(&output, "old").unwrap();
-    let run = compile("syntax.ptx", &output);
-    let content = std::fs::read(&output).unwrap();
-    std::fs::remove_file(&output).unwrap();
-    assert_eq!((run.status.code(), content.as_slice()), (Some(255), b"old".as_slice()));
+    let scratch = Scratch::new();
+    let run = compile("syntax.ptx", &scratch.write("old", "old"));
+    assert_eq!((run.status.code(), scratch.read("old").as_slice()), (Some(255), b"old".as_slice()));
 }
 
 #[test]
 fn a_missing_input_is_told() {
-    let run = compile("no_such_file.ptx", &output_path("missing"));
+    let run = compile("no_such_file.ptx", &Scratch::new().path("missing"));
     let messages = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(255));
     assert!(
@@ -78,10 +69,10 @@ fn a_missing_input_is_told() {
 
 #[test]
 fn an_unknown_target_is_told_in_the_words_that_clients_look_for() {
-    let run = Command::new(env!("CARGO_BIN_EXE_orias"))
+    let run = orias()
         .current_dir(folder())
         .args(["../../corpus/vecadd/vecadd.ptx", "-arch=sm_99", "-o"])
-        .arg(output_path("target"))
+        .arg(Scratch::new().path("target"))
         .output()
         .unwrap();
     let messages = String::from_utf8(run.stderr).unwrap();
@@ -91,7 +82,7 @@ fn an_unknown_target_is_told_in_the_words_that_clients_look_for() {
 
 #[test]
 fn the_version_has_the_pattern_that_clients_look_for() {
-    let run = Command::new(env!("CARGO_BIN_EXE_orias")).arg("--version").output().unwrap();
+    let run = orias().arg("--version").output().unwrap();
     let text = String::from_utf8(run.stdout).unwrap();
     assert_eq!(run.status.code(), Some(0));
     // Triton searches for `release X.Y`, XLA for `V` and three numbers.

@@ -1,15 +1,9 @@
 //! Limits are met loudly: one error that says what, where and how much, in ptxas's words where it
 //! has some; exit status 255; no output file.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-/// A folder of its own for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("orias-limits-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    folder
-}
+use crate::support::{Scratch, orias};
+use std::path::Path;
+use std::process::Output;
 
 fn module(declarations: &str, parameters: &str, body: &str) -> String {
     format!(
@@ -20,26 +14,24 @@ fn module(declarations: &str, parameters: &str, body: &str) -> String {
 }
 
 /// Compiles: what the program says, and whether there is an output file.
-fn compile(name: &str, source: &str, options: &[&str]) -> (Output, bool) {
-    let folder = folder(name);
-    let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
-    std::fs::write(&ptx, source).expect("a temporary file");
-    let run = Command::new(env!("CARGO_BIN_EXE_orias"))
-        .current_dir(&folder)
+fn compile(source: &str, options: &[&str]) -> (Output, bool) {
+    let scratch = Scratch::new();
+    scratch.write("k.ptx", source);
+    let run = orias()
+        .current_dir(scratch.folder())
         .args(["k.ptx", "-o", "k.cubin"])
         .args(options)
         // What the options do not say.
         .args(if options.contains(&"-arch") { &[][..] } else { &["-arch", "sm_90a"] })
         .output()
         .expect("orias runs");
-    let there = cubin.exists();
-    let _ = std::fs::remove_dir_all(&folder);
+    let there = Path::new(&scratch.path("k.cubin")).exists();
     (run, there)
 }
 
 /// The module is refused with this one error.
 fn refused(name: &str, source: &str, options: &[&str], error: &str) {
-    let (run, there) = compile(name, source, options);
+    let (run, there) = compile(source, options);
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!(run.status.code(), Some(255), "{name}: {text}");
     assert!(!there, "{name}: there is an output file");
@@ -58,7 +50,7 @@ fn too_much_shared_memory() {
 #[test]
 fn all_the_shared_memory_there_is() {
     let source = module(".shared .align 8 .b8 sh[232448];", "", "ld.shared.u32 %r0,[sh];");
-    let (run, there) = compile("shared_all", &source, &[]);
+    let (run, there) = compile(&source, &[]);
     assert!(run.status.success() && there, "{}", String::from_utf8_lossy(&run.stderr));
 }
 
@@ -160,7 +152,7 @@ fn textures_and_surfaces() {
 #[test]
 fn extern_variables_are_defined_with_a_warning() {
     let source = module(".extern .global .u32 gx;", "", "ld.global.u32 %r0,[gx];");
-    let (run, there) = compile("extern", &source, &[]);
+    let (run, there) = compile(&source, &[]);
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(run.status.success() && there, "{text}");
     let warning = "ptxas warning : Unresolved extern variable 'gx' in whole program compilation, ignoring extern qualifier";
@@ -172,7 +164,7 @@ fn few_registers_are_enough_for_any_scalar_code() {
     // Eight are raised to the least there can be, 24, with a warning.
     let body = "ld.param.u64 %d0,[out]; ld.global.v4.u32 {%r0,%r1,%r2,%r3},[%d0]; \
                 mad.lo.u32 %r0,%r1,%r2,%r3; st.global.u32 [%d0],%r0;";
-    let (run, there) = compile("registers", &module("", "", body), &["-maxrregcount=8"]);
+    let (run, there) = compile(&module("", "", body), &["-maxrregcount=8"]);
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(run.status.success() && there, "{text}");
     assert!(
@@ -183,17 +175,13 @@ fn few_registers_are_enough_for_any_scalar_code() {
 
 #[test]
 fn the_simulator_refuses_bad_ptx_like_the_compiler() {
-    let folder = folder("sim");
-    let ptx = folder.join("k.ptx");
+    let scratch = Scratch::new();
     for source in [module("", "", "bar.sync 16;"), "no PTX at all".to_string()] {
-        std::fs::write(&ptx, source).expect("a temporary file");
-        let run = Command::new(env!("CARGO_BIN_EXE_orias"))
-            .arg("sim")
-            .arg(&ptx)
+        let run = orias()
+            .args(["sim", &scratch.write("k.ptx", source)])
             .args(["--entry", "k", "--grid", "1", "--block", "32"])
             .output()
             .expect("orias runs");
         assert_eq!(run.status.code(), Some(255), "{}", String::from_utf8_lossy(&run.stderr));
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }

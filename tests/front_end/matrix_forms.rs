@@ -2,6 +2,7 @@
 //! learned form by form, and these have too many for that to be left to chance. What the rules
 //! allow is accepted; where ptxas is at hand its verdict is ours.
 
+use crate::support::Scratch;
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -44,14 +45,10 @@ fn refused_by_us(kernels: &[Kernel]) -> BTreeSet<&str> {
 /// The instructions that ptxas refuses; None where there is none.
 fn refused_by_ptxas(kernels: &[Kernel]) -> Option<BTreeSet<&str>> {
     let ptxas = orias_runner::oracle::tool("ptxas")?;
-    let path = std::env::temp_dir().join(format!(
-        "orias-matrix-forms-{}-{}.ptx",
-        std::process::id(),
-        kernels.len()
-    ));
+    let scratch = Scratch::new();
     let mut refused = BTreeSet::new();
     for chunk in kernels.chunks(2000) {
-        std::fs::write(&path, module(chunk)).unwrap();
+        let path = scratch.write("forms.ptx", module(chunk));
         let run = Command::new(&ptxas)
             .args(["-arch=sm_90a", "-O0", "-o", "/dev/null"])
             .arg(&path)
@@ -66,7 +63,6 @@ fn refused_by_ptxas(kernels: &[Kernel]) -> Option<BTreeSet<&str>> {
         }
         assert_eq!(run.status.success(), refused.len() == before, "{errors}");
     }
-    std::fs::remove_file(&path).unwrap();
     Some(refused)
 }
 

@@ -1,6 +1,8 @@
-//! Which instructions the checker accepts: the verdicts in `tests/front_end/verdicts.list` are ptxas's
-//! (`+` accepts, `-` refuses), ours must be the same; where ptxas is at hand it is asked again.
+//! Which instructions the checker accepts: the verdicts in `tests/front_end/verdicts.list` are
+//! ptxas's (`+` accepts, `-` refuses), ours must be the same; where ptxas is at hand it is asked
+//! again.
 
+use crate::support::Scratch;
 use std::path::Path;
 use std::process::Command;
 
@@ -63,11 +65,10 @@ fn the_verdicts_are_those_of_ptxas() {
         source.push('\n');
     }
     source.push_str(AFTER);
-    let file = std::env::temp_dir().join(format!("orias-verdicts-{}.ptx", std::process::id()));
-    std::fs::write(&file, &source).unwrap();
+    let scratch = Scratch::new();
+    let file = scratch.write("verdicts.ptx", &source);
     let run =
         Command::new(ptxas).args(["-arch", "sm_90a", "-o"]).arg("/dev/null").arg(&file).output();
-    std::fs::remove_file(&file).unwrap();
     let log = String::from_utf8(run.unwrap().stderr).unwrap();
     let refused: Vec<usize> = log
         .lines()

@@ -5,31 +5,21 @@
 //! a hazard is one of its model of time or of the latencies.
 
 use orias::simulate::simulate;
+use orias_isa::sources;
 use orias_runner::case::{Case, Suite};
 use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
 use orias_targets::simulator::{Hazards, Limits};
 use rayon::prelude::*;
 use std::path::Path;
-use std::process::Command;
 
 /// A case runs at most about 3 million thread instructions of PTX.
 const STEPS: u64 = 50_000_000;
 
 fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
-    let name = format!(
-        "orias-simulator-{}-{}-O{level}.cubin",
-        std::process::id(),
-        ptx.file_stem().unwrap_or_default().to_string_lossy()
-    );
-    let output = std::env::temp_dir().join(name);
-    let level = format!("-O{level}");
-    let mut run = Command::new(ptxas);
-    let result = run.args(["-arch=sm_90a", &level, "-o"]).arg(&output).arg(ptx).output().unwrap();
-    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-    let cubin = std::fs::read(&output).unwrap();
-    std::fs::remove_file(&output).unwrap();
-    cubin
+    let text = std::fs::read_to_string(ptx).unwrap();
+    let cubin = sources::ptxas(ptxas, "sm_90a", &text, &[&format!("-O{level}")]);
+    cubin.unwrap_or_else(|e| panic!("{}: {e}", ptx.display()))
 }
 
 fn run_folder(suite: &Suite, cubin: &[u8], level: u8) -> Vec<(String, String)> {

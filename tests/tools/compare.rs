@@ -1,5 +1,6 @@
 //! The comparison of both compilers, over a few files: `orias-isa compare` does it for any PTX.
 
+use crate::support::Scratch;
 use orias_isa::compare::{Args, Row, rows, summary};
 use orias_runner::oracle;
 use std::path::PathBuf;
@@ -54,16 +55,14 @@ fn a_refused_file_is_told_with_its_message() {
     if oracle::tool("ptxas").is_none() {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("orias-compare-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let scratch = Scratch::new();
     let head = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n";
     let put = |name: &str, body: &str| {
-        std::fs::write(folder.join(name), format!("{head}{body}\nret;\n}}\n")).expect("a file");
+        scratch.write(name, format!("{head}{body}\nret;\n}}\n"));
     };
     put("good.ptx", "");
     put("bad.ptx", ".reg .b32 %r<2>;\nfrob.u32 %r1, %r1;");
-    let rows = compared(vec![folder.clone()]);
-    let _ = std::fs::remove_dir_all(&folder);
+    let rows = compared(vec![scratch.folder().to_path_buf()]);
     let [bad, good] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((bad.file.as_str(), good.file.as_str()), ("bad", "good"));
     assert!(good.ours.is_ok() && good.theirs.is_ok(), "{good:?}");

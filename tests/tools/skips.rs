@@ -3,23 +3,15 @@
 //!
 //! `tests/count.sh`, by which `tests/run.sh` runs everything, runs one such test of this program.
 
+use crate::support::Scratch;
 use orias_runner::{oracle, skip};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Asks for two tools, as tests do, and ends early.
 #[test]
 fn a_test_that_needs_tools() {
     let (Some(_), Some(_)) = (oracle::tool("ptxas"), oracle::tool("nvdisasm")) else { return };
-}
-
-/// A folder that is gone when the test is over.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The exit code and the last lines of a run of that test with the oracle tools in a folder.
@@ -38,36 +30,30 @@ fn count(tools: &Path, ci: &str) -> (Option<i32>, Vec<String>) {
     (run.status.code(), last)
 }
 
-fn folder(name: &str) -> Folder {
-    let folder = std::env::temp_dir().join(format!("orias-skips-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    Folder(folder)
-}
-
 #[test]
 fn what_lacks_its_oracle_is_skipped_and_not_passed() {
-    let empty = folder("empty");
-    let (code, last) = count(&empty.0, "");
-    let ptxas = empty.0.join("ptxas");
+    let empty = Scratch::new();
+    let (code, last) = count(empty.folder(), "");
+    let ptxas = empty.path("ptxas");
     assert_eq!(code, Some(0), "{last:?}");
-    let why = format!("1 skipped (reason: no ptxas: {} is missing, run", ptxas.display());
+    let why = format!("1 skipped (reason: no ptxas: {} is missing, run", ptxas);
     assert!(last[0].starts_with(&why), "{last:?}");
     assert_eq!(last[1], "0 passed, 0 failed, 1 skipped", "once, whatever else it asked for");
 }
 
 #[test]
 fn what_lacks_its_oracle_fails_where_ci_is_set() {
-    let (code, last) = count(&folder("ci").0, "true");
+    let (code, last) = count(Scratch::new().folder(), "true");
     assert_ne!(code, Some(0), "{last:?}");
     assert_eq!(last[1], "0 passed, 1 failed, 0 skipped", "{last:?}");
 }
 
 #[test]
 fn what_has_its_oracle_is_passed() {
-    let tools = folder("tools");
+    let tools = Scratch::new();
     for tool in ["ptxas", "nvdisasm"] {
-        std::fs::write(tools.0.join(tool), "").expect("a file");
+        tools.write(tool, "");
     }
-    let (code, last) = count(&tools.0, "true");
+    let (code, last) = count(tools.folder(), "true");
     assert_eq!((code, last[1].as_str()), (Some(0), "1 passed, 0 failed, 0 skipped"));
 }

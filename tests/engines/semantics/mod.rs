@@ -18,6 +18,7 @@ use instructions::{GROUPS, Group};
 use narrow::NARROW;
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
+use orias_isa::sources;
 use orias_targets::simulator::Limits;
 use scalar::SCALAR;
 use std::fmt::Write;
@@ -125,22 +126,8 @@ fn simulated(cubin: &[u8], launch: &Launch, threads: usize) -> Result<Vec<Vec<u6
 
 fn ptxas(source: &str, name: &str) -> Option<Vec<u8>> {
     let tool = orias_runner::oracle::tool("ptxas")?;
-    let folder =
-        std::env::temp_dir().join(format!("orias-semantics-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("temporary folder");
-    let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
-    std::fs::write(&ptx, source).expect("temporary file");
-    let run = std::process::Command::new(tool)
-        .args(["-arch", "sm_90a", "-O1"])
-        .arg(&ptx)
-        .arg("-o")
-        .arg(&cubin)
-        .output()
-        .expect("ptxas runs");
-    assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
-    let bytes = std::fs::read(&cubin).expect("ptxas wrote a cubin");
-    let _ = std::fs::remove_dir_all(&folder);
-    Some(bytes)
+    let cubin = sources::ptxas(&tool, "sm_90a", source, &["-O1"]);
+    Some(cubin.unwrap_or_else(|e| panic!("{name}: {e}")))
 }
 
 /// Instructions that are not measured against an engine, and why that is accepted.
