@@ -1,7 +1,7 @@
 //! Disassembly: a cubin, or raw instruction words, as text, as JSON, as graphs.
 //!
 //! The plain listing is that of `cuobjdump -sass`, the one with labels that of `nvdisasm -c`, whole
-//! and to the byte (`tests/dis_oracle.rs`). A word that no row explains stands in every form as
+//! and to the byte (`tests/files/listings.rs`). A word that no row explains stands in every form as
 //! `UNDECODED` with its bits.
 
 mod check;

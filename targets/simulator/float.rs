@@ -103,8 +103,8 @@ fn narrow(sum: f64, error: f64, mode: Mode) -> f32 {
 }
 
 /// A double rounded to single precision, flushed to zero when it is tiny: whether it is, says what
-/// 24 bits of an exponent without bounds would be (`tests/semantics`: what ptxas 13.0.88 folds, and
-/// what its reciprocal with `.ftz` does).
+/// 24 bits of an exponent without bounds would be (`tests/engines/semantics`: what ptxas 13.0.88
+/// folds, and what its reciprocal with `.ftz` does).
 #[inline]
 pub fn round_flushing(x: f64, round: Round, ftz: bool) -> f32 {
     let near = round_to_single(x, round);

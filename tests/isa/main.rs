@@ -537,7 +537,7 @@ fn compare_accesses(
     let (mut known, mut kinds) = (accesses::known(), std::collections::BTreeMap::new());
     let (mut there, mut wrong) = (std::collections::BTreeSet::new(), 0);
     let tests = oracle::workspace().join("tests");
-    let own = ["corpus", "coverage/sm_90a", "engines"].map(|f| tests.join(f));
+    let own = ["corpus", "coverage/sm_90a", "engines/kernels"].map(|f| tests.join(f));
     for file in coverage::files(if paths.is_empty() { &own } else { paths }, "ptx") {
         let source =
             std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;

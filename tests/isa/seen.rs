@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Mines `targets/tables/seen` from what ptxas makes of the corpus, the coverage set, the kernels
-/// of `tests/engines` and the generator's, each at every level.
+/// of `tests/engines/kernels` and the generator's, each at every level.
 #[derive(Args)]
 pub struct MineArgs {
     /// PTX files and folders of them, beside the project's own. Cubins are not taken: nobody could
@@ -34,7 +34,7 @@ pub struct MineArgs {
 /// What of our code ptxas was never seen to emit.
 #[derive(Args)]
 pub struct CheckArgs {
-    /// PTX files and folders; corpus, coverage set and `tests/engines` without any.
+    /// PTX files and folders; corpus, coverage set and `tests/engines/kernels` without any.
     paths: Vec<PathBuf>,
     /// Only these levels.
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 2, 3])]
@@ -153,7 +153,7 @@ fn line(out: &mut String, kind: &str, items: impl Iterator<Item = String>) {
 fn ptx(target: &str, more: &[PathBuf]) -> Vec<Source> {
     let mut all = sources::corpus(target);
     all.extend(sources::one_instruction(target));
-    all.extend(sources::below("engines", target));
+    all.extend(sources::below("engines/kernels", target));
     all.extend(given(target, more));
     all
 }

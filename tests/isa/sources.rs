@@ -58,7 +58,7 @@ impl Checked {
 
 /// The project's own PTX: the corpus, the coverage set and the engines' kernels.
 pub fn project(target: &str) -> Vec<Source> {
-    let all = [corpus(target), one_instruction(target), below("engines", target)];
+    let all = [corpus(target), one_instruction(target), below("engines/kernels", target)];
     all.into_iter().flatten().collect()
 }
 

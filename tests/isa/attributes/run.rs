@@ -138,7 +138,7 @@ pub fn files(
 pub fn run(target: &Target, args: &Attributes) -> Result<(), String> {
     let tool = oracle::tool("ptxas").ok_or("the oracle tools are missing")?;
     let tests = oracle::workspace().join("tests");
-    let folders = ["corpus", "coverage/sm_90a", "engines"].map(|f| tests.join(f));
+    let folders = ["corpus", "coverage/sm_90a", "engines/kernels"].map(|f| tests.join(f));
     let paths = if args.paths.is_empty() { &folders[..] } else { &args.paths };
     let paths = coverage::files(paths, "ptx");
     let report = files(&tool, target, &paths, &args.level, args.lineinfo);

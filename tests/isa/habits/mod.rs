@@ -72,7 +72,7 @@ pub fn run(target: &Target, args: &Args) -> Result<(), String> {
 /// habit.
 pub fn own() -> Vec<PathBuf> {
     let tests = oracle::workspace().join("tests");
-    let folders = ["corpus", "coverage/sm_90a", "engines", "isa/habits"];
+    let folders = ["corpus", "coverage/sm_90a", "engines/kernels", "isa/habits"];
     coverage::files(&folders.map(|f| tests.join(f)), "ptx")
 }
 

@@ -21,7 +21,7 @@ pub fn files(target: &Target, more: &[PathBuf]) -> Vec<PathBuf> {
     let tests = oracle::workspace().join("tests");
     let coverage = tests.join("coverage");
     let exact = coverage.join(target.name);
-    let mut folders = vec![tests.join("corpus"), tests.join("engines")];
+    let mut folders = vec![tests.join("corpus"), tests.join("engines/kernels")];
     if exact.is_dir() {
         folders.push(exact);
     } else {

@@ -1,0 +1,14 @@
+//! The tests that go through several rooms, sorted by what they test. One program for all of them,
+//! for each would be linked by itself: what must be alone in its process has one of its own, which
+//! says why (`[[test]]` in `Cargo.toml`).
+
+mod code;
+mod command_line;
+mod engines;
+mod files;
+mod front_end;
+mod programs;
+mod resources;
+mod support;
+mod table;
+mod tools;

@@ -1,0 +1,16 @@
+//! The machine code that the compiler makes: that it gives what it should, and does nothing that
+//! ptxas's does not.
+
+mod accesses;
+mod calls;
+mod check;
+mod compiler_reuse;
+mod expansions;
+mod fmad;
+mod habits;
+mod half_atomics;
+mod latencies;
+mod lowering;
+mod miscompiled;
+mod seen_forms;
+mod spills;

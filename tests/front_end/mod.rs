@@ -1,0 +1,9 @@
+//! PTX as text: what is accepted, what is refused in which words, and what is made of it.
+
+mod broken;
+mod limits;
+mod load;
+mod matrix_forms;
+mod mutations;
+mod program;
+mod verdicts;

@@ -1,0 +1,3 @@
+//! What compiling costs: work here; memory in `memory.rs`, a program of its own.
+
+mod scaling;

@@ -1,0 +1,4 @@
+//! The instruction table beside the oracle tools (crate `orias-isa`, in `tests/isa`).
+
+mod coverage;
+mod random;
