@@ -6,6 +6,7 @@
 //! oracle tools are (`tests/oracle.sh`).
 
 use divan::Bencher;
+use divan::counter::BytesCount;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -144,10 +145,19 @@ const FRONT_END: &str = include_str!("../tests/corpus/tri_softmax/tri_softmax.pt
 
 #[divan::bench(sample_count = 200)]
 fn front_end_parse(bencher: Bencher<'_, '_>) {
+    let bencher = bencher.counter(BytesCount::of_str(FRONT_END));
     bencher.bench(|| orias::ptx::parser::parse(divan::black_box(FRONT_END), &mut ()));
 }
 
 #[divan::bench(sample_count = 200)]
 fn front_end_parse_and_check(bencher: Bencher<'_, '_>) {
+    let bencher = bencher.counter(BytesCount::of_str(FRONT_END));
     bencher.bench(|| orias::ptx::load(divan::black_box(FRONT_END)).is_ok());
+}
+
+#[divan::bench(sample_count = 20)]
+fn front_end_thousand(bencher: Bencher<'_, '_>) {
+    let text = module(KERNELS);
+    let bencher = bencher.counter(BytesCount::of_str(&text));
+    bencher.bench_local(|| orias::ptx::load(divan::black_box(&text)).is_ok());
 }

@@ -1,9 +1,10 @@
 //! Dead code: instructions whose results nothing reads.
 //!
 //! What holds after `OriPerformLiveDeadFourth`: no instruction without effect writes only cells
-//! that are dead behind it, but at the end of long chains over blocks. The simple form (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one
-//! walk, what no needed instruction reads anywhere; it also finds values that only compute each
-//! other around a loop, which the other cannot.
+//! that are dead behind it, but at the end of long chains over blocks. The simple form
+//! (`EarlyOriSimpleLiveDead`, `OriSimpleLiveDead`) removes, in one walk, what no needed instruction
+//! reads anywhere; it also finds values that only compute each other around a loop, which the other
+//! cannot.
 
 use crate::analysis::Analyses;
 use crate::analysis::lists::Lists;

@@ -4,6 +4,7 @@
 mod accesses;
 mod calls;
 mod check;
+mod clones;
 mod compiler_reuse;
 mod expansions;
 mod fmad;
