@@ -114,6 +114,26 @@ fn archives() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// Lists of numbers behind each other, each once.
+#[derive(Default)]
+struct Pool {
+    all: Vec<usize>,
+    known: BTreeMap<Vec<usize>, usize>,
+}
+
+impl Pool {
+    /// Where a list begins.
+    fn place(&mut self, list: Vec<usize>) -> usize {
+        if let Some(place) = self.known.get(&list) {
+            return *place;
+        }
+        let place = self.all.len();
+        self.all.extend(&list);
+        self.known.insert(list, place);
+        place
+    }
+}
+
 struct Line<'a> {
     version: u8,
     sm: u8,
@@ -182,7 +202,8 @@ fn rust(table: &str) -> Result<Made, String> {
         lists.iter().map(|list| operands(list, &sets)).collect::<Result<_, _>>()?;
     array(&mut text, "LISTS", "&[&[Slot]]", lists.into_iter());
 
-    let (mut names, mut lines, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut lines) = (Vec::new(), Vec::new());
+    let (mut fields, mut behind_types) = (Pool::default(), Pool::default());
     let (mut keys, mut by_key) = (Vec::new(), Vec::new());
     for (name, list) in &lines_of {
         // A line stands under the first words of all its types and state spaces.
@@ -218,10 +239,10 @@ fn rust(table: &str) -> Result<Made, String> {
             keys.len()
         ));
         for line in list {
-            let start = fields.len();
             let mut bits = 0u64;
+            let mut places = Vec::new();
             for (number, field) in line.fields.iter().enumerate() {
-                fields.push(field.len());
+                let mut one = vec![field.len()];
                 for choice in field {
                     let some: Vec<usize> = match *choice {
                         "-" => Vec::new(),
@@ -231,19 +252,22 @@ fn rust(table: &str) -> Result<Made, String> {
                     };
                     bits |= some.iter().fold(0, |bits, word| bits | 1 << (word % 64));
                     match some[..] {
-                        [] if number >= SEQUENCES => fields.push(usize::from(u16::MAX)),
-                        [word] if number >= SEQUENCES => fields.push(word),
+                        [] if number >= SEQUENCES => one.push(usize::from(u16::MAX)),
+                        [word] if number >= SEQUENCES => one.push(word),
                         _ => {
-                            fields.push(some.len());
-                            fields.extend(some);
+                            one.push(some.len());
+                            one.extend(some);
                         }
                     }
                 }
+                places.push(fields.place(one));
             }
+            let (types, rest) =
+                places.split_first().ok_or_else(|| format!("'{name}': no types"))?;
+            let rest = behind_types.place([&[rest.len()], rest].concat());
             let Line { version, sm, operands, .. } = line;
             lines.push(format!(
-                "Line {{ words: {bits:#x}, version: {version}, sm: {sm}, operands: {operands}, start: {start}, end: {} }}",
-                fields.len()
+                "Line {{ words: {bits:#x}, version: {version}, sm: {sm}, operands: {operands}, types: {types}, rest: {rest} }}"
             ));
         }
     }
@@ -258,7 +282,8 @@ fn rust(table: &str) -> Result<Made, String> {
     array(&mut text, "KEYS", "Key", keys.into_iter());
     array(&mut text, "BY_KEY", "u16", by_key.into_iter().map(|n| n.to_string()));
     array(&mut text, "LINES", "Line", lines.into_iter());
-    array(&mut text, "FIELDS", "u16", fields.into_iter().map(|n| n.to_string()));
+    array(&mut text, "FIELDS", "u16", fields.all.iter().map(usize::to_string));
+    array(&mut text, "BEHIND_TYPES", "u16", behind_types.all.iter().map(usize::to_string));
     Ok(Made { words: enums, forms: text })
 }
 

@@ -14,11 +14,16 @@ struct Line {
     version: u8,
     sm: u8,
     operands: u16,
-    /// Where its choices stand in `FIELDS`: for each field how many, then of a sequence length and
-    /// words of each, of a modifier the word, `NONE` for none.
-    start: u32,
-    end: u32,
+    /// Where its types stand in `FIELDS`: how many choices, then length and words of each.
+    types: u16,
+    /// Where in `BEHIND_TYPES` it is said how many more fields there are, and the place of each in
+    /// `FIELDS`: sequences like the types, then modifiers, with the word of each choice, `NONE` for
+    /// none. Few fields differ, and few lists of them, and a table that is small comes to memory in
+    /// few pieces.
+    rest: u16,
 }
+
+const _: () = assert!(size_of::<Line>() == 16);
 
 /// An instruction's name: the opcode and the modifiers that belong to it.
 struct Name {
@@ -268,15 +273,17 @@ impl Field {
 
 struct Fields {
     number: usize,
-    rest: &'static [u16],
+    /// The place of the next one.
+    next: Option<u16>,
+    rest: std::slice::Iter<'static, u16>,
 }
 
 impl Fields {
     fn new(line: &Line) -> Fields {
-        Fields {
-            number: 0,
-            rest: FIELDS.get(line.start as usize..line.end as usize).unwrap_or(&[]),
-        }
+        let rest = BEHIND_TYPES.get(usize::from(line.rest)..).unwrap_or_default();
+        let (count, places) = rest.split_first().unwrap_or((&0, &[]));
+        let places = places.get(..usize::from(*count)).unwrap_or_default();
+        Fields { number: 0, next: Some(line.types), rest: places.iter() }
     }
 }
 
@@ -284,16 +291,12 @@ impl Iterator for Fields {
     type Item = Field;
 
     fn next(&mut self) -> Option<Field> {
-        let (count, rest) = self.rest.split_first()?;
-        let sequence = self.number < SEQUENCES;
-        let mut length = usize::from(*count);
-        if sequence {
-            length = (0..*count).fold(0, |at, _| at + 1 + usize::from(*rest.get(at).unwrap_or(&0)));
-        }
-        let (choices, after) = rest.split_at_checked(length)?;
-        self.rest = after;
+        let place = std::mem::replace(&mut self.next, self.rest.next().copied())?;
+        let (count, choices) = FIELDS.get(usize::from(place)..)?.split_first()?;
+        // Lengths say where sequences end.
+        let length = if self.number < SEQUENCES { choices.len() } else { usize::from(*count) };
         self.number += 1;
-        Some(Field { count: *count, choices })
+        Some(Field { count: *count, choices: choices.get(..length)? })
     }
 }
 
