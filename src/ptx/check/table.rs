@@ -199,27 +199,14 @@ const COMPARISON: &[Word] = &[
     Word::Num,
     Word::Nan,
 ];
-const COMPARISON_FTZ: &[Word] = &[
-    Word::Eq,
-    Word::Ne,
-    Word::Lt,
-    Word::Le,
-    Word::Gt,
-    Word::Ge,
-    Word::Lo,
-    Word::Ls,
-    Word::Hi,
-    Word::Hs,
-    Word::Equ,
-    Word::Neu,
-    Word::Ltu,
-    Word::Leu,
-    Word::Gtu,
-    Word::Geu,
-    Word::Num,
-    Word::Nan,
-    Word::Ftz,
-];
+const COMPARISON_FTZ: &[Word] = &{
+    let (mut all, mut i) = ([Word::Ftz; COMPARISON.len() + 1], 0);
+    while i < COMPARISON.len() {
+        all[i] = COMPARISON[i];
+        i += 1;
+    }
+    all
+};
 const BOOLEAN: &[Word] = &[Word::And, Word::Or, Word::Xor, Word::Popc];
 const B32_: Ty = Fix(B32);
 const U32_: Ty = Fix(U32);
