@@ -267,7 +267,14 @@ impl Packed {
                 f(m.base);
                 f(m.uniform);
             }
-            Kind::OtherPart | Kind::WideConst => self.unpack(side).for_each_reg(f),
+            Kind::OtherPart => f(side.parts[self.payload() as usize].0),
+            Kind::WideConst => {
+                let c = &side.consts[self.payload() as usize];
+                f(RegUse::at(c.base, c.base_cell, 1));
+                if c.is_bindless() {
+                    f(RegUse::wide(c.handle, 2));
+                }
+            }
             _ => {}
         }
     }

@@ -220,8 +220,9 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
-        settle(&mut self.function.world);
-        self.facts = *self.function.body().facts();
+        // Edges too: what the first phase finds sound, no edit of ours has changed when the next one
+        // asks.
+        self.tidy();
         if self.options.verify_each {
             let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();

@@ -28,6 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// What may differ between the threads of a warp.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -43,10 +44,10 @@ impl Divergence {
     pub(super) fn new(
         body: &Body<'_>,
         flow: &ControlFlow,
-        liveness: &Liveness,
         uses: &Uses,
+        mut liveness: impl FnMut() -> Arc<Liveness>,
     ) -> Divergence {
-        let mut solver = Solver::new(body, flow, liveness, uses);
+        let mut solver = Solver::new(body, flow, uses, &mut liveness);
         solver.run();
         Divergence { registers: solver.registers, branches: solver.branches }
     }
@@ -91,7 +92,8 @@ struct Solver<'a, 'w> {
     graph: &'a Graph,
     post: &'a Dominators,
     loops: &'a Loops,
-    liveness: &'a Liveness,
+    /// What is live, when it is asked for.
+    liveness: &'a mut dyn FnMut() -> Arc<Liveness>,
     uses: &'a Uses,
     /// Registers that each block writes.
     writes: Lists<VRegId>,
@@ -113,8 +115,8 @@ impl<'a, 'w> Solver<'a, 'w> {
     fn new(
         body: &'a Body<'w>,
         flow: &'a ControlFlow,
-        liveness: &'a Liveness,
         uses: &'a Uses,
+        liveness: &'a mut dyn FnMut() -> Arc<Liveness>,
     ) -> Self {
         let graph = flow.graph();
         let mut writes = Lists::new(body.block_count());
@@ -254,13 +256,14 @@ impl<'a, 'w> Solver<'a, 'w> {
         met.sort_unstable();
         met.dedup();
         let mut found: Vec<VRegId> = Vec::new();
+        let liveness = (self.liveness)();
         for node in met {
             // Threads that come by different ways bring different values.
             for id in phis::of(self.body, BlockId(node)) {
                 self.body.inst(id).for_each_def(|r| found.extend(r.reg.vreg()));
             }
-            for cell in self.liveness.live_in(BlockId(node)) {
-                if let Some((v, _)) = self.liveness.map.vreg(cell)
+            for cell in liveness.live_in(BlockId(node)) {
+                if let Some((v, _)) = liveness.map.vreg(cell)
                     && self.written.has(v.0)
                 {
                     found.push(v);

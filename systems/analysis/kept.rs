@@ -182,9 +182,17 @@ impl Analyses {
 
     /// See [`Analyses::liveness`].
     pub fn divergence(&mut self, body: &Body<'_>) -> Arc<Divergence> {
-        let (flow, liveness, uses) = (self.flow(body), self.liveness(body), self.uses(body));
-        let new = || Divergence::new(body, &flow, &liveness, &uses);
-        get(&mut self.divergence, body.stamp(), new)
+        let stamp = body.stamp();
+        if let Some((at, found)) = &self.divergence
+            && *at == stamp
+        {
+            return found.clone();
+        }
+        let (flow, uses) = (self.flow(body), self.uses(body));
+        // What is live is asked for where threads part, and in many functions they never do.
+        let found = Arc::new(Divergence::new(body, &flow, &uses, || self.liveness(body)));
+        self.divergence = Some((stamp, found.clone()));
+        found
     }
 
     /// Who reads and writes each register.
@@ -246,7 +254,8 @@ impl Analyses {
             return stale("uses of registers");
         }
         let uses = || Uses::new(body);
-        let divergence = || Divergence::new(body, &ControlFlow::of(body), &liveness(), &uses());
+        let live = || Arc::new(liveness());
+        let divergence = || Divergence::new(body, &ControlFlow::of(body), &uses(), live);
         if at(&self.divergence, body.stamp()).is_some_and(|kept| *kept != divergence()) {
             return stale("divergent values");
         }

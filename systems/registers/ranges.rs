@@ -108,11 +108,15 @@ impl Ranges {
         let mut ranges = Ranges { late, ..walk.finish(points, block_start) };
         ranges.widen_uniform(body, liveness);
         for file in RegFile::ALL {
-            for (reg, cell) in CellMap::of_file(file).enumerate() {
-                let segments = &ranges.segments[ranges.first[cell as usize] as usize..];
-                let count = ranges.first[cell as usize + 1] - ranges.first[cell as usize];
-                let found = segments[..count as usize].iter().map(|s| (file, reg as u32, *s));
-                ranges.named.extend(found);
+            let cells = CellMap::of_file(file);
+            let ends = &ranges.first[cells.start as usize..=cells.end as usize];
+            // Few files have registers that are named.
+            if ends.first() == ends.last() {
+                continue;
+            }
+            for (reg, ends) in ends.windows(2).enumerate() {
+                let segments = &ranges.segments[ends[0] as usize..ends[1] as usize];
+                ranges.named.extend(segments.iter().map(|s| (file, reg as u32, *s)));
             }
         }
         ranges
@@ -177,7 +181,7 @@ impl Walk {
         Walk {
             end: vec![CLOSED; cells],
             first: vec![CLOSED; cells],
-            opened: Vec::new(),
+            opened: Vec::with_capacity(64),
             found: Vec::with_capacity(64),
             last: vec![CLOSED; cells],
         }
@@ -243,8 +247,10 @@ impl Walk {
         for (cell, _) in &self.found {
             first[*cell as usize + 1] += 1;
         }
-        for cell in 0..cells {
-            first[cell + 1] += first[cell];
+        let mut sum = 0;
+        for count in &mut first {
+            sum += *count;
+            *count = sum;
         }
         let mut next = first.clone();
         let mut sorted = vec![Segment { start: 0, end: 0 }; self.found.len()];
@@ -254,26 +260,25 @@ impl Walk {
             *at += 1;
         }
         let mut segments: Vec<Segment> = Vec::with_capacity(sorted.len());
-        let mut joined = Vec::with_capacity(cells + 1);
-        for cell in 0..cells {
-            let begin = segments.len();
-            joined.push(begin as u32);
-            for &segment in &sorted[first[cell] as usize..first[cell + 1] as usize] {
-                match segments[begin..].last_mut() {
-                    Some(last) if segment.start <= last.end => last.end = last.end.max(segment.end),
-                    _ => segments.push(segment),
+        // Most cells are physical registers that nothing names yet.
+        let mut begin = 0;
+        for next in &mut first {
+            let end = *next;
+            if begin < end {
+                let joined = segments.len();
+                for &segment in &sorted[begin as usize..end as usize] {
+                    match segments[joined..].last_mut() {
+                        Some(last) if segment.start <= last.end => {
+                            last.end = last.end.max(segment.end);
+                        }
+                        _ => segments.push(segment),
+                    }
                 }
             }
+            *next = segments.len() as u32;
+            begin = end;
         }
-        joined.push(segments.len() as u32);
-        Ranges {
-            first: joined,
-            segments,
-            points,
-            block_start,
-            late: BitVec::new(),
-            named: Vec::new(),
-        }
+        Ranges { first, segments, points, block_start, late: BitVec::new(), named: Vec::new() }
     }
 }
 

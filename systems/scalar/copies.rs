@@ -32,6 +32,9 @@ use std::sync::Arc;
 /// Rewrites of one instruction at a time.
 const MOST_CHANGES: usize = 4;
 
+/// Copies that a small function has.
+const FEW: usize = 16;
+
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
@@ -47,7 +50,7 @@ pub fn copy_prop(
     code: Code<'_, '_>,
     options: Res<'_, Options>,
     mut analyses: ResMut<'_, Analyses>,
-    clean: Res<'_, Clean>,
+    mut clean: ResMut<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
@@ -56,7 +59,11 @@ pub fn copy_prop(
         return;
     }
     let mut news = News::all();
-    notes.count(propagate(&mut body, &mut analyses, options.target, false, &mut news));
+    let replaced = propagate(&mut body, &mut analyses, options.target, false, &mut news);
+    if replaced == 0 {
+        clean.propagated = body.stamp();
+    }
+    notes.count(replaced);
 }
 
 /// What rounds of propagation have to look at: the instructions that changed, and those that read
@@ -227,7 +234,8 @@ struct Here {
 impl Here {
     fn new(cells: usize) -> Here {
         let none = vec![0; cells];
-        Here { now: 0, entered: 0, written: none.clone(), copy: none, copies: Vec::new() }
+        let copies = Vec::with_capacity(FEW);
+        Here { now: 0, entered: 0, written: none.clone(), copy: none, copies }
     }
 
     fn enter(&mut self) {
@@ -295,7 +303,7 @@ impl Everywhere {
             return all;
         }
         let mut definitions: Vec<u8> = vec![0; map.count()];
-        let mut found = Vec::new();
+        let mut found = Vec::with_capacity(FEW);
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);

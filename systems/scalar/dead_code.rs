@@ -44,16 +44,20 @@ pub fn perform_last_live_dead(
 impl Clean {
     /// Runs a removal of dead code. Where there was nothing to propagate there is nothing behind
     /// it: what nothing reads is no copy's source but outside SSA form, which values are in when
-    /// the next phase looks.
-    fn keep_copies(
+    /// the next phase looks. And a sound body stays one.
+    fn keep(
         &mut self,
         body: &mut Body<'_>,
         remove: impl FnOnce(&mut Self, &mut Body<'_>) -> usize,
     ) -> usize {
         let is_clean = self.copies == body.stamp();
+        let is_sound = self.checked == body.stamp();
         let removed = remove(self, body);
         if is_clean {
             self.copies = body.stamp();
+        }
+        if is_sound {
+            self.checked = body.stamp();
         }
         removed
     }
@@ -70,6 +74,8 @@ pub struct Clean {
     rewritten: bool,
     /// No copy to propagate, and nothing to fold.
     pub copies: u64,
+    /// No copy to propagate.
+    pub propagated: u64,
     /// What the validator has seen.
     pub checked: u64,
 }
@@ -83,7 +89,7 @@ pub(super) fn remove_unread(
     if clean.dead == body.stamp() || clean.unread == body.stamp() {
         return 0;
     }
-    let removed = clean.keep_copies(body, |clean, body| {
+    let removed = clean.keep(body, |clean, body| {
         let (removed, rewritten) = sweep_unread(body, analyses);
         clean.rewritten = rewritten;
         removed
@@ -106,8 +112,7 @@ fn remove_dead(
     if clean.dead == body.stamp() {
         return removed;
     }
-    removed
-        + clean.keep_copies(body, |clean, body| remove_by_liveness(body, analyses, clean, rounds))
+    removed + clean.keep(body, |clean, body| remove_by_liveness(body, analyses, clean, rounds))
 }
 
 fn remove_by_liveness(

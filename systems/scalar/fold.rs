@@ -26,6 +26,9 @@ pub fn general_optimize(
     const ROUNDS: usize = 4;
     let mut body = code.body();
     let mut news = copies::News::all();
+    if clean.propagated == body.stamp() && !folds_any(&body) {
+        clean.copies = body.stamp();
+    }
     for _ in 0..ROUNDS {
         if clean.copies == body.stamp() {
             break;
@@ -38,6 +41,18 @@ pub fn general_optimize(
         }
     }
     notes.count(dead_code::remove_unread(&mut body, &mut analyses, &mut clean));
+}
+
+/// Whether some instruction is simpler by itself.
+fn folds_any(body: &Body<'_>) -> bool {
+    let folds = |id: &InstId| {
+        let inst = body.inst(*id);
+        may_fold(inst) && {
+            let inst = inst.to_inst();
+            fold(&inst).is_some_and(|new| new != inst)
+        }
+    };
+    body.layout().iter().any(|block| body.block(*block).insts().iter().any(folds))
 }
 
 /// Simplifies an instruction by itself; whether it changed.

@@ -32,6 +32,27 @@ const FEW: usize = 16;
 /// its issue.
 type Issued = (Cell, Out, i32);
 
+/// Cells that results on their way may have: a bit for each that has the same number but for
+/// multiples of 64.
+#[derive(Clone, Copy, Default)]
+struct Cells(u64);
+
+impl Cells {
+    fn of(issued: &[Issued]) -> Cells {
+        let mut cells = Cells::default();
+        issued.iter().for_each(|(cell, _, _)| cells.add(*cell));
+        cells
+    }
+
+    fn add(&mut self, cell: Cell) {
+        self.0 |= 1 << (cell.0 % 64);
+    }
+
+    fn may_have(self, cell: Cell) -> bool {
+        self.0 >> (cell.0 % 64) & 1 != 0
+    }
+}
+
 /// What walking a block needs to know of the target.
 #[derive(Clone, Copy)]
 struct Times<'t> {
@@ -228,13 +249,14 @@ fn walk(
     let mut now = 0;
     let mut before: Option<Neighbour<'_>> = None;
     let (mut access, mut last) = (Access::default(), Access::default());
+    let mut cells = Cells::of(&issued);
     // Time at which control may first leave; what is issued after it is younger still.
     let mut left_at = None;
     for id in insts {
         let inst = body.inst(*id);
         let timing = times.timings.get(*id);
         access.read(inst, timing.ports);
-        let ready = ready(times, inst, timing, &access, &issued);
+        let ready = ready(times, inst, timing, &access, (&issued, cells));
         match before {
             None => {
                 delay = ready.max(0);
@@ -249,12 +271,23 @@ fn walk(
         if left_at.is_none() && inst.op.is_branch() {
             left_at = Some(now + i32::from(times.least_stall(*id, inst.op)));
         }
-        issued.retain(|(_, _, when)| now - when < times.longest());
+        cells = Cells::default();
+        issued.retain(|(cell, _, when)| {
+            let stays = now - when < times.longest();
+            if stays {
+                cells.add(*cell);
+            }
+            stays
+        });
         for &(c, result) in &access.results {
-            // Where a guard is false, what was there before is still to come.
-            issued.retain(|(cell, by, _)| *cell != c || (!inst.guard.is_always() && *by != result));
+            if cells.may_have(c) {
+                // Where a guard is false, what was there before is still to come.
+                let stays = !inst.guard.is_always();
+                issued.retain(|(cell, by, _)| *cell != c || (stays && *by != result));
+            }
             if !timing.write_sb && !timing.class.is_variable() && c.file() != RegFile::B {
                 issued.push((c, result, now));
+                cells.add(c);
             }
         }
         before = Some(Neighbour { id: *id, inst });
@@ -302,11 +335,14 @@ fn ready(
     inst: View<'_>,
     timing: Timing,
     access: &Access,
-    issued: &[Issued],
+    (issued, cells): (&[Issued], Cells),
 ) -> i32 {
     let latencies = times.latencies;
     let mut ready = -times.longest();
     let mut need = |cell: Cell, wait: &dyn Fn(Out) -> u8| {
+        if !cells.may_have(cell) {
+            return;
+        }
         for (_, result, when) in issued.iter().filter(|(c, _, _)| *c == cell) {
             ready = ready.max(when + i32::from(wait(*result)));
         }

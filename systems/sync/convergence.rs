@@ -66,7 +66,9 @@ fn insert(
     analyses.edges(body);
     drop_idle_branches(body);
     analyses.edges(body);
-    let mut divergence = analyses.divergence(body);
+    let may_part = body.layout().iter().any(|b| body.block(*b).succs().len() > 1)
+        || body.facts().may_have(&PART_WITHOUT_BRANCH);
+    let mut divergence = if may_part { analyses.divergence(body) } else { Arc::default() };
     let mut regions = 0;
     let mut divergent = FxHashSet::default();
     let mut exchanges = Vec::new();
@@ -121,6 +123,9 @@ fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<Ins
     divergence.branches.iter_ones().flat_map(of_block).filter(guarded).collect()
 }
 
+/// Threads may part at these without a branch, or met there.
+const PART_WITHOUT_BRANCH: [Opcode; 3] = [Opcode::PCALL, Opcode::WARPSYNC, Opcode::ENDCOLLECTIVE];
+
 /// What parts threads without a branch, and where they are to meet again: behind the second
 /// instruction.
 struct Parting {
@@ -137,7 +142,7 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
         operand.is_some_and(|o| o.as_reg().is_some_and(|r| divergence.is_divergent(r.reg)))
     };
     let (mut found, mut marks) = (Vec::new(), Vec::new());
-    if !body.facts().may_have(&[Opcode::PCALL, Opcode::WARPSYNC, Opcode::ENDCOLLECTIVE]) {
+    if !body.facts().may_have(&PART_WITHOUT_BRANCH) {
         return found;
     }
     for block in body.layout() {

@@ -82,8 +82,8 @@ pub(super) fn solve(
         // Nothing reads it that has not been defined, whatever the way: it is live wherever it is
         // read later.
         if !CellMap::is_phys(cell) && entry.is_none_or(|entry| !marks.has(READ_IN, entry)) {
-            live_in.blocks.append(&mut reads);
-            live_out.blocks.append(&mut outs);
+            live_in.blocks.take(&mut reads);
+            live_out.blocks.take(&mut outs);
             continue;
         }
         reads.clear();
@@ -162,18 +162,56 @@ impl Marks {
     }
 }
 
+/// A list that only grows, in pieces: what is there is not copied when it grows, and the memory
+/// that a longer vector would leave behind is not touched. Fresh memory costs more than the walks.
+#[derive(Default)]
+struct Pieces {
+    full: Vec<Vec<u32>>,
+    last: Vec<u32>,
+}
+
+impl Pieces {
+    /// 128 KB.
+    const PIECE: usize = 32 << 10;
+
+    fn len(&self) -> usize {
+        self.full.len() * Pieces::PIECE + self.last.len()
+    }
+
+    fn push(&mut self, value: u32) {
+        if self.last.len() == Pieces::PIECE {
+            let next = Vec::with_capacity(Pieces::PIECE);
+            self.full.push(std::mem::replace(&mut self.last, next));
+        }
+        self.last.push(value);
+    }
+
+    /// Takes all of a list.
+    fn take(&mut self, values: &mut Vec<u32>) {
+        if self.last.len() + values.len() <= Pieces::PIECE {
+            self.last.append(values);
+        } else {
+            values.drain(..).for_each(|value| self.push(value));
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        self.full.iter().chain([&self.last]).flatten().copied()
+    }
+}
+
 /// Blocks, each once, of one global after the other.
 struct Found {
     /// The number of the first global.
     from: usize,
     /// Where each one's begin.
     first: Vec<usize>,
-    blocks: Vec<u32>,
+    blocks: Pieces,
 }
 
 impl Found {
     fn new(from: usize) -> Found {
-        Found { from, first: Vec::new(), blocks: Vec::new() }
+        Found { from, first: Vec::new(), blocks: Pieces::default() }
     }
 
     /// What comes is of the next global.
@@ -184,16 +222,17 @@ impl Found {
     /// By block: its globals.
     fn rows(mut self, rows: usize) -> Rows {
         let mut first = vec![0u32; rows + 1];
-        self.blocks.iter().for_each(|block| first[*block as usize + 1] += 1);
+        self.blocks.iter().for_each(|block| first[block as usize + 1] += 1);
         for row in 0..rows {
             first[row + 1] += first[row];
         }
         let mut next = first.clone();
         let mut bits = vec![0; self.blocks.len()];
         self.begin();
+        let mut blocks = self.blocks.iter();
         for (bit, ends) in (self.from as u32..).zip(self.first.windows(2)) {
-            for block in &self.blocks[ends[0]..ends[1]] {
-                let at = &mut next[*block as usize];
+            for block in blocks.by_ref().take(ends[1] - ends[0]) {
+                let at = &mut next[block as usize];
                 bits[*at as usize] = bit;
                 *at += 1;
             }
