@@ -3,16 +3,13 @@
 //! A small compile runs each of some thousand functions a few times, and what it waits for is that
 //! they come to memory: 64 KB of the program at a time. Those that compiles call are two fifths of
 //! it. `valgrind --tool=callgrind` says which they are; here their names become patterns of a
-//! linker script, those of the whole room where it is called nearly whole.
+//! linker script, as short as those of functions that no compile calls allow.
 
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Of a room's bytes so much must be called for its name to stand for all of it.
-const MOST: f64 = 1.0;
 
 /// The names of the functions that one compile calls, as the linker knows them.
 ///
@@ -61,8 +58,10 @@ pub fn symbols(compiles: &[BTreeSet<String>], sizes: &BTreeMap<String, u64>) -> 
     names.iter().map(|(name, _)| format!("{name}\n")).collect()
 }
 
+/// Named in the way that says of which types an instance is (`.cargo/config.toml`): else all of a
+/// name would be alike but for hashes that change with every build.
 fn is_rust(name: &str) -> bool {
-    name.starts_with("_ZN") || name.starts_with("_R")
+    name.starts_with("_R")
 }
 
 /// The sizes of a program's functions by their names.
@@ -82,90 +81,75 @@ pub fn sizes(program: &Path) -> Result<BTreeMap<String, u64>, String> {
     Ok(sizes)
 }
 
-/// A function or a room of them.
-#[derive(Default)]
-struct Node {
-    bytes: u64,
-    called: u64,
-    /// Bytes times the compiles that call them.
-    weight: u64,
-    inner: BTreeMap<String, Node>,
-}
+/// Of the compiles so many must call a function for it to stand with those that all call.
+const USUAL: f64 = 0.5;
 
-/// A linker script's patterns: functions by how many of these compiles call them.
+/// A linker script's patterns: first the functions that most of these compiles call, then the
+/// others that any does.
 pub fn script(compiles: &[BTreeSet<String>], sizes: &BTreeMap<String, u64>) -> String {
-    let mut root = Node::default();
-    for (name, size) in sizes.iter().filter(|(name, _)| is_rust(name)) {
-        let count = compiles.iter().filter(|called| called.contains(name)).count() as u64;
-        let mut node = &mut root;
-        let last = String::new();
-        for part in parts(name).into_iter().chain([last]) {
-            node = node.inner.entry(part).or_default();
-            node.bytes += size;
-            node.called += if count > 0 { *size } else { 0 };
-            node.weight += count * size;
-        }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in sizes.keys().filter(|name| is_rust(name)) {
+        let count = compiles.iter().filter(|called| called.contains(name)).count();
+        // Functions with the same name but for the build's hashes are one to the linker.
+        let most = counts.entry(stable(name)).or_default();
+        *most = count.max(*most);
     }
-    let mut patterns = Vec::new();
-    for (name, node) in &root.inner {
-        collect(name.clone(), node, &mut patterns);
-    }
-    patterns.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let usual = (USUAL * compiles.len() as f64).ceil().max(1.0) as usize;
+    let names: Vec<(&str, usize)> = counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     let mut text = String::from(
         "/* Functions that compiles call, beside each other: made by `orias-speed order`. */\n\
          SECTIONS\n{\n  .text.compile :\n  {\n",
     );
-    for (_, pattern) in &patterns {
-        // What the compiler takes for rare has sections of another name.
-        let _ = writeln!(text, "    *(.text.{pattern} .text.unlikely.{pattern})");
+    // The linker takes the first pattern that a function has.
+    let mut known = usize::MAX;
+    for least in [usual, 1] {
+        let mut patterns = Vec::new();
+        collect(&names, 0, &|count| count >= least, &|count| count < known, &mut patterns);
+        for pattern in &patterns {
+            // What the compiler takes for rare has sections of another name.
+            let _ = writeln!(text, "    *(.text.{pattern} .text.unlikely.{pattern})");
+        }
+        known = least;
     }
     text.push_str("  }\n}\nINSERT BEFORE .text;\n");
     text
 }
 
-/// The pattern of a room that is called nearly whole, or those of what is inside.
-fn collect(name: String, node: &Node, patterns: &mut Vec<(f64, String)>) {
-    if node.called == 0 {
+/// The shortest patterns that those of these names have that are `taken`, and no other has: names
+/// in order, all alike up to `at`. Where none of them is `new` there is nothing to say.
+fn collect(
+    names: &[(&str, usize)],
+    at: usize,
+    taken: &dyn Fn(usize) -> bool,
+    new: &dyn Fn(usize) -> bool,
+    patterns: &mut Vec<String>,
+) {
+    let any = |(_, count): &(&str, usize)| taken(*count) && new(*count);
+    let Some((first, _)) = names.iter().find(|name| any(name)) else { return };
+    if names.iter().all(|(_, count)| taken(*count)) {
+        patterns.push(pattern(first, at));
         return;
     }
-    let mean = node.weight as f64 / node.called as f64;
-    if node.called as f64 >= MOST * node.bytes as f64 {
-        patterns.push((mean, format!("{name}*")));
-        return;
-    }
-    for (part, inner) in &node.inner {
-        match part.as_str() {
-            // The function of that name itself, whatever stands behind it: of its instances some
-            // are called and others not, and their hashes change with every build.
-            "" if inner.called > 0 => patterns.push((mean, format!("{name}17h*"))),
-            "" => {}
-            part => collect(format!("{name}{part}"), inner, patterns),
+    let next = |name: &(&str, usize)| name.0.as_bytes().get(at).copied();
+    for group in names.chunk_by(|a, b| next(a) == next(b)) {
+        match next(&group[0]) {
+            Some(_) => collect(group, at + 1, taken, new, patterns),
+            // The whole of a name that others begin with.
+            None => patterns.extend(group.iter().filter(|n| any(n)).map(|n| n.0.to_string())),
         }
     }
 }
 
-/// The rooms of a mangled name from the crate on, each with its length before it, without the hash
-/// at its end: `_ZN5orias`, `6driver`, `5model`. In names of the newer kind, which are few, the
-/// hash is the crate's.
-fn parts(name: &str) -> Vec<String> {
-    let Some(mut rest) = name.strip_prefix("_ZN") else {
-        return vec![without_crate_hash(name)];
-    };
-    let mut parts = Vec::new();
-    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0) {
-        let Some(length) = rest[..end].parse::<usize>().ok().filter(|n| end + n <= rest.len())
-        else {
-            break;
-        };
-        let (part, more) = rest.split_at(end + length);
-        let is_hash = length == 17 && part[end..].starts_with('h') && more.starts_with('E');
-        if !is_hash {
-            let start = if parts.is_empty() { "_ZN" } else { "" };
-            parts.push(format!("{start}{part}"));
-        }
-        rest = more;
-    }
-    parts
+/// What begins as this name does up to a place.
+fn pattern(name: &str, end: usize) -> String {
+    // A star cuts no hash in two: it stands for it.
+    format!("{}*", name[..end].trim_end_matches('*'))
+}
+
+/// A name as it is in every build: without the hashes of crates, and without what tells copies of
+/// a function apart that the compiler has made.
+fn stable(name: &str) -> String {
+    without_crate_hash(name.split(".llvm.").next().unwrap_or(name))
 }
 
 /// `Cs` and what is behind it up to `_` name a build of a crate.
@@ -189,48 +173,34 @@ fn without_crate_hash(name: &str) -> String {
 mod tests {
     use super::*;
 
-    const HASH: &str = "17h0123456789abcdefE";
-
-    fn name(path: &str) -> String {
-        let parts: String = path.split("::").map(|p| format!("{}{p}", p.len())).collect();
-        format!("_ZN{parts}{HASH}")
-    }
-
     #[test]
-    fn a_name_is_its_rooms_without_its_hash() {
-        assert_eq!(parts(&name("orias::driver::model")), ["_ZN5orias", "6driver", "5model"]);
+    fn a_name_is_without_hashes() {
         assert_eq!(
-            parts("_RNvCsf1A2_7___rustc12___rust_alloc"),
-            ["_RNvCs*_7___rustc12___rust_alloc"]
+            stable("_RNvCsf1A2_7___rustc12___rust_alloc"),
+            "_RNvCs*_7___rustc12___rust_alloc"
         );
+        assert_eq!(stable("_RNvCs1_1a1b.llvm.123"), "_RNvCs*_1a1b");
     }
 
     #[test]
     fn a_profile_names_what_has_a_cost() {
-        let profile = format!(
-            "fl=a.rs\nfn={}\n1 2\ncfn={}\ncalls=1 1\n3 4\nfn={}'2\n5 6\nfn=main\n7 8\n",
-            name("a::b"),
-            name("a::c"),
-            name("a::d")
-        );
-        assert_eq!(
-            names(&profile).into_iter().collect::<Vec<_>>(),
-            [name("a::b"), name("a::d"), "main".to_string()]
-        );
+        let profile =
+            "fl=a.rs\nfn=_Rb\n1 2\ncfn=_Rc\ncalls=1 1\n3 4\nfn=_Rd'2\n5 6\nfn=main\n7 8\n";
+        assert_eq!(names(profile).into_iter().collect::<Vec<_>>(), ["_Rb", "_Rd", "main"]);
     }
 
     #[test]
-    fn a_room_that_is_called_whole_is_one_pattern_and_the_most_called_come_first() {
-        let sizes: BTreeMap<String, u64> = ["a::x::p", "a::x::q", "a::y::r", "a::y::s", "b::t"]
-            .into_iter()
-            .map(|path| (name(path), 100))
-            .collect();
-        let set = |paths: &[&str]| paths.iter().map(|p| name(p)).collect::<BTreeSet<_>>();
-        let compiles = [set(&["a::x::p", "a::x::q", "a::y::r"]), set(&["a::y::r"])];
+    fn the_usual_functions_come_first_by_their_shortest_names() {
+        let all = ["_Rax1", "_Rax2", "_Ray1", "_Ray11", "_Rb1", "_Rb2", "_Rc"];
+        let sizes: BTreeMap<String, u64> = all.iter().map(|n| (n.to_string(), 100)).collect();
+        let set = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<BTreeSet<_>>();
+        let always = ["_Rax1", "_Rax2", "_Ray1"];
+        let compiles = [set(&always), set(&always), set(&[&always[..], &["_Rb2"]].concat())];
         let text = script(&compiles, &sizes);
         let patterns: Vec<&str> =
             text.lines().filter_map(|l| l.trim().strip_prefix("*(.text.")).collect();
         let both = |pattern| format!("{pattern} .text.unlikely.{pattern})");
-        assert_eq!(patterns, [both("_ZN1a1y1r*"), both("_ZN1a1x*")]);
+        // `_Ray1` is the beginning of a name that nobody calls.
+        assert_eq!(patterns, [both("_Rax*"), both("_Ray1"), both("_Rb2*")]);
     }
 }
