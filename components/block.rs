@@ -1,19 +1,7 @@
 //! Blocks.
 
-use crate::inst::InstId;
+use crate::ids::{BlockId, InstId};
 use bevy_ecs::prelude::*;
-use std::fmt;
-
-/// Dense per-function id of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BlockId(pub u32);
-
-/// `BB3`
-impl fmt::Display for BlockId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BB{}", self.0)
-    }
-}
 
 /// A basic block: control enters at its first instruction and may leave only at its end.
 ///

@@ -5,16 +5,17 @@
 //! Rows beyond the function's count wait for the next one; where they do not suffice, what is new
 //! lies in [`Arena`] until [`settle`] spawns it. A removed instruction or block leaves a tombstone.
 
-use crate::block::{Block, BlockId};
+use crate::block::Block;
 use crate::facts::Facts;
-use crate::inst::{Inst, InstId, Loc, LocId, Row, View};
+use crate::ids::{BlockId, InstId, VRegId};
+use crate::inst::{Inst, Loc, LocId, Row, View};
 use crate::modifier::Mod;
 use crate::modifier::Mods;
 use crate::mods::ModsTable;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::packed::{Kind, Packed, Side};
-use crate::register::{Reg, RegFile, VReg, VRegId};
+use crate::register::{Reg, RegFile, VReg};
 use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;

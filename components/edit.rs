@@ -18,9 +18,9 @@ pub use flow::FlowEdit;
 pub use order::Order;
 pub use rewrite::Rewrite;
 
-use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::{Inst, Loc};
 use crate::work;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Instructions: the hot component, and the cold ones beside it.
 
-use crate::block::BlockId;
 use crate::control::Control;
+use crate::ids::BlockId;
 use crate::modifier::Mods;
 use crate::mods::{ModsId, ModsTable};
 use crate::opcode::Opcode;
@@ -10,10 +10,6 @@ use crate::packed::{Packed, Side};
 use crate::register::Reg;
 use bevy_ecs::prelude::*;
 use smallvec::SmallVec;
-
-/// Dense per-function id of an instruction. Ids of removed instructions are not used again.
-#[derive(Component, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct InstId(pub u32);
 
 /// The predicate under which an instruction runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

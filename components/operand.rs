@@ -1,6 +1,6 @@
 //! Operands: plain values inside an instruction.
 
-use crate::block::BlockId;
+use crate::ids::BlockId;
 use crate::modifier::Mod;
 use crate::register::{Reg, RegFile};
 use crate::symbol::SymbolKey;

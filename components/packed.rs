@@ -4,7 +4,7 @@
 //! references, relocated symbols, indexed or bindless constants and wider immediates are found
 //! through it. A side entry belongs to one operand only, so it may be changed in place.
 
-use crate::block::BlockId;
+use crate::ids::BlockId;
 use crate::modifier::Mod;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
 use crate::register::Reg;
@@ -304,7 +304,8 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::register::{RegFile, VRegId};
+    use crate::ids::VRegId;
+    use crate::register::RegFile;
     use crate::symbol::SymbolKey;
 
     fn samples() -> Vec<Operand> {

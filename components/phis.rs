@@ -1,8 +1,8 @@
 //! The phis of a body, and how they hear of other edges.
 
-use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::Loc;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::register::Reg;

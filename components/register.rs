@@ -1,5 +1,6 @@
 //! Registers: the five files, virtual and physical names, and what is known of a virtual register.
 
+use crate::ids::VRegId;
 use bevy_ecs::prelude::*;
 use std::fmt;
 
@@ -37,10 +38,6 @@ impl RegFile {
         matches!(self, RegFile::P | RegFile::UP)
     }
 }
-
-/// Dense per-function id of a virtual register.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct VRegId(pub u32);
 
 /// A register name in an operand: a virtual register, a physical one, or the file's constant
 /// register (RZ, URZ read as zero; PT, UPT read as true; writes to them are dropped).

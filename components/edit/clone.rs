@@ -13,15 +13,15 @@
 
 use super::FlowEdit;
 use super::flow::branch_to;
-use crate::block::BlockId;
 use crate::body::Body;
 use crate::edges;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId, VRegId};
+use crate::inst::{Inst, Loc};
 use crate::lists::Lists;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::phis;
-use crate::register::{Reg, RegFile, VRegId};
+use crate::register::{Reg, RegFile};
 use crate::work;
 use bitvec::vec::BitVec;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,8 +1,8 @@
 //! The layout as a list: blocks come and go while it is walked, each in the same time however many
 //! there are.
 
-use crate::block::BlockId;
 use crate::body::Body;
+use crate::ids::BlockId;
 use crate::work;
 
 /// The order of blocks. Blocks are named by number; one that is not in the list has no neighbours.
