@@ -369,6 +369,39 @@ impl Ports {
     }
 }
 
+/// Matches the instruction's words with the fields, in text order. False when a word is left over
+/// or misplaced.
+pub(crate) fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
+    let mut at = 0;
+    for (i, field) in fields.iter().enumerate() {
+        let mut best: Option<(usize, usize)> = None;
+        // Most options differ in the first word, and most fields show none.
+        let rest = &mods[at..];
+        for (j, option) in field.options.iter().enumerate() {
+            let n = option.words.len();
+            match (option.words.first(), rest.first()) {
+                (None, None) => {
+                    best = Some((j, 0));
+                    break;
+                }
+                (None, _) if best.is_none() => best = Some((j, 0)),
+                (Some(a), Some(b))
+                    if a == b
+                        && best.is_none_or(|(_, len)| n > len)
+                        && rest.starts_with(option.words) =>
+                {
+                    best = Some((j, n));
+                }
+                _ => {}
+            }
+        }
+        let Some((j, n)) = best else { return false };
+        options[i] = j as u8;
+        at += n;
+    }
+    at == mods.len()
+}
+
 /// One encodable form of an instruction.
 #[derive(Debug)]
 pub struct Form {

@@ -6,6 +6,7 @@
 
 pub mod approx;
 mod decode;
+mod doors;
 mod encode;
 mod float_text;
 pub mod form;
@@ -26,6 +27,7 @@ pub mod slots {
 }
 pub mod seen;
 pub mod simulator;
+mod space;
 mod target;
 pub mod tensor_map;
 pub mod text;

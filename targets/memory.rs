@@ -6,7 +6,8 @@
 
 use crate::misuse::{Misuse, Written};
 use std::cell::Cell;
-use std::fmt;
+
+pub use crate::space::MemorySpace;
 
 /// Where the first region's middle lies. Regions are placed around multiples of 4 GiB, so that they
 /// have different high words and most of them cross a carry from the low to the high word: a lost
@@ -54,28 +55,6 @@ pub fn generic(address: u64) -> Generic {
         Generic::Local(address - LOCAL_WINDOW)
     } else {
         Generic::Global(address)
-    }
-}
-
-/// The memory that an access meant, for messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MemorySpace {
-    Global,
-    Shared,
-    Local,
-    Const,
-    Param,
-}
-
-impl fmt::Display for MemorySpace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MemorySpace::Global => "global",
-            MemorySpace::Shared => "shared",
-            MemorySpace::Local => "local",
-            MemorySpace::Const => "constant",
-            MemorySpace::Param => "parameter",
-        })
     }
 }
 

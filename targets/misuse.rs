@@ -4,7 +4,7 @@
 //! Accesses outside every allocation are no matter of demand: they are faults that end a launch
 //! ([`crate::memory::Fault`]).
 
-use crate::memory::MemorySpace;
+use crate::space::MemorySpace;
 use std::cell::Cell;
 use std::fmt;
 

@@ -7,7 +7,7 @@
 //! ([`Shape`]), and one by one: whether it had a guard, each word of each modifier field, each flag
 //! and part of each operand, and each special register. Not every combination was seen.
 
-use crate::form::{Form, ModField, SlotKind};
+use crate::form::{Form, ModField, SlotKind, match_mods};
 use crate::rows::seen::{HEAD, OPERANDS, SECTIONS};
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags};
 use std::fmt;
@@ -130,7 +130,7 @@ fn is_fixed(field: &ModField) -> bool {
 /// shows nothing is `-` and what it could show first (`-U32`).
 pub fn words(form: &Form, inst: &Inst) -> Vec<String> {
     let mut options = [0; 12];
-    if !crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options) {
+    if !match_mods(form.mods, inst.mods.as_slice(), &mut options) {
         return Vec::new();
     }
     let fields = form.mods.iter().zip(options).filter(|(field, _)| !is_fixed(field));
@@ -291,7 +291,7 @@ impl Seen {
             return Some(What::Shape);
         }
         let mut options = [0; 12];
-        if crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options) {
+        if match_mods(form.mods, inst.mods.as_slice(), &mut options) {
             let has = |(all, option): (&[u8; 16], u8)| u128::from_le_bytes(*all) >> option & 1 != 0;
             let fields = seen.options.iter().zip(options);
             if let Some(i) = fields.enumerate().find(|(_, field)| !has(*field)) {
@@ -341,7 +341,7 @@ impl What {
             What::Guard => Unseen::Guard { group, guard: Guarded::of(inst).name() },
             What::Word(field) => {
                 let mut options = [0; 12];
-                crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options);
+                match_mods(form.mods, inst.mods.as_slice(), &mut options);
                 let word = word(&form.mods[field], options[field] as usize);
                 Unseen::Word { group, word }
             }
