@@ -9,12 +9,6 @@ use super::flight::Flight;
 use super::groups::State;
 use super::mbarrier::Barrier;
 
-/// A rank's place in a shared address.
-pub const RANK_SHIFT: u32 = 24;
-
-/// Bytes of the shared window that a CTA has.
-pub const RANK_BYTES: u64 = 1 << RANK_SHIFT;
-
 #[derive(Clone, Debug)]
 pub struct Cluster {
     /// By rank.
@@ -71,13 +65,4 @@ impl Cluster {
         }
         arrived
     }
-}
-
-/// Where a warp's lanes are at the cluster's barrier.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Arrivals {
-    /// Lanes that have arrived for the phase that is not complete yet.
-    pub arrived: u32,
-    /// Lanes that have arrived and not waited since.
-    pub owed: u32,
 }

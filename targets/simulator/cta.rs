@@ -2,8 +2,8 @@
 
 use super::exec::{Arrival, Env, Failure, Stop};
 use super::groups::State;
-use super::matrix::GROUPS;
 use super::op::BarrierKind;
+use super::operand::GROUPS;
 use super::operand::LANES;
 use super::warp::Warp;
 use crate::memory::Region;

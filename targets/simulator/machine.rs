@@ -1,6 +1,7 @@
 //! A launch: clusters of CTAs in turn until all threads have ended.
 
-use super::cluster::{Cluster, RANK_SHIFT};
+use super::address::RANK_SHIFT;
+use super::cluster::Cluster;
 use super::cta::Cta;
 use super::error::{SimError, Site};
 use super::exec::{Counts, Env, Failure, shared_region};
@@ -139,7 +140,7 @@ pub fn run(
         .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
     let (hazards, ran) =
         (machine.findings.report(&program), machine.findings.all_that_ran(&program));
-    let unseen = ran.iter().filter_map(|r| program.unseen(r)).collect();
+    let unseen = ran.iter().filter_map(|r| program.unseen(&r.function, r.offset)).collect();
     Ok(Finished { counts, misuse, hazards, ran, unseen, printed: machine.system.printed })
 }
 

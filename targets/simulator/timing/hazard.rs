@@ -1,6 +1,6 @@
 //! Hazards as they are reported: two instructions, a register, and what is missing between them.
 
-use super::{CellIndex, GROUP, cell_name};
+use super::facts::{CellIndex, GROUP, cell_name};
 use crate::latency;
 use crate::simulator::prepare::Program;
 use rustc_hash::FxHashMap;
