@@ -13,16 +13,16 @@
 //! parted threads run together. A load through an address that is the same for all is one access
 //! for all (ptxas relies on it too: it emits no barrier around a loop that spins on such a load).
 
-use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
 use crate::analysis::cfg::Graph;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::dominators::Dominators;
-use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uses::Uses;
 use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
+use orias_components::lists::Lists;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;

@@ -2,7 +2,7 @@
 
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
-use crate::analysis::lists::Lists;
+use orias_components::lists::Lists;
 
 /// For each block those that it does not dominate itself, but one of whose predecessors it does
 /// (Cooper, Harvey, Kennedy).

@@ -1,7 +1,7 @@
 //! Who reads and who writes each virtual register: in SSA form what a value goes to and comes from,
 //! elsewhere all that may.
 
-use crate::analysis::lists::Lists;
+use orias_components::lists::Lists;
 use orias_components::{BlockId, Body, InstId, VRegId};
 
 /// A place where a register is named, with its block.
