@@ -10,6 +10,7 @@ use bevy_ecs::prelude::*;
 /// edited through the body: see [`crate::edit`].
 #[derive(Component, Clone, Debug)]
 pub struct Block {
+    /// The row in the table of blocks: no place in the layout.
     pub id: BlockId,
     pub(crate) insts: Vec<InstId>,
     pub(crate) succs: Vec<BlockId>,

@@ -126,6 +126,7 @@ impl Body<'_> {
 
 /// Blocks and their order.
 impl Body<'_> {
+    /// Sets the order of the blocks; nothing is an edit where it is the same.
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
         work::add(order.len());
         if self.arena.layout == order {

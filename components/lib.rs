@@ -5,6 +5,8 @@
 //! the layout and each block's instruction list, never in a query. [`Body`] is the door to it all:
 //! phases get it from the system parameters [`Code`] and [`Reader`].
 
+#![warn(missing_docs)]
+
 pub mod block;
 pub mod body;
 pub mod control;

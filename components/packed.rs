@@ -20,11 +20,13 @@ const _: () = assert!(size_of::<Packed>() == 8, "every walk over operands pays f
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
+    /// A register and cells.
     Reg,
     /// A register with a part of [`PARTS`].
     Part,
     /// A register with any other part: in a side arena.
     OtherPart,
+    /// A descriptor in uniform registers.
     Desc,
     /// A value below 2^32.
     Imm,
@@ -38,7 +40,9 @@ pub enum Kind {
     WideConst,
     /// In a side arena.
     Mem,
+    /// The number of a special register.
     Special,
+    /// The id of a block.
     Block,
     /// An offset below 2^32 bytes.
     Addr,
@@ -146,6 +150,7 @@ impl Packed {
         )
     }
 
+    /// What the word holds.
     #[inline]
     pub const fn kind(self) -> Kind {
         KINDS[(self.0 >> 60) as usize]

@@ -27,6 +27,7 @@ use crate::register::RegFile;
 pub struct Invalid {
     /// `BB3, instruction 2, %R1 = MOV %R7, 0xf`
     pub place: String,
+    /// What is wrong, without the place.
     pub message: String,
 }
 

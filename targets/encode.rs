@@ -9,16 +9,48 @@ use thiserror::Error;
 /// Why an instruction has no encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum EncodeError {
+    /// The target has no row of the opcode.
     #[error("{op} is not an instruction of this target")]
-    Opcode { op: &'static str },
+    Opcode {
+        /// The mnemonic.
+        op: &'static str,
+    },
+    /// No row of the opcode takes operands of these kinds.
     #[error("{inst}: no form takes operands of these kinds ({kinds})")]
-    Kinds { inst: String, kinds: String },
+    Kinds {
+        /// Mnemonic and modifiers.
+        inst: String,
+        /// The operands' kinds in words, in their order.
+        kinds: String,
+    },
+    /// Rows take the operands, but not with these modifiers.
     #[error("{inst}: no form with these operands has these modifiers (row {row})")]
-    Modifiers { inst: String, row: &'static str },
+    Modifiers {
+        /// Mnemonic and modifiers.
+        inst: String,
+        /// File and line of the last row that takes the operands.
+        row: &'static str,
+    },
+    /// An operand does not fit its field.
     #[error("{op}: operand {slot}: {what} (row {row})")]
-    Operand { op: &'static str, slot: &'static str, what: String, row: &'static str },
+    Operand {
+        /// The mnemonic.
+        op: &'static str,
+        /// The operand's name in the row.
+        slot: &'static str,
+        /// What is wrong with it.
+        what: String,
+        /// File and line of the row.
+        row: &'static str,
+    },
+    /// A control field has a value that nvdisasm refuses, or that the row has no use for.
     #[error("{op}: {what}")]
-    Control { op: &'static str, what: String },
+    Control {
+        /// The mnemonic.
+        op: &'static str,
+        /// What is wrong.
+        what: String,
+    },
 }
 
 /// The kind of an operand as four bits: the rows hold the same codes.

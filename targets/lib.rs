@@ -4,6 +4,8 @@
 //! read as [`Form`]s, and everything that knows about instructions (encoder, decoder, text, operand
 //! legality, scheduling class) reads those.
 
+#![warn(missing_docs)]
+
 pub mod approx;
 mod decode;
 mod doors;

@@ -20,6 +20,7 @@ pub use crate::rows::seen::{FLAGS, KINDS};
 pub struct Shape(pub u128);
 
 impl Shape {
+    /// The kinds of an instruction's first sixteen operands.
     pub fn of(inst: &Inst) -> Shape {
         let codes = inst.operands.iter().take(16).enumerate();
         Shape(codes.fold(0, |all, (i, o)| all | (kind(o) as u128 + 1) << (8 * i)))
@@ -83,15 +84,19 @@ fn kind(operand: &Operand) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Guarded {
+    /// No guard.
     Always = 1,
+    /// A guard that is not constant.
     If = 2,
     /// `@!PT`
     Never = 4,
 }
 
 impl Guarded {
+    /// All, in the order of their bits.
     pub const ALL: [Guarded; 3] = [Guarded::Always, Guarded::If, Guarded::Never];
 
+    /// How an instruction is guarded.
     pub fn of(inst: &Inst) -> Guarded {
         match (inst.guard.reg.is_zero(), inst.guard.negated) {
             (true, false) => Guarded::Always,
@@ -173,16 +178,43 @@ pub fn part(operand: &Operand) -> Option<Mod> {
 /// What of an instruction was not seen.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Unseen {
+    /// No form of the table takes it: mnemonic and modifiers.
     #[error("{0}: no instruction of the table takes these operands")]
     Form(String),
+    /// Its operands' kinds were never seen together.
     #[error("{group}: never seen with operands {shape}")]
-    Shape { group: String, shape: String },
+    Shape {
+        /// The group of its form: see [`group`].
+        group: String,
+        /// The kinds.
+        shape: String,
+    },
+    /// The group was never seen guarded like that.
     #[error("{group}: never seen with guard `{guard}`")]
-    Guard { group: String, guard: &'static str },
+    Guard {
+        /// The group of its form.
+        group: String,
+        /// As [`Guarded::name`] has it.
+        guard: &'static str,
+    },
+    /// The group was never seen with a word.
     #[error("{group}: never seen with .{word}")]
-    Word { group: String, word: String },
+    Word {
+        /// The group of its form.
+        group: String,
+        /// The word, or words, of one modifier field.
+        word: String,
+    },
+    /// An operand was never seen with a flag, a part or a special register.
     #[error("{group}: operand {operand} was never seen with {what}")]
-    Operand { group: String, operand: usize, what: String },
+    Operand {
+        /// The group of its form.
+        group: String,
+        /// The operand's place.
+        operand: usize,
+        /// What of it was not seen.
+        what: String,
+    },
 }
 
 /// What was seen on an SM: the sections of the bytes that `table/seen.rs` writes.

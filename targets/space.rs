@@ -5,10 +5,15 @@ use std::fmt;
 /// The memory that an access meant, for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemorySpace {
+    /// Of all threads of the device.
     Global,
+    /// Of a CTA, or of its cluster.
     Shared,
+    /// Of one thread.
     Local,
+    /// A constant bank.
     Const,
+    /// Parameters of a kernel or a function.
     Param,
 }
 

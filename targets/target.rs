@@ -41,6 +41,7 @@ impl Table {
         self.forms.len()
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.forms.is_empty()
     }
@@ -128,13 +129,17 @@ pub struct Target {
     pub shows_zero_base: bool,
     /// General registers that code may name: R0..R254.
     pub registers: u32,
+    /// UR0 and on that code may name.
     pub uniform_registers: u32,
+    /// P0 and on that code may name.
     pub predicates: u32,
+    /// UP0 and on that code may name.
     pub uniform_predicates: u32,
     /// Convergence barriers B0..B15.
     pub convergence_barriers: u32,
     /// CTA barriers of BAR.
     pub cta_barriers: u32,
+    /// Scoreboards of a warp, SB0 and on.
     pub scoreboards: u32,
     /// Threads in a warp.
     pub warp: u32,
@@ -142,6 +147,7 @@ pub struct Target {
     pub instruction_bytes: u64,
     /// Largest shared memory of a CTA in bytes: static, and with opt-in dynamic.
     pub static_shared: u32,
+    /// See above.
     pub max_shared: u32,
     /// Bytes at the start of shared memory that the system keeps: variables begin behind them
     /// (observed: ptxas 13.0.88).
@@ -154,7 +160,9 @@ pub struct Target {
     pub register_granule: u32,
     /// Byte offsets in constant bank 0 (observed: ptxas 13.0.88).
     pub const_params: u32,
+    /// Where the memory descriptor lies; 0: there is none.
     pub const_descriptor: u32,
+    /// Where the stack pointer before the first frame lies.
     pub const_stack: u32,
 }
 

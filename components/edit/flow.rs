@@ -21,6 +21,7 @@ pub struct FlowEdit {
 }
 
 impl FlowEdit {
+    /// Begins an edit; [`FlowEdit::finish`] ends it.
     pub fn of(body: &Body<'_>) -> FlowEdit {
         FlowEdit { order: Order::of(body), renames: Renames::default() }
     }

@@ -21,6 +21,7 @@ pub struct TextError {
     pub line: usize,
     /// From 1, in bytes.
     pub column: usize,
+    /// What is wrong, without the place.
     pub message: String,
 }
 

@@ -40,6 +40,7 @@ pub const NO_PORT: u16 = u16::MAX;
 pub struct Fact {
     /// [`Hazard::ReadAfterWrite`] or [`Hazard::WriteAfterWrite`].
     pub hazard: Hazard,
+    /// The result.
     pub first: Out,
     /// [`In`] or [`Out`].
     pub second: u16,

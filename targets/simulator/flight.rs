@@ -14,6 +14,7 @@ pub enum Completion {
     /// As late as the wait that completes them, or the end of the cluster.
     #[default]
     AtWait,
+    /// At once, when they are issued.
     AtIssue,
 }
 

@@ -44,12 +44,18 @@ pub enum Hazards {
     Find,
     /// The same by other latencies; where `stop` says so, the first ends the run, with nothing said
     /// of memory.
-    By { latencies: &'static Latencies, stop: bool },
+    By {
+        /// Cycles that results need.
+        latencies: &'static Latencies,
+        /// The first ends the run.
+        stop: bool,
+    },
 }
 
 /// Bounds on a launch, and how its threads take turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// Warp instructions after which the run ends with [`SimError::TooLong`].
     pub warp_instructions: u64,
     /// Instructions that a group of lanes runs, with others of its warp ready, before the next has
     /// its turn; groups change only where a branch is taken. A program may not depend on it: 1
@@ -59,6 +65,7 @@ pub struct Limits {
     pub completion: Completion,
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
+    /// Whether hazards are looked for.
     pub hazards: Hazards,
     /// Who waits at BSYNC waits for all of its region, and for ever where they do not come: what
     /// our code is held to. Otherwise some are let go when no lane of the warp could go on, as
@@ -83,6 +90,7 @@ impl Default for Limits {
 /// What a launch that ran to its end gave.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Finished {
+    /// What the launch cost.
     pub counts: Counts,
     /// One line for each instruction that misused memory or a barrier.
     pub misuse: Vec<String>,

@@ -20,11 +20,16 @@ const BASE: u64 = 0x7f04_ffff_0000;
 /// Guide, "Dynamic Global Memory Allocation").
 const HEAP_BYTES: u64 = 8 << 20;
 
+/// A function of the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SystemCall {
+    /// `vprintf(format, arguments)`: gives how many arguments it found.
     Printf,
+    /// `malloc(size)`: an address in global memory, or 0.
     Malloc,
+    /// `free(address)`
     Free,
+    /// `__assertfail(…)`: ends the launch.
     AssertFail,
 }
 
@@ -36,10 +41,12 @@ const ALL: [(SystemCall, &str); 4] = [
 ];
 
 impl SystemCall {
+    /// The function that a cubin's symbol names.
     pub fn named(name: &str) -> Option<SystemCall> {
         ALL.iter().find(|(_, n)| *n == name).map(|(call, _)| *call)
     }
 
+    /// Where a loader puts it: a code address below all texts.
     pub fn address(self) -> u64 {
         BASE + 16 * self as u64
     }

@@ -59,7 +59,9 @@ pub struct Env<'a> {
 /// What a launch cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
+    /// Instructions issued, each once a warp's group of lanes.
     pub warp_instructions: u64,
+    /// Instructions times the lanes whose guard was true.
     pub thread_instructions: u64,
     /// Estimate of the kernel's time.
     pub cycles: u64,
