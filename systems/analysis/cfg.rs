@@ -18,7 +18,9 @@ pub fn analyze_control_flow(code: Code<'_, '_>) {
 pub struct Graph {
     /// Number of the entry block.
     pub entry: u32,
+    /// By block: where control may go from its end, each once.
     pub succs: Vec<SmallVec<[u32; 2]>>,
+    /// By block: the blocks that lead to it.
     pub preds: Vec<SmallVec<[u32; 2]>>,
 }
 
@@ -58,10 +60,12 @@ impl Graph {
         }
     }
 
+    /// Blocks, those that the entry does not reach and removed ones included.
     pub fn len(&self) -> usize {
         self.succs.len()
     }
 
+    /// Whether there is no block.
     pub fn is_empty(&self) -> bool {
         self.succs.is_empty()
     }

@@ -33,6 +33,7 @@ impl ControlFlow {
         ControlFlow::new(Graph::of(body), cfg::exits(body))
     }
 
+    /// The edges themselves.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -42,6 +43,7 @@ impl ControlFlow {
         self.order.get_or_init(|| self.graph.reverse_postorder())
     }
 
+    /// Which blocks control has come through, from the entry on.
     pub fn dominators(&self) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::new(&self.graph))
     }
@@ -57,6 +59,7 @@ impl ControlFlow {
         self.post_dominators_by_exit.get_or_init(new)
     }
 
+    /// Natural loops and how they lie in each other.
     pub fn loops(&self) -> &Loops {
         self.loops.get_or_init(|| Loops::new(&self.graph, self.dominators()))
     }
@@ -73,6 +76,7 @@ impl ControlFlow {
         self.irreducible.get_or_init(|| loops::irreducible(&self.graph, self.dominators()))
     }
 
+    /// Where what a block dominates ends.
     pub fn frontiers(&self) -> &Frontiers {
         self.frontiers.get_or_init(|| Frontiers::new(&self.graph, self.dominators()))
     }

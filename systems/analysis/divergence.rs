@@ -63,6 +63,7 @@ impl Divergence {
         Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
     }
 
+    /// Whether threads of a warp may have different values in the register.
     pub fn is_divergent(&self, reg: Reg) -> bool {
         // A register that was made since is of what makes threads meet, and as they are.
         diverges(reg, |v| self.registers.get(v.0 as usize).is_some_and(|d| *d))

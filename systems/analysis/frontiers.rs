@@ -34,6 +34,7 @@ impl Frontiers {
         Frontiers(lists)
     }
 
+    /// The blocks of a block's frontier.
     pub fn of(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
         self.0.iter(block)
     }

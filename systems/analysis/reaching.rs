@@ -30,6 +30,7 @@ use std::sync::Arc;
 pub enum Definition {
     /// The function's entry: nothing wrote it, but for physical registers what the caller did.
     Entry,
+    /// This instruction wrote it.
     By(InstId),
 }
 

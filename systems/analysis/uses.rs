@@ -37,10 +37,12 @@ impl Uses {
         Uses { readers, writers }
     }
 
+    /// Where a register is read.
     pub fn readers(&self, reg: VRegId) -> impl Iterator<Item = Place> + '_ {
         self.readers.iter(reg.0)
     }
 
+    /// Where a register is written.
     pub fn writers(&self, reg: VRegId) -> impl Iterator<Item = Place> + '_ {
         self.writers.iter(reg.0)
     }

@@ -34,7 +34,9 @@ pub const MAX_DEPTH: usize = 16;
 /// One region; blocks by number.
 #[derive(Clone, Debug)]
 pub struct Region {
+    /// The block that ends with the divergent branch.
     pub start: u32,
+    /// Where its lanes reconverge.
     pub join: u32,
     /// Blocks from the start (included) to the join (left out).
     pub blocks: BlockSet,
@@ -45,6 +47,7 @@ pub struct Region {
 /// All regions of a function, outer before inner.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
+    /// An outer region stands before those inside it.
     pub regions: Vec<Region>,
     /// Some branch has no region although its threads may meet again: they may then run apart to
     /// the end.

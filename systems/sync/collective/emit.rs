@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct Exchange {
     /// Its WARPSYNC, in the same block before it.
     pub meet: InstId,
+    /// The instruction itself.
     pub op: InstId,
     /// Copies of one kind share their registers.
     pub(super) kind: u32,
