@@ -61,7 +61,7 @@ impl Renames {
     }
 
     /// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor
-    /// is `to`: values that meet there have their phis in `new`.
+    /// is `to`: values that join there have their phis in `new`.
     pub fn merge(&mut self, body: &mut Body<'_>, to: BlockId, preds: &[BlockId], new: BlockId) {
         if let [only] = preds {
             return self.rename(body, to, *only, new);

@@ -105,7 +105,7 @@ pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
 }
 
 /// Blocks of the layout that control leaves for good, in the order in which
-/// [`Dominators::post_by_exit`] asks for them: where most ways meet first, and of those the last in
+/// [`Dominators::post_by_exit`] asks for them: where most ways join first, and of those the last in
 /// the text, where a function's common way leads.
 ///
 /// [`Dominators::post_by_exit`]: super::dominators::Dominators::post_by_exit

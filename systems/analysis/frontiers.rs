@@ -12,7 +12,7 @@ pub struct Frontiers(Lists<u32>);
 impl Frontiers {
     pub(super) fn new(graph: &Graph, dom: &Dominators) -> Frontiers {
         let mut lists = Lists::new(graph.len());
-        // What a block was added to last: its predecessors' ways up the tree meet.
+        // What a block was added to last: its predecessors' ways up the tree join.
         let mut added = vec![u32::MAX; graph.len()];
         for block in 0..graph.len() as u32 {
             let preds = &graph.preds[block as usize];

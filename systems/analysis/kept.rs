@@ -98,7 +98,7 @@ impl Analyses {
         get(&mut self.uses, body.stamp(), || Uses::new(body))
     }
 
-    /// How often each loop goes round, in SSA form. See [`Analyses::flow`].
+    /// How often each loop iterates, in SSA form. See [`Analyses::flow`].
     pub fn trips(&mut self, body: &Body<'_>) -> Arc<Trips> {
         let (flow, uses) = (self.flow(body), self.uses(body));
         get(&mut self.trips, body.stamp(), || Trips::new(body, &flow, &uses))

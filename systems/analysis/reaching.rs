@@ -149,7 +149,7 @@ impl Iterator for Definitions<'_> {
     }
 }
 
-/// Where definitions of a cell meet: the cell of each join, and by block its joins.
+/// Where definitions of a cell join: the cell of each join, and by block its joins.
 fn place_joins(
     body: &Body<'_>,
     flow: &ControlFlow,

@@ -1,5 +1,5 @@
 //! Trip counts of loops, from their induction variables (Aho, Lam, Sethi, Ullman: Compilers): how
-//! often a loop goes round, as far as an exit compares a counter with what the loop leaves alone.
+//! often a loop iterates, as far as an exit compares a counter with what the loop leaves alone.
 //!
 //! In SSA form a counter is a phi at the loop's header that every back edge brings the same sum of
 //! itself and a constant. An exit that every round comes to, on such a comparison, then leaves in a

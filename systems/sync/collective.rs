@@ -81,7 +81,7 @@ struct Node {
 }
 
 /// The exchanges that threads of one mask may come to while others of that mask wait at another of
-/// the same kind. `divergent` are the blocks whose branch may part threads.
+/// the same kind. `divergent` are the blocks whose branch may be divergent.
 pub fn find(
     body: &Body<'_>,
     analyses: &mut Analyses,

@@ -1,5 +1,5 @@
-//! A cluster: CTAs that run at the same time, reach each other's shared memory and meet at a
-//! barrier.
+//! A cluster: CTAs that run at the same time, reach each other's shared memory and wait for
+//! each other at a barrier.
 //!
 //! The CTA of rank `r` has its shared memory at `r << 24` of the shared window (observed: what
 //! ptxas adds to every shared address is `SR_CgaCtaId << 24`).

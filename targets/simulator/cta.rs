@@ -8,7 +8,7 @@ use super::operand::LANES;
 use super::warp::Warp;
 use crate::memory::Region;
 
-/// Instructions that a warp runs before the next has its turn.
+/// Time slice of a warp, in instructions.
 const WARP_SLICE: u64 = 2048;
 
 /// Warps that do matrix products together.

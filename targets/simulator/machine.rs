@@ -67,8 +67,8 @@ pub struct Limits {
     pub checks: Checks,
     /// Whether hazards are looked for.
     pub hazards: Hazards,
-    /// Who waits at BSYNC waits for all of its region, and for ever where they do not come: what
-    /// our code is held to. Otherwise some are let go when no lane of the warp could go on, as
+    /// A lane that waits at BSYNC waits for all lanes of its region, without end where they do not
+    /// come: what our code is held to. Otherwise some are let go when no lane of the warp could go on, as
     /// ptxas's code seems to count on.
     pub strict_regions: bool,
 }

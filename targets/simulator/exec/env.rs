@@ -81,7 +81,7 @@ pub enum Stop {
     Changed,
     /// A hazard was found, and the run is to end.
     Hazard,
-    /// Its turn is over.
+    /// Its time slice is over.
     Slice,
     /// What it looked for has not come: others are to go on, also those of other warps.
     Idle,
