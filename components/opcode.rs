@@ -392,7 +392,8 @@ opcodes! {
         UTMACCTL
         /// Closes a group of bulk and tensor copies, for DEPBAR to wait for.
         UTMACMDFLUSH
-        /// Stores to shared memory of another CTA of the cluster and completes bytes of an mbarrier.
+        /// Stores to shared memory of another CTA of the cluster and completes bytes of an
+        /// mbarrier.
         STAS;
     ATOMIC:
         /// Atomic at a generic address: gives the old value.
@@ -605,8 +606,8 @@ opcodes! {
         PARGS;
     // Subroutines, which are blocks of the function (`systems/expand/shared.rs`).
     PSEUDO:
-        /// What the subroutine at a block makes of the sources. Once it has registers: results and all
-        /// else that it changes, of block, pair with the return address, arguments.
+        /// What the subroutine at a block makes of the sources. Once it has registers: results and
+        /// all else that it changes, of block, pair with the return address, arguments.
         SUBCALL
         /// What the callers of a subroutine give, at its start.
         SUBARGS;

@@ -6,10 +6,10 @@
 //!
 //! Observed (ptxas 13.0.88, sm_90a, two dozen kernels that vary one thing each):
 //! * No barrier for a branch on which a collective of the whole warp depends directly (a vote,
-//!   shuffle or `bar.warp.sync` of all threads; a barrier of the CTA): all threads that have not exited are
-//!   to come to it, so none is to be held. Where all ways out of the branch have such a collective
-//!   there is a barrier, and so for branches further out. At -O0 ptxas does so for `bar.sync`
-//!   alone, and its code for the others never ends where a thread does stay away.
+//!   shuffle or `bar.warp.sync` of all threads; a barrier of the CTA): all threads that have not
+//!   exited are to come to it, so none is to be held. Where all ways out of the branch have such a
+//!   collective there is a barrier, and so for branches further out. At -O0 ptxas does so for
+//!   `bar.sync` alone, and its code for the others never ends where a thread does stay away.
 //! * From such a branch on, and behind a `WARPSYNC` of a part of the warp, `WARPSYNC.ALL` stands
 //!   before barriers of the CTA.
 //! * A collective of some of the lanes changes nothing: which lanes it names is not known.

@@ -68,8 +68,8 @@ pub struct Limits {
     /// Whether hazards are looked for.
     pub hazards: Hazards,
     /// A lane that waits at BSYNC waits for all lanes of its region, without end where they do not
-    /// come: what our code is held to. Otherwise some are let go when no lane of the warp could go on, as
-    /// ptxas's code seems to count on.
+    /// come: what our code is held to. Otherwise some are let go when no lane of the warp could go
+    /// on, as ptxas's code seems to count on.
     pub strict_regions: bool,
 }
 
