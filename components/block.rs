@@ -1,19 +1,7 @@
 //! Blocks.
 
-use crate::inst::InstId;
+use crate::ids::{BlockId, InstId};
 use bevy_ecs::prelude::*;
-use std::fmt;
-
-/// Dense per-function id of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BlockId(pub u32);
-
-/// `BB3`
-impl fmt::Display for BlockId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BB{}", self.0)
-    }
-}
 
 /// A basic block: control enters at its first instruction and may leave only at its end.
 ///
@@ -22,6 +10,7 @@ impl fmt::Display for BlockId {
 /// edited through the body: see [`crate::edit`].
 #[derive(Component, Clone, Debug)]
 pub struct Block {
+    /// The row in the table of blocks: no place in the layout.
     pub id: BlockId,
     pub(crate) insts: Vec<InstId>,
     pub(crate) succs: Vec<BlockId>,

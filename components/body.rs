@@ -5,16 +5,17 @@
 //! Rows beyond the function's count wait for the next one; where they do not suffice, what is new
 //! lies in [`Arena`] until [`settle`] spawns it. A removed instruction or block leaves a tombstone.
 
-use crate::block::{Block, BlockId};
+use crate::block::Block;
 use crate::facts::Facts;
-use crate::inst::{Inst, InstId, Loc, LocId, Row, View};
+use crate::ids::{BlockId, InstId, VRegId};
+use crate::inst::{Inst, Loc, LocId, Row, View};
 use crate::modifier::Mod;
 use crate::modifier::Mods;
 use crate::mods::ModsTable;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::packed::{Kind, Packed, Side};
-use crate::register::{Reg, RegFile, VReg, VRegId};
+use crate::register::{Reg, RegFile, VReg};
 use crate::work;
 use bevy_ecs::change_detection::ContiguousMut;
 use bevy_ecs::prelude::*;
@@ -142,6 +143,7 @@ where
 }
 
 impl<'w, 's> Code<'w, 's> {
+    /// The function in the phase's world, for changes.
     pub fn body(self) -> Body<'w> {
         let (rows, locs) = slice(self.insts);
         Body {
@@ -165,6 +167,7 @@ impl<'w, 's> From<Code<'w, 's>> for Reader<'w, 's> {
 }
 
 impl<'w, 's> Reader<'w, 's> {
+    /// The function in the phase's world, for reading.
     pub fn body(self) -> impl Deref<Target = Body<'w>> {
         ReadOnly(self.0.body())
     }
@@ -181,6 +184,7 @@ impl<'w> Deref for ReadOnly<'w> {
 
 /// A world with one function, and the way into it.
 pub struct Function {
+    /// One function's instructions, blocks and registers as entities, and the phases' resources.
     pub world: World,
     state: SystemState<Code<'static, 'static>>,
 }
@@ -195,6 +199,7 @@ impl Default for Function {
 }
 
 impl Function {
+    /// The function, for changes, outside the run of a phase.
     pub fn body(&mut self) -> Body<'_> {
         settle(&mut self.world);
         self.state.get_mut(&mut self.world).expect("the world was prepared").body()
@@ -278,6 +283,7 @@ impl Drop for InstMut<'_, '_> {
 }
 
 impl<'w> Body<'w> {
+    /// An instruction to change by value: it is written back when what this gives is dropped.
     pub fn inst_mut(&mut self, id: InstId) -> InstMut<'_, 'w> {
         let inst = self.inst(id).to_inst();
         InstMut { body: self, id, inst }
@@ -316,6 +322,7 @@ impl Body<'_> {
         i < self.arena.blocks && found.is_some_and(|b| !b.dead)
     }
 
+    /// The instruction, for reading. Panics where there is none: ids of removed ones are not used.
     #[inline]
     pub fn inst(&self, id: InstId) -> View<'_> {
         let row = self.row(id);
@@ -323,6 +330,7 @@ impl Body<'_> {
         View::new(row, &self.arena.operands, &self.arena.side, &self.arena.mods)
     }
 
+    /// The opcode: cheaper than [`Body::inst`] where nothing else is asked.
     #[inline]
     pub fn op(&self, id: InstId) -> Opcode {
         self.row(id).op
@@ -392,6 +400,7 @@ impl Body<'_> {
         row.set_tied(tied.len());
     }
 
+    /// Replaces one operand. Panics where the instruction has none at that place.
     pub fn set_operand(&mut self, id: InstId, at: usize, operand: Operand) {
         self.arena.edits += 1;
         let row = *self.row(id);
@@ -411,6 +420,7 @@ impl Body<'_> {
         self.row(id).form.checked_sub(1)
     }
 
+    /// Notes which form takes the instruction as it is: see [`Body::form`]. It is no edit.
     pub fn set_form(&mut self, id: InstId, form: u16) {
         let rows = self.rows.bypass_change_detection();
         at_mut(rows, &mut self.arena.more_rows, id.0 as usize).form = form + 1;
@@ -445,12 +455,14 @@ impl Body<'_> {
         }
     }
 
+    /// Sets stall, yield and scoreboards. It is no edit: what the instruction does stays.
     pub fn set_control(&mut self, id: InstId, control: crate::Control) {
         // Not an edit: what instructions do stays.
         let rows = self.rows.bypass_change_detection();
         at_mut(rows, &mut self.arena.more_rows, id.0 as usize).set_control(control);
     }
 
+    /// Sets the predicate under which the instruction runs; its form is forgotten.
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
         self.touch_flow(self.op(id));
         self.arena.facts.note_guard();
@@ -459,11 +471,13 @@ impl Body<'_> {
         row.form = 0;
     }
 
+    /// Where it comes from in the source; [`Loc::default`] where nobody knows.
     pub fn loc(&self, id: InstId) -> Loc {
         let id = at(&self.locs, &self.arena.more_locs, id.0 as usize);
         id.map_or(Loc::default(), |id| id.loc(&self.arena.locs))
     }
 
+    /// The block, for reading. Panics where the function never had it.
     #[inline]
     pub fn block(&self, id: BlockId) -> &Block {
         let found = at(&self.blocks, &self.arena.more_blocks, id.0 as usize);
@@ -483,12 +497,14 @@ impl Body<'_> {
         at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
 
+    /// What is known of a virtual register. Panics where there is none.
     #[inline]
     pub fn vreg(&self, id: VRegId) -> &VReg {
         let found = at(&self.vregs, &self.arena.more_vregs, id.0 as usize);
         found.unwrap_or_else(|| panic!("no register {id:?}"))
     }
 
+    /// The same, for changes.
     pub fn vreg_mut(&mut self, id: VRegId) -> &mut VReg {
         let vregs = self.vregs.bypass_change_detection();
         at_mut(vregs, &mut self.arena.more_vregs, id.0 as usize)

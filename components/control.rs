@@ -19,6 +19,7 @@ pub struct Control {
 }
 
 impl Control {
+    /// In [`Control::write_sb`] and [`Control::read_sb`]: no scoreboard.
     pub const NO_SB: u8 = 7;
 
     /// The longest stall in cycles, which the field says by 0.

@@ -5,9 +5,10 @@
 //! edges; an edit of branches or of the layout makes them stale ([`Body::edges_are_stale`]) until
 //! [`Body::update_edges`], unless the editor knows the new ones.
 
-use crate::block::{Block, BlockId};
+use crate::block::Block;
 use crate::body::Body;
-use crate::inst::{InstId, View};
+use crate::ids::{BlockId, InstId};
+use crate::inst::View;
 use crate::opcode::Props;
 use crate::operand::{Operand, RegFlags};
 use smallvec::SmallVec;

@@ -18,9 +18,9 @@ pub use flow::FlowEdit;
 pub use order::Order;
 pub use rewrite::Rewrite;
 
-use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::{Inst, Loc};
 use crate::work;
 use std::ops::Range;
 
@@ -126,6 +126,7 @@ impl Body<'_> {
 
 /// Blocks and their order.
 impl Body<'_> {
+    /// Sets the order of the blocks; nothing is an edit where it is the same.
     pub fn set_layout(&mut self, order: Vec<BlockId>) {
         work::add(order.len());
         if self.arena.layout == order {

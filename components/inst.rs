@@ -1,7 +1,7 @@
 //! Instructions: the hot component, and the cold ones beside it.
 
-use crate::block::BlockId;
 use crate::control::Control;
+use crate::ids::BlockId;
 use crate::modifier::Mods;
 use crate::mods::{ModsId, ModsTable};
 use crate::opcode::Opcode;
@@ -11,21 +11,20 @@ use crate::register::Reg;
 use bevy_ecs::prelude::*;
 use smallvec::SmallVec;
 
-/// Dense per-function id of an instruction. Ids of removed instructions are not used again.
-#[derive(Component, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct InstId(pub u32);
-
 /// The predicate under which an instruction runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
     /// A predicate of file P, or UP for uniform instructions; PT / UPT is "always".
     pub reg: Reg,
+    /// It runs where the predicate is false: `@!P0`.
     pub negated: bool,
 }
 
 impl Guard {
+    /// No guard in the text: `@PT`.
     pub const ALWAYS: Guard = Guard { reg: Reg::PT, negated: false };
 
+    /// Whether the guard is `@PT`; `@!PT` (never) is a guard.
     pub fn is_always(&self) -> bool {
         self.reg.is_zero() && !self.negated
     }
@@ -35,12 +34,17 @@ impl Guard {
 /// lies packed, as a [`Row`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inst {
+    /// What it does; the modifiers say how.
     pub op: Opcode,
     /// How many of the operands, from the first, are destinations.
     pub defs: u8,
+    /// Stall, yield and scoreboards.
     pub control: Control,
+    /// The predicate under which it runs.
     pub guard: Guard,
+    /// The words behind the mnemonic.
     pub mods: Mods,
+    /// Destinations, then sources: one for every slot of the row.
     pub operands: SmallVec<[Operand; 8]>,
     /// Of a guarded instruction in SSA form: what its destinations hold where the guard is false,
     /// one for each destination that is a register and no constant one, in their order. Empty where
@@ -49,6 +53,7 @@ pub struct Inst {
 }
 
 impl Inst {
+    /// An unguarded instruction without ties, its control fields the default.
     pub fn new(op: Opcode, mods: &[crate::Mod], defs: u8, operands: &[Operand]) -> Inst {
         Inst {
             op,
@@ -61,15 +66,18 @@ impl Inst {
         }
     }
 
+    /// The same under a predicate.
     pub fn guarded(mut self, reg: Reg, negated: bool) -> Inst {
         self.guard = Guard { reg, negated };
         self
     }
 
+    /// The operands that it writes; RZ and PT stand where a result is dropped.
     pub fn dests(&self) -> &[Operand] {
         &self.operands[..self.defs as usize]
     }
 
+    /// The operands that it reads, without the guard.
     pub fn sources(&self) -> &[Operand] {
         &self.operands[self.defs as usize..]
     }
@@ -226,9 +234,11 @@ impl Row {
 /// An instruction of a body, for reading.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
+    /// What it does.
     pub op: Opcode,
     /// How many of the operands, from the first, are destinations.
     pub defs: u8,
+    /// The predicate under which it runs.
     pub guard: Guard,
     row: &'a Row,
     words: &'a [Packed],
@@ -250,6 +260,7 @@ impl<'a> View<'a> {
         View { op: row.op, defs: row.defs(), guard: row.guard(), row, words, tied, side, mods }
     }
 
+    /// The words behind the mnemonic.
     #[inline]
     pub fn mods(&self) -> &'a Mods {
         self.mods.get(self.row.mods)
@@ -262,6 +273,7 @@ impl<'a> View<'a> {
         self.row.mods
     }
 
+    /// Stall, yield and scoreboards.
     #[inline]
     pub fn control(&self) -> Control {
         self.row.control()
@@ -278,6 +290,7 @@ impl<'a> View<'a> {
         self.words.len()
     }
 
+    /// Whether it has no operands.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -288,10 +301,12 @@ impl<'a> View<'a> {
         self.words[at].unpack(self.side)
     }
 
+    /// The operand at a place, where there is one.
     pub fn get(&self, at: usize) -> Option<Operand> {
         self.words.get(at).map(|w| w.unpack(self.side))
     }
 
+    /// The last operand, where there is one.
     pub fn last(&self) -> Option<Operand> {
         self.words.last().map(|w| w.unpack(self.side))
     }
@@ -302,6 +317,7 @@ impl<'a> View<'a> {
         self.words.get(at).and_then(|w| w.as_reg(self.side))
     }
 
+    /// All operands by value, destinations first.
     #[inline]
     pub fn operands(
         &self,
@@ -310,11 +326,13 @@ impl<'a> View<'a> {
         self.words.iter().map(move |w| w.unpack(side))
     }
 
+    /// The operands that it writes.
     pub fn dests(&self) -> impl ExactSizeIterator<Item = Operand> + DoubleEndedIterator + use<'a> {
         let side = self.side;
         self.words[..self.defs as usize].iter().map(move |w| w.unpack(side))
     }
 
+    /// The operands that it reads, without guard and tied registers.
     pub fn sources(
         &self,
     ) -> impl ExactSizeIterator<Item = Operand> + DoubleEndedIterator + use<'a> {
@@ -391,8 +409,11 @@ impl std::fmt::Display for View<'_> {
 /// Source place (`.loc`) of an instruction: kept from lowering to the text offset. File 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Loc {
+    /// Number of a `.file`; 0 is none.
     pub file: u32,
+    /// Line in that file, from 1 on.
     pub line: u32,
+    /// Column in that line, from 1 on.
     pub column: u32,
     /// 1 + the index of the PTX instruction in its function, for messages; 0 is none.
     pub ptx_inst: u32,
@@ -406,6 +427,7 @@ pub struct LocId(u32);
 const TABLE: u32 = 1 << 31;
 
 impl LocId {
+    /// No place is known.
     pub const NONE: LocId = LocId(0);
 
     /// Instructions that are made one after another mostly come from one place.

@@ -5,12 +5,15 @@
 //! the layout and each block's instruction list, never in a query. [`Body`] is the door to it all:
 //! phases get it from the system parameters [`Code`] and [`Reader`].
 
+#![warn(missing_docs)]
+
 pub mod block;
 pub mod body;
 pub mod control;
 pub mod edges;
 pub mod edit;
 pub mod facts;
+pub mod ids;
 pub mod inst;
 pub mod lists;
 pub mod modifier;
@@ -27,15 +30,16 @@ pub mod text;
 pub mod validate;
 pub mod work;
 
-pub use block::{Block, BlockId};
+pub use block::Block;
 pub use body::{Arena, Body, Code, Function, Reader};
 pub use control::Control;
 pub use edit::{Cloned, Cloner, Copies, FlowEdit, Order, Region, Rewrite};
 pub use facts::Facts;
-pub use inst::{Guard, Inst, InstId, Loc, Row, View};
+pub use ids::{BlockId, InstId, VRegId};
+pub use inst::{Guard, Inst, Loc, Row, View};
 pub use modifier::{Mod, Mods};
 pub use mods::ModsId;
 pub use opcode::{Opcode, Props};
 pub use operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
-pub use register::{Reg, RegFile, VReg, VRegId};
+pub use register::{Reg, RegFile, VReg};
 pub use symbol::{Symbol, SymbolKey, SymbolKind};

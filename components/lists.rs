@@ -12,6 +12,7 @@ pub struct Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
+    /// So many empty lists, with room for an entry of each.
     pub fn new(count: usize) -> Lists<T> {
         work::add(count);
         // Most lists have one entry.
@@ -23,6 +24,7 @@ impl<T: Copy> Lists<T> {
         self.last.resize(count.max(self.last.len()), 0);
     }
 
+    /// Adds an entry, before those that the list has.
     pub fn push(&mut self, list: u32, entry: T) {
         let last = &mut self.last[list as usize];
         self.entries.push((entry, *last));
@@ -45,6 +47,7 @@ impl<T: Copy> Lists<T> {
         at.checked_sub(1).map(|place| self.entries[place as usize])
     }
 
+    /// The entries of a list, the last one added first.
     pub fn iter(&self, list: u32) -> impl Iterator<Item = T> + '_ {
         let next = move |(_, at): &(T, u32)| self.get(*at);
         std::iter::successors(self.get(self.first(list)), next).map(|(entry, _)| entry)

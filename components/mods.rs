@@ -29,6 +29,7 @@ impl Default for ModsTable {
 }
 
 impl ModsTable {
+    /// The list with this number.
     #[inline]
     pub fn get(&self, id: ModsId) -> &Mods {
         &self.lists[id.0 as usize]

@@ -4,7 +4,7 @@
 //! references, relocated symbols, indexed or bindless constants and wider immediates are found
 //! through it. A side entry belongs to one operand only, so it may be changed in place.
 
-use crate::block::BlockId;
+use crate::ids::BlockId;
 use crate::modifier::Mod;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
 use crate::register::Reg;
@@ -20,11 +20,13 @@ const _: () = assert!(size_of::<Packed>() == 8, "every walk over operands pays f
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
+    /// A register and cells.
     Reg,
     /// A register with a part of [`PARTS`].
     Part,
     /// A register with any other part: in a side arena.
     OtherPart,
+    /// A descriptor in uniform registers.
     Desc,
     /// A value below 2^32.
     Imm,
@@ -38,7 +40,9 @@ pub enum Kind {
     WideConst,
     /// In a side arena.
     Mem,
+    /// The number of a special register.
     Special,
+    /// The id of a block.
     Block,
     /// An offset below 2^32 bytes.
     Addr,
@@ -146,6 +150,7 @@ impl Packed {
         )
     }
 
+    /// What the word holds.
     #[inline]
     pub const fn kind(self) -> Kind {
         KINDS[(self.0 >> 60) as usize]
@@ -311,7 +316,8 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::register::{RegFile, VRegId};
+    use crate::ids::VRegId;
+    use crate::register::RegFile;
     use crate::symbol::SymbolKey;
 
     fn samples() -> Vec<Operand> {

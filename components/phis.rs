@@ -1,8 +1,8 @@
 //! The phis of a body, and how they hear of other edges.
 
-use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::Loc;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::register::Reg;
@@ -61,7 +61,7 @@ impl Renames {
     }
 
     /// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor
-    /// is `to`: values that meet there have their phis in `new`.
+    /// is `to`: values that join there have their phis in `new`.
     pub fn merge(&mut self, body: &mut Body<'_>, to: BlockId, preds: &[BlockId], new: BlockId) {
         if let [only] = preds {
             return self.rename(body, to, *only, new);

@@ -4,21 +4,29 @@
 
 /// `IDIV`, `IREM`, `FDIV`, and with one source `FRCP`, `FSQRT`.
 pub mod macros {
+    /// The result.
     pub const D: usize = 0;
+    /// The dividend, or the only source.
     pub const A: usize = 1;
+    /// The divisor.
     pub const B: usize = 2;
 }
 
+/// `SWITCH`: blocks follow.
 pub mod switch {
+    /// The number by which a block is chosen.
     pub const INDEX: usize = 0;
     /// The number that leads to the first block.
     pub const FIRST: usize = 1;
 }
 
+/// `PARGS`.
 pub mod pargs {
+    /// The address of the arguments on the stack.
     pub const D: usize = 0;
 }
 
+/// `PRETADR`.
 pub mod pretadr {
     /// The pair with the return address.
     pub const D: usize = 0;
@@ -26,7 +34,9 @@ pub mod pretadr {
 
 /// Before it has registers.
 pub mod subcall {
+    /// The results as one register.
     pub const D: usize = 0;
+    /// The block of the subroutine.
     pub const BLOCK: usize = 1;
     /// What follows is what the subroutine is given.
     pub const ARGUMENTS: usize = 2;

@@ -1,5 +1,6 @@
 //! Registers: the five files, virtual and physical names, and what is known of a virtual register.
 
+use crate::ids::VRegId;
 use bevy_ecs::prelude::*;
 use std::fmt;
 
@@ -20,8 +21,10 @@ pub enum RegFile {
 }
 
 impl RegFile {
+    /// All files, in the order of their numbers.
     pub const ALL: [RegFile; 5] = [RegFile::R, RegFile::UR, RegFile::P, RegFile::UP, RegFile::B];
 
+    /// What stands before a register's number in the text.
     #[inline]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -33,14 +36,11 @@ impl RegFile {
         }
     }
 
+    /// Whether its registers are one bit.
     pub const fn is_predicate(self) -> bool {
         matches!(self, RegFile::P | RegFile::UP)
     }
 }
-
-/// Dense per-function id of a virtual register.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct VRegId(pub u32);
 
 /// A register name in an operand: a virtual register, a physical one, or the file's constant
 /// register (RZ, URZ read as zero; PT, UPT read as true; writes to them are dropped).
@@ -53,9 +53,13 @@ pub struct Reg(u32);
 impl Reg {
     const PHYS: u32 = 1 << 31;
     const INDEX: u32 = (1 << 27) - 1;
+    /// Zero.
     pub const RZ: Reg = Reg::zero(RegFile::R);
+    /// Zero of the uniform file.
     pub const URZ: Reg = Reg::zero(RegFile::UR);
+    /// True.
     pub const PT: Reg = Reg::zero(RegFile::P);
+    /// True of the uniform predicates.
     pub const UPT: Reg = Reg::zero(RegFile::UP);
 
     /// The constant register of a file.
@@ -64,16 +68,19 @@ impl Reg {
         Reg(Self::PHYS | (file as u32) << 28 | Self::INDEX)
     }
 
+    /// The physical register with a number: 4 of [`RegFile::R`] is R4.
     #[inline]
     pub const fn phys(file: RegFile, index: u32) -> Reg {
         Reg(Self::PHYS | (file as u32) << 28 | (index & Self::INDEX))
     }
 
+    /// A virtual register; its file is that of its [`VReg`].
     #[inline]
     pub const fn virt(file: RegFile, id: VRegId) -> Reg {
         Reg((file as u32) << 28 | (id.0 & Self::INDEX))
     }
 
+    /// The register's file.
     #[inline]
     pub const fn file(self) -> RegFile {
         match (self.0 >> 28) & 7 {
@@ -85,11 +92,13 @@ impl Reg {
         }
     }
 
+    /// Whether it is the constant register of its file.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 & (Self::PHYS | Self::INDEX) == Self::PHYS | Self::INDEX
     }
 
+    /// Whether it is physical; constant registers are.
     #[inline]
     pub const fn is_phys(self) -> bool {
         self.0 & Self::PHYS != 0
@@ -138,7 +147,9 @@ impl fmt::Debug for Reg {
 /// A virtual register: a component on its own entity.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VReg {
+    /// The row in the table of registers.
     pub id: VRegId,
+    /// The file that its names have.
     pub file: RegFile,
     /// Width in 32-bit cells (1 for predicates and barriers).
     pub cells: u8,

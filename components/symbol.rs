@@ -5,23 +5,31 @@ slotmap::new_key_type! {
     pub struct SymbolKey;
 }
 
+/// What a symbol names, and in which memory it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolKind {
     /// Kernel.
     Entry,
+    /// A function that is no kernel.
     Function,
+    /// A variable in global memory.
     Global,
     /// User constant bank 3.
     Constant,
+    /// A variable in the CTA's shared memory.
     Shared,
     /// Dynamic shared memory (`.extern .shared`).
     DynamicShared,
+    /// A variable in each thread's local memory.
     Local,
+    /// What another module, or the system, defines.
     External,
 }
 
+/// What is known of a symbol: its name is the module's matter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Symbol {
+    /// What it names.
     pub kind: SymbolKind,
     /// Bytes, a power of two.
     pub align: u32,

@@ -13,10 +13,10 @@
 //! somewhere. PTX may read a register that it never writes (the value is undefined), so this is no
 //! part of validity; but no phase may bring it about.
 
-use crate::block::BlockId;
 use crate::body::Body;
 use crate::edges::ends_flow;
-use crate::inst::{InstId, View};
+use crate::ids::{BlockId, InstId};
+use crate::inst::View;
 use crate::operand::{Operand, RegFlags, RegUse};
 use crate::packed::{Kind, Packed};
 use crate::register::RegFile;
@@ -27,6 +27,7 @@ use crate::register::RegFile;
 pub struct Invalid {
     /// `BB3, instruction 2, %R1 = MOV %R7, 0xf`
     pub place: String,
+    /// What is wrong, without the place.
     pub message: String,
 }
 

@@ -114,7 +114,9 @@ pub fn reads_what_changes(inst: View<'_>) -> bool {
 /// A copy of one cell, without change of the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
+    /// The cell that is written.
     pub to: RegUse,
+    /// The cell that is read.
     pub from: RegUse,
 }
 

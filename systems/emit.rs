@@ -14,8 +14,11 @@ use orias_components::{
 /// A memory address: 64-bit for global and generic, 32-bit for shared and local.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
+    /// General registers; RZ for none.
     pub base: RegUse,
+    /// A uniform register that is added; URZ for none.
     pub uniform: RegUse,
+    /// Bytes that are added.
     pub offset: i32,
 }
 
@@ -134,11 +137,14 @@ pub fn plop3(d: Operand, sources: [Operand; 3], lut: u8) -> Inst {
 
 /// Appends instructions to a body, block after block.
 pub struct Emit<'w> {
+    /// What instructions are appended to.
     pub body: Body<'w>,
+    /// The block that the next instruction goes to.
     pub block: BlockId,
     order: Vec<BlockId>,
     /// The current block was opened by [`Self::open_after_branch`].
     nameless: bool,
+    /// The source place that instructions get.
     pub loc: Loc,
     /// The guard of the instruction that is lowered or expanded.
     pub guard: Guard,
@@ -158,6 +164,7 @@ pub struct Guarded {
 }
 
 impl<'w> Emit<'w> {
+    /// Begins at a new block, which is the first in the order.
     pub fn new(mut body: Body<'w>) -> Emit<'w> {
         let block = body.new_detached_block();
         Emit {
@@ -263,6 +270,7 @@ impl<'w> Emit<'w> {
         self.body.new_vreg(RegFile::R, cells, cells)
     }
 
+    /// A new predicate.
     pub fn temp_pred(&mut self) -> Reg {
         self.body.new_vreg(RegFile::P, 1, 1)
     }
@@ -303,20 +311,24 @@ impl<'w> Emit<'w> {
 
     // ---- moves and selection ----
 
+    /// `d = a`
     pub fn mov(&mut self, d: Operand, a: Operand) {
         self.put(Opcode::MOV, &[], 1, &[d, a, imm(0xf)]);
     }
 
+    /// `d = p ? a : b`
     pub fn sel(&mut self, d: Operand, a: Operand, b: Operand, p: Operand) {
         self.put(Opcode::SEL, &[], 1, &[d, a, b, p]);
     }
 
+    /// `d` = four bytes of `a` and `c`, each chosen by four bits of the selector.
     pub fn prmt(&mut self, d: Operand, a: Operand, selector: Operand, c: Operand) {
         self.put(Opcode::PRMT, &[], 1, &[d, a, selector, c]);
     }
 
     // ---- integer ----
 
+    /// `d = a + b + c`
     pub fn iadd3(&mut self, d: Operand, a: Operand, b: Operand, c: Operand) {
         let (pt, p) = (Operand::PT, Operand::PT);
         self.put(Opcode::IADD3, &[], 3, &[d, pt, p, a, b, c]);
@@ -383,14 +395,17 @@ impl<'w> Emit<'w> {
         );
     }
 
+    /// `d = a & b`
     pub fn and(&mut self, d: Operand, a: Operand, b: Operand) {
         self.lop3(d, a, b, Operand::RZ, 0xc0);
     }
 
+    /// `d = a ¦ b`
     pub fn or(&mut self, d: Operand, a: Operand, b: Operand) {
         self.lop3(d, a, b, Operand::RZ, 0xfc);
     }
 
+    /// `d = a ^ b`
     pub fn xor(&mut self, d: Operand, a: Operand, b: Operand) {
         self.lop3(d, a, b, Operand::RZ, 0x3c);
     }
@@ -518,6 +533,7 @@ impl<'w> Emit<'w> {
         self.put(Opcode::ISETP, &mods, 2, &[d, Operand::PT, a[1], b[1], c, r(low)]);
     }
 
+    /// `d = (a cmp b) comb c`, of singles.
     pub fn fsetp(
         &mut self,
         d: Operand,
@@ -540,24 +556,29 @@ impl<'w> Emit<'w> {
         self.put(inst.op, &[Mod::LUT], 2, &inst.operands);
     }
 
+    /// `d = a`, of predicates.
     pub fn mov_pred(&mut self, d: Operand, a: Operand) {
         self.plop3(d, a, Operand::PT, Operand::PT, 0x80);
     }
 
     // ---- 32-bit float ----
 
+    /// `d = a + b`, of singles.
     pub fn fadd(&mut self, mods: &[Mod], d: Operand, a: Operand, b: Operand) {
         self.put(Opcode::FADD, mods, 1, &[d, a, b]);
     }
 
+    /// `d = a * b`, of singles.
     pub fn fmul(&mut self, mods: &[Mod], d: Operand, a: Operand, b: Operand) {
         self.put(Opcode::FMUL, mods, 1, &[d, a, b]);
     }
 
+    /// `d = a * b + c`, of singles, rounded once.
     pub fn ffma(&mut self, mods: &[Mod], d: Operand, a: Operand, b: Operand, c: Operand) {
         self.put(Opcode::FFMA, mods, 1, &[d, a, b, c]);
     }
 
+    /// `d` = an approximate function of `a`: see [`Opcode::MUFU`].
     pub fn mufu(&mut self, function: Mod, d: Operand, a: Operand) {
         self.put(Opcode::MUFU, &[function], 1, &[d, a]);
     }
@@ -592,6 +613,7 @@ impl<'w> Emit<'w> {
         }
     }
 
+    /// Stores a value, of as many bytes as the modifiers say.
     pub fn store(
         &mut self,
         op: Opcode,
@@ -616,6 +638,7 @@ impl<'w> Emit<'w> {
         self.put_if(pred, Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(target)]);
     }
 
+    /// Goes to a block, whatever PTX's guard. The block ends.
     pub fn branch(&mut self, target: BlockId) {
         self.branch_if(Operand::PT, target);
     }

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 /// What lowering says of a function: a resource of the world that holds its body.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct FunctionInfo {
+    /// As PTX has it.
     pub name: String,
     /// A kernel: ends with EXIT, has parameters in constant bank 0.
     pub entry: bool,
@@ -30,6 +31,7 @@ pub struct FunctionInfo {
 /// How the pipeline is to run: shared by all functions of a compilation.
 #[derive(Resource, Clone, Debug)]
 pub struct Options {
+    /// The SM that code is made for.
     pub target: &'static Target,
     /// 0..=3.
     pub opt_level: u8,
@@ -44,14 +46,18 @@ pub struct Options {
     pub phase_limit: Option<u32>,
     /// Count instructions before and after each phase.
     pub statistics: bool,
+    /// `--knob NAME=VALUE`, in the order of the command line.
     pub knobs: Vec<(String, String)>,
 }
 
 /// One row of `--stat=phase-wise`, summed over functions by the driver.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct PhaseStat {
+    /// Wall time.
     pub nanoseconds: u64,
+    /// Instructions when it began.
     pub insts_before: u32,
+    /// Instructions when it ended.
     pub insts_after: u32,
     /// Rewrites that the phase reports.
     pub rewrites: u32,
@@ -64,7 +70,9 @@ pub struct PhaseStat {
 pub struct TextReloc {
     /// Byte offset of the instruction in the function's text.
     pub offset: u32,
+    /// Whose address.
     pub key: SymbolKey,
+    /// Bytes that are added to it.
     pub addend: i64,
     /// 0 is the low, 1 the high half of the address.
     pub part: u8,
@@ -75,9 +83,11 @@ pub struct TextReloc {
 pub struct Link {
     /// Byte offset of the instruction in the function's text.
     pub offset: u32,
+    /// What the words depend on.
     pub to: LinkTo,
 }
 
+/// What a word counts from or leads to, beyond its own function's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkTo {
     /// A move of a return address: of this byte offset in the function's text.
@@ -98,7 +108,9 @@ pub struct Site {
     pub offset: u32,
     /// 1 + the index of the PTX instruction that it is from; 0 is none.
     pub ptx_inst: u32,
+    /// What it does.
     pub op: Opcode,
+    /// The words behind the mnemonic.
     pub mods: Mods,
     /// Base register of its address, 255 (RZ) without one.
     pub base: u8,
@@ -157,7 +169,9 @@ pub struct Marked {
 /// in `text`.
 #[derive(Resource, Clone, Default, Debug)]
 pub struct Compiled {
+    /// As PTX has it.
     pub name: String,
+    /// A kernel.
     pub entry: bool,
     /// Machine words, padded to 128 bytes as ptxas does.
     pub text: Vec<u8>,
@@ -167,13 +181,17 @@ pub struct Compiled {
     pub links: Vec<Link>,
     /// Registers that the function saves, and how far above R1 each is, in bytes.
     pub saved: Vec<(u8, u32)>,
+    /// Words that hold a symbol's address, in order.
     pub relocs: Vec<TextReloc>,
     /// General registers as `EIATTR_REGCOUNT` counts them.
     pub registers: u32,
+    /// Named barriers of the CTA: see [`FunctionInfo::barriers`].
     pub barriers: u32,
     /// Bytes of stack: local variables and spill slots.
     pub frame_bytes: u32,
+    /// Bytes that spill stores move, each instruction counted once.
     pub spill_store_bytes: u32,
+    /// Bytes that spill loads move, each instruction counted once.
     pub spill_load_bytes: u32,
     /// Offsets of EXIT instructions, in order (`EIATTR_EXIT_INSTR_OFFSETS`).
     pub exits: Vec<u32>,

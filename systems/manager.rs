@@ -25,12 +25,16 @@ use std::time::Instant;
 /// Why there is no code.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PipelineError {
+    /// An option names a phase that there is not.
     #[error("no phase is named `{0}`")]
     UnknownPhase(String),
+    /// An option disables a phase that correct code needs.
     #[error("phase {0} cannot be disabled: there is no correct code without it")]
     NeededPhase(&'static str),
+    /// A phase found that the function cannot be compiled.
     #[error("{}", describe(.phase, .errors))]
     Phase { function: String, phase: &'static str, errors: Vec<PhaseError> },
+    /// With `verify_each`: the IR does not hold what it must behind a phase.
     #[error("invalid IR after phase {phase} in `{function}`: {message}")]
     Invalid { function: String, phase: &'static str, message: String },
 }
@@ -140,6 +144,7 @@ impl Worker {
         Ok(worker)
     }
 
+    /// What the phases run by.
     pub fn options(&self) -> &Options {
         &self.options
     }

@@ -16,6 +16,7 @@ pub struct Report {
 /// One complaint of a phase about the function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PhaseError {
+    /// What is wrong, in words for the user.
     pub message: String,
     /// The PTX that it comes from; default when there is none.
     pub loc: Loc,

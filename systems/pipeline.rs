@@ -66,30 +66,45 @@ macro_rules! system {
 pub struct Phase {
     /// Place in the order of execution.
     pub index: u16,
+    /// As the reference compiler calls it, its spelling too.
     pub name: &'static str,
+    /// The part of the pipeline.
     pub stage: Stage,
+    /// What it is for.
     pub category: Category,
     /// The levels that the reference compiler runs it at.
     pub gate: Gate,
+    /// What there is of it.
     pub status: Status,
 }
 
 /// Part of the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
+    /// Makes the function fit to work on.
     Setup,
+    /// Optimizations before SSA form and at its beginning.
     Early,
+    /// Loops, predication and values across blocks.
     Mid,
+    /// Expansions and what they leave to clean up.
     Late,
+    /// Makes instructions such as the target has them.
     Legal,
+    /// Registers and the order of instructions.
     Sched,
+    /// What follows from registers being physical.
     Post,
+    /// Machine words, scoreboards and stalls.
     Mercury,
+    /// What follows the machine words.
     Final,
+    /// The end.
     Terminal,
 }
 
 impl Stage {
+    /// As `orias phases` prints it.
     pub const fn name(self) -> &'static str {
         match self {
             Stage::Setup => "1-initial-setup",
@@ -109,20 +124,32 @@ impl Stage {
 /// What a phase is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Category {
+    /// Checks, and changes nothing.
     Validation,
+    /// Makes code better.
     Optimization,
+    /// Makes pseudo or unsupported instructions others.
     Lowering,
+    /// Computes what other phases ask for.
     Analysis,
+    /// Decides whether others run.
     Gate,
+    /// Removes what earlier phases left.
     Cleanup,
+    /// Brings kept facts up to date.
     Update,
+    /// Tells the user of the function.
     Report,
+    /// Chooses registers.
     RegAlloc,
+    /// Chooses the order or the timing of instructions.
     Scheduling,
+    /// Makes machine words.
     Encoding,
 }
 
 impl Category {
+    /// As `orias phases` prints it.
     pub const fn name(self) -> &'static str {
         match self {
             Category::Validation => "validation",
@@ -164,9 +191,13 @@ impl fmt::Display for Gate {
 /// When an implemented phase runs; see the head of this file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
+    /// At every level, and it cannot be disabled.
     Needed,
+    /// At the levels of its gate, where it cannot be disabled.
     NeededAtGate,
+    /// At every level, unless it is disabled.
     Always,
+    /// At the levels of its gate, or above -O1 where that is unstated, unless it is disabled.
     Optional,
 }
 
@@ -184,6 +215,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// As `orias phases` prints it.
     pub const fn name(self) -> &'static str {
         match self {
             Status::Implemented(..) => "implemented",
@@ -282,6 +314,7 @@ use self::Gate::{Above, Only, Unstated};
 use Category::*;
 use Stage::*;
 
+/// All phases in the order in which they run.
 #[rustfmt::skip]
 pub static PHASES: [Phase; 159] = [
     // 1-initial-setup

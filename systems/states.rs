@@ -23,6 +23,7 @@ pub struct States {
 }
 
 impl States {
+    /// Makes the states that phases share in this world.
     pub fn new(world: &mut World) -> States {
         States { usual: SystemState::new(world), all: SystemState::new(world) }
     }
@@ -58,6 +59,7 @@ pub trait Part: SystemParam {
     /// Whether it is looked up for the phases that name it only.
     const IS_RARE: bool = false;
 
+    /// Its part of what was looked up.
     fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self>;
 }
 

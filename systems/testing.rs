@@ -1,6 +1,10 @@
 //! What tests of phases start from.
 
+pub mod clones;
+mod random;
 pub mod run;
+
+pub use random::Random;
 
 use crate::function::Options;
 use crate::manager;

@@ -14,12 +14,19 @@ pub const NAN32: u32 = 0x7fff_ffff;
 pub enum Approx {
     /// Of an angle in revolutions: `MUFU.SIN` and `MUFU.COS` take x / 2π.
     Sin,
+    /// Of an angle in revolutions, as the sine.
     Cos,
+    /// Two to the power of x.
     Ex2,
+    /// The logarithm to base two.
     Lg2,
+    /// 1 / x.
     Rcp,
+    /// 1 over the square root.
     Rsq,
+    /// The square root.
     Sqrt,
+    /// The hyperbolic tangent.
     Tanh,
 }
 

@@ -29,6 +29,8 @@ mod parse;
 mod ports;
 #[path = "table/seen.rs"]
 mod seen;
+#[path = "table/sets.rs"]
+mod sets;
 #[path = "table/slot.rs"]
 mod slot;
 #[path = "table/names.rs"]

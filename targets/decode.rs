@@ -11,10 +11,28 @@ use thiserror::Error;
 /// A word that no row explains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum DecodeError {
+    /// No row has the number.
     #[error("at {pc:#x}: no instruction has the opcode bits {number:#05x} (word {word:#034x})")]
-    Opcode { pc: u64, number: u16, word: u128 },
+    Opcode {
+        /// Byte offset in the text that targets count in.
+        pc: u64,
+        /// The low twelve bits.
+        number: u16,
+        /// The whole word.
+        word: u128,
+    },
+    /// Rows have the number, but each has other bits set, or values that a field does not list.
     #[error("at {pc:#x}: bits {unexpected:#x} of word {word:#034x} fit no form of {op}")]
-    Bits { pc: u64, op: &'static str, unexpected: u128, word: u128 },
+    Bits {
+        /// Byte offset in the text that targets count in.
+        pc: u64,
+        /// The mnemonic of the row that fits best.
+        op: &'static str,
+        /// The bits that this row does not explain.
+        unexpected: u128,
+        /// The whole word.
+        word: u128,
+    },
 }
 
 /// Where the control fields begin.

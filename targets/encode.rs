@@ -1,7 +1,7 @@
 //! Instructions to words. Finds the row by opcode, operand kinds and modifiers, and checks every
 //! field.
 
-use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind};
+use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind, match_mods};
 use crate::target::{Table, Target};
 use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use thiserror::Error;
@@ -9,16 +9,48 @@ use thiserror::Error;
 /// Why an instruction has no encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum EncodeError {
+    /// The target has no row of the opcode.
     #[error("{op} is not an instruction of this target")]
-    Opcode { op: &'static str },
+    Opcode {
+        /// The mnemonic.
+        op: &'static str,
+    },
+    /// No row of the opcode takes operands of these kinds.
     #[error("{inst}: no form takes operands of these kinds ({kinds})")]
-    Kinds { inst: String, kinds: String },
+    Kinds {
+        /// Mnemonic and modifiers.
+        inst: String,
+        /// The operands' kinds in words, in their order.
+        kinds: String,
+    },
+    /// Rows take the operands, but not with these modifiers.
     #[error("{inst}: no form with these operands has these modifiers (row {row})")]
-    Modifiers { inst: String, row: &'static str },
+    Modifiers {
+        /// Mnemonic and modifiers.
+        inst: String,
+        /// File and line of the last row that takes the operands.
+        row: &'static str,
+    },
+    /// An operand does not fit its field.
     #[error("{op}: operand {slot}: {what} (row {row})")]
-    Operand { op: &'static str, slot: &'static str, what: String, row: &'static str },
+    Operand {
+        /// The mnemonic.
+        op: &'static str,
+        /// The operand's name in the row.
+        slot: &'static str,
+        /// What is wrong with it.
+        what: String,
+        /// File and line of the row.
+        row: &'static str,
+    },
+    /// A control field has a value that nvdisasm refuses, or that the row has no use for.
     #[error("{op}: {what}")]
-    Control { op: &'static str, what: String },
+    Control {
+        /// The mnemonic.
+        op: &'static str,
+        /// What is wrong.
+        what: String,
+    },
 }
 
 /// The kind of an operand as four bits: the rows hold the same codes.
@@ -51,39 +83,6 @@ fn kinds(inst: &Inst) -> u64 {
         return u64::MAX;
     }
     inst.operands.iter().enumerate().fold(0, |k, (i, o)| k | kind_code(o) << (4 * i))
-}
-
-/// Matches the instruction's words with the fields, in text order. False when a word is left over
-/// or misplaced.
-pub(crate) fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
-    let mut at = 0;
-    for (i, field) in fields.iter().enumerate() {
-        let mut best: Option<(usize, usize)> = None;
-        // Most options differ in the first word, and most fields show none.
-        let rest = &mods[at..];
-        for (j, option) in field.options.iter().enumerate() {
-            let n = option.words.len();
-            match (option.words.first(), rest.first()) {
-                (None, None) => {
-                    best = Some((j, 0));
-                    break;
-                }
-                (None, _) if best.is_none() => best = Some((j, 0)),
-                (Some(a), Some(b))
-                    if a == b
-                        && best.is_none_or(|(_, len)| n > len)
-                        && rest.starts_with(option.words) =>
-                {
-                    best = Some((j, n));
-                }
-                _ => {}
-            }
-        }
-        let Some((j, n)) = best else { return false };
-        options[i] = j as u8;
-        at += n;
-    }
-    at == mods.len()
 }
 
 /// The forms that an instruction's opcode and operand kinds fit, in the table's order.

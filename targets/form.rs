@@ -26,6 +26,7 @@ impl Bits {
         if width >= 64 { u64::MAX } else { (1 << width) - 1 }
     }
 
+    /// The field's value in a word.
     #[inline]
     pub fn get(&self, word: u128) -> u64 {
         let (mut value, mut at) = (0u64, 0u32);
@@ -73,14 +74,18 @@ const fn mask(width: u8) -> u64 {
 /// A modifier field, in the place that its word has in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct ModField {
+    /// As the row calls it; nothing in the text shows it.
     pub name: &'static str,
+    /// Where in the word it lies.
     pub bits: Bits,
+    /// All values that it may have.
     pub options: &'static [ModOption],
 }
 
 /// One value of a modifier field.
 #[derive(Clone, Copy, Debug)]
 pub struct ModOption {
+    /// The number in the field.
     pub value: u16,
     /// Words shown, in order; none for a default that the text leaves out.
     pub words: &'static [Mod],
@@ -91,9 +96,13 @@ pub struct ModOption {
 /// Where `-`, `|x|`, `~`/`!` and the reuse hint of an operand are; 0 where it cannot have one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlagBits {
+    /// `-R`
     pub neg: u8,
+    /// `¦R¦`
     pub abs: u8,
+    /// `~R`, `!P`
     pub not: u8,
+    /// `R.reuse`
     pub reuse: u8,
 }
 
@@ -104,6 +113,7 @@ pub type MatrixBits = [u8; 4];
 /// Width of an operand in 32-bit cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cells {
+    /// So many cells, always.
     Fixed(u8),
     /// The cells of the chosen option of this modifier field (index into [`Form::mods`]).
     Field(u8),
@@ -119,7 +129,9 @@ pub enum ImmStyle {
     SignedHex,
     /// `0x1f`, `0xffffffff`
     Hex,
+    /// `31`
     Decimal,
+    /// A single: `1.5`, `+INF`.
     F32,
     /// The high word of a double; the low word is zero.
     F64High,
@@ -167,6 +179,7 @@ impl ImmStyle {
 /// When the text leaves an operand out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hide {
+    /// It is always shown.
     Never,
     /// The constant register without flags (RZ, PT …) or immediate 0.
     Zero,
@@ -184,38 +197,57 @@ pub enum Hide {
 /// What an operand slot holds and where.
 #[derive(Clone, Copy, Debug)]
 pub enum SlotKind {
+    /// A register.
     Reg {
+        /// The file that its number is of.
         file: RegFile,
+        /// Where the number lies.
         bits: Bits,
+        /// Where negation and the like lie.
         flags: FlagBits,
     },
     /// A register with a part selector (`R4.H0_H0`).
     Part {
+        /// The file that its number is of.
         file: RegFile,
+        /// Where the number lies.
         bits: Bits,
+        /// Where negation and the like lie.
         flags: FlagBits,
+        /// The parts that may be chosen.
         part: &'static ModField,
     },
     /// `signed`: sign-extended in the operand. The field holds the value divided by `scale`. Where
     /// values have `names` (`ARRAY_2D`), it has no others; a name of no words is shown as its
     /// number.
     Imm {
+        /// Where the value lies.
         bits: Bits,
+        /// See above.
         signed: bool,
+        /// See above.
         scale: u8,
+        /// How it is written.
         style: ImmStyle,
+        /// The only values, and their words.
         names: Option<&'static ModField>,
     },
     /// `c[bank][base + offset]`; byte offset in units of `scale`. `handle`: uniform pair in place
     /// of the bank.
     Const {
+        /// Where the offset lies.
         offset: Bits,
+        /// Bytes of a unit of the offset.
         scale: u8,
+        /// Where the bank's number lies; None where there is a handle.
         bank: Option<Bits>,
+        /// Where the number of the base register lies, if there may be one.
         base: Option<Bits>,
         /// Of the base register: R or UR.
         base_file: RegFile,
+        /// Where the number of the uniform pair lies.
         handle: Option<Bits>,
+        /// Where negation and the like lie.
         flags: FlagBits,
         /// A part selector after the constant, which then has a space in its text: `c[0x0]
         /// [0x10].H0_H0`.
@@ -224,41 +256,55 @@ pub enum SlotKind {
     /// `[base.sel + uniform + offset]`. The base has the wider of `base_cells` and the selector's
     /// cells.
     Mem {
+        /// Where the number of the base register lies, if there may be one.
         base: Option<Bits>,
+        /// The base's width.
         base_cells: Cells,
         /// The form is only for a base that is not RZ.
         base_needed: bool,
+        /// Where the number of the uniform register lies, if there may be one.
         uniform: Option<Bits>,
+        /// The uniform register's width.
         uniform_cells: Cells,
         /// The form is only for a uniform register that is not URZ.
         uniform_needed: bool,
+        /// Where the offset in bytes lies.
         offset: Bits,
         /// An offset alone is a signed number in the text, not an address as wide as the field.
         signed: bool,
+        /// How the base is read: `.64`, `.X4`.
         sel: Option<&'static ModField>,
     },
     /// `prefix[URn]` and what it says of the matrices.
     Desc {
+        /// Where the number of the first uniform register lies.
         bits: Bits,
         /// `desc`: of the memory operand that follows; `gdesc`: of the matrices of a warpgroup's
         /// product.
         prefix: &'static str,
+        /// Where the flags of the matrices lie.
         matrices: MatrixBits,
         /// The pair stands so many registers after the one that `bits` names, which an earlier
         /// operand has; 0: it has the bits.
         after: u8,
     },
+    /// A special register.
     Special {
+        /// Where its number lies.
         bits: Bits,
     },
     /// One of the words of a field: the operand is its value.
     Named {
+        /// The words and their values.
         field: &'static ModField,
     },
     /// A place in the text. Relative targets count from the next instruction.
     Target {
+        /// Where the place lies.
         bits: Bits,
+        /// Bytes of a unit.
         scale: u8,
+        /// It counts from the next instruction; otherwise from the text's beginning.
         relative: bool,
         /// An address: not sign-extended.
         address: bool,
@@ -268,11 +314,15 @@ pub enum SlotKind {
 /// One operand of a form.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
+    /// As the row calls it: `d`, `a`, `b` …
     pub name: &'static str,
+    /// What it holds.
     pub kind: SlotKind,
+    /// Its width in 32-bit cells.
     pub cells: Cells,
     /// No register number need be a multiple of more than this: see [`Slot::alignment`].
     pub align: u8,
+    /// When the text leaves it out.
     pub hide: Hide,
     /// Text before the operand in place of `, `; used for fixed words such as `PR, `.
     pub lead: &'static str,
@@ -323,7 +373,9 @@ pub enum AliasTest {
 /// A word that the text shows because of operand values; it is no modifier and has no field.
 #[derive(Clone, Copy, Debug)]
 pub struct Alias {
+    /// The word behind the mnemonic, without its dot.
     pub word: &'static str,
+    /// Conditions that must all hold.
     pub tests: &'static [AliasTest],
 }
 
@@ -336,6 +388,7 @@ pub struct SlotPorts(pub(crate) [u16; 4]);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports {
     pub(crate) slots: &'static [SlotPorts],
+    /// By which time the guard is read: all guards of a file are one port.
     pub guard: In,
     /// Predicates that a mask names: results of R2P and UR2UP, sources of P2R and UP2UR.
     pub(crate) masked: u16,
@@ -369,9 +422,43 @@ impl Ports {
     }
 }
 
+/// Matches the instruction's words with the fields, in text order. False when a word is left over
+/// or misplaced.
+pub(crate) fn match_mods(fields: &[ModField], mods: &[Mod], options: &mut [u8; 12]) -> bool {
+    let mut at = 0;
+    for (i, field) in fields.iter().enumerate() {
+        let mut best: Option<(usize, usize)> = None;
+        // Most options differ in the first word, and most fields show none.
+        let rest = &mods[at..];
+        for (j, option) in field.options.iter().enumerate() {
+            let n = option.words.len();
+            match (option.words.first(), rest.first()) {
+                (None, None) => {
+                    best = Some((j, 0));
+                    break;
+                }
+                (None, _) if best.is_none() => best = Some((j, 0)),
+                (Some(a), Some(b))
+                    if a == b
+                        && best.is_none_or(|(_, len)| n > len)
+                        && rest.starts_with(option.words) =>
+                {
+                    best = Some((j, n));
+                }
+                _ => {}
+            }
+        }
+        let Some((j, n)) = best else { return false };
+        options[i] = j as u8;
+        at += n;
+    }
+    at == mods.len()
+}
+
 /// One encodable form of an instruction.
 #[derive(Debug)]
 pub struct Form {
+    /// The opcode.
     pub op: Opcode,
     /// Index in the generation's table.
     pub index: u16,
@@ -379,9 +466,11 @@ pub struct Form {
     pub row: &'static str,
     /// Bits that no field owns, and their values. Guard and control bits are fields of every form.
     pub fixed_mask: u128,
+    /// The values of the bits of `fixed_mask`.
     pub fixed: u128,
     /// File of the guard predicate: P or UP.
     pub guard: RegFile,
+    /// When it reads its sources and has its results.
     pub class: Class,
     /// The result is ready at a time that only a scoreboard tells.
     pub write_sb: bool,
@@ -389,12 +478,17 @@ pub struct Form {
     pub read_sb: bool,
     /// How many of the slots, from the first, are destinations.
     pub defs: u8,
+    /// Its modifier fields, in the order of the text.
     pub mods: &'static [ModField],
+    /// Its operands, destinations first.
     pub slots: &'static [Slot],
+    /// Words that the text shows because of operand values.
     pub aliases: &'static [Alias],
+    /// Its parts, as facts about timing number them.
     pub ports: Ports,
     /// Kinds of the operands, four bits each: see [`crate::encode::kind_code`].
     pub kinds: u64,
+    /// The bits of `kinds` that count: a slot may take several kinds.
     pub kinds_mask: u64,
     /// It may wait for scoreboards.
     pub waits: bool,
@@ -408,10 +502,12 @@ impl Form {
         self.read_sb || self.class.is_variable()
     }
 
+    /// Its operands, destinations first.
     pub fn slots(&self) -> &'static [Slot] {
         self.slots
     }
 
+    /// The place of the slot that the row calls so, and the slot.
     pub fn slot(&self, name: &str) -> Option<(usize, &'static Slot)> {
         self.slots.iter().enumerate().find(|(_, s)| s.name == name)
     }

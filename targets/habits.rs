@@ -13,8 +13,11 @@ use orias_components::{Inst, Mod, Mods, Opcode};
 /// How often something was seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seen {
+    /// In none of what was seen.
     Never,
+    /// In some, and not in others.
     Sometimes,
+    /// In all of what was seen.
     Always,
 }
 

@@ -4,8 +4,11 @@
 //! read as [`Form`]s, and everything that knows about instructions (encoder, decoder, text, operand
 //! legality, scheduling class) reads those.
 
+#![warn(missing_docs)]
+
 pub mod approx;
 mod decode;
+mod doors;
 mod encode;
 mod float_text;
 pub mod form;
@@ -26,6 +29,7 @@ pub mod slots {
 }
 pub mod seen;
 pub mod simulator;
+mod space;
 mod target;
 pub mod tensor_map;
 pub mod text;

@@ -6,7 +6,8 @@
 
 use crate::misuse::{Misuse, Written};
 use std::cell::Cell;
-use std::fmt;
+
+pub use crate::space::MemorySpace;
 
 /// Where the first region's middle lies. Regions are placed around multiples of 4 GiB, so that they
 /// have different high words and most of them cross a carry from the low to the high word: a lost
@@ -39,6 +40,7 @@ pub const UNWRITTEN: u8 = 0xa5;
 /// Where a generic address points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Generic {
+    /// An address in global memory.
     Global(u64),
     /// Offset in the shared window.
     Shared(u64),
@@ -57,43 +59,56 @@ pub fn generic(address: u64) -> Generic {
     }
 }
 
-/// The memory that an access meant, for messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MemorySpace {
-    Global,
-    Shared,
-    Local,
-    Const,
-    Param,
-}
-
-impl fmt::Display for MemorySpace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MemorySpace::Global => "global",
-            MemorySpace::Shared => "shared",
-            MemorySpace::Local => "local",
-            MemorySpace::Const => "constant",
-            MemorySpace::Param => "parameter",
-        })
-    }
-}
-
+/// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessKind {
+    /// It reads.
     Read,
+    /// It writes; so do atomics.
     Write,
 }
 
 /// An access that the device would not do.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
+    /// It lies in no region, or past the end of one.
     #[error("out-of-bounds {} of {size} bytes at {space} address {address:#x}{near}", verb(*.access))]
-    OutOfBounds { space: MemorySpace, access: AccessKind, address: u64, size: u64, near: String },
+    OutOfBounds {
+        /// The memory that was meant.
+        space: MemorySpace,
+        /// Whether it reads or writes.
+        access: AccessKind,
+        /// The address in its space.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// Where the nearest region is, for the message; may be empty.
+        near: String,
+    },
+    /// Its address is no multiple of its size.
     #[error("misaligned {} of {size} bytes at {space} address {address:#x}", verb(*.access))]
-    Misaligned { space: MemorySpace, access: AccessKind, address: u64, size: u64 },
+    Misaligned {
+        /// The memory that was meant.
+        space: MemorySpace,
+        /// Whether it reads or writes.
+        access: AccessKind,
+        /// The address in its space.
+        address: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// It writes to a region that may only be read.
     #[error("write of {size} bytes to read-only {region} at {space} address {address:#x}")]
-    ReadOnly { space: MemorySpace, address: u64, size: u64, region: String },
+    ReadOnly {
+        /// The memory that was meant.
+        space: MemorySpace,
+        /// The address in its space.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// The region's name.
+        region: String,
+    },
 }
 
 fn verb(access: AccessKind) -> &'static str {
@@ -108,9 +123,13 @@ fn verb(access: AccessKind) -> &'static str {
 pub struct Region {
     /// What it is, for messages: `buffer 2`, `table`, `shared memory`.
     pub name: String,
+    /// The memory that it is a part of.
     pub space: MemorySpace,
+    /// The address of its first byte.
     pub base: u64,
+    /// What it holds; its length is the region's.
     pub bytes: Vec<u8>,
+    /// Whether the program may write to it.
     pub writable: bool,
     /// Where reads of what nobody has written are looked for.
     pub written: Option<Box<Written>>,
@@ -321,6 +340,7 @@ impl Memory {
         self.regions.iter().find(|r| r.base == base)
     }
 
+    /// The same, for changes.
     pub fn region_mut(&mut self, base: u64) -> Option<&mut Region> {
         self.regions.iter_mut().find(|r| r.base == base)
     }

@@ -4,7 +4,7 @@
 //! Accesses outside every allocation are no matter of demand: they are faults that end a launch
 //! ([`crate::memory::Fault`]).
 
-use crate::memory::MemorySpace;
+use crate::space::MemorySpace;
 use std::cell::Cell;
 use std::fmt;
 
@@ -19,21 +19,29 @@ pub struct Checks {
 }
 
 impl Checks {
+    /// Everything is looked for.
     pub const ALL: Checks = Checks { uninitialised: true, barriers: true };
 }
 
 /// One kind of misuse, with its first instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Misuse {
+    /// A read of what nothing has written.
     Uninitialised {
+        /// The memory that was read.
         space: MemorySpace,
+        /// Where, in that memory.
         address: u64,
+        /// How many bytes.
         bytes: usize,
     },
     /// Lanes that came, of those of the warp that have not ended.
     DivergentBarrier {
+        /// The barrier's number in the CTA.
         barrier: u32,
+        /// Lanes that came: a bit each.
         lanes: u32,
+        /// Lanes that have not ended: a bit each.
         live: u32,
     },
 }
@@ -59,9 +67,13 @@ impl fmt::Display for Misuse {
 pub struct Found {
     /// The engine's number of the instruction.
     pub instruction: u32,
+    /// What it was.
     pub misuse: Misuse,
+    /// The CTA: its place in the grid.
     pub block: [u32; 3],
+    /// The thread: its place in the CTA.
     pub thread: [u32; 3],
+    /// Instances at this instruction, this one included.
     pub count: u64,
 }
 
@@ -71,13 +83,16 @@ const MOST: usize = 100;
 /// All that was found, in the order of the first instances.
 #[derive(Clone, Debug, Default)]
 pub struct Misuses {
+    /// What is looked for.
     pub checks: Checks,
+    /// By instruction.
     pub found: Vec<Found>,
     /// Instances at instructions beyond the first hundred.
     pub more: u64,
 }
 
 impl Misuses {
+    /// Nothing was found yet.
     pub fn new(checks: Checks) -> Misuses {
         Misuses { checks, ..Misuses::default() }
     }
@@ -122,6 +137,7 @@ pub struct Missed {
     pub reader: usize,
     /// Offset in the memory.
     pub at: usize,
+    /// How many bytes.
     pub bytes: usize,
 }
 
@@ -154,6 +170,7 @@ impl Written {
         self.bits.resize(bytes.div_ceil(64), 0);
     }
 
+    /// Notes that bytes are written; what lies behind the end does not count.
     pub fn mark(&mut self, at: usize, bytes: usize) {
         for byte in at..at + bytes {
             if let Some(word) = self.bits.get_mut(byte / 64) {

@@ -9,6 +9,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Of arguments that begin at this address.
     pub fn new(at: u64) -> Arguments {
         Arguments { at }
     }
@@ -23,7 +24,9 @@ impl Arguments {
 
 /// What a call prints, and how many arguments it read.
 pub struct Printed {
+    /// The bytes, conversions replaced.
     pub text: Vec<u8>,
+    /// How many the format asked for.
     pub arguments: u32,
 }
 

@@ -11,9 +11,11 @@ mod model;
 #[path = "table/parse.rs"]
 mod parse;
 #[path = "table/ports.rs"]
-mod ports;
+pub(crate) mod ports;
 #[path = "table/seen.rs"]
 pub(crate) mod seen;
+#[path = "table/sets.rs"]
+mod sets;
 #[path = "table/slot.rs"]
 mod slot;
 #[path = "table/write.rs"]

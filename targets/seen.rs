@@ -7,7 +7,7 @@
 //! ([`Shape`]), and one by one: whether it had a guard, each word of each modifier field, each flag
 //! and part of each operand, and each special register. Not every combination was seen.
 
-use crate::form::{Form, ModField, SlotKind};
+use crate::form::{Form, ModField, SlotKind, match_mods};
 use crate::rows::seen::{HEAD, OPERANDS, SECTIONS};
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile, RegFlags};
 use std::fmt;
@@ -20,6 +20,7 @@ pub use crate::rows::seen::{FLAGS, KINDS};
 pub struct Shape(pub u128);
 
 impl Shape {
+    /// The kinds of an instruction's first sixteen operands.
     pub fn of(inst: &Inst) -> Shape {
         let codes = inst.operands.iter().take(16).enumerate();
         Shape(codes.fold(0, |all, (i, o)| all | (kind(o) as u128 + 1) << (8 * i)))
@@ -83,15 +84,19 @@ fn kind(operand: &Operand) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Guarded {
+    /// No guard.
     Always = 1,
+    /// A guard that is not constant.
     If = 2,
     /// `@!PT`
     Never = 4,
 }
 
 impl Guarded {
+    /// All, in the order of their bits.
     pub const ALL: [Guarded; 3] = [Guarded::Always, Guarded::If, Guarded::Never];
 
+    /// How an instruction is guarded.
     pub fn of(inst: &Inst) -> Guarded {
         match (inst.guard.reg.is_zero(), inst.guard.negated) {
             (true, false) => Guarded::Always,
@@ -130,7 +135,7 @@ fn is_fixed(field: &ModField) -> bool {
 /// shows nothing is `-` and what it could show first (`-U32`).
 pub fn words(form: &Form, inst: &Inst) -> Vec<String> {
     let mut options = [0; 12];
-    if !crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options) {
+    if !match_mods(form.mods, inst.mods.as_slice(), &mut options) {
         return Vec::new();
     }
     let fields = form.mods.iter().zip(options).filter(|(field, _)| !is_fixed(field));
@@ -173,16 +178,43 @@ pub fn part(operand: &Operand) -> Option<Mod> {
 /// What of an instruction was not seen.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Unseen {
+    /// No form of the table takes it: mnemonic and modifiers.
     #[error("{0}: no instruction of the table takes these operands")]
     Form(String),
+    /// Its operands' kinds were never seen together.
     #[error("{group}: never seen with operands {shape}")]
-    Shape { group: String, shape: String },
+    Shape {
+        /// The group of its form: see [`group`].
+        group: String,
+        /// The kinds.
+        shape: String,
+    },
+    /// The group was never seen guarded like that.
     #[error("{group}: never seen with guard `{guard}`")]
-    Guard { group: String, guard: &'static str },
+    Guard {
+        /// The group of its form.
+        group: String,
+        /// As [`Guarded::name`] has it.
+        guard: &'static str,
+    },
+    /// The group was never seen with a word.
     #[error("{group}: never seen with .{word}")]
-    Word { group: String, word: String },
+    Word {
+        /// The group of its form.
+        group: String,
+        /// The word, or words, of one modifier field.
+        word: String,
+    },
+    /// An operand was never seen with a flag, a part or a special register.
     #[error("{group}: operand {operand} was never seen with {what}")]
-    Operand { group: String, operand: usize, what: String },
+    Operand {
+        /// The group of its form.
+        group: String,
+        /// The operand's place.
+        operand: usize,
+        /// What of it was not seen.
+        what: String,
+    },
 }
 
 /// What was seen on an SM: the sections of the bytes that `table/seen.rs` writes.
@@ -291,7 +323,7 @@ impl Seen {
             return Some(What::Shape);
         }
         let mut options = [0; 12];
-        if crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options) {
+        if match_mods(form.mods, inst.mods.as_slice(), &mut options) {
             let has = |(all, option): (&[u8; 16], u8)| u128::from_le_bytes(*all) >> option & 1 != 0;
             let fields = seen.options.iter().zip(options);
             if let Some(i) = fields.enumerate().find(|(_, field)| !has(*field)) {
@@ -341,7 +373,7 @@ impl What {
             What::Guard => Unseen::Guard { group, guard: Guarded::of(inst).name() },
             What::Word(field) => {
                 let mut options = [0; 12];
-                crate::encode::match_mods(form.mods, inst.mods.as_slice(), &mut options);
+                match_mods(form.mods, inst.mods.as_slice(), &mut options);
                 let word = word(&form.mods[field], options[field] as usize);
                 Unseen::Word { group, word }
             }

@@ -1,11 +1,12 @@
-//! The targets: name, limits, and the doors to encoder, decoder and table.
+//! The targets: name, limits, instruction table and latencies. What takes instructions and words is
+//! in `doors.rs`.
 
 use crate::form::{Form, Slot, SlotKind};
 use crate::habits::Habits;
 use crate::latency::Latencies;
 use crate::load::{self, Data, Head};
-use crate::seen::{Seen, Unseen};
-use orias_components::{Inst, Opcode, Operand, RegFile};
+use crate::seen::Seen;
+use orias_components::{Opcode, RegFile};
 use std::sync::{LazyLock, OnceLock};
 
 /// The instruction table of an SM. Forms are read when they are first asked for, and live as long
@@ -40,6 +41,7 @@ impl Table {
         self.forms.len()
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.forms.is_empty()
     }
@@ -127,13 +129,17 @@ pub struct Target {
     pub shows_zero_base: bool,
     /// General registers that code may name: R0..R254.
     pub registers: u32,
+    /// UR0 and on that code may name.
     pub uniform_registers: u32,
+    /// P0 and on that code may name.
     pub predicates: u32,
+    /// UP0 and on that code may name.
     pub uniform_predicates: u32,
     /// Convergence barriers B0..B15.
     pub convergence_barriers: u32,
     /// CTA barriers of BAR.
     pub cta_barriers: u32,
+    /// Scoreboards of a warp, SB0 and on.
     pub scoreboards: u32,
     /// Threads in a warp.
     pub warp: u32,
@@ -141,6 +147,7 @@ pub struct Target {
     pub instruction_bytes: u64,
     /// Largest shared memory of a CTA in bytes: static, and with opt-in dynamic.
     pub static_shared: u32,
+    /// See above.
     pub max_shared: u32,
     /// Bytes at the start of shared memory that the system keeps: variables begin behind them
     /// (observed: ptxas 13.0.88).
@@ -153,7 +160,9 @@ pub struct Target {
     pub register_granule: u32,
     /// Byte offsets in constant bank 0 (observed: ptxas 13.0.88).
     pub const_params: u32,
+    /// Where the memory descriptor lies; 0: there is none.
     pub const_descriptor: u32,
+    /// Where the stack pointer before the first frame lies.
     pub const_stack: u32,
 }
 
@@ -305,92 +314,6 @@ impl Target {
     /// proves more than ptxas shows. It lives as long as the program.
     pub fn widened(&self) -> &'static Target {
         Box::leak(Box::new(Target { bound: false, ..*self }))
-    }
-
-    /// The row of an instruction that code may use as it stands (virtual registers are fine): where
-    /// the target is `bound`, one that was seen. Guards are not looked at.
-    pub fn takes(&self, inst: &Inst) -> Option<&'static Form> {
-        let found = crate::memo::find(self, inst);
-        found.form.filter(|_| found.taken)
-    }
-
-    /// Whether code may guard an instruction: where the target is `bound`, one of a group that was
-    /// seen with a guard, and with no word that never was.
-    pub fn takes_guard(&self, inst: &Inst) -> bool {
-        let seen = self.seen().filter(|_| self.bound);
-        match (seen, self.form(inst)) {
-            (Some(seen), Some(form)) => {
-                seen.takes_guard(form, inst) && !self.habits().never_guards(inst)
-            }
-            _ => true,
-        }
-    }
-
-    /// What of an instruction ptxas was never seen to emit, its guard included; None where all was,
-    /// or nobody has looked.
-    pub fn unseen(&self, inst: &Inst) -> Option<Unseen> {
-        let seen = self.seen()?;
-        match self.form(inst) {
-            Some(form) => seen.unseen(form, inst),
-            None => Some(Unseen::Form(format!("{}{}", inst.op, inst.mods))),
-        }
-    }
-
-    /// The row that encodes this instruction as it stands (virtual registers are fine).
-    pub fn form(&self, inst: &Inst) -> Option<&'static Form> {
-        crate::memo::find(self, inst).form
-    }
-
-    /// The instruction's word. `pc` is its byte offset in the text that targets count in.
-    pub fn encode(&self, inst: &Inst, pc: u64) -> Result<u128, crate::EncodeError> {
-        crate::encode::encode(self, inst, pc)
-    }
-
-    /// The same where the row of the instruction is known, from [`Target::takes`] or the like.
-    pub fn encode_by(
-        &self,
-        form: &'static Form,
-        inst: &Inst,
-        pc: u64,
-    ) -> Result<u128, crate::EncodeError> {
-        crate::encode::encode_by(self, form, inst, pc).map_or_else(|| self.encode(inst, pc), Ok)
-    }
-
-    /// The instruction that a word means.
-    pub fn decode(&self, word: u128, pc: u64) -> Result<Inst, crate::DecodeError> {
-        self.decode_row(word, pc).map(|(_, inst)| inst)
-    }
-
-    /// The instruction that a word means, and its row.
-    pub fn decode_row(
-        &self,
-        word: u128,
-        pc: u64,
-    ) -> Result<(&'static Form, Inst), crate::DecodeError> {
-        crate::decode::decode(self, word, pc)
-    }
-
-    /// Whether code may use `inst` with operand `index` replaced by `operand`: what propagation
-    /// asks ("may this be an immediate?").
-    pub fn accepts(&self, inst: &Inst, index: usize, operand: Operand) -> bool {
-        let mut changed = inst.clone();
-        match changed.operands.get_mut(index) {
-            Some(slot) => *slot = operand,
-            None => return false,
-        }
-        self.takes(&changed).is_some()
-    }
-
-    /// Whether some instruction with the opcode may have such an operand at this place: where not,
-    /// none of [`Target::accepts`] holds.
-    pub fn may_take(&self, op: Opcode, at: usize, operand: &Operand) -> bool {
-        let seen = self.seen().filter(|_| self.bound);
-        seen.is_none_or(|seen| seen.may_take(op, at, operand))
-    }
-
-    /// The slot of the instruction's row that operand `index` fills.
-    pub fn slot(&self, inst: &Inst, index: usize) -> Option<&'static Slot> {
-        self.form(inst)?.slots.get(index)
     }
 
     /// `SR_TID.X` and so on; numbers without a name are `SR36`.

@@ -19,23 +19,37 @@ pub const RANK: usize = 5;
 /// The type of an element, by its number in `tensormap.replace.elemtype` (PTX ISA).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Element {
+    /// Unsigned, 8 bits.
     #[default]
     U8,
+    /// Unsigned, 16 bits.
     U16,
+    /// Unsigned, 32 bits.
     U32,
+    /// Signed, 32 bits.
     S32,
+    /// Unsigned, 64 bits.
     U64,
+    /// Signed, 64 bits.
     S64,
+    /// Halves.
     F16,
+    /// Singles.
     F32,
+    /// Singles whose subnormal numbers count as zeros.
     F32Ftz,
+    /// Doubles.
     F64,
+    /// bfloat16.
     Bf16,
+    /// TF32 in 32 bits.
     Tf32,
+    /// TF32 whose subnormal numbers count as zeros.
     Tf32Ftz,
 }
 
 impl Element {
+    /// All, by their numbers, with the words of the PTX ISA.
     pub const ALL: [(Element, &'static str); 13] = [
         (Element::U8, "u8"),
         (Element::U16, "u16"),
@@ -52,6 +66,7 @@ impl Element {
         (Element::Tf32Ftz, "tf32.ftz"),
     ];
 
+    /// Bytes of an element.
     pub fn bytes(self) -> u32 {
         match self {
             Element::U8 => 1,
@@ -68,6 +83,7 @@ impl Element {
 pub struct Im2col {
     /// Corners of the bounding box, relative to the first and the last pixel of the image.
     pub lower: [i32; 3],
+    /// The other corner.
     pub upper: [i32; 3],
     /// Pixels of a copy.
     pub pixels: u32,
@@ -79,6 +95,7 @@ pub struct Im2col {
 pub struct TensorMap {
     /// Global address of the tensor.
     pub address: u64,
+    /// The type of an element.
     pub element: Element,
     /// 1 ..= 5.
     pub rank: u32,
@@ -96,6 +113,7 @@ pub struct TensorMap {
     pub swizzle: u32,
     /// Elements outside the tensor are NaN instead of zero.
     pub fill_nan: bool,
+    /// None: tiled.
     pub im2col: Option<Im2col>,
 }
 
@@ -115,6 +133,7 @@ impl TensorMap {
         (self.rank as usize).saturating_sub(2).min(3)
     }
 
+    /// The map as the machine's object of 128 bytes.
     pub fn encode(&self) -> [u8; BYTES] {
         let mut words = [0u32; BYTES / 4];
         words[0] = self.address as u32;

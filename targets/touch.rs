@@ -11,6 +11,7 @@ pub type Cell = (RegFile, u16);
 /// The part of an instruction that names a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Part {
+    /// The guard predicate.
     Guard,
     /// The slot of this index, as the register that it holds.
     Operand(u8),
@@ -84,8 +85,11 @@ pub fn port_name(form: &Form, part: Part, offset: u8) -> (String, String) {
 /// One cell that an instruction touches: `offset` counts the cells of a wide operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch {
+    /// The cell.
     pub cell: Cell,
+    /// By which part of the instruction.
     pub part: Part,
+    /// Cells from the operand's first.
     pub offset: u8,
 }
 

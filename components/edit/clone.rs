@@ -13,15 +13,15 @@
 
 use super::FlowEdit;
 use super::flow::branch_to;
-use crate::block::BlockId;
 use crate::body::Body;
 use crate::edges;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId, VRegId};
+use crate::inst::{Inst, Loc};
 use crate::lists::Lists;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::phis;
-use crate::register::{Reg, RegFile, VRegId};
+use crate::register::{Reg, RegFile};
 use crate::work;
 use bitvec::vec::BitVec;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,6 +39,7 @@ pub struct Region<'a> {
     /// Predecessors of the entry whose edges lead to the clone's entry from now on: of the region
     /// or not.
     pub from: &'a [BlockId],
+    /// Where the clone's back edges lead.
     pub copies: Copies,
 }
 
@@ -57,7 +58,9 @@ pub enum Copies {
 /// By what was cloned, its clone.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cloned {
+    /// The clone of each block of the region.
     pub blocks: FxHashMap<BlockId, BlockId>,
+    /// The clone of each instruction of the region.
     pub insts: FxHashMap<InstId, InstId>,
     /// Registers with new names, in SSA form: those that the region defines, or cells of them.
     pub regs: FxHashMap<VRegId, Reg>,

@@ -1,10 +1,10 @@
 //! Edits of the graph: edges that lead through new blocks, blocks that move or become one.
 
 use super::Order;
-use crate::block::BlockId;
 use crate::body::Body;
 use crate::edges;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::{Inst, Loc};
 use crate::opcode::Opcode;
 use crate::operand::Operand;
 use crate::phis::Renames;
@@ -21,6 +21,7 @@ pub struct FlowEdit {
 }
 
 impl FlowEdit {
+    /// Begins an edit; [`FlowEdit::finish`] ends it.
     pub fn of(body: &Body<'_>) -> FlowEdit {
         FlowEdit { order: Order::of(body), renames: Renames::default() }
     }

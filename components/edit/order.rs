@@ -1,8 +1,8 @@
 //! The layout as a list: blocks come and go while it is walked, each in the same time however many
 //! there are.
 
-use crate::block::BlockId;
 use crate::body::Body;
+use crate::ids::BlockId;
 use crate::work;
 
 /// The order of blocks. Blocks are named by number; one that is not in the list has no neighbours.
@@ -23,10 +23,12 @@ impl Order {
         order
     }
 
+    /// The block behind it; None behind the last, and of a block that is not in the list.
     pub fn next(&self, block: BlockId) -> Option<BlockId> {
         self.next.get(block.0 as usize).copied().flatten()
     }
 
+    /// The block before it; None before the first, and of a block that is not in the list.
     pub fn previous(&self, block: BlockId) -> Option<BlockId> {
         self.previous.get(block.0 as usize).copied().flatten()
     }
@@ -75,6 +77,7 @@ impl Order {
         self.link(Some(block), next);
     }
 
+    /// Takes a block out of the list, in constant time.
     pub fn remove(&mut self, block: BlockId) {
         let (next, previous) = (self.next(block), self.previous(block));
         self.link(previous, next);

@@ -1,8 +1,8 @@
 //! The rewriting of a block: one walk over its instructions that says what becomes of each.
 
-use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::{Inst, Loc};
 use crate::phis::Renames;
 
 /// What stands in a block so far while it is rewritten.

@@ -1,8 +1,8 @@
 //! What the editor promises.
 
-use crate::block::BlockId;
 use crate::body::Body;
-use crate::inst::{Inst, InstId, Loc};
+use crate::ids::{BlockId, InstId};
+use crate::inst::{Inst, Loc};
 use crate::{
     Cloner, Copies, FlowEdit, Function, Opcode, Operand, RegFile, RegUse, Region, VRegId, edges,
     phis, text, validate,

@@ -1,14 +1,14 @@
 //! Text to Ori.
 
 use super::print::default_align;
-use crate::block::BlockId;
 use crate::body::Body;
 use crate::control::Control;
+use crate::ids::{BlockId, VRegId};
 use crate::inst::{Guard, Inst, Loc, MOST_TIED};
 use crate::modifier::{Mod, Mods};
 use crate::opcode::Opcode;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
-use crate::register::{Reg, RegFile, VRegId};
+use crate::register::{Reg, RegFile};
 use crate::symbol::SymbolKey;
 use slotmap::KeyData;
 use smallvec::SmallVec;
@@ -21,6 +21,7 @@ pub struct TextError {
     pub line: usize,
     /// From 1, in bytes.
     pub column: usize,
+    /// What is wrong, without the place.
     pub message: String,
 }
 

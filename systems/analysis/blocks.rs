@@ -7,6 +7,7 @@ use orias_components::work;
 pub struct BlockSet(Vec<u32>);
 
 impl BlockSet {
+    /// Whether the block is a member, found by bisection.
     pub fn contains(&self, block: u32) -> bool {
         work::add(1);
         self.0.binary_search(&block).is_ok()
@@ -17,14 +18,17 @@ impl BlockSet {
         self.0.iter().copied()
     }
 
+    /// How many blocks.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Whether there is no member.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// The numbers, ascending.
     pub fn as_slice(&self) -> &[u32] {
         &self.0
     }
@@ -48,6 +52,7 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// No mark on any of so many blocks.
     pub fn new(blocks: usize) -> Marks {
         work::add(blocks);
         Marks { by: vec![0; blocks], now: 1 }
@@ -62,6 +67,7 @@ impl Marks {
         self.now += 1;
     }
 
+    /// Whether the block has been marked since the last [`Marks::clear`].
     pub fn has(&self, block: u32) -> bool {
         work::add(1);
         self.by[block as usize] == self.now

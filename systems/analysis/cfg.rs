@@ -18,7 +18,9 @@ pub fn analyze_control_flow(code: Code<'_, '_>) {
 pub struct Graph {
     /// Number of the entry block.
     pub entry: u32,
+    /// By block: where control may go from its end, each once.
     pub succs: Vec<SmallVec<[u32; 2]>>,
+    /// By block: the blocks that lead to it.
     pub preds: Vec<SmallVec<[u32; 2]>>,
 }
 
@@ -58,10 +60,12 @@ impl Graph {
         }
     }
 
+    /// Blocks, those that the entry does not reach and removed ones included.
     pub fn len(&self) -> usize {
         self.succs.len()
     }
 
+    /// Whether there is no block.
     pub fn is_empty(&self) -> bool {
         self.succs.is_empty()
     }
@@ -101,7 +105,7 @@ pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
 }
 
 /// Blocks of the layout that control leaves for good, in the order in which
-/// [`Dominators::post_by_exit`] asks for them: where most ways meet first, and of those the last in
+/// [`Dominators::post_by_exit`] asks for them: where most ways join first, and of those the last in
 /// the text, where a function's common way leads.
 ///
 /// [`Dominators::post_by_exit`]: super::dominators::Dominators::post_by_exit

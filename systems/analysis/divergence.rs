@@ -1,28 +1,29 @@
 //! Divergence: which registers may hold different values in the threads of a warp that run
-//! together, and which branches may therefore part them.
+//! together, and which branches may therefore diverge.
 //!
 //! A value diverges
 //! * at its source: the thread's own numbers, loads whose address differs or whose memory is the
 //!   thread's own, atomics, shuffles;
 //! * by its operands, or the predicate under which it is written;
-//! * where threads that a divergent branch has parted meet again, with a register that was written
+//! * where threads that a divergent branch has split reconverge, with a register that was written
 //!   on the way. The threads inside one arm run together still, so a loop counter does not diverge
 //!   inside a loop that threads leave one by one, but does behind it.
 //!
-//! Threads are assumed to meet where `systems/sync/convergence.rs` makes them: nowhere else do
-//! parted threads run together. A load through an address that is the same for all is one access
-//! for all (ptxas relies on it too: it emits no barrier around a loop that spins on such a load).
+//! Threads are assumed to reconverge where `systems/sync/convergence.rs` makes them: nowhere else
+//! do diverged threads run together. A load through an address that is the same for all is one
+//! access for all (ptxas relies on it too: it emits no barrier around a loop that spins on such a
+//! load).
 
-use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
 use crate::analysis::cfg::Graph;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::dominators::Dominators;
-use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uses::Uses;
 use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
+use orias_components::lists::Lists;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -64,8 +65,9 @@ impl Divergence {
         Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
     }
 
+    /// Whether threads of a warp may have different values in the register.
     pub fn is_divergent(&self, reg: Reg) -> bool {
-        // A register that was made since is of what makes threads meet, and as they are.
+        // A register that was made since is of what makes threads reconverge, and as they are.
         diverges(reg, |v| self.registers.get(v.0 as usize).is_some_and(|d| *d))
     }
 }
@@ -220,16 +222,16 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
     }
 
-    /// Threads part at the end of `branch`: what is written before they meet differs where they
-    /// meet.
+    /// Threads diverge at the end of `branch`: what is written before they reconverge differs where
+    /// they reconverge.
     fn part(&mut self, branch: u32) {
         let mut join = self.post.idom(branch);
         if self.is_covered(branch, join) {
             return;
         }
         let mut arms = self.arms(branch, join);
-        // Threads that go around a loop meet the others at its header, in each round, and not at a
-        // block of the loop that they would come to in a later round.
+        // Threads that go around a loop reconverge with the others at its header, in each round,
+        // and not at a block of the loop that they would come to in a later round.
         while let Some(j) = join {
             let goes_round =
                 |l: &Loop| l.blocks.contains(j) && arms.iter().any(|a| a.contains(&l.header));
@@ -373,7 +375,7 @@ mod tests {
             BB4:
               %R8 = MOVPHI %R6, BB3
               EXIT PT";
-        // The counter runs with those that still go round; what comes out of the loop is of
+        // The counter runs with those that still iterate; what comes out of the loop is of
         // different rounds.
         assert_eq!(analyze_text(text), "%R0 %P2 %R4 %P7 %R8 BB0 BB3");
     }

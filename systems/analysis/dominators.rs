@@ -134,6 +134,7 @@ impl Dominators {
         (idom != NONE && node != self.root && (self.real_root || idom != self.root)).then_some(idom)
     }
 
+    /// Whether there is a way from the root to the node.
     pub fn is_reached(&self, node: u32) -> bool {
         self.idom.get(node as usize).is_some_and(|d| *d != NONE)
     }

@@ -2,7 +2,7 @@
 
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
-use crate::analysis::lists::Lists;
+use orias_components::lists::Lists;
 
 /// For each block those that it does not dominate itself, but one of whose predecessors it does
 /// (Cooper, Harvey, Kennedy).
@@ -12,7 +12,7 @@ pub struct Frontiers(Lists<u32>);
 impl Frontiers {
     pub(super) fn new(graph: &Graph, dom: &Dominators) -> Frontiers {
         let mut lists = Lists::new(graph.len());
-        // What a block was added to last: its predecessors' ways up the tree meet.
+        // What a block was added to last: its predecessors' ways up the tree join.
         let mut added = vec![u32::MAX; graph.len()];
         for block in 0..graph.len() as u32 {
             let preds = &graph.preds[block as usize];
@@ -34,6 +34,7 @@ impl Frontiers {
         Frontiers(lists)
     }
 
+    /// The blocks of a block's frontier.
     pub fn of(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
         self.0.iter(block)
     }

@@ -162,6 +162,7 @@ pub const DENSE_LIMIT: usize = 1;
 /// Live cells at block boundaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
+    /// Which number each cell of a register has.
     pub map: Arc<CellMap>,
     /// Cells that may be live between blocks, by bit number: those with dense bits first.
     globals: Vec<Cell>,
@@ -228,10 +229,12 @@ impl Liveness {
         self.live_out.iter(block.0 as usize).map(|bit| self.globals[bit as usize])
     }
 
+    /// Whether the cell is live where the block begins.
     pub fn is_live_in(&self, block: BlockId, cell: Cell) -> bool {
         self.bit(cell).is_some_and(|bit| self.live_in.get(block.0 as usize, bit))
     }
 
+    /// Whether the cell is live where the block ends.
     pub fn is_live_out(&self, block: BlockId, cell: Cell) -> bool {
         self.bit(cell).is_some_and(|bit| self.live_out.get(block.0 as usize, bit))
     }
@@ -275,6 +278,7 @@ impl LiveCells {
         }
     }
 
+    /// Whether the cell is live here.
     pub fn contains(&self, cell: Cell) -> bool {
         self.set.get(cell as usize).is_some_and(|b| *b)
     }
@@ -308,6 +312,7 @@ impl LiveCells {
         }
     }
 
+    /// The cells that are live here.
     pub fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
         self.set.iter_ones().map(|cell| cell as Cell)
     }

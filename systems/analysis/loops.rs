@@ -10,6 +10,7 @@ use bitvec::vec::BitVec;
 /// A natural loop; loops with the same header are one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Loop {
+    /// The one block by which control enters.
     pub header: u32,
     /// Sources of the back edges, in reverse postorder.
     pub latches: Vec<u32>,
@@ -31,6 +32,7 @@ pub struct Loop {
 /// All natural loops of a function, outer before inner.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Loops {
+    /// All loops of the function.
     pub all: Vec<Loop>,
     /// The innermost loop of each block: an index in `all`.
     pub innermost: Vec<Option<usize>>,

@@ -16,10 +16,10 @@
 //! before it, and a join (at a block of the definitions' iterated dominance frontier where the cell
 //! is live) what each way brings. The chains are as long as the code; a query follows them.
 
-use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
-use crate::analysis::lists::Lists;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use orias_components::lists::Lists;
 use orias_components::{BlockId, Body, InstId, Opcode, RegUse, work};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
@@ -30,6 +30,7 @@ use std::sync::Arc;
 pub enum Definition {
     /// The function's entry: nothing wrote it, but for physical registers what the caller did.
     Entry,
+    /// This instruction wrote it.
     By(InstId),
 }
 
@@ -148,7 +149,7 @@ impl Iterator for Definitions<'_> {
     }
 }
 
-/// Where definitions of a cell meet: the cell of each join, and by block its joins.
+/// Where definitions of a cell join: the cell of each join, and by block its joins.
 fn place_joins(
     body: &Body<'_>,
     flow: &ControlFlow,

@@ -1,5 +1,5 @@
 //! Trip counts of loops, from their induction variables (Aho, Lam, Sethi, Ullman: Compilers): how
-//! often a loop goes round, as far as an exit compares a counter with what the loop leaves alone.
+//! often a loop iterates, as far as an exit compares a counter with what the loop leaves alone.
 //!
 //! In SSA form a counter is a phi at the loop's header that every back edge brings the same sum of
 //! itself and a constant. An exit that every round comes to, on such a comparison, then leaves in a
@@ -7,7 +7,7 @@
 //! nothing is known. Numbers have 32 bits in one word, or 64 in two that a carry joins; they wrap
 //! around as the machine's do.
 
-use crate::analysis::ControlFlow;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::loops::Loop;
 use crate::analysis::uses::Uses;
 use crate::effects;
@@ -40,6 +40,7 @@ pub enum TripCount {
 /// What is known of a loop's rounds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trip {
+    /// How often the back edges are taken.
     pub count: TripCount,
     /// Of the exits that are understood, in the order of their blocks' numbers. Where the count is
     /// [`TripCount::Symbolic`] there is one, and no other exit.
@@ -63,11 +64,17 @@ pub fn known(number: &[Operand]) -> Option<u64> {
 /// A comparison of two integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
+    /// `<`
     Less,
+    /// `<=`
     LessEqual,
+    /// `==`
     Equal,
+    /// `!=`
     NotEqual,
+    /// `>=`
     GreaterEqual,
+    /// `>`
     Greater,
 }
 
@@ -123,9 +130,11 @@ pub struct Counter {
     /// What the test adds to the phi: 0 where it looks at the phi itself, the step where it looks
     /// at the next round's value.
     pub offset: u64,
+    /// How the counter stands to the bound while the loop goes on.
     pub comparison: Comparison,
     /// Equal and not equal are the same either way.
     pub is_signed: bool,
+    /// What it is compared with.
     pub bound: Number,
     /// The comparison, of the high words where there are two.
     pub test: InstId,

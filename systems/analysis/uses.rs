@@ -1,7 +1,7 @@
 //! Who reads and who writes each virtual register: in SSA form what a value goes to and comes from,
 //! elsewhere all that may.
 
-use crate::analysis::lists::Lists;
+use orias_components::lists::Lists;
 use orias_components::{BlockId, Body, InstId, VRegId};
 
 /// A place where a register is named, with its block.
@@ -37,10 +37,12 @@ impl Uses {
         Uses { readers, writers }
     }
 
+    /// Where a register is read.
     pub fn readers(&self, reg: VRegId) -> impl Iterator<Item = Place> + '_ {
         self.readers.iter(reg.0)
     }
 
+    /// Where a register is written.
     pub fn writers(&self, reg: VRegId) -> impl Iterator<Item = Place> + '_ {
         self.writers.iter(reg.0)
     }

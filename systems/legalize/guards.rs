@@ -12,6 +12,7 @@ use bevy_ecs::prelude::*;
 use orias_components::{Code, Guard, View};
 use orias_targets::Target;
 
+/// Phase `ConvertUnsupportedOps`: branches around what the target never guards.
 pub fn convert_unsupported_ops(
     code: Code<'_, '_>,
     options: Res<'_, Options>,

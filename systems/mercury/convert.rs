@@ -25,6 +25,7 @@ impl CodeList {
     }
 }
 
+/// Phase `MercConverter`: lists the instructions in text order, with addresses in place of blocks.
 pub fn merc_converter(code: Reader<'_, '_>, mut list: ResMut<'_, CodeList>) {
     let body = code.body();
     list.clear();

@@ -19,6 +19,7 @@ const ALIGN: u64 = 128;
 /// The machine words of the function, in text order, padding included.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Words {
+    /// The words.
     pub all: Vec<u128>,
     /// How many of them are code.
     pub code: usize,

@@ -15,6 +15,7 @@ const FEW: usize = 64;
 /// The stack pointer.
 const STACK: Reg = Reg::phys(RegFile::R, 1);
 
+/// Phase `FormatCodeList`: the text, relocations and attributes of the function, from its words.
 pub fn format_code_list(
     code: Reader<'_, '_>,
     list: Res<'_, CodeList>,

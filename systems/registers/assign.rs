@@ -37,11 +37,17 @@ const TRY_BOTH_BELOW: u32 = 100_000;
 
 /// Everything that assignment reads.
 pub struct Input<'a, 'w> {
+    /// The function.
     pub body: &'a Body<'w>,
+    /// Its live cells.
     pub liveness: &'a Liveness,
+    /// Their ranges.
     pub ranges: &'a Ranges,
+    /// What is to have one place.
     pub classes: &'a Classes,
+    /// Registers of each file.
     pub limits: &'a Limits,
+    /// Registers at each point, where `setmaxnreg` changes them.
     pub pool: &'a Pool,
     /// By leader: first registers with which a copy to or from a given register would do nothing.
     pub hints: &'a Hints,

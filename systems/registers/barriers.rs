@@ -34,6 +34,7 @@ pub struct InForce {
 }
 
 impl InForce {
+    /// Follows convergence barriers from BSSY to BSYNC and BREAK.
     pub fn compute(body: &Body<'_>, liveness: &Liveness) -> InForce {
         let mut vregs = (0..body.vreg_count() as u32).map(VRegId);
         if !vregs.any(|id| body.vreg(id).file == RegFile::B) {
@@ -102,6 +103,7 @@ impl InForce {
         (now, broken)
     }
 
+    /// Whether the barrier is in force where the block begins.
     pub fn at_start(&self, block: BlockId, cell: Cell) -> bool {
         self.start.get(block.0 as usize).is_some_and(|set| set.binary_search(&cell).is_ok())
     }

@@ -30,6 +30,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Everything, by value.
     pub fn of(body: &Body<'_>) -> Snapshot {
         let insts = |b: BlockId| {
             body.block(b).insts().iter().map(|id| (*id, body.inst(*id).to_inst())).collect()
@@ -47,18 +48,25 @@ impl Snapshot {
 /// What is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CheckError {
+    /// An operand reads a place that holds another value.
     #[error("{block}: {inst:?} reads {value} from {place}, which does not hold it")]
     WrongValue { block: BlockId, inst: InstId, value: String, place: String },
+    /// An instruction is another one, beyond its registers.
     #[error("{block}: {inst:?} was {before}, is {after}")]
     Changed { block: BlockId, inst: InstId, before: String, after: String },
+    /// An instruction is gone that did something.
     #[error("{block}: {inst:?} ({text}) is gone, and was neither a copy nor a constant")]
     Lost { block: BlockId, inst: InstId, text: String },
+    /// A new instruction does more than move a value.
     #[error("{block}: {inst:?} ({text}) was added, and is no move of a value")]
     Added { block: BlockId, inst: InstId, text: String },
+    /// A register that there is not, or at a wrong alignment.
     #[error("{block}: {inst:?} has {reg} for {cells} cells: {why}")]
     Register { block: BlockId, inst: InstId, reg: String, cells: u8, why: &'static str },
+    /// Spill code writes where local variables are.
     #[error("{block}: {inst:?} ({text}) writes over the local variables")]
     OverLocal { block: BlockId, inst: InstId, text: String },
+    /// Blocks or their order changed.
     #[error("the blocks are not the same as before")]
     Blocks,
 }

@@ -16,18 +16,24 @@ use std::num::NonZeroU32;
 /// Where a register lies: `offset` cells into the class of `leader`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
+    /// The register that the class is named by.
     pub leader: VRegId,
+    /// In cells.
     pub offset: u8,
 }
 
 /// A class: one unit of allocation.
 #[derive(Clone, Debug)]
 pub struct Class {
+    /// The file of all its members.
     pub file: RegFile,
+    /// Its width.
     pub cells: u8,
+    /// What its first register's number is a multiple of.
     pub align: u8,
     /// The physical register of the first cell, where it is given from the start.
     pub fixed: Option<u8>,
+    /// How many virtual registers are in it.
     pub members: u32,
     /// Where in [`Classes::joined`] its ranges are, once there are several members.
     joined: Option<NonZeroU32>,
@@ -47,8 +53,11 @@ pub struct Classes {
 /// Two classes that are to be one: the inner one lies `shift` cells into the outer.
 #[derive(Clone, Copy, Debug)]
 pub struct Joint {
+    /// Leader of the class that goes on.
     pub outer: VRegId,
+    /// Leader of the class that becomes part of it.
     pub inner: VRegId,
+    /// In cells.
     pub shift: u8,
 }
 
@@ -124,6 +133,7 @@ impl Classes {
         found
     }
 
+    /// Where a register lies.
     pub fn place(&self, id: VRegId) -> Place {
         let mut place = self.places[id.0 as usize];
         loop {
@@ -140,14 +150,17 @@ impl Classes {
         self.places.len() as u32
     }
 
+    /// Whether the function has no virtual registers.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
+    /// Whether a class is named by the register.
     pub fn is_leader(&self, id: VRegId) -> bool {
         self.places[id.0 as usize].leader == id
     }
 
+    /// The class of a leader.
     pub fn class(&self, leader: VRegId) -> &Class {
         &self.classes[leader.0 as usize]
     }

@@ -75,6 +75,7 @@ impl Limits {
         self
     }
 
+    /// Registers of a file that code may use.
     pub fn count(&self, file: RegFile) -> u32 {
         self.by_file[file as usize]
     }

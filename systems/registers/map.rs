@@ -8,10 +8,12 @@ use orias_components::{Body, Reader, RegFile, RegUse};
 /// Highest physical register + 1 by file, over all operands.
 #[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RegisterMap {
+    /// By the number of the file.
     pub used: [u32; 5],
 }
 
 impl RegisterMap {
+    /// Of a body with physical registers.
     pub fn of(body: &Body<'_>) -> RegisterMap {
         let mut map = RegisterMap::default();
         let mut note = |r: RegUse| {

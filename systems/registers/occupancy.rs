@@ -13,6 +13,7 @@ use std::ops::Range;
 pub struct Mask<const N: usize>(pub [u64; N]);
 
 impl<const N: usize> Mask<N> {
+    /// No register.
     pub const EMPTY: Mask<N> = Mask([0; N]);
 
     /// Registers `0..count`.
@@ -23,6 +24,7 @@ impl<const N: usize> Mask<N> {
         }))
     }
 
+    /// This register; none where its number is beyond the mask.
     pub fn one(reg: u32) -> Mask<N> {
         let mut mask = Mask::EMPTY;
         if let Some(word) = mask.0.get_mut(reg as usize / 64) {
@@ -49,14 +51,17 @@ impl<const N: usize> Mask<N> {
         Mask([WORDS[align.max(1).trailing_zeros() as usize]; N])
     }
 
+    /// Registers of both.
     pub fn and(self, other: Mask<N>) -> Mask<N> {
         Mask(std::array::from_fn(|w| self.0[w] & other.0[w]))
     }
 
+    /// Registers of either.
     pub fn or(self, other: Mask<N>) -> Mask<N> {
         Mask(std::array::from_fn(|w| self.0[w] | other.0[w]))
     }
 
+    /// Registers of the first that the second does not have.
     pub fn without(self, other: Mask<N>) -> Mask<N> {
         Mask(std::array::from_fn(|w| self.0[w] & !other.0[w]))
     }
@@ -81,15 +86,18 @@ impl<const N: usize> Mask<N> {
         }))
     }
 
+    /// The lowest number.
     pub fn lowest(self) -> Option<u32> {
         let word = self.0.iter().position(|w| *w != 0)?;
         Some(64 * word as u32 + self.0[word].trailing_zeros())
     }
 
+    /// How many registers.
     pub fn count(self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()
     }
 
+    /// Whether it has the register.
     pub fn has(self, reg: u32) -> bool {
         self.0.get(reg as usize / 64).is_some_and(|w| w >> (reg % 64) & 1 != 0)
     }

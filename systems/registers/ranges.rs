@@ -17,7 +17,9 @@ use rustc_hash::FxHashMap;
 /// Points `start..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
+    /// The first point.
     pub start: u32,
+    /// One more than the last point.
     pub end: u32,
 }
 
@@ -53,6 +55,7 @@ impl Ranges {
         &self.named
     }
 
+    /// A cell's range: segments in order, with gaps between them.
     pub fn of(&self, cell: Cell) -> &[Segment] {
         let cell = cell as usize;
         &self.segments[self.first[cell] as usize..self.first[cell + 1] as usize]

@@ -27,6 +27,7 @@ pub struct Spills {
     pub frame: u32,
     /// Bytes moved by all spill stores and loads, each instruction counted once.
     pub store_bytes: u32,
+    /// The same of loads.
     pub load_bytes: u32,
     /// Alignment that the slots need, in bytes.
     pub align: u32,
@@ -85,6 +86,7 @@ impl Weights {
         self.of[leader.0 as usize]
     }
 
+    /// Of all classes, by how often their instructions run.
     pub fn new(input: &Input<'_, '_>, spills: &Spills, flow: &ControlFlow) -> Weights {
         let body = input.body;
         let mut cost = vec![0u64; body.vreg_count()];

@@ -12,6 +12,7 @@ pub const COUNT: usize = 256 + 256 + 8 + 8 + 16;
 pub struct Cell(pub u16);
 
 impl Cell {
+    /// The file that it is of.
     pub fn file(self) -> RegFile {
         match self.0 {
             0..=255 => RegFile::R,
@@ -32,10 +33,12 @@ pub struct Places {
 }
 
 impl Places {
+    /// No cell has a number.
     pub fn none() -> Places {
         Places { of: [0; COUNT], named: Vec::new() }
     }
 
+    /// Numbers a cell that has none.
     pub fn add(&mut self, cell: Cell) {
         let place = &mut self.of[cell.0 as usize];
         if *place == 0 {

@@ -20,6 +20,7 @@ const STALL: u8 = 15;
 /// Scoreboards 0 and 1.
 const BOTH: u8 = 0b11;
 
+/// Phase `ProcessO0WaitsAndSBs`: at -O0 each instruction waits for all before it.
 pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
     let target = options.target;
     let mut body = code.body();

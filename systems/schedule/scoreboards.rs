@@ -180,6 +180,7 @@ impl Pending {
     }
 }
 
+/// Phase `AdvancedScoreboardsAndOpexes`: scoreboards by a dataflow over all edges.
 pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Options>) {
     let target = options.target;
     let mut body = code.body();

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 /// Timing of one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
+    /// When it reads and when its results are there.
     pub class: Class,
     /// What it reads and writes, as facts about timing tell it apart.
     pub ports: Ports,
@@ -82,6 +83,7 @@ pub struct Timings {
 }
 
 impl Timings {
+    /// Of all instructions of these blocks.
     pub fn new(body: &Body<'_>, target: &Target, layout: &[BlockId]) -> Timings {
         let mut of = vec![0; body.inst_count()];
         let mut kinds = Vec::with_capacity(64);
@@ -126,6 +128,7 @@ impl Timings {
         if groups::is_arrival(inst) { &self.products } else { &[] }
     }
 
+    /// Of one instruction of those.
     pub fn get(&self, id: InstId) -> Timing {
         self.kinds[self.of[id.0 as usize] as usize]
     }

@@ -34,6 +34,7 @@ use orias_components::{Body, Cloner, Props, RegFile, VRegId};
 /// Whether the function in the world is in SSA form.
 #[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Form {
+    /// Between `GenerateMovPhi` and `ConvertAllMovPhiToMov`, where the former made it so.
     pub is_ssa: bool,
 }
 

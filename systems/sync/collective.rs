@@ -32,7 +32,7 @@
 
 mod emit;
 
-pub use emit::{emit, shared_registers};
+pub use emit::{Exchange, emit, shared_registers};
 
 use crate::analysis::Analyses;
 use crate::analysis::cfg::Graph;
@@ -50,16 +50,6 @@ const MOST_MASKS: usize = 8;
 const MOST_WAYS: usize = 16;
 /// So many pairs of instructions are followed, for each instruction.
 const MOST_PAIRS: usize = 32;
-
-/// A vote, shuffle, match or reduction of the threads of a mask.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// Its WARPSYNC, in the same block before it.
-    pub meet: InstId,
-    pub op: InstId,
-    /// Copies of one kind share their registers.
-    kind: u32,
-}
 
 /// What is known of a mask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -91,7 +81,7 @@ struct Node {
 }
 
 /// The exchanges that threads of one mask may come to while others of that mask wait at another of
-/// the same kind. `divergent` are the blocks whose branch may part threads.
+/// the same kind. `divergent` are the blocks whose branch may be divergent.
 pub fn find(
     body: &Body<'_>,
     analyses: &mut Analyses,

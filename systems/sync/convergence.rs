@@ -1,4 +1,4 @@
-//! Convergence barriers: makes the threads of a warp that a branch parts meet again.
+//! Convergence barriers: makes the threads of a warp that a divergent branch splits reconverge.
 //!
 //! Before threads may part, `BSSY Bn, join` notes which of them run together; `BSYNC Bn`, in a
 //! block of its own before the join, holds each until all of them have come, have exited, or have
@@ -79,8 +79,8 @@ fn insert(
         exchanges = self::exchanges(body, analyses, &flow, &divergence, collectives);
         let mut plan = plan(body, &flow, &divergence, !exchanges.is_empty());
         if plan.incomplete {
-            // The analysis assumes that threads meet at every join: where they may not, nothing is
-            // known to be the same.
+            // The analysis assumes that threads reconverge at every join: where they may not,
+            // nothing is known to be the same.
             divergence = Arc::new(Divergence::everywhere(body));
             make_preheaders(body, &flow, &divergence);
             flow = analyses.flow_after(body);
@@ -123,10 +123,10 @@ fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<Ins
     divergence.branches.iter_ones().flat_map(of_block).filter(guarded).collect()
 }
 
-/// Threads may part at these without a branch, or met there.
+/// Threads may diverge at these without a branch, or reconverged there.
 const PART_WITHOUT_BRANCH: [Opcode; 3] = [Opcode::PCALL, Opcode::WARPSYNC, Opcode::ENDCOLLECTIVE];
 
-/// What parts threads without a branch, and where they are to meet again: behind the second
+/// What makes threads diverge without a branch, and where they reconverge: behind the second
 /// instruction.
 struct Parting {
     first: InstId,
@@ -218,7 +218,7 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
 }
 
 /// Most regions around a block. What a function does not keep (B0 to B5) is of no use around a
-/// call; and what parts threads without a branch needs a barrier of its own.
+/// call; and what makes threads diverge without a branch needs a barrier of its own.
 fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
     if body.facts().may_have(&[Opcode::PCALL]) {
         regions::MAX_DEPTH - 7
@@ -229,8 +229,8 @@ fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
     }
 }
 
-/// Removes conditional branches to where control goes on anyway: they part threads for nothing, and
-/// no barrier would join them again.
+/// Removes conditional branches to where control goes on anyway: they make threads diverge for
+/// nothing, and no barrier would join them again.
 fn drop_idle_branches(body: &mut Body<'_>) {
     for block in body.layout().to_vec() {
         if let [only] = body.block(block).succs()[..] {
@@ -252,7 +252,7 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     }
     // Where a thread may wait for others that are held at a barrier, it has to leave the barrier
     // first. (ptxas 13.0.88 does not look at this: without BREAK, as before a way that only exits,
-    // its -O1 code waits for ever.)
+    // its -O1 code never ends.)
     let mut waits = BitVec::repeat(false, graph.len());
     for block in body.layout() {
         let wait = body.block(*block).insts().iter().any(|id| effects::may_wait(body.op(*id)));

@@ -2,9 +2,9 @@
 //!
 //! Threads of a warp that wait at a convergence barrier hold on to it until the others come. A
 //! thread that spins until another one of its warp, which already waits, releases a lock would spin
-//! for ever. YIELD lets the waiting threads go on. Observed (ptxas 13.0.88, sm_90a, -O0 and -O3): a
-//! loop whose exit depends on an atomic operation or a volatile load that it makes itself starts
-//! with YIELD; other loops do not.
+//! without end. YIELD lets the waiting threads go on. Observed (ptxas 13.0.88, sm_90a, -O0 and
+//! -O3): a loop whose exit depends on an atomic operation or a volatile load that it makes itself
+//! starts with YIELD; other loops do not.
 
 use crate::analysis::Analyses;
 use crate::analysis::loops::Loop;

@@ -1,4 +1,4 @@
-//! Where threads of a warp that a branch parts are to meet again: the plan that convergence
+//! Where threads of a warp that a branch makes diverge are to reconverge: the plan that convergence
 //! barriers carry out.
 //!
 //! A region starts at the end of a block that all its threads pass together (its start, where BSSY
@@ -17,7 +17,7 @@
 //! For each divergent branch there is one region to its post-dominator and, where threads may leave
 //! the loops around it before that, one a loop, to the block inside the loop where those that stay
 //! meet. Branches with the same join share one region. Cycles with several entries are left without
-//! barriers: no correct program needs them to meet there.
+//! barriers: no correct program needs them to reconverge there.
 
 use crate::analysis::ControlFlow;
 use crate::analysis::blocks::{BlockSet, Marks};
@@ -34,7 +34,9 @@ pub const MAX_DEPTH: usize = 16;
 /// One region; blocks by number.
 #[derive(Clone, Debug)]
 pub struct Region {
+    /// The block that ends with the divergent branch.
     pub start: u32,
+    /// Where its lanes reconverge.
     pub join: u32,
     /// Blocks from the start (included) to the join (left out).
     pub blocks: BlockSet,
@@ -45,8 +47,9 @@ pub struct Region {
 /// All regions of a function, outer before inner.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
+    /// An outer region stands before those inside it.
     pub regions: Vec<Region>,
-    /// Some branch has no region although its threads may meet again: they may then run apart to
+    /// Some branch has no region although its threads could reconverge: they may then run apart to
     /// the end.
     pub incomplete: bool,
 }
@@ -67,7 +70,7 @@ struct Planner<'a> {
     graph: &'a Graph,
     dom: &'a Dominators,
     loops: &'a Loops,
-    /// By loop; None where no branch parts threads.
+    /// By loop; None where no branch is divergent.
     rounds: Vec<Option<Round>>,
     /// Blocks of cycles that are no natural loops.
     irreducible: &'a BitVec,
@@ -76,8 +79,8 @@ struct Planner<'a> {
     back: RefCell<Marks>,
 }
 
-/// Plans the regions of a function. `divergent` are the blocks whose branch may
-/// part threads, `waits` those where a thread may wait for others otherwise than at a join.
+/// Plans the regions of a function. `divergent` are the blocks whose branch may be divergent,
+/// `waits` those where a thread may wait for others otherwise than at a join.
 ///
 /// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch
 /// needs a preheader: see [`headers_without_preheader`].
@@ -132,8 +135,8 @@ pub fn headers_without_preheader(flow: &ControlFlow, divergent: &BitVec) -> Vec<
     loops.filter(diverges).map(|l| (l.header, l.entries.clone())).collect()
 }
 
-/// Where the threads in one round of a loop meet: post-dominators in the loop without the edges
-/// that leave it; the edges back to the header lead to a common end.
+/// Where the threads in one iteration of a loop reconverge: post-dominators in the loop without the
+/// edges that leave it; the edges back to the header lead to a common end.
 struct Round {
     /// Numbers of the loop's blocks in `post`.
     number: FxHashMap<u32, u32>,
@@ -194,8 +197,8 @@ impl Planner<'_> {
         Key { join, context }
     }
 
-    /// Where threads that a branch parts are to meet: in each round of the loops around it, and in
-    /// the function.
+    /// Where threads that a branch makes diverge reconverge: in each iteration of the loops around
+    /// it, and in the function.
     fn joins(&self, branch: u32, whole: &Dominators) -> Vec<(Context, u32)> {
         let mut found = Vec::new();
         let mut inner: Vec<usize> = Vec::new();
@@ -211,7 +214,7 @@ impl Planner<'_> {
             };
             let header = at.map(|i| self.loops.all[i].header);
             // Threads that go around an inner loop come to a block of it in another round only:
-            // they meet behind the loop.
+            // they reconverge behind the loop.
             let in_other_round = |join: u32| {
                 Some(join) != header
                     && inner.iter().any(|i| {
@@ -256,7 +259,7 @@ impl Planner<'_> {
     }
 
     /// Whether threads come to the join by more than one way out of some branch. (Not so where the
-    /// other way goes around a loop: those threads meet at the header.)
+    /// other way goes around a loop: those threads reconverge at the header.)
     fn parts_threads(&self, region: &Region, branches: &[u32]) -> bool {
         branches.iter().any(|b| {
             let stays = |s: &&u32| {

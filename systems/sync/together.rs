@@ -1,18 +1,18 @@
-//! What a convergence barrier must not come between: the whole warp's meetings, and the exit.
+//! What a convergence barrier must not come between: collectives of the whole warp, and the exit.
 //!
-//! A thread that waits at BSYNC cannot come to a `WARPSYNC.ALL` that the others wait at, and they
-//! wait for it for ever. PTX allows both: a thread need not take part in what others do together
+//! A thread that waits at BSYNC cannot come to a `WARPSYNC.ALL` that the others wait at: a
+//! deadlock. PTX allows both: a thread need not take part in what others do together
 //! once it has exited, and where it does take part is its own matter.
 //!
 //! Observed (ptxas 13.0.88, sm_90a, two dozen kernels that vary one thing each):
-//! * No barrier for a branch on which a meeting of the whole warp depends directly (a vote, shuffle
-//!   or `bar.warp.sync` of all threads; a barrier of the CTA): all threads that have not exited are
-//!   to come to it, so none is to be held. Where all ways out of the branch have such a meeting
-//!   there is a barrier, and so for branches further out. At -O0 ptxas does so for `bar.sync`
-//!   alone, and its code for the others waits for ever where a thread does stay away.
+//! * No barrier for a branch on which a collective of the whole warp depends directly (a vote,
+//!   shuffle or `bar.warp.sync` of all threads; a barrier of the CTA): all threads that have not
+//!   exited are to come to it, so none is to be held. Where all ways out of the branch have such a
+//!   collective there is a barrier, and so for branches further out. At -O0 ptxas does so for
+//!   `bar.sync` alone, and its code for the others never ends where a thread does stay away.
 //! * From such a branch on, and behind a `WARPSYNC` of a part of the warp, `WARPSYNC.ALL` stands
 //!   before barriers of the CTA.
-//! * A meeting of a part of the warp changes nothing: what threads it names is known to nobody.
+//! * A collective of some of the lanes changes nothing: which lanes it names is not known.
 //! * No barrier where nothing is left to do but to exit, however many exits there are.
 
 use crate::analysis::ControlFlow;
@@ -23,7 +23,7 @@ use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View, edges};
 /// Blocks from a join on that are looked at for what they do.
 const FEW: u32 = 4;
 
-/// Whether nothing happens from this block on but exits: threads need not meet for that.
+/// Whether nothing happens from this block on but exits: threads need not reconverge for that.
 pub fn only_exits(body: &Body<'_>, block: BlockId) -> bool {
     exits_within(body, block, FEW)
 }
@@ -56,7 +56,7 @@ fn is_meeting(inst: View<'_>) -> bool {
     }
 }
 
-/// Of the blocks whose branch may part threads, those that a meeting of the whole warp depends on
+/// Of the blocks whose branch may be divergent, those that a meeting of the whole warp depends on
 /// directly: some way out of the branch cannot but come to one, and some way can.
 pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Vec<u32> {
     let graph = flow.graph();

@@ -7,24 +7,7 @@ use orias_components::{
 };
 use orias_systems::analysis::Analyses;
 use orias_systems::ssa::{self, Form};
-use orias_systems::testing::{self, run};
-
-/// A small deterministic generator (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
+use orias_systems::testing::{self, Random, clones, run};
 
 /// A body of a few blocks whose branches go anywhere, by what they computed. Each block burns fuel,
 /// so that it ends; pairs are written in halves and as a whole.
@@ -202,19 +185,7 @@ fn all_loops_are_peeled_by_one_cloner() {
             let form = *function.world.resource::<Form>();
             let mut body = function.body();
             let flow = Analyses::default().flow(&body);
-            let (mut cloner, mut edit) = (ssa::cloner(&body, form), FlowEdit::of(&body));
-            // Inner loops stay where they are while those around them are cloned.
-            for of in &flow.loops().all {
-                let header = BlockId(of.header);
-                let mut blocks = vec![header];
-                blocks.extend(of.blocks.iter().map(BlockId).filter(|b| *b != header));
-                let preds = body.block(header).preds().iter().copied();
-                let from: Vec<BlockId> = preds.filter(|b| !of.blocks.contains(b.0)).collect();
-                let copies = Copies::Rounds(1);
-                let region = Region { blocks: &blocks, after: from[0], from: &from, copies };
-                cloner.region(&mut body, &mut edit, &region);
-            }
-            edit.finish(&mut body);
+            clones::clone_loops(&mut body, &flow, form, clones::Way::Peel);
             let what = format!("all loops of {seed}, SSA: {is_ssa}");
             assert_eq!(checked(&mut function, is_ssa, &what).stores, expected.stores, "{what}");
         }

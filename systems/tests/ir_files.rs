@@ -70,3 +70,31 @@ fn each_phase_does_what_its_files_say() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// `FIRST_CHANGE.md` is followed by people who know nothing else of this code.
+#[test]
+fn the_page_of_a_first_change_names_what_is_there() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
+    let page = read("FIRST_CHANGE.md");
+    let code = read("control_flow/branches.rs");
+    let (_, rest) = page.split_once("```rust\n").expect("a line to change");
+    let (line, _) = rest.split_once("```").expect("its end");
+    assert_eq!(code.matches(line).count(), 1, "the line to change is in the phase once:\n{line}");
+    assert!(page.contains("`destination`") && code.contains("fn destination("));
+    assert!(page.contains("branches::branch_opt") && code.contains("fn branch_opt("));
+    let phase = pipeline::find("OriBranchOpt").expect("the phase");
+    assert!(page.contains(&format!("{}  {}", phase.index, phase.name)), "its number");
+    let (_, expected) = page.split_once("    expected\n").expect("what the test prints");
+    let (expected, _) = expected.split_once("    …").expect("its end");
+    let expected: String = expected.lines().map(|l| format!("{}\n", l.trim_start())).collect();
+    let file: String = read("tests/ir/branch_thread.ir")
+        .lines()
+        .map(|l| format!("{}\n", l.trim_start()))
+        .collect();
+    assert!(file.contains(&expected), "the file of IR has what the page shows:\n{expected}");
+    let kernels = ["vecadd/vecadd.ptx", "bitonic_sort/bitonic_sort.ptx"];
+    for kernel in kernels {
+        assert!(page.contains(kernel) && folder.join("../tests/corpus").join(kernel).exists());
+    }
+}

@@ -36,6 +36,8 @@ struct Constant {
     readers: Vec<(InstId, BlockId)>,
 }
 
+/// Phase `ConvertToUniformReg`: loads constants into uniform registers where every reader takes
+/// one.
 pub fn convert_to_uniform_reg(
     code: Code<'_, '_>,
     options: Res<'_, Options>,

@@ -12,6 +12,7 @@ macro_rules! classes {
         pub enum Class { $($(#[$doc])* $class,)* }
 
         impl Class {
+            /// All classes, in the order of their numbers.
             pub const ALL: &[Class] = &[$(Class::$class,)*];
 
             /// As the rows of the instruction table call it.
@@ -99,12 +100,16 @@ impl Class {
 /// What makes the second of two instructions wait for the first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Hazard {
+    /// The second reads the first's result.
     ReadAfterWrite,
+    /// The second overwrites the first's result.
     WriteAfterWrite,
+    /// The second overwrites what the first reads.
     WriteAfterRead,
 }
 
 impl Hazard {
+    /// All, in the order of the tables.
     pub const ALL: [Hazard; 3] =
         [Hazard::ReadAfterWrite, Hazard::WriteAfterWrite, Hazard::WriteAfterRead];
 

@@ -24,11 +24,17 @@ pub enum Provenance {
 /// One row.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// Why the second waits.
     pub hazard: Hazard,
+    /// The files of the register that both name.
     pub files: Vec<RegFile>,
+    /// Classes of the first instruction.
     pub first: Vec<Class>,
+    /// Classes of the second instruction.
     pub second: Vec<Class>,
+    /// The fewest cycles from issue to issue.
     pub cycles: u8,
+    /// Where the number comes from.
     pub provenance: Provenance,
 }
 

@@ -1,5 +1,5 @@
-//! A cluster: CTAs that run at the same time, reach each other's shared memory and meet at a
-//! barrier.
+//! A cluster: CTAs that run at the same time, reach each other's shared memory and wait for
+//! each other at a barrier.
 //!
 //! The CTA of rank `r` has its shared memory at `r << 24` of the shared window (observed: what
 //! ptxas adds to every shared address is `SR_CgaCtaId << 24`).
@@ -8,12 +8,6 @@ use super::cta::Cta;
 use super::flight::Flight;
 use super::groups::State;
 use super::mbarrier::Barrier;
-
-/// A rank's place in a shared address.
-pub const RANK_SHIFT: u32 = 24;
-
-/// Bytes of the shared window that a CTA has.
-pub const RANK_BYTES: u64 = 1 << RANK_SHIFT;
 
 #[derive(Clone, Debug)]
 pub struct Cluster {
@@ -71,13 +65,4 @@ impl Cluster {
         }
         arrived
     }
-}
-
-/// Where a warp's lanes are at the cluster's barrier.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Arrivals {
-    /// Lanes that have arrived for the phase that is not complete yet.
-    pub arrived: u32,
-    /// Lanes that have arrived and not waited since.
-    pub owed: u32,
 }

@@ -1,97 +1,11 @@
 //! Conversions between number formats, and the approximate functions' odd relatives.
 
 use super::float::*;
+use super::format::{Conversion, Format, byte_to_double, largest, narrow_small};
 use super::half::*;
-use super::pack;
 use crate::approx::{Approx, flush};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
-
-/// A number format.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Format {
-    #[default]
-    F32,
-    F64,
-    F16,
-    Bf16,
-    /// Single precision with 10 bits of significand.
-    Tf32,
-    E4m3,
-    E5m2,
-}
-
-/// What a conversion does, packed in the `param` of a lane operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Conversion {
-    pub round: Round,
-    /// Subnormal single precision operands count as zero, results become zero.
-    pub ftz: bool,
-    /// Of the float operand.
-    pub from: Format,
-    /// Of the float result.
-    pub to: Format,
-    /// The integer operand or result.
-    pub signed: bool,
-    /// Bits of the integer: 8, 16, 32 or 64.
-    pub bits: u8,
-    /// Negative results become zero.
-    pub relu: bool,
-    pub sat: bool,
-    /// Results past the largest finite number become it.
-    pub finite: bool,
-}
-
-fn format_code(format: Format) -> u32 {
-    match format {
-        Format::F32 => 0,
-        Format::F64 => 1,
-        Format::F16 => 2,
-        Format::Bf16 => 3,
-        Format::Tf32 => 4,
-        Format::E4m3 => 5,
-        Format::E5m2 => 6,
-    }
-}
-
-fn format(code: u32) -> Format {
-    match code & 7 {
-        0 => Format::F32,
-        1 => Format::F64,
-        2 => Format::F16,
-        3 => Format::Bf16,
-        4 => Format::Tf32,
-        5 => Format::E4m3,
-        _ => Format::E5m2,
-    }
-}
-
-impl Conversion {
-    pub fn pack(self) -> u32 {
-        Mode { round: self.round, ftz: self.ftz, sat: self.sat, extra: 0 }.pack()
-            | format_code(self.from) << 4
-            | format_code(self.to) << 7
-            | u32::from(self.signed) << 10
-            | u32::from(self.relu) << 11
-            | u32::from(self.finite) << 12
-            | u32::from(self.bits) << 16
-    }
-
-    pub fn unpack(param: u32) -> Conversion {
-        let mode = Mode::unpack(param);
-        Conversion {
-            round: mode.round,
-            ftz: mode.ftz,
-            sat: mode.sat,
-            from: format(param >> 4),
-            to: format(param >> 7),
-            signed: param >> 10 & 1 != 0,
-            relu: param >> 11 & 1 != 0,
-            finite: param >> 12 & 1 != 0,
-            bits: (param >> 16) as u8,
-        }
-    }
-}
 
 /// A float operand, widened (exact).
 pub fn widen(format: Format, ftz: bool, x: u64) -> f64 {
@@ -101,7 +15,7 @@ pub fn widen(format: Format, ftz: bool, x: u64) -> f64 {
             let x = f32::from_bits(x as u32);
             f64::from(if ftz { flush(x) } else { x })
         }
-        Format::E4m3 | Format::E5m2 => pack::byte_to_double(format, x as u8),
+        Format::E4m3 | Format::E5m2 => byte_to_double(format, x as u8),
         Format::F16 => f64::from(half_to_single(HalfFormat::F16, x as u16)),
         Format::Bf16 => f64::from(half_to_single(HalfFormat::Bf16, x as u16)),
     }
@@ -177,7 +91,7 @@ pub fn narrow(c: Conversion, x: f64) -> u64 {
         (_, true) if x.is_sign_negative() && !x.is_nan() => 0.0,
         _ => x,
     };
-    let x = match pack::largest(c.to) {
+    let x = match largest(c.to) {
         Some(largest) if c.finite && !x.is_nan() => x.clamp(-largest, largest),
         _ => x,
     };
@@ -187,7 +101,7 @@ pub fn narrow(c: Conversion, x: f64) -> u64 {
         Format::F32 if x.is_nan() => u64::from(NAN32),
         Format::F32 => u64::from(round_flushing(x, c.round, c.ftz).to_bits()),
         Format::F16 => u64::from(double_to_half(HalfFormat::F16, x, c.round)),
-        Format::Tf32 | Format::E4m3 | Format::E5m2 => pack::narrow_small(c, x),
+        Format::Tf32 | Format::E4m3 | Format::E5m2 => narrow_small(c, x),
         Format::Bf16 => u64::from(double_to_half(HalfFormat::Bf16, x, c.round)),
     }
 }

@@ -2,13 +2,13 @@
 
 use super::exec::{Arrival, Env, Failure, Stop};
 use super::groups::State;
-use super::matrix::GROUPS;
 use super::op::BarrierKind;
+use super::operand::GROUPS;
 use super::operand::LANES;
 use super::warp::Warp;
 use crate::memory::Region;
 
-/// Instructions that a warp runs before the next has its turn.
+/// Time slice of a warp, in instructions.
 const WARP_SLICE: u64 = 2048;
 
 /// Warps that do matrix products together.

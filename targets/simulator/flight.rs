@@ -5,7 +5,7 @@
 //! wait reads what was there before; the knob [`Completion`] does it at its issue instead. A
 //! program whose result depends on the knob is wrong.
 
-use super::op::{AtomicKind, AtomicType};
+use super::kinds::{AtomicKind, AtomicType};
 use std::collections::BTreeMap;
 
 /// When copies that run by themselves are done.
@@ -14,6 +14,7 @@ pub enum Completion {
     /// As late as the wait that completes them, or the end of the cluster.
     #[default]
     AtWait,
+    /// At once, when they are issued.
     AtIssue,
 }
 

@@ -5,7 +5,7 @@
 //! bits are more than twice 24 and two, so the second rounding is right in every mode. Double
 //! precision in other modes than to-nearest, and all half precision, is left to `rustc_apfloat`.
 
-use super::op::Combine;
+use super::kinds::Combine;
 use crate::approx::flush;
 use rustc_apfloat::ieee::Double;
 use rustc_apfloat::{Float, Round as ApRound};

@@ -6,9 +6,8 @@
 //! their program counters happen to be equal. They wait for each other as long as one of the warp
 //! can go on; what becomes of those at BSYNC when none can, [`Groups::give_up`] says.
 
-use super::matrix::GROUPS;
+use super::operand::{BARRIERS, GROUPS, each_lane};
 use super::operand::{LANES, Lanes};
-use super::warp::{BARRIERS, each_lane};
 use smallvec::SmallVec;
 
 /// Why a group does not run.

@@ -1,7 +1,7 @@
 //! Half precision arithmetic: both halves of a register at once, in f16 or bfloat16.
 
 use super::float::*;
-use super::op::Combine;
+use super::kinds::Combine;
 use crate::approx::Approx;
 use rustc_apfloat::ieee::{BFloat, Half, Single};
 use rustc_apfloat::{Float, FloatConvert};

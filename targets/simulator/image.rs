@@ -34,15 +34,18 @@ const CONST_POINTER: usize = 0xd0;
 /// Machine words of one function and those inside it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Text {
+    /// The function's name.
     pub name: String,
     /// Address of the first word: [`CODE_BASE`] or behind it.
     pub address: u64,
+    /// Machine words, 16 bytes each.
     pub bytes: Vec<u8>,
 }
 
 /// A kernel, and what it needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kernel {
+    /// The kernel's name.
     pub name: String,
     /// Index in [`Image::texts`].
     pub text: usize,
@@ -61,8 +64,11 @@ pub struct Kernel {
 /// A module.
 #[derive(Clone, Debug)]
 pub struct Image {
+    /// The SM whose words they are.
     pub target: &'static Target,
+    /// All functions, in the order of their addresses.
     pub texts: Vec<Text>,
+    /// Functions that may be launched.
     pub kernels: Vec<Kernel>,
     /// Constant banks of the whole module (3, 4), by number.
     pub constants: Vec<(u8, Vec<u8>)>,
@@ -73,7 +79,9 @@ pub struct Image {
 /// One launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Launch {
+    /// CTAs in each direction.
     pub grid: [u32; 3],
+    /// Threads of a CTA in each direction.
     pub block: [u32; 3],
     /// CTAs of a cluster, which divide the grid; None: each CTA is a cluster of its own, and no
     /// cluster was asked for.

@@ -1,6 +1,7 @@
 //! A launch: clusters of CTAs in turn until all threads have ended.
 
-use super::cluster::{Cluster, RANK_SHIFT};
+use super::address::RANK_SHIFT;
+use super::cluster::Cluster;
 use super::cta::Cta;
 use super::error::{SimError, Site};
 use super::exec::{Counts, Env, Failure, shared_region};
@@ -43,12 +44,18 @@ pub enum Hazards {
     Find,
     /// The same by other latencies; where `stop` says so, the first ends the run, with nothing said
     /// of memory.
-    By { latencies: &'static Latencies, stop: bool },
+    By {
+        /// Cycles that results need.
+        latencies: &'static Latencies,
+        /// The first ends the run.
+        stop: bool,
+    },
 }
 
 /// Bounds on a launch, and how its threads take turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// Warp instructions after which the run ends with [`SimError::TooLong`].
     pub warp_instructions: u64,
     /// Instructions that a group of lanes runs, with others of its warp ready, before the next has
     /// its turn; groups change only where a branch is taken. A program may not depend on it: 1
@@ -58,10 +65,11 @@ pub struct Limits {
     pub completion: Completion,
     /// Misuse to look for; what is found is in [`Finished::misuse`].
     pub checks: Checks,
+    /// Whether hazards are looked for.
     pub hazards: Hazards,
-    /// Who waits at BSYNC waits for all of its region, and for ever where they do not come: what
-    /// our code is held to. Otherwise some are let go when no lane of the warp could go on, as
-    /// ptxas's code seems to count on.
+    /// A lane that waits at BSYNC waits for all lanes of its region, without end where they do not
+    /// come: what our code is held to. Otherwise some are let go when no lane of the warp could go
+    /// on, as ptxas's code seems to count on.
     pub strict_regions: bool,
 }
 
@@ -82,6 +90,7 @@ impl Default for Limits {
 /// What a launch that ran to its end gave.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Finished {
+    /// What the launch cost.
     pub counts: Counts,
     /// One line for each instruction that misused memory or a barrier.
     pub misuse: Vec<String>,
@@ -139,7 +148,7 @@ pub fn run(
         .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
     let (hazards, ran) =
         (machine.findings.report(&program), machine.findings.all_that_ran(&program));
-    let unseen = ran.iter().filter_map(|r| program.unseen(r)).collect();
+    let unseen = ran.iter().filter_map(|r| program.unseen(&r.function, r.offset)).collect();
     Ok(Finished { counts, misuse, hazards, ran, unseen, printed: machine.system.printed })
 }
 

@@ -10,6 +10,7 @@
 //! Every instruction is done when the next begins, whatever its control bits say; `timing` says
 //! beside it where they say too little, and about how long a kernel takes.
 
+mod address;
 mod cluster;
 mod convert;
 mod cta;
@@ -17,10 +18,12 @@ mod error;
 mod exec;
 mod flight;
 mod float;
+mod format;
 mod groups;
 mod half;
 mod image;
 mod integer;
+mod kinds;
 mod machine;
 mod matrix;
 mod mbarrier;

@@ -1,7 +1,9 @@
 //! Prepared instructions: what the engine's inner loop reads, with all modifiers resolved.
 
+use super::address::{Address, Space};
 use super::error::Cause;
 use super::flight::{Kind as GroupKind, Reduction};
+use super::kinds::{AtomicKind, AtomicType, Combine};
 use super::matrix::MatrixOp;
 use super::operand::*;
 use super::tensor::Direction;
@@ -9,35 +11,6 @@ use super::tensor::Direction;
 /// A computation of one lane: parameter, three sources and predicate bits to a value and predicate
 /// bits.
 pub type LaneFn = fn(u32, u64, u64, u64, u32) -> (u64, u32);
-
-/// How a comparison's result is combined with the third predicate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Combine {
-    And,
-    Or,
-    Xor,
-}
-
-impl Combine {
-    /// From the low two bits of a lane operation's parameter.
-    #[inline]
-    pub fn from_code(code: u16) -> Combine {
-        match code & 3 {
-            0 => Combine::And,
-            1 => Combine::Or,
-            _ => Combine::Xor,
-        }
-    }
-
-    #[inline]
-    pub fn apply(self, a: bool, b: bool) -> bool {
-        match self {
-            Combine::And => a && b,
-            Combine::Or => a || b,
-            Combine::Xor => a != b,
-        }
-    }
-}
 
 /// What becomes of the predicate bits of a lane operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,28 +45,6 @@ pub struct LaneOp {
     pub bits: Bits,
 }
 
-/// Which memory an access means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Space {
-    Global,
-    Generic,
-    Shared,
-    Local,
-}
-
-/// `[base * scale + uniform + offset]`
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Address {
-    pub space: Space,
-    pub base: Src,
-    pub scale: u8,
-    pub uniform: Option<u8>,
-    pub uniform_wide: bool,
-    pub offset: i32,
-    /// The uniform pair that must hold the memory descriptor.
-    pub descriptor: Option<u8>,
-}
-
 /// A load or store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemOp {
@@ -105,49 +56,6 @@ pub struct MemOp {
     pub dst: Dst,
     /// First row of a store's data.
     pub data: u16,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomicKind {
-    Add,
-    Min,
-    Max,
-    Inc,
-    Dec,
-    And,
-    Or,
-    Xor,
-    Exchange,
-    CompareSwap,
-    /// CAST.SPIN: a compare-and-swap that gives 1 where it stored and 0 where not.
-    CompareStore,
-    /// ATOMS.POPC.INC: adds the number of lanes with the same address.
-    PopcInc,
-}
-
-/// The type of an atomic's operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomicType {
-    U32,
-    S32,
-    U64,
-    S64,
-    F32 { ftz: bool },
-    F64,
-    F16x2,
-    Bf16x2,
-    B128,
-}
-
-impl AtomicType {
-    /// Bytes of one element.
-    pub fn bytes(self) -> usize {
-        match self {
-            AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
-            AtomicType::B128 => 16,
-            _ => 4,
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,6 +15,21 @@ pub type Lanes = [u32; LANES];
 /// One value of up to 64 bits a lane.
 pub type Lanes64 = [u64; LANES];
 
+/// Convergence barrier registers of a warp.
+pub const BARRIERS: usize = 16;
+
+/// Group scoreboards of a warp.
+pub const GROUPS: usize = 8;
+
+/// Calls `f` for each lane of a mask, lowest first.
+#[inline]
+pub fn each_lane(mut mask: u32, mut f: impl FnMut(usize)) {
+    while mask != 0 {
+        f(mask.trailing_zeros() as usize);
+        mask &= mask - 1;
+    }
+}
+
 /// Rows of the register file before R0: zeros for RZ as source, and a place for results that go to
 /// RZ.
 pub const ROW_ZERO: u16 = 0;

@@ -1,91 +1,8 @@
 //! Conversions that pack or unpack several numbers of a register: F2FP, F2IP and I2IP.
 
-use super::convert::{Conversion, Format, narrow, widen};
-use super::float::{NAN32, Round};
+use super::convert::{narrow, widen};
+use super::format::{Conversion, Format};
 use super::half::NAN16;
-
-/// The NaN of both 8-bit formats (PTX ISA 9.0, "cvt": 0x7f).
-const NAN8: u64 = 0x7f;
-
-/// Bits of the significand, the smallest exponent and the largest number of the formats that F2FP
-/// alone knows.
-fn shape(format: Format) -> (i32, i32, f64) {
-    match format {
-        // The largest exponent with all significand bits is a NaN; there is no infinity.
-        Format::E4m3 => (3, -6, 448.0),
-        Format::E5m2 => (2, -14, 57344.0),
-        _ => (10, -126, f64::from(f32::from_bits(0x7f7f_e000))),
-    }
-}
-
-/// The largest finite number of a format that .SATFINITE may clamp to.
-pub fn largest(format: Format) -> Option<f64> {
-    Some(match format {
-        Format::F16 => 65504.0,
-        Format::Bf16 => f64::from(f32::from_bits(0x7f7f_0000)),
-        Format::Tf32 | Format::E4m3 | Format::E5m2 => shape(format).2,
-        Format::F32 | Format::F64 => return None,
-    })
-}
-
-/// A number rounded to the precision of a small format. It stays a double; overflow is left to the
-/// caller.
-fn rounded(format: Format, x: f64, round: Round) -> f64 {
-    let (bits, least, _) = shape(format);
-    if x == 0.0 || !x.is_finite() {
-        return x;
-    }
-    let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
-    // Exact: a power of two in the range of a double.
-    let unit = 2.0f64.powi(exponent - bits);
-    let scaled = x / unit;
-    let whole = match round {
-        Round::Nearest => scaled.round_ties_even(),
-        Round::Down => scaled.floor(),
-        Round::Up => scaled.ceil(),
-        Round::Zero => scaled.trunc(),
-    };
-    (whole * unit).copysign(x)
-}
-
-/// The bits of a number in TF32 (as single precision) or an 8-bit format.
-pub fn narrow_small(c: Conversion, x: f64) -> u64 {
-    if c.to == Format::Tf32 {
-        return u64::from(if x.is_nan() {
-            NAN32
-        } else {
-            (rounded(c.to, x, c.round) as f32).to_bits()
-        });
-    }
-    if x.is_nan() {
-        return NAN8;
-    }
-    let (bits, least, largest) = shape(c.to);
-    let r = rounded(c.to, x, c.round).clamp(-largest, largest);
-    let sign = u64::from(r.is_sign_negative()) << 7;
-    let r = r.abs();
-    if r < 2.0f64.powi(least) {
-        return sign | (r / 2.0f64.powi(least - bits)) as u64;
-    }
-    let exponent = (r.to_bits() >> 52) as i32 - 1023;
-    let fraction = r.to_bits() << 12 >> (64 - bits);
-    sign | ((exponent - least + 1) as u64) << bits | fraction
-}
-
-/// A number of an 8-bit format, widened (exact).
-pub fn byte_to_double(format: Format, x: u8) -> f64 {
-    let (bits, least, _) = shape(format);
-    let top = (0x7f >> bits) as u8;
-    let (exponent, fraction) = ((x & 0x7f) >> bits, x & ((1 << bits) - 1));
-    let size = match (format, exponent) {
-        (Format::E4m3, _) if x & 0x7f == 0x7f => f64::NAN,
-        (Format::E5m2, e) if e == top && fraction != 0 => f64::NAN,
-        (Format::E5m2, e) if e == top => f64::INFINITY,
-        (_, 0) => f64::from(fraction) * 2.0f64.powi(least - bits),
-        (_, e) => f64::from(fraction | 1 << bits) * 2.0f64.powi(least - bits + i32::from(e) - 1),
-    };
-    if x & 0x80 != 0 { -size } else { size }
-}
 
 /// F2FP.PACK_AB of halves: a and b become the high and the low half.
 pub fn pack_halves(param: u32, a: u64, b: u64, _: u64, _: u32) -> (u64, u32) {
@@ -152,29 +69,11 @@ pub fn integers(param: u32, a: u64, b: u64, c: u64, _: u32) -> (u64, u32) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::float::Round;
     use super::*;
 
     fn bits(x: f32) -> u64 {
         u64::from(x.to_bits())
-    }
-
-    #[test]
-    fn every_byte_comes_back_from_its_number() {
-        for format in [Format::E4m3, Format::E5m2] {
-            for x in 0..=255u8 {
-                let wide = byte_to_double(format, x);
-                let back = narrow_small(Conversion { to: format, ..Conversion::default() }, wide);
-                if wide.is_nan() {
-                    assert_eq!(back, NAN8);
-                } else if wide.is_finite() {
-                    assert_eq!(back, u64::from(x), "{format:?} {wide}");
-                }
-            }
-        }
-        assert_eq!(byte_to_double(Format::E4m3, 0x7e), 448.0);
-        assert_eq!(byte_to_double(Format::E5m2, 0xfb), -57344.0);
-        assert_eq!(byte_to_double(Format::E5m2, 0x7c), f64::INFINITY);
-        assert_eq!(byte_to_double(Format::E4m3, 1), 2.0f64.powi(-9));
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //! mask without the lanes that have left since. How often a lane has put a barrier away tells which
 //! of the regions that used it, one in each call, a thread leaves.
 
+use super::operand::{BARRIERS, each_lane};
 use super::operand::{LANES, Lanes};
-use super::warp::{BARRIERS, each_lane};
 
 /// Barriers that a lane may have put away; more are not remembered. A program that saves without
 /// end is wrong.

@@ -2,7 +2,7 @@
 //! ISA, "Tensors").
 
 use super::flight::{Move, Reduction, Source, Target};
-use super::op::{AtomicKind, AtomicType};
+use super::kinds::{AtomicKind, AtomicType};
 use crate::tensor_map::{Element, INTERLEAVED, Im2col, RANK, TensorMap};
 
 /// Shared memory of a CTA at most (bytes): no copy is larger.

@@ -1,15 +1,19 @@
 //! The state of one warp: its registers, and where its lanes are.
 
-use super::cluster::Arrivals;
 use super::groups::Groups;
-use super::matrix::GROUPS;
 use super::operand::*;
 use super::saved::Saved;
 use super::timing::{Clock, Watch};
 use crate::misuse::Written;
 
-/// Convergence barrier registers of a warp.
-pub const BARRIERS: usize = 16;
+/// Where a warp's lanes are at the cluster's barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Arrivals {
+    /// Lanes that have arrived for the phase that is not complete yet.
+    pub arrived: u32,
+    /// Lanes that have arrived and not waited since.
+    pub owed: u32,
+}
 
 /// A warp's registers. Register numbers were checked when the instructions were prepared.
 #[derive(Clone, Debug)]
@@ -247,14 +251,5 @@ fn part(part: Part, x: u64) -> u64 {
         Part::Half(at) => x >> at & 0xffff,
         Part::Both(at) => (x >> at & 0xffff) * 0x1_0001,
         Part::Swapped => (x >> 16 & 0xffff) | (x & 0xffff) << 16,
-    }
-}
-
-/// Calls `f` for each lane of a mask, lowest first.
-#[inline]
-pub fn each_lane(mut mask: u32, mut f: impl FnMut(usize)) {
-    while mask != 0 {
-        f(mask.trailing_zeros() as usize);
-        mask &= mask - 1;
     }
 }

@@ -1,7 +1,7 @@
 //! Reads names with modifiers, fields and bits.
 
 use super::model::{Bits, ModField, ModOption, Result};
-use super::parse::{Sets, holds};
+use super::sets::{Sets, holds};
 
 /// `NAME.WORD{field@pos.width:opt,opt}…`
 pub fn parse_name(text: &str, sets: &Sets) -> Result<(String, Vec<ModField>)> {

@@ -27,6 +27,7 @@ impl Key {
 /// What was seen of a key, in instructions.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
+    /// All of them.
     pub all: u64,
     /// With a scoreboard for results.
     pub writes: u64,
@@ -41,6 +42,7 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds what was seen elsewhere.
     pub fn add(&mut self, other: &Counts) {
         self.all += other.all;
         self.writes += other.writes;
@@ -59,10 +61,12 @@ impl Counts {
         within.fold([0, 0], |sum, (_, n)| [sum[0] + n[0], sum[1] + n[1]])
     }
 
+    /// The shortest stall in cycles; 1 where nothing was seen.
     pub fn least_stall(&self) -> u8 {
         self.stalls.keys().next().copied().unwrap_or(1)
     }
 
+    /// The longest stall in cycles; 16 where nothing was seen.
     pub fn longest_stall(&self) -> u8 {
         self.stalls.keys().next_back().copied().unwrap_or(16)
     }
@@ -71,7 +75,9 @@ impl Counts {
 /// What stands right behind a key, or right before it, where that is always one of a few.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Neighbours {
+    /// Beside which they stand.
     pub key: Key,
+    /// They stand before it, not behind.
     pub before: bool,
     /// Names and how often.
     pub names: Vec<(String, u64)>,
@@ -82,7 +88,9 @@ pub struct Neighbours {
 pub struct Rows {
     /// By opcode: the words that make keys of their own.
     pub words: BTreeMap<String, Vec<String>>,
+    /// What was seen of each key.
     pub counts: BTreeMap<Key, Counts>,
+    /// What stands beside keys.
     pub neighbours: Vec<Neighbours>,
 }
 

@@ -10,13 +10,12 @@
 //! column.
 
 use super::Opcode;
-use super::ports::{Port, Ports};
+use super::ports::{FILES, Port, Ports};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Hazards, files and classes, in the order in which `latency/class.rs` has them.
+/// Hazards and classes, in the order in which `latency/class.rs` has them.
 pub const HAZARDS: [&str; 3] = ["raw", "waw", "war"];
-pub const FILES: [&str; 4] = ["R", "UR", "P", "UP"];
 pub const CLASSES: [&str; 19] = [
     "alu",
     "fma",

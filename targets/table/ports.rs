@@ -9,6 +9,9 @@
 use super::model::{Form, Kind, Table};
 use std::collections::BTreeMap;
 
+/// Register files whose ports have times, in the order in which `latency/class.rs` has them.
+pub const FILES: [&str; 4] = ["R", "UR", "P", "UP"];
+
 /// No port.
 pub const NONE: u16 = u16::MAX;
 
@@ -17,7 +20,7 @@ pub const NONE: u16 = u16::MAX;
 pub struct Port {
     pub unit: String,
     pub part: String,
-    /// Index into [`super::latency::FILES`].
+    /// Index into [`FILES`].
     pub file: usize,
 }
 
@@ -64,7 +67,7 @@ pub struct Ports {
 const UR: usize = 1;
 
 fn file(name: &str) -> Option<usize> {
-    super::latency::FILES.iter().position(|f| *f == name)
+    FILES.iter().position(|f| *f == name)
 }
 
 /// See [`Port::unit`].

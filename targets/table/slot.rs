@@ -2,7 +2,7 @@
 
 use super::field::*;
 use super::model::*;
-use super::parse::Sets;
+use super::sets::Sets;
 
 fn parse_style(text: &str) -> Result<&'static str> {
     Ok(match text {

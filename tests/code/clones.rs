@@ -12,11 +12,12 @@ use orias::lower::{self, LowerOptions};
 use orias::ptx;
 use orias::ptx::program::FuncId;
 use orias::simulate::simulate;
-use orias_components::{BlockId, Body, Copies, FlowEdit, Region};
+use orias_components::Body;
 use orias_runner::case::Suite;
 use orias_runner::oracle::workspace;
 use orias_systems::analysis::Analyses;
-use orias_systems::ssa::{self, Form};
+use orias_systems::ssa::Form;
+use orias_systems::testing::clones::{self, Way};
 use orias_systems::{Options, Worker, pipeline};
 use orias_targets::simulator::{Hazards, Limits};
 use rayon::prelude::*;
@@ -42,33 +43,12 @@ const KERNELS: [&str; 14] = [
 /// A case runs at most about 3 million thread instructions of PTX: a loop that lost its end stops.
 const STEPS: u64 = 50_000_000;
 
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Way {
-    Peel,
-    Unroll,
-}
-
-/// Clones all loops, outer before inner; how many there are.
+/// Clones all loops of a body in SSA form; how many there are.
 fn clone_loops(body: &mut Body<'_>, way: Way) -> usize {
     let flow = Analyses::default().flow(body);
-    let mut cloner = ssa::cloner(body, Form { is_ssa: true });
-    let mut edit = FlowEdit::of(body);
-    for of in &flow.loops().all {
-        let header = BlockId(of.header);
-        let mut blocks = vec![header];
-        blocks.extend(of.blocks.iter().map(BlockId).filter(|b| *b != header));
-        let preds = body.block(header).preds().iter().copied();
-        let from: Vec<BlockId> = match way {
-            Way::Peel => preds.filter(|b| !of.blocks.contains(b.0)).collect(),
-            Way::Unroll => preds.filter(|b| of.blocks.contains(b.0)).collect(),
-        };
-        let region =
-            Region { blocks: &blocks, after: from[0], from: &from, copies: Copies::Rounds(1) };
-        cloner.region(body, &mut edit, &region);
-    }
-    edit.finish(body);
+    let loops = clones::clone_loops(body, &flow, Form { is_ssa: true }, way);
     body.update_edges();
-    flow.loops().all.len()
+    loops
 }
 
 /// A cubin of a kernel whose loops were cloned, and how many there are.

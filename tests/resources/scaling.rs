@@ -6,11 +6,12 @@ use orias::driver::{CompileOptions, compile_source};
 use orias::lower::{self, LowerOptions};
 use orias::ptx;
 use orias::ptx::program::FuncId;
-use orias_components::{BlockId, Body, Copies, FlowEdit, Region, work};
+use orias_components::{Body, work};
 use orias_speed::shapes;
 use orias_systems::analysis::Analyses;
 use orias_systems::pipeline::{self, PHASES, Status};
-use orias_systems::ssa::{self, Form};
+use orias_systems::ssa::Form;
+use orias_systems::testing::clones;
 use orias_systems::{Options, Worker};
 use std::collections::BTreeMap;
 
@@ -136,19 +137,7 @@ const ASKED: [(&str, &str, Ask); 3] = [
 /// Peels a round off each loop.
 fn peel(analyses: &mut Analyses, body: &mut Body<'_>) {
     let flow = analyses.flow(body);
-    let mut cloner = ssa::cloner(body, Form { is_ssa: true });
-    let mut edit = FlowEdit::of(body);
-    for of in &flow.loops().all {
-        let header = BlockId(of.header);
-        let mut blocks = vec![header];
-        blocks.extend(of.blocks.iter().map(BlockId).filter(|b| *b != header));
-        let preds = body.block(header).preds().iter().copied();
-        let from: Vec<BlockId> = preds.filter(|b| !of.blocks.contains(b.0)).collect();
-        let copies = Copies::Rounds(1);
-        let region = Region { blocks: &blocks, after: from[0], from: &from, copies };
-        cloner.region(body, &mut edit, &region);
-    }
-    edit.finish(body);
+    clones::clone_loops(body, &flow, Form { is_ssa: true }, clones::Way::Peel);
 }
 
 #[test]

@@ -1,11 +1,21 @@
 //! The code of an exchange by `WARPSYNC.COLLECTIVE`.
 
-use super::Exchange;
 use crate::emit::plop3;
 use orias_components::{
     BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegUse, VRegId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A vote, shuffle, match or reduction of the threads of a mask.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Its WARPSYNC, in the same block before it.
+    pub meet: InstId,
+    /// The instruction itself.
+    pub op: InstId,
+    /// Copies of one kind share their registers.
+    pub(super) kind: u32,
+}
 
 /// What all copies of a kind have in common.
 struct Shared {

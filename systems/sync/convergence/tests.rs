@@ -19,7 +19,7 @@ enum State {
     Exited,
 }
 
-/// Lanes that entered a block together, and the block where they are to meet again.
+/// Lanes that entered a block together, and the block where they are to reconverge.
 struct Promise {
     join: BlockId,
     members: u32,
@@ -215,8 +215,8 @@ impl<'a, 'w> Warp<'a, 'w> {
 }
 
 /// By definition: the first block that every way from here to an exit passes, and that no way comes
-/// to by going around a loop that holds both (threads that go around meet the others at the
-/// header).
+/// to by going around a loop that holds both (threads that go around reconverge with the others at
+/// the header).
 fn joins_by_definition(flow: &ControlFlow) -> Vec<Option<BlockId>> {
     let (graph, loops) = (flow.graph(), flow.loops());
     let passed = |from: u32, without: Option<u32>| {

@@ -1,10 +1,10 @@
 //! Copies that run by themselves: their issue, and their work when its time has come.
 
 use super::atomic;
+use super::env::{Env, Flow, LaneFault, first};
 use super::memory::shared_addresses;
-use super::{Env, Flow, LaneFault, first};
 use crate::memory::{AccessKind, Fault, MemorySpace};
-use crate::simulator::cluster::{RANK_BYTES, RANK_SHIFT};
+use crate::simulator::address::{RANK_BYTES, RANK_SHIFT};
 use crate::simulator::error::Cause;
 use crate::simulator::flight::{
     Completion, Issuer, Kind, Move, Reduction, Signal, Source, Target, Transfer, Wait,

@@ -1,9 +1,10 @@
 //! Atomics and reductions, lane by lane.
 
+use super::env::{Env, LaneFault};
 use super::memory::{self, addresses};
-use super::{Env, LaneFault};
-use crate::simulator::cluster::RANK_SHIFT;
-use crate::simulator::op::{AtomicKind, AtomicOp, AtomicType};
+use crate::simulator::address::RANK_SHIFT;
+use crate::simulator::kinds::{AtomicKind, AtomicType};
+use crate::simulator::op::AtomicOp;
 use crate::simulator::operand::*;
 use crate::simulator::warp::Warp;
 use crate::simulator::{float, half};

@@ -1,14 +1,15 @@
 //! Barriers in shared memory: arrivals, and waits for the end of a phase.
 
 use super::asynchronous::{lanes, other};
+use super::env::{Env, Flow, LaneFault, Stop, first};
 use super::memory::shared_addresses;
-use super::{Env, Flow, LaneFault, Stop, first};
+use crate::simulator::address::Address;
 use crate::simulator::error::Cause;
 use crate::simulator::groups::State;
 use crate::simulator::mbarrier::{Barrier, Trouble};
-use crate::simulator::op::{Address, Amount, AsyncOp};
+use crate::simulator::op::{Amount, AsyncOp};
 use crate::simulator::operand::*;
-use crate::simulator::warp::{Warp, each_lane};
+use crate::simulator::warp::Warp;
 
 impl Env<'_> {
     /// Addresses in the CTA's own shared memory, with its rank.

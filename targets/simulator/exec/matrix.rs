@@ -1,6 +1,6 @@
 //! Matrix instructions of a warp: products, and moves between shared memory and registers.
 
-use super::{Env, Flow, LaneFault, Stop, first};
+use super::env::{Env, Flow, LaneFault, Stop, first};
 use crate::simulator::error::Cause;
 use crate::simulator::groups::State;
 use crate::simulator::matrix::{MatrixOp, Move, Product, multiply, transpose};

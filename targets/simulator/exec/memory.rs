@@ -1,15 +1,15 @@
 //! Loads and stores, lane by lane.
 
-use super::{Env, LaneFault};
+use super::env::{Env, LaneFault, first};
 use crate::memory::{
     AccessKind, Fault, Generic, MemorySpace, Region, UNWRITTEN, WINDOW_BYTES, generic,
 };
-use crate::simulator::cluster::{RANK_BYTES, RANK_SHIFT};
+use crate::simulator::address::{Address, RANK_BYTES, RANK_SHIFT, Space};
 use crate::simulator::error::Cause;
 use crate::simulator::image::STACK_TOP;
-use crate::simulator::op::{Address, MemOp, Space};
+use crate::simulator::op::MemOp;
 use crate::simulator::operand::*;
-use crate::simulator::warp::{Warp, each_lane};
+use crate::simulator::warp::Warp;
 
 /// Where an access goes.
 #[derive(Clone, Copy)]
@@ -201,12 +201,12 @@ impl Env<'_> {
         active: u32,
     ) -> Result<(), LaneFault> {
         let places = addresses(warp, &op.address);
-        self.check_descriptor(warp, &op.address, super::first(active))?;
+        self.check_descriptor(warp, &op.address, first(active))?;
         let bytes = usize::from(op.bytes);
         let cells = bytes.div_ceil(4);
         let mut rest = active;
         while rest != 0 {
-            let lane = super::first(rest);
+            let lane = first(rest);
             rest &= rest - 1;
             let mut data = [0; 16];
             self.fetch(warp, places[lane], lane, &mut data[..bytes])?;
@@ -232,11 +232,11 @@ impl Env<'_> {
         active: u32,
     ) -> Result<(), LaneFault> {
         let places = addresses(warp, &op.address);
-        self.check_descriptor(warp, &op.address, super::first(active))?;
+        self.check_descriptor(warp, &op.address, first(active))?;
         let bytes = usize::from(op.bytes);
         let mut rest = active;
         while rest != 0 {
-            let lane = super::first(rest);
+            let lane = first(rest);
             rest &= rest - 1;
             let mut data = [0; 16];
             for (cell, word) in data.chunks_exact_mut(4).enumerate().take(bytes.div_ceil(4)) {

@@ -3,103 +3,31 @@
 mod asynchronous;
 mod atomic;
 mod barriers;
+mod env;
 mod matrix;
 mod memory;
+mod system;
 mod warp;
 
+pub use env::{Arrival, Counts, Env, Failure, LaneFault, Stop};
 pub use memory::shared_region;
 
 use super::error::Cause;
-use super::flight::{Completion, Flight};
 use super::groups::State;
-use super::image::{CODE_BASE, Constants, STACK_TOP};
-use super::op::{BarrierKind, Bits, Combine, LaneOp, Micro, Op, Special, Threads, Truth};
+use super::image::{CODE_BASE, STACK_TOP};
+use super::kinds::Combine;
+use super::op::{BarrierKind, Bits, LaneOp, Micro, Op, Special, Threads, Truth};
 use super::operand::*;
-use super::prepare::Program;
 use super::prepare::WORD;
-use super::system::{self, System, SystemCall};
-use super::timing::{Check, Findings, Watch};
-use super::warp::{Warp, each_lane};
-use crate::latency::Latencies;
-use crate::memory::{Memory, MemorySpace, Region};
-use crate::misuse::{Missed, Misuse, Misuses};
+use super::system::SystemCall;
+use super::timing::{Check, Watch};
+use super::warp::Warp;
+use crate::memory::MemorySpace;
+use crate::misuse::{Missed, Misuse};
+use env::{Flow, first};
 
 /// Warps that an SM of sm_90 holds (CUDA C++ Programming Guide, "Compute Capabilities").
 const MAX_WARPS: u64 = 64;
-
-/// A failed instruction and the lane that it failed for.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    pub cause: Cause,
-    pub lane: usize,
-    /// Index of the instruction.
-    pub pc: u32,
-}
-
-/// A cause and its lane, before the place is known.
-pub type LaneFault = (Cause, usize);
-
-/// What is around a warp while it runs.
-pub struct Env<'a> {
-    pub program: &'a Program,
-    pub memory: &'a mut Memory,
-    pub shared: Region,
-    pub constants: &'a Constants,
-    pub block: [u32; 3],
-    pub cta: [u32; 3],
-    /// The CTA's number in its cluster.
-    pub rank: u32,
-    /// Shared memory of the cluster's CTAs by rank; of the CTA that runs it is in `shared`. Empty
-    /// where it is alone.
-    pub peers: Vec<Region>,
-    /// What the cluster has under way, and when it is done.
-    pub flight: &'a mut Flight,
-    pub completion: Completion,
-    /// Local memory of a thread (bytes).
-    pub local_bytes: u32,
-    /// See `Limits`.
-    pub group_slice: u64,
-    pub strict_regions: bool,
-    /// When the CTA started (estimated cycles), for clock registers.
-    pub started: u64,
-    pub counts: &'a mut Counts,
-    pub system: &'a mut System,
-    pub misuse: &'a mut Misuses,
-    pub latencies: &'a Latencies,
-    pub findings: &'a mut Findings,
-    /// The first hazard ends the run.
-    pub stop_at_hazard: bool,
-}
-
-/// What a launch cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    pub warp_instructions: u64,
-    pub thread_instructions: u64,
-    /// Estimate of the kernel's time.
-    pub cycles: u64,
-}
-
-/// Arrivals without waiting (BAR.ARV) and reduction operands, for the CTA to count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrival {
-    Arrived { barrier: u8, lanes: u32, threads: Option<u32> },
-    Predicate { barrier: u8, kind: BarrierKind, lanes: u32, holds: u32 },
-}
-
-/// Why a group stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stop {
-    /// It waits, ended or split: look at the groups again.
-    Changed,
-    /// A hazard was found, and the run is to end.
-    Hazard,
-    /// Its turn is over.
-    Slice,
-    /// What it looked for has not come: others are to go on, also those of other warps.
-    Idle,
-    Barrier(Option<Arrival>),
-}
 
 impl Env<'_> {
     /// Runs the warp's current group, about `slice` instructions (it stops at the next taken
@@ -496,17 +424,6 @@ impl Env<'_> {
         }
         warp.write(dst, wide, active, &values);
     }
-}
-
-/// What follows an instruction.
-enum Flow {
-    Next,
-    Jump(u32),
-    Stop(Stop),
-}
-
-fn first(mask: u32) -> usize {
-    mask.trailing_zeros() as usize % LANES
 }
 
 fn branch(warp: &mut Warp, taken: u32, mask: u32, target: u32, next: u32) -> Flow {

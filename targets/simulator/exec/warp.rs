@@ -2,7 +2,7 @@
 
 use crate::simulator::op::{ReduceKind, ShuffleMode, VoteMode};
 use crate::simulator::operand::*;
-use crate::simulator::warp::{Warp, each_lane};
+use crate::simulator::warp::Warp;
 
 /// SHFL (PTX ISA, `shfl.sync`): the third source holds the clamp in bits 0..5 and the segment mask
 /// in bits 8..13.

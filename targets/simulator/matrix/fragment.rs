@@ -20,10 +20,11 @@
 //! the threads of a group of four hold the pieces along k in their order, beginning with the one
 //! that the selector says.
 
-use super::{Accumulator, Element, Place, Product, Sparse};
+use super::number::{Accumulator, Element};
+use super::product::{Place, Product, Sparse};
+use super::shared::Descriptor;
 use crate::memory::{Fault, Region};
 use crate::simulator::float;
-use crate::simulator::matrix::Descriptor;
 use crate::simulator::operand::LANES;
 use crate::simulator::warp::Warp;
 

@@ -1,9 +1,9 @@
 //! Matrices in shared memory, as the descriptors of warpgroup products say (PTX ISA 9.0, "Matrix
 //! descriptor format" and "Strides").
 
-use super::Element;
+use super::number::Element;
 use crate::memory::{Fault, Region, SHARED_RESERVED};
-use crate::simulator::cluster::RANK_BYTES;
+use crate::simulator::address::RANK_BYTES;
 
 /// Bytes that stand together whatever the layout is.
 const UNIT: usize = 16;

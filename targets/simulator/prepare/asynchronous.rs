@@ -1,11 +1,13 @@
 //! Copies that run by themselves, and the barriers in shared memory that count them.
 
 use super::memory::address_at;
+use super::slots::unsupported;
 use super::slots::{Kind, Slots};
-use super::unsupported;
+use crate::simulator::address::Space;
 use crate::simulator::error::Cause;
 use crate::simulator::flight::{Kind as Group, Reduction};
-use crate::simulator::op::{Amount, AsyncOp, AtomicKind, AtomicType, Op, Space, TensorOp};
+use crate::simulator::kinds::{AtomicKind, AtomicType};
+use crate::simulator::op::{Amount, AsyncOp, Op, TensorOp};
 use crate::simulator::operand::*;
 use crate::simulator::tensor::Direction;
 use orias_components::{Mod, Opcode, Operand, RegFile, RegUse};

@@ -1,7 +1,8 @@
 //! Branches, convergence, barriers, and instructions without an effect here.
 
+use super::context::WORD;
+use super::slots::unsupported;
 use super::slots::{Kind, Slots};
-use super::{WORD, unsupported};
 use crate::SlotKind;
 use crate::simulator::error::Cause;
 use crate::simulator::op::{BarrierKind, Indirect, Op, Threads};

@@ -1,13 +1,15 @@
 //! Float instructions and conversions.
 
 use super::integer::combine;
+use super::slots::unsupported;
 use super::slots::{Kind, Lane, Slots};
-use super::unsupported;
-use crate::simulator::convert::{self, Conversion, Format};
+use crate::simulator::convert;
 use crate::simulator::error::Cause;
 use crate::simulator::float::{self as lane, FloatCompare, Mode, Round};
+use crate::simulator::format::{Conversion, Format};
 use crate::simulator::half;
-use crate::simulator::op::{Bits, Combine, LaneFn, Op};
+use crate::simulator::kinds::Combine;
+use crate::simulator::op::{Bits, LaneFn, Op};
 use crate::simulator::operand::{Adjust, Part, PredSrc, Src};
 use crate::simulator::pack;
 use orias_components::{Mod, Opcode};

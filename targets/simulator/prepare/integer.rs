@@ -1,10 +1,11 @@
 //! Integer and logic instructions.
 
+use super::slots::unsupported;
 use super::slots::{Kind, Lane, Slots};
-use super::unsupported;
 use crate::simulator::error::Cause;
 use crate::simulator::integer as lane;
-use crate::simulator::op::{Bits, Combine, LaneFn, Op, Truth};
+use crate::simulator::kinds::Combine;
+use crate::simulator::op::{Bits, LaneFn, Op, Truth};
 use crate::simulator::operand::{Adjust, PRED_NOWHERE, Part, Src};
 use crate::simulator::pack;
 use crate::simulator::video;

@@ -2,7 +2,7 @@
 
 use super::memory;
 use super::slots::Slots;
-use super::unsupported;
+use super::slots::unsupported;
 use crate::simulator::error::Cause;
 use crate::simulator::float::Round;
 use crate::simulator::matrix::{Accumulator, Element, MatrixOp, Move, Place, Product, Sparse};

@@ -1,10 +1,12 @@
 //! Loads, stores and atomics.
 
+use super::slots::unsupported;
 use super::slots::{Kind, Lane, Slots};
-use super::unsupported;
+use crate::simulator::address::{Address, Space};
 use crate::simulator::error::Cause;
 use crate::simulator::integer::copy;
-use crate::simulator::op::{Address, AtomicKind, AtomicOp, AtomicType, MemOp, Op, Space};
+use crate::simulator::kinds::{AtomicKind, AtomicType};
+use crate::simulator::op::{AtomicOp, MemOp, Op};
 use crate::simulator::operand::*;
 use orias_components::{Mod, Opcode, Operand, RegFile, RegUse};
 

@@ -5,6 +5,7 @@
 //! hold padding and paths that a launch never takes.
 
 mod asynchronous;
+mod context;
 mod control;
 mod float;
 mod integer;
@@ -13,19 +14,17 @@ mod memory;
 mod slots;
 mod warp;
 
+pub use context::{Context, WORD, describe};
 pub use memory::extend;
 
 use super::error::Cause;
 use super::image::{CODE_BASE, Constants, Image, Kernel};
 use super::op::{Micro, Op};
 use super::operand::{PredSrc, predicate};
-use super::timing::{Ran, Timing};
+use super::timing::Timing;
 use crate::Target;
 use orias_components::{Inst, Opcode, Props, RegUse};
 use slots::Slots;
-
-/// Bytes of an instruction.
-pub const WORD: u64 = 16;
 
 /// All texts that a kernel can reach, prepared: indices count words from [`CODE_BASE`].
 #[derive(Clone, Debug)]
@@ -40,31 +39,6 @@ pub struct Program {
     pub entry: u32,
     /// General registers of a thread: those that it begins with, or more where it asks for more.
     pub registers: u32,
-}
-
-/// What stands around an instruction while it is prepared.
-pub struct Context<'a> {
-    pub target: &'static Target,
-    pub constants: &'a Constants,
-    /// General registers of a thread.
-    pub registers: u32,
-    /// Address of the text that the instruction stands in.
-    pub text: u64,
-}
-
-impl Context<'_> {
-    /// The index of the instruction at a byte offset of this text. Where there is none, the jump
-    /// fails when it is taken.
-    pub fn index(&self, offset: u64) -> u32 {
-        u32::try_from(self.text.wrapping_add(offset).wrapping_sub(CODE_BASE) / WORD)
-            .unwrap_or(u32::MAX)
-    }
-}
-
-/// The instruction's text, for messages.
-pub fn describe(target: &'static Target, inst: &Inst) -> String {
-    let text = crate::text::instruction(target, inst, &crate::text::Numeric);
-    text.trim_end_matches(';').trim_end().to_string()
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u128> {
@@ -128,12 +102,12 @@ impl Program {
     }
 
     /// What of an instruction that ran was never seen, with its place; None where all was.
-    pub fn unseen(&self, ran: &Ran) -> Option<String> {
-        let (.., bytes) = self.texts.iter().find(|t| t.1 == ran.function)?;
-        let inst = self.target.decode(word(bytes, ran.offset as usize)?, ran.offset).ok()?;
+    pub fn unseen(&self, function: &str, offset: u64) -> Option<String> {
+        let (.., bytes) = self.texts.iter().find(|t| t.1 == function)?;
+        let inst = self.target.decode(word(bytes, offset as usize)?, offset).ok()?;
         let unseen = self.target.unseen(&inst)?;
         let text = describe(self.target, &inst);
-        Some(format!("{}: `{text}` at {:#06x}: {unseen}", ran.function, ran.offset))
+        Some(format!("{function}: `{text}` at {offset:#06x}: {unseen}"))
     }
 
     /// Name, byte offset and text of the instruction at an index.
@@ -208,9 +182,4 @@ fn family(slots: &Slots<'_>, inst: &Inst) -> Result<Op, Cause> {
         }
         _ => control::prepare(slots),
     }
-}
-
-/// The message for an instruction that the engine does not do.
-pub fn unsupported(slots: &Slots<'_>) -> Cause {
-    Cause::Unsupported(describe(slots.context.target, slots.inst))
 }

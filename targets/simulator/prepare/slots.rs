@@ -1,6 +1,6 @@
 //! Access to an instruction's operands by slot, with checks.
 
-use super::{Context, unsupported};
+use super::context::{Context, describe};
 use crate::simulator::error::Cause;
 use crate::simulator::op::{Bits, LaneFn, LaneOp, Op};
 use crate::simulator::operand::*;
@@ -234,4 +234,9 @@ impl Lane {
     pub fn op(self) -> Result<Op, Cause> {
         Ok(Op::Lane(Box::new(self.0)))
     }
+}
+
+/// The message for an instruction that the engine does not do.
+pub fn unsupported(slots: &Slots<'_>) -> Cause {
+    Cause::Unsupported(describe(slots.context.target, slots.inst))
 }

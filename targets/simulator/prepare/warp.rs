@@ -1,8 +1,8 @@
 //! Instructions across the lanes of a warp, special registers, and moves between the register
 //! files.
 
+use super::slots::unsupported;
 use super::slots::{Kind, Slots};
-use super::unsupported;
 use crate::memory::{SHARED_WINDOW, WINDOW_BYTES};
 use crate::simulator::error::Cause;
 use crate::simulator::op::{Op, ReduceKind, ShuffleMode, Special, VoteMode};

@@ -9,8 +9,7 @@
 //! at once as fit. Not in it: caches, bank conflicts, coalescing, bandwidth, instruction fetch,
 //! clocks.
 
-use super::{Counted, GROUP, SCOREBOARDS, Timing};
-use crate::latency::Class;
+use super::facts::{Counted, GROUP, PIPES, SCOREBOARDS, Timing};
 use crate::simulator::image::{Kernel, Launch};
 use crate::simulator::operand::LANES;
 use std::cmp::Reverse;
@@ -38,21 +37,6 @@ const REMEMBERED: usize = 8;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Work {
     busy: [[u64; PIPES]; SUB_CORES],
-}
-
-/// Pipes that are counted: issue, and those that take an instruction less often than every cycle.
-const PIPES: usize = 6;
-
-/// The pipe of a class, by which other classes share it.
-pub(super) fn pipe(class: Class) -> usize {
-    match class {
-        Class::Alu | Class::Vote | Class::PredicateLogic => 1,
-        Class::Fma | Class::Wide | Class::Half => 2,
-        Class::Fp64 => 3,
-        Class::Xu | Class::Variable => 4,
-        Class::HalfMma | Class::MmaSmall | Class::Mma | Class::MmaLong => 5,
-        _ => 0,
-    }
 }
 
 impl Default for Work {

@@ -1,6 +1,6 @@
 //! Hazards as they are reported: two instructions, a register, and what is missing between them.
 
-use super::{CellIndex, GROUP, cell_name};
+use super::facts::{CellIndex, GROUP, cell_name};
 use crate::latency;
 use crate::simulator::prepare::Program;
 use rustc_hash::FxHashMap;
@@ -10,11 +10,22 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Problem {
     /// The second issues so many cycles after the first, and must not before `needed`.
-    TooEarly { cycles: u32, needed: u32 },
+    TooEarly {
+        /// Cycles between their issues.
+        cycles: u32,
+        /// Cycles that there must be.
+        needed: u32,
+    },
     /// Nothing waited for the scoreboard that the first sets.
-    NotAwaited { scoreboard: u8 },
+    NotAwaited {
+        /// Its number.
+        scoreboard: u8,
+    },
     /// The wait comes in the cycle after the scoreboard was set, and does not see it.
-    NotYetVisible { scoreboard: u8 },
+    NotYetVisible {
+        /// Its number.
+        scoreboard: u8,
+    },
     /// The first sets no scoreboard, and no later one of its kind tells of it.
     NoScoreboard,
 }
@@ -22,6 +33,7 @@ pub enum Problem {
 /// A place in the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
+    /// Name of the function.
     pub function: String,
     /// Byte offset in the function's text.
     pub offset: u64,
@@ -38,11 +50,15 @@ impl fmt::Display for Place {
 /// Two instructions of a warp of which the second does not wait long enough for the first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hazard {
+    /// Why the second must wait.
     pub kind: latency::Hazard,
     /// `R4`
     pub register: String,
+    /// What must be done.
     pub first: Place,
+    /// What comes too early.
     pub second: Place,
+    /// What is missing.
     pub problem: Problem,
     /// How often it was met, by warp instructions of the second.
     pub count: u64,
@@ -102,6 +118,7 @@ struct Found {
 /// An instruction that ran while hazards were looked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ran {
+    /// Name of the function.
     pub function: String,
     /// Byte offset in the function's text.
     pub offset: u64,

@@ -11,11 +11,11 @@
 //! has passed. Instructions of one kind are done in order, so a later one's scoreboard tells of an
 //! earlier one that has none (observed: ptxas 13.0.88 relies on it).
 
+use super::facts::{Access, CellIndex, Counted, SCOREBOARDS, Timing, UNTOLD};
 use super::hazard::{Findings, Problem};
-use super::{Access, CellIndex, Counted, SCOREBOARDS, Timing, UNTOLD};
 use crate::latency::{Class, Hazard, Latencies};
 use crate::simulator::operand::LANES;
-use crate::simulator::warp::each_lane;
+use crate::simulator::operand::each_lane;
 use orias_components::RegFile;
 use smallvec::SmallVec;
 

@@ -1,6 +1,8 @@
 //! Kernels that load registers, run one instruction and store registers; what they are given and
 //! what they must give.
 
+pub use orias_systems::testing::Random;
+
 use orias::driver::{self, CompileOptions};
 use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Outcome};
@@ -126,22 +128,6 @@ pub fn pack(values: &[u64], bits: u32) -> Vec<u8> {
         }
     }
     bytes
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
 }
 
 fn module(cases: &[Case], target: &str) -> String {
