@@ -669,18 +669,6 @@ impl<'w> Emit<'w> {
         (value, self.block)
     }
 
-    /// Runs `f` only where the PTX guard holds, by a branch around it: for sequences of several
-    /// blocks.
-    pub fn guarded_region<T, E>(
-        &mut self,
-        f: impl FnOnce(&mut Emit<'w>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let Some(left) = self.enter_guard() else { return f(self) };
-        let result = f(self);
-        self.leave_guard(left);
-        result
-    }
-
     /// Jumps over what follows where PTX's guard is false; it has no guard then. Nothing where
     /// there is none. To be ended by [`Self::leave_guard`].
     pub fn enter_guard(&mut self) -> Option<Guarded> {
