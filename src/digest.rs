@@ -1,7 +1,7 @@
 //! What is asked of a function's PTX once its machine code is there: little of it, so that the
 //! statements themselves may go as soon as they are lowered.
 
-use crate::attributes::CodeFacts;
+use crate::facts::CodeFacts;
 use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special, Words};
 use crate::ptx::types::Span;
 use crate::ptx::words::{Op, Word, WordSet};

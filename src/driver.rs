@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::assemble::{self, Whole};
-use crate::attributes::CodeFacts;
 use crate::digest::Digest;
 use crate::elf;
 use crate::elf::model::{CubinModel, Tool};
-use crate::lines;
+use crate::facts::CodeFacts;
 use crate::link::{self, Code, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::overrides::{self, Overrides};
@@ -449,7 +448,7 @@ fn compile_function(
     let mut compiled = worker.run().map_err(|error| from_pipeline(error, &ptx, span))?;
     let facts = CodeFacts::of(&ptx, &compiled);
     let lines = std::mem::take(&mut compiled.lines);
-    let lines = if with_lines { lines::origins(&lines, &ptx.spans) } else { Vec::new() };
+    let lines = if with_lines { crate::origin::origins(&lines, &ptx.spans) } else { Vec::new() };
     Ok(Done { unit, code: Code { compiled, facts, lines }, time: started.elapsed() })
 }
 

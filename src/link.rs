@@ -5,9 +5,9 @@
 //! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded,
 //! changed and encoded again.
 
-use crate::attributes::CodeFacts;
-use crate::lines::Origin;
+use crate::facts::CodeFacts;
 use crate::lower::Module;
+use crate::origin::Origin;
 use crate::ptx::program::FuncId;
 use orias_components::{Opcode, Operand, SymbolKey};
 use orias_systems::function::{Link, LinkTo};

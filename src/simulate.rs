@@ -9,11 +9,9 @@ use crate::launch::{
     Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Outcome, Parameter, parameter_block, place,
 };
 use orias_components::{Inst, Opcode, RegFile, RegUse};
-use orias_targets::Target;
 use orias_targets::memory::{Memory, MemorySpace, SHARED_WINDOW};
-use orias_targets::simulator::{
-    self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
-};
+use orias_targets::simulator::{CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text};
+use orias_targets::{Target, simulator};
 use rustc_hash::FxHashMap;
 
 /// Stack of a thread whose kernel calls functions or takes stack at run time: the file does not say

@@ -5,7 +5,7 @@
 //! on P that follows tells which.
 
 use super::graph::{Code, Condition, barrier, condition, predicate, target};
-use super::{Report, Rule};
+use super::report::{Report, Rule};
 use orias_components::{Inst, MemRef, Mod, Opcode, Operand, RegFile};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;

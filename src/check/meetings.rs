@@ -7,7 +7,7 @@
 
 use super::graph::Code;
 use super::regions::Region;
-use super::{Report, Rule};
+use super::report::{Report, Rule};
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

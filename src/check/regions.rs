@@ -2,7 +2,7 @@
 
 use super::barriers::Flow;
 use super::graph::{Code, barrier};
-use super::{Report, Rule};
+use super::report::{Report, Rule};
 use orias_components::Opcode;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! `orias dis`: a cubin as text.
 
-use crate::dis::{self, Check, Code, DisOptions};
-use crate::input;
+use crate::dis::{Check, Code, DisOptions};
+use crate::{dis, input};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
         orias_targets::target(&args.arch)
             .ok_or_else(|| format!("--arch {}: unknown target", args.arch))
     };
-    let fail = |e: dis::DisError| format!("{name}: {e}");
+    let fail = |e: crate::dis::DisError| format!("{name}: {e}");
     let code = if args.raw { Code::raw(arch()?, &bytes) } else { Code::cubin(&bytes) };
     let mut code = code.map_err(fail)?;
     code.only(&args.function).map_err(fail)?;

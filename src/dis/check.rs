@@ -1,6 +1,6 @@
 //! `--check`: does every word come back from decoding and encoding?
 
-use super::{Code, DisError};
+use super::code::{Code, DisError};
 
 /// What `--check` counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -1,18 +1,10 @@
 //! Where an address points, and reading and writing there.
 
-use orias_targets::memory::{Fault, Generic, WINDOW_BYTES, generic};
-
-use super::code::Space;
+use super::env::Env;
 use super::error::StepError;
-use super::grid::Env;
+use super::operand::{OFFSET, RANK_SHIFT, Space};
 use super::warp::Warp;
-
-/// Bits of a shared address below the block's rank in its cluster (observed: ptxas 13.0.88 adds
-/// `SR_CgaCtaId << 24`).
-pub const RANK_SHIFT: u32 = 24;
-
-/// The part of a shared address inside one block.
-pub const OFFSET: u64 = (1 << RANK_SHIFT) - 1;
+use orias_targets::memory::{Fault, Generic, WINDOW_BYTES, generic};
 
 /// What stopped a lane.
 pub type Stopped = (usize, StepError);

@@ -2,9 +2,9 @@
 
 use rustc_apfloat::Round;
 
-use super::code::Ternary;
 use super::float::{Format, Small, from_f64, from_int, integral, saturate, to_f64};
 use super::integer::{mask, sign_extend};
+use super::operand::Ternary;
 use crate::ptx::types::{Type, TypeKind};
 
 /// The modifiers of a conversion.

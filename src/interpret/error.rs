@@ -1,12 +1,10 @@
 //! What stops the interpreter.
 
-use std::fmt;
-
-use orias_targets::memory::Fault;
-
-use super::code::Place;
+use super::operand::Place;
 use crate::launch::LaunchError;
 use crate::ptx::program::Program;
+use orias_targets::memory::Fault;
+use std::fmt;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InterpretError {

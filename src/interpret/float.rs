@@ -9,7 +9,7 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::code::Ternary;
+use super::operand::Ternary;
 use crate::ptx::types::Type;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

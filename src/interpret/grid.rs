@@ -1,19 +1,19 @@
 //! Clusters of blocks: their warps, shared memory and barriers, and the turns that they take.
 
-use std::collections::VecDeque;
-use std::fmt::Write;
-
-use orias_targets::memory::{Memory, Region};
-
-use super::Limits;
-use super::builtin::Heap;
-use super::code::{BarrierKind, Code, LANES};
+use super::code::Code;
+use super::env::{BARRIERS, BarrierState, Env};
 use super::error::{InterpretError, Stopped, Thread, describe};
+use super::heap::Heap;
 use super::image::Image;
+use super::limits::Limits;
+use super::operand::{BarrierKind, LANES};
 use super::warp::{Place, State, Warp, bits};
 use crate::launch::{Launch, Outcome};
 use crate::ptx::program::Program;
+use orias_targets::memory::{Memory, Region};
 use orias_targets::misuse::{Checks, Misuses};
+use std::collections::VecDeque;
+use std::fmt::Write;
 
 /// Warp instructions of a warp's turn.
 const WARP_TURN: u32 = 512;
@@ -27,41 +27,6 @@ const MAX_RESIDENT: u64 = 132 * 2048;
 /// Memory of the blocks in flight at most, where there are two clusters or more (bytes): registers,
 /// local and shared memory.
 const MAX_STATE: u64 = 2 << 30;
-
-/// Barriers of a block.
-pub const BARRIERS: usize = 16;
-
-/// One barrier of a block.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct BarrierState {
-    /// Threads that have arrived.
-    pub arrived: u32,
-    /// Threads to wait for, where an instruction said it.
-    pub expected: Option<u32>,
-    /// Of the predicates of a reduction: how many were true, and how many came.
-    pub trues: u32,
-    pub votes: u32,
-}
-
-/// What a warp may touch besides itself.
-pub struct Env<'a> {
-    pub code: &'a Code,
-    pub memory: &'a mut Memory,
-    pub heap: &'a mut Heap,
-    /// Of each block of the cluster, by rank.
-    pub shared: &'a mut [Region],
-    /// Of the warp's block in its cluster.
-    pub rank: usize,
-    pub barriers: &'a mut [BarrierState; BARRIERS],
-    /// Phases of the cluster's barrier that are complete.
-    pub cluster_phase: u64,
-    pub printed: &'a mut Vec<u8>,
-    pub thread_instructions: &'a mut u64,
-    pub warp_instructions: &'a mut u64,
-    pub misuse: &'a mut Misuses,
-    /// Set when a barrier may have become complete.
-    pub arrivals: bool,
-}
 
 /// Blocks that run together.
 struct Cluster {
@@ -206,7 +171,6 @@ impl Cluster {
         for index in 0..self.blocks[rank].warps.len() {
             let Block { barriers, warps } = &mut self.blocks[rank];
             let mut env = Env {
-                code: device.code,
                 memory: &mut device.memory,
                 heap: &mut device.heap,
                 shared: &mut self.shared,
@@ -220,7 +184,7 @@ impl Cluster {
                 arrivals: false,
             };
             let warp = &mut warps[index];
-            let result = warp.run(&mut env, WARP_TURN);
+            let result = warp.run(device.code, &mut env, WARP_TURN);
             let arrivals = env.arrivals;
             if let Err((pc, lane, error)) = result {
                 let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);

@@ -1,16 +1,17 @@
 //! The module in device memory: which functions and variables a kernel reaches, and where each
 //! variable lies.
 
-use orias_targets::memory::{
-    Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW, UNWRITTEN,
-};
-
-use super::{InterpretError, function_address};
+use super::InterpretError;
+use super::pointer::function_address;
+use crate::launch;
 use crate::launch::{
-    self, ClusterRules, Clusters, Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Parameter, Placed,
+    ClusterRules, Clusters, Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Parameter, Placed,
 };
 use crate::ptx::program::{AddressBase, FuncId, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types::Space;
+use orias_targets::memory::{
+    Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW, UNWRITTEN,
+};
 
 /// Where a variable lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,7 +57,7 @@ impl Image {
         let clusters =
             launch.clusters(&cluster_rules(&program.functions[entry.0 as usize].directives))?;
         let mut memory = Memory::default();
-        let placed = launch::place(&launch.args, &mut memory);
+        let placed = crate::launch::place(&launch.args, &mut memory);
         let (reached, used) = reach(program, entry);
         let mut image = Image {
             entry,

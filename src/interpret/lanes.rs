@@ -1,9 +1,10 @@
 //! Exchanges between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect` (PTX ISA 9.0,
 //! "Parallel Synchronization and Communication Instructions").
 
-use super::code::{Dst, LANES, Op, Reduction, ReductionKind, Row, Shuffle, Src, Vote};
+use super::code::{Op, Reduction, ReductionKind, Shuffle, Vote};
 use super::integer::less;
 use super::matrix::ALL;
+use super::operand::{Dst, LANES, Row, Src};
 use super::warp::{Warp, bits};
 
 /// The member mask of an instruction that lanes do together.

@@ -4,12 +4,12 @@
 use orias_targets::tensor_map::{BYTES, Element, INTERLEAVED, RANK, TensorMap};
 
 use super::access::{Stopped, read, read_at, resolve, write, write_at};
+use super::atomic::atomic_function;
 use super::bulk::{combine, receivers};
-use super::code::{Address, Space, Src, Ternary};
-use super::decode::atomic_function;
+use super::env::Env;
 use super::error::StepError;
-use super::grid::Env;
 use super::mbarrier;
+use super::operand::{Address, Space, Src, Ternary};
 use super::warp::{Warp, bits};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;

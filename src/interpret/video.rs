@@ -4,8 +4,8 @@
 //! Intermediate results are exact here, wide enough for every instruction: saturation sees the true
 //! value.
 
-use super::code::Ternary;
 use super::integer::{mask, sign_extend};
+use super::operand::Ternary;
 use crate::ptx::program::Part;
 
 /// The first operation.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use orias_targets::memory::{MemorySpace, Region};
 
-use super::access::RANK_SHIFT;
-use super::code::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
+use super::operand::RANK_SHIFT;
+use super::operand::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
 
 /// The first address of a thread's local memory: zero stays unmapped.
 const LOCAL_BASE: u64 = 0x400;

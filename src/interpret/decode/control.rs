@@ -1,8 +1,9 @@
 //! Branches, calls, and barriers of the block.
 
-use super::{Decoded, Decoder};
-use crate::interpret::code::{Barrier, BarrierKind, Call, Callee, Dst, Op, Passed, Src};
+use super::decoder::{Decoded, Decoder};
+use crate::interpret::code::{Barrier, Call, Callee, Op, Passed};
 use crate::interpret::image::Location;
+use crate::interpret::operand::{BarrierKind, Dst, Src};
 use crate::ptx::program::{Instruction, LabelId, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};

@@ -1,9 +1,10 @@
 //! Comparisons: `setp` and `set`.
 
-use super::{Decoded, Decoder, is_int};
-use crate::interpret::code::{Double, Dst, Op, Src, Ternary};
+use super::decoder::{Decoded, Decoder, is_int};
+use crate::interpret::code::Op;
 use crate::interpret::float::{Format, to_f64};
 use crate::interpret::integer::{less, mask};
+use crate::interpret::operand::{Double, Dst, Src, Ternary};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};

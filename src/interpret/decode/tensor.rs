@@ -1,9 +1,10 @@
 //! Copies by tensor map.
 
 use super::asynchronous::memory;
+use super::decoder::{Decoded, Decoder};
 use super::memory::operation;
-use super::{Decoded, Decoder};
-use crate::interpret::code::{Address, Op, Space, Src};
+use crate::interpret::code::Op;
+use crate::interpret::operand::{Address, Space, Src};
 use crate::interpret::tensor::{Field, MapChange, Tensor};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;

@@ -1,7 +1,8 @@
 //! Video instructions.
 
-use super::{Decoded, Decoder};
-use crate::interpret::code::{Op, Src, Ternary};
+use super::decoder::{Decoded, Decoder};
+use crate::interpret::code::Op;
+use crate::interpret::operand::{Src, Ternary};
 use crate::interpret::video::{
     Comparison, MultiplyAdd, Scalar, Second, Simd, Video, multiply_add, scalar, simd,
 };

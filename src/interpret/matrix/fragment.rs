@@ -2,11 +2,10 @@
 //! The fragments of `wmma`, which PTX leaves open, are those of the products that make them up
 //! (observed: ptxas 13.0.88, sm_90a).
 
-use rustc_apfloat::Round;
-
-use crate::interpret::code::{LANES, Row};
 use crate::interpret::float::{Format, Small, from_f64, to_f64};
 use crate::interpret::integer::{mask, sign_extend};
+use crate::interpret::operand::{LANES, Row};
+use rustc_apfloat::Round;
 
 /// What an element of a matrix is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -165,6 +164,11 @@ impl Fragment {
             }
         }
     }
+}
+
+/// The first of some lanes.
+pub fn first(lanes: u32) -> usize {
+    lanes.trailing_zeros() as usize % LANES
 }
 
 #[cfg(test)]

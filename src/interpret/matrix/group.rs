@@ -1,14 +1,14 @@
 //! `wgmma.mma_async`: a warp's part of the product of a warpgroup (PTX ISA 9.0, "Asynchronous
 //! Warpgroup Level Matrix Instructions"). It is done at once, with sums as in [`super::product`].
 
+use super::fragment::first;
 use super::fragment::{Element, Fragment, Role};
 use super::product::{fetch, multiply, multiply_sparse, put};
 use super::sparse::Sparse;
-use super::tiles::first;
 use crate::interpret::access::{Stopped, read};
-use crate::interpret::code::{Dst, Row, Space, Src};
-use crate::interpret::grid::Env;
+use crate::interpret::env::Env;
 use crate::interpret::integer::mask;
+use crate::interpret::operand::{Dst, Row, Space, Src};
 use crate::interpret::warp::Warp;
 
 /// A matrix of `wgmma`: in registers, or in shared memory behind a descriptor.

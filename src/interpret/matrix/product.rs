@@ -9,8 +9,8 @@ use rustc_apfloat::Round;
 
 use super::fragment::{Element, Fragment};
 use super::sparse::Sparse;
-use crate::interpret::code::{Dst, LANES, Row, Src};
 use crate::interpret::float::{Arith, Format, Mode, arithmetic, to_f64};
+use crate::interpret::operand::{Dst, LANES, Row, Src};
 use crate::interpret::warp::Warp;
 
 pub struct Product {

@@ -6,7 +6,7 @@
 //! both belong to one element.
 
 use super::fragment::Element;
-use crate::interpret::code::{Row, Src};
+use crate::interpret::operand::{Row, Src};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse {
@@ -73,8 +73,8 @@ impl Sparse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interpret::code::LANES;
     use crate::interpret::float::Format;
+    use crate::interpret::operand::LANES;
 
     fn expand(
         element: Element,
