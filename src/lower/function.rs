@@ -13,7 +13,7 @@ use crate::ptx::program::{FuncId, Function, Operand as Ptx, Program};
 use crate::ptx::types::Type;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
-use orias_systems::emit::{Emit, imm, plop3, r, wide};
+use orias_systems::build::{Emit, imm, plop3, r, wide};
 use orias_systems::registers::limits::LEAST_ASKED;
 
 /// So many instructions show what room a long function needs.

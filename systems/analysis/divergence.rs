@@ -13,9 +13,9 @@
 //! parted threads run together. A load through an address that is the same for all is one access
 //! for all (ptxas relies on it too: it emits no barrier around a loop that spins on such a load).
 
-use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
 use crate::analysis::cfg::Graph;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::Liveness;

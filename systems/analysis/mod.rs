@@ -3,6 +3,7 @@
 
 pub mod blocks;
 pub mod cfg;
+pub mod control_flow;
 pub mod divergence;
 pub mod dominators;
 pub mod frontiers;
@@ -15,5 +16,6 @@ pub(crate) mod testing;
 pub mod trips;
 pub mod uses;
 
-pub use kept::{Analyses, ControlFlow};
+pub use control_flow::ControlFlow;
+pub use kept::Analyses;
 pub use orias_components::lists;

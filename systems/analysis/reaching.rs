@@ -16,8 +16,8 @@
 //! before it, and a join (at a block of the definitions' iterated dominance frontier where the cell
 //! is live) what each way brings. The chains are as long as the code; a query follows them.
 
-use crate::analysis::ControlFlow;
 use crate::analysis::blocks::Marks;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
 use orias_components::{BlockId, Body, InstId, Opcode, RegUse, work};

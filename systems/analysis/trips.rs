@@ -7,7 +7,7 @@
 //! nothing is known. Numbers have 32 bits in one word, or 64 in two that a carry joins; they wrap
 //! around as the machine's do.
 
-use crate::analysis::ControlFlow;
+use crate::analysis::control_flow::ControlFlow;
 use crate::analysis::loops::Loop;
 use crate::analysis::uses::Uses;
 use crate::effects;

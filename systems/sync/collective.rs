@@ -31,15 +31,18 @@
 //! block of 32 threads reduces by five shuffles in a row.
 
 mod emit;
-
-pub use emit::{emit, shared_registers};
+mod exchange;
+mod shared;
 
 use crate::analysis::Analyses;
 use crate::analysis::cfg::Graph;
 use bitvec::vec::BitVec;
+pub use emit::emit;
+pub use exchange::Exchange;
 use orias_components::{Body, InstId, Mod, Opcode, Operand, VRegId, View};
 use orias_targets::slots::MOV;
 use rustc_hash::{FxHashMap, FxHashSet};
+pub use shared::shared_registers;
 use smallvec::SmallVec;
 
 /// So many instructions that threads may come to next are told apart, and so many masks; beyond
@@ -50,16 +53,6 @@ const MOST_MASKS: usize = 8;
 const MOST_WAYS: usize = 16;
 /// So many pairs of instructions are followed, for each instruction.
 const MOST_PAIRS: usize = 32;
-
-/// A vote, shuffle, match or reduction of the threads of a mask.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// Its WARPSYNC, in the same block before it.
-    pub meet: InstId,
-    pub op: InstId,
-    /// Copies of one kind share their registers.
-    kind: u32,
-}
 
 /// What is known of a mask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -7,7 +7,7 @@ use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::Space;
 use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, cell, imm, r};
+use orias_systems::build::{Address, cell, imm, r};
 
 /// Compare-and-swap takes no uniform register in its address.
 pub fn plain(cx: &mut Cx<'_, '_>, address: Address) -> Address {
@@ -110,6 +110,6 @@ pub fn place(cx: &mut Cx<'_, '_>, inst: &Instruction, op: &Ptx) -> Sel<(Space, A
     let high = cx.e.temp(1);
     let source = cx.special_operand("SR_SWINHI")?;
     cx.e.put(Opcode::S2R, &[], 1, &[r(high), source]);
-    let base = RegUse::wide(cx.join(Operand::Reg(address.base), r(high)), 2);
+    let base = RegUse::wide(cx.e.join(Operand::Reg(address.base), r(high)), 2);
     Ok((Space::Generic, Address { base, ..address }))
 }

@@ -4,7 +4,7 @@ use crate::lower::context::cx::{Cx, Sel};
 use crate::ptx::program::Operand as Ptx;
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{fneg, part};
+use orias_systems::build::{fneg, part};
 
 /// Zero in both halves.
 pub const ZERO: Operand = Operand::Part(RegUse::new(Reg::RZ), Mod::H0_H0);

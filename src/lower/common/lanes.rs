@@ -7,7 +7,7 @@
 
 use crate::lower::context::cx::{Cx, Sel};
 use orias_components::{Guard, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
-use orias_systems::emit::{cell, not, r};
+use orias_systems::build::{cell, not, r};
 
 /// Lowers what may be several blocks, or takes no guard word by word, under the PTX guard: by a
 /// branch around it.

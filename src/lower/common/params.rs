@@ -9,7 +9,7 @@ use crate::lower::context::value::Value;
 use crate::ptx::program::{AddressBase, Operand as Ptx, RegId, VarId};
 use crate::ptx::types::{Space, Type};
 use orias_components::{BlockId, Inst, Loc, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegUse};
-use orias_systems::emit::{Address, cell, imm, r};
+use orias_systems::build::{Address, cell, imm, r};
 
 /// `[base + offset]` in local memory.
 pub fn local(base: Reg, offset: i32) -> Operand {

@@ -6,7 +6,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Operand, RegUse};
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The operand of a cache policy, by halves.
 pub fn policy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<Option<[Operand; 2]>> {

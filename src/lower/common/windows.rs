@@ -3,7 +3,7 @@
 use super::access::plain_address;
 use crate::lower::context::cx::Cx;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{Address, Emit, r, wide};
+use orias_systems::build::{Address, Emit, r, wide};
 
 /// Where bank 0 tells of the windows of kernel parameters (its first and last byte) and of
 /// constants (its first).

@@ -5,7 +5,7 @@ use crate::lower::context::value::Value;
 use crate::ptx::program::Operand as Ptx;
 use crate::ptx::types::Type;
 use orias_components::{Operand, Reg};
-use orias_systems::emit::{cell, imm, r, wide};
+use orias_systems::build::{cell, imm, r, wide};
 
 /// `d` of `cells` cells = `value`, zero above a narrower value.
 pub fn move_to(cx: &mut Cx<'_, '_>, d: Reg, cells: u8, value: Value) {
@@ -89,9 +89,9 @@ pub fn select_word(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, p: O
     match (a, b) {
         (Operand::Imm(0), _) => cx.e.sel(d, Operand::RZ, b, p),
         (Operand::Imm(_), Operand::Imm(0)) => {
-            cx.e.sel(d, Operand::RZ, a, orias_systems::emit::not(p));
+            cx.e.sel(d, Operand::RZ, a, orias_systems::build::not(p));
         }
-        (Operand::Imm(_), Operand::Reg(_)) => cx.e.sel(d, b, a, orias_systems::emit::not(p)),
+        (Operand::Imm(_), Operand::Reg(_)) => cx.e.sel(d, b, a, orias_systems::build::not(p)),
         _ => cx.e.sel(d, a, b, p),
     }
 }

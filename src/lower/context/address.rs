@@ -6,7 +6,7 @@ use crate::lower::layout::SHARED_RESERVED;
 use crate::ptx::program::{AddressBase, Operand as Ptx};
 use crate::ptx::types::Space;
 use orias_components::{ConstRef, Mod, Operand, Reg, RegFlags, RegUse};
-use orias_systems::emit::{Address, cell, imm, r};
+use orias_systems::build::{Address, cell, imm, r};
 
 impl<'a, 'w> Cx<'a, 'w> {
     /// The address operand of an access to `space`.
@@ -24,7 +24,7 @@ impl<'a, 'w> Cx<'a, 'w> {
                 let base = match (wide_space, cells) {
                     (true, 2) => RegUse::wide(reg, 2),
                     // A 32-bit address of global memory is extended with zeros.
-                    (true, _) => RegUse::wide(self.join(r(reg), Operand::RZ), 2),
+                    (true, _) => RegUse::wide(self.e.join(r(reg), Operand::RZ), 2),
                     (false, _) => RegUse::at(reg, 0, 1),
                 };
                 Address { base, uniform: no_uniform, offset: 0 }

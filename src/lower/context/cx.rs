@@ -5,7 +5,7 @@ use crate::lower::layout::{FunctionLayout, Module, SharedSlot};
 use crate::ptx::program::{Function, Instruction, Operand as Ptx, Program, RegId};
 use crate::ptx::types::Type;
 use orias_components::{BlockId, Operand, Reg, RegFile, RegFlags, RegUse};
-use orias_systems::emit::{Emit, cell, r};
+use orias_systems::build::{Emit, cell, r};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -107,19 +107,11 @@ impl<'a, 'w> Cx<'a, 'w> {
     pub fn pred(&self, op: &Ptx) -> Sel<Operand> {
         match op {
             Ptx::Reg(id) => Ok(r(self.regs[id.0 as usize][0])),
-            Ptx::NotReg(id) => Ok(orias_systems::emit::not(r(self.regs[id.0 as usize][0]))),
+            Ptx::NotReg(id) => Ok(orias_systems::build::not(r(self.regs[id.0 as usize][0]))),
             Ptx::Int(0) => Ok(Operand::NOT_PT),
             Ptx::Int(_) => Ok(Operand::PT),
             _ => Err("operand is not a predicate".into()),
         }
-    }
-
-    /// A new register pair of two 32-bit operands.
-    pub fn join(&mut self, lo: Operand, hi: Operand) -> Reg {
-        let d = self.e.temp(2);
-        self.e.mov(cell(d, 0), lo);
-        self.e.mov(cell(d, 1), hi);
-        d
     }
 
     /// A register with the value: immediates are moved.

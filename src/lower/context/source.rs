@@ -6,7 +6,7 @@ use super::value::{Value, int_bits};
 use crate::ptx::program::Operand as Ptx;
 use crate::ptx::types::Type;
 use orias_components::Operand;
-use orias_systems::emit::wide;
+use orias_systems::build::wide;
 
 impl<'a, 'w> Cx<'a, 'w> {
     /// A source operand read as `ty`.

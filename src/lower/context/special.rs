@@ -5,7 +5,7 @@ use crate::lower::context::cx::{Cx, Sel};
 use crate::lower::layout::SHARED_RESERVED;
 use crate::ptx::program::Special;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{imm, neg, r, wide};
+use orias_systems::build::{imm, neg, r, wide};
 
 /// Where bank 0 tells of clusters: the CTAs of a cluster, what a number of CTAs is multiplied by to
 /// be one of clusters (a float), and the clusters of the grid, three words each.

@@ -3,7 +3,7 @@
 use super::cx::Cx;
 use crate::ptx::types::{Type, TypeKind};
 use orias_components::{Operand, Reg};
-use orias_systems::emit::{cell, imm, r};
+use orias_systems::build::{cell, imm, r};
 
 /// The value of a source operand.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ impl<'a, 'w> Cx<'a, 'w> {
     pub fn pair_of(&mut self, value: Value) -> Reg {
         match value {
             Value::Reg(reg, 2) => reg,
-            other => self.join(other.lo(), other.hi()),
+            other => self.e.join(other.lo(), other.hi()),
         }
     }
 }

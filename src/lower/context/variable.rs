@@ -7,7 +7,7 @@ use crate::lower::layout::SHARED_RESERVED;
 use crate::ptx::program::{FuncId, VarId};
 use crate::ptx::types::{Space, TypeKind};
 use orias_components::{Mod, Operand};
-use orias_systems::emit::{cell, imm, r, wide};
+use orias_systems::build::{cell, imm, r, wide};
 
 impl<'a, 'w> Cx<'a, 'w> {
     pub fn shared_offset(&self, var: VarId) -> Sel<i64> {

@@ -7,7 +7,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, r, wide};
+use orias_systems::build::{cell, r, wide};
 
 pub fn mov(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;

@@ -5,7 +5,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, halves, imm, r};
+use orias_systems::build::{cell, halves, imm, r};
 
 /// `and`, `or`, `xor` of any width, predicates included.
 pub fn logic(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
@@ -44,7 +44,7 @@ pub fn not(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if ty == Type::Pred {
         let d = cx.dst_pred(operand(inst, 0)?)?;
         let a = cx.pred(operand(inst, 1)?)?;
-        cx.e.mov_pred(d, orias_systems::emit::not(a));
+        cx.e.mov_pred(d, orias_systems::build::not(a));
         return Ok(());
     }
     let d = cx.dst(operand(inst, 0)?)?;
@@ -72,7 +72,7 @@ pub fn cnot(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     };
     let word = cx.in_reg(word);
     cx.e.icmp(r(p), Mod::EQ, false, word, Operand::RZ);
-    cx.e.sel(cell(d, 0), Operand::RZ, imm(1), orias_systems::emit::not(r(p)));
+    cx.e.sel(cell(d, 0), Operand::RZ, imm(1), orias_systems::build::not(r(p)));
     if ty.bytes() == 8 {
         cx.e.mov(cell(d, 1), Operand::RZ);
     }
@@ -210,7 +210,7 @@ pub fn clz(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         flo(cx, &[Mod::U32], r(t), a.lo());
         (r(t), 31)
     };
-    cx.e.iadd3(r(d), orias_systems::emit::neg(at), imm(last), Operand::RZ);
+    cx.e.iadd3(r(d), orias_systems::build::neg(at), imm(last), Operand::RZ);
     Ok(())
 }
 
@@ -250,7 +250,7 @@ pub fn bfind(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let p = cx.e.temp_pred();
     cx.e.icmp(r(p), Mod::NE, false, at, imm(u32::MAX));
     let amount = cx.e.temp(1);
-    cx.e.iadd3(r(amount), orias_systems::emit::neg(at), imm(63), Operand::RZ);
+    cx.e.iadd3(r(amount), orias_systems::build::neg(at), imm(63), Operand::RZ);
     cx.e.sel(r(d), r(amount), at, r(p));
     Ok(())
 }
@@ -313,7 +313,7 @@ pub fn bfe(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let len = cx.in_reg(len);
     cx.e.minmax(r(clamped), len, imm(64), false, false);
     let up = cx.e.temp(1);
-    cx.e.iadd3(r(up), orias_systems::emit::neg(r(clamped)), imm(64), Operand::RZ);
+    cx.e.iadd3(r(up), orias_systems::build::neg(r(clamped)), imm(64), Operand::RZ);
     let high = cx.e.temp(2);
     cx.e.shf(&[Mod::L, Mod::U64, Mod::HI], cell(high, 1), cell(field, 0), r(up), cell(field, 1));
     cx.e.shl(cell(high, 0), cell(field, 0), r(up));

@@ -6,7 +6,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Type, TypeKind};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{cell, imm, not, r};
+use orias_systems::build::{cell, imm, not, r};
 
 /// The comparison word of an instruction.
 fn comparison(inst: &Instruction, float: bool) -> Sel<Mod> {

@@ -4,7 +4,7 @@ use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{cell, imm, neg, r};
+use orias_systems::build::{cell, imm, neg, r};
 
 /// `fns.b32 d, mask, base, offset`: from `base` on upwards, or with a negative offset downwards;
 /// with zero the bit at `base` itself.

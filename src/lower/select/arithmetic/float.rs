@@ -11,7 +11,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand, Reg, RegFlags, RegUse};
-use orias_systems::emit::{Emit, cell, fabs, fimm, fneg, imm, not, r, wide};
+use orias_systems::build::{Emit, cell, fabs, fimm, fneg, imm, not, r, wide};
 
 /// The smallest normal number.
 const LEAST: f32 = f32::MIN_POSITIVE;

@@ -10,7 +10,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{fabs, fneg, imm, part, r};
+use orias_systems::build::{fabs, fneg, imm, part, r};
 
 /// Format, flush and saturation, in the order of the rows.
 fn words(inst: &Instruction, ty: Type) -> Vec<Mod> {

@@ -7,7 +7,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, imm, neg as negated, not, r, wide};
+use orias_systems::build::{cell, imm, neg as negated, not, r, wide};
 
 fn packed(ty: Type) -> bool {
     matches!(ty, Type::U16x2 | Type::S16x2)

@@ -2,7 +2,7 @@
 
 use crate::lower::context::cx::Cx;
 use orias_components::{Mod, Operand, Reg};
-use orias_systems::emit::{cell, halves, r};
+use orias_systems::build::{cell, halves, r};
 
 /// High 64 bits of the 128-bit product.
 pub fn mul_hi(cx: &mut Cx<'_, '_>, a: [Operand; 2], b: [Operand; 2], signed: bool) -> Reg {

@@ -10,7 +10,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx, Part};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, halves, imm, not, r};
+use orias_systems::build::{cell, halves, imm, not, r};
 
 /// Which numbers a value may be, and where its bits from 32 on are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,7 +201,7 @@ fn first(
     let small = a.range == Range::Small && b.range == Range::Small;
     Ok(match op.op {
         Op::Vadd | Op::Vsub if small || !exact => {
-            let b = if op.op == Op::Vsub { orias_systems::emit::neg(b.low) } else { b.low };
+            let b = if op.op == Op::Vsub { orias_systems::build::neg(b.low) } else { b.low };
             cx.e.iadd3(r(t), a.low, b, Operand::RZ);
             Number::new(r(t), Range::Signed)
         }
@@ -445,7 +445,7 @@ fn product(cx: &mut Cx<'_, '_>, a: Number, b: Number) -> Number {
         let (sign, part, high) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
         cx.e.shr(r(sign), factor.low, imm(31), true);
         cx.e.and(r(part), r(sign), word.low);
-        cx.e.iadd3(r(high), cell(d, 1), orias_systems::emit::neg(r(part)), Operand::RZ);
+        cx.e.iadd3(r(high), cell(d, 1), orias_systems::build::neg(r(part)), Operand::RZ);
         return Number::new(cell(d, 0), Range::Wide(r(high)));
     };
     cx.e.imad_wide(d, a.low, b.low, Operand::RZ, signed);

@@ -16,7 +16,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
-use orias_systems::emit::{imm, r};
+use orias_systems::build::{imm, r};
 
 pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::CommitGroup) {

@@ -9,14 +9,14 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Op;
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{cell, r, wide};
+use orias_systems::build::{cell, r, wide};
 
 /// `st.async` and `red.async`: `[address], value, [barrier]`.
 pub fn asynchronous(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let place = address(cx, operand(inst, 0)?, Space::Shared)?[0];
     let barrier = address(cx, operand(inst, 2)?, Space::Shared)?[0];
-    let both = cx.join(place, barrier);
+    let both = cx.e.join(place, barrier);
     let values: Vec<&Ptx> = match operand(inst, 1)? {
         Ptx::Vector(parts) => parts.iter().collect(),
         one => vec![one],

@@ -16,7 +16,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, cell, imm, neg, not, r};
+use orias_systems::build::{Address, cell, imm, neg, not, r};
 
 pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::CommitGroup) {

@@ -3,7 +3,7 @@
 use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use orias_components::{Mod, Opcode};
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The scoreboard on which groups of copies count.
 pub const GROUPS: u32 = 0;

@@ -12,7 +12,7 @@ use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, cell, imm, neg, r, wide};
+use orias_systems::build::{Address, cell, imm, neg, r, wide};
 
 pub fn mbarrier(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied().ok_or("mbarrier")? {

@@ -14,7 +14,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
-use orias_systems::emit::{imm, r};
+use orias_systems::build::{imm, r};
 
 pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let prefetch = inst.has(Word::Prefetch);

@@ -12,8 +12,8 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, RegUse};
-use orias_systems::emit::halves;
-use orias_systems::emit::{Address, imm, r};
+use orias_systems::build::halves;
+use orias_systems::build::{Address, imm, r};
 
 pub fn tensormap(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::CpFenceproxy) { copy(cx, inst) } else { replace(cx, inst) }

@@ -6,7 +6,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{imm, r};
+use orias_systems::build::{imm, r};
 
 pub fn bra(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Label(label) = operand(inst, 0)? else {

@@ -9,8 +9,8 @@ use crate::lower::context::frame::{self, Home, STACK};
 use crate::ptx::program::{Instruction, Operand as Ptx, RegId};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
+use orias_systems::build::{cell, imm, r, wide};
 use orias_systems::calls::{RETURN_ADDRESS, clobbered};
-use orias_systems::emit::{cell, imm, r, wide};
 
 /// What a call goes to.
 #[derive(Clone, Copy)]
@@ -211,7 +211,7 @@ pub fn alloca(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let align = align.max(cx.module.frame_align).max(16);
     let (top, start) = (cx.e.temp(1), cx.e.temp(1));
     let size = cx.in_reg(size);
-    cx.e.iadd3(r(top), r(STACK), orias_systems::emit::neg(size), imm(below));
+    cx.e.iadd3(r(top), r(STACK), orias_systems::build::neg(size), imm(below));
     cx.e.and(r(start), r(top), imm(!(align - 1)));
     cx.e.iadd3(r(STACK), r(start), imm(below.wrapping_neg()), Operand::RZ);
     let d = cx.dst(operand(inst, 0)?)?;

@@ -8,7 +8,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{BlockId, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
-use orias_systems::emit::{cell, r, wide as tuple};
+use orias_systems::build::{cell, r, wide as tuple};
 use smallvec::SmallVec;
 
 /// The words of a fragment, in the order of PTX's registers: two for each f64.

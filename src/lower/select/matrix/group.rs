@@ -13,7 +13,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Props, RegFile, RegFlags, RegUse};
-use orias_systems::emit::{cell, imm, not, r};
+use orias_systems::build::{cell, imm, not, r};
 use orias_systems::schedule::groups;
 use smallvec::SmallVec;
 

@@ -5,7 +5,7 @@ use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile, RegUse};
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 use smallvec::SmallVec;
 
 /// A machine instruction that multiplies.
@@ -83,7 +83,7 @@ impl Product {
             Operand::RZ
         } else {
             for (i, word) in c.iter().enumerate() {
-                cx.e.mov(orias_systems::emit::cell(d, i as u8), *word);
+                cx.e.mov(orias_systems::build::cell(d, i as u8), *word);
             }
             whole(d, self.cells)
         };

@@ -6,7 +6,7 @@ use super::machine::{Meaning, Product, Sparse};
 use super::{formats as convert, sparse_floats};
 use crate::lower::context::cx::{Cx, Sel};
 use orias_components::{Mod, Operand};
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// Exclusive or: bits that differ are those of `a` that are not in `b`, and the other way round.
 pub fn exclusive_or(

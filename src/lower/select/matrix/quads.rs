@@ -10,7 +10,7 @@ use crate::lower::context::cx::{Cx, Sel};
 use crate::ptx::program::Instruction;
 use crate::ptx::words::Word;
 use orias_components::Operand;
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The words of `d`.
 pub fn multiply(

@@ -3,7 +3,7 @@
 use super::fragment::word;
 use crate::lower::context::cx::{Cx, Sel};
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The number of the lane.
 pub fn lane(cx: &mut Cx<'_, '_>) -> Sel<Operand> {

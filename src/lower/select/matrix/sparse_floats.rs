@@ -10,7 +10,7 @@ use super::machine::{Meaning, Product};
 use super::shuffles::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
 use crate::lower::context::cx::{Cx, Sel};
 use orias_components::Operand;
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The sum of the products of lower and upper pairs, from zero.
 pub fn multiply(

@@ -8,7 +8,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::Address;
+use orias_systems::build::Address;
 use smallvec::SmallVec;
 
 /// The words of the instruction for this many matrices.

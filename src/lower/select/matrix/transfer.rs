@@ -13,7 +13,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
-use orias_systems::emit::{Address, cell, imm, wide};
+use orias_systems::build::{Address, cell, imm, wide};
 use rustc_hash::FxHashMap;
 
 /// Which matrix of a product.

@@ -15,7 +15,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type, TypeKind};
 use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Operand, Reg};
-use orias_systems::emit::{cell, r};
+use orias_systems::build::{cell, r};
 
 /// The operation of an atomic.
 fn operation(inst: &Instruction) -> Sel<Word> {

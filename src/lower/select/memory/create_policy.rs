@@ -7,7 +7,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::{Word, WordSet};
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{cell, halves, imm, r};
+use orias_systems::build::{cell, halves, imm, r};
 
 /// Those that a policy may have.
 pub const PRIORITIES: WordSet = WordSet::of(&[
@@ -53,13 +53,13 @@ pub fn fraction(cx: &mut Cx<'_, '_>, inst: &Instruction, code: u32) -> Sel<Opera
         // The instruction's type is `.b64`: a literal without a width of its own comes as the bits
         // of a double.
         Ptx::Int(bits) if bits >> 32 != 0 => {
-            orias_systems::emit::fimm(f64::from_bits(*bits as u64) as f32)
+            orias_systems::build::fimm(f64::from_bits(*bits as u64) as f32)
         }
         other => cx.src(other, Type::F32)?,
     };
     let share = cx.in_reg(share);
     let (scaled, whole, field) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
-    cx.e.fmul(&[], r(scaled), share, orias_systems::emit::fimm(15.99));
+    cx.e.fmul(&[], r(scaled), share, orias_systems::build::fimm(15.99));
     cx.e.put(Opcode::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], 1, &[r(whole), r(scaled)]);
     cx.e.lop3(r(field), r(whole), imm(15), imm(code), 0xea);
     let high = cx.e.temp(1);
@@ -101,7 +101,7 @@ pub fn range(cx: &mut Cx<'_, '_>, inst: &Instruction, code: u32) -> Sel<Operand>
         cx.e.shf(&[Mod::R, Mod::U64], r(d), cell(x, 0), r(n), cell(x, 1));
     }
     let blocks = cx.e.temp(1);
-    cx.e.iadd3(r(blocks), r(to), orias_systems::emit::neg(r(from)), Operand::RZ);
+    cx.e.iadd3(r(blocks), r(to), orias_systems::build::neg(r(from)), Operand::RZ);
     cx.e.minmax(r(count), r(blocks), imm(0x7f), false, false);
     let mut word = Operand::Imm(u64::from(code));
     for (field, bits) in [(n, 4), (from, 7), (count, 7)] {

@@ -77,7 +77,7 @@ fn tensor_map(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let map = address(cx, operand(inst, 0)?, Space::Generic)?;
     lane_by_lane(cx, |cx, lane| {
         let map = lane.all_to_uniform(cx, &map);
-        cx.e.put(Opcode::DEPBAR, &[], 0, &[orias_systems::emit::imm(0x3f)]);
+        cx.e.put(Opcode::DEPBAR, &[], 0, &[orias_systems::build::imm(0x3f)]);
         cx.e.put(Opcode::UTMACCTL, &[Mod::IV], 0, &[crate::lower::common::lanes::at(map, 2)]);
         Ok(())
     })

@@ -10,7 +10,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::{Word, WordSet};
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{Address, cell, r, wide};
+use orias_systems::build::{Address, cell, r, wide};
 
 /// Ordering and cache words in SASS: `STRONG.GPU`, `EF`, `CONSTANT` …
 struct AccessWords {

@@ -10,7 +10,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, cell, r, wide};
+use orias_systems::build::{Address, cell, r, wide};
 
 pub fn multimem(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied().ok_or("multimem")? {
@@ -55,7 +55,7 @@ fn load(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let dests = parts(operand(inst, 0)?);
     let cells = (ty.bytes() * dests.len() as u32).div_ceil(4);
     let place = address(cx, operand(inst, 1)?, Space::Global)?;
-    let base = cx.join(place[0], place[1]);
+    let base = cx.e.join(place[0], place[1]);
     let at = Operand::Mem(MemRef {
         base: RegUse::wide(base, 2),
         uniform: RegUse::new(Reg::URZ),

@@ -17,7 +17,7 @@ use crate::lower::context::cx::{Cx, Sel};
 use crate::ptx::types::{Type, TypeKind};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, cell, not, r, wide};
+use orias_systems::build::{Address, cell, not, r, wide};
 
 pub fn word(op: Word) -> Mod {
     match op {

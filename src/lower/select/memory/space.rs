@@ -7,7 +7,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, Emit, cell, halves, imm, not, r};
+use orias_systems::build::{Address, Emit, cell, halves, imm, not, r};
 
 /// A predicate: `first <= a`, and `a <= last` or, without `inclusive`, `a < last`.
 fn between(

@@ -8,7 +8,7 @@ use crate::lower::context::cx::Sel;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, Emit, cell, imm, part, r, wide};
+use orias_systems::build::{Address, Emit, cell, imm, part, r, wide};
 
 /// Where a loop swaps.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use crate::lower::common::lanes::under_guard;
 use crate::lower::context::cx::{Cx, Sel};
 use crate::ptx::types::Space;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
-use orias_systems::emit::{Address, Emit, cell, imm, part, r};
+use orias_systems::build::{Address, Emit, cell, imm, part, r};
 
 /// Where a half stands.
 struct Place {
@@ -59,7 +59,7 @@ impl Place {
     fn selector(&self, cx: &mut Cx<'_, '_>, low: u32, high: u32) -> Operand {
         let (other, selector) = (cx.e.temp(1), cx.e.temp(1));
         cx.e.mov(r(other), imm(high));
-        cx.e.sel(r(selector), r(other), imm(low), orias_systems::emit::not(self.is_low));
+        cx.e.sel(r(selector), r(other), imm(low), orias_systems::build::not(self.is_low));
         r(selector)
     }
 

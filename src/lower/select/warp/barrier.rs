@@ -7,7 +7,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{imm, r};
+use orias_systems::build::{imm, r};
 
 /// Barriers of a CTA.
 const BARRIERS: u32 = 16;

@@ -8,7 +8,7 @@ use crate::lower::context::cx::{Cx, Sel};
 use crate::ptx::program::Instruction;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{imm, not, r};
+use orias_systems::build::{imm, not, r};
 
 /// Word of constant bank 0 that is 1 where the launch has clusters.
 pub const HAS_CLUSTERS: i32 = 0x140;

@@ -13,7 +13,7 @@ use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{imm, not, r};
+use orias_systems::build::{imm, not, r};
 
 /// A member mask; a register that only ever holds a constant is that constant.
 fn member_mask(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Operand> {

@@ -9,8 +9,8 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::build::{fneg, imm, part, r};
 use orias_systems::convert::{Narrow, narrow_double};
-use orias_systems::emit::{fneg, imm, part, r};
 
 pub fn float(
     cx: &mut Cx<'_, '_>,

@@ -5,7 +5,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, halves, imm, not, part, r, wide};
+use orias_systems::build::{cell, halves, imm, not, part, r, wide};
 
 /// The word of a float type in a conversion.
 pub fn word(ty: Type) -> Mod {
@@ -44,7 +44,7 @@ pub fn saturate(cx: &mut Cx<'_, '_>, ty: Type, d: Reg, a: Reg) {
     match ty {
         Type::F64 => {
             let (positive, below) = (cx.e.temp_pred(), cx.e.temp_pred());
-            let (zero, one) = (wide(Reg::RZ, 2), wide(cx.join(Operand::RZ, imm(0x3ff0_0000)), 2));
+            let (zero, one) = (wide(Reg::RZ, 2), wide(cx.e.join(Operand::RZ, imm(0x3ff0_0000)), 2));
             let a_wide = wide(a, 2);
             for (p, cmp, limit) in [(positive, Mod::GT, zero), (below, Mod::LT, one)] {
                 let mods = [cmp, Mod::AND];

@@ -7,7 +7,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, imm, part, r};
+use orias_systems::build::{cell, imm, part, r};
 
 /// Integer to integer: extension or truncation, with `.sat` clamped.
 pub fn integer(
@@ -123,9 +123,9 @@ fn saturate(cx: &mut Cx<'_, '_>, a: Value, to: Type, from: Type) -> Sel<Value> {
             let high = cx.e.temp(1);
             if signed && to.is_signed() {
                 cx.e.shr(r(high), r(reg), imm(31), true);
-                return Ok(Value::Reg(cx.join(r(reg), r(high)), 2));
+                return Ok(Value::Reg(cx.e.join(r(reg), r(high)), 2));
             }
-            return Ok(Value::Reg(cx.join(r(reg), Operand::RZ), 2));
+            return Ok(Value::Reg(cx.e.join(r(reg), Operand::RZ), 2));
         }
         return Ok(Value::Reg(reg, 1));
     }

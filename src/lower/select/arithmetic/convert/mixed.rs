@@ -9,7 +9,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, part, r, wide};
+use orias_systems::build::{cell, part, r, wide};
 
 /// The word of an integer type; signed 32-bit has none.
 fn integer_word(ty: Type) -> Option<Mod> {

@@ -7,7 +7,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::{fabs, imm, not, part, r};
+use orias_systems::build::{fabs, imm, not, part, r};
 
 pub fn is_packed(ty: Type) -> bool {
     matches!(ty, Type::F16x2 | Type::Bf16x2 | Type::E4m3x2 | Type::E5m2x2)
