@@ -4,7 +4,6 @@ pub mod analysis;
 pub mod build;
 pub mod calls;
 pub mod control_flow;
-pub mod convert;
 pub mod effects;
 pub mod expand;
 pub mod function;

@@ -1,7 +1,7 @@
 //! Checks of machine code, from its words alone: nothing of what the compiler knows, or thinks,
 //! goes in.
 //!
-//! [`convergence`]: the threads of a warp meet where they are meant to. ([`order::order`]: accesses
+//! [`convergence`]: the threads of a warp reconverge where they are meant to. ([`order::order`]: accesses
 //! to memory keep their order.) What is proved, thread by thread, over all ways through each
 //! function:
 //! * BSYNC is reached only by threads that passed a BSSY of its place, and for which no BREAK was
@@ -11,7 +11,7 @@
 //! * No B register is overwritten while it holds a region: but BMOV may save it and bring it back,
 //!   and a call may keep it.
 //! * Regions end in the opposite order of their beginnings.
-//! * No thread waits at BSYNC for threads that wait for it where the whole warp meets
+//! * No thread waits at BSYNC for threads that wait for it at a barrier of the whole warp
 //!   (`WARPSYNC.ALL`, BAR).
 //!
 //! What cannot be proved is said with its reason: [`Rule::is_fault`] tells the two apart. Masks of
@@ -21,11 +21,11 @@
 mod barriers;
 mod graph;
 mod lines;
-mod meetings;
 pub mod order;
 pub mod ptx_lines;
 mod regions;
 mod report;
+mod warp_barriers;
 
 pub use report::{Finding, Report, Rule};
 
@@ -65,7 +65,7 @@ fn check(code: &Code, report: &mut Report) {
         report.regions += regions.len();
         for region in &regions {
             regions::leaving(code, region, report);
-            meetings::judge(code, region, report);
+            warp_barriers::judge(code, region, report);
         }
     }
 }

@@ -86,7 +86,7 @@ pub fn regions(code: &Code, flow: &Flow) -> Vec<Region> {
 }
 
 /// Threads that come where no BSYNC of their region is ahead must exit, without a loop and without
-/// waiting on the way: the barrier forgets who exits, and nobody else.
+/// waiting on the way: the barrier forgets who exits, and no other thread.
 pub fn leaving(code: &Code, region: &Region, report: &mut Report) {
     let ahead = region.leading_to(&region.ends, |_| false);
     let outside: BTreeSet<u32> = region.nodes.difference(&ahead).copied().collect();

@@ -24,7 +24,7 @@ pub enum Rule {
     Called,
     /// BSYNC, inside a region that began later.
     Order,
-    /// The whole warp meets where threads may come while others, who took the other way out of a
+    /// A warp barrier stands where threads may come while others, who took the other way out of a
     /// branch, wait at that branch's BSYNC.
     Unmet,
     /// The same, where the BSYNC that they wait at is further out than where the branch's ways
@@ -32,10 +32,10 @@ pub enum Rule {
     UnmetOutside,
     /// The same, where other branches have the same BSYNC: ptxas keeps it for those.
     UnmetShared,
-    /// The same, where the warp meets by `WARPSYNC.COLLECTIVE`: what ptxas makes at -O0 of a vote
+    /// The same, where the warp barrier is `WARPSYNC.COLLECTIVE`: what ptxas makes at -O0 of a vote
     /// that not all threads come to.
     UnmetCollective,
-    /// A B register holds nobody knows what.
+    /// A B register holds what is not known.
     Unknown,
     /// An indirect branch, and nothing says where it leads.
     UnknownTargets,
@@ -74,7 +74,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Regions (BSSY) that were followed.
     pub regions: usize,
-    /// Meetings inside a region that were held to be met, by the reason.
+    /// Warp barriers inside a region that were taken to be reached by all, by the reason.
     pub assumed: BTreeMap<&'static str, usize>,
 }
 

@@ -22,7 +22,7 @@ enum Flow {
     Indirect(Vec<u64>),
     /// Into a function that comes back.
     Call(Option<u64>),
-    /// Threads meet at a place later.
+    /// Threads reconverge at a place later.
     Region(u64),
     /// Out of the function.
     End,

@@ -6,7 +6,7 @@
 use super::bulk::Bulk;
 use super::matrix::Matrix;
 use super::mbarrier::Mbarrier;
-use super::operand::{Address, BarrierKind, Double, Dst, Place, Rows, Slot, Src, Ternary};
+use super::operand::{Address, BarrierKind, Double, Dst, Rows, Slot, SourcePlace, Src, Ternary};
 use super::tensor::{MapChange, Tensor};
 use crate::ptx::program::FuncId;
 
@@ -274,7 +274,7 @@ pub struct Formal {
 #[derive(Default)]
 pub struct Code {
     pub insts: Vec<Inst>,
-    pub places: Vec<Place>,
+    pub places: Vec<SourcePlace>,
     /// By [`FuncId`].
     pub bodies: Vec<Body>,
 }

@@ -1,6 +1,6 @@
 //! What stops the interpreter.
 
-use super::operand::Place;
+use super::operand::SourcePlace;
 use crate::launch::LaunchError;
 use crate::ptx::program::Program;
 use orias_targets::memory::Fault;
@@ -80,7 +80,7 @@ impl fmt::Display for Thread {
 pub(super) fn describe(
     program: &Program<'_>,
     source: &str,
-    place: Place,
+    place: SourcePlace,
 ) -> (String, usize, String) {
     let (start, end) = (place.start as usize, place.end as usize);
     let text = source.get(start..end).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Clusters of blocks: their warps, shared memory and barriers, and the turns that they take.
+//! Clusters of blocks: their warps, shared memory and barriers, and the slices of time in which they run.
 
 use super::code::Code;
 use super::env::{BARRIERS, BarrierState, Env};
@@ -7,7 +7,7 @@ use super::heap::Heap;
 use super::image::Image;
 use super::limits::Limits;
 use super::operand::{BarrierKind, LANES};
-use super::warp::{Place, State, Warp, bits};
+use super::warp::{BlockPlace, State, Warp, bits};
 use crate::launch::{Launch, Outcome};
 use crate::ptx::program::Program;
 use orias_targets::memory::{Memory, Region};
@@ -15,11 +15,11 @@ use orias_targets::misuse::{Checks, Misuses};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Warp instructions of a warp's turn.
-const WARP_TURN: u32 = 512;
+/// Warp instructions of a warp's time slice.
+const WARP_SLICE: u32 = 512;
 
-/// Warp instructions of a cluster's turn.
-const CLUSTER_TURN: u64 = 200_000;
+/// Warp instructions of a cluster's time slice.
+const CLUSTER_SLICE: u64 = 200_000;
 
 /// Threads in flight at most: those of an H100, 132 SMs with 2048 each.
 const MAX_RESIDENT: u64 = 132 * 2048;
@@ -42,7 +42,7 @@ struct Block {
     warps: Vec<Warp>,
 }
 
-enum Turn {
+enum Progress {
     Done,
     Unfinished,
     /// Every thread of the cluster waits for others.
@@ -85,7 +85,7 @@ pub fn run(
     let mut resident: VecDeque<Cluster> = VecDeque::new();
     let mut old_first = false;
     loop {
-        // New clusters and old ones take turns, so that a block may wait for a later one.
+        // New clusters and old ones run in slices, so that a block may wait for a later one.
         let admit = next < total && resident.len() < most && (resident.is_empty() || !old_first);
         old_first = !old_first;
         let mut cluster = if admit {
@@ -99,9 +99,9 @@ pub fn run(
             }
         };
         match cluster.run(&mut device)? {
-            Turn::Done => {}
-            Turn::Unfinished => resident.push_back(cluster),
-            Turn::Stuck => return Err(cluster.deadlock(&device)),
+            Progress::Done => {}
+            Progress::Unfinished => resident.push_back(cluster),
+            Progress::Stuck => return Err(cluster.deadlock(&device)),
         }
         if device.outcome.warp_instructions > limits.warp_instructions {
             return Err(InterpretError::TooLong(limits.warp_instructions));
@@ -132,7 +132,7 @@ impl Cluster {
         let blocks = (0..image.clusters.blocks()).map(|rank| {
             let in_cluster = unroll(rank.into(), shape);
             let id = [0, 1, 2].map(|axis| cluster[axis] * shape[axis] + in_cluster[axis]);
-            Block::new(Place { id, cluster, in_cluster, rank }, launch, image, code, checks)
+            Block::new(BlockPlace { id, cluster, in_cluster, rank }, launch, image, code, checks)
         });
         let blocks: Vec<Block> = blocks.collect();
         let shared = blocks.iter().map(|_| {
@@ -145,10 +145,10 @@ impl Cluster {
         Cluster { shared: shared.collect(), blocks, phase: 0 }
     }
 
-    fn run(&mut self, device: &mut Device<'_>) -> Result<Turn, InterpretError> {
+    fn run(&mut self, device: &mut Device<'_>) -> Result<Progress, InterpretError> {
         let done = device.outcome.warp_instructions;
         let limit = device.limits.warp_instructions.saturating_sub(done) + 1;
-        let end = done + CLUSTER_TURN.min(limit);
+        let end = done + CLUSTER_SLICE.min(limit);
         while device.outcome.warp_instructions < end {
             let before = device.outcome.warp_instructions;
             let mut released = false;
@@ -156,16 +156,16 @@ impl Cluster {
                 released |= self.round(device, rank)?;
             }
             if self.blocks.iter().all(|block| block.warps.iter().all(|warp| warp.live == 0)) {
-                return Ok(Turn::Done);
+                return Ok(Progress::Done);
             }
             if device.outcome.warp_instructions == before && !released {
-                return Ok(Turn::Stuck);
+                return Ok(Progress::Stuck);
             }
         }
-        Ok(Turn::Unfinished)
+        Ok(Progress::Unfinished)
     }
 
-    /// A turn for each warp of a block; true if a barrier became complete.
+    /// A time slice for each warp of a block; true if a barrier became complete.
     fn round(&mut self, device: &mut Device<'_>, rank: usize) -> Result<bool, InterpretError> {
         let mut released = false;
         for index in 0..self.blocks[rank].warps.len() {
@@ -184,7 +184,7 @@ impl Cluster {
                 arrivals: false,
             };
             let warp = &mut warps[index];
-            let result = warp.run(device.code, &mut env, WARP_TURN);
+            let result = warp.run(device.code, &mut env, WARP_SLICE);
             let arrivals = env.arrivals;
             if let Err((pc, lane, error)) = result {
                 let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);
@@ -246,7 +246,13 @@ impl Cluster {
 }
 
 impl Block {
-    fn new(place: Place, launch: &Launch, image: &Image, code: &Code, checks: Checks) -> Block {
+    fn new(
+        place: BlockPlace,
+        launch: &Launch,
+        image: &Image,
+        code: &Code,
+        checks: Checks,
+    ) -> Block {
         let thread = |t: u32| unroll(t.into(), launch.block);
         let body = &code.bodies[image.entry.0 as usize];
         let threads = launch.threads();

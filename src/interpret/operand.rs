@@ -15,7 +15,7 @@ pub type Row = [u64; LANES];
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(pub u32);
 
-/// The row that takes results nobody reads.
+/// The row that takes results that are not read.
 pub const SINK: Slot = Slot(0);
 
 /// The row of the carry flag (`.cc`).
@@ -111,7 +111,7 @@ pub enum BarrierKind {
 
 /// Where an instruction stands in the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct SourcePlace {
     pub function: FuncId,
     /// Byte range of its text.
     pub start: u32,

@@ -1,4 +1,4 @@
-//! Executing instructions: a warp's turn.
+//! Executing instructions: a warp's time slice.
 
 use super::code::Code;
 use super::code::{Barrier, Inst, Op};
@@ -15,9 +15,9 @@ use orias_targets::misuse::Misuse;
 pub type Failure = (u32, usize, StepError);
 
 impl Warp {
-    /// Executes at most `turn` instructions; returns early when all lanes wait.
-    pub fn run(&mut self, code: &Code, env: &mut Env<'_>, turn: u32) -> Result<(), Failure> {
-        let mut left = turn;
+    /// Executes at most `slice` instructions; returns early when all lanes wait.
+    pub fn run(&mut self, code: &Code, env: &mut Env<'_>, slice: u32) -> Result<(), Failure> {
+        let mut left = slice;
         while left > 0 {
             let Some(index) = self.pick() else {
                 if self.release_waiting(code) {
@@ -33,7 +33,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Runs a group until it branches, waits, meets another one, or the turn is over.
+    /// Runs a group until it branches, waits, reaches another one, or the slice is over.
     fn straight(
         &mut self,
         code: &Code,
@@ -41,7 +41,7 @@ impl Warp {
         index: usize,
         left: &mut u32,
     ) -> Result<(), Failure> {
-        let meeting = self.meeting(&self.groups[index]);
+        let other = self.next_group_at(&self.groups[index]);
         loop {
             let group = self.groups[index];
             let Some(inst) = code.insts.get(group.pc as usize) else { return Ok(()) };
@@ -58,7 +58,7 @@ impl Warp {
                 Next::Fall => {
                     let pc = group.pc + 1;
                     self.groups[index].pc = pc;
-                    if pc == meeting || *left == 0 {
+                    if pc == other || *left == 0 {
                         return Ok(());
                     }
                 }

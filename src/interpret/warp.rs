@@ -18,7 +18,7 @@ const PATIENCE: u32 = 20_000;
 pub struct Warp {
     /// In its block.
     pub index: u32,
-    pub block: Place,
+    pub block: BlockPlace,
     /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that
     /// each one last arrived in.
     pub cluster_arrived: u32,
@@ -32,9 +32,9 @@ pub struct Warp {
     pub live: u32,
     /// Instructions that this warp has executed.
     pub clock: u64,
-    /// Instructions since the turn went to another group; counts only while several could run.
+    /// Instructions since another group was preferred; counts only while several could run.
     streak: u32,
-    turn: usize,
+    rotation: usize,
 }
 
 /// The asynchronous products of a warp (`wgmma`).
@@ -48,7 +48,7 @@ pub struct Products {
 
 /// Where a block stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct BlockPlace {
     /// In the grid.
     pub id: [u32; 3],
     /// Its cluster among the clusters, and itself in its cluster.
@@ -112,7 +112,7 @@ pub enum State {
 impl Warp {
     pub fn new(
         index: u32,
-        block: Place,
+        block: BlockPlace,
         threads: Vec<[u32; 3]>,
         pc: u32,
         rows: u32,
@@ -143,14 +143,14 @@ impl Warp {
             live,
             clock: 0,
             streak: 0,
-            turn: 0,
+            rotation: 0,
         }
     }
 
     /// The group to run, merged with those that stand at the same place; None when all wait.
     ///
     /// The deepest in calls goes first, of those the one with the lowest program counter: it is the
-    /// one that the others wait for to meet again.
+    /// one that the others wait for to reconverge.
     pub fn pick(&mut self) -> Option<usize> {
         let runs = |g: &Group| matches!(g.state, State::Ready | State::Released);
         let ready = self.groups.iter().filter(|g| runs(g)).count();
@@ -161,12 +161,12 @@ impl Warp {
             self.streak = 0;
         } else if self.streak >= PATIENCE {
             self.streak = 0;
-            self.turn += 1;
+            self.rotation += 1;
         }
-        // Every second turn goes round.
-        if ready >= 2 && self.turn % 2 == 1 {
+        // Every second time the groups are taken by rotation.
+        if ready >= 2 && self.rotation % 2 == 1 {
             let others = (0..self.groups.len()).filter(|i| runs(&self.groups[*i]));
-            chosen = others.cycle().nth(self.turn / 2 % ready).unwrap_or(chosen);
+            chosen = others.cycle().nth(self.rotation / 2 % ready).unwrap_or(chosen);
         }
         Some(self.merge(chosen))
     }
@@ -203,8 +203,8 @@ impl Warp {
         kept
     }
 
-    /// The program counter at which `group` meets the next other one, if it runs straight on.
-    pub fn meeting(&self, group: &Group) -> u32 {
+    /// The program counter at which `group` reconverges with the next other one, if it runs straight on.
+    pub fn next_group_at(&self, group: &Group) -> u32 {
         self.groups
             .iter()
             .filter(|g| (g.base, g.depth) == (group.base, group.depth) && g.pc > group.pc)

@@ -12,12 +12,14 @@ mod integer;
 mod integer64;
 mod memory;
 mod moves;
+mod narrow;
 mod operand;
 mod predicate;
 mod ways;
 
 pub use address::Address;
 pub use emit::Emit;
+pub use narrow::{Narrow, narrow_double};
 pub use operand::{cell, fabs, fimm, fneg, halves, imm, neg, not, part, r, wide};
 pub use predicate::plop3;
 pub use ways::Guarded;

@@ -17,7 +17,7 @@ mod warp;
 
 use super::code::{Body, Code, Formal, Inst, Op};
 use super::image::Image;
-use super::operand::{FIRST_REGISTER, Place};
+use super::operand::{FIRST_REGISTER, SourcePlace};
 use crate::interpret::decode::decoder::{Decoded, Decoder};
 use crate::launch::Launch;
 use crate::ptx::program::{FuncId, Instruction, Program, VarId};
@@ -55,7 +55,8 @@ impl<'a, 's> Decoder<'a, 's> {
             return;
         }
         for inst in &self.function.code {
-            let place = Place { function: self.id, start: inst.span.start, end: inst.span.end };
+            let place =
+                SourcePlace { function: self.id, start: inst.span.start, end: inst.span.end };
             code.places.push(place);
             let op = self.instruction(inst);
             let guard = inst.guard.map(|(reg, negated)| (self.slot(reg), negated));
@@ -64,7 +65,7 @@ impl<'a, 's> Decoder<'a, 's> {
         }
         // Control that runs off the end returns.
         let (start, end) = (self.function.span.start, self.function.span.start);
-        code.places.push(Place { function: self.id, start, end });
+        code.places.push(SourcePlace { function: self.id, start, end });
         code.insts.push(Inst { guard: None, op: Op::Return, place: code.places.len() as u32 - 1 });
     }
 

@@ -4,7 +4,7 @@
 use super::words::{extract, widen};
 use crate::lower::abi::{Shape, Spot};
 use crate::lower::context::cx::{Cx, Sel, cells_of};
-use crate::lower::context::frame::Home;
+use crate::lower::context::frame::ParamHome;
 use crate::lower::context::value::Value;
 use crate::ptx::program::{AddressBase, Operand as Ptx, RegId, VarId};
 use crate::ptx::types::{Space, Type};
@@ -49,7 +49,7 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
     for (var, spot) in cx.function.params.iter().zip(&own.params) {
         let words = Shape::of(cx.program, *var).words();
         let home = match cx.program.vars[var.0 as usize].reg() {
-            Some(reg) => Home::Words(register_homes(cx, reg, words)),
+            Some(reg) => ParamHome::Words(register_homes(cx, reg, words)),
             None => match cx.frame.home(*var) {
                 Some(home) => home.clone(),
                 None => continue,
@@ -57,32 +57,32 @@ pub fn receive(cx: &mut Cx<'_, '_>, entry: BlockId) {
         };
         let is_pred = cx.program.vars[var.0 as usize].ty == Type::Pred;
         match (spot, home, stack) {
-            (Spot::Registers(first), Home::Words(regs), _) if is_pred => {
+            (Spot::Registers(first), ParamHome::Words(regs), _) if is_pred => {
                 late.push(to_pred(r(regs[0]), given(*first)));
             }
-            (Spot::Registers(first), Home::Words(regs), _) => {
+            (Spot::Registers(first), ParamHome::Words(regs), _) => {
                 for (i, to) in word_operands(cx, *var, &regs, words).into_iter().enumerate() {
                     list.push(mov(to, given(first + i as u32)));
                 }
             }
-            (Spot::Registers(first), Home::Memory(base, offset), _) => {
+            (Spot::Registers(first), ParamHome::Memory(base, offset), _) => {
                 for i in 0..words {
                     let to = local(base, offset + 4 * i as i32);
                     late.push(Inst::new(Opcode::STL, &[], 0, &[to, given(first + i)]));
                 }
             }
-            (Spot::Memory(at), Home::Words(regs), Some(stack)) if is_pred => {
+            (Spot::Memory(at), ParamHome::Words(regs), Some(stack)) if is_pred => {
                 let word = cx.e.body.new_vreg(RegFile::R, 1, 1);
                 late.push(load(r(word), local(stack, *at as i32)));
                 late.push(to_pred(r(regs[0]), r(word)));
             }
-            (Spot::Memory(at), Home::Words(regs), Some(stack)) => {
+            (Spot::Memory(at), ParamHome::Words(regs), Some(stack)) => {
                 for (i, to) in word_operands(cx, *var, &regs, words).into_iter().enumerate() {
                     late.push(load(to, local(stack, *at as i32 + 4 * i as i32)));
                 }
             }
-            (Spot::Memory(at), Home::Memory(..), Some(stack)) => {
-                cx.frame.homes.insert(*var, Home::Memory(stack, *at as i32));
+            (Spot::Memory(at), ParamHome::Memory(..), Some(stack)) => {
+                cx.frame.homes.insert(*var, ParamHome::Memory(stack, *at as i32));
             }
             (Spot::Memory(_), _, None) => {}
         }
@@ -194,8 +194,8 @@ pub fn value_words(cx: &mut Cx<'_, '_>, var: VarId) -> Sel<Vec<Operand>> {
         return register_words(cx, reg, shape.words());
     }
     match cx.frame.home(var).cloned() {
-        Some(Home::Words(regs)) => Ok(regs.into_iter().map(r).collect()),
-        Some(Home::Memory(base, offset)) => Ok((0..shape.words() as i32)
+        Some(ParamHome::Words(regs)) => Ok(regs.into_iter().map(r).collect()),
+        Some(ParamHome::Memory(base, offset)) => Ok((0..shape.words() as i32)
             .map(|i| {
                 let word = cx.e.temp(1);
                 cx.e.put(Opcode::LDL, &[], 1, &[r(word), local(base, offset + 4 * i)]);
@@ -236,8 +236,8 @@ pub fn access(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<Access> {
     let Ptx::Address { base, offset } = op else { return Err("address of this form".into()) };
     match base {
         AddressBase::Var(var) => match cx.frame.home(*var) {
-            Some(Home::Words(regs)) => Ok(Access::Words(regs.clone(), *offset as u32)),
-            Some(Home::Memory(base, at)) => Ok(Access::Local(Address {
+            Some(ParamHome::Words(regs)) => Ok(Access::Words(regs.clone(), *offset as u32)),
+            Some(ParamHome::Memory(base, at)) => Ok(Access::Local(Address {
                 base: RegUse::new(*base),
                 uniform: RegUse::new(Reg::URZ),
                 offset: at + *offset as i32,

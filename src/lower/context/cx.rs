@@ -56,7 +56,7 @@ pub struct Cx<'a, 'w> {
     pub frame: Frame,
     /// Bytes from the frame's bottom to the first `.local` variable.
     pub locals_at: u32,
-    /// The block where a device function's returns meet, once there is one.
+    /// The block where a device function's returns join, once there is one.
     pub epilogue: Option<BlockId>,
 }
 
@@ -181,7 +181,7 @@ pub fn operand(inst: &Instruction, i: usize) -> Sel<&Ptx> {
     inst.operands.get(i).ok_or_else(|| format!("operand {} is missing", i + 1))
 }
 
-/// The nth type word of an instruction.
+/// The type word of an instruction at index `i`.
 pub fn type_at(inst: &Instruction, i: usize) -> Sel<Type> {
     inst.types.get(i).copied().ok_or_else(|| "a type is missing".into())
 }

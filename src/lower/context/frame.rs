@@ -24,7 +24,7 @@ const MOST_WORDS: u32 = 12;
 
 /// Where a variable of the parameter space is while the function runs.
 #[derive(Clone, Debug)]
-pub enum Home {
+pub enum ParamHome {
     /// In registers, from the lowest byte on.
     Words(Vec<Reg>),
     /// In local memory, this far from a register.
@@ -34,7 +34,7 @@ pub enum Home {
 /// What a function has in its frame, and the homes of its variables.
 #[derive(Default)]
 pub struct Frame {
-    pub homes: FxHashMap<VarId, Home>,
+    pub homes: FxHashMap<VarId, ParamHome>,
     /// Bytes of arguments on the stack of the calls that it makes: the bottom of its frame.
     pub outgoing: u32,
     /// Bytes of results of calls that are memory, and where they are in the frame.
@@ -233,9 +233,9 @@ impl Frame {
             let home = if words > MOST_WORDS || words == 0 || memory.contains(&var_id) {
                 let align = (var.align().max(4) as u32).min(16);
                 all.align = all.align.max(align);
-                Home::Memory(all.pointer(), all.place(words * 4, align) as i32)
+                ParamHome::Memory(all.pointer(), all.place(words * 4, align) as i32)
             } else {
-                Home::Words((0..words).map(|_| word()).collect())
+                ParamHome::Words((0..words).map(|_| word()).collect())
             };
             all.homes.insert(var_id, home);
         }
@@ -253,7 +253,7 @@ impl Frame {
         at
     }
 
-    pub fn home(&self, var: VarId) -> Option<&Home> {
+    pub fn home(&self, var: VarId) -> Option<&ParamHome> {
         self.homes.get(&var)
     }
 }

@@ -1,7 +1,7 @@
 //! Addresses of variables, each in its own state space.
 
 use super::cx::{Cx, Sel};
-use super::frame::Home;
+use super::frame::ParamHome;
 use super::value::Value;
 use crate::lower::layout::SHARED_RESERVED;
 use crate::ptx::program::{FuncId, VarId};
@@ -67,7 +67,7 @@ impl<'a, 'w> Cx<'a, 'w> {
                 Ok(Value::Reg(d, 2))
             }
             Space::Param if self.frame.home(var).is_some() => {
-                let Some(Home::Memory(base, at)) = self.frame.home(var).cloned() else {
+                let Some(ParamHome::Memory(base, at)) = self.frame.home(var).cloned() else {
                     return Err("address of a parameter in registers".into());
                 };
                 let d = self.e.temp(2);

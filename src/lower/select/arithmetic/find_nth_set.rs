@@ -1,4 +1,4 @@
-//! `fns`: the place of the nth set bit.
+//! `fns`: the place of the n-th set bit.
 
 use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;

@@ -95,7 +95,7 @@ pub fn pmevent(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
-/// `ret` of a device function: all its ways out meet in one block.
+/// `ret` of a device function: all its ways out join in one block.
 pub fn ret(cx: &mut Cx<'_, '_>) -> Sel {
     let end = match cx.epilogue {
         Some(block) => block,

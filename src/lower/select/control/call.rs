@@ -5,7 +5,7 @@ use crate::lower::common::lanes::under_guard;
 use crate::lower::common::params;
 use crate::lower::common::params::{given, local, register_words, to_pred, value_words};
 use crate::lower::context::cx::{Cx, Sel, operand, type_at};
-use crate::lower::context::frame::{self, Home, STACK};
+use crate::lower::context::frame::{self, ParamHome, STACK};
 use crate::ptx::program::{Instruction, Operand as Ptx, RegId};
 use crate::ptx::types::Type;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
@@ -143,11 +143,11 @@ fn jump(cx: &mut Cx<'_, '_>, callee: Callee, read: &[u32]) {
 fn result(cx: &mut Cx<'_, '_>, target: &Ptx, words: &[Operand]) -> Sel {
     match target {
         Ptx::Var(var, _) => match cx.frame.home(*var).cloned() {
-            Some(Home::Words(regs)) => {
+            Some(ParamHome::Words(regs)) => {
                 regs.iter().zip(words).for_each(|(reg, word)| cx.e.mov(r(*reg), *word));
                 Ok(())
             }
-            Some(Home::Memory(base, offset)) => {
+            Some(ParamHome::Memory(base, offset)) => {
                 for (i, word) in words.iter().enumerate() {
                     let to = local(base, offset + 4 * i as i32);
                     cx.e.put(Opcode::STL, &[], 0, &[to, *word]);

@@ -181,12 +181,12 @@ pub fn whole(reg: Reg, count: u8) -> Operand {
     if count == 1 { cell(reg, 0) } else { tuple(reg, count) }
 }
 
-/// Brings the threads of the warp together where branches may have parted them, and everywhere at
+/// Brings the threads of the warp together where branches may have made them diverge, and everywhere at
 /// -O0, as ptxas does: once a block.
 pub fn converge(cx: &mut Cx<'_, '_>) {
-    let parted = !cx.function.labels.is_empty() || !cx.e.guard.is_always();
-    let parted = parted || cx.module.options.opt_level == 0;
-    if parted && cx.converged != Some(cx.e.block) {
+    let diverged = !cx.function.labels.is_empty() || !cx.e.guard.is_always();
+    let diverged = diverged || cx.module.options.opt_level == 0;
+    if diverged && cx.converged != Some(cx.e.block) {
         cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
         cx.converged = Some(cx.e.block);
     }

@@ -38,7 +38,7 @@ fn converge(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Option<Operand>> {
 }
 
 /// Where what the threads of a mask do together ends. Masks may differ between threads: then
-/// `WARPSYNC` has parted those that came together, and they meet again here
+/// `WARPSYNC` has made those diverge that came together, and they reconverge here
 /// (`LateExpandSyncInstructions` makes a convergence barrier of the two, or drops this mark).
 fn done(cx: &mut Cx<'_, '_>, mask: Option<Operand>) {
     if mask.is_some() {
@@ -46,12 +46,12 @@ fn done(cx: &mut Cx<'_, '_>, mask: Option<Operand>) {
     }
 }
 
-/// `bar.warp.sync`: the threads of the mask meet, and go on as they are.
+/// `bar.warp.sync`: the threads of the mask reconverge, and go on as they are.
 pub fn bar_warp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
-    under_guard(cx, |cx| meet(cx, inst))
+    under_guard(cx, |cx| converge_mask(cx, inst))
 }
 
-fn meet(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+fn converge_mask(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     converge(cx, operand(inst, 0)?)?;
     Ok(())
 }

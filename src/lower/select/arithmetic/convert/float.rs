@@ -9,8 +9,8 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
+use orias_systems::build::{Narrow, narrow_double};
 use orias_systems::build::{fneg, imm, part, r};
-use orias_systems::convert::{Narrow, narrow_double};
 
 pub fn float(
     cx: &mut Cx<'_, '_>,
@@ -88,7 +88,7 @@ fn one_cell(cx: &mut Cx<'_, '_>, a: Value) -> Reg {
 }
 
 /// f32 to a half. The fast converter rounds to nearest or to zero, and does not flush; of f16
-/// nobody sees that, because a subnormal single is far below its least number.
+/// no result shows that, because a subnormal single is far below its least number.
 fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, a: Reg, to: Type) -> Sel {
     let round = rounding(inst);
     let (relu, satfinite) = (inst.has(Word::Relu), inst.has(Word::Satfinite));

@@ -1,6 +1,6 @@
 //! Conversions that take more than one instruction.
 
-use crate::build::{Emit, cell, fimm, imm, r, wide};
+use super::{Emit, cell, fimm, imm, r, wide};
 use orias_components::{Mod, Opcode, Operand, RegFlags, RegUse};
 
 /// How a double becomes a single.

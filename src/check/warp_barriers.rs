@@ -1,9 +1,9 @@
-//! Whether all can come where the whole warp meets: no thread of a region may wait at its BSYNC for
-//! threads that wait for it elsewhere.
+//! Whether all can come where the whole warp waits for itself (a warp barrier: `WARPSYNC.ALL`, BAR):
+//! no thread of a region may wait at its BSYNC for threads that wait for it elsewhere.
 //!
-//! From BSSY, or from a meeting that all had, on: where one way leads to a meeting and another to
-//! BSYNC without one, threads that part in between wait for each other. The branch where they part
-//! is the last one from which BSYNC can be reached so.
+//! From BSSY, or from a warp barrier that all passed, on: where one way leads to a warp barrier and
+//! another to BSYNC without one, threads that diverge in between wait for each other. The branch
+//! where they diverge is the last one from which BSYNC can be reached so.
 
 use super::graph::Code;
 use super::regions::Region;
@@ -11,8 +11,8 @@ use super::report::{Report, Rule};
 use orias_components::{Inst, Mod, Opcode, Operand, RegFile};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a node makes threads meet.
-enum Meeting {
+/// Whom a node makes wait for each other.
+enum WarpBarrier {
     /// All of the warp.
     All,
     /// All of the warp, for something that is then done once.
@@ -21,20 +21,20 @@ enum Meeting {
     Part(&'static str),
 }
 
-fn meeting(code: &Code, node: u32) -> Option<Meeting> {
+fn warp_barrier(code: &Code, node: u32) -> Option<WarpBarrier> {
     let inst = code.special(node)?;
     match inst.op {
-        Opcode::BAR => Some(Meeting::All),
+        Opcode::BAR => Some(WarpBarrier::All),
         Opcode::WARPSYNC if inst.mods.has(Mod::ALL) => match inst.mods.has(Mod::COLLECTIVE) {
-            true => Some(Meeting::Collective),
-            false => Some(Meeting::All),
+            true => Some(WarpBarrier::Collective),
+            false => Some(WarpBarrier::All),
         },
         Opcode::WARPSYNC if inst.mods.has(Mod::EXCLUSIVE) => None,
         Opcode::WARPSYNC => match mask(code, node, inst) {
-            Some(u32::MAX) if inst.mods.has(Mod::COLLECTIVE) => Some(Meeting::Collective),
-            Some(u32::MAX) => Some(Meeting::All),
-            Some(_) => Some(Meeting::Part("WARPSYNC of a constant part of the warp")),
-            None => Some(Meeting::Part("WARPSYNC of a mask in a register")),
+            Some(u32::MAX) if inst.mods.has(Mod::COLLECTIVE) => Some(WarpBarrier::Collective),
+            Some(u32::MAX) => Some(WarpBarrier::All),
+            Some(_) => Some(WarpBarrier::Part("WARPSYNC of a constant part of the warp")),
+            None => Some(WarpBarrier::Part("WARPSYNC of a mask in a register")),
         },
         _ => None,
     }
@@ -74,28 +74,27 @@ fn mask(code: &Code, node: u32, sync: &Inst) -> Option<u32> {
     None
 }
 
-/// Judges the meetings in a region.
+/// Judges the warp barriers in a region.
 pub fn judge(code: &Code, region: &Region, report: &mut Report) {
-    let kinds = region.nodes.iter().filter_map(|n| Some((*n, meeting(code, *n)?)));
+    let kinds = region.nodes.iter().filter_map(|n| Some((*n, warp_barrier(code, *n)?)));
     let (mut all, mut parts, mut collective) = (BTreeSet::new(), Vec::new(), false);
     for (node, kind) in kinds {
-        collective |= matches!(kind, Meeting::Collective);
+        collective |= matches!(kind, WarpBarrier::Collective);
         match kind {
-            Meeting::All | Meeting::Collective => {
+            WarpBarrier::All | WarpBarrier::Collective => {
                 all.insert(node);
             }
-            Meeting::Part(why) => parts.push((node, why)),
+            WarpBarrier::Part(why) => parts.push((node, why)),
         }
     }
     if all.is_empty() && parts.is_empty() {
         return;
     }
     let is_end = |n: u32| region.ends.contains(&n);
-    // Who is here can come to BSYNC without a meeting.
+    // Who is here can come to BSYNC without a warp barrier.
     let avoids = region.leading_to(&region.ends, |n| all.contains(&n));
     for (node, why) in parts {
-        // Who passed it comes to BSYNC by all ways, or nobody knows which threads those are that do
-        // not.
+        // Who passed it comes to BSYNC by all ways, or it is not known which threads do not.
         let others = region.leading_to(&region.ends, |n| n == node);
         if others.contains(&code.node_of[region.start as usize]) {
             *report.assumed.entry(why).or_default() += 1;
@@ -107,7 +106,7 @@ pub fn judge(code: &Code, region: &Region, report: &mut Report) {
     let reaches = region.leading_to(&all, is_end);
     let starts: Vec<u32> =
         all.iter().copied().chain([code.node_of[region.start as usize]]).collect();
-    // Nodes that a thread comes to before it has met the others.
+    // Nodes that a thread comes to before it has waited for the others.
     let mut fresh: BTreeSet<u32> = BTreeSet::new();
     let mut work: Vec<u32> = Vec::new();
     for start in starts {
@@ -120,29 +119,29 @@ pub fn judge(code: &Code, region: &Region, report: &mut Report) {
     }
     let first = code.node_of[region.start as usize];
     let nodes: BTreeSet<u32> = fresh.iter().chain(&all).copied().chain([first]).collect();
-    let (mut parting, mut others) = (Vec::new(), false);
+    let (mut diverging, mut others) = (Vec::new(), false);
     for node in nodes {
         let to: BTreeSet<u32> = region.edges.get(&node).into_iter().flatten().copied().collect();
         let branch = code.nodes[node as usize].end - 1;
         if to.len() < 2 || code.inst(branch).is_none_or(is_uniform) {
             continue;
         }
-        let must_meet = to.iter().find(|n| reaches.contains(n) && !avoids.contains(n));
+        let must_wait = to.iter().find(|n| reaches.contains(n) && !avoids.contains(n));
         let may_wait = to.iter().filter(|n| avoids.contains(n)).count();
         others |= may_wait > 1;
-        parting.extend(must_meet.filter(|_| may_wait > 0).map(|meets| (node, branch, *meets)));
+        diverging.extend(must_wait.filter(|_| may_wait > 0).map(|at| (node, branch, *at)));
     }
-    for (node, branch, meets) in parting {
+    for (node, branch, waits) in diverging {
         let rule = match joins_at_end(code, region, node) {
             _ if collective => Rule::UnmetCollective,
             false => Rule::UnmetOutside,
             true if others => Rule::UnmetShared,
             true => Rule::Unmet,
         };
-        let place = |n: u32| u64::from(n) * super::graph::WORD;
+        let place = |n: u32| u64::from(n) * crate::check::graph::WORD;
         let what = format!(
-            "threads part here; by {:#06x} they meet, by the other way they wait at BSYNC B{} for those of {:#06x}",
-            place(code.nodes[meets as usize].first),
+            "threads diverge here; by {:#06x} they wait for the whole warp, by the other way they wait at BSYNC B{} for those of {:#06x}",
+            place(code.nodes[waits as usize].first),
             region.barrier,
             place(region.start),
         );
@@ -159,7 +158,7 @@ fn is_uniform(inst: &Inst) -> bool {
         || inst.op == Opcode::BRA && inst.mods.has(Mod::U) && inst.operands.iter().any(uniform)
 }
 
-/// Whether the threads that part at the end of a node meet again at the region's BSYNC, and at no
+/// Whether the threads that diverge at the end of a node reconverge at the region's BSYNC, and at no
 /// place before where something is done.
 fn joins_at_end(code: &Code, region: &Region, node: u32) -> bool {
     let next = |n: u32| region.edges.get(&n).map(Vec::as_slice).unwrap_or_default();
