@@ -40,6 +40,7 @@ pub struct Digest {
 }
 
 impl Digest {
+    /// What is to stay of a function, whose statements may then go.
     pub fn of(function: &Function<'_>) -> Digest {
         let mut digest = Digest::default();
         digest.spans.reserve_exact(function.code.len());

@@ -44,16 +44,20 @@ pub struct CompileOptions {
     pub verify_each: bool,
     /// Phases whose IR is printed before and after.
     pub dump_ir: Vec<String>,
+    /// Names of phases that do not run (`--disable-phase`).
     pub disabled: Vec<String>,
+    /// The last phase that runs, by index (`--phase-limit`); None is all of them.
     pub phase_limit: Option<u32>,
     /// Collect [`Output::stats`].
     pub statistics: bool,
+    /// Names and values of `--knob`.
     pub knobs: Vec<(String, String)>,
     /// Threads to use; 0 is one for each core.
     pub threads: usize,
     /// Say which lines the code comes from also where the PTX names none (`--generate-line-info`),
     /// or never (`--suppress-debug-info`).
     pub line_info: bool,
+    /// Say no lines at all, whatever the PTX names.
     pub suppress_debug_info: bool,
     /// What the command line changes of the module, for [`compile_source`].
     pub overrides: Overrides,
@@ -99,16 +103,23 @@ const MANY_INSTRUCTIONS: usize = 1 << 12;
 /// What `-v` says of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionReport {
+    /// The function's name in the PTX.
     pub name: String,
+    /// A kernel, not a device function.
     pub entry: bool,
+    /// Registers a thread.
     pub registers: u32,
+    /// Named barriers.
     pub barriers: u32,
     /// Bytes of static shared variables.
     pub shared_bytes: u32,
+    /// Bytes of the function's own frame in local memory.
     pub frame_bytes: u32,
     /// Bytes of stack with what it calls, for a kernel.
     pub stack_bytes: u32,
+    /// Bytes that spill code stores, and loads, once for each instruction that does so.
     pub spill_store_bytes: u32,
+    /// See [`FunctionReport::spill_store_bytes`].
     pub spill_load_bytes: u32,
     /// Bytes of constant bank 0 and of bank 3.
     pub constant_bytes: [u32; 2],
@@ -119,9 +130,13 @@ pub struct FunctionReport {
 /// A compiled module.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// The file.
     pub cubin: Vec<u8>,
+    /// The SM that it is for.
     pub target: &'static Target,
+    /// One for each function with code, in source order.
     pub functions: Vec<FunctionReport>,
+    /// What was found fault with, and compiled all the same.
     pub warnings: Diagnostics,
     /// Bytes of initialised and zero global memory.
     pub global_bytes: u64,
@@ -140,10 +155,12 @@ pub struct Compiler {
 }
 
 impl Compiler {
+    /// A compiler without workers: the first module makes them.
     pub fn new(options: CompileOptions) -> Compiler {
         Compiler { options, idle: Mutex::new(Vec::new()) }
     }
 
+    /// How it compiles.
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }

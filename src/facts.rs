@@ -24,6 +24,7 @@ pub struct CodeFacts {
     pub reserved_shared: bool,
     /// Among them those that a linker sets, which leave the symbol that it has resolved.
     pub reserved_names: bool,
+    /// What the code needs of the machine beyond the base ISA.
     pub needs: Needs,
 }
 

@@ -17,12 +17,14 @@ pub struct Places<'p> {
 }
 
 impl<'p> Places<'p> {
+    /// Counts the lines of the program's text.
     pub fn new(program: &'p Program<'p>) -> Places<'p> {
         let ends = program.source.bytes().enumerate().filter(|(_, b)| *b == b'\n');
         let starts = std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect();
         Places { program, starts }
     }
 
+    /// The files that `.file` names, and the PTX as it goes into the cubin.
     pub fn sources(&self) -> Sources {
         let files = self.program.files.iter();
         let file = |f: &crate::ptx::program::SourceFile| SourceFile {

@@ -10,6 +10,7 @@ pub struct Origin {
     pub offset: u32,
     /// `.loc` in force: file 0 is none.
     pub file: u32,
+    /// In that file, from 1 on.
     pub line: u32,
     /// Where its instruction stands in the PTX; None for what is of none.
     pub at: Option<u32>,

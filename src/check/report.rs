@@ -61,16 +61,20 @@ impl Rule {
 /// One place where something is wrong or not proved.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Finding {
+    /// What it breaks, or leaves unproved.
     pub rule: Rule,
     /// Byte offset in the section.
     pub place: u64,
+    /// For a reader: registers and places.
     pub what: String,
 }
 
 /// What was found in the text of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// The function whose text it is.
     pub kernel: String,
+    /// In order of place, after all of them are found.
     pub findings: Vec<Finding>,
     /// Regions (BSSY) that were followed.
     pub regions: usize,
@@ -79,6 +83,7 @@ pub struct Report {
 }
 
 impl Report {
+    /// Notes a finding at an instruction, by its index, once.
     pub fn add(&mut self, rule: Rule, at: u32, what: String) {
         let finding = Finding { rule, place: u64::from(at) * WORD, what };
         if !self.findings.contains(&finding) {
@@ -86,6 +91,7 @@ impl Report {
         }
     }
 
+    /// Those of code that is wrong, not only unproved.
     pub fn faults(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|f| f.rule.is_fault())
     }

@@ -28,16 +28,28 @@ pub struct DisOptions {
     pub control: bool,
 }
 
+/// Why something cannot be disassembled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DisError {
+    /// The file is no cubin that can be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// No table describes the SM of this name, which the file is for.
     #[error("no target `{0}` (known: {known})", known = known())]
     Target(String),
+    /// The text of a function ends within an instruction.
     #[error("{function}: {bytes} bytes of code are no whole number of 16-byte instructions")]
-    Length { function: String, bytes: usize },
+    Length {
+        /// The function's name.
+        function: String,
+        /// Bytes of its text, no multiple of 16.
+        bytes: usize,
+    },
+    /// A function was asked for by a name that the file does not have.
     #[error("no function `{0}` in the file")]
     NoFunction(String),
+    /// The listing would be out of all proportion to the code: only a file made for that has such
+    /// names.
     #[error(
         "the listing would be more than {LARGEST} times as long as the code: names are repeated without end"
     )]
@@ -53,6 +65,7 @@ pub fn known() -> String {
 /// What is disassembled: the functions of a cubin, or words that stand in no file.
 #[derive(Debug)]
 pub struct Code<'a> {
+    /// What the words are decoded by.
     pub target: &'static Target,
     /// None for raw words.
     pub cubin: Option<Cubin<'a>>,
@@ -65,12 +78,17 @@ pub struct Code<'a> {
 pub struct Part<'a> {
     /// The function's name; `raw` for raw words.
     pub name: &'a str,
+    /// One an instruction, as they stand in the file.
     pub words: &'a [[u8; WORD]],
     /// Not left out by [`Code::only`].
     pub shown: bool,
 }
 
 impl<'a> Part<'a> {
+    /// A text as words.
+    ///
+    /// # Errors
+    /// [`DisError::Length`] where it is no whole number of them.
     pub fn new(name: &'a str, text: &'a [u8]) -> Result<Part<'a>, DisError> {
         match text.as_chunks::<WORD>() {
             (words, []) => Ok(Part { name, words, shown: true }),
@@ -136,7 +154,9 @@ impl<'a> Code<'a> {
 /// A word that no row explains.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undecoded<'a> {
+    /// The name of the function that it stands in.
     pub function: &'a str,
+    /// Where it stands, and its bits.
     pub error: DecodeError,
 }
 

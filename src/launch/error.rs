@@ -3,18 +3,61 @@
 /// A launch that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
+    /// The text of an `--arg` does not say what it must.
     #[error("argument `{text}`: {why}")]
-    Argument { text: String, why: String },
+    Argument {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file that an `--arg` names cannot be read.
     #[error("argument `{text}`: {path}: {error}")]
-    File { text: String, path: String, error: std::io::Error },
+    File {
+        /// What was given.
+        text: String,
+        /// The file in it.
+        path: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A buffer cannot be written to its file.
     #[error("{path}: {error}")]
-    Output { path: String, error: std::io::Error },
+    Output {
+        /// The file.
+        path: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The file has no such kernel.
     #[error("there is no kernel `{name}`{}", list(.kernels))]
-    NoKernel { name: String, kernels: Vec<String> },
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// Names of those that it has.
+        kernels: Vec<String>,
+    },
+    /// There is not one argument for each parameter.
     #[error("kernel `{entry}` has {expected} parameters, the launch gives {given} arguments")]
-    ArgumentCount { entry: String, expected: usize, given: usize },
+    ArgumentCount {
+        /// The kernel.
+        entry: String,
+        /// Its parameters.
+        expected: usize,
+        /// The launch's arguments.
+        given: usize,
+    },
+    /// An argument does not fit its parameter.
     #[error("argument {index} of kernel `{entry}`: {why}")]
-    Mismatch { entry: String, index: usize, why: String },
+    Mismatch {
+        /// The kernel.
+        entry: String,
+        /// Of the argument, from 0 on.
+        index: usize,
+        /// What does not fit.
+        why: String,
+    },
+    /// What is wrong with grid, block, cluster or shared memory.
     #[error("{0}")]
     Shape(String),
 }

@@ -7,7 +7,9 @@ use super::request::{Argument, Launch, Scalar};
 /// Where a kernel parameter lies in the block, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
+    /// Bytes from the start of the parameters.
     pub offset: u64,
+    /// Bytes.
     pub size: u64,
 }
 

@@ -21,6 +21,7 @@ pub const MAX_LOCAL: u64 = 512 << 10;
 /// What to run, with which arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
+    /// The name of the kernel.
     pub entry: String,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
@@ -38,6 +39,7 @@ pub struct Launch {
 /// One kernel argument.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
+    /// A number; it fills its parameter's bytes, or is truncated to them.
     Scalar(Scalar),
     /// A parameter passed by value, all its bytes.
     Bytes(Vec<u8>),
@@ -50,17 +52,24 @@ pub enum Argument {
 /// A number with the type that it was given as.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Scalar {
+    /// `u32=`
     U32(u32),
+    /// `s32=`
     S32(i32),
+    /// `u64=`
     U64(u64),
+    /// `s64=`
     S64(i64),
+    /// `f32=`, a decimal rounded once, or bits.
     F32(f32),
+    /// `f64=`, likewise.
     F64(f64),
 }
 
 /// A device buffer's content, and where it goes afterwards.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Buffer {
+    /// What it holds before the launch: its size too.
     pub bytes: Vec<u8>,
     /// False: a store to it is an error.
     pub writable: bool,
