@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Region {
     /// Its BSSY, by instruction.
     pub start: u32,
+    /// The number of its B register.
     pub barrier: u8,
     /// Nodes at whose beginning the thread may be in it.
     pub nodes: BTreeSet<u32>,

@@ -6,6 +6,7 @@ use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// What `orias dis` is told.
 #[derive(Args, Debug)]
 pub struct DisArgs {
     /// The cubin
@@ -44,6 +45,10 @@ pub struct DisArgs {
 /// Failures that `--check` prints.
 const SHOWN: usize = 20;
 
+/// Prints what is asked for of a file.
+///
+/// # Errors
+/// What is wrong with the file or with the options.
 pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
     let name = args.file.display();
     let bytes = input::read(&args.file, input::MAX_CODE).map_err(|e| format!("{name}: {e}"))?;

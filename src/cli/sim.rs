@@ -9,6 +9,7 @@ use orias_targets::misuse::Checks;
 use orias_targets::simulator::{Hazards, Limits};
 use std::io::Write;
 
+/// What `orias sim` is told.
 #[derive(Args, Debug)]
 pub struct SimArgs {
     #[command(flatten)]

@@ -78,6 +78,7 @@ pub(super) fn label(out: &mut String, number: u32) {
 /// The names of a file. Branches are named while their text is written.
 #[derive(Debug, Default)]
 pub(super) struct Labels<'a> {
+    /// By part of the code.
     pub sections: Vec<Places<'a>>,
     next: u32,
 }
@@ -163,7 +164,9 @@ impl<'a> Labels<'a> {
 
 /// The door of the instruction text to the names of one section.
 pub(super) struct Naming<'l, 'a> {
+    /// Names that are given out as they are needed.
     pub labels: &'l mut Labels<'a>,
+    /// The section that is printed, by index.
     pub section: usize,
     /// What a relocation puts in the instruction.
     pub relocation: Option<String>,

@@ -39,6 +39,7 @@ pub struct Image {
     lines: bool,
 }
 
+/// The symbols of a file.
 pub(super) struct Symbols {
     /// In order of creation.
     pub list: List<OutSymbol>,

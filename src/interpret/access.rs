@@ -42,6 +42,10 @@ fn cluster(address: u64) -> Target {
     Target::Shared((address >> RANK_SHIFT) as usize, address & OFFSET)
 }
 
+/// Reads what stands at an address of a space, for a lane.
+///
+/// # Errors
+/// When no memory is there, or not aligned.
 pub fn read(
     warp: &Warp,
     env: &Env<'_>,
@@ -53,6 +57,10 @@ pub fn read(
     read_at(warp, env, lane, resolve(space, address, env.rank), out)
 }
 
+/// Writes at an address of a space, for a lane.
+///
+/// # Errors
+/// When no memory is there, not aligned, or not writable.
 pub fn write(
     warp: &mut Warp,
     env: &mut Env<'_>,
@@ -64,6 +72,10 @@ pub fn write(
     write_at(warp, env, lane, resolve(space, address, env.rank), bytes)
 }
 
+/// [`read`] where the address leads.
+///
+/// # Errors
+/// As [`read`].
 pub fn read_at(
     warp: &Warp,
     env: &Env<'_>,
@@ -86,6 +98,10 @@ pub fn read_at(
     Ok(())
 }
 
+/// [`write`] where the address leads.
+///
+/// # Errors
+/// As [`write`].
 pub fn write_at(
     warp: &mut Warp,
     env: &mut Env<'_>,

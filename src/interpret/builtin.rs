@@ -11,6 +11,7 @@ use orias_targets::printf::{Arguments, format};
 /// Characters of a string that is printed at most.
 const MAX_STRING: u64 = 1 << 16;
 
+/// A function that the system has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Builtin {
     Printf,
@@ -19,6 +20,7 @@ pub enum Builtin {
     AssertFail,
 }
 
+/// The function of the system with this name.
 pub fn named(name: &str) -> Option<Builtin> {
     Some(match name {
         "vprintf" => Builtin::Printf,

@@ -14,6 +14,10 @@ use super::warp::{Warp, bits};
 /// Size and alignment are multiples of this (bytes).
 const UNIT: u64 = 16;
 
+/// Does a bulk copy for some lanes.
+///
+/// # Errors
+/// When an access fails, or a size is no multiple of 16 bytes.
 pub fn execute(
     warp: &mut Warp,
     env: &mut Env<'_>,
@@ -94,7 +98,9 @@ pub fn combine(come: &mut [u8], old: &[u8], element: usize, f: &super::operand::
 
 /// `cp.async.bulk` and `cp.reduce.async.bulk`.
 pub struct Bulk {
+    /// Where the bytes go.
     pub to: Address,
+    /// Where they come from.
     pub from: Address,
     /// A multiple of 16.
     pub bytes: Src,

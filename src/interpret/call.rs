@@ -22,6 +22,10 @@ const FRAME_ALIGN: u64 = 16;
 type Stopped = (usize, StepError);
 
 impl Warp {
+    /// Does a call for some lanes of a group: the group splits by callee.
+    ///
+    /// # Errors
+    /// When a pointer leads to no function, or a stack is full.
     pub(super) fn call(
         &mut self,
         code: &Code,

@@ -10,14 +10,17 @@ use super::operand::{Address, BarrierKind, Double, Dst, Rows, Slot, SourcePlace,
 use super::tensor::{MapChange, Tensor};
 use crate::ptx::program::FuncId;
 
+/// A decoded instruction.
 pub struct Inst {
     /// The guard predicate's row, and whether it is negated.
     pub guard: Option<(Slot, bool)>,
+    /// What it does.
     pub op: Op,
     /// Index in [`Code::places`].
     pub place: u32,
 }
 
+/// What an instruction does.
 pub enum Op {
     Nop,
     /// One result of up to three operands, lane by lane.
@@ -157,6 +160,7 @@ pub enum Op {
 
 /// `atom`, `red`, `multimem.red` and `red.async`.
 pub struct Atomic {
+    /// The first element.
     pub at: Address,
     /// Of one element.
     pub bytes: u32,
@@ -166,14 +170,18 @@ pub struct Atomic {
     pub in_shared: Option<Ternary>,
     /// Empty: the old values are not wanted.
     pub dst: Box<[Dst]>,
+    /// What is done to the old value, one an element.
     pub b: Box<[Src]>,
+    /// The new value of compare-and-swap.
     pub c: Src,
     /// The mbarrier that gets the bytes as transactions.
     pub complete: Option<Address>,
 }
 
+/// A call as it is written.
 #[derive(Debug)]
 pub struct Call {
+    /// What is called.
     pub callee: Callee,
     /// What the callee's parameters get, in order.
     pub args: Vec<Passed>,
@@ -181,6 +189,7 @@ pub struct Call {
     pub returns: Vec<Passed>,
 }
 
+/// What a call goes to.
 #[derive(Debug)]
 pub enum Callee {
     Known(FuncId),
@@ -201,19 +210,24 @@ pub enum Passed {
     Rows(Rows),
 }
 
+/// A barrier of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
+    /// Its number.
     pub id: Src,
     /// None: all threads of the block.
     pub count: Option<Src>,
+    /// What it tells those that come.
     pub kind: BarrierKind,
     /// All threads of a warp must come together.
     pub aligned: bool,
     /// The predicate of a reduction.
     pub a: Src,
+    /// Where the result of a reduction goes.
     pub dst: Dst,
 }
 
+/// The mode of `shfl`: how a lane finds its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shuffle {
     Up,
@@ -222,6 +236,7 @@ pub enum Shuffle {
     Idx,
 }
 
+/// The mode of `vote`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vote {
     All,
@@ -233,10 +248,13 @@ pub enum Vote {
 /// What `redux` makes of two numbers of 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reduction {
+    /// The operation.
     pub kind: ReductionKind,
+    /// Minimum and maximum of signed numbers.
     pub signed: bool,
 }
 
+/// The operation of `redux`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReductionKind {
     Add,
@@ -250,6 +268,7 @@ pub enum ReductionKind {
 /// One function in [`Code::insts`].
 #[derive(Clone, Debug, Default)]
 pub struct Body {
+    /// As the PTX has it.
     pub name: String,
     /// Of the first instruction; None for a declaration.
     pub entry: Option<u32>,
@@ -259,21 +278,27 @@ pub struct Body {
     pub frame: u64,
     /// Formal parameters and results.
     pub params: Vec<Formal>,
+    /// See [`Body::params`].
     pub returns: Vec<Formal>,
 }
 
 /// A formal parameter of a device function: in its frame of local memory, or a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Formal {
+    /// Bytes from the start of the frame.
     pub offset: u64,
+    /// Bytes.
     pub size: u64,
     /// A `.reg` parameter.
     pub reg: Option<Rows>,
 }
 
+/// All functions that a kernel reaches.
 #[derive(Default)]
 pub struct Code {
+    /// Their instructions, one function behind the other.
     pub insts: Vec<Inst>,
+    /// Where they stand, by [`Inst::place`].
     pub places: Vec<SourcePlace>,
     /// By [`FuncId`].
     pub bodies: Vec<Body>,

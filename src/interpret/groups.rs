@@ -20,6 +20,7 @@ pub(super) fn add<K: PartialEq>(parts: &mut Vec<(K, u32)>, key: K, lane: usize) 
 }
 
 impl Warp {
+    /// Some lanes of a group go to `target`, the others on.
     pub fn branch(&mut self, index: usize, mask: u32, target: u32) -> Next {
         let group = &mut self.groups[index];
         if mask == group.mask {
@@ -44,6 +45,7 @@ impl Warp {
         }
     }
 
+    /// Some lanes of a group exit.
     pub fn leave(&mut self, env: &mut Env<'_>, index: usize, lanes: u32) {
         self.groups[index].pc += 1;
         self.exit(index, lanes);

@@ -14,9 +14,13 @@ pub struct Heap {
     bytes: u64,
 }
 
+/// One block of the heap.
 pub struct HeapBlock {
+    /// In global memory.
     pub address: u64,
+    /// Bytes, a power of two.
     pub size: u64,
+    /// Freed: it may be given again.
     pub free: bool,
 }
 

@@ -29,8 +29,11 @@ pub enum Location {
 
 /// Everything that is the same for all threads of a launch.
 pub struct Image {
+    /// The kernel.
     pub entry: FuncId,
+    /// Buffers, parameters and variables in place.
     pub memory: Memory,
+    /// Where the buffers are.
     pub placed: Placed,
     /// By [`VarId`].
     pub locations: Vec<Location>,
@@ -40,10 +43,13 @@ pub struct Image {
     pub frames: Vec<u64>,
     /// Base and size of each constant variable, and of the kernel's parameters.
     pub constants: Vec<(u64, u64)>,
+    /// See [`Image::constants`].
     pub parameters: (u64, u64),
+    /// The grid by clusters.
     pub clusters: Clusters,
     /// Shared memory of a block in bytes, without the reserved part: static, and all.
     pub static_shared: u64,
+    /// See [`Image::static_shared`].
     pub shared: u64,
 }
 

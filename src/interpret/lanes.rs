@@ -40,8 +40,11 @@ pub fn are_partners(one: &Op, other: &Op) -> bool {
 /// Lanes at one instruction, whose frame begins at `base`.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
+    /// What they do.
     pub op: &'a Op,
+    /// The first row of their frame.
     pub base: u32,
+    /// One bit each.
     pub lanes: u32,
 }
 

@@ -135,6 +135,7 @@ pub fn execute(
     Ok(())
 }
 
+/// What an `mbarrier` instruction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mbarrier {
     Init,

@@ -27,11 +27,14 @@ pub const FIRST_REGISTER: u32 = 2;
 /// A row to write, and the bits that its register has.
 #[derive(Clone, Copy, Debug)]
 pub struct Dst {
+    /// The row in its frame.
     pub slot: Slot,
+    /// Set for each bit of the register.
     pub mask: u64,
 }
 
 impl Dst {
+    /// A result that is not read.
     pub const SINK: Dst = Dst { slot: SINK, mask: 0 };
 }
 
@@ -50,6 +53,7 @@ pub enum Src {
 }
 
 impl Src {
+    /// The number 0.
     pub const ZERO: Src = Src::Imm(0);
 }
 
@@ -90,16 +94,21 @@ pub enum Space {
 /// `base + offset` in a space.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
+    /// What the address means.
     pub space: Space,
+    /// What the offset is added to.
     pub base: Src,
+    /// Bytes.
     pub offset: i64,
 }
 
+/// One result of three operands.
 pub type Ternary = Box<dyn Fn(u64, u64, u64) -> u64 + Send + Sync>;
 
 /// Two results of four operands.
 pub type Double = Box<dyn Fn([u64; 4]) -> (u64, u64) + Send + Sync>;
 
+/// What a barrier of the block tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierKind {
     Sync,
@@ -112,19 +121,24 @@ pub enum BarrierKind {
 /// Where an instruction stands in the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SourcePlace {
+    /// Which function of the program.
     pub function: FuncId,
     /// Byte range of its text.
     pub start: u32,
+    /// See [`SourcePlace::start`].
     pub end: u32,
 }
 
 /// The rows of a register that is passed: several of a vector, and two of 128 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
+    /// The lowest row.
     pub first: Slot,
+    /// Rows.
     pub count: u32,
     /// Bytes of a row that count, and the bits.
     pub bytes: usize,
+    /// The bits of a row that count.
     pub mask: u64,
 }
 

@@ -5,6 +5,7 @@ use crate::ptx::program::FuncId;
 /// Function pointers are `FUNCTIONS + 16 * id`: no memory is mapped there.
 pub const FUNCTIONS: u64 = 0x7e00_0000_0000;
 
+/// The pointer to a function.
 pub fn function_address(id: FuncId) -> u64 {
     FUNCTIONS + 16 * u64::from(id.0)
 }

@@ -15,18 +15,24 @@ const LOCAL_BASE: u64 = 0x400;
 /// spin on each other.
 const PATIENCE: u32 = 20_000;
 
+/// The state of a warp.
 pub struct Warp {
     /// In its block.
     pub index: u32,
+    /// Where its block stands.
     pub block: BlockPlace,
     /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that
     /// each one last arrived in.
     pub cluster_arrived: u32,
+    /// Those of `wgmma`.
     pub products: Products,
+    /// See [`Warp::cluster_arrived`].
     pub cluster_phase: [Option<u64>; LANES],
     /// The stack of register frames.
     pub rows: Vec<Row>,
+    /// Its threads, in order.
     pub lanes: Vec<Lane>,
+    /// Its lanes by where they stand; none of those that have exited.
     pub groups: Vec<Group>,
     /// Lanes that have not exited.
     pub live: u32,
@@ -53,16 +59,23 @@ pub struct BlockPlace {
     pub id: [u32; 3],
     /// Its cluster among the clusters, and itself in its cluster.
     pub cluster: [u32; 3],
+    /// Of its block in its cluster.
     pub in_cluster: [u32; 3],
+    /// The same as one number.
     pub rank: u32,
 }
 
+/// One thread of a warp.
 pub struct Lane {
+    /// Its number in the block.
     pub thread: [u32; 3],
+    /// Its stack.
     pub local: Region,
     /// Where the current frame begins in local memory, and where the stack ends.
     pub frame: u64,
+    /// See [`Lane::frame`].
     pub top: u64,
+    /// Calls that it is in, the innermost last.
     pub calls: Vec<Return>,
 }
 
@@ -71,23 +84,30 @@ pub struct Lane {
 pub struct Return {
     /// Of the call.
     pub pc: u32,
+    /// The first row of the caller's frame.
     pub base: u32,
+    /// Where the caller's frame begins in local memory.
     pub frame: u64,
+    /// Where the stack ended.
     pub top: u64,
 }
 
 /// Lanes that are at the same instruction with the same frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
+    /// The next instruction.
     pub pc: u32,
     /// The first row of their frame.
     pub base: u32,
     /// Calls that they are in.
     pub depth: u32,
+    /// One bit a lane.
     pub mask: u32,
+    /// Whether they can go on.
     pub state: State,
 }
 
+/// Whether a group of lanes can go on, or what it waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum State {
     Ready,
@@ -110,6 +130,7 @@ pub enum State {
 }
 
 impl Warp {
+    /// A warp whose threads all stand at `pc`.
     pub fn new(
         index: u32,
         block: BlockPlace,

@@ -62,6 +62,7 @@ pub enum LaunchError {
     Shape(String),
 }
 
+/// The kernels of a file, as the end of a sentence.
 pub fn list(kernels: &[String]) -> String {
     if kernels.is_empty() {
         "; the file has none".to_string()

@@ -13,6 +13,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word, WordSet};
 
 impl Decoder<'_, '_> {
+    /// Decodes copies that run by themselves, and mbarriers; None for other instructions.
     pub(super) fn asynchronous(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Cp => self.copy(inst),

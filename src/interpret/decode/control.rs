@@ -9,6 +9,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes branches, calls and barriers of the block; None for other instructions.
     pub(super) fn control(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Bra => match self.operand(inst, 0)? {

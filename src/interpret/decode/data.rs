@@ -15,6 +15,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes moves, selections and conversions of addresses; None for other instructions.
     pub(super) fn data(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Mov => self.mov(inst),

@@ -19,11 +19,17 @@ use rustc_apfloat::Round;
 /// A result, or what is not supported.
 pub type Decoded<T> = Result<T, String>;
 
+/// Decodes the instructions of one function.
 pub struct Decoder<'a, 's> {
+    /// The checked program.
     pub program: &'a Program<'s>,
+    /// Where its variables are.
     pub image: &'a Image,
+    /// Special registers come from it.
     pub launch: &'a Launch,
+    /// The function.
     pub function: &'a Function<'s>,
+    /// Which of the program it is.
     pub id: FuncId,
     /// The first row of each register.
     pub slots: Vec<Slot>,
@@ -32,6 +38,7 @@ pub struct Decoder<'a, 's> {
 }
 
 impl<'a, 's> Decoder<'a, 's> {
+    /// Gives each register of the function its rows.
     pub fn new(
         program: &'a Program<'s>,
         image: &'a Image,
@@ -50,6 +57,7 @@ impl<'a, 's> Decoder<'a, 's> {
         Decoder { program, image, launch, function, id, slots, start: 0 }
     }
 
+    /// Where a formal parameter or result is.
     pub fn formal(&self, id: VarId) -> Formal {
         let var = &self.program.vars[id.0 as usize];
         let offset = match self.image.locations[id.0 as usize] {
@@ -63,6 +71,7 @@ impl<'a, 's> Decoder<'a, 's> {
         }
     }
 
+    /// The rows of a register that is passed.
     pub(super) fn rows(&self, reg: RegId) -> Rows {
         let (first, register) = (self.slot(reg), &self.function.regs[reg.0 as usize]);
         let count = if self.is_wide(reg) { 2 } else { register.vector.max(1) };
@@ -70,10 +79,12 @@ impl<'a, 's> Decoder<'a, 's> {
         Rows { first, count, bytes, mask: self.width_mask(reg) }
     }
 
+    /// The first row of a register.
     pub fn slot(&self, reg: RegId) -> Slot {
         self.slots[reg.0 as usize]
     }
 
+    /// The bits that a register has.
     pub fn width_mask(&self, reg: RegId) -> u64 {
         mask(self.function.regs[reg.0 as usize].ty.bits())
     }
@@ -83,6 +94,10 @@ impl<'a, 's> Decoder<'a, 's> {
         inst.operands.get(index).ok_or_else(|| format!("operand {} is missing", index + 1))
     }
 
+    /// A source operand read as `ty`.
+    ///
+    /// # Errors
+    /// When it is of a kind that no instruction reads so.
     pub fn src(&self, operand: &Operand, ty: Type) -> Decoded<Src> {
         Ok(match operand {
             Operand::Reg(reg) => Src::Slot(self.slot(*reg)),
@@ -121,6 +136,10 @@ impl<'a, 's> Decoder<'a, 's> {
         self.src(self.operand(inst, index)?, ty)
     }
 
+    /// A destination of one row.
+    ///
+    /// # Errors
+    /// When it is of a kind that no instruction writes so.
     pub fn dst(&self, operand: &Operand) -> Decoded<Dst> {
         Ok(match operand {
             Operand::Reg(reg) => Dst { slot: self.slot(*reg), mask: self.width_mask(*reg) },
@@ -133,6 +152,10 @@ impl<'a, 's> Decoder<'a, 's> {
         })
     }
 
+    /// The destination at `index`.
+    ///
+    /// # Errors
+    /// As [`Decoder::dst`].
     pub fn target(&self, inst: &Instruction, index: usize) -> Decoded<Dst> {
         self.dst(self.operand(inst, index)?)
     }
@@ -149,6 +172,10 @@ impl<'a, 's> Decoder<'a, 's> {
         }
     }
 
+    /// The rows of a vector destination, or of the one scalar.
+    ///
+    /// # Errors
+    /// As [`Decoder::dst`].
     pub fn targets(&self, operand: &Operand) -> Decoded<Box<[Dst]>> {
         match operand {
             Operand::Vector(list) => {
@@ -162,6 +189,7 @@ impl<'a, 's> Decoder<'a, 's> {
         }
     }
 
+    /// Whether a register has 128 bits: two rows.
     pub fn is_wide(&self, reg: RegId) -> bool {
         self.function.regs[reg.0 as usize].ty == Type::B128
     }
@@ -172,6 +200,10 @@ impl<'a, 's> Decoder<'a, 's> {
         [Slot(low), Slot(low + 1)]
     }
 
+    /// An address operand.
+    ///
+    /// # Errors
+    /// When it is none.
     pub fn address(&self, operand: &Operand, space: Space) -> Decoded<Address> {
         let (base, offset) = match operand {
             Operand::Address { base: AddressBase::Reg(reg), offset } => {
@@ -191,6 +223,8 @@ impl<'a, 's> Decoder<'a, 's> {
         Ok(Address { space, base, offset })
     }
 
+    /// A special register: a number for the whole launch, or one that each lane has. Those
+    /// without a meaning here are zero.
     pub fn special(&self, special: Special) -> Decoded<Src> {
         let axis = |values: [u32; 3], i: u8| {
             Src::Imm(values.get(usize::from(i)).copied().unwrap_or(0).into())
@@ -324,6 +358,7 @@ pub fn space(inst: &Instruction) -> Decoded<Space> {
     Ok(found)
 }
 
+/// Whether a type is one of integers of at most 64 bits.
 pub fn is_int(ty: Type) -> bool {
     matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits) && ty.bits() <= 64
 }

@@ -12,6 +12,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes float arithmetic and conversions; None for other instructions.
     pub(super) fn float(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some(&ty) = inst.types.first() else { return Ok(None) };
         let Some(format) = Format::of(ty) else { return Ok(None) };

@@ -11,6 +11,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes integer arithmetic, logic and bits; None for other instructions.
     pub(super) fn integer(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         // Instructions whose name says enough; their type decides what is left.
         let Some(&ty) = inst.types.last() else { return Ok(None) };

@@ -13,6 +13,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes matrix instructions; None for others.
     pub(super) fn matrix(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let matrix = match inst.opcode {
             Opcode::Ldmatrix | Opcode::Stmatrix | Opcode::Movmatrix => self.eight(inst)?,

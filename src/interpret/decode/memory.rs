@@ -10,6 +10,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes loads, stores and atomics; None for other instructions.
     pub(super) fn memory(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Ld | Opcode::Ldu => self.load(inst),

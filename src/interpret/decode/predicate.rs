@@ -33,6 +33,7 @@ impl Combine {
 }
 
 impl Decoder<'_, '_> {
+    /// Decodes comparisons; None for other instructions.
     pub(super) fn predicate(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         if !matches!(inst.opcode, Opcode::Setp | Opcode::Set) {
             return Ok(None);

@@ -11,6 +11,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes copies by tensor map and changes of maps; None for other instructions.
     pub(super) fn tensor(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Cp if inst.has(Word::Tensor) => self.tensor_copy(inst),

@@ -18,6 +18,7 @@ struct Source {
 }
 
 impl Decoder<'_, '_> {
+    /// Decodes video instructions; None for others.
     pub(super) fn video(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some((name, lanes)) = inst.opcode.video() else { return Ok(None) };
         let mut sources = Vec::new();

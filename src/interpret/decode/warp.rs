@@ -8,6 +8,7 @@ use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes what the lanes of a warp do together; None for other instructions.
     pub(super) fn warp(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         if inst.opcode == Opcode::Activemask {
             return Ok(Some(Op::ActiveMask(self.target(inst, 0)?)));

@@ -8,6 +8,7 @@ use crate::interpret::operand::{Address, Dst, Src};
 /// All lanes of a warp: matrix instructions are `.aligned`.
 pub const ALL: u64 = 0xffff_ffff;
 
+/// A decoded matrix instruction.
 pub enum Matrix {
     Product(Product),
     QuadPairs(QuadPairs),

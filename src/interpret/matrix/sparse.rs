@@ -8,8 +8,10 @@
 use super::fragment::Element;
 use crate::interpret::operand::{Row, Src};
 
+/// Which columns of a sparse left factor are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse {
+    /// The register with their places.
     pub metadata: Src,
     /// Which lanes of four hold the metadata, where not all do.
     pub selector: usize,

@@ -9,6 +9,10 @@ use crate::interpret::integer::mask;
 use crate::interpret::operand::{Address, LANES, Row, Src};
 use crate::interpret::warp::Warp;
 
+/// Does a move, load or store of matrices for the whole warp.
+///
+/// # Errors
+/// When an access fails.
 pub fn execute(
     warp: &mut Warp,
     env: &mut Env<'_>,

@@ -14,6 +14,7 @@ pub fn is_half(ty: Type) -> bool {
     matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2)
 }
 
+/// Whether a type is two halves in a register.
 pub fn is_pair(ty: Type) -> bool {
     matches!(ty, Type::F16x2 | Type::Bf16x2)
 }

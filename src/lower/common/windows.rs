@@ -9,6 +9,7 @@ use orias_systems::build::{Address, Emit, r, wide};
 /// constants (its first).
 pub const PARAM_WINDOW: [i32; 2] = [0x198, 0x1a0];
 
+/// See [`PARAM_WINDOW`].
 pub const CONST_WINDOW: i32 = 0xd0;
 
 /// Two words of bank 0 at a byte offset.

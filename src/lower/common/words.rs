@@ -69,6 +69,7 @@ pub fn pack_words(cx: &mut Cx<'_, '_>, bits: u32, values: &[Value]) -> Sel<Vec<O
     Ok(words)
 }
 
+/// A word of four of the bytes of `b:a`, as the selector of PRMT says.
 pub fn merge(cx: &mut Cx<'_, '_>, a: Operand, b: Operand, selector: u32) -> Operand {
     // 0x5410 is the low halves of a and b; 0x0040 their low bytes, the upper half is not read.
     let d = cx.e.temp(1);

@@ -20,12 +20,17 @@ pub type Rule = fn(&mut Cx<'_, '_>, &Instruction) -> Sel;
 
 /// One function on its way from PTX to Ori.
 pub struct Cx<'a, 'w> {
+    /// The checked program.
     pub program: &'a Program<'a>,
+    /// What is common to its functions: symbols, places, options.
     pub module: &'a Module,
+    /// The function as PTX.
     pub function: &'a Function<'a>,
+    /// Its parameters and variables, placed.
     pub layout: &'a FunctionLayout,
     /// Places of shared variables: those of the kernel that the code is for.
     pub shared: &'a [SharedSlot],
+    /// What builds its body.
     pub e: Emit<'w>,
     /// By [`RegId`]: the virtual register of each element (one, or two or four of a vector
     /// register).
@@ -61,6 +66,7 @@ pub struct Cx<'a, 'w> {
 }
 
 impl<'a, 'w> Cx<'a, 'w> {
+    /// The type that a register was declared with.
     pub fn reg_type(&self, id: RegId) -> Type {
         self.function.regs[id.0 as usize].ty
     }

@@ -34,14 +34,17 @@ pub enum ParamHome {
 /// What a function has in its frame, and the homes of its variables.
 #[derive(Default)]
 pub struct Frame {
+    /// By variable; those that the code names.
     pub homes: FxHashMap<VarId, ParamHome>,
     /// Bytes of arguments on the stack of the calls that it makes: the bottom of its frame.
     pub outgoing: u32,
     /// Bytes of results of calls that are memory, and where they are in the frame.
     pub results: u32,
+    /// Bytes from the frame's bottom to the results of calls.
     pub results_at: u32,
     /// Bytes of the frame so far, and their alignment.
     pub bytes: u32,
+    /// Bytes, a power of two.
     pub align: u32,
     /// The stack pointer moves (`alloca`): the frame has a pointer of its own.
     pub moves_stack: bool,
@@ -55,8 +58,11 @@ pub struct Frame {
 
 /// A call as it is written.
 pub struct Call<'i> {
+    /// Where results go, in order.
     pub returns: &'i [Ptx],
+    /// A function, or a register with a pointer to one.
     pub callee: &'i Ptx,
+    /// In order of the parameters.
     pub args: &'i [Ptx],
     /// Formal parameters and results.
     pub formal: (&'i [VarId], &'i [VarId]),
@@ -253,6 +259,7 @@ impl Frame {
         at
     }
 
+    /// Where a variable of the parameter space is; None for a kernel's own parameter.
     pub fn home(&self, var: VarId) -> Option<&ParamHome> {
         self.homes.get(&var)
     }

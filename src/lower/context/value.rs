@@ -32,12 +32,14 @@ impl Value {
         }
     }
 
+    /// Both words, the low one first.
     pub fn halves(self) -> [Operand; 2] {
         [self.lo(), self.hi()]
     }
 }
 
 impl<'a, 'w> Cx<'a, 'w> {
+    /// A value of 8 or 16 bits extended to 32 by its type; of wider ones the low word.
     pub fn extend(&mut self, value: Value, ty: Type) -> Operand {
         if let Value::Imm(v) = value {
             return imm(int_bits(i128::from(v as i64), ty) as u32);
@@ -61,6 +63,7 @@ impl<'a, 'w> Cx<'a, 'w> {
         }
     }
 
+    /// The register pair of a 64-bit value: where it is already, or a new one.
     pub fn pair_of(&mut self, value: Value) -> Reg {
         match value {
             Value::Reg(reg, 2) => reg,

@@ -10,11 +10,19 @@ use orias_components::{Mod, Operand};
 use orias_systems::build::{cell, imm, r, wide};
 
 impl<'a, 'w> Cx<'a, 'w> {
+    /// The byte offset of a shared variable in the CTA's window.
+    ///
+    /// # Errors
+    /// When the kernel has no place for it.
     pub fn shared_offset(&self, var: VarId) -> Sel<i64> {
         let slot = self.shared.iter().find(|s| s.var == var);
         slot.map(|s| s.offset as i64).ok_or_else(|| "shared variable without a place".into())
     }
 
+    /// The byte offset of a `.local` variable in the frame.
+    ///
+    /// # Errors
+    /// When the function has no place for it.
     pub fn local_offset(&self, var: VarId) -> Sel<i64> {
         let slot = self.layout.local.iter().find(|(v, _)| *v == var);
         slot.map(|(_, o)| i64::from(*o + self.locals_at))

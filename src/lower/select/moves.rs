@@ -9,6 +9,7 @@ use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::build::{cell, r, wide};
 
+/// `mov`: of values, of elements, and between a wide register and its parts.
 pub fn mov(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let (d, s) = (operand(inst, 0)?, operand(inst, 1)?);
@@ -198,6 +199,7 @@ pub fn cvta(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `selp`: by a predicate.
 pub fn selp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;

@@ -39,6 +39,7 @@ pub fn logic(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `not`.
 pub fn not(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if ty == Type::Pred {
@@ -79,6 +80,7 @@ pub fn cnot(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `lop3`: any function of three words.
 pub fn lop3(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, test) = match operand(inst, 0)? {
         Ptx::Pair(d, p) => (cx.dst(d)?, Some(cx.dst_pred(p)?)),
@@ -103,6 +105,7 @@ pub fn lop3(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `shl`: 0 from the width on.
 pub fn shl(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -119,6 +122,7 @@ pub fn shl(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `shr`: amounts from the width on as the width.
 pub fn shr(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let signed = ty.is_signed();
@@ -136,6 +140,7 @@ pub fn shr(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// A 64-bit value shifted to the right.
 pub fn shift_right_64(
     cx: &mut Cx<'_, '_>,
     d: Reg,
@@ -148,6 +153,7 @@ pub fn shift_right_64(
     cx.e.shr(cell(d, 1), hi, by, signed);
 }
 
+/// `shf`: a funnel shift of two words.
 pub fn shf(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;
@@ -166,6 +172,7 @@ pub fn shf(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `popc`: the number of set bits.
 pub fn popc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -198,6 +205,7 @@ fn find_64(cx: &mut Cx<'_, '_>, a: [Operand; 2]) -> Operand {
     r(d)
 }
 
+/// `clz`: zeros before the highest set bit.
 pub fn clz(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -214,6 +222,7 @@ pub fn clz(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `bfind`: the place of the highest bit that is not the sign's, or how far it is to shift.
 pub fn bfind(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let shift = inst.has(Word::Shiftamt);
@@ -255,6 +264,7 @@ pub fn bfind(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `brev`: bits in opposite order.
 pub fn brev(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -282,6 +292,7 @@ fn byte(cx: &mut Cx<'_, '_>, v: Operand) -> Operand {
     }
 }
 
+/// `bfe`: a field of bits, extended.
 pub fn bfe(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let signed = ty.is_signed();
@@ -334,6 +345,7 @@ fn mask_64(cx: &mut Cx<'_, '_>, len: Operand) -> Reg {
     mask
 }
 
+/// `bfi`: a field of bits put into a word.
 pub fn bfi(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -370,6 +382,7 @@ pub fn bfi(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `bmsk`: a mask of so many bits from a place on.
 pub fn bmsk(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let pos = cx.src(operand(inst, 1)?, Type::U32)?;
@@ -379,6 +392,7 @@ pub fn bmsk(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `szext`: the lowest bits, extended.
 pub fn szext(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -395,6 +409,7 @@ pub fn szext(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `prmt`: bytes of two words, as a selector says.
 pub fn prmt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::B32)?;

@@ -142,6 +142,7 @@ fn third(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<(Mod, Operand)> {
     }
 }
 
+/// `setp`: one predicate, or it and its opposite.
 pub fn setp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = match operand(inst, 0)? {

@@ -44,6 +44,7 @@ fn flagged(op: Operand, flag: RegFlags) -> Operand {
     }
 }
 
+/// `add` and `sub` of 32 and 64 bits.
 pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -63,6 +64,7 @@ pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     Ok(())
 }
 
+/// `mul` of 32 and 64 bits.
 pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -80,6 +82,7 @@ pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `fma` and `mad` of 32 and 64 bits.
 pub fn fma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -151,10 +154,12 @@ fn sign(cx: &mut Cx<'_, '_>, inst: &Instruction, lut: u8, mask: u32, flags: RegF
     Ok(())
 }
 
+/// `neg`: the other sign.
 pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     sign(cx, inst, 0x3c, 0x8000_0000, RegFlags::NEG)
 }
 
+/// `abs`: without sign.
 pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     sign(cx, inst, 0xc0, 0x7fff_ffff, RegFlags::ABS)
 }
@@ -176,6 +181,7 @@ pub fn copysign(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `min` and `max` of 32 and 64 bits.
 pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     if inst.operands.len() != 3 {
@@ -278,6 +284,7 @@ fn scaled_function(cx: &mut Cx<'_, '_>, f: Mod, d: Operand, a: Operand, back: f3
     cx.e.put(Opcode::FSEL, &[], 1, &[d, r(y), r(scaled), normal]);
 }
 
+/// `rsqrt`.
 pub fn rsqrt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if type_at(inst, 0)? == Type::F64 {
         if inst.has(Word::Ftz) {
@@ -355,6 +362,7 @@ fn high_word(cx: &mut Cx<'_, '_>, inst: &Instruction, f: Mod) -> Sel {
     Ok(())
 }
 
+/// `sqrt`.
 pub fn sqrt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if !inst.has(Word::Approx) {
         return ieee(cx, inst, Opcode::FSQRT, 1);
@@ -368,6 +376,7 @@ pub fn sqrt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `rcp`.
 pub fn rcp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if !inst.has(Word::Approx) {
         return ieee(cx, inst, Opcode::FRCP, 1);
@@ -395,6 +404,7 @@ pub fn rcp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `ex2.f32`.
 pub fn ex2(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, a, ftz) = unary(cx, inst)?;
     if ftz {
@@ -412,6 +422,7 @@ pub fn ex2(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `lg2.f32`.
 pub fn lg2(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, a, ftz) = unary(cx, inst)?;
     if ftz {
@@ -438,12 +449,14 @@ pub fn sin_cos(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `tanh.f32`.
 pub fn tanh(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, a, _) = unary(cx, inst)?;
     cx.e.mufu(Mod::TANH, d, a);
     Ok(())
 }
 
+/// `div`: approximate, or the IEEE quotient as one macro instruction.
 pub fn div(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (approx, full) = (inst.has(Word::Approx), inst.has(Word::Full));
     if !approx && !full {

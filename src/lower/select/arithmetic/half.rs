@@ -19,6 +19,7 @@ fn words(inst: &Instruction, ty: Type) -> Vec<Mod> {
     format(ty).into_iter().chain(flags).collect()
 }
 
+/// `add` and `sub`: HADD2.
 pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -29,6 +30,7 @@ pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction, subtract: bool) -> Sel {
     Ok(())
 }
 
+/// `mul`: HMUL2.
 pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -38,6 +40,7 @@ pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `fma`: HFMA2.
 pub fn fma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -87,6 +90,7 @@ fn unchanged(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Operand, a: O
     }
 }
 
+/// `neg`: the other sign.
 pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -95,6 +99,7 @@ pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `abs`: without sign.
 pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -103,6 +108,7 @@ pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `min` and `max`: HMNMX2.
 pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;

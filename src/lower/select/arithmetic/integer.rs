@@ -39,6 +39,7 @@ fn carry_flag(cx: &mut Cx<'_, '_>) -> Operand {
     r(reg)
 }
 
+/// `add` of 16, 32 and 64 bits, with `.sat` and `.cc`.
 pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
@@ -63,6 +64,7 @@ pub fn add(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `sub`, likewise.
 pub fn sub(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
@@ -87,10 +89,12 @@ pub fn sub(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `addc`: with the carry of the `.cc` before it.
 pub fn addc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     carrying(cx, inst, false, true, inst.has(Word::Cc))
 }
 
+/// `subc`: with the borrow of the `.cc` before it.
 pub fn subc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     carrying(cx, inst, true, true, inst.has(Word::Cc))
 }
@@ -164,6 +168,7 @@ fn add_clamped(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, subtract
     cx.e.sel(d, r(flipped), r(sum), r(p));
 }
 
+/// `mul`: low half, high half, or the whole product.
 pub fn mul(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -261,6 +266,7 @@ fn multiply_high(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, c: Option<Valu
     Ok(())
 }
 
+/// `mad`: the same with a summand.
 pub fn mad(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::Cc) {
         return mad_carry(cx, inst, false);
@@ -304,6 +310,7 @@ pub fn mad(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `madc`: the same with the carry of the `.cc` before it.
 pub fn madc(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     mad_carry(cx, inst, true)
 }
@@ -373,6 +380,7 @@ fn product24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<Reg> {
     Ok(full)
 }
 
+/// `mul24`: of the low 24 bits.
 pub fn mul24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let product = product24(cx, inst)?;
@@ -380,6 +388,7 @@ pub fn mul24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `mad24`: the same with a summand.
 pub fn mad24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let c = cx.src(operand(inst, 3)?, type_at(inst, 0)?)?;
@@ -395,6 +404,7 @@ pub fn mad24(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `neg` of 16, 32 and 64 bits.
 pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -410,6 +420,7 @@ pub fn neg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `abs` of 16, 32 and 64 bits.
 pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -424,6 +435,7 @@ pub fn abs(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `min` and `max` of 16, 32 and 64 bits.
 pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     let ty = type_at(inst, 0)?;
     if packed(ty) {
@@ -464,10 +476,12 @@ pub fn minmax(cx: &mut Cx<'_, '_>, inst: &Instruction, max: bool) -> Sel {
     Ok(())
 }
 
+/// `div`: a macro instruction.
 pub fn div(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     divide(cx, inst, Opcode::IDIV)
 }
 
+/// `rem`: a macro instruction.
 pub fn rem(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     divide(cx, inst, Opcode::IREM)
 }
@@ -529,12 +543,14 @@ pub fn sad(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `dp4a`: four products of bytes, and a sum.
 pub fn dp4a(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let kind = |ty: Type| if ty.is_signed() { Mod::S8 } else { Mod::U8 };
     let mods = [Mod::_4A, kind(type_at(inst, 0)?), kind(type_at(inst, 1)?)];
     dot(cx, inst, &mods)
 }
 
+/// `dp2a`: two products of a half and a byte, and a sum.
 pub fn dp2a(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let half = if inst.has(Word::Hi) { Mod::HI } else { Mod::LO };
     let a = if type_at(inst, 0)?.is_signed() { Mod::S16 } else { Mod::U16 };

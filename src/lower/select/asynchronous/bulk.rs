@@ -18,6 +18,7 @@ use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
 use orias_systems::build::{imm, r};
 
+/// `cp.async.bulk` and `cp.reduce.async.bulk`, their prefetch, and their groups.
 pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::CommitGroup) {
         return unguarded(cx, Opcode::UTMACMDFLUSH, &[], 0, &[]);

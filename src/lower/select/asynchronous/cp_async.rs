@@ -18,6 +18,7 @@ use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::build::{Address, cell, imm, neg, not, r};
 
+/// `cp.async`, of the words that are neither bulk nor tensor copies.
 pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::CommitGroup) {
         cx.e.put(Opcode::LDGDEPBAR, &[], 0, &[]);
@@ -69,6 +70,7 @@ fn arrive(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     })
 }
 
+/// One copy: LDGSTS.
 pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Int(size) = operand(inst, 2)? else {
         return Err("the size must be a constant".into());

@@ -11,6 +11,10 @@ pub const GROUPS: u32 = 0;
 /// The largest number of groups that DEPBAR can leave.
 pub const MOST_GROUPS: u32 = 63;
 
+/// How many groups a wait leaves under way.
+///
+/// # Errors
+/// When the number is no constant.
 pub fn groups_to_keep(inst: &Instruction) -> Sel<u32> {
     match operand(inst, 0)? {
         // Waiting for more groups than asked is waiting longer, not wrongly.

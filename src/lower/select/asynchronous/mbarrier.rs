@@ -14,6 +14,7 @@ use crate::ptx::words::Word;
 use orias_components::{Guard, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::build::{Address, cell, imm, neg, r, wide};
 
+/// `mbarrier` in all its forms.
 pub fn mbarrier(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied().ok_or("mbarrier")? {
         Word::Init => init(cx, inst),

@@ -16,6 +16,7 @@ use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
 use orias_systems::build::{imm, r};
 
+/// A copy, reduction or prefetch by tensor map.
 pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let prefetch = inst.has(Word::Prefetch);
     let spaces: Vec<Space> = inst.modifiers.iter().filter_map(|m| memory(*m)).collect();

@@ -15,6 +15,7 @@ use orias_components::{MemRef, Mod, Opcode, Operand, RegUse};
 use orias_systems::build::halves;
 use orias_systems::build::{Address, imm, r};
 
+/// `tensormap.replace` and `tensormap.cp_fenceproxy`.
 pub fn tensormap(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::CpFenceproxy) { copy(cx, inst) } else { replace(cx, inst) }
 }

@@ -8,6 +8,7 @@ use crate::ptx::words::{Op, Word};
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::build::{imm, r};
 
+/// `bra`: the block ends.
 pub fn bra(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let Ptx::Label(label) = operand(inst, 0)? else {
         return Err("target".into());

@@ -22,6 +22,7 @@ enum Callee {
     System(Reg),
 }
 
+/// `call`, under its guard by a branch around all of it.
 pub fn call(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     under_guard(cx, |cx| unguarded(cx, inst))
 }
@@ -222,6 +223,7 @@ pub fn alloca(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `stacksave`: the stack pointer, as an address of local memory.
 pub fn stacksave(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     cx.e.mov(cell(d, 0), r(STACK));
@@ -231,6 +233,7 @@ pub fn stacksave(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `stackrestore`: the stack pointer is what `stacksave` gave.
 pub fn stackrestore(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let from = cx.src(operand(inst, 0)?, type_at(inst, 0)?)?;
     cx.e.mov(r(STACK), from);

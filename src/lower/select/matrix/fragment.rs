@@ -28,8 +28,10 @@ pub enum Element {
 }
 
 impl Element {
+    /// What products of integers are summed in.
     pub const S32: Element = Element::Int { bits: 32, signed: true };
 
+    /// The element that a modifier word names.
     pub fn of(word: Word) -> Option<Element> {
         let int = |bits, signed| Element::Int { bits, signed };
         Some(match word {
@@ -50,6 +52,7 @@ impl Element {
         })
     }
 
+    /// Bits of one element in its matrix.
     pub fn bits(self) -> u32 {
         match self {
             Element::F16 | Element::Bf16 => 16,
@@ -60,6 +63,7 @@ impl Element {
         }
     }
 
+    /// Whether it is an 8-bit float.
     pub fn is_f8(self) -> bool {
         matches!(self, Element::E4m3 | Element::E5m2)
     }
@@ -115,6 +119,7 @@ pub fn scatter(cx: &mut Cx<'_, '_>, op: &Ptx, element: Element, from: &[Operand]
     Ok(())
 }
 
+/// Whether a word is zero wherever it stands.
 pub fn is_zero(word: &Operand) -> bool {
     *word == Operand::Imm(0) || matches!(word, Operand::Reg(u) if u.reg == Reg::RZ)
 }

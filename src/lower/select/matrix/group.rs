@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 const GROUP: u32 = 0;
 const NO_GROUP: u32 = 7;
 
+/// `wgmma`: products, fences, and their groups.
 pub fn wgmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied() {
         Some(Word::Fence) => under_guard(cx, |cx| {

@@ -11,7 +11,9 @@ use smallvec::SmallVec;
 /// A machine instruction that multiplies.
 #[derive(Clone, Debug)]
 pub struct Product {
+    /// HMMA, IMMA, BMMA or DMMA.
     pub op: Opcode,
+    /// Its words: shape and types, in the order of the rows.
     pub mods: SmallVec<[Mod; 5]>,
     /// Cells of the result and of what is added.
     pub cells: u8,
@@ -21,6 +23,7 @@ pub struct Product {
 pub type Sparse = Option<(Operand, u32)>;
 
 impl Product {
+    /// Of a result of so many cells.
     pub fn new(op: Opcode, mods: &[Mod], cells: u8) -> Product {
         Product { op, mods: SmallVec::from_slice(mods), cells }
     }
@@ -119,13 +122,21 @@ impl Product {
 /// A product as PTX means it: shape and types, how integers end, and how bits are combined.
 #[derive(Clone, Copy, Debug)]
 pub struct Meaning {
+    /// m, n and k.
     pub shape: [u32; 3],
+    /// Of the result.
     pub d: Element,
+    /// Of the left factor.
     pub a: Element,
+    /// Of the right factor.
     pub b: Element,
+    /// Of what is added.
     pub c: Element,
+    /// `.satfinite`: integers are clamped.
     pub saturate: bool,
+    /// Bits are combined by exclusive or, not by and.
     pub xor: bool,
+    /// The rounding word of a product of doubles.
     pub round: Option<Mod>,
 }
 

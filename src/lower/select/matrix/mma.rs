@@ -9,6 +9,7 @@ use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::words::Word;
 
+/// `mma.sync`.
 pub fn mma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let shape = shape(inst)?;
     let [d, a, b, c] = elements(inst)[..] else { return Err("types of a product".into()) };

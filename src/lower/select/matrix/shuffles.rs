@@ -52,4 +52,5 @@ pub fn permute(cx: &mut Cx<'_, '_>, a: Operand, b: Operand, selector: u32) -> Op
 
 /// The lower halves of two words, and the upper ones.
 pub const LOWER: u32 = 0x5410;
+/// See [`LOWER`].
 pub const UPPER: u32 = 0x7632;

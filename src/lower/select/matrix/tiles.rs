@@ -38,6 +38,7 @@ fn address(cx: &mut Cx<'_, '_>, inst: &Instruction, at: usize) -> Sel<Address> {
     cx.address(operand(inst, at)?, Space::Shared)
 }
 
+/// `ldmatrix`: LDSM.
 pub fn ldmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (mods, count) = words_of(inst)?;
     under_guard(cx, |cx| {
@@ -49,6 +50,7 @@ pub fn ldmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     })
 }
 
+/// `stmatrix`: STSM.
 pub fn stmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (mods, _) = words_of(inst)?;
     under_guard(cx, |cx| {
@@ -61,6 +63,7 @@ pub fn stmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     })
 }
 
+/// `movmatrix`: MOVM.
 pub fn movmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     under_guard(cx, |cx| {
         converge(cx);

@@ -302,6 +302,7 @@ fn access_words(space: Space, bytes: u32) -> Vec<Mod> {
     mods
 }
 
+/// `wmma.load`.
 pub fn load(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let layout = Layout::of(inst)?;
     let op = match modifiers::space(inst) {
@@ -402,6 +403,7 @@ fn join(cx: &mut Cx<'_, '_>, parts: &[Operand]) -> Operand {
     }
 }
 
+/// `wmma.store`.
 pub fn store(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let layout = Layout::of(inst)?;
     let op = match modifiers::space(inst) {

@@ -10,6 +10,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::words::Word;
 use orias_components::Operand;
 
+/// `wmma` in all its forms.
 pub fn wmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied() {
         Some(Word::Load) => transfer::load(cx, inst),

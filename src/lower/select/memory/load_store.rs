@@ -129,6 +129,7 @@ fn load_bytes(
     Ok(())
 }
 
+/// `ld` and `ldu` of every space.
 pub fn ld(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 1)?;
@@ -260,6 +261,7 @@ fn load_constant(
     Ok(())
 }
 
+/// `st` of every space.
 pub fn st(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 0)?;

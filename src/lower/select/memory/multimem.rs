@@ -12,6 +12,7 @@ use crate::ptx::words::Word;
 use orias_components::{MemRef, Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::build::{Address, cell, r, wide};
 
+/// `multimem` in all its forms.
 pub fn multimem(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied().ok_or("multimem")? {
         Word::LdReduce => load(cx, inst),

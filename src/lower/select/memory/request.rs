@@ -19,6 +19,7 @@ use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegUse};
 use orias_systems::build::{Address, cell, not, r, wide};
 
+/// The word of an operation.
 pub fn word(op: Word) -> Mod {
     match op {
         Word::Add => Mod::ADD,
@@ -36,7 +37,9 @@ pub fn word(op: Word) -> Mod {
 
 /// One atomic, its operands in registers.
 pub struct Atomic {
+    /// What it does to the old value.
     pub op: Word,
+    /// Of one element.
     pub ty: Type,
     /// 32-bit cells of memory, of the result and of each value.
     pub cells: u8,
@@ -44,13 +47,16 @@ pub struct Atomic {
     pub vector: bool,
     /// The type's words in the instruction.
     pub words: Vec<Mod>,
+    /// Who sees it in order: the scope word of strong accesses.
     pub scope: Mod,
     /// The old value goes there; RZ where nothing reads it.
     pub d: Reg,
+    /// One, or of compare-and-swap what to compare with and the new one.
     pub values: Vec<Operand>,
 }
 
 impl Atomic {
+    /// The register that gets the old value, of as many cells as it has.
     pub fn result(&self) -> Operand {
         whole(self.d, self.cells)
     }
@@ -106,6 +112,7 @@ impl Atomic {
         })
     }
 
+    /// In global memory: one instruction.
     pub fn global(&self, cx: &mut Cx<'_, '_>, address: Address) {
         if self.op == Word::Cas {
             return self.compare(cx, false, address, self.result());
@@ -193,6 +200,7 @@ impl Atomic {
         })
     }
 
+    /// In the CTA's own shared memory.
     pub fn shared(&self, cx: &mut Cx<'_, '_>, address: Address) -> Sel {
         let mut mods = vec![word(self.op)];
         mods.extend(&self.words);

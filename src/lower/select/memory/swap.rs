@@ -20,8 +20,11 @@ pub enum Memory {
 
 /// The new value: `old op value`.
 pub struct Update {
+    /// The word of the operation.
     pub op: Word,
+    /// Of old and new value.
     pub ty: Type,
+    /// The operand besides the old value.
     pub value: Operand,
 }
 

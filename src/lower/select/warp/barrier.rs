@@ -12,6 +12,7 @@ use orias_systems::build::{imm, r};
 /// Barriers of a CTA.
 const BARRIERS: u32 = 16;
 
+/// `bar` and `barrier` of the CTA.
 pub fn bar(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::Red) {
         return reduce(cx, inst);

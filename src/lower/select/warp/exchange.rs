@@ -56,6 +56,7 @@ fn converge_mask(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `shfl.sync`.
 pub fn shfl(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     under_guard(cx, |cx| shuffle(cx, inst))
 }
@@ -93,6 +94,7 @@ fn shuffle(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `vote.sync`.
 pub fn vote(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     under_guard(cx, |cx| ballots(cx, inst))
 }
@@ -150,12 +152,14 @@ fn ballots(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `activemask`: the lanes that run together.
 pub fn activemask(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     cx.e.put(Opcode::VOTE, &[Mod::ANY], 2, &[r(d), Operand::PT, Operand::PT]);
     Ok(())
 }
 
+/// `match.sync`.
 pub fn matching(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     under_guard(cx, |cx| equals(cx, inst))
 }
@@ -200,6 +204,7 @@ fn equals(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `redux.sync`.
 pub fn redux(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     under_guard(cx, |cx| reduction(cx, inst))
 }
@@ -266,6 +271,7 @@ fn lowest(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `nanosleep`.
 pub fn nanosleep(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let time = cx.src(operand(inst, 0)?, Type::U32)?;
     cx.e.put(Opcode::NANOSLEEP, &[], 0, &[time]);

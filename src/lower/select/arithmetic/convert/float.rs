@@ -12,6 +12,7 @@ use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::build::{Narrow, narrow_double};
 use orias_systems::build::{fneg, imm, part, r};
 
+/// From float to float.
 pub fn float(
     cx: &mut Cx<'_, '_>,
     inst: &Instruction,

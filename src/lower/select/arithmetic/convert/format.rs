@@ -69,6 +69,7 @@ pub fn target(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Reg) -> Reg 
     if inst.has(Word::Sat) { cx.e.temp(if ty == Type::F64 { 2 } else { 1 }) } else { d }
 }
 
+/// Clamps what was written to [`target`] into the destination, where `.sat` asks for it.
 pub fn finish(cx: &mut Cx<'_, '_>, inst: &Instruction, ty: Type, d: Reg, target: Reg) {
     if inst.has(Word::Sat) {
         saturate(cx, ty, d, target);

@@ -11,6 +11,7 @@ use crate::ptx::program::Instruction;
 use crate::ptx::types::{Type, TypeKind};
 use crate::ptx::words::Word;
 
+/// `cvt` in all its forms.
 pub fn cvt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::Pack) {
         return integer::pack(cx, inst);

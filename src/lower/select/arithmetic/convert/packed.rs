@@ -9,6 +9,7 @@ use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
 use orias_systems::build::{fabs, imm, not, part, r};
 
+/// Whether a type is two or more numbers in a word.
 pub fn is_packed(ty: Type) -> bool {
     matches!(ty, Type::F16x2 | Type::Bf16x2 | Type::E4m3x2 | Type::E5m2x2)
 }
