@@ -15,6 +15,7 @@ pub mod reaching;
 pub(crate) mod testing;
 pub mod trips;
 pub mod uses;
+pub mod cells;
 
 pub use control_flow::ControlFlow;
 pub use kept::Analyses;

@@ -1,7 +1,8 @@
 //! What lowering an instruction works on: the function on its way ([`cx`]), what its operands
 //! mean as values and addresses, and what its variables and special registers are.
 //!
-//! A file here names files before it in this list, and none of those that select instructions.
+//! From the ground up, each file naming only those before it: `frame`, `cx`, `value`, `special`,
+//! `variable`, `source`, `address`; `usage` stands by itself. None names what selects instructions.
 
 pub mod address;
 pub mod cx;
