@@ -1,6 +1,5 @@
 //! Cells of registers as numbers: what liveness and its like count.
 
-use bitvec::prelude::*;
 use orias_components::{Body, RegFile, RegUse};
 
 /// The number of a cell within its function: physical registers of all files first, then the cells

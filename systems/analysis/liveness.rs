@@ -18,23 +18,20 @@
 //! each of the others is followed through the blocks by itself, and blocks have lists of them (see
 //! [`DENSE_LIMIT`] and [`sparse`]).
 
-use super::cells::{Cell, CellMap};
-use super::lists::Lists;
-use crate::analysis::liveness::reads::{for_each_read, kills};
-use crate::analysis::liveness::rows::{NONE, Rows};
+use crate::analysis::lists::Lists;
 use bitvec::prelude::*;
 use orias_components::{BlockId, Body, Opcode, Operand, RegUse, View, work};
+use reads::for_each_read;
+use rows::{NONE, Rows};
 use sparse::Accesses;
 use std::sync::Arc;
 
+mod reads;
+mod rows;
 mod sparse;
 
-
-
-
-
-
-
+pub use crate::analysis::cells::{Cell, CellMap};
+pub use reads::kills;
 
 /// Cells that phis read, by the block at whose end they do.
 fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Lists<Cell>> {
@@ -84,7 +81,6 @@ pub struct Liveness {
     live_in: Sets,
     live_out: Sets,
 }
-
 
 impl Liveness {
     /// Whether a cell may be live between blocks.
@@ -481,8 +477,6 @@ struct Sets {
     lists: Rows,
 }
 
-
-
 /// What passes through a block.
 #[derive(Clone, Copy)]
 enum Keep<'a> {
@@ -557,5 +551,3 @@ impl Sets {
 
 #[cfg(test)]
 mod tests;
-mod reads;
-mod rows;

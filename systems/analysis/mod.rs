@@ -2,6 +2,7 @@
 //! computed when a phase asks [`Analyses`] for it, and kept until an edit makes it stale.
 
 pub mod blocks;
+pub mod cells;
 pub mod cfg;
 pub mod control_flow;
 pub mod divergence;
@@ -15,7 +16,6 @@ pub mod reaching;
 pub(crate) mod testing;
 pub mod trips;
 pub mod uses;
-pub mod cells;
 
 pub use control_flow::ControlFlow;
 pub use kept::Analyses;

@@ -1,7 +1,6 @@
 //! Ascending numbers for each block.
 
-use bitvec::prelude::*;
-
+/// In place of a number.
 pub const NONE: u32 = u32::MAX;
 
 /// Ascending numbers for each block: where each one's begin, and the end. Empty where all bits are
