@@ -17,8 +17,8 @@ use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::copies_words;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::scalar::algebra;
 use crate::scalar::dead_code::Clean;
-use crate::scalar::fold;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
@@ -144,7 +144,7 @@ pub(super) fn propagate(
                             }
                         }
                     }
-                    changed + usize::from(fold && fold::fold_one(body, id))
+                    changed + usize::from(fold && algebra::fold_one(body, id))
                 };
                 if changed > 0 {
                     replaced += changed;
@@ -481,7 +481,7 @@ fn rewrite_uses(
             known.get_or_insert_with(|| changed.clone()).operands[at] = Operand::Imm(u64::from(v));
         }
     }
-    if let Some(simpler) = known.and_then(|known| fold::fold(&known)) {
+    if let Some(simpler) = known.and_then(|known| algebra::fold(&known)) {
         changed = simpler;
         replaced += 1;
     }
