@@ -1,7 +1,7 @@
 //! The program's allocator: mimalloc, asked for few different sizes, and to keep what is freed.
 //!
 //! mimalloc sets 64 KB aside for each size of small block, four sizes to a power of two, and 512 KB
-//! for each size from 16 KB on. That costs nothing where nobody writes; but the system gives it
+//! for each size from 16 KB on. That costs nothing where nothing is written; but the system gives it
 //! memory by 2 MB, all of it zeroed, and a small compile touched two or three of these for a
 //! quarter of a megabyte of data. With one size to a power of two it touches one less, of some four
 //! per cent of such a compile.

@@ -149,7 +149,7 @@ pub struct Output {
 /// Compiles modules, and keeps for the next one what the one before left: workers.
 pub struct Compiler {
     options: CompileOptions,
-    /// Workers that nobody works with now. One is made when there is none, so there are no more of
+    /// Workers that are free now. One is made when there is none, so there are no more of
     /// them than threads; what has compiled a large module goes, for it holds much memory.
     idle: Mutex<Vec<Worker>>,
 }
@@ -263,7 +263,7 @@ fn model(
     }
     let (functions, kernels) = link_kernels(&module, compiled)?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
-    // Nobody asks for the slot of an address any more.
+    // The slot of an address is not asked for any more.
     drop(std::mem::take(&mut module.globals));
     let tool = tool(options, target);
     let model = assemble::cubin(program, &module, kernels, tool, &whole);
@@ -384,7 +384,7 @@ struct Done {
 type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
 
 /// Every kernel of the module, in source order, and the device functions that they come to. A
-/// function's body goes as soon as it is lowered, where nobody else has it: it may need more memory
+/// function's body goes as soon as it is lowered, where nothing else holds it: it may need more memory
 /// than its code.
 fn compile_functions(
     program: &mut Program<'_>,

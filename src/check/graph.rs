@@ -177,7 +177,7 @@ pub struct Code {
     pub entries: Vec<u32>,
     /// Branches whose targets nothing tells.
     pub unknown: Vec<u32>,
-    /// The section is a kernel's: nobody called what stands first in it.
+    /// The section is a kernel's: what stands first in it is not called.
     pub kernel: bool,
     /// Instructions whose target a linker fills in.
     relocated: BTreeSet<u32>,

@@ -272,7 +272,7 @@ pub struct Kernel {
     pub names_reserved: bool,
     /// The kernel's constant bank 2.
     pub constant2: Option<Constant2>,
-    /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of:
+    /// Threads of a warp may diverge, so there is a (hardware) call/return stack to speak of:
     /// `EIATTR_CRS_STACK_SIZE`.
     pub divergent: bool,
     /// Byte offsets of EXIT instructions, in order.
