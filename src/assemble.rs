@@ -30,6 +30,8 @@ pub struct Whole {
 }
 
 impl Whole {
+    /// Asks the program, while the bodies of its functions are there. `with_lines`: the file says
+    /// which lines code comes from.
     pub fn of(
         program: &Program<'_>,
         module: &Module,

@@ -1,7 +1,7 @@
 //! What is asked of a function's PTX once its machine code is there: little of it, so that the
 //! statements themselves may go as soon as they are lowered.
 
-use crate::attributes::CodeFacts;
+use crate::facts::CodeFacts;
 use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special, Words};
 use crate::ptx::types::Span;
 use crate::ptx::words::{Op, Word, WordSet};
@@ -40,6 +40,7 @@ pub struct Digest {
 }
 
 impl Digest {
+    /// What is to stay of a function, whose statements may then go.
     pub fn of(function: &Function<'_>) -> Digest {
         let mut digest = Digest::default();
         digest.spans.reserve_exact(function.code.len());

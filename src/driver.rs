@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::assemble::{self, Whole};
-use crate::attributes::CodeFacts;
 use crate::digest::Digest;
 use crate::elf;
 use crate::elf::model::{CubinModel, Tool};
-use crate::lines;
+use crate::facts::CodeFacts;
 use crate::link::{self, Code, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::overrides::{self, Overrides};
@@ -45,16 +44,20 @@ pub struct CompileOptions {
     pub verify_each: bool,
     /// Phases whose IR is printed before and after.
     pub dump_ir: Vec<String>,
+    /// Names of phases that do not run (`--disable-phase`).
     pub disabled: Vec<String>,
+    /// The last phase that runs, by index (`--phase-limit`); None is all of them.
     pub phase_limit: Option<u32>,
     /// Collect [`Output::stats`].
     pub statistics: bool,
+    /// Names and values of `--knob`.
     pub knobs: Vec<(String, String)>,
     /// Threads to use; 0 is one for each core.
     pub threads: usize,
     /// Say which lines the code comes from also where the PTX names none (`--generate-line-info`),
     /// or never (`--suppress-debug-info`).
     pub line_info: bool,
+    /// Say no lines at all, whatever the PTX names.
     pub suppress_debug_info: bool,
     /// What the command line changes of the module, for [`compile_source`].
     pub overrides: Overrides,
@@ -100,16 +103,23 @@ const MANY_INSTRUCTIONS: usize = 1 << 12;
 /// What `-v` says of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionReport {
+    /// The function's name in the PTX.
     pub name: String,
+    /// A kernel, not a device function.
     pub entry: bool,
+    /// Registers a thread.
     pub registers: u32,
+    /// Named barriers.
     pub barriers: u32,
     /// Bytes of static shared variables.
     pub shared_bytes: u32,
+    /// Bytes of the function's own frame in local memory.
     pub frame_bytes: u32,
     /// Bytes of stack with what it calls, for a kernel.
     pub stack_bytes: u32,
+    /// Bytes that spill code stores, and loads, once for each instruction that does so.
     pub spill_store_bytes: u32,
+    /// See [`FunctionReport::spill_store_bytes`].
     pub spill_load_bytes: u32,
     /// Bytes of constant bank 0 and of bank 3.
     pub constant_bytes: [u32; 2],
@@ -120,9 +130,13 @@ pub struct FunctionReport {
 /// A compiled module.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// The file.
     pub cubin: Vec<u8>,
+    /// The SM that it is for.
     pub target: &'static Target,
+    /// One for each function with code, in source order.
     pub functions: Vec<FunctionReport>,
+    /// What was found fault with, and compiled all the same.
     pub warnings: Diagnostics,
     /// Bytes of initialised and zero global memory.
     pub global_bytes: u64,
@@ -135,16 +149,18 @@ pub struct Output {
 /// Compiles modules, and keeps for the next one what the one before left: workers.
 pub struct Compiler {
     options: CompileOptions,
-    /// Workers that nobody works with now. One is made when there is none, so there are no more of
+    /// Workers that are free now. One is made when there is none, so there are no more of
     /// them than threads; what has compiled a large module goes, for it holds much memory.
     idle: Mutex<Vec<Worker>>,
 }
 
 impl Compiler {
+    /// A compiler without workers: the first module makes them.
     pub fn new(options: CompileOptions) -> Compiler {
         Compiler { options, idle: Mutex::new(Vec::new()) }
     }
 
+    /// How it compiles.
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }
@@ -247,7 +263,7 @@ fn model(
     }
     let (functions, kernels) = link_kernels(&module, compiled)?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
-    // Nobody asks for the slot of an address any more.
+    // The slot of an address is not asked for any more.
     drop(std::mem::take(&mut module.globals));
     let tool = tool(options, target);
     let model = assemble::cubin(program, &module, kernels, tool, &whole);
@@ -368,7 +384,7 @@ struct Done {
 type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
 
 /// Every kernel of the module, in source order, and the device functions that they come to. A
-/// function's body goes as soon as it is lowered, where nobody else has it: it may need more memory
+/// function's body goes as soon as it is lowered, where nothing else holds it: it may need more memory
 /// than its code.
 fn compile_functions(
     program: &mut Program<'_>,
@@ -449,7 +465,7 @@ fn compile_function(
     let mut compiled = worker.run().map_err(|error| from_pipeline(error, &ptx, span))?;
     let facts = CodeFacts::of(&ptx, &compiled);
     let lines = std::mem::take(&mut compiled.lines);
-    let lines = if with_lines { lines::origins(&lines, &ptx.spans) } else { Vec::new() };
+    let lines = if with_lines { crate::origin::origins(&lines, &ptx.spans) } else { Vec::new() };
     Ok(Done { unit, code: Code { compiled, facts, lines }, time: started.elapsed() })
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// Bytes that are read at most of what is no regular file (a pipe, a device), whose length nobody
+/// Bytes that are read at most of what is no regular file (a pipe, a device), whose length nothing
 /// knows before.
 pub const MAX_STREAM: u64 = 64 << 20;
 

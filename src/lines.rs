@@ -6,30 +6,8 @@
 
 use crate::elf::model::{LineRow, SourceFile, Sources};
 use crate::link::Linked;
+use crate::origin::Origin;
 use crate::ptx::program::Program;
-use crate::ptx::types::Span;
-use orias_components::Loc;
-
-/// From where on machine code comes from a place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Origin {
-    /// Byte offset in the text.
-    pub offset: u32,
-    /// `.loc` in force: file 0 is none.
-    pub file: u32,
-    pub line: u32,
-    /// Where its instruction stands in the PTX; None for what is of none.
-    pub at: Option<u32>,
-}
-
-/// Where a function's code comes from, whose PTX instructions stand there.
-pub fn origins(lines: &[(u32, Loc)], spans: &[Span]) -> Vec<Origin> {
-    let origin = |(offset, loc): &(u32, Loc)| {
-        let span = (loc.ptx_inst as usize).checked_sub(1).and_then(|i| spans.get(i));
-        Origin { offset: *offset, file: loc.file, line: loc.line, at: span.map(|s| s.start) }
-    };
-    lines.iter().map(origin).collect()
-}
 
 /// Finds lines in a program.
 pub struct Places<'p> {
@@ -39,12 +17,14 @@ pub struct Places<'p> {
 }
 
 impl<'p> Places<'p> {
+    /// Counts the lines of the program's text.
     pub fn new(program: &'p Program<'p>) -> Places<'p> {
         let ends = program.source.bytes().enumerate().filter(|(_, b)| *b == b'\n');
         let starts = std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect();
         Places { program, starts }
     }
 
+    /// The files that `.file` names, and the PTX as it goes into the cubin.
     pub fn sources(&self) -> Sources {
         let files = self.program.files.iter();
         let file = |f: &crate::ptx::program::SourceFile| SourceFile {

@@ -5,9 +5,9 @@
 //! Which instructions depend on the place is what the pipeline says ([`Link`]): they are decoded,
 //! changed and encoded again.
 
-use crate::attributes::CodeFacts;
-use crate::lines::Origin;
+use crate::facts::CodeFacts;
 use crate::lower::Module;
+use crate::origin::Origin;
 use crate::ptx::program::FuncId;
 use orias_components::{Opcode, Operand, SymbolKey};
 use orias_systems::function::{Link, LinkTo};
@@ -22,7 +22,9 @@ const WORD: usize = 16;
 /// A compiled function, with what the file says of it.
 #[derive(Clone, Debug)]
 pub struct Code {
+    /// What the pipeline made of it.
     pub compiled: Compiled,
+    /// Of its own code.
     pub facts: CodeFacts,
     /// Where it comes from, in order; nothing where the file does not say it.
     pub lines: Vec<Origin>,
@@ -31,11 +33,15 @@ pub struct Code {
 /// A device function in a kernel's text.
 #[derive(Clone, Debug)]
 pub struct Inner {
+    /// Which function of the program.
     pub func: FuncId,
     /// Byte offset in the text, and bytes.
     pub offset: u32,
+    /// Bytes.
     pub size: u32,
+    /// Bytes of its own frame.
     pub frame_bytes: u32,
+    /// Byte offset, in its own code, behind what makes the frame.
     pub prologue_end: u32,
     /// Registers that it saves, and how far above R1, in bytes.
     pub saved: Vec<(u8, u32)>,
@@ -44,11 +50,13 @@ pub struct Inner {
 /// A kernel with everything that it calls.
 #[derive(Clone, Debug)]
 pub struct Linked {
+    /// Which function of the program.
     pub func: FuncId,
     /// The kernel; text, places and what is needed at most are those of the whole.
     pub compiled: Compiled,
     /// Bytes of its own code, before the first function.
     pub own_bytes: u32,
+    /// Functions in its text, by place.
     pub inner: Vec<Inner>,
     /// Constant bank 2: where the functions are that pointers lead to. None where it calls through
     /// none.
@@ -59,6 +67,7 @@ pub struct Linked {
     pub stack_bytes: u32,
     /// What the file says of the code.
     pub facts: CodeFacts,
+    /// Where its code comes from, in order.
     pub lines: Vec<Origin>,
 }
 
@@ -139,7 +148,7 @@ pub fn kernel(
     all.text = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     all.code_bytes = all.text.len() as u32;
     if layout.indirect {
-        // No pointer is null: the first entry is nobody's (observed: ptxas 13.0.88 has 1 there).
+        // No pointer is null: the first entry is of no function (observed: ptxas 13.0.88 has 1 there).
         let mut table = 1u64.to_le_bytes().to_vec();
         for f in &module.pointers {
             let place = places.get(&module.functions[f.0 as usize]).copied().unwrap_or(0);

@@ -23,6 +23,7 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
+    /// An empty list, which has no memory.
     pub const fn new() -> List<T> {
         List { full: Vec::new(), last: Vec::new() }
     }
@@ -38,14 +39,17 @@ impl<T> List<T> {
         self.last.clear();
     }
 
+    /// How many elements it has.
     pub fn len(&self) -> usize {
         self.full.len() * CHUNK + self.last.len()
     }
 
+    /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Puts an element behind the others, which stay where they are.
     pub fn push(&mut self, value: T) {
         if self.last.len() == CHUNK {
             let full = std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK));
@@ -54,6 +58,7 @@ impl<T> List<T> {
         self.last.push(value);
     }
 
+    /// Takes the last element out.
     pub fn pop(&mut self) -> Option<T> {
         if self.last.is_empty() {
             self.last = self.full.pop()?;
@@ -66,14 +71,17 @@ impl<T> List<T> {
         self.full.get(i / CHUNK).unwrap_or(&self.last)
     }
 
+    /// Element `i`, if there is one.
     pub fn get(&self, i: usize) -> Option<&T> {
         if i < self.len() { self.chunk(i).get(i % CHUNK) } else { None }
     }
 
+    /// The last element, if there is one.
     pub fn last_mut(&mut self) -> Option<&mut T> {
         if self.last.is_empty() { self.full.last_mut()?.last_mut() } else { self.last.last_mut() }
     }
 
+    /// All elements in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.full.iter().flatten().chain(&self.last)
     }

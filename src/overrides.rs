@@ -17,14 +17,17 @@ use std::sync::Arc;
 pub struct Caches {
     /// `--def-load-cache`, `--def-store-cache`
     pub load: Option<Word>,
+    /// `--def-store-cache`: for stores that name none.
     pub store: Option<Word>,
     /// `--force-load-cache`, `--force-store-cache`
     pub forced_load: Option<Word>,
+    /// `--force-store-cache`: for all stores.
     pub forced_store: Option<Word>,
 }
 
 /// The operators of loads and of stores.
 pub const LOADS: [Word; 5] = [Word::Ca, Word::Cg, Word::Cs, Word::Lu, Word::Cv];
+/// Cache operators of stores that the options take (PTX ISA, "Cache Operators").
 pub const STORES: [Word; 4] = [Word::Wb, Word::Cg, Word::Cs, Word::Wt];
 
 /// Bounds of every kernel's launches.
@@ -44,7 +47,9 @@ pub struct Bounds {
 pub struct Overrides {
     /// `--entry`: the only kernels; none names all.
     pub entries: Vec<String>,
+    /// Cache operators that the command line asks for.
     pub caches: Caches,
+    /// Threads, CTAs and registers that it asks for.
     pub bounds: Bounds,
     /// `--warn-on-double-precision-use`
     pub warn_of_doubles: bool,

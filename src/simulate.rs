@@ -9,11 +9,9 @@ use crate::launch::{
     Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Outcome, Parameter, parameter_block, place,
 };
 use orias_components::{Inst, Opcode, RegFile, RegUse};
-use orias_targets::Target;
 use orias_targets::memory::{Memory, MemorySpace, SHARED_WINDOW};
-use orias_targets::simulator::{
-    self, CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text,
-};
+use orias_targets::simulator::{CODE_BASE, Image, Kernel, Limits, SimError, TEXT_ALIGN, Text};
+use orias_targets::{Target, simulator};
 use rustc_hash::FxHashMap;
 
 /// Stack of a thread whose kernel calls functions or takes stack at run time: the file does not say
@@ -26,24 +24,51 @@ const STT_OBJECT: u8 = 1;
 /// Why a cubin was not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
+    /// The file is no cubin that can be read.
     #[error("{0}")]
     Read(#[from] ReadError),
+    /// The launch does not fit the kernel.
     #[error("{0}")]
     Launch(#[from] LaunchError),
+    /// A thread could not go on, or code has a hazard.
     #[error("{0}")]
     Run(#[from] SimError),
+    /// No table describes this SM.
     #[error("there is no target sm_{0}")]
     Target(u32),
+    /// A kernel asks for more local memory than a thread can have.
     #[error(
         "kernel `{kernel}` needs {bytes} bytes of local memory a thread, more than {MAX_LOCAL}"
     )]
-    Local { kernel: String, bytes: u32 },
+    Local {
+        /// The kernel.
+        kernel: String,
+        /// Bytes that it asks for.
+        bytes: u32,
+    },
+    /// Global and constant variables are larger than any device's memory.
     #[error("the module's variables need more than {MAX_MEMORY} bytes")]
     Variables,
+    /// A relocation of a kind that no loader was seen to do.
     #[error("section {section} offset {offset:#x}: relocation {kind} is not supported")]
-    Relocation { section: String, offset: u64, kind: String },
+    Relocation {
+        /// The section that it is in.
+        section: String,
+        /// Bytes from the section's start.
+        offset: u64,
+        /// Its name or number.
+        kind: String,
+    },
+    /// A relocation to a symbol that stands nowhere.
     #[error("section {section} offset {offset:#x}: no value for symbol {symbol}")]
-    Symbol { section: String, offset: u64, symbol: String },
+    Symbol {
+        /// The section that it is in.
+        section: String,
+        /// Bytes from the section's start.
+        offset: u64,
+        /// The symbol's name.
+        symbol: String,
+    },
 }
 
 /// Reads a cubin and runs one launch on it, freshly loaded.

@@ -152,6 +152,12 @@ fn gives_first(inst: View<'_>) -> bool {
         && inst.operand(PLOP3::T) == FIRST
 }
 
+/// Whether registers may be another warp's after the instruction: nothing may be on its way to
+/// them.
+pub(super) fn gives_registers_back(inst: View<'_>) -> bool {
+    inst.op == Opcode::USETMAXREG && inst.mods().has(Mod::DEALLOC)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

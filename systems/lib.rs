@@ -1,11 +1,10 @@
 //! The pipeline of 159 phases over the Ori IR.
 
 pub mod analysis;
+pub mod build;
 pub mod calls;
 pub mod control_flow;
-pub mod convert;
 pub mod effects;
-pub mod emit;
 pub mod expand;
 pub mod function;
 pub mod legalize;

@@ -5,7 +5,7 @@
 //! on P that follows tells which.
 
 use super::graph::{Code, Condition, barrier, condition, predicate, target};
-use super::{Report, Rule};
+use super::report::{Report, Rule};
 use orias_components::{Inst, MemRef, Mod, Opcode, Operand, RegFile};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -31,6 +31,7 @@ pub enum Holds {
 /// A possibility; none where the condition holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Case {
+    /// What the B register holds.
     pub holds: Holds,
     unless: Option<Condition>,
 }
@@ -80,6 +81,7 @@ impl State {
         })
     }
 
+    /// Whether B register `b` may hold the region that begins at this BSSY.
     pub fn holds(&self, b: u8, region: u32) -> bool {
         self.values[usize::from(b)].iter().any(|c| c.holds == Holds::Region(region))
     }
@@ -176,6 +178,7 @@ pub struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
+    /// Of code of which nothing is solved yet.
     pub fn new(code: &'a Code) -> Functions<'a> {
         Functions { code, changes: BTreeMap::new() }
     }

@@ -17,7 +17,9 @@ pub const WORD: u64 = 16;
 /// A predicate register, or its opposite.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Literal {
+    /// The number of the predicate register.
     pub reg: u8,
+    /// It must be false, not true.
     pub negated: bool,
 }
 
@@ -28,6 +30,7 @@ const UNIFORM: u8 = 8;
 /// all.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Condition {
+    /// All of them hold; none: always.
     pub all: SmallVec<[Literal; 2]>,
     /// Not all of them.
     pub not: bool,
@@ -39,14 +42,17 @@ impl Condition {
         Condition::default()
     }
 
+    /// Whether it holds whatever the predicates are.
     pub fn is_always(&self) -> bool {
         self.all.is_empty() && !self.not
     }
 
+    /// Whether it cannot hold.
     pub fn is_never(&self) -> bool {
         self.all.is_empty() && self.not
     }
 
+    /// What holds where this does not.
     pub fn opposite(&self) -> Condition {
         Condition { all: self.all.clone(), not: !self.not }.plain()
     }
@@ -75,6 +81,7 @@ impl Condition {
         }
     }
 
+    /// Whether a predicate register is in it.
     pub fn depends_on(&self, reg: u8) -> bool {
         self.all.iter().any(|l| l.reg == reg)
     }
@@ -141,7 +148,9 @@ pub fn target(inst: &Inst) -> Option<u32> {
 /// A way from a node to another, and what is known there.
 #[derive(Clone, Debug)]
 pub struct Edge {
+    /// The node that it leads to.
     pub to: u32,
+    /// What holds on the way.
     pub known: Condition,
 }
 
@@ -150,7 +159,9 @@ pub struct Edge {
 pub struct Node {
     /// First instruction and the one behind the last, by index.
     pub first: u32,
+    /// Behind its last instruction, by index.
     pub end: u32,
+    /// Where it may go next.
     pub edges: SmallVec<[Edge; 2]>,
 }
 
@@ -158,6 +169,7 @@ pub struct Node {
 pub struct Code {
     /// By index; None where no row explains the word.
     pub insts: Vec<Option<Inst>>,
+    /// In order of place.
     pub nodes: Vec<Node>,
     /// The node of each instruction.
     pub node_of: Vec<u32>,
@@ -165,13 +177,14 @@ pub struct Code {
     pub entries: Vec<u32>,
     /// Branches whose targets nothing tells.
     pub unknown: Vec<u32>,
-    /// The section is a kernel's: nobody called what stands first in it.
+    /// The section is a kernel's: what stands first in it is not called.
     pub kernel: bool,
     /// Instructions whose target a linker fills in.
     relocated: BTreeSet<u32>,
 }
 
 impl Code {
+    /// Decodes a function's text and finds its nodes and edges.
     pub fn new(target: &Target, cubin: &Cubin<'_>, function: &Function<'_>) -> Code {
         let words = function.text.as_chunks::<16>().0.iter().enumerate();
         let insts: Vec<Option<Inst>> = words
@@ -276,6 +289,7 @@ impl Code {
         target(call).filter(|_| !self.relocated.contains(&at))
     }
 
+    /// The instruction at an index; None where no row explains the word.
     pub fn inst(&self, at: u32) -> Option<&Inst> {
         self.insts[at as usize].as_ref()
     }

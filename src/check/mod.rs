@@ -1,7 +1,7 @@
 //! Checks of machine code, from its words alone: nothing of what the compiler knows, or thinks,
 //! goes in.
 //!
-//! [`convergence`]: the threads of a warp meet where they are meant to. ([`order::order`]: accesses
+//! [`convergence`]: the threads of a warp reconverge where they are meant to. ([`order::order`]: accesses
 //! to memory keep their order.) What is proved, thread by thread, over all ways through each
 //! function:
 //! * BSYNC is reached only by threads that passed a BSSY of its place, and for which no BREAK was
@@ -11,7 +11,7 @@
 //! * No B register is overwritten while it holds a region: but BMOV may save it and bring it back,
 //!   and a call may keep it.
 //! * Regions end in the opposite order of their beginnings.
-//! * No thread waits at BSYNC for threads that wait for it where the whole warp meets
+//! * No thread waits at BSYNC for threads that wait for it at a barrier of the whole warp
 //!   (`WARPSYNC.ALL`, BAR).
 //!
 //! What cannot be proved is said with its reason: [`Rule::is_fault`] tells the two apart. Masks of
@@ -21,103 +21,17 @@
 mod barriers;
 mod graph;
 mod lines;
-mod meetings;
 pub mod order;
 pub mod ptx_lines;
 mod regions;
+mod report;
+mod warp_barriers;
+
+pub use report::{Finding, Report, Rule};
 
 use crate::elf::read::Cubin;
-use graph::{Code, WORD};
+use graph::Code;
 use orias_targets::Target;
-use std::collections::BTreeMap;
-
-/// What is wrong, or not proved.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Rule {
-    /// What stands before the place that BSSY names is no BSYNC of its register.
-    NoBsync,
-    /// BSYNC, by a thread that passed no BSSY, or was let go.
-    Unopened,
-    /// BSYNC, by a thread whose BSSY names another place.
-    Elsewhere,
-    /// BREAK, by a thread that is in no region of this register.
-    BreakUnopened,
-    /// A B register is written while it holds a region.
-    Overwritten,
-    /// A thread leaves a region for good and does not exit at once.
-    Leaves,
-    /// A function returns inside a region.
-    Returns,
-    /// A call changes a B register that holds a region.
-    Called,
-    /// BSYNC, inside a region that began later.
-    Order,
-    /// The whole warp meets where threads may come while others, who took the other way out of a
-    /// branch, wait at that branch's BSYNC.
-    Unmet,
-    /// The same, where the BSYNC that they wait at is further out than where the branch's ways
-    /// join: ptxas leaves out the inner barrier alone.
-    UnmetOutside,
-    /// The same, where other branches have the same BSYNC: ptxas keeps it for those.
-    UnmetShared,
-    /// The same, where the warp meets by `WARPSYNC.COLLECTIVE`: what ptxas makes at -O0 of a vote
-    /// that not all threads come to.
-    UnmetCollective,
-    /// A B register holds nobody knows what.
-    Unknown,
-    /// An indirect branch, and nothing says where it leads.
-    UnknownTargets,
-    /// A word that no row explains.
-    Undecoded,
-}
-
-impl Rule {
-    /// Whether the code is wrong; otherwise it is only not proved to be right.
-    pub fn is_fault(self) -> bool {
-        !matches!(
-            self,
-            Rule::UnmetOutside
-                | Rule::UnmetShared
-                | Rule::UnmetCollective
-                | Rule::Unknown
-                | Rule::UnknownTargets
-                | Rule::Undecoded
-        )
-    }
-}
-
-/// One place where something is wrong or not proved.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Finding {
-    pub rule: Rule,
-    /// Byte offset in the section.
-    pub place: u64,
-    pub what: String,
-}
-
-/// What was found in the text of a kernel.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    pub kernel: String,
-    pub findings: Vec<Finding>,
-    /// Regions (BSSY) that were followed.
-    pub regions: usize,
-    /// Meetings inside a region that were held to be met, by the reason.
-    pub assumed: BTreeMap<&'static str, usize>,
-}
-
-impl Report {
-    fn add(&mut self, rule: Rule, at: u32, what: String) {
-        let finding = Finding { rule, place: u64::from(at) * WORD, what };
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
-        }
-    }
-
-    pub fn faults(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|f| f.rule.is_fault())
-    }
-}
 
 /// Checks all functions with a text section of a cubin.
 pub fn convergence(target: &Target, cubin: &Cubin<'_>) -> Vec<Report> {
@@ -151,7 +65,7 @@ fn check(code: &Code, report: &mut Report) {
         report.regions += regions.len();
         for region in &regions {
             regions::leaving(code, region, report);
-            meetings::judge(code, region, report);
+            warp_barriers::judge(code, region, report);
         }
     }
 }

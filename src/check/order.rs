@@ -27,6 +27,7 @@ const MOST: usize = 20_000_000;
 /// What was found in the text of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct OrderReport {
+    /// The kernel whose text it is.
     pub kernel: String,
     /// Pairs of lines that must keep their order, with instructions of both.
     pub pairs: usize,
@@ -45,6 +46,7 @@ pub struct OrderReport {
 pub struct Place {
     /// Index in the text.
     pub at: u32,
+    /// Of the PTX, from 1 on.
     pub line: u32,
 }
 

@@ -7,6 +7,7 @@ pub struct Effect {
     pub access: bool,
     /// Not weak: relaxed or stronger, volatile, mmio, an atomic.
     pub strong: bool,
+    /// `.volatile`: ordered among its like.
     pub volatile: bool,
     /// What comes behind may not come before.
     pub acquire: bool,
@@ -21,7 +22,9 @@ pub struct Effect {
 /// What of the memory that threads share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Space {
+    /// Global memory.
     Global,
+    /// Shared memory.
     Shared,
     /// Whatever asynchronous copies access.
     Copies,
@@ -49,12 +52,15 @@ impl Effect {
 pub struct Line {
     /// The instruction with its words: `ld.acquire.gpu.global.u32`.
     pub name: String,
+    /// Names that stand before it.
     pub labels: Vec<String>,
+    /// What it does that others may see.
     pub effect: Effect,
     /// The first operand in brackets: base and offset.
     pub address: Option<(String, i64)>,
     /// Bytes that it may touch, where the type says so.
     pub bytes: i64,
+    /// It has a guard.
     pub guarded: bool,
     /// Labels that a branch names.
     pub targets: Vec<String>,

@@ -2,7 +2,7 @@
 
 use super::barriers::Flow;
 use super::graph::{Code, barrier};
-use super::{Report, Rule};
+use super::report::{Report, Rule};
 use orias_components::Opcode;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Region {
     /// Its BSSY, by instruction.
     pub start: u32,
+    /// The number of its B register.
     pub barrier: u8,
     /// Nodes at whose beginning the thread may be in it.
     pub nodes: BTreeSet<u32>,
@@ -86,7 +87,7 @@ pub fn regions(code: &Code, flow: &Flow) -> Vec<Region> {
 }
 
 /// Threads that come where no BSYNC of their region is ahead must exit, without a loop and without
-/// waiting on the way: the barrier forgets who exits, and nobody else.
+/// waiting on the way: the barrier forgets who exits, and no other thread.
 pub fn leaving(code: &Code, region: &Region, report: &mut Report) {
     let ahead = region.leading_to(&region.ends, |_| false);
     let outside: BTreeSet<u32> = region.nodes.difference(&ahead).copied().collect();

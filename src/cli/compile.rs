@@ -1,6 +1,7 @@
 //! `orias [ptxas options] in.ptx -o out.cubin`
 
-use super::{FAILED, SUCCESS, report};
+use super::exit::{FAILED, SUCCESS};
+use super::report;
 use crate::driver::{CompileOptions, Compiler, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};

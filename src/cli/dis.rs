@@ -1,11 +1,12 @@
 //! `orias dis`: a cubin as text.
 
-use crate::dis::{self, Check, Code, DisOptions};
-use crate::input;
+use crate::dis::{Check, Code, DisOptions};
+use crate::{dis, input};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// What `orias dis` is told.
 #[derive(Args, Debug)]
 pub struct DisArgs {
     /// The cubin
@@ -44,6 +45,10 @@ pub struct DisArgs {
 /// Failures that `--check` prints.
 const SHOWN: usize = 20;
 
+/// Prints what is asked for of a file.
+///
+/// # Errors
+/// What is wrong with the file or with the options.
 pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
     let name = args.file.display();
     let bytes = input::read(&args.file, input::MAX_CODE).map_err(|e| format!("{name}: {e}"))?;
@@ -52,7 +57,7 @@ pub fn dis(args: &DisArgs) -> Result<(), Box<dyn std::error::Error>> {
         orias_targets::target(&args.arch)
             .ok_or_else(|| format!("--arch {}: unknown target", args.arch))
     };
-    let fail = |e: dis::DisError| format!("{name}: {e}");
+    let fail = |e: crate::dis::DisError| format!("{name}: {e}");
     let code = if args.raw { Code::raw(arch()?, &bytes) } else { Code::cubin(&bytes) };
     let mut code = code.map_err(fail)?;
     code.only(&args.function).map_err(fail)?;

@@ -6,6 +6,7 @@ use orias_targets::simulator::{Hazard, Place, Problem};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+/// What `sim` and `run` are told of a launch; the names of the options are fixed.
 #[derive(Args, Debug)]
 pub struct LaunchArgs {
     /// The kernel's file: PTX or cubin

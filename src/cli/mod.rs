@@ -2,6 +2,7 @@
 
 mod compile;
 mod dis;
+mod exit;
 pub mod launch;
 pub mod options;
 mod phases;
@@ -9,11 +10,8 @@ mod report;
 pub mod run;
 mod sim;
 
+use crate::cli::exit::{FAILED, SUCCESS};
 use clap::{CommandFactory, Parser, Subcommand};
-
-/// Exit codes: of what went well, and of a failed compile, as ptxas's.
-const SUCCESS: u8 = 0;
-const FAILED: u8 = 255;
 
 /// Where `--help` begins.
 const ABOUT: &str = "\

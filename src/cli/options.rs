@@ -133,6 +133,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct Normalised {
     /// Long names, without dashes, and values, in order.
     pub options: Vec<(&'static str, Option<String>)>,
+    /// Files, in order.
     pub inputs: Vec<String>,
     /// Messages without `ptxas warning : `.
     pub warnings: Vec<String>,

@@ -5,6 +5,7 @@ use orias_systems::pipeline::PHASES;
 use serde_json::json;
 use std::io::Write;
 
+/// What `orias phases` is told.
 #[derive(Args, Debug)]
 pub struct PhasesArgs {
     /// Print a JSON array, one object a phase

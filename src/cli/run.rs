@@ -15,8 +15,10 @@ use std::process::{Command, Stdio};
 /// The program that runs cubins, in the folder of this one.
 const RUNNER: &str = "orias-gpu";
 
+/// What `orias run` is told.
 #[derive(Args, Debug)]
 pub struct RunArgs {
+    /// The launch, as `orias sim` takes it.
     #[command(flatten)]
     pub launch: LaunchArgs,
     /// Also launch it so many times more and print the median time on standard error

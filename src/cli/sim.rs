@@ -9,6 +9,7 @@ use orias_targets::misuse::Checks;
 use orias_targets::simulator::{Hazards, Limits};
 use std::io::Write;
 
+/// What `orias sim` is told.
 #[derive(Args, Debug)]
 pub struct SimArgs {
     #[command(flatten)]
@@ -84,7 +85,7 @@ fn interpreted(
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
     let program =
         crate::ptx::load(source).map_err(|errors| BadInput(errors.render(name, source)))?;
-    let mut limits = interpret::Limits { checks: args.checks(), ..Default::default() };
+    let mut limits = crate::interpret::Limits { checks: args.checks(), ..Default::default() };
     limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
     Ok(interpret::run_limited(&program, source, launch, limits)?)
 }

@@ -1,11 +1,13 @@
 //! `--check`: does every word come back from decoding and encoding?
 
-use super::{Code, DisError};
+use super::code::{Code, DisError};
 
 /// What `--check` counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Check<'a> {
+    /// Instructions looked at.
     pub words: usize,
+    /// Those that a row explains, and that come back bit for bit.
     pub decoded: usize,
     /// Encoding the decoded instruction gives the same bits.
     pub identical: usize,

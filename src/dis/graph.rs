@@ -5,8 +5,8 @@
 //! from BSSY to where BSYNC brings the threads together, dotted to functions that a call enters (in
 //! the same text, or `call` for others). Blocks that end in RET or EXIT have none.
 
+use super::code::{Code, DisError, Part, WORD};
 use super::labels::{Labels, Naming};
-use super::{Code, DisError, Part, WORD};
 use orias_components::{Inst, Mod, Opcode, Operand};
 use orias_targets::text;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ enum Flow {
     Indirect(Vec<u64>),
     /// Into a function that comes back.
     Call(Option<u64>),
-    /// Threads meet at a place later.
+    /// Threads reconverge at a place later.
     Region(u64),
     /// Out of the function.
     End,

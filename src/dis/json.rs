@@ -35,7 +35,7 @@
 //!   descriptor "register": REGISTER
 //! ```
 
-use super::{Code, Part};
+use super::code::{Code, Part};
 use orias_components::{Control, Inst, Mod, Operand, Reg, RegFlags, RegUse};
 use orias_targets::{Form, Slot, SlotKind, Target, text};
 use serde::Serialize;

@@ -4,7 +4,7 @@
 //! order, then the attributes of `.nv.info.K` (exits and so on), last the ends of functions. Where
 //! a symbol stands, its name goes before the number.
 
-use super::{Code, WORD};
+use super::code::{Code, WORD};
 use crate::elf::read::Symbol;
 use orias_components::{Inst, Opcode, Operand};
 use orias_targets::text::{Targets, decimal};
@@ -78,6 +78,7 @@ pub(super) fn label(out: &mut String, number: u32) {
 /// The names of a file. Branches are named while their text is written.
 #[derive(Debug, Default)]
 pub(super) struct Labels<'a> {
+    /// By part of the code.
     pub sections: Vec<Places<'a>>,
     next: u32,
 }
@@ -85,7 +86,7 @@ pub(super) struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// The functions' names; no number yet.
     pub fn new(code: &'a Code<'a>) -> Labels<'a> {
-        let section = |(index, part): (usize, &super::Part<'a>)| {
+        let section = |(index, part): (usize, &super::code::Part<'a>)| {
             let mut places = Places { numbers: vec![0; part.words.len() + 1], ..Places::default() };
             if let (Some(function), Some(cubin)) = (code.function(index), &code.cubin) {
                 let inner = function.inner.iter().map(|f| f.symbol);
@@ -140,7 +141,7 @@ impl<'a> Labels<'a> {
                 self.name_again(section, place.into());
             }
         }
-        if cubin.file_type == super::OBJECT {
+        if cubin.file_type == super::code::OBJECT {
             let targets = self.sections.iter().flat_map(|s| &s.branches).map(|b| b.1.len() as u32);
             self.next += targets.sum::<u32>();
         }
@@ -163,7 +164,9 @@ impl<'a> Labels<'a> {
 
 /// The door of the instruction text to the names of one section.
 pub(super) struct Naming<'l, 'a> {
+    /// Names that are given out as they are needed.
     pub labels: &'l mut Labels<'a>,
+    /// The section that is printed, by index.
     pub section: usize,
     /// What a relocation puts in the instruction.
     pub relocation: Option<String>,

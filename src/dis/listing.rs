@@ -1,7 +1,8 @@
 //! The text forms: that of `cuobjdump -sass` and that of `nvdisasm -c` (13.5.37), to the byte.
 
+use super::code::{Code, DisError, DisOptions, OBJECT, Part, Undecoded, WORD, accelerated};
 use super::labels::{GLOBAL, Labels, Naming, Places, label};
-use super::{Code, DisError, DisOptions, OBJECT, Part, Undecoded, WORD, accelerated, relocated};
+use super::relocated;
 use crate::elf::read::{Cubin, STO_CUDA_ENTRY, Section, Symbol};
 use orias_targets::text::{self, Numeric};
 use rustc_hash::FxHashSet;
@@ -41,7 +42,17 @@ struct Columns {
     words: usize,
 }
 
-pub(super) fn listing<'a>(
+impl<'a> Code<'a> {
+    /// The listing, and what of it could not be decoded.
+    ///
+    /// # Errors
+    /// [`DisError::TooLong`] where names are repeated without end.
+    pub fn listing(&self, options: DisOptions) -> Result<(String, Vec<Undecoded<'a>>), DisError> {
+        listing(self, options)
+    }
+}
+
+fn listing<'a>(
     code: &Code<'a>,
     options: DisOptions,
 ) -> Result<(String, Vec<Undecoded<'a>>), DisError> {

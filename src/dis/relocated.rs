@@ -1,8 +1,8 @@
 //! What relocations put into instructions, as nvdisasm 13.5.37 prints it (observed on ptxas's
 //! objects and executables).
 
+use super::code::{Code, WORD};
 use super::labels::{Labels, label};
-use super::{Code, WORD};
 use crate::elf::read::Relocation;
 use crate::elf::relocation::RelocKind;
 use orias_targets::text::hex;

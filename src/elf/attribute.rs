@@ -19,41 +19,77 @@ pub mod format {
 
 /// Attribute codes that the writer or a loader has a use for.
 pub mod code {
+    /// `.maxntid`: three numbers.
     pub const MAX_THREADS: u8 = 0x05;
+    /// Where a kernel's parameters stand.
     pub const PARAM_CBANK: u8 = 0x0a;
+    /// Functions that the module calls and does not define.
     pub const EXTERNS: u8 = 0x0f;
+    /// `.reqntid`: three numbers.
     pub const REQNTID: u8 = 0x10;
+    /// Bytes of a function's own frame.
     pub const FRAME_SIZE: u8 = 0x11;
+    /// Bytes of stack that a kernel needs at least.
     pub const MIN_STACK_SIZE: u8 = 0x12;
+    /// One parameter of a kernel.
     pub const KPARAM_INFO: u8 = 0x17;
+    /// Bytes of a kernel's parameters.
     pub const CBANK_PARAM_SIZE: u8 = 0x19;
+    /// Registers that a thread may have at most.
     pub const MAXREG_COUNT: u8 = 0x1b;
+    /// Places of EXIT.
     pub const EXIT_INSTR_OFFSETS: u8 = 0x1c;
+    /// Bytes of call/return stack.
     pub const CRS_STACK_SIZE: u8 = 0x1e;
+    /// Bytes of stack that a function needs at most.
     pub const MAX_STACK_SIZE: u8 = 0x23;
+    /// Places of what the threads of a warp do together because the PTX says so.
     pub const COOP_GROUP_INSTR_OFFSETS: u8 = 0x28;
+    /// The masks of these.
     pub const COOP_GROUP_MASK_REGIDS: u8 = 0x29;
+    /// There are `wmma` instructions.
     pub const WMMA_USED: u8 = 0x2b;
+    /// Registers a thread needs.
     pub const REGCOUNT: u8 = 0x2f;
+    /// Places of what the threads of a warp do together for the compiler.
     pub const INT_WARP_WIDE_INSTR_OFFSETS: u8 = 0x31;
+    /// Targets of branches through registers.
     pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
+    /// Workarounds in software.
     pub const SW_WAR: u8 = 0x36;
+    /// The toolkit's version.
     pub const CUDA_API_VERSION: u8 = 0x37;
+    /// How many mbarriers are initialised.
     pub const NUM_MBARRIERS: u8 = 0x38;
+    /// Operations on mbarriers.
     pub const MBARRIER_INSTR_OFFSETS: u8 = 0x39;
+    /// Registers of 16-bit atomics made of wider ones.
     pub const ATOM16_EMUL_INSTR_REG_MAP: u8 = 0x2e;
+    /// `.reqnctapercluster`: three numbers.
     pub const CTA_PER_CLUSTER: u8 = 0x3d;
+    /// `.explicitcluster`
     pub const EXPLICIT_CLUSTER: u8 = 0x3e;
+    /// `.maxclusterrank`
     pub const MAX_CLUSTER_RANK: u8 = 0x3f;
+    /// `.blocksareclusters`
     pub const BLOCKS_ARE_CLUSTERS: u8 = 0x5b;
+    /// Registers with the count of an arrival.
     pub const INSTR_REG_MAP: u8 = 0x40;
+    /// Places of calls of functions of the system.
     pub const SYSCALL_OFFSETS: u8 = 0x46;
+    /// Places of loads of which some bytes are not used.
     pub const UNUSED_LOAD_BYTE_OFFSET: u8 = 0x44;
+    /// One parameter of a list of more than 4352 bytes.
     pub const KPARAM_INFO_V2: u8 = 0x45;
+    /// Reserved shared memory is asked for.
     pub const RESERVED_SMEM_USED: u8 = 0x41;
+    /// Named barriers.
     pub const NUM_BARRIERS: u8 = 0x4c;
+    /// The number of registers changes (`setmaxnreg`).
     pub const REG_RECONFIG: u8 = 0x54;
+    /// Marks at instructions, such as spill code.
     pub const ANNOTATIONS: u8 = 0x55;
+    /// Which kinds of sparse products there are.
     pub const SPARSE_MMA_MASK: u8 = 0x50;
     /// cuobjdump 13.0 has no name for it; ptxas 13.0.88 writes 0x0101 into every kernel's section.
     pub const UNNAMED_5F: u8 = 0x5f;
@@ -171,6 +207,7 @@ pub fn name(code: u8) -> Option<&'static str> {
 /// A kernel parameter as `EIATTR_KPARAM_INFO` tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelParam {
+    /// Of its symbol; 0 in what ptxas 13.0.88 writes.
     pub index: u32,
     /// Place in the parameter list.
     pub ordinal: u16,
@@ -180,6 +217,7 @@ pub struct KernelParam {
     pub size: u32,
     /// log2 of what the pointer points to, 0 when unknown.
     pub log_alignment: u8,
+    /// The space of what the pointer points to: 0 none, 4 global.
     pub space: u8,
     /// 0x1f in all that ptxas 13.0.88 writes.
     pub bank: u8,
@@ -193,21 +231,30 @@ pub struct KernelParam {
 pub enum Attribute {
     /// Registers a thread of the function with this symbol needs.
     RegCount {
+        /// Index of the function's symbol.
         symbol: u32,
+        /// Of a thread.
         registers: u32,
     },
     /// Bytes of the function's own stack frame.
     FrameSize {
+        /// Index of the function's symbol.
         symbol: u32,
+        /// How many.
         bytes: u32,
     },
     /// Bytes of stack that a kernel and all that it calls need at least.
     MinStackSize {
+        /// Index of the function's symbol.
         symbol: u32,
+        /// How many.
         bytes: u32,
     },
+    /// Bytes of stack that a function and all that it calls need at most.
     MaxStackSize {
+        /// Index of the function's symbol.
         symbol: u32,
+        /// How many.
         bytes: u32,
     },
     /// `.maxntid`
@@ -224,24 +271,39 @@ pub enum Attribute {
     BlocksAreClusters,
     /// Where parameters stand: the symbol of the constant section, byte offset in it and size.
     ParamCbank {
+        /// Index of the symbol of the constant section.
         symbol: u32,
+        /// Bytes from the start of constant bank 0.
         offset: u16,
+        /// Bytes.
         size: u16,
     },
+    /// A parameter of a kernel.
     KernelParam(KernelParam),
     /// A parameter of a list with more than 4352 bytes.
     LargeParam {
+        /// Of its symbol.
         index: u32,
+        /// Place in the parameter list.
         ordinal: u16,
+        /// Bytes from the start of the parameters.
         offset: u16,
+        /// Bytes.
         size: u32,
     },
+    /// Bytes of a kernel's parameters.
     CbankParamSize(u16),
+    /// Registers that a thread may have at most.
     MaxRegCount(u16),
+    /// Named barriers.
     NumBarriers(u8),
+    /// Mbarriers that are initialised; all ones where that is not known.
     NumMbarriers(u16),
+    /// Which kinds of sparse products there are, one bit each.
     SparseMmaMask(u16),
+    /// The toolkit's version: 130 for 13.0.
     CudaApiVersion(u32),
+    /// Workarounds in software, one bit each.
     SwWar(u32),
     /// Bytes of call/return stack.
     CrsStackSize(u32),
@@ -249,18 +311,27 @@ pub enum Attribute {
     Externs(Vec<u32>),
     /// Byte offsets of EXIT instructions.
     ExitOffsets(Vec<u32>),
+    /// Byte offsets of what the threads of a warp do together because the PTX says so.
     CoopGroupOffsets(Vec<u32>),
+    /// The masks of these: all ones, or a register's number above 0x0500_0000.
     CoopGroupMaskRegs(Vec<u32>),
+    /// Byte offsets of what the threads of a warp do together for the compiler.
     IntWarpWideOffsets(Vec<u32>),
+    /// Words of operations on mbarriers: byte offset, base, displacement, kind.
     MbarrierOffsets(Vec<u32>),
+    /// Byte offsets of loads of which some bytes are not used.
     UnusedLoadByteOffsets(Vec<u32>),
+    /// Byte offsets of the targets of branches through registers.
     IndirectBranchTargets(Vec<u32>),
     /// The kernel has matrix multiplications.
     WmmaUsed,
     /// Anything else: format, code, and the two bytes or the value.
     Raw {
+        /// Its [`format`] byte.
         format: u8,
+        /// Its [`code`] byte.
         code: u8,
+        /// Two bytes, or as many as the entry says.
         value: Vec<u8>,
     },
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// A module, ready to be written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CubinModel {
+    /// The machine that the file is for.
     pub target: CubinTarget,
     /// Who made the file: goes into `.note.nv.tkinfo`.
     pub tool: Tool,
@@ -39,9 +40,11 @@ pub struct Sources {
 /// A file that `.file` names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceFile {
+    /// As the PTX writes it.
     pub path: String,
     /// When it was changed, in seconds, and its bytes; 0 where the PTX does not say so.
     pub time: u64,
+    /// See [`SourceFile::time`].
     pub size: u64,
 }
 
@@ -52,13 +55,16 @@ pub struct LineRow {
     pub offset: u32,
     /// From 1 on; 0 for the PTX.
     pub file: u32,
+    /// From 1 on.
     pub line: u32,
 }
 
 /// A function that the driver has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct External {
+    /// What code names it by.
     pub key: SymbolKey,
+    /// The name of its symbol.
     pub name: String,
 }
 
@@ -119,9 +125,11 @@ pub enum Space {
 /// Who may see a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linkage {
+    /// Only this file's.
     Local,
     /// `.visible`
     Visible,
+    /// Seen by all, and others of its name may stand in its place.
     Weak,
 }
 
@@ -131,8 +139,11 @@ pub enum Linkage {
 pub struct Variable {
     /// What initial values and code name it by.
     pub key: SymbolKey,
+    /// The name of its symbol.
     pub name: Box<str>,
+    /// Where it lives.
     pub space: Space,
+    /// Who may see it.
     pub linkage: Linkage,
     /// `.attribute(.managed)`
     pub managed: bool,
@@ -156,6 +167,7 @@ impl Variable {
     }
 }
 
+/// What a variable holds when the module is loaded.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct InitialValue {
     /// Exactly as many as the variable has.
@@ -168,10 +180,13 @@ pub struct InitialValue {
 /// it, or one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataReloc {
+    /// Which part of the address, and of how many bytes.
     pub kind: RelocKind,
     /// Byte offset in the variable.
     pub offset: u32,
+    /// Whose address it is.
     pub target: SymbolKey,
+    /// Bytes that are added to it.
     pub addend: i64,
 }
 
@@ -207,6 +222,7 @@ pub struct Shared {
 /// nothing is relocated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Constant2 {
+    /// The bytes of the bank.
     pub data: Vec<u8>,
     /// It has addresses of functions (for indirect calls), not only jump tables: ptxas resolves
     /// those later, which shows in the order of sections.
@@ -216,10 +232,13 @@ pub struct Constant2 {
 /// A kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
+    /// The name in the PTX, which sections and the symbol bear.
     pub name: String,
+    /// Who may see it.
     pub linkage: Linkage,
     /// Machine words, those of inner functions included, padded to a multiple of 128 bytes.
     pub text: Vec<u8>,
+    /// Addresses that the loader puts into its instructions.
     pub relocations: Vec<TextRelocation>,
     /// Functions of the system that it, or a function in its text, calls, in order of declaration.
     pub externals: Vec<SymbolKey>,
@@ -231,6 +250,7 @@ pub struct Kernel {
     pub frame_bytes: u32,
     /// Bytes of stack that the kernel and its callees need.
     pub min_stack_bytes: u32,
+    /// By ordinal.
     pub params: Vec<Param>,
     /// Bytes of the whole parameter list.
     pub param_bytes: u32,
@@ -252,7 +272,7 @@ pub struct Kernel {
     pub names_reserved: bool,
     /// The kernel's constant bank 2.
     pub constant2: Option<Constant2>,
-    /// Threads of a warp may part ways, so there is a (hardware) call/return stack to speak of:
+    /// Threads of a warp may diverge, so there is a (hardware) call/return stack to speak of:
     /// `EIATTR_CRS_STACK_SIZE`.
     pub divergent: bool,
     /// Byte offsets of EXIT instructions, in order.
@@ -269,6 +289,7 @@ pub struct Kernel {
     pub aliases: Vec<Alias>,
     /// Lines of the source and of the PTX, ascending by offset.
     pub lines: Vec<LineRow>,
+    /// See [`Kernel::lines`].
     pub ptx_lines: Vec<LineRow>,
 }
 
@@ -277,6 +298,7 @@ pub struct Kernel {
 pub struct Alias {
     /// The symbol's whole name: `$kernel$name`.
     pub name: String,
+    /// Who may see it.
     pub linkage: Linkage,
     /// Byte offset in the kernel's text.
     pub offset: u32,
@@ -287,7 +309,9 @@ pub struct Alias {
 pub struct TextRelocation {
     /// Byte offset of the instruction.
     pub offset: u32,
+    /// Whose address it is.
     pub target: SymbolKey,
+    /// Bytes that are added to it.
     pub addend: i64,
     /// Take the high 32 bits of the address, not the low ones.
     pub high: bool,
@@ -324,15 +348,36 @@ pub enum CfaOp {
     /// Only the place: an exit.
     None,
     /// The frame begins at R1 + offset bytes.
-    DefCfa { offset: u32 },
+    DefCfa {
+        /// Bytes.
+        offset: u32,
+    },
     /// The caller's value of a register is in the frame, `slot` × -4 bytes from its beginning.
-    Saved { register: u8, slot: u32 },
+    Saved {
+        /// Number of the register.
+        register: u8,
+        /// Words of four bytes.
+        slot: u32,
+    },
     /// The caller's value of a register is at R1 + offset bytes.
-    SavedAt { register: u8, offset: i32 },
+    SavedAt {
+        /// Number of the register.
+        register: u8,
+        /// Bytes.
+        offset: i32,
+    },
     /// The caller's value of a register is in the register itself again.
-    Restored { register: u8 },
+    Restored {
+        /// Number of the register.
+        register: u8,
+    },
     /// The caller's value of a register is in another register.
-    Moved { register: u8, to: u8 },
+    Moved {
+        /// Number of the register.
+        register: u8,
+        /// That of the register that has its value.
+        to: u8,
+    },
 }
 
 /// A function inside a kernel's text.
@@ -345,7 +390,10 @@ pub struct InnerFunction {
     pub linkage: Linkage,
     /// Byte offset in the kernel's text, and bytes.
     pub offset: u32,
+    /// Bytes.
     pub size: u32,
+    /// Bytes of its own frame.
     pub frame_bytes: u32,
+    /// Unwinding of its code.
     pub unwind: Unwind,
 }

@@ -32,38 +32,83 @@ pub const STO_CUDA_RESERVED_SHARED: u8 = 0xa0;
 /// Why a file cannot be read as a cubin.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadError {
+    /// What the ELF reader says.
     #[error("not a 64-bit little-endian ELF file: {0}")]
     NotElf(String),
+    /// The number of the machine that it is for.
     #[error("ELF file for machine {0}, not CUDA (190)")]
     NotCuda(u16),
+    /// A section header or name is broken.
     #[error("section {index}: {what}")]
-    Section { index: usize, what: &'static str },
+    Section {
+        /// Of the section.
+        index: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A symbol is broken.
     #[error("symbol {index}: {what}")]
-    Symbol { index: usize, what: &'static str },
+    Symbol {
+        /// Of the symbol.
+        index: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A relocation is broken.
     #[error("relocation {index} of section {section}: {what}")]
-    Relocation { section: usize, index: usize, what: &'static str },
+    Relocation {
+        /// Index of the section that holds it.
+        section: usize,
+        /// Its own in there.
+        index: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The attributes of a section are cut off.
     #[error("section {section}: {error}")]
-    Attribute { section: usize, error: Truncated },
+    Attribute {
+        /// Index of the section.
+        section: usize,
+        /// Where they end.
+        error: Truncated,
+    },
+    /// What is wrong with the program headers.
     #[error("program header: {0}")]
     Segment(String),
+    /// What belongs to a function does not fit together.
     #[error("function `{name}`: {what}")]
-    Function { name: String, what: &'static str },
+    Function {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        what: &'static str,
+    },
 }
 
 /// A section. `data` is empty for `NOBITS` sections, whose `size` is memory without content.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
+    /// From the table of section names.
     pub name: &'a str,
+    /// `sh_type`
     pub kind: u32,
+    /// `sh_flags`
     pub flags: u64,
+    /// `sh_addr`: 0 in what ptxas writes.
     pub address: u64,
     /// Byte offset in the file.
     pub offset: u64,
+    /// Bytes.
     pub size: u64,
+    /// `sh_link`: another section's index.
     pub link: u32,
+    /// `sh_info`: what it means depends on the type.
     pub info: u32,
+    /// Bytes, a power of two.
     pub align: u64,
+    /// Bytes of an entry, of sections that are tables.
     pub entry_size: u64,
+    /// Its content.
     pub data: &'a [u8],
     /// From all relocation sections for this section, in file order.
     pub relocations: Vec<Relocation>,
@@ -79,15 +124,19 @@ impl Section<'_> {
 /// A symbol of `.symtab`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol<'a> {
+    /// From the table of symbol names.
     pub name: &'a str,
     /// `STB_…`: 0 local, 1 global, 2 weak.
     pub binding: u8,
     /// `STT_…`: 1 object, 2 function, 3 section.
     pub kind: u8,
+    /// `st_other`: visibility, and bits of CUDA's such as [`STO_CUDA_ENTRY`].
     pub other: u8,
     /// Section index; 0 is undefined, 0xfff1 absolute, 0xfff2 common.
     pub section: u16,
+    /// Bytes from the start of its section, for most kinds.
     pub value: u64,
+    /// Bytes.
     pub size: u64,
 }
 
@@ -98,6 +147,7 @@ pub struct Relocation {
     pub offset: u64,
     /// Index in [`Cubin::symbols`].
     pub symbol: usize,
+    /// Which part of the address goes where.
     pub kind: RelocKind,
     /// None: the addend stands in the relocated place (`SHT_REL`).
     pub addend: Option<i64>,
@@ -106,18 +156,26 @@ pub struct Relocation {
 /// A program header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
+    /// `p_type`
     pub kind: u32,
+    /// `p_flags`
     pub flags: u32,
+    /// Bytes in the file from its start.
     pub offset: u64,
+    /// `p_vaddr`
     pub address: u64,
+    /// Bytes in the file.
     pub file_size: u64,
+    /// Bytes in memory.
     pub memory_size: u64,
+    /// Bytes.
     pub align: u64,
 }
 
 /// A function inside another's text: a device function or a helper that was copied into a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InnerFunction<'a> {
+    /// The symbol's name.
     pub name: &'a str,
     /// Index in [`Cubin::symbols`].
     pub symbol: usize,
@@ -128,6 +186,7 @@ pub struct InnerFunction<'a> {
 /// A kernel, or a function with a text section of its own (`ptxas -c`).
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
+    /// The kernel's or function's name.
     pub name: &'a str,
     /// A kernel.
     pub entry: bool,
@@ -176,11 +235,15 @@ pub struct Function<'a> {
 pub struct Cubin<'a> {
     /// `ET_EXEC` (2) or `ET_REL` (1).
     pub file_type: u16,
+    /// `EI_OSABI`: the toolkit's generation, 0x41 from 13 on.
     pub os_abi: u8,
+    /// `EI_ABIVERSION`
     pub abi_version: u8,
     /// `e_version`, which ptxas uses too.
     pub version: u32,
+    /// `e_flags`: the SM and the kind of addresses.
     pub flags: u32,
+    /// Program headers, in order.
     pub segments: Vec<Segment>,
     /// By index; the first is the null section.
     pub sections: Vec<Section<'a>>,

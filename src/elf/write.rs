@@ -13,9 +13,11 @@ use super::read::{
     SHT_CUDA_CALLGRAPH, SHT_CUDA_COMPAT, SHT_CUDA_INFO, STO_CUDA_ENTRY, STO_CUDA_RESERVED_SHARED,
 };
 use super::relocation::RelocKind;
+use super::write_error::WriteError;
 use super::write_frame::{FrameFunction, debug_frame};
 use super::write_image::{Image, Symbols};
-use super::write_info::{self, KernelSymbols};
+use super::write_info;
+use super::write_info::KernelSymbols;
 use super::write_lines::{Sequence, line_program};
 use super::write_parts::{Class, Names, OutReloc, OutSection, OutSymbol, Ref};
 use crate::list::List;
@@ -27,31 +29,6 @@ use object::elf::{
 use orias_components::SymbolKey;
 use rustc_hash::FxHashMap;
 use slotmap::SecondaryMap;
-
-/// Why a model cannot be written.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error("{0} sections: a cubin can have 65279")]
-    TooManySections(usize),
-    #[error("kernel `{kernel}`: more than 65535 bytes of {attribute}")]
-    AttributeTooLong { kernel: String, attribute: &'static str },
-    #[error("kernel `{kernel}`: {bytes} bytes of parameters")]
-    TooManyParams { kernel: String, bytes: u32 },
-    #[error("`{0}` refers to a variable that the module does not have")]
-    UnknownSymbol(String),
-    #[error("variable `{0}`: its place or initial value does not fit its size")]
-    BadVariable(String),
-    #[error(
-        "a section is aligned to {0} bytes, and the file would be padded to that: more than {MAX_GAP} are refused"
-    )]
-    GapTooLong(u64),
-    #[error("the file cannot be made: {0}")]
-    File(String),
-}
-
-/// Bytes of padding before a section that a file may have: an alignment takes eleven letters of
-/// PTX, and no memory has more.
-pub(super) const MAX_GAP: u64 = 16 << 20;
 
 /// Lengths of the names that ptxas first gives to what becomes `.nv.constant4`, `.nv.constant3` and
 /// `.nv.constant2.K`.

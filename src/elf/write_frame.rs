@@ -23,6 +23,7 @@ const DW_OP_PLUS: u8 = 0x22;
 
 /// A function's entry.
 pub struct FrameFunction<'m> {
+    /// How a debugger finds the caller's frame.
     pub unwind: &'m Unwind,
     /// Bytes of the function.
     pub size: u32,
@@ -35,8 +36,11 @@ pub struct FrameFunction<'m> {
 /// Eight bytes at `offset` take the address of the kernel + addend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameReloc {
+    /// Byte offset in the section.
     pub offset: u64,
+    /// An index into the caller's list of kernels.
     pub kernel: usize,
+    /// Bytes that are added to the kernel's address.
     pub addend: u64,
 }
 
@@ -164,6 +168,7 @@ fn operation(out: &mut Vec<u8>, op: CfaOp) {
     }
 }
 
+/// Appends a number as ULEB128 (DWARF 5, 7.6).
 pub(super) fn uleb128(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -172,6 +177,7 @@ pub(super) fn uleb128(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
+/// Appends a number as SLEB128 (DWARF 5, 7.6).
 pub(super) fn sleb128(out: &mut Vec<u8>, mut value: i32) {
     while !(-64..64).contains(&value) {
         out.push(value as u8 | 0x80);

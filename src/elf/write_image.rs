@@ -2,7 +2,7 @@
 //! bytes.
 
 use super::relocation::RelocKind;
-use super::write::{MAX_GAP, WriteError};
+use super::write_error::{MAX_GAP, WriteError};
 use super::write_parts::{Class, OutSection, OutSymbol, Ref};
 use crate::list::List;
 use object::LittleEndian;
@@ -39,6 +39,7 @@ pub struct Image {
     lines: bool,
 }
 
+/// The symbols of a file.
 pub(super) struct Symbols {
     /// In order of creation.
     pub list: List<OutSymbol>,

@@ -22,6 +22,7 @@ const DW_LNE_SET_ADDRESS: [u8; 3] = [0, 9, 2];
 
 /// The rows of one kernel's text, ascending.
 pub struct Sequence<'m> {
+    /// Ascending by offset.
     pub rows: &'m [LineRow],
     /// Bytes of the text.
     pub end: u32,

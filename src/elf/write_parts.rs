@@ -39,21 +39,30 @@ pub enum Ref {
 /// A section as it is made; its number in the file comes last.
 #[derive(Clone, Debug)]
 pub struct OutSection {
+    /// Where it goes among the sections.
     pub class: Class,
     /// Offset in `.shstrtab`.
     pub name: u32,
+    /// `sh_type`
     pub kind: u32,
+    /// `sh_flags`
     pub flags: u64,
+    /// `sh_link`
     pub link: Ref,
+    /// `sh_info`
     pub info: Ref,
+    /// Bytes, a power of two.
     pub align: u64,
+    /// Bytes of an entry, of tables.
     pub entry_size: u64,
+    /// Its content.
     pub data: Vec<u8>,
     /// Initial values of variables, each at its offset behind the start of the section: not in
     /// `data`, for they may be large.
     pub variables: Vec<(u64, Arc<Vec<u8>>)>,
     /// Bytes of a section without content, and of one of variables.
     pub memory: u64,
+    /// What a loader fills in of it.
     pub relocs: Vec<OutReloc>,
     /// Symbols whose addresses, 64 bits each, are all that the section holds: one relocation each,
     /// the last one first.
@@ -65,9 +74,13 @@ pub struct OutSection {
 /// A relocation; the symbol is a number of creation.
 #[derive(Clone, Copy, Debug)]
 pub struct OutReloc {
+    /// Byte offset in the section.
     pub offset: u64,
+    /// Index of the symbol.
     pub symbol: u32,
+    /// Which part of the address goes where.
     pub kind: RelocKind,
+    /// Bytes that are added to the address.
     pub addend: i64,
 }
 
@@ -79,11 +92,17 @@ const _: () = assert!(size_of::<OutReloc>() == 24);
 pub struct OutSymbol {
     /// Offset in `.strtab`.
     pub name: u32,
+    /// `STB_…`
     pub binding: u8,
+    /// `STT_…`
     pub kind: u8,
+    /// `st_other`
     pub other: u8,
+    /// Index of its section; None is undefined.
     pub section: Option<u32>,
+    /// Bytes from the section's start, for most kinds.
     pub value: u64,
+    /// Bytes.
     pub size: u64,
 }
 
@@ -91,6 +110,7 @@ const _: () = assert!(size_of::<OutSymbol>() == 32);
 
 /// A string table that keeps every name that was ever added, in order.
 pub struct Names {
+    /// The table: names with a zero behind each.
     pub data: Vec<u8>,
     /// Where each begins, by its hash.
     known: HashTable<u32>,
@@ -101,10 +121,12 @@ fn hash(name: &[u8]) -> u64 {
 }
 
 impl Names {
+    /// With the empty name alone.
     pub fn new() -> Names {
         Names { data: vec![0], known: HashTable::new() }
     }
 
+    /// Appends a name; its byte offset.
     pub fn add(&mut self, name: &str) -> u32 {
         let Names { data, known } = self;
         let hash = self::hash(name.as_bytes());

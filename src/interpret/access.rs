@@ -1,18 +1,10 @@
 //! Where an address points, and reading and writing there.
 
-use orias_targets::memory::{Fault, Generic, WINDOW_BYTES, generic};
-
-use super::code::Space;
+use super::env::Env;
 use super::error::StepError;
-use super::grid::Env;
+use super::operand::{OFFSET, RANK_SHIFT, Space};
 use super::warp::Warp;
-
-/// Bits of a shared address below the block's rank in its cluster (observed: ptxas 13.0.88 adds
-/// `SR_CgaCtaId << 24`).
-pub const RANK_SHIFT: u32 = 24;
-
-/// The part of a shared address inside one block.
-pub const OFFSET: u64 = (1 << RANK_SHIFT) - 1;
+use orias_targets::memory::{Fault, Generic, WINDOW_BYTES, generic};
 
 /// What stopped a lane.
 pub type Stopped = (usize, StepError);
@@ -50,6 +42,10 @@ fn cluster(address: u64) -> Target {
     Target::Shared((address >> RANK_SHIFT) as usize, address & OFFSET)
 }
 
+/// Reads what stands at an address of a space, for a lane.
+///
+/// # Errors
+/// When no memory is there, or not aligned.
 pub fn read(
     warp: &Warp,
     env: &Env<'_>,
@@ -61,6 +57,10 @@ pub fn read(
     read_at(warp, env, lane, resolve(space, address, env.rank), out)
 }
 
+/// Writes at an address of a space, for a lane.
+///
+/// # Errors
+/// When no memory is there, not aligned, or not writable.
 pub fn write(
     warp: &mut Warp,
     env: &mut Env<'_>,
@@ -72,6 +72,10 @@ pub fn write(
     write_at(warp, env, lane, resolve(space, address, env.rank), bytes)
 }
 
+/// [`read`] where the address leads.
+///
+/// # Errors
+/// As [`read`].
 pub fn read_at(
     warp: &Warp,
     env: &Env<'_>,
@@ -94,6 +98,10 @@ pub fn read_at(
     Ok(())
 }
 
+/// [`write`] where the address leads.
+///
+/// # Errors
+/// As [`write`].
 pub fn write_at(
     warp: &mut Warp,
     env: &mut Env<'_>,

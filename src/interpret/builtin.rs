@@ -1,22 +1,17 @@
 //! The functions that every device program may declare and call: `vprintf`, `malloc`, `free` and
 //! `__assertfail` (PTX Interoperability Guide, "System Calls").
 
-use orias_targets::memory::MemorySpace;
-use orias_targets::printf::{Arguments, format};
-
 use super::access::{Stopped, read};
-use super::code::Space;
+use super::env::Env;
 use super::error::StepError;
-use super::grid::Env;
+use super::operand::Space;
 use super::warp::Warp;
-
-/// Bytes that `malloc` gives at most: the heap of a device unless its host asks for more (CUDA C++
-/// Programming Guide, "Dynamic Global Memory Allocation").
-const HEAP: u64 = 8 << 20;
+use orias_targets::printf::{Arguments, format};
 
 /// Characters of a string that is printed at most.
 const MAX_STRING: u64 = 1 << 16;
 
+/// A function that the system has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Builtin {
     Printf,
@@ -25,6 +20,7 @@ pub enum Builtin {
     AssertFail,
 }
 
+/// The function of the system with this name.
 pub fn named(name: &str) -> Option<Builtin> {
     Some(match name {
         "vprintf" => Builtin::Printf,
@@ -33,46 +29,6 @@ pub fn named(name: &str) -> Option<Builtin> {
         "__assertfail" => Builtin::AssertFail,
         _ => return None,
     })
-}
-
-/// Blocks of device memory that `malloc` gave, each a region of its own; those that were freed are
-/// given again.
-#[derive(Default)]
-pub struct Heap {
-    blocks: Vec<HeapBlock>,
-    bytes: u64,
-}
-
-struct HeapBlock {
-    address: u64,
-    size: u64,
-    free: bool,
-}
-
-impl Heap {
-    /// The address of `size` zero bytes; 0 when the heap has no more.
-    fn allocate(&mut self, memory: &mut orias_targets::memory::Memory, size: u64) -> u64 {
-        // Sizes in steps, so that a freed block fits again.
-        let size = size.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
-        if let Some(block) = self.blocks.iter_mut().find(|b| b.free && b.size == size) {
-            block.free = false;
-            return block.address;
-        }
-        if size > HEAP - self.bytes {
-            return 0;
-        }
-        self.bytes += size;
-        let bytes = vec![0; size as usize];
-        let address = memory.map("a block of the heap", MemorySpace::Global, bytes, true);
-        self.blocks.push(HeapBlock { address, size, free: false });
-        address
-    }
-
-    /// False for an address that `malloc` did not give, or that was freed already.
-    fn free(&mut self, address: u64) -> bool {
-        let block = self.blocks.iter_mut().find(|b| !b.free && b.address == address);
-        block.map(|block| block.free = true).is_some()
-    }
 }
 
 /// One call by one lane; the result, 0 where there is none.

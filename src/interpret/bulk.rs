@@ -2,17 +2,22 @@
 //! "Data Movement and Conversion Instructions: Bulk copy"). Each lane that executes one copies; the
 //! copy is done at once.
 
-use super::access::{RANK_SHIFT, Stopped, read_at, resolve, write_at};
-use super::code::Bulk;
+use super::access::{Stopped, read_at, resolve, write_at};
+use super::env::Env;
 use super::error::StepError;
-use super::grid::Env;
 use super::integer::mask;
 use super::mbarrier;
+use super::operand::RANK_SHIFT;
+use super::operand::{Address, Src, Ternary};
 use super::warp::{Warp, bits};
 
 /// Size and alignment are multiples of this (bytes).
 const UNIT: u64 = 16;
 
+/// Does a bulk copy for some lanes.
+///
+/// # Errors
+/// When an access fails, or a size is no multiple of 16 bytes.
 pub fn execute(
     warp: &mut Warp,
     env: &mut Env<'_>,
@@ -79,7 +84,7 @@ fn copy(
 }
 
 /// What a reduction makes of `old` and what comes, which it replaces.
-pub fn combine(come: &mut [u8], old: &[u8], element: usize, f: &super::code::Ternary) {
+pub fn combine(come: &mut [u8], old: &[u8], element: usize, f: &super::operand::Ternary) {
     for (come, old) in come.chunks_exact_mut(element).zip(old.chunks_exact(element)) {
         let number = |bytes: &[u8]| {
             let mut all = [0; 8];
@@ -89,4 +94,20 @@ pub fn combine(come: &mut [u8], old: &[u8], element: usize, f: &super::code::Ter
         let new = f(number(old), number(come), 0);
         come.copy_from_slice(&new.to_le_bytes()[..element]);
     }
+}
+
+/// `cp.async.bulk` and `cp.reduce.async.bulk`.
+pub struct Bulk {
+    /// Where the bytes go.
+    pub to: Address,
+    /// Where they come from.
+    pub from: Address,
+    /// A multiple of 16.
+    pub bytes: Src,
+    /// The mbarrier that gets the bytes as transactions.
+    pub complete: Option<Address>,
+    /// The blocks of the cluster that get a copy, one bit each.
+    pub multicast: Option<Src>,
+    /// Bytes of an element, and its new value of the old one and what comes.
+    pub reduce: Option<(u32, Ternary)>,
 }

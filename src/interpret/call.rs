@@ -1,12 +1,14 @@
 //! Calls and returns, and the stack in local memory.
 
 use super::builtin;
-use super::code::{Body, Call, Callee, Dst, Formal, LANES, Op, Passed, Rows, Src};
+use super::code::Code;
+use super::code::{Body, Call, Callee, Formal, Op, Passed};
+use super::env::Env;
 use super::error::StepError;
-use super::function_at;
-use super::grid::Env;
+use super::groups::{Next, add};
 use super::integer::mask;
-use super::step::{Next, add};
+use super::operand::{Dst, LANES, Rows, Src};
+use super::pointer::function_at;
 use super::warp::{Group, Return, State, Warp, bits};
 use crate::launch::MAX_LOCAL;
 use crate::ptx::program::FuncId;
@@ -20,8 +22,13 @@ const FRAME_ALIGN: u64 = 16;
 type Stopped = (usize, StepError);
 
 impl Warp {
+    /// Does a call for some lanes of a group: the group splits by callee.
+    ///
+    /// # Errors
+    /// When a pointer leads to no function, or a stack is full.
     pub(super) fn call(
         &mut self,
+        code: &Code,
         env: &mut Env<'_>,
         index: usize,
         mask: u32,
@@ -35,7 +42,7 @@ impl Warp {
                 let row = self.row(src, group.base);
                 for lane in bits(mask) {
                     let id = function_at(row[lane])
-                        .filter(|id| (id.0 as usize) < env.code.bodies.len())
+                        .filter(|id| (id.0 as usize) < code.bodies.len())
                         .ok_or((lane, StepError::NoFunction(row[lane])))?;
                     add(&mut by_callee, id, lane);
                 }
@@ -44,11 +51,11 @@ impl Warp {
         if group.depth >= MAX_DEPTH {
             return Err((mask.trailing_zeros() as usize % LANES, StepError::StackOverflow));
         }
-        let place = env.code.places[env.code.insts[group.pc as usize].place as usize];
-        let base = group.base + env.code.bodies[place.function.0 as usize].rows;
+        let place = code.places[code.insts[group.pc as usize].place as usize];
+        let base = group.base + code.bodies[place.function.0 as usize].rows;
         let mut parts = Vec::with_capacity(by_callee.len());
         for (callee, lanes) in by_callee {
-            let body = &env.code.bodies[callee.0 as usize];
+            let body = &code.bodies[callee.0 as usize];
             match body.entry {
                 Some(entry) => {
                     self.enter(&group, lanes, base, body, call)?;
@@ -203,6 +210,7 @@ impl Warp {
     /// `ret`: lanes go back to where they were called from; in the kernel itself they exit.
     pub(super) fn give_back(
         &mut self,
+        code: &Code,
         env: &mut Env<'_>,
         index: usize,
         mask: u32,
@@ -213,11 +221,11 @@ impl Warp {
             self.leave(env, index, mask);
             return Next::Regroup;
         }
-        let body = &env.code.bodies[callee.0 as usize];
+        let body = &code.bodies[callee.0 as usize];
         let mut parts: Vec<((u32, u32), u32)> = Vec::new();
         for lane in bits(mask) {
             let Some(back) = self.lanes[lane].calls.pop() else { continue };
-            if let Op::Call(call) = &env.code.insts[back.pc as usize].op {
+            if let Op::Call(call) = &code.insts[back.pc as usize].op {
                 let frame = self.lanes[lane].frame;
                 for (formal, passed) in body.returns.iter().zip(&call.returns) {
                     let bytes = match formal.reg {

@@ -1,116 +1,26 @@
 //! What the interpreter executes: each PTX instruction decoded once, operands resolved to register
 //! rows and addresses.
 //!
-//! All functions of a module stand in one flat list; a program counter is an index in it. Registers
-//! are rows of 32 lanes of 64 bits; a narrower register holds its value zero-extended, a predicate
-//! 0 or 1, a 128-bit one takes two rows.
+//! All functions of a module stand in one flat list; a program counter is an index in it.
 
+use super::bulk::Bulk;
 use super::matrix::Matrix;
+use super::mbarrier::Mbarrier;
+use super::operand::{Address, BarrierKind, Double, Dst, Rows, Slot, SourcePlace, Src, Ternary};
 use super::tensor::{MapChange, Tensor};
 use crate::ptx::program::FuncId;
 
-/// Lanes of a warp.
-pub const LANES: usize = 32;
-
-/// One register of a warp.
-pub type Row = [u64; LANES];
-
-/// A register row of the current frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot(pub u32);
-
-/// The row that takes results nobody reads.
-pub const SINK: Slot = Slot(0);
-
-/// The row of the carry flag (`.cc`).
-pub const CARRY: Slot = Slot(1);
-
-/// The first row of a function's own registers.
-pub const FIRST_REGISTER: u32 = 2;
-
-/// A row to write, and the bits that its register has.
-#[derive(Clone, Copy, Debug)]
-pub struct Dst {
-    pub slot: Slot,
-    pub mask: u64,
-}
-
-impl Dst {
-    pub const SINK: Dst = Dst { slot: SINK, mask: 0 };
-}
-
-/// A value to read.
-#[derive(Clone, Copy, Debug)]
-pub enum Src {
-    Slot(Slot),
-    /// A negated predicate.
-    Not(Slot),
-    Imm(u64),
-    /// An address in the current frame of local memory.
-    Frame(u64),
-    /// An address in the block's own shared memory, as every block of its cluster writes it.
-    Shared(u64),
-    Special(Dynamic),
-}
-
-impl Src {
-    pub const ZERO: Src = Src::Imm(0);
-}
-
-/// The special registers that are not the same for the whole launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Dynamic {
-    Tid(u8),
-    CtaId(u8),
-    ClusterId(u8),
-    ClusterCtaId(u8),
-    ClusterCtaRank,
-    LaneId,
-    WarpId,
-    /// Instructions that the warp has executed: the clock that the interpreter has.
-    Clock,
-    MaskEq,
-    MaskLe,
-    MaskLt,
-    MaskGe,
-    MaskGt,
-}
-
-/// The memory that an instruction means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Space {
-    /// Global, constant and kernel parameters: mapped regions.
-    Mapped,
-    /// The block's own shared memory.
-    Shared,
-    /// Shared memory of any block of the cluster.
-    Cluster,
-    Local,
-    /// Below the size of a window an address in the thread's frame, otherwise generic.
-    Param,
-    Generic,
-}
-
-/// `base + offset` in a space.
-#[derive(Clone, Copy, Debug)]
-pub struct Address {
-    pub space: Space,
-    pub base: Src,
-    pub offset: i64,
-}
-
-pub type Ternary = Box<dyn Fn(u64, u64, u64) -> u64 + Send + Sync>;
-/// Two results of four operands.
-pub type Double = Box<dyn Fn([u64; 4]) -> (u64, u64) + Send + Sync>;
-
+/// A decoded instruction.
 pub struct Inst {
     /// The guard predicate's row, and whether it is negated.
     pub guard: Option<(Slot, bool)>,
+    /// What it does.
     pub op: Op,
     /// Index in [`Code::places`].
     pub place: u32,
 }
 
+/// What an instruction does.
 pub enum Op {
     Nop,
     /// One result of up to three operands, lane by lane.
@@ -250,6 +160,7 @@ pub enum Op {
 
 /// `atom`, `red`, `multimem.red` and `red.async`.
 pub struct Atomic {
+    /// The first element.
     pub at: Address,
     /// Of one element.
     pub bytes: u32,
@@ -259,28 +170,18 @@ pub struct Atomic {
     pub in_shared: Option<Ternary>,
     /// Empty: the old values are not wanted.
     pub dst: Box<[Dst]>,
+    /// What is done to the old value, one an element.
     pub b: Box<[Src]>,
+    /// The new value of compare-and-swap.
     pub c: Src,
     /// The mbarrier that gets the bytes as transactions.
     pub complete: Option<Address>,
 }
 
-/// `cp.async.bulk` and `cp.reduce.async.bulk`.
-pub struct Bulk {
-    pub to: Address,
-    pub from: Address,
-    /// A multiple of 16.
-    pub bytes: Src,
-    /// The mbarrier that gets the bytes as transactions.
-    pub complete: Option<Address>,
-    /// The blocks of the cluster that get a copy, one bit each.
-    pub multicast: Option<Src>,
-    /// Bytes of an element, and its new value of the old one and what comes.
-    pub reduce: Option<(u32, Ternary)>,
-}
-
+/// A call as it is written.
 #[derive(Debug)]
 pub struct Call {
+    /// What is called.
     pub callee: Callee,
     /// What the callee's parameters get, in order.
     pub args: Vec<Passed>,
@@ -288,6 +189,7 @@ pub struct Call {
     pub returns: Vec<Passed>,
 }
 
+/// What a call goes to.
 #[derive(Debug)]
 pub enum Callee {
     Known(FuncId),
@@ -308,28 +210,24 @@ pub enum Passed {
     Rows(Rows),
 }
 
+/// A barrier of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier {
+    /// Its number.
     pub id: Src,
     /// None: all threads of the block.
     pub count: Option<Src>,
+    /// What it tells those that come.
     pub kind: BarrierKind,
     /// All threads of a warp must come together.
     pub aligned: bool,
     /// The predicate of a reduction.
     pub a: Src,
+    /// Where the result of a reduction goes.
     pub dst: Dst,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BarrierKind {
-    Sync,
-    Arrive,
-    Popc,
-    And,
-    Or,
-}
-
+/// The mode of `shfl`: how a lane finds its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shuffle {
     Up,
@@ -338,6 +236,7 @@ pub enum Shuffle {
     Idx,
 }
 
+/// The mode of `vote`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vote {
     All,
@@ -349,10 +248,13 @@ pub enum Vote {
 /// What `redux` makes of two numbers of 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reduction {
+    /// The operation.
     pub kind: ReductionKind,
+    /// Minimum and maximum of signed numbers.
     pub signed: bool,
 }
 
+/// The operation of `redux`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReductionKind {
     Add,
@@ -363,36 +265,10 @@ pub enum ReductionKind {
     Xor,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mbarrier {
-    Init,
-    Inval,
-    /// With `expect` the count is that of bytes to expect, and one thread arrives.
-    Arrive {
-        drop: bool,
-        expect: bool,
-    },
-    ExpectTx,
-    CompleteTx,
-    /// Is the phase of this parity complete?
-    TestParity,
-    /// Is the phase of this state complete?
-    TestState,
-    PendingCount,
-}
-
-/// Where an instruction stands in the source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    pub function: FuncId,
-    /// Byte range of its text.
-    pub start: u32,
-    pub end: u32,
-}
-
 /// One function in [`Code::insts`].
 #[derive(Clone, Debug, Default)]
 pub struct Body {
+    /// As the PTX has it.
     pub name: String,
     /// Of the first instruction; None for a declaration.
     pub entry: Option<u32>,
@@ -402,32 +278,28 @@ pub struct Body {
     pub frame: u64,
     /// Formal parameters and results.
     pub params: Vec<Formal>,
+    /// See [`Body::params`].
     pub returns: Vec<Formal>,
 }
 
 /// A formal parameter of a device function: in its frame of local memory, or a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Formal {
+    /// Bytes from the start of the frame.
     pub offset: u64,
+    /// Bytes.
     pub size: u64,
     /// A `.reg` parameter.
     pub reg: Option<Rows>,
 }
 
-/// The rows of a register that is passed: several of a vector, and two of 128 bits.
-#[derive(Clone, Copy, Debug)]
-pub struct Rows {
-    pub first: Slot,
-    pub count: u32,
-    /// Bytes of a row that count, and the bits.
-    pub bytes: usize,
-    pub mask: u64,
-}
-
+/// All functions that a kernel reaches.
 #[derive(Default)]
 pub struct Code {
+    /// Their instructions, one function behind the other.
     pub insts: Vec<Inst>,
-    pub places: Vec<Place>,
+    /// Where they stand, by [`Inst::place`].
+    pub places: Vec<SourcePlace>,
     /// By [`FuncId`].
     pub bodies: Vec<Body>,
 }

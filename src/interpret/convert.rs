@@ -2,23 +2,29 @@
 
 use rustc_apfloat::Round;
 
-use super::code::Ternary;
 use super::float::{Format, Small, from_f64, from_int, integral, saturate, to_f64};
 use super::integer::{mask, sign_extend};
+use super::operand::Ternary;
 use crate::ptx::types::{Type, TypeKind};
 
 /// The modifiers of a conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion {
+    /// Of the result.
     pub to: Type,
+    /// Of the source.
     pub from: Type,
     /// Rounding of a float result; of an integral result with `integer`.
     pub round: Round,
     /// `.rni`, `.rzi`, `.rmi`, `.rpi`
     pub integer: bool,
+    /// `.ftz`
     pub ftz: bool,
+    /// `.sat`
     pub sat: bool,
+    /// `.relu`
     pub relu: bool,
+    /// `.satfinite`
     pub satfinite: bool,
 }
 

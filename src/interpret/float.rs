@@ -9,9 +9,10 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::code::Ternary;
+use super::operand::Ternary;
 use crate::ptx::types::Type;
 
+/// A format of floats that arithmetic knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     F16,
@@ -32,6 +33,7 @@ impl Format {
         })
     }
 
+    /// Bits of a number.
     pub fn bits(self) -> u32 {
         match self {
             Format::F16 | Format::Bf16 => 16,
@@ -50,10 +52,12 @@ impl Format {
         }
     }
 
+    /// The bit of the sign.
     pub fn sign(self) -> u64 {
         1 << (self.bits() - 1)
     }
 
+    /// All other bits.
     pub fn magnitude(self) -> u64 {
         self.sign() - 1
     }
@@ -63,6 +67,7 @@ impl Format {
         self.magnitude() >> self.fraction_bits() << self.fraction_bits()
     }
 
+    /// The NaN that arithmetic gives (PTX ISA 9.0, "Floating Point Instructions").
     pub fn nan(self) -> u64 {
         match self {
             Format::F64 => 0xfff8_0000_0000_0000,
@@ -70,14 +75,17 @@ impl Format {
         }
     }
 
+    /// The number 1.
     pub fn one(self) -> u64 {
         from_f64(self, 1.0, Round::NearestTiesToEven)
     }
 
+    /// Whether the bits are a NaN.
     pub fn is_nan(self, x: u64) -> bool {
         x & self.magnitude() > self.infinity()
     }
 
+    /// Whether the bits are a number below the normal ones, but not zero.
     pub fn is_subnormal(self, x: u64) -> bool {
         x & self.infinity() == 0 && x & self.magnitude() != 0
     }
@@ -223,6 +231,7 @@ pub fn integral(x: f64, round: Round) -> f64 {
     }
 }
 
+/// An operation on floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arith {
     Add,
@@ -242,9 +251,13 @@ pub enum Arith {
 /// The modifiers of a floating-point instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {
+    /// How results are rounded.
     pub round: Round,
+    /// Subnormal numbers are zero, as operands and as results.
     pub ftz: bool,
+    /// Results are clamped to [0, 1]; NaN is 0.
     pub sat: bool,
+    /// Negative results are zero.
     pub relu: bool,
     /// `.NaN` of min and max.
     pub nan: bool,

@@ -1,25 +1,25 @@
-//! Clusters of blocks: their warps, shared memory and barriers, and the turns that they take.
+//! Clusters of blocks: their warps, shared memory and barriers, and the slices of time in which they run.
 
+use super::code::Code;
+use super::env::{BARRIERS, BarrierState, Env};
+use super::error::{InterpretError, Stopped, Thread, describe};
+use super::heap::Heap;
+use super::image::Image;
+use super::limits::Limits;
+use super::operand::{BarrierKind, LANES};
+use super::warp::{BlockPlace, State, Warp, bits};
+use crate::launch::{Launch, Outcome};
+use crate::ptx::program::Program;
+use orias_targets::memory::{Memory, Region};
+use orias_targets::misuse::{Checks, Misuses};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-use orias_targets::memory::{Memory, Region};
+/// Warp instructions of a warp's time slice.
+const WARP_SLICE: u32 = 512;
 
-use super::Limits;
-use super::builtin::Heap;
-use super::code::{BarrierKind, Code, LANES};
-use super::error::{InterpretError, Stopped, Thread, describe};
-use super::image::Image;
-use super::warp::{Place, State, Warp, bits};
-use crate::launch::{Launch, Outcome};
-use crate::ptx::program::Program;
-use orias_targets::misuse::{Checks, Misuses};
-
-/// Warp instructions of a warp's turn.
-const WARP_TURN: u32 = 512;
-
-/// Warp instructions of a cluster's turn.
-const CLUSTER_TURN: u64 = 200_000;
+/// Warp instructions of a cluster's time slice.
+const CLUSTER_SLICE: u64 = 200_000;
 
 /// Threads in flight at most: those of an H100, 132 SMs with 2048 each.
 const MAX_RESIDENT: u64 = 132 * 2048;
@@ -27,41 +27,6 @@ const MAX_RESIDENT: u64 = 132 * 2048;
 /// Memory of the blocks in flight at most, where there are two clusters or more (bytes): registers,
 /// local and shared memory.
 const MAX_STATE: u64 = 2 << 30;
-
-/// Barriers of a block.
-pub const BARRIERS: usize = 16;
-
-/// One barrier of a block.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct BarrierState {
-    /// Threads that have arrived.
-    pub arrived: u32,
-    /// Threads to wait for, where an instruction said it.
-    pub expected: Option<u32>,
-    /// Of the predicates of a reduction: how many were true, and how many came.
-    pub trues: u32,
-    pub votes: u32,
-}
-
-/// What a warp may touch besides itself.
-pub struct Env<'a> {
-    pub code: &'a Code,
-    pub memory: &'a mut Memory,
-    pub heap: &'a mut Heap,
-    /// Of each block of the cluster, by rank.
-    pub shared: &'a mut [Region],
-    /// Of the warp's block in its cluster.
-    pub rank: usize,
-    pub barriers: &'a mut [BarrierState; BARRIERS],
-    /// Phases of the cluster's barrier that are complete.
-    pub cluster_phase: u64,
-    pub printed: &'a mut Vec<u8>,
-    pub thread_instructions: &'a mut u64,
-    pub warp_instructions: &'a mut u64,
-    pub misuse: &'a mut Misuses,
-    /// Set when a barrier may have become complete.
-    pub arrivals: bool,
-}
 
 /// Blocks that run together.
 struct Cluster {
@@ -77,7 +42,7 @@ struct Block {
     warps: Vec<Warp>,
 }
 
-enum Turn {
+enum Progress {
     Done,
     Unfinished,
     /// Every thread of the cluster waits for others.
@@ -120,7 +85,7 @@ pub fn run(
     let mut resident: VecDeque<Cluster> = VecDeque::new();
     let mut old_first = false;
     loop {
-        // New clusters and old ones take turns, so that a block may wait for a later one.
+        // New clusters and old ones run in slices, so that a block may wait for a later one.
         let admit = next < total && resident.len() < most && (resident.is_empty() || !old_first);
         old_first = !old_first;
         let mut cluster = if admit {
@@ -134,9 +99,9 @@ pub fn run(
             }
         };
         match cluster.run(&mut device)? {
-            Turn::Done => {}
-            Turn::Unfinished => resident.push_back(cluster),
-            Turn::Stuck => return Err(cluster.deadlock(&device)),
+            Progress::Done => {}
+            Progress::Unfinished => resident.push_back(cluster),
+            Progress::Stuck => return Err(cluster.deadlock(&device)),
         }
         if device.outcome.warp_instructions > limits.warp_instructions {
             return Err(InterpretError::TooLong(limits.warp_instructions));
@@ -167,7 +132,7 @@ impl Cluster {
         let blocks = (0..image.clusters.blocks()).map(|rank| {
             let in_cluster = unroll(rank.into(), shape);
             let id = [0, 1, 2].map(|axis| cluster[axis] * shape[axis] + in_cluster[axis]);
-            Block::new(Place { id, cluster, in_cluster, rank }, launch, image, code, checks)
+            Block::new(BlockPlace { id, cluster, in_cluster, rank }, launch, image, code, checks)
         });
         let blocks: Vec<Block> = blocks.collect();
         let shared = blocks.iter().map(|_| {
@@ -180,10 +145,10 @@ impl Cluster {
         Cluster { shared: shared.collect(), blocks, phase: 0 }
     }
 
-    fn run(&mut self, device: &mut Device<'_>) -> Result<Turn, InterpretError> {
+    fn run(&mut self, device: &mut Device<'_>) -> Result<Progress, InterpretError> {
         let done = device.outcome.warp_instructions;
         let limit = device.limits.warp_instructions.saturating_sub(done) + 1;
-        let end = done + CLUSTER_TURN.min(limit);
+        let end = done + CLUSTER_SLICE.min(limit);
         while device.outcome.warp_instructions < end {
             let before = device.outcome.warp_instructions;
             let mut released = false;
@@ -191,22 +156,21 @@ impl Cluster {
                 released |= self.round(device, rank)?;
             }
             if self.blocks.iter().all(|block| block.warps.iter().all(|warp| warp.live == 0)) {
-                return Ok(Turn::Done);
+                return Ok(Progress::Done);
             }
             if device.outcome.warp_instructions == before && !released {
-                return Ok(Turn::Stuck);
+                return Ok(Progress::Stuck);
             }
         }
-        Ok(Turn::Unfinished)
+        Ok(Progress::Unfinished)
     }
 
-    /// A turn for each warp of a block; true if a barrier became complete.
+    /// A time slice for each warp of a block; true if a barrier became complete.
     fn round(&mut self, device: &mut Device<'_>, rank: usize) -> Result<bool, InterpretError> {
         let mut released = false;
         for index in 0..self.blocks[rank].warps.len() {
             let Block { barriers, warps } = &mut self.blocks[rank];
             let mut env = Env {
-                code: device.code,
                 memory: &mut device.memory,
                 heap: &mut device.heap,
                 shared: &mut self.shared,
@@ -220,7 +184,7 @@ impl Cluster {
                 arrivals: false,
             };
             let warp = &mut warps[index];
-            let result = warp.run(&mut env, WARP_TURN);
+            let result = warp.run(device.code, &mut env, WARP_SLICE);
             let arrivals = env.arrivals;
             if let Err((pc, lane, error)) = result {
                 let thread = warp.lanes.get(lane).map_or([0; 3], |l| l.thread);
@@ -282,7 +246,13 @@ impl Cluster {
 }
 
 impl Block {
-    fn new(place: Place, launch: &Launch, image: &Image, code: &Code, checks: Checks) -> Block {
+    fn new(
+        place: BlockPlace,
+        launch: &Launch,
+        image: &Image,
+        code: &Code,
+        checks: Checks,
+    ) -> Block {
         let thread = |t: u32| unroll(t.into(), launch.block);
         let body = &code.bodies[image.entry.0 as usize];
         let threads = launch.threads();

@@ -1,16 +1,17 @@
 //! The module in device memory: which functions and variables a kernel reaches, and where each
 //! variable lies.
 
-use orias_targets::memory::{
-    Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW, UNWRITTEN,
-};
-
-use super::{InterpretError, function_address};
+use super::InterpretError;
+use super::pointer::function_address;
+use crate::launch;
 use crate::launch::{
-    self, ClusterRules, Clusters, Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Parameter, Placed,
+    ClusterRules, Clusters, Launch, LaunchError, MAX_LOCAL, MAX_MEMORY, Parameter, Placed,
 };
 use crate::ptx::program::{AddressBase, FuncId, Operand, Program, SymbolRef, VarId};
 use crate::ptx::types::Space;
+use orias_targets::memory::{
+    Memory, MemorySpace, Region, SHARED_RESERVED, SHARED_WINDOW, UNWRITTEN,
+};
 
 /// Where a variable lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,8 +29,11 @@ pub enum Location {
 
 /// Everything that is the same for all threads of a launch.
 pub struct Image {
+    /// The kernel.
     pub entry: FuncId,
+    /// Buffers, parameters and variables in place.
     pub memory: Memory,
+    /// Where the buffers are.
     pub placed: Placed,
     /// By [`VarId`].
     pub locations: Vec<Location>,
@@ -39,10 +43,13 @@ pub struct Image {
     pub frames: Vec<u64>,
     /// Base and size of each constant variable, and of the kernel's parameters.
     pub constants: Vec<(u64, u64)>,
+    /// See [`Image::constants`].
     pub parameters: (u64, u64),
+    /// The grid by clusters.
     pub clusters: Clusters,
     /// Shared memory of a block in bytes, without the reserved part: static, and all.
     pub static_shared: u64,
+    /// See [`Image::static_shared`].
     pub shared: u64,
 }
 
@@ -56,7 +63,7 @@ impl Image {
         let clusters =
             launch.clusters(&cluster_rules(&program.functions[entry.0 as usize].directives))?;
         let mut memory = Memory::default();
-        let placed = launch::place(&launch.args, &mut memory);
+        let placed = crate::launch::place(&launch.args, &mut memory);
         let (reached, used) = reach(program, entry);
         let mut image = Image {
             entry,

@@ -74,6 +74,7 @@ pub fn shift_left(a: u64, amount: u64, bits: u32) -> u64 {
     if amount >= u64::from(bits) { 0 } else { a << amount }
 }
 
+/// `a >> amount` of `bits` bits; amounts from the width on as the width.
 pub fn shift_right(a: u64, amount: u64, bits: u32, signed: bool) -> u64 {
     let amount = amount.min(u64::from(bits)) as u32;
     if signed {

@@ -1,9 +1,10 @@
 //! Exchanges between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect` (PTX ISA 9.0,
 //! "Parallel Synchronization and Communication Instructions").
 
-use super::code::{Dst, LANES, Op, Reduction, ReductionKind, Row, Shuffle, Src, Vote};
+use super::code::{Op, Reduction, ReductionKind, Shuffle, Vote};
 use super::integer::less;
 use super::matrix::ALL;
+use super::operand::{Dst, LANES, Row, Src};
 use super::warp::{Warp, bits};
 
 /// The member mask of an instruction that lanes do together.
@@ -39,8 +40,11 @@ pub fn are_partners(one: &Op, other: &Op) -> bool {
 /// Lanes at one instruction, whose frame begins at `base`.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
+    /// What they do.
     pub op: &'a Op,
+    /// The first row of their frame.
     pub base: u32,
+    /// One bit each.
     pub lanes: u32,
 }
 

@@ -2,9 +2,9 @@
 //! instructions read.
 
 use super::access::{Stopped, read, write};
-use super::code::{Address, Dst, LANES, Mbarrier, Space, Src};
-use super::grid::Env;
+use super::env::Env;
 use super::integer::{mask, sign_extend};
+use super::operand::{Address, Dst, LANES, Space, Src};
 use super::warp::{Warp, bits};
 
 /// What the 64 bits hold. Pending and expected arrivals have 20 bits each, the transaction count 21
@@ -133,6 +133,25 @@ pub fn execute(
     }
     warp.write(dst, base, lanes, &results);
     Ok(())
+}
+
+/// What an `mbarrier` instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mbarrier {
+    Init,
+    Inval,
+    /// With `expect` the count is that of bytes to expect, and one thread arrives.
+    Arrive {
+        drop: bool,
+        expect: bool,
+    },
+    ExpectTx,
+    CompleteTx,
+    /// Is the phase of this parity complete?
+    TestParity,
+    /// Is the phase of this state complete?
+    TestState,
+    PendingCount,
 }
 
 #[cfg(test)]

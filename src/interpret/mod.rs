@@ -3,26 +3,33 @@
 //!
 //! How it runs: each reached function is decoded once ([`code`], [`decode`]); warps of 32 lanes
 //! execute it. Lanes of a warp that stand at the same instruction form a group; the group that is
-//! furthest behind runs first, so that diverged lanes meet again as early as they can. Instructions
+//! furthest behind runs first, so that diverged lanes reconverge as early as they can. Instructions
 //! with a member mask wait until all lanes that it names have come. Warps, blocks and, if one of
-//! them spins, the groups of a warp take turns, so that waiting for another thread always ends.
+//! them spins, the groups of a warp run in slices of time, so that waiting for another thread always ends.
 //! Memory is sequentially consistent. The result depends on nothing but the program and the launch.
 
 mod access;
+mod atomic;
 mod builtin;
 mod bulk;
 mod call;
 mod code;
 mod convert;
 mod decode;
+mod env;
 mod error;
 mod float;
 mod grid;
+mod groups;
+mod heap;
 mod image;
 mod integer;
 mod lanes;
+mod limits;
 mod matrix;
 mod mbarrier;
+mod operand;
+mod pointer;
 mod step;
 mod tensor;
 mod transfer;
@@ -30,10 +37,10 @@ mod video;
 mod warp;
 
 use crate::launch::{Argument, Launch, Outcome};
-use crate::ptx::program::{FuncId, Program};
-use orias_targets::misuse::Checks;
+use crate::ptx::program::Program;
 
 pub use error::{InterpretError, StepError, Stopped, Thread};
+pub use limits::Limits;
 
 /// Runs one launch. `source` is the text that `program` was loaded from; messages show it.
 ///
@@ -46,22 +53,6 @@ pub fn run(
     launch: &Launch,
 ) -> Result<Outcome, InterpretError> {
     run_limited(program, source, launch, Limits::default())
-}
-
-/// Bounds on a launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Warp instructions of all threads together; a launch that executes more is stopped.
-    pub warp_instructions: u64,
-    /// Misuse to look for; what is found is in [`Outcome::misuse`].
-    pub checks: Checks,
-}
-
-impl Default for Limits {
-    /// Some hours.
-    fn default() -> Limits {
-        Limits { warp_instructions: 100_000_000_000, checks: Checks::default() }
-    }
 }
 
 /// [`run`] with bounds.
@@ -118,17 +109,4 @@ fn shape(directives: &[(&str, Vec<u64>)], name: &str) -> [u32; 3] {
     let found = directives.iter().find(|(directive, _)| *directive == name);
     let numbers = found.map_or(&[][..], |(_, numbers)| numbers);
     [0, 1, 2].map(|axis| numbers.get(axis).map_or(1, |n| *n as u32))
-}
-
-/// Function pointers are `FUNCTIONS + 16 * id`: no memory is mapped there.
-const FUNCTIONS: u64 = 0x7e00_0000_0000;
-
-fn function_address(id: FuncId) -> u64 {
-    FUNCTIONS + 16 * u64::from(id.0)
-}
-
-/// The function that a pointer names.
-fn function_at(address: u64) -> Option<FuncId> {
-    let offset = address.checked_sub(FUNCTIONS)?;
-    (offset % 16 == 0).then(|| u32::try_from(offset / 16).ok().map(FuncId)).flatten()
 }

@@ -1,50 +1,47 @@
-//! Executing instructions: a warp's turn.
+//! Executing instructions: a warp's time slice.
 
-use super::bulk;
-use super::code::{Barrier, BarrierKind, Inst, LANES, Op, Row};
+use super::code::Code;
+use super::code::{Barrier, Inst, Op};
+use super::env::{BARRIERS, Env};
 use super::error::StepError;
-use super::grid::{BARRIERS, Env};
-use super::lanes::{self, Part};
-use super::matrix;
-use super::tensor;
-use super::transfer;
+use super::groups::{Next, add};
+use super::lanes::Part;
+use super::operand::{BarrierKind, LANES, Row};
 use super::warp::{Group, Products, State, Warp, bits};
+use super::{bulk, lanes, matrix, tensor, transfer};
 use orias_targets::misuse::Misuse;
 
 /// What stopped a warp: the instruction, a lane, and why.
 pub type Failure = (u32, usize, StepError);
 
-/// What an instruction did to its group.
-pub(super) enum Next {
-    /// On to the next instruction.
-    Fall,
-    /// The groups have changed, or their program counters: pick again.
-    Regroup,
-}
-
 impl Warp {
-    /// Executes at most `turn` instructions; returns early when all lanes wait.
-    pub fn run(&mut self, env: &mut Env<'_>, turn: u32) -> Result<(), Failure> {
-        let mut left = turn;
+    /// Executes at most `slice` instructions; returns early when all lanes wait.
+    pub fn run(&mut self, code: &Code, env: &mut Env<'_>, slice: u32) -> Result<(), Failure> {
+        let mut left = slice;
         while left > 0 {
             let Some(index) = self.pick() else {
-                if self.release_waiting(env) {
+                if self.release_waiting(code) {
                     continue;
                 }
                 return Ok(());
             };
             let before = left;
-            let result = self.straight(env, index, &mut left);
+            let result = self.straight(code, env, index, &mut left);
             self.ran(before - left);
             result?;
         }
         Ok(())
     }
 
-    /// Runs a group until it branches, waits, meets another one, or the turn is over.
-    fn straight(&mut self, env: &mut Env<'_>, index: usize, left: &mut u32) -> Result<(), Failure> {
-        let meeting = self.meeting(&self.groups[index]);
-        let code = env.code;
+    /// Runs a group until it branches, waits, reaches another one, or the slice is over.
+    fn straight(
+        &mut self,
+        code: &Code,
+        env: &mut Env<'_>,
+        index: usize,
+        left: &mut u32,
+    ) -> Result<(), Failure> {
+        let other = self.next_group_at(&self.groups[index]);
         loop {
             let group = self.groups[index];
             let Some(inst) = code.insts.get(group.pc as usize) else { return Ok(()) };
@@ -53,7 +50,7 @@ impl Warp {
             self.clock += 1;
             *env.warp_instructions += 1;
             *env.thread_instructions += u64::from(mask.count_ones());
-            let next = self.step(env, index, inst, mask);
+            let next = self.step(code, env, index, inst, mask);
             if env.misuse.checks.uninitialised {
                 self.note_unwritten(env, group.pc, mask);
             }
@@ -61,7 +58,7 @@ impl Warp {
                 Next::Fall => {
                     let pc = group.pc + 1;
                     self.groups[index].pc = pc;
-                    if pc == meeting || *left == 0 {
+                    if pc == other || *left == 0 {
                         return Ok(());
                     }
                 }
@@ -89,6 +86,7 @@ impl Warp {
     /// One instruction, by the lanes of `mask` of a group.
     fn step(
         &mut self,
+        code: &Code,
         env: &mut Env<'_>,
         index: usize,
         inst: &Inst,
@@ -167,10 +165,10 @@ impl Warp {
                 self.scatter(index, mask, by_target);
                 return Ok(Next::Regroup);
             }
-            Op::Call(call) => return self.call(env, index, mask, call),
+            Op::Call(call) => return self.call(code, env, index, mask, call),
             Op::Return => {
-                let place = env.code.places[inst.place as usize];
-                return Ok(self.give_back(env, index, mask, place.function));
+                let place = code.places[inst.place as usize];
+                return Ok(self.give_back(code, env, index, mask, place.function));
             }
             Op::Exit => {
                 self.leave(env, index, mask);
@@ -209,7 +207,7 @@ impl Warp {
             | Op::Match { .. }
             | Op::Reduce { .. }
             | Op::Elect { .. }
-            | Op::Matrix(_) => return self.together(env, index, inst, mask),
+            | Op::Matrix(_) => return self.together(code, env, index, inst, mask),
             Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic(_)
@@ -231,36 +229,6 @@ impl Warp {
             Op::Unsupported(what) => return Err(fail(StepError::Unsupported(what.to_string()))),
         }
         Ok(Next::Fall)
-    }
-
-    fn branch(&mut self, index: usize, mask: u32, target: u32) -> Next {
-        let group = &mut self.groups[index];
-        if mask == group.mask {
-            // A loop of one group needs no new choice.
-            group.pc = target;
-            return Next::Regroup;
-        }
-        self.scatter(index, mask, vec![((target, self.groups[index].base), mask)]);
-        Next::Regroup
-    }
-
-    /// Splits a group: the lanes of each part go on at its place, those not in `mask` fall through.
-    fn scatter(&mut self, index: usize, mask: u32, parts: Vec<((u32, u32), u32)>) {
-        let group = self.groups[index];
-        self.groups[index].pc += 1;
-        self.groups[index].mask &= !mask;
-        for ((pc, base), mask) in parts {
-            self.groups.push(Group { pc, base, mask, ..group });
-        }
-        if self.groups[index].mask == 0 {
-            self.groups.remove(index);
-        }
-    }
-
-    pub(super) fn leave(&mut self, env: &mut Env<'_>, index: usize, lanes: u32) {
-        self.groups[index].pc += 1;
-        self.exit(index, lanes);
-        env.arrivals = true;
     }
 
     fn arrive(
@@ -328,6 +296,7 @@ impl Warp {
     /// wait.
     fn together(
         &mut self,
+        code: &Code,
         env: &mut Env<'_>,
         index: usize,
         inst: &Inst,
@@ -364,7 +333,7 @@ impl Warp {
         if come == mask {
             return Ok(Next::Fall);
         }
-        come |= self.with_partners(env, index, &inst.op, (mask & !come, &members));
+        come |= self.with_partners(code, index, &inst.op, (mask & !come, &members));
         // Lanes that the guard holds back do not wait.
         let waiting = mask & !come;
         let on = group.mask & !waiting;
@@ -382,7 +351,7 @@ impl Warp {
     /// groups without lanes.
     fn with_partners(
         &mut self,
-        env: &Env<'_>,
+        code: &Code,
         index: usize,
         op: &Op,
         (mask, members): (u32, &Row),
@@ -391,7 +360,7 @@ impl Warp {
         let mut parts: Vec<(usize, Part<'_>)> = Vec::new();
         for (at, group) in self.groups.iter().enumerate() {
             let waits = at != index && matches!(group.state, State::Waiting);
-            let Some(other) = env.code.insts.get(group.pc as usize).filter(|_| waits) else {
+            let Some(other) = code.insts.get(group.pc as usize).filter(|_| waits) else {
                 continue;
             };
             if !lanes::are_partners(op, &other.op) {
@@ -439,10 +408,10 @@ impl Warp {
 
     /// No group can run: lanes whose members all wait for the same mask too, at whatever
     /// instruction, are let go.
-    fn release_waiting(&mut self, env: &Env<'_>) -> bool {
+    fn release_waiting(&mut self, code: &Code) -> bool {
         let mut wanted = [None; LANES];
         for group in self.groups.iter().filter(|g| matches!(g.state, State::Waiting)) {
-            let Some(inst) = env.code.insts.get(group.pc as usize) else { continue };
+            let Some(inst) = code.insts.get(group.pc as usize) else { continue };
             let Some(src) = lanes::members(&inst.op) else { continue };
             let members = self.row(src, group.base);
             bits(group.mask).for_each(|lane| wanted[lane] = Some(members[lane] as u32));
@@ -465,13 +434,5 @@ impl Warp {
             }
         }
         free != 0
-    }
-}
-
-/// Adds a lane to the part with this key.
-pub(super) fn add<K: PartialEq>(parts: &mut Vec<(K, u32)>, key: K, lane: usize) {
-    match parts.iter_mut().find(|(k, _)| *k == key) {
-        Some((_, mask)) => *mask |= 1 << lane,
-        None => parts.push((key, 1 << lane)),
     }
 }

@@ -4,12 +4,12 @@
 use orias_targets::tensor_map::{BYTES, Element, INTERLEAVED, RANK, TensorMap};
 
 use super::access::{Stopped, read, read_at, resolve, write, write_at};
+use super::atomic::atomic_function;
 use super::bulk::{combine, receivers};
-use super::code::{Address, Space, Src, Ternary};
-use super::decode::atomic_function;
+use super::env::Env;
 use super::error::StepError;
-use super::grid::Env;
 use super::mbarrier;
+use super::operand::{Address, Space, Src, Ternary};
 use super::warp::{Warp, bits};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
@@ -17,10 +17,13 @@ use crate::ptx::words::Word;
 /// Shared memory of a block at most (bytes): no copy is larger.
 const MAX_BYTES: u64 = 256 << 10;
 
+/// A copy, reduction or prefetch by tensor map.
 pub struct Tensor {
     /// The map, at a generic address, and where in the tensor the copy begins.
     pub map: Address,
+    /// Of the first element, the innermost direction first.
     pub coordinates: Box<[Src]>,
+    /// The bytes in shared memory.
     pub shared: Address,
     /// From shared memory to the tensor.
     pub store: bool,
@@ -28,7 +31,9 @@ pub struct Tensor {
     pub reduce: Option<Word>,
     /// The offsets of im2col mode; None in tile mode.
     pub offsets: Option<Box<[Src]>>,
+    /// The mbarrier that gets the bytes as transactions.
     pub complete: Option<Address>,
+    /// The blocks of the cluster that get a copy, one bit each.
     pub multicast: Option<Src>,
 }
 
@@ -42,6 +47,10 @@ struct Copy<'a> {
     reduce: Option<Ternary>,
 }
 
+/// Does a copy for some lanes, each of which does it alone.
+///
+/// # Errors
+/// When an access fails, or the map and the instruction do not fit.
 pub fn execute(
     warp: &mut Warp,
     env: &mut Env<'_>,
@@ -320,6 +329,10 @@ pub enum MapChange {
     Copy { to: Address, from: Address },
 }
 
+/// Changes a field of a tensor map, or copies one, for some lanes.
+///
+/// # Errors
+/// When an access fails, or the field has no such value.
 pub fn change(
     warp: &mut Warp,
     env: &mut Env<'_>,

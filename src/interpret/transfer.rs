@@ -2,10 +2,11 @@
 //! Asynchronous ones are done at once.
 
 use super::access::{Stopped, Target, read, read_at, resolve, write, write_at};
-use super::code::{Address, Atomic, Op, Row, Src};
-use super::grid::Env;
+use super::code::{Atomic, Op};
+use super::env::Env;
 use super::integer::{mask, sign_extend};
 use super::mbarrier;
+use super::operand::{Address, Row, Src};
 use super::warp::{Warp, bits};
 
 /// The largest access of one instruction and thread: `.v8.b32` (bytes).

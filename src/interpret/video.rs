@@ -4,8 +4,8 @@
 //! Intermediate results are exact here, wide enough for every instruction: saturation sees the true
 //! value.
 
-use super::code::Ternary;
 use super::integer::{mask, sign_extend};
+use super::operand::Ternary;
 use crate::ptx::program::Part;
 
 /// The first operation.
@@ -27,6 +27,7 @@ pub enum Video {
     Compare(Comparison),
 }
 
+/// The comparison of `vset`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     Eq,
@@ -50,15 +51,23 @@ pub enum Second {
 /// A scalar video instruction; `signed` says it of a, b, and of the destination with c.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar {
+    /// The first operation.
     pub op: Video,
+    /// Of a, of b, and of the destination with c.
     pub signed: [bool; 3],
+    /// The part of a that is read; None is all of it.
     pub a: Option<Part>,
+    /// The part of b that is read.
     pub b: Option<Part>,
+    /// The part of the destination that is written.
     pub d: Option<Part>,
+    /// The intermediate result is clamped.
     pub sat: bool,
+    /// The second operation.
     pub second: Second,
 }
 
+/// The function of a scalar instruction.
 pub fn scalar(s: Scalar) -> Ternary {
     let [a_signed, b_signed, d_signed] = s.signed;
     Box::new(move |a, b, c| {
@@ -92,15 +101,23 @@ fn low(x: i128, signed: bool) -> i128 {
 /// `vmad`: `negate` are those of the product and of c.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiplyAdd {
+    /// Of a and of b.
     pub signed: [bool; 2],
+    /// The part of a that is read.
     pub a: Option<Part>,
+    /// The part of b that is read.
     pub b: Option<Part>,
+    /// The product's sign is changed, and that of c.
     pub negate: [bool; 2],
+    /// `.po`: one more.
     pub plus_one: bool,
+    /// The sum is shifted to the right by so many bits.
     pub shift: u32,
+    /// The result is clamped.
     pub sat: bool,
 }
 
+/// The function of a `vmad`.
 pub fn multiply_add(v: MultiplyAdd) -> Ternary {
     let [negate_product, negate_c] = v.negate;
     let signed = v.signed[0] || v.signed[1] || negate_product || negate_c;
@@ -118,19 +135,25 @@ pub fn multiply_add(v: MultiplyAdd) -> Ternary {
 /// element of b:a that a and b are.
 #[derive(Clone, Copy, Debug)]
 pub struct Simd {
+    /// The operation of each lane.
     pub op: Video,
+    /// Of a, of b, and of the destination.
     pub signed: [bool; 3],
     /// Bits of a lane: 8 or 16.
     pub width: u32,
+    /// By lane: the element of b:a that a is.
     pub a: [u8; 4],
+    /// By lane: the element of b:a that b is.
     pub b: [u8; 4],
     /// Lanes that are computed; the others are those of c, or count nothing in the sum.
     pub mask: [bool; 4],
+    /// Each lane's result is clamped.
     pub sat: bool,
     /// The sum of the lanes and c.
     pub accumulate: bool,
 }
 
+/// The function of a SIMD instruction.
 pub fn simd(s: Simd) -> Ternary {
     let [a_signed, b_signed, d_signed] = s.signed;
     Box::new(move |a, b, c| {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use orias_targets::memory::{MemorySpace, Region};
 
-use super::access::RANK_SHIFT;
-use super::code::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
+use super::operand::RANK_SHIFT;
+use super::operand::{BarrierKind, Dst, Dynamic, LANES, Row, Slot, Src};
 
 /// The first address of a thread's local memory: zero stays unmapped.
 const LOCAL_BASE: u64 = 0x400;
@@ -15,26 +15,32 @@ const LOCAL_BASE: u64 = 0x400;
 /// spin on each other.
 const PATIENCE: u32 = 20_000;
 
+/// The state of a warp.
 pub struct Warp {
     /// In its block.
     pub index: u32,
-    pub block: Place,
+    /// Where its block stands.
+    pub block: BlockPlace,
     /// Lanes that have arrived at the cluster's barrier in its current phase, and the phase that
     /// each one last arrived in.
     pub cluster_arrived: u32,
+    /// Those of `wgmma`.
     pub products: Products,
+    /// See [`Warp::cluster_arrived`].
     pub cluster_phase: [Option<u64>; LANES],
     /// The stack of register frames.
     pub rows: Vec<Row>,
+    /// Its threads, in order.
     pub lanes: Vec<Lane>,
+    /// Its lanes by where they stand; none of those that have exited.
     pub groups: Vec<Group>,
     /// Lanes that have not exited.
     pub live: u32,
     /// Instructions that this warp has executed.
     pub clock: u64,
-    /// Instructions since the turn went to another group; counts only while several could run.
+    /// Instructions since another group was preferred; counts only while several could run.
     streak: u32,
-    turn: usize,
+    rotation: usize,
 }
 
 /// The asynchronous products of a warp (`wgmma`).
@@ -48,21 +54,28 @@ pub struct Products {
 
 /// Where a block stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct BlockPlace {
     /// In the grid.
     pub id: [u32; 3],
     /// Its cluster among the clusters, and itself in its cluster.
     pub cluster: [u32; 3],
+    /// Of its block in its cluster.
     pub in_cluster: [u32; 3],
+    /// The same as one number.
     pub rank: u32,
 }
 
+/// One thread of a warp.
 pub struct Lane {
+    /// Its number in the block.
     pub thread: [u32; 3],
+    /// Its stack.
     pub local: Region,
     /// Where the current frame begins in local memory, and where the stack ends.
     pub frame: u64,
+    /// See [`Lane::frame`].
     pub top: u64,
+    /// Calls that it is in, the innermost last.
     pub calls: Vec<Return>,
 }
 
@@ -71,23 +84,30 @@ pub struct Lane {
 pub struct Return {
     /// Of the call.
     pub pc: u32,
+    /// The first row of the caller's frame.
     pub base: u32,
+    /// Where the caller's frame begins in local memory.
     pub frame: u64,
+    /// Where the stack ended.
     pub top: u64,
 }
 
 /// Lanes that are at the same instruction with the same frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
+    /// The next instruction.
     pub pc: u32,
     /// The first row of their frame.
     pub base: u32,
     /// Calls that they are in.
     pub depth: u32,
+    /// One bit a lane.
     pub mask: u32,
+    /// Whether they can go on.
     pub state: State,
 }
 
+/// Whether a group of lanes can go on, or what it waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum State {
     Ready,
@@ -110,9 +130,10 @@ pub enum State {
 }
 
 impl Warp {
+    /// A warp whose threads all stand at `pc`.
     pub fn new(
         index: u32,
-        block: Place,
+        block: BlockPlace,
         threads: Vec<[u32; 3]>,
         pc: u32,
         rows: u32,
@@ -143,14 +164,14 @@ impl Warp {
             live,
             clock: 0,
             streak: 0,
-            turn: 0,
+            rotation: 0,
         }
     }
 
     /// The group to run, merged with those that stand at the same place; None when all wait.
     ///
     /// The deepest in calls goes first, of those the one with the lowest program counter: it is the
-    /// one that the others wait for to meet again.
+    /// one that the others wait for to reconverge.
     pub fn pick(&mut self) -> Option<usize> {
         let runs = |g: &Group| matches!(g.state, State::Ready | State::Released);
         let ready = self.groups.iter().filter(|g| runs(g)).count();
@@ -161,12 +182,12 @@ impl Warp {
             self.streak = 0;
         } else if self.streak >= PATIENCE {
             self.streak = 0;
-            self.turn += 1;
+            self.rotation += 1;
         }
-        // Every second turn goes round.
-        if ready >= 2 && self.turn % 2 == 1 {
+        // Every second time the groups are taken by rotation.
+        if ready >= 2 && self.rotation % 2 == 1 {
             let others = (0..self.groups.len()).filter(|i| runs(&self.groups[*i]));
-            chosen = others.cycle().nth(self.turn / 2 % ready).unwrap_or(chosen);
+            chosen = others.cycle().nth(self.rotation / 2 % ready).unwrap_or(chosen);
         }
         Some(self.merge(chosen))
     }
@@ -203,8 +224,8 @@ impl Warp {
         kept
     }
 
-    /// The program counter at which `group` meets the next other one, if it runs straight on.
-    pub fn meeting(&self, group: &Group) -> u32 {
+    /// The program counter at which `group` reconverges with the next other one, if it runs straight on.
+    pub fn next_group_at(&self, group: &Group) -> u32 {
         self.groups
             .iter()
             .filter(|g| (g.base, g.depth) == (group.base, group.depth) && g.pc > group.pc)

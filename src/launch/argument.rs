@@ -1,13 +1,15 @@
 //! The text of one `--arg`: `u32=5`, `f32=0x3f800000`, `in=FILE`, `inout=FILE:OUTFILE`,
-//! `out=BYTES:OUTFILE`, `bytes=FILE`, `tensor=…` (see [`super::parse_tensor`]).
+//! `out=BYTES:OUTFILE`, `bytes=FILE`, `tensor=…` (see [`super::tensor::parse_tensor`]).
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{Argument, Buffer, LaunchError, Scalar};
+use super::error::LaunchError;
+use super::request::{Argument, Buffer, Scalar};
+use super::tensor::parse_tensor;
 
-/// The largest `out=` buffer (bytes): [`super::MAX_MEMORY`].
-const MAX_BUFFER: u64 = super::MAX_MEMORY;
+/// The largest `out=` buffer (bytes): [`super::request::MAX_MEMORY`].
+const MAX_BUFFER: u64 = super::request::MAX_MEMORY;
 
 /// Reads one argument; files named in it are read here.
 pub fn parse_argument(text: &str) -> Result<Argument, LaunchError> {
@@ -37,7 +39,7 @@ pub fn parse_argument(text: &str) -> Result<Argument, LaunchError> {
             let buffer = Buffer { bytes: read(value)?, writable: false, output: None };
             return Ok(Argument::Buffer(buffer));
         }
-        "tensor" => return super::parse_tensor(value).map(Argument::Tensor),
+        "tensor" => return parse_tensor(value).map(Argument::Tensor),
         "bytes" => return Ok(Argument::Bytes(read(value)?)),
         "inout" => {
             let Some((file, output)) = value.rsplit_once(':') else {

@@ -3,7 +3,8 @@
 //! What holds after [`Launch::clusters`]: the grid is a whole number of clusters in each direction,
 //! and a cluster has at most [`MAX_CLUSTER`] blocks.
 
-use super::{Launch, LaunchError};
+use super::error::LaunchError;
+use super::request::Launch;
 
 /// Blocks of a cluster at most. All devices with clusters take 8; up to 16 an H100 takes where the
 /// host allows a size that is not portable (CUDA C++ Programming Guide, "Thread Block Clusters"),

@@ -1,11 +1,15 @@
 //! The kernel's parameter block: each argument's bytes at its parameter's offset.
 
-use super::{Argument, Launch, LaunchError, Placed, Scalar};
+use super::error::LaunchError;
+use super::placed::Placed;
+use super::request::{Argument, Launch, Scalar};
 
 /// Where a kernel parameter lies in the block, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
+    /// Bytes from the start of the parameters.
     pub offset: u64,
+    /// Bytes.
     pub size: u64,
 }
 

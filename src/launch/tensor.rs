@@ -4,7 +4,8 @@
 //! `tensor=0,f16,64x128,32x8,swizzle=64` is a matrix of 128 rows of 64 halves in the buffer of
 //! argument 0, copied in tiles of 8 rows of 32. The parameter takes the map's 128 bytes by value.
 
-use super::{LaunchError, Placed};
+use super::error::LaunchError;
+use super::placed::Placed;
 use orias_targets::tensor_map::{Element, Im2col, RANK, TensorMap};
 
 /// A map whose address is that of a buffer.

@@ -31,6 +31,7 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// What a formal parameter or a variable asks for.
     pub fn of(program: &Program<'_>, var: VarId) -> Shape {
         let var = &program.vars[var.0 as usize];
         let (size, align) = match var.ty {
@@ -51,7 +52,9 @@ impl Shape {
 /// Where everything is in a call of one signature.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Passing {
+    /// Where each parameter is, in order.
     pub params: Vec<Spot>,
+    /// Where each result is, in order.
     pub returns: Vec<Spot>,
     /// Bytes of arguments on the stack.
     pub stack_bytes: u32,

@@ -15,6 +15,7 @@ const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 /// What a function's code names.
 #[derive(Default, PartialEq)]
 pub struct Uses {
+    /// Variables that its code names, by number.
     pub vars: BTreeSet<u32>,
     /// Those of them that an instruction names whose result matters.
     pub needed: BTreeSet<u32>,
@@ -157,7 +158,9 @@ fn registers(op: &Operand, f: &mut impl FnMut(usize)) {
     }
 }
 
+/// Which function calls which, and which variables each names.
 pub struct CallGraph {
+    /// By function.
     pub uses: Sparse<Uses>,
     defined: Vec<bool>,
     /// Device functions whose address code or an initial value holds, in source order.
@@ -169,6 +172,7 @@ pub struct CallGraph {
 }
 
 impl CallGraph {
+    /// Of a program whose functions all have their bodies still.
     pub fn new(program: &Program<'_>) -> CallGraph {
         let mut uses: Sparse<Uses> = Sparse::new(program.functions.len());
         let mut called: BTreeSet<u32> = BTreeSet::new();

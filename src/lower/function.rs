@@ -1,17 +1,19 @@
 //! One function: blocks, registers, the entry prologue, and each PTX instruction through
 //! [`super::select`].
 
+use super::common::params;
+use super::context::frame::Frame;
 use super::contract::{Fate, contract};
 use super::layout::{Module, SHARED_RESERVED};
-use super::params::{self, Params};
 use super::select;
-use super::source::{Cx, cells_of, constant_registers, registers_read};
+use crate::lower::context::cx::{Cx, cells_of};
+use crate::lower::context::usage::{constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Function, Operand as Ptx, Program};
 use crate::ptx::types::Type;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
-use orias_systems::emit::{Emit, imm, plop3, r, wide};
+use orias_systems::build::{Emit, imm, plop3, r, wide};
 use orias_systems::registers::limits::LEAST_ASKED;
 
 /// So many instructions show what room a long function needs.
@@ -49,8 +51,8 @@ pub fn function(
     }
     let entry = e.block;
     let local = (layout.local_bytes, layout.local_align);
-    let found = Params::new(program, (id, function), local, module.frame_align, || e.temp(1));
-    let (params, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
+    let found = Frame::new(program, (id, function), local, module.frame_align, || e.temp(1));
+    let (frame, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
     let named = labels_named(function);
     // Where nothing goes to, nothing begins.
     let labels = named.iter().map(|named| if *named { e.label() } else { entry }).collect();
@@ -72,7 +74,7 @@ pub fn function(
         barriers: 0,
         converged: None,
         tuples: Default::default(),
-        params,
+        frame,
         locals_at,
         epilogue: None,
     };
@@ -145,9 +147,9 @@ pub fn function(
         entry: function.entry,
         max_registers: layout.max_registers.map(|n| n.max(LEAST_ASKED)),
         max_threads: layout.cta_threads(),
-        local_bytes: cx.params.bytes,
-        local_align: cx.params.align,
-        moves_stack: cx.params.moves_stack,
+        local_bytes: cx.frame.bytes,
+        local_align: cx.frame.align,
+        moves_stack: cx.frame.moves_stack,
         barriers: cx.barriers,
     };
     cx.e.finish();

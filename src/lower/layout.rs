@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 /// How PTX is to be lowered.
 #[derive(Clone, Debug)]
 pub struct LowerOptions {
+    /// The SM that it is lowered for.
     pub target: &'static Target,
     /// 0..=3
     pub opt_level: u8,
@@ -32,16 +33,20 @@ pub struct LowerOptions {
 /// One kernel parameter. Its bytes are at `c[0x0][const_params + offset]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParamLayout {
+    /// Which variable of the program.
     pub var: VarId,
     /// Bytes from the start of the parameter list.
     pub offset: u32,
+    /// Bytes.
     pub size: u32,
+    /// Bytes, a power of two.
     pub align: u32,
 }
 
 /// A shared variable in one kernel's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedSlot {
+    /// Which variable of the program.
     pub var: VarId,
     /// Byte offset in the CTA's shared window, [`SHARED_RESERVED`] included.
     pub offset: u64,
@@ -50,6 +55,7 @@ pub struct SharedSlot {
 /// What lowering and the ELF writer know of a function besides its code.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionLayout {
+    /// In order of the list; empty for device functions.
     pub params: Vec<ParamLayout>,
     /// Bytes of the parameter list, without padding at its end.
     pub param_bytes: u32,
@@ -80,11 +86,15 @@ pub struct FunctionLayout {
     pub externs: Vec<FuncId>,
     /// `.local` variables: variable and byte offset in the frame.
     pub local: Vec<(VarId, u32)>,
+    /// Bytes of the `.local` variables together.
     pub local_bytes: u32,
+    /// The largest alignment of `.local` variables in bytes.
     pub local_align: u32,
     /// `.reqntid` and `.maxntid` as written, missing dimensions 1.
     pub required_threads: Option<[u32; 3]>,
+    /// See [`FunctionLayout::required_threads`].
     pub max_threads: Option<[u32; 3]>,
+    /// `.minnctapersm`
     pub min_ctas: Option<u32>,
     /// What `.maxnreg` says or the thread and CTA limits leave; None is the target's limit.
     pub max_registers: Option<u32>,
@@ -105,8 +115,11 @@ impl FunctionLayout {
 /// A variable of the global space and what it holds at the start.
 #[derive(Clone, Debug)]
 pub struct GlobalData {
+    /// Its symbol.
     pub key: SymbolKey,
+    /// Which variable of the program.
     pub var: VarId,
+    /// Who may see it.
     pub linkage: Linkage,
     /// It has an initial value (`.nv.global.init`); otherwise it is zero (`.nv.global`). The
     /// symbol's offset counts from the start of its section.
@@ -116,7 +129,9 @@ pub struct GlobalData {
 /// A module, lowered as far as it is common to its functions.
 #[derive(Clone, Debug)]
 pub struct Module {
+    /// How it is lowered.
     pub options: LowerOptions,
+    /// All symbols of the module.
     pub symbols: SlotMap<SymbolKey, Symbol>,
     /// The symbols of module-scope and shared variables, by these: parameters, registers and locals
     /// have none.
@@ -129,25 +144,30 @@ pub struct Module {
     pub constants: Vec<u8>,
     /// `.const` variables in the order of their symbols, and [`Self::globals`] likewise.
     pub constant_vars: Vec<VarId>,
+    /// Variables of global memory in the order of their symbols.
     pub globals: Vec<GlobalData>,
     /// Functions of the system that code calls. In bank 4 so many of them come first, then every
     /// variable of [`Self::globals`], then the rest.
     pub externs: Vec<FuncId>,
+    /// Of [`Module::externs`] those that come first in bank 4.
     pub early_externs: usize,
     /// Device functions whose address something holds: entry i stands at byte 8·(i + 1) of a
     /// kernel's bank 2, and that number is the function's address (observed: ptxas 13.0.88).
     pub pointers: Vec<FuncId>,
     /// Alignment of the frames of functions that call or are called, in bytes.
     pub frame_align: u32,
+    /// What was found fault with, and lowered all the same.
     pub warnings: Diagnostics,
 }
 
 impl Module {
+    /// The symbol of a variable of the module, or a shared one.
     pub fn key_of(&self, var: VarId) -> Option<SymbolKey> {
         let at = self.vars.binary_search_by_key(&var, |(var, _)| *var).ok()?;
         Some(self.vars[at].1)
     }
 
+    /// The same with what is known of it.
     pub fn symbol_of(&self, var: VarId) -> Option<&Symbol> {
         self.key_of(var).map(|key| &self.symbols[key])
     }

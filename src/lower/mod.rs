@@ -17,14 +17,13 @@
 
 mod abi;
 mod call_graph;
+mod common;
+mod context;
 mod contract;
 mod function;
 mod layout;
-mod params;
 mod select;
-mod source;
 mod sparse;
-mod special;
 
 pub use function::function;
 pub use layout::{

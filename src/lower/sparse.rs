@@ -13,6 +13,7 @@ pub struct Sparse<T> {
 }
 
 impl<T: Default> Sparse<T> {
+    /// With nothing for any of so many functions.
     pub fn new(functions: usize) -> Sparse<T> {
         Sparse { places: vec![0; functions], entries: vec![T::default()] }
     }
@@ -30,6 +31,7 @@ impl<T> Sparse<T> {
         &self.entries[1..]
     }
 
+    /// The same, to be changed.
     pub fn own_mut(&mut self) -> &mut [T] {
         &mut self.entries[1..]
     }

@@ -2,6 +2,7 @@
 //! computed when a phase asks [`Analyses`] for it, and kept until an edit makes it stale.
 
 pub mod blocks;
+pub mod cells;
 pub mod cfg;
 pub mod control_flow;
 pub mod divergence;

@@ -4,8 +4,8 @@
 //! by halves.
 
 use crate::analysis::Analyses;
+use crate::build::{Emit, imm, not, r};
 use crate::control_flow::branches::destination;
-use crate::emit::{Emit, imm, not, r};
 use crate::function::Marked;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;

@@ -6,7 +6,7 @@
 //! zero divisor gives all ones as quotient and remainder, as ptxas's code does.
 
 use super::shared::{LEAST_USES, Shared};
-use crate::emit::{Emit, cell, halves, imm, not, r};
+use crate::build::{Emit, cell, halves, imm, not, r};
 use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 
@@ -60,14 +60,14 @@ fn divide_32(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, signed: bool,
     let to_int = [Mod::FTZ, Mod::U32, Mod::TRUNC, Mod::NTZ];
     e.put(Opcode::F2I, &to_int, 1, &[r(first), r(scaled)]);
     let (minus, error, step, recip) = (e.temp(1), e.temp(1), e.temp(1), e.temp(1));
-    e.iadd3(r(minus), crate::emit::neg(r(first)), Operand::RZ, Operand::RZ);
+    e.iadd3(r(minus), crate::build::neg(r(first)), Operand::RZ, Operand::RZ);
     e.imad(r(error), r(minus), m, Operand::RZ);
     e.imad_hi(r(step), r(first), r(error), Operand::RZ, false);
     e.iadd3(r(recip), r(first), r(step), Operand::RZ);
     let mut quotient = e.temp(1);
     e.imad_hi(r(quotient), n, r(recip), Operand::RZ, false);
     let (minus, mut rest) = (e.temp(1), e.temp(1));
-    e.iadd3(r(minus), crate::emit::neg(r(quotient)), Operand::RZ, Operand::RZ);
+    e.iadd3(r(minus), crate::build::neg(r(quotient)), Operand::RZ, Operand::RZ);
     e.imad(r(rest), r(minus), m, n);
     for _ in 0..2 {
         let p = e.temp_pred();
@@ -75,12 +75,12 @@ fn divide_32(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, signed: bool,
         let (less, more) = (e.temp(1), e.temp(1));
         if remainder {
             let chosen = e.temp(1);
-            e.iadd3(r(less), r(rest), crate::emit::neg(m), Operand::RZ);
+            e.iadd3(r(less), r(rest), crate::build::neg(m), Operand::RZ);
             e.sel(r(chosen), r(less), r(rest), r(p));
             rest = chosen;
         } else {
             let (next, chosen) = (e.temp(1), e.temp(1));
-            e.iadd3(r(less), r(rest), crate::emit::neg(m), Operand::RZ);
+            e.iadd3(r(less), r(rest), crate::build::neg(m), Operand::RZ);
             e.sel(r(next), r(less), r(rest), r(p));
             e.iadd3(r(more), r(quotient), imm(1), Operand::RZ);
             e.sel(r(chosen), r(more), r(quotient), r(p));
@@ -99,7 +99,7 @@ fn divide_32(e: &mut Emit<'_>, d: Operand, a: Operand, b: Operand, signed: bool,
             e.icmp(r(p), Mod::LT, true, r(differ), Operand::RZ);
         }
         let (minus, chosen) = (e.temp(1), e.temp(1));
-        e.iadd3(r(minus), crate::emit::neg(r(result)), Operand::RZ, Operand::RZ);
+        e.iadd3(r(minus), crate::build::neg(r(result)), Operand::RZ, Operand::RZ);
         e.sel(r(chosen), r(minus), r(result), r(p));
         result = chosen;
     }
@@ -120,13 +120,13 @@ fn divide_64(e: &mut Emit<'_>, a: Reg, b: Reg, signed: bool, remainder: bool) ->
         None => return a,
     };
     let (float, rcp, scaled) = (e.temp(1), e.temp(1), e.temp(1));
-    e.put(Opcode::I2F, &[Mod::U64, Mod::RP], 1, &[r(float), crate::emit::wide(divisor, 2)]);
+    e.put(Opcode::I2F, &[Mod::U64, Mod::RP], 1, &[r(float), crate::build::wide(divisor, 2)]);
     e.mufu(Mod::RCP, r(rcp), r(float));
     // 2^64 times the reciprocal, less two units in the last place.
     e.iadd3(r(scaled), r(rcp), imm(0x1fff_fffe), Operand::RZ);
     let mut recip = e.temp(2);
     let to_int = [Mod::U64, Mod::TRUNC];
-    e.put(Opcode::F2I, &to_int, 1, &[crate::emit::wide(recip, 2), r(scaled)]);
+    e.put(Opcode::F2I, &to_int, 1, &[crate::build::wide(recip, 2), r(scaled)]);
     for _ in 0..2 {
         let (product, error) = (e.temp(2), e.temp(2));
         e.mul64(product, halves(recip), m, [Operand::RZ; 2]);

@@ -2,7 +2,7 @@
 //! fixed-point reciprocal (T. Granlund and P. Montgomery, "Division by Invariant Integers using
 //! Multiplication", PLDI 1994).
 
-use crate::emit::{Emit, cell, halves, imm, neg, r};
+use crate::build::{Emit, cell, halves, imm, neg, r};
 use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg};
 

@@ -12,7 +12,7 @@
 
 use super::float::rounding;
 use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
-use crate::emit::{Emit, cell, halves, imm, neg, not, r, wide};
+use crate::build::{Emit, cell, halves, imm, neg, not, r, wide};
 use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 

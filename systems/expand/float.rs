@@ -7,8 +7,8 @@
 //! it, so rounding a result that is right to 2^-52 again, once, is exact.
 
 use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
-use crate::convert::{Narrow, narrow_double};
-use crate::emit::{Emit, cell, fimm, fneg, imm, not, r, wide};
+use crate::build::{Emit, cell, fimm, fneg, imm, not, r, wide};
+use crate::build::{Narrow, narrow_double};
 use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
 

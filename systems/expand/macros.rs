@@ -13,7 +13,7 @@
 use super::place::LEAST_REGISTERS;
 use super::shared::Shared;
 use super::{divide, double, float};
-use crate::emit::{Emit, cell, imm, wide};
+use crate::build::{Emit, cell, imm, wide};
 use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::ssa::Form;

@@ -6,7 +6,7 @@
 //! which names the block and is a pure function of its sources until `place_subroutines` gives
 //! registers to both.
 
-use crate::emit::{Emit, r, wide};
+use crate::build::{Emit, r, wide};
 use orias_components::{BlockId, Inst, Mods, Opcode, Operand, Reg, RegFlags, View};
 use rustc_hash::FxHashMap;
 

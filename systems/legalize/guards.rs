@@ -5,7 +5,7 @@
 //! where the target is bound to what was seen (observed, for one: ptxas 13.0.88 has no guarded SHFL
 //! or VOTE; it branches around them). Edges are right.
 
-use crate::emit::Emit;
+use crate::build::Emit;
 use crate::function::Options;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;

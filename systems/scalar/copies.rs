@@ -17,8 +17,8 @@ use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::copies_words;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::scalar::algebra;
 use crate::scalar::dead_code::Clean;
-use crate::scalar::fold;
 use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
@@ -127,10 +127,16 @@ pub(super) fn propagate(
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
+        // What is not looked at is gone over when something behind it is.
+        let mut gone_over = 0;
         for n in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[n];
             let inst = body.inst(id);
             if news.concern(map, id, inst) {
+                for before in &body.block(block).insts()[gone_over..n] {
+                    here.step(map, body.inst(*before));
+                }
+                gone_over = n;
                 let find = |cell: Cell| here.at(map, cell).or_else(|| everywhere.at(cell, block));
                 let changed = if inst.op == Opcode::MOVPHI {
                     rewrite_phi(body, map, id, &everywhere)
@@ -151,7 +157,7 @@ pub(super) fn propagate(
                             }
                         }
                     }
-                    changed + usize::from(fold && fold::fold_one(body, id))
+                    changed + usize::from(fold && algebra::fold_one(body, id))
                 };
                 if changed > 0 {
                     replaced += changed;
@@ -166,7 +172,6 @@ pub(super) fn propagate(
                     }
                 }
             }
-            here.step(map, body.inst(id));
         }
     }
     *news = next;
@@ -489,7 +494,7 @@ fn rewrite_uses(
             known.get_or_insert_with(|| changed.clone()).operands[at] = Operand::Imm(u64::from(v));
         }
     }
-    if let Some(simpler) = known.and_then(|known| fold::fold(&known)) {
+    if let Some(simpler) = known.and_then(|known| algebra::fold(&known)) {
         changed = simpler;
         replaced += 1;
     }

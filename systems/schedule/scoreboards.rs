@@ -52,12 +52,6 @@ fn is_awaited(inst: View<'_>) -> bool {
     }
 }
 
-/// Whether registers may be another warp's after the instruction: nothing may be on its way to
-/// them.
-pub(super) fn gives_registers_back(inst: View<'_>) -> bool {
-    inst.op == Opcode::USETMAXREG && inst.mods().has(Mod::DEALLOC)
-}
-
 /// Whether the instruction ends a group of asynchronous copies.
 fn ends_group(inst: View<'_>) -> bool {
     matches!(inst.op, Opcode::LDGDEPBAR | Opcode::UTMACMDFLUSH)
@@ -107,7 +101,7 @@ impl Pending {
             return 0;
         }
         let leaves = matches!(inst.op, Opcode::CALL | Opcode::RET | Opcode::ENDCOLLECTIVE);
-        if leaves || gives_registers_back(inst) {
+        if leaves || effects::gives_registers_back(inst) {
             // The other side of a call knows nothing of our scoreboards, nor do threads that come
             // from another copy of a vote.
             return self.all();

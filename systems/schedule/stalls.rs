@@ -14,7 +14,6 @@ use smallvec::SmallVec;
 
 use super::cells::{self, Cell};
 use super::flow;
-use super::scoreboards::gives_registers_back;
 use super::timing::{Timing, Timings};
 
 /// The longest stall that the control bits can say, in cycles. What needs more (matrix products)
@@ -360,7 +359,7 @@ fn ready(
             class => latencies.cycles(Hazard::ReadAfterWrite, cell.file(), class, timing.class),
         });
     }
-    if matches!(inst.op, Opcode::CALL | Opcode::RET) || gives_registers_back(inst) {
+    if matches!(inst.op, Opcode::CALL | Opcode::RET) || crate::effects::gives_registers_back(inst) {
         // The other side may do anything with general registers; of the others it reads none.
         for (cell, result, when) in issued {
             let wait = latencies.settled(*result, cell.file() == RegFile::R);

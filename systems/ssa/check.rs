@@ -1,6 +1,6 @@
 //! Whether a body is in SSA form.
 
-use super::{Fixed, is_value};
+use super::values::{Fixed, is_value};
 use crate::analysis::Analyses;
 use orias_components::{BlockId, Body, InstId, Opcode, Operand, RegUse};
 

@@ -2,8 +2,9 @@
 //! liveness of a cell says that several of its definitions come together (pruned SSA after Cytron
 //! et al.); then values that operands name together get registers.
 
+use super::form::Form;
 use super::groups::{Groups, NONE, Value};
-use super::{Fixed, Form, is_value};
+use super::values::{Fixed, is_value};
 use crate::analysis::blocks::Marks;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lists::Lists;
@@ -540,7 +541,7 @@ pub(super) fn copy(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc) -> I
     let (to, from) = (Operand::Reg(to), Operand::Reg(from));
     match to.file() {
         Some(RegFile::P) => {
-            let inst = crate::emit::plop3(to, [from, Operand::PT, Operand::PT], 0x80);
+            let inst = crate::build::plop3(to, [from, Operand::PT, Operand::PT], 0x80);
             body.new_inst(&inst, loc)
         }
         _ => body.make(Opcode::MOV, &[], 1, &[to, from, Operand::Imm(0xf)], loc),

@@ -12,9 +12,10 @@
 //! registers meet.
 
 mod ranges;
+mod wanted;
 
-use super::Form;
 use super::construct::copy;
+use super::form::Form;
 use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::Copy;
@@ -27,6 +28,7 @@ use orias_components::{
     BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, edges, phis, work,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use wanted::{Place, Wanted};
 
 /// Phase 85.
 pub fn convert_all_mov_phi_to_mov(
@@ -38,23 +40,6 @@ pub fn convert_all_mov_phi_to_mov(
     if std::mem::take(&mut form.is_ssa) {
         notes.count(destruct(&mut code.body(), &mut analyses));
     }
-}
-
-/// A copy that stands for a phi or a tied register, of one cell.
-#[derive(Clone, Copy)]
-struct Wanted {
-    copy: Copy,
-    at: Place,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// In place of a phi.
-    Phi,
-    /// At the end of a block.
-    End(BlockId),
-    /// Before the instruction that has the tied register.
-    Tie(InstId),
 }
 
 fn destruct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {

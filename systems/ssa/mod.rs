@@ -12,7 +12,7 @@
 //!
 //! [`Inst::tied`]: orias_components::Inst::tied
 //!
-//! Registers that are no values stay as they are ([`is_value`]): physical ones, uniform ones (one
+//! Registers that are no values stay as they are ([`values::is_value`]): physical ones, uniform ones (one
 //! for the warp, whatever way its threads take), convergence barriers, and those that a product of
 //! a warpgroup writes (it goes on writing them behind its instruction, so none may be copied), and
 //! those that all copies of what a warp does together name (`sync/collective.rs`).
@@ -20,55 +20,17 @@
 mod check;
 mod construct;
 mod destruct;
+mod form;
 mod groups;
+mod values;
 
 pub use check::check;
 pub use construct::generate_mov_phi;
 pub use destruct::convert_all_mov_phi_to_mov;
+pub use form::Form;
 
-use crate::sync::collective;
-use bevy_ecs::prelude::*;
-use bitvec::vec::BitVec;
-use orias_components::{Body, Cloner, Props, RegFile, VRegId};
-
-/// Whether the function in the world is in SSA form.
-#[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Form {
-    /// Between `GenerateMovPhi` and `ConvertAllMovPhiToMov`, where the former made it so.
-    pub is_ssa: bool,
-}
-
-/// Virtual registers whose cells are no values: see the head of this file. Uniform registers and
-/// barriers are not among them: their file says it.
-struct Fixed(BitVec);
-
-impl Fixed {
-    fn of(body: &Body<'_>) -> Fixed {
-        let ids = 0..body.vreg_count() as u32;
-        let mut fixed: BitVec = ids.map(|v| body.vreg(VRegId(v)).assigned.is_some()).collect();
-        let products = body.facts().may_have_any(Props::GROUP);
-        for block in body.layout().iter().filter(|_| products) {
-            for id in body.block(*block).insts() {
-                if body.op(*id).has(Props::GROUP) {
-                    body.inst(*id).for_each_def(|r| {
-                        if let Some(v) = r.reg.vreg() {
-                            fixed.set(v.0 as usize, true);
-                        }
-                    });
-                }
-            }
-        }
-        for v in collective::shared_registers(body) {
-            fixed.set(v.0 as usize, true);
-        }
-        Fixed(fixed)
-    }
-}
-
-/// Whether a register's cells are values.
-fn is_value(body: &Body<'_>, fixed: &Fixed, id: VRegId) -> bool {
-    matches!(body.vreg(id).file, RegFile::R | RegFile::P) && !fixed.0[id.0 as usize]
-}
+use orias_components::{Body, Cloner};
+use values::Fixed;
 
 /// Clones blocks of a body in this form: values get new names.
 pub fn cloner(body: &Body<'_>, form: Form) -> Cloner {

@@ -31,15 +31,18 @@
 //! block of 32 threads reduces by five shuffles in a row.
 
 mod emit;
-
-pub use emit::{Exchange, emit, shared_registers};
+mod exchange;
+mod shared;
 
 use crate::analysis::Analyses;
 use crate::analysis::cfg::Graph;
 use bitvec::vec::BitVec;
+pub use emit::emit;
+pub use exchange::Exchange;
 use orias_components::{Body, InstId, Mod, Opcode, Operand, VRegId, View};
 use orias_targets::slots::MOV;
 use rustc_hash::{FxHashMap, FxHashSet};
+pub use shared::shared_registers;
 use smallvec::SmallVec;
 
 /// So many instructions that threads may come to next are told apart, and so many masks; beyond
@@ -81,7 +84,7 @@ struct Node {
 }
 
 /// The exchanges that threads of one mask may come to while others of that mask wait at another of
-/// the same kind. `divergent` are the blocks whose branch may be divergent.
+/// the same kind. `divergent` are the blocks whose branch may part threads.
 pub fn find(
     body: &Body<'_>,
     analyses: &mut Analyses,

@@ -13,12 +13,13 @@
 //! right before `@P BRA` out of a region; no BREAK before a way that exits; sibling regions use the
 //! same barrier again.
 
+use super::collective;
+use super::collective::Exchange;
 use crate::analysis::divergence::Divergence;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
-use crate::sync::collective::{self, Exchange};
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
 use bevy_ecs::prelude::*;

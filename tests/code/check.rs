@@ -60,7 +60,7 @@ const GRAPHS: [(&str, &[&str]); 3] = [
             "graphs tables_into_a_region at 0x08c0: B1",
             "graphs three_loops_with_side_exits at 0x0440: B0 with that of 0x0440",
             "graphs waiting_while_others_enter_anew at 0x0440: B0 with that of 0x0440",
-            "collectives in_a_loop at 0x04d0: threads part here; by 0x0290 they meet, by the other way they wait at BSYNC B1 for those of 0x0280",
+            "collectives in_a_loop at 0x04d0: threads diverge here; by 0x0290 they wait for the whole warp, by the other way they wait at BSYNC B1 for those of 0x0280",
         ],
     ),
     ("-O1", &["graphs tables_into_a_region at 0x02f0: B1"]),

@@ -3,10 +3,10 @@
 //! of the way as all code does.
 
 use orias::assemble::{self, Whole};
-use orias::attributes::CodeFacts;
 use orias::digest::Digest;
 use orias::elf;
 use orias::elf::model::Tool;
+use orias::facts::CodeFacts;
 use orias::link::{self, Code};
 use orias::lower::{self, LowerOptions};
 use orias::ptx;

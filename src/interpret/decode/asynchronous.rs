@@ -1,14 +1,19 @@
 //! Asynchronous copies, stores and reductions, and mbarriers. All are done at once: there is
 //! nothing to commit or to wait for.
 
-use super::memory::{atomic_function, operation};
-use super::{Decoded, Decoder, only_type};
-use crate::interpret::code::{Address, Bulk, Dst, Mbarrier, Op, Space, Src};
+use super::decoder::{Decoded, Decoder, only_type};
+use super::memory::operation;
+use crate::interpret::atomic::atomic_function;
+use crate::interpret::bulk::Bulk;
+use crate::interpret::code::Op;
+use crate::interpret::mbarrier::Mbarrier;
+use crate::interpret::operand::{Address, Dst, Space, Src};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word, WordSet};
 
 impl Decoder<'_, '_> {
+    /// Decodes copies that run by themselves, and mbarriers; None for other instructions.
     pub(super) fn asynchronous(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Cp => self.copy(inst),

@@ -1,13 +1,15 @@
 //! Branches, calls, and barriers of the block.
 
-use super::{Decoded, Decoder};
-use crate::interpret::code::{Barrier, BarrierKind, Call, Callee, Dst, Op, Passed, Src};
+use super::decoder::{Decoded, Decoder};
+use crate::interpret::code::{Barrier, Call, Callee, Op, Passed};
 use crate::interpret::image::Location;
+use crate::interpret::operand::{BarrierKind, Dst, Src};
 use crate::ptx::program::{Instruction, LabelId, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes branches, calls and barriers of the block; None for other instructions.
     pub(super) fn control(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Bra => match self.operand(inst, 0)? {

@@ -4,16 +4,18 @@
 use orias_targets::memory::{Generic, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, generic};
 use rustc_apfloat::Round;
 
-use super::{Decoded, Decoder, only_type, rounding, space};
-use crate::interpret::access::RANK_SHIFT;
-use crate::interpret::code::{Double, Dst, Dynamic, Op, Space, Src, Ternary};
+use super::decoder::{Decoded, Decoder, only_type, rounding, space};
+use crate::interpret::code::Op;
 use crate::interpret::convert::{Conversion, conversion};
 use crate::interpret::integer::{mask, permute, permute_selector};
+use crate::interpret::operand::RANK_SHIFT;
+use crate::interpret::operand::{Double, Dst, Dynamic, Space, Src, Ternary};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes moves, selections and conversions of addresses; None for other instructions.
     pub(super) fn data(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Mov => self.mov(inst),

@@ -3,14 +3,16 @@
 use orias_targets::approx::{Approx, angle, flush, rcp64h, rsq64h};
 use rustc_apfloat::Round;
 
-use super::{Decoded, Decoder, rounding};
-use crate::interpret::code::{Op, Ternary};
+use super::decoder::{Decoded, Decoder, rounding};
+use crate::interpret::code::Op;
 use crate::interpret::float::{Arith, Format, Mode, arithmetic, from_f64, packed, to_f64};
+use crate::interpret::operand::Ternary;
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes float arithmetic and conversions; None for other instructions.
     pub(super) fn float(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some(&ty) = inst.types.first() else { return Ok(None) };
         let Some(format) = Format::of(ty) else { return Ok(None) };

@@ -1,15 +1,17 @@
 //! Integer arithmetic, logic and shifts.
 
-use super::{Decoded, Decoder, is_int};
-use crate::interpret::code::{Double, Dst, Op, Src, Ternary};
+use super::decoder::{Decoded, Decoder, is_int};
+use crate::interpret::code::Op;
 use crate::interpret::float::packed;
 use crate::interpret::integer as int;
 use crate::interpret::integer::{less, mask, sign_extend};
+use crate::interpret::operand::{Double, Dst, Src, Ternary};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes integer arithmetic, logic and bits; None for other instructions.
     pub(super) fn integer(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         // Instructions whose name says enough; their type decides what is left.
         let Some(&ty) = inst.types.last() else { return Ok(None) };

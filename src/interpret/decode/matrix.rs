@@ -2,17 +2,18 @@
 
 use rustc_apfloat::Round;
 
-use super::{Decoded, Decoder, rounding, space};
-use crate::interpret::code::{Op, Src};
+use super::decoder::{Decoded, Decoder, rounding, space};
+use crate::interpret::code::Op;
 use crate::interpret::float::{Format, Small};
-use crate::interpret::matrix::{
-    Element, Fragment, Group, Input, Matrix, Product, QuadPairs, Role, Sparse,
-};
+use crate::interpret::matrix::Matrix;
+use crate::interpret::matrix::{Element, Fragment, Group, Input, Product, QuadPairs, Role, Sparse};
+use crate::interpret::operand::Src;
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes matrix instructions; None for others.
     pub(super) fn matrix(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let matrix = match inst.opcode {
             Opcode::Ldmatrix | Opcode::Stmatrix | Opcode::Movmatrix => self.eight(inst)?,

@@ -1,9 +1,10 @@
 //! Comparisons: `setp` and `set`.
 
-use super::{Decoded, Decoder, is_int};
-use crate::interpret::code::{Double, Dst, Op, Src, Ternary};
+use super::decoder::{Decoded, Decoder, is_int};
+use crate::interpret::code::Op;
 use crate::interpret::float::{Format, to_f64};
 use crate::interpret::integer::{less, mask};
+use crate::interpret::operand::{Double, Dst, Src, Ternary};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
@@ -32,6 +33,7 @@ impl Combine {
 }
 
 impl Decoder<'_, '_> {
+    /// Decodes comparisons; None for other instructions.
     pub(super) fn predicate(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         if !matches!(inst.opcode, Opcode::Setp | Opcode::Set) {
             return Ok(None);

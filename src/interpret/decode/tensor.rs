@@ -1,15 +1,17 @@
 //! Copies by tensor map.
 
 use super::asynchronous::memory;
+use super::decoder::{Decoded, Decoder};
 use super::memory::operation;
-use super::{Decoded, Decoder};
-use crate::interpret::code::{Address, Op, Space, Src};
+use crate::interpret::code::Op;
+use crate::interpret::operand::{Address, Space, Src};
 use crate::interpret::tensor::{Field, MapChange, Tensor};
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes copies by tensor map and changes of maps; None for other instructions.
     pub(super) fn tensor(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         match inst.opcode {
             Opcode::Cp if inst.has(Word::Tensor) => self.tensor_copy(inst),

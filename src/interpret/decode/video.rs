@@ -1,7 +1,8 @@
 //! Video instructions.
 
-use super::{Decoded, Decoder};
-use crate::interpret::code::{Op, Src, Ternary};
+use super::decoder::{Decoded, Decoder};
+use crate::interpret::code::Op;
+use crate::interpret::operand::{Src, Ternary};
 use crate::interpret::video::{
     Comparison, MultiplyAdd, Scalar, Second, Simd, Video, multiply_add, scalar, simd,
 };
@@ -17,6 +18,7 @@ struct Source {
 }
 
 impl Decoder<'_, '_> {
+    /// Decodes video instructions; None for others.
     pub(super) fn video(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         let Some((name, lanes)) = inst.opcode.video() else { return Ok(None) };
         let mut sources = Vec::new();

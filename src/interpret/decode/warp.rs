@@ -1,12 +1,14 @@
 //! What the lanes of a warp do together: shuffles, votes, matches, reductions.
 
-use super::{Decoded, Decoder, only_type};
-use crate::interpret::code::{Dst, Op, Reduction, ReductionKind, Shuffle, Vote};
+use super::decoder::{Decoded, Decoder, only_type};
+use crate::interpret::code::{Op, Reduction, ReductionKind, Shuffle, Vote};
+use crate::interpret::operand::Dst;
 use crate::ptx::program::{Instruction, Operand};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op as Opcode, Word};
 
 impl Decoder<'_, '_> {
+    /// Decodes what the lanes of a warp do together; None for other instructions.
     pub(super) fn warp(&self, inst: &Instruction) -> Decoded<Option<Op>> {
         if inst.opcode == Opcode::Activemask {
             return Ok(Some(Op::ActiveMask(self.target(inst, 0)?)));

@@ -2,11 +2,10 @@
 //! The fragments of `wmma`, which PTX leaves open, are those of the products that make them up
 //! (observed: ptxas 13.0.88, sm_90a).
 
-use rustc_apfloat::Round;
-
-use crate::interpret::code::{LANES, Row};
 use crate::interpret::float::{Format, Small, from_f64, to_f64};
 use crate::interpret::integer::{mask, sign_extend};
+use crate::interpret::operand::{LANES, Row};
+use rustc_apfloat::Round;
 
 /// What an element of a matrix is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +21,7 @@ pub enum Element {
 }
 
 impl Element {
+    /// Bits of an element.
     pub fn bits(self) -> u32 {
         match self {
             Element::Float(format) => format.bits(),
@@ -36,6 +36,7 @@ impl Element {
         (32 / self.bits()).max(1) as usize
     }
 
+    /// The number that bits are.
     pub fn value(self, bits: u64) -> f64 {
         match self {
             Element::Float(format) => to_f64(format, bits),
@@ -46,6 +47,7 @@ impl Element {
         }
     }
 
+    /// The bits of a number, rounded or wrapped; `saturate` clamps integers.
     pub fn encode(self, value: f64, saturate: bool) -> u64 {
         match self {
             Element::Float(Format::F64) => value.to_bits(),
@@ -72,9 +74,13 @@ pub enum Role {
 /// A matrix in the registers of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
+    /// Which matrix it is.
     pub role: Role,
+    /// Rows of the matrix.
     pub rows: usize,
+    /// Columns of the matrix.
     pub columns: usize,
+    /// What its elements are.
     pub element: Element,
 }
 
@@ -165,6 +171,11 @@ impl Fragment {
             }
         }
     }
+}
+
+/// The first of some lanes.
+pub fn first(lanes: u32) -> usize {
+    lanes.trailing_zeros() as usize % LANES
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `wgmma.mma_async`: a warp's part of the product of a warpgroup (PTX ISA 9.0, "Asynchronous
 //! Warpgroup Level Matrix Instructions"). It is done at once, with sums as in [`super::product`].
 
+use super::fragment::first;
 use super::fragment::{Element, Fragment, Role};
 use super::product::{fetch, multiply, multiply_sparse, put};
 use super::sparse::Sparse;
-use super::tiles::first;
 use crate::interpret::access::{Stopped, read};
-use crate::interpret::code::{Dst, Row, Space, Src};
-use crate::interpret::grid::Env;
+use crate::interpret::env::Env;
 use crate::interpret::integer::mask;
+use crate::interpret::operand::{Dst, Row, Space, Src};
 use crate::interpret::warp::Warp;
 
 /// A matrix of `wgmma`: in registers, or in shared memory behind a descriptor.
@@ -23,20 +23,31 @@ pub enum Input {
 
 /// A warp's 16 of 64 rows of `d = a * b + d`.
 pub struct Group {
+    /// Columns of `d`.
     pub n: usize,
+    /// Columns of `a`.
     pub k: usize,
+    /// What the elements of `a` are, and where they are.
     pub a: (Element, Input),
+    /// What the elements of `b` are, and where they are.
     pub b: (Element, Input),
+    /// What the elements of `d` are, and its registers.
     pub d: (Element, Box<[Dst]>),
     /// False: `d` counts as zero.
     pub accumulate: Src,
+    /// What products of `a` and of `b` are multiplied by: 1 or -1.
     pub scale: (f64, f64),
     /// Where `a` holds half of its columns.
     pub sparse: Option<Sparse>,
+    /// Integers are clamped.
     pub saturate: bool,
 }
 
 impl Group {
+    /// Does the warp's part of the product.
+    ///
+    /// # Errors
+    /// When a matrix is not in memory.
     pub fn execute(
         &self,
         warp: &mut Warp,

@@ -9,14 +9,19 @@ use rustc_apfloat::Round;
 
 use super::fragment::{Element, Fragment};
 use super::sparse::Sparse;
-use crate::interpret::code::{Dst, LANES, Row, Src};
 use crate::interpret::float::{Arith, Format, Mode, arithmetic, to_f64};
+use crate::interpret::operand::{Dst, LANES, Row, Src};
 use crate::interpret::warp::Warp;
 
+/// `d = a * b + c` by one warp.
 pub struct Product {
+    /// The left factor, and its registers.
     pub a: (Fragment, Box<[Src]>),
+    /// The right factor, and its registers.
     pub b: (Fragment, Box<[Src]>),
+    /// What is added, and its registers.
     pub c: (Fragment, Box<[Src]>),
+    /// The result, and its registers.
     pub d: (Fragment, Box<[Dst]>),
     /// Where `a` holds half of its columns.
     pub sparse: Option<Sparse>,
@@ -28,11 +33,13 @@ pub struct Product {
     pub saturate: bool,
 }
 
+/// Registers of all lanes.
 pub fn fetch(warp: &Warp, base: u32, src: &[Src]) -> Vec<Row> {
     src.iter().map(|src| warp.row(*src, base)).collect()
 }
 
 impl Product {
+    /// Does the product for the whole warp.
     pub fn execute(&self, warp: &mut Warp, base: u32, lanes: u32) {
         let a = self.a.0.gather(&fetch(warp, base, &self.a.1));
         let b = self.b.0.gather(&fetch(warp, base, &self.b.1));
@@ -119,15 +126,22 @@ fn bits(a: &[f64], b: &[f64], mut c: Vec<f64>, (k, n): (usize, usize)) -> Vec<f6
 /// `mma.m8n8k4` of f16: four products of 8 by 8 matrices, each by the lanes of two quads, 16 lanes
 /// apart.
 pub struct QuadPairs {
+    /// Registers of the left factors.
     pub a: Box<[Src]>,
+    /// Registers of the right factors.
     pub b: Box<[Src]>,
+    /// What is added: elements and registers.
     pub c: (Element, Box<[Src]>),
+    /// The result: elements and registers.
     pub d: (Element, Box<[Dst]>),
+    /// `.col` of `a`.
     pub a_by_column: bool,
+    /// `.row` of `b`.
     pub b_by_row: bool,
 }
 
 impl QuadPairs {
+    /// Does the products for the whole warp.
     pub fn execute(&self, warp: &mut Warp, base: u32, lanes: u32) {
         let half = Element::Float(Format::F16);
         let [a, b] = [&self.a, &self.b].map(|src| fetch(warp, base, src));

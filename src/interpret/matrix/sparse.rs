@@ -6,10 +6,12 @@
 //! both belong to one element.
 
 use super::fragment::Element;
-use crate::interpret::code::{Row, Src};
+use crate::interpret::operand::{Row, Src};
 
+/// Which columns of a sparse left factor are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse {
+    /// The register with their places.
     pub metadata: Src,
     /// Which lanes of four hold the metadata, where not all do.
     pub selector: usize,
@@ -73,8 +75,8 @@ impl Sparse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interpret::code::LANES;
     use crate::interpret::float::Format;
+    use crate::interpret::operand::LANES;
 
     fn expand(
         element: Element,

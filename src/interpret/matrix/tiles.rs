@@ -1,13 +1,18 @@
 //! Moving matrices: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and `wmma.store`.
 
-use super::Matrix;
+use super::fragment::first;
+use super::instruction::Matrix;
 use super::product::fetch;
 use crate::interpret::access::{Stopped, read, write};
-use crate::interpret::code::{Address, LANES, Row, Src};
-use crate::interpret::grid::Env;
+use crate::interpret::env::Env;
 use crate::interpret::integer::mask;
+use crate::interpret::operand::{Address, LANES, Row, Src};
 use crate::interpret::warp::Warp;
 
+/// Does a move, load or store of matrices for the whole warp.
+///
+/// # Errors
+/// When an access fails.
 pub fn execute(
     warp: &mut Warp,
     env: &mut Env<'_>,
@@ -100,11 +105,6 @@ pub fn execute(
         Matrix::Product(_) | Matrix::QuadPairs(_) | Matrix::Group(_) => {}
     }
     Ok(())
-}
-
-/// The first of some lanes.
-pub fn first(lanes: u32) -> usize {
-    lanes.trailing_zeros() as usize % LANES
 }
 
 /// The address and stride of the first lane: they are the same for all.

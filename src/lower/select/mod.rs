@@ -1,47 +1,28 @@
-//! Instruction selection: one row per PTX opcode, one file per family.
+//! Instruction selection: one row per PTX opcode, a room for each kind of them.
+//!
+//! This file alone knows the selectors: none of them names one of another family. What several need
+//! is in [`super::common`], and what they work on in [`super::context`].
 
-mod accesses;
-mod atomic;
-mod barrier;
-mod bits;
-mod bulk;
-mod cache;
-mod call;
-mod cluster;
-mod compare;
+mod arithmetic;
+mod asynchronous;
 mod control;
-mod convert;
-mod cp_async;
-mod fence;
-mod float;
-mod half;
-mod integer;
 mod matrix;
-mod mbarrier;
 mod memory;
 mod moves;
-mod multimem;
-mod nth;
-mod space;
-mod swap;
-mod swap16;
-mod tensor;
-mod tensor_map;
-mod turns;
-mod video;
 mod warp;
-mod wide;
 
-pub use call::pointer;
-pub use float::fused;
-pub use memory::widen;
-pub use moves::extract;
-
-use super::source::{Cx, Sel};
+use super::common::half_operands::is_half;
+use super::common::policy::with_policy;
+use super::context::cx::{Cx, Rule, Sel, operand, type_at};
 use crate::ptx::program::Instruction;
+use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
-
-type Rule = fn(&mut Cx<'_, '_>, &Instruction) -> Sel;
+use arithmetic::{bits, compare, convert, find_nth_set, float, half, integer, video};
+use asynchronous::{bulk, cluster, cp_async, mbarrier, tensor, tensor_map};
+use control::{branches, call, grid};
+use memory::{atomic, cache, create_policy, fence, load_store, multimem, space};
+use orias_components::Mod;
+use warp::{barrier, cluster_barrier, exchange};
 
 /// Every PTX opcode that has a lowering.
 const RULES: &[(Op, Rule)] = &[
@@ -51,16 +32,16 @@ const RULES: &[(Op, Rule)] = &[
     (Op::Selp, moves::selp),
     (Op::Slct, moves::slct),
     // Integer and float arithmetic.
-    (Op::Add, arithmetic::<{ ADD }>),
-    (Op::Sub, arithmetic::<{ SUB }>),
-    (Op::Mul, arithmetic::<{ MUL }>),
-    (Op::Mad, arithmetic::<{ MAD }>),
-    (Op::Fma, float::fma),
-    (Op::Neg, arithmetic::<{ NEG }>),
-    (Op::Abs, arithmetic::<{ ABS }>),
-    (Op::Min, arithmetic::<{ MIN }>),
-    (Op::Max, arithmetic::<{ MAX }>),
-    (Op::Div, arithmetic::<{ DIV }>),
+    (Op::Add, |cx, inst| arithmetic(cx, inst, Arithmetic::Add)),
+    (Op::Sub, |cx, inst| arithmetic(cx, inst, Arithmetic::Sub)),
+    (Op::Mul, |cx, inst| arithmetic(cx, inst, Arithmetic::Mul)),
+    (Op::Mad, |cx, inst| arithmetic(cx, inst, Arithmetic::Mad)),
+    (Op::Fma, fma),
+    (Op::Neg, |cx, inst| arithmetic(cx, inst, Arithmetic::Neg)),
+    (Op::Abs, |cx, inst| arithmetic(cx, inst, Arithmetic::Abs)),
+    (Op::Min, |cx, inst| arithmetic(cx, inst, Arithmetic::Min)),
+    (Op::Max, |cx, inst| arithmetic(cx, inst, Arithmetic::Max)),
+    (Op::Div, |cx, inst| arithmetic(cx, inst, Arithmetic::Div)),
     (Op::Rem, integer::rem),
     (Op::Addc, integer::addc),
     (Op::Subc, integer::subc),
@@ -73,11 +54,11 @@ const RULES: &[(Op, Rule)] = &[
     (Op::Rcp, float::rcp),
     (Op::Sqrt, float::sqrt),
     (Op::Rsqrt, float::rsqrt),
-    (Op::Ex2, float::ex2),
+    (Op::Ex2, ex2),
     (Op::Lg2, float::lg2),
     (Op::Sin, float::sin_cos),
     (Op::Cos, float::sin_cos),
-    (Op::Tanh, float::tanh),
+    (Op::Tanh, tanh),
     (Op::Copysign, float::copysign),
     (Op::Testp, compare::testp),
     // Bits.
@@ -99,7 +80,7 @@ const RULES: &[(Op, Rule)] = &[
     (Op::Bmsk, bits::bmsk),
     (Op::Szext, bits::szext),
     (Op::Prmt, bits::prmt),
-    (Op::Fns, nth::fns),
+    (Op::Fns, find_nth_set::fns),
     // Video.
     (Op::Vadd, video::video),
     (Op::Vsub, video::video),
@@ -129,37 +110,37 @@ const RULES: &[(Op, Rule)] = &[
     (Op::Set, compare::set),
     (Op::Cvt, convert::cvt),
     // Memory.
-    (Op::Ld, memory::ld),
-    (Op::Ldu, memory::ld),
-    (Op::St, memory::st),
+    (Op::Ld, load_store::ld),
+    (Op::Ldu, load_store::ld),
+    (Op::St, load_store::st),
     (Op::Atom, atomic::atom),
     (Op::Red, atomic::atom),
     (Op::Membar, fence::fence),
     (Op::Fence, fence::fence),
-    (Op::Prefetch, cache::prefetch),
-    (Op::Prefetchu, space::cache),
-    (Op::Discard, space::cache),
-    (Op::Applypriority, space::cache),
-    (Op::Createpolicy, space::createpolicy),
+    (Op::Prefetch, prefetch),
+    (Op::Prefetchu, cache::cache),
+    (Op::Discard, cache::cache),
+    (Op::Applypriority, cache::cache),
+    (Op::Createpolicy, create_policy::createpolicy),
     (Op::Isspacep, space::isspacep),
     (Op::Mapa, space::mapa),
     (Op::Getctarank, space::getctarank),
     // Copies that run by themselves, barriers in shared memory, clusters.
-    (Op::Cp, cp_async::cp),
+    (Op::Cp, cp),
     (Op::Mbarrier, mbarrier::mbarrier),
     (Op::Tensormap, tensor_map::tensormap),
     (Op::Multimem, multimem::multimem),
-    (Op::Griddepcontrol, cache::griddepcontrol),
+    (Op::Griddepcontrol, grid::griddepcontrol),
     // Warp and CTA.
-    (Op::Bar, barrier::bar),
-    (Op::Barrier, barrier::bar),
-    (Op::Shfl, warp::shfl),
-    (Op::Vote, warp::vote),
-    (Op::Match, warp::matching),
-    (Op::Redux, warp::redux),
-    (Op::Activemask, warp::activemask),
-    (Op::Elect, warp::elect),
-    (Op::Nanosleep, warp::nanosleep),
+    (Op::Bar, bar),
+    (Op::Barrier, bar),
+    (Op::Shfl, exchange::shfl),
+    (Op::Vote, exchange::vote),
+    (Op::Match, exchange::matching),
+    (Op::Redux, exchange::redux),
+    (Op::Activemask, exchange::activemask),
+    (Op::Elect, exchange::elect),
+    (Op::Nanosleep, exchange::nanosleep),
     // Matrices.
     (Op::Ldmatrix, matrix::ldmatrix),
     (Op::Stmatrix, matrix::stmatrix),
@@ -169,17 +150,17 @@ const RULES: &[(Op, Rule)] = &[
     (Op::Wgmma, matrix::wgmma),
     (Op::Setmaxnreg, matrix::setmaxnreg),
     // Control.
-    (Op::Bra, control::bra),
-    (Op::Brx, control::brx),
-    (Op::Ret, control::exit),
-    (Op::Exit, control::exit),
+    (Op::Bra, branches::bra),
+    (Op::Brx, branches::brx),
+    (Op::Ret, branches::exit),
+    (Op::Exit, branches::exit),
     (Op::Call, call::call),
     (Op::Alloca, call::alloca),
     (Op::Stacksave, call::stacksave),
     (Op::Stackrestore, call::stackrestore),
-    (Op::Trap, control::trap),
-    (Op::Brkpt, control::trap),
-    (Op::Pmevent, control::pmevent),
+    (Op::Trap, branches::trap),
+    (Op::Brkpt, branches::trap),
+    (Op::Pmevent, branches::pmevent),
 ];
 
 /// By opcode.
@@ -200,7 +181,7 @@ pub fn lower(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         Some(_) if inst.has(Word::Async) && matches!(inst.opcode, Op::St | Op::Red) => {
             cluster::asynchronous(cx, inst)
         }
-        Some(rule) if is_access(inst.opcode) => accesses::lower(cx, inst, rule),
+        Some(rule) if is_access(inst.opcode) => with_policy(cx, inst, rule),
         Some(rule) => rule(cx, inst),
         None => Err("no lowering for this instruction".into()),
     }
@@ -211,54 +192,122 @@ fn is_access(opcode: Op) -> bool {
     matches!(opcode, Op::Ld | Op::Ldu | Op::St | Op::Atom | Op::Red)
 }
 
-/// Opcodes that mean integer or float arithmetic by their type.
-const ADD: u8 = 0;
-const SUB: u8 = 1;
-const MUL: u8 = 2;
-const MAD: u8 = 3;
-const NEG: u8 = 4;
-const ABS: u8 = 5;
-const MIN: u8 = 6;
-const MAX: u8 = 7;
-const DIV: u8 = 8;
+/// Arithmetic whose meaning depends on its type: integers, floats or halves.
+#[derive(Clone, Copy)]
+enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+    Mad,
+    Neg,
+    Abs,
+    Min,
+    Max,
+    Div,
+}
 
-fn arithmetic<const OP: u8>(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
-    use crate::ptx::types::Type;
-    let ty = super::source::type_at(inst, 0)?;
+fn arithmetic(cx: &mut Cx<'_, '_>, inst: &Instruction, op: Arithmetic) -> Sel {
+    use Arithmetic::*;
+    let ty = type_at(inst, 0)?;
     match ty {
-        Type::F32 | Type::F64 => match OP {
-            ADD => float::add(cx, inst, false),
-            SUB => float::add(cx, inst, true),
-            MUL => float::mul(cx, inst),
-            MAD => float::fma(cx, inst),
-            NEG => float::neg(cx, inst),
-            ABS => float::abs(cx, inst),
-            MIN => float::minmax(cx, inst, false),
-            MAX => float::minmax(cx, inst, true),
-            _ => float::div(cx, inst),
+        Type::F32 | Type::F64 => match op {
+            Add => float::add(cx, inst, false),
+            Sub => float::add(cx, inst, true),
+            Mul => float::mul(cx, inst),
+            Mad => float::fma(cx, inst),
+            Neg => float::neg(cx, inst),
+            Abs => float::abs(cx, inst),
+            Min => float::minmax(cx, inst, false),
+            Max => float::minmax(cx, inst, true),
+            Div => float::div(cx, inst),
         },
-        ty if half::is_half(ty) => match OP {
-            ADD => half::add(cx, inst, false),
-            SUB => half::add(cx, inst, true),
-            MUL => half::mul(cx, inst),
-            NEG => half::neg(cx, inst),
-            ABS => half::abs(cx, inst),
-            MIN => half::minmax(cx, inst, false),
-            MAX => half::minmax(cx, inst, true),
-            _ => Err("type of this instruction".into()),
+        ty if is_half(ty) => match op {
+            Add => half::add(cx, inst, false),
+            Sub => half::add(cx, inst, true),
+            Mul => half::mul(cx, inst),
+            Neg => half::neg(cx, inst),
+            Abs => half::abs(cx, inst),
+            Min => half::minmax(cx, inst, false),
+            Max => half::minmax(cx, inst, true),
+            Mad | Div => Err("type of this instruction".into()),
         },
         // Two singles in a register: from sm_100 on.
         Type::F32x2 => Err("type of this instruction".into()),
-        _ => match OP {
-            ADD => integer::add(cx, inst),
-            SUB => integer::sub(cx, inst),
-            MUL => integer::mul(cx, inst),
-            MAD => integer::mad(cx, inst),
-            NEG => integer::neg(cx, inst),
-            ABS => integer::abs(cx, inst),
-            MIN => integer::minmax(cx, inst, false),
-            MAX => integer::minmax(cx, inst, true),
-            _ => integer::div(cx, inst),
+        _ => match op {
+            Add => integer::add(cx, inst),
+            Sub => integer::sub(cx, inst),
+            Mul => integer::mul(cx, inst),
+            Mad => integer::mad(cx, inst),
+            Neg => integer::neg(cx, inst),
+            Abs => integer::abs(cx, inst),
+            Min => integer::minmax(cx, inst, false),
+            Max => integer::minmax(cx, inst, true),
+            Div => integer::div(cx, inst),
         },
     }
+}
+
+/// `fma`, of floats or of halves.
+fn fma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if is_half(type_at(inst, 0)?) { half::fma(cx, inst) } else { float::fma(cx, inst) }
+}
+
+fn ex2(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if is_half(type_at(inst, 0)?) {
+        return half::function(cx, inst, Mod::EX2);
+    }
+    float::ex2(cx, inst)
+}
+
+fn tanh(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if is_half(type_at(inst, 0)?) {
+        return half::function(cx, inst, Mod::TANH);
+    }
+    float::tanh(cx, inst)
+}
+
+/// An addition or subtraction whose operand at index `product` is what `mul` computes, as one fused
+/// multiply-add.
+///
+/// # Errors
+/// When an operand is of a kind that has no lowering.
+pub fn fused(cx: &mut Cx<'_, '_>, mul: &Instruction, add: &Instruction, product: usize) -> Sel {
+    let factors = [operand(mul, 1)?, operand(mul, 2)?, operand(add, 3 - product)?];
+    // `c - a·b` takes the product's sign, `a·b - c` that of `c`.
+    let subtract = add.opcode == Op::Sub;
+    let minus = (subtract && product == 2, subtract && product == 1);
+    if is_half(type_at(add, 0)?) {
+        return half::fused(cx, factors, add, minus);
+    }
+    float::fused(cx, factors, add, minus)
+}
+
+/// `prefetch`: of a tensor map, or of a line.
+fn prefetch(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Tensormap) {
+        return tensor_map::prefetch(cx, inst);
+    }
+    cache::cache(cx, inst)
+}
+
+/// `cp`: a copy by the tensor unit, one in bulk, or one of a few bytes by each thread.
+fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Tensor) {
+        return tensor::copy(cx, inst);
+    }
+    if inst.has(Word::Bulk) {
+        return bulk::cp(cx, inst);
+    }
+    cp_async::cp(cx, inst)
+}
+
+/// `bar` and `barrier`: of threads of a warp, of a cluster, or of the CTA.
+fn bar(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    if inst.has(Word::Warp) {
+        return exchange::bar_warp(cx, inst);
+    }
+    if inst.has(Word::Cluster) {
+        return cluster_barrier::barrier(cx, inst);
+    }
+    barrier::bar(cx, inst)
 }

@@ -1,12 +1,15 @@
 //! `mov` in all its forms, address conversion, selection.
 
-use crate::lower::source::{Cx, Sel, Value, cells_of, operand, type_at};
+use crate::lower::common::words::{extract, move_to, pack_words, select};
+use crate::lower::context::cx::{Cx, Sel, cells_of, operand, type_at};
+use crate::lower::context::value::Value;
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg};
-use orias_systems::emit::{cell, imm, r, wide};
+use orias_systems::build::{cell, r, wide};
 
+/// `mov`: of values, of elements, and between a wide register and its parts.
 pub fn mov(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let (d, s) = (operand(inst, 0)?, operand(inst, 1)?);
@@ -32,7 +35,7 @@ pub fn mov(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
             let d_reg = cx.dst(d)?;
             if let Ptx::Special(special) = s {
                 let cells = cx.dst_cells(d);
-                if cells == 2 || crate::lower::special::is_wide(*special) {
+                if cells == 2 || crate::lower::context::special::is_wide(*special) {
                     let value = cx.value(s, ty)?;
                     move_to(cx, d_reg, cells, value);
                     return Ok(());
@@ -43,18 +46,6 @@ pub fn mov(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
             move_to(cx, d_reg, cells_of(ty), value);
             Ok(())
         }
-    }
-}
-
-/// `d` of `cells` cells = `value`, zero above a narrower value.
-pub fn move_to(cx: &mut Cx<'_, '_>, d: Reg, cells: u8, value: Value) {
-    match (cells, value) {
-        (4, Value::Reg(s, 4)) => (0..4).for_each(|i| cx.e.mov(cell(d, i), cell(s, i))),
-        (2, value) => {
-            cx.e.mov(cell(d, 0), value.lo());
-            cx.e.mov(cell(d, 1), value.hi());
-        }
-        (_, value) => cx.e.mov(r(d), value.lo()),
     }
 }
 
@@ -135,14 +126,6 @@ fn unpack(cx: &mut Cx<'_, '_>, ty: Type, parts: &[Ptx], source: &Ptx) -> Sel {
     Ok(())
 }
 
-/// `d` = `bits` (8 or 16) of `word` from bit `at` on; the rest of `d` is zero.
-pub fn extract(cx: &mut Cx<'_, '_>, d: Operand, word: Operand, at: u32, bits: u32) {
-    let first = at / 8;
-    // Selector nibble 4 picks a byte of the zero register.
-    let selector = if bits == 8 { 0x4440 | first } else { 0x4400 | first | (first + 1) << 4 };
-    cx.e.prmt(d, word, imm(selector), Operand::RZ);
-}
-
 /// `mov.b64 d, {a, b}` and the like.
 fn pack(cx: &mut Cx<'_, '_>, ty: Type, d: Reg, parts: &[Ptx]) -> Sel {
     let bits = part_bits(ty, parts.len())?;
@@ -170,55 +153,6 @@ fn pack(cx: &mut Cx<'_, '_>, ty: Type, d: Reg, parts: &[Ptx]) -> Sel {
     Ok(())
 }
 
-/// Elements of `bits` bits as 32-bit words.
-pub fn pack_words(cx: &mut Cx<'_, '_>, bits: u32, values: &[Value]) -> Sel<Vec<Operand>> {
-    let mut words = Vec::new();
-    match bits {
-        128 => {
-            for v in values {
-                match v {
-                    Value::Reg(reg, 4) => words.extend((0..4).map(|i| cell(*reg, i))),
-                    v => words.extend([v.lo(), v.hi(), Operand::RZ, Operand::RZ]),
-                }
-            }
-        }
-        64 => {
-            for v in values {
-                words.extend(v.halves());
-            }
-        }
-        32 => words.extend(values.iter().map(|v| v.lo())),
-        16 => {
-            for pair in values.chunks(2) {
-                let hi = pair.get(1).map_or(Operand::RZ, |v| v.lo());
-                words.push(merge(cx, pair[0].lo(), hi, 0x5410));
-            }
-        }
-        8 => {
-            for quad in values.chunks(4) {
-                let at = |i: usize| quad.get(i).map(|v| v.lo());
-                let low = merge(cx, quad[0].lo(), at(1).unwrap_or(Operand::RZ), 0x0040);
-                if quad.len() <= 2 {
-                    words.push(low);
-                    continue;
-                }
-                let high =
-                    merge(cx, at(2).unwrap_or(Operand::RZ), at(3).unwrap_or(Operand::RZ), 0x0040);
-                words.push(merge(cx, low, high, 0x5410));
-            }
-        }
-        _ => return Err("elements of this width".into()),
-    }
-    Ok(words)
-}
-
-fn merge(cx: &mut Cx<'_, '_>, a: Operand, b: Operand, selector: u32) -> Operand {
-    // 0x5410 is the low halves of a and b; 0x0040 their low bytes, the upper half is not read.
-    let d = cx.e.temp(1);
-    cx.e.prmt(r(d), a, imm(selector), b);
-    r(d)
-}
-
 /// `cvta`: between a space's own addresses and generic ones.
 pub fn cvta(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
@@ -244,7 +178,7 @@ pub fn cvta(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         (Space::Local | Space::Const | Space::Param, to) => {
             // Bank 0 holds where the windows begin: local memory at 0x20, constant bank 3 at 0xd0.
             let window = if space == Space::Param {
-                super::space::param_window(cx)
+                crate::lower::common::windows::param_window(cx)
             } else {
                 let at = if space == Space::Local { 0x20 } else { 0xd0 };
                 let window = cx.e.temp(2);
@@ -265,6 +199,7 @@ pub fn cvta(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
+/// `selp`: by a predicate.
 pub fn selp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = cx.dst(operand(inst, 0)?)?;
@@ -273,26 +208,6 @@ pub fn selp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let p = cx.pred(operand(inst, 3)?)?;
     select(cx, d, ty, a, b, p);
     Ok(())
-}
-
-/// `d = p ? a : b` in the width of `ty`.
-pub fn select(cx: &mut Cx<'_, '_>, d: Reg, ty: Type, a: Value, b: Value, p: Operand) {
-    select_word(cx, cell(d, 0), a.lo(), b.lo(), p);
-    if cells_of(ty) == 2 {
-        select_word(cx, cell(d, 1), a.hi(), b.hi(), p);
-    }
-}
-
-/// One word; an immediate goes to the second source, where the rows take one.
-pub fn select_word(cx: &mut Cx<'_, '_>, d: Operand, a: Operand, b: Operand, p: Operand) {
-    match (a, b) {
-        (Operand::Imm(0), _) => cx.e.sel(d, Operand::RZ, b, p),
-        (Operand::Imm(_), Operand::Imm(0)) => {
-            cx.e.sel(d, Operand::RZ, a, orias_systems::emit::not(p));
-        }
-        (Operand::Imm(_), Operand::Reg(_)) => cx.e.sel(d, b, a, orias_systems::emit::not(p)),
-        _ => cx.e.sel(d, a, b, p),
-    }
 }
 
 /// `slct`: by the sign of the last operand.

@@ -5,7 +5,9 @@
 //! that of values is. (Sets of compressed bits took 50 times as long for 10 times the blocks:
 //! nearly all of them are empty, but each is looked at.)
 
-use super::{Cell, CellMap, NONE, Rows, for_each_read, kills};
+use super::reads::{for_each_read, kills};
+use super::rows::{NONE, Rows};
+use crate::analysis::cells::{Cell, CellMap};
 use crate::analysis::lists::Lists;
 use orias_components::{Block, BlockId, Body, work};
 

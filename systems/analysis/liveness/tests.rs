@@ -1,6 +1,7 @@
 use super::*;
+use crate::analysis::cells::PHYS_BASE;
 use crate::testing;
-use orias_components::{Function, Inst, Loc, Opcode, Operand, Reg};
+use orias_components::{Function, Inst, Loc, Opcode, Operand, Reg, RegFile};
 
 /// `d = op sources` with one-cell operands; no destination for a store.
 fn inst(op: Opcode, dest: Option<Reg>, sources: &[Reg]) -> Inst {

@@ -4,7 +4,7 @@
 //! A block has a slot for its phis, one for each other instruction, and one for what its edges take
 //! along. A slot reads at an even point and writes at the next one, as in `registers/ranges.rs`.
 
-use super::Wanted;
+use super::wanted::Wanted;
 use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::registers::ranges::{Ranges, Segment};

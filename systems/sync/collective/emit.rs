@@ -1,21 +1,9 @@
 //! The code of an exchange by `WARPSYNC.COLLECTIVE`.
 
-use crate::emit::plop3;
-use orias_components::{
-    BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegUse, VRegId,
-};
+use super::exchange::Exchange;
+use crate::build::plop3;
+use orias_components::{BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, RegUse};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// A vote, shuffle, match or reduction of the threads of a mask.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// Its WARPSYNC, in the same block before it.
-    pub meet: InstId,
-    /// The instruction itself.
-    pub op: InstId,
-    /// Copies of one kind share their registers.
-    pub(super) kind: u32,
-}
 
 /// What all copies of a kind have in common.
 struct Shared {
@@ -177,26 +165,4 @@ fn copy(body: &mut Body<'_>, to: &mut Vec<InstId>, (into, from): (Operand, Opera
         let from = from.as_reg().map_or(from, cell);
         to.push(body.new_inst(&mov(cell(target), from), loc));
     }
-}
-
-/// The registers that all copies of an exchange name: what one copy is given holds for all.
-pub fn shared_registers(body: &Body<'_>) -> Vec<VRegId> {
-    let mut found = Vec::new();
-    if !body.facts().may_have(&[Opcode::ENDCOLLECTIVE]) {
-        return found;
-    }
-    let mut inside = false;
-    for id in body.layout().iter().flat_map(|b| body.block(*b).insts()) {
-        let inst = body.inst(*id);
-        match inst.op {
-            Opcode::WARPSYNC => inside = inst.mods().has(Mod::COLLECTIVE),
-            Opcode::ENDCOLLECTIVE => inside = false,
-            _ if inside => {
-                inst.for_each_def(|r| found.extend(r.reg.vreg()));
-                inst.for_each_use(|r| found.extend(r.reg.vreg()));
-            }
-            _ => {}
-        }
-    }
-    found
 }

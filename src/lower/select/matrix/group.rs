@@ -5,15 +5,15 @@
 //! to that; what the compiler itself adds (copies that did not disappear, registers used again) is
 //! seen to by [`orias_systems::schedule::groups`], which waits where it must.
 
-use super::product::metadata;
-use super::{Element, converge, elements, gather, is_zero, scatter, shape, whole, words};
-use crate::lower::select::turns::region;
-use crate::lower::source::{Cx, Sel, operand};
+use super::fragment::{Element, converge, elements, gather, is_zero, scatter, shape, whole, words};
+use super::machine::metadata;
+use crate::lower::common::lanes::under_guard;
+use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::{Instruction, Operand as Ptx};
 use crate::ptx::types::Type;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Props, RegFile, RegFlags, RegUse};
-use orias_systems::emit::{cell, imm, not, r};
+use orias_systems::build::{cell, imm, not, r};
 use orias_systems::schedule::groups;
 use smallvec::SmallVec;
 
@@ -21,14 +21,15 @@ use smallvec::SmallVec;
 const GROUP: u32 = 0;
 const NO_GROUP: u32 = 7;
 
+/// `wgmma`: products, fences, and their groups.
 pub fn wgmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     match inst.modifiers.first().copied() {
-        Some(Word::Fence) => region(cx, |cx| {
+        Some(Word::Fence) => under_guard(cx, |cx| {
             converge(cx);
             cx.e.put(Opcode::WARPGROUP, &[Mod::ARRIVE], 0, &[]);
             Ok(())
         }),
-        Some(Word::CommitGroup) => region(cx, |cx| {
+        Some(Word::CommitGroup) => under_guard(cx, |cx| {
             commit(cx);
             Ok(())
         }),
@@ -37,12 +38,12 @@ pub fn wgmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
                 return Err("a number of groups that is no constant".into());
             };
             let count = (*count).clamp(0, 7) as u32;
-            region(cx, |cx| {
+            under_guard(cx, |cx| {
                 cx.e.put(Opcode::WARPGROUP, &[Mod::DEPBAR, Mod::LE], 0, &[imm(GROUP), imm(count)]);
                 Ok(())
             })
         }
-        _ => region(cx, |cx| product(cx, inst)),
+        _ => under_guard(cx, |cx| product(cx, inst)),
     }
 }
 
@@ -211,7 +212,7 @@ fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     }
     operands.push(imm(NO_GROUP));
     cx.e.put(op, &mods, 1, &operands);
-    scatter(cx, operand(inst, 0)?, d, &super::cells(sums, count))
+    scatter(cx, operand(inst, 0)?, d, &super::fragment::cells(sums, count))
 }
 
 /// `setmaxnreg`: more registers from the pool of the CTA, for which a warp waits, or some given
@@ -226,7 +227,7 @@ pub fn setmaxnreg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     }
     let count = imm(*count as u32);
     let gives_back = inst.has(Word::Dec);
-    region(cx, |cx| {
+    under_guard(cx, |cx| {
         let again = if gives_back { cx.e.block } else { cx.e.open_new() };
         cx.converged = None;
         converge(cx);

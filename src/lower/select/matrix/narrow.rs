@@ -1,11 +1,12 @@
 //! Products that sm_90 has no instruction for, made of those that it has: 4-bit integers, exclusive
 //! or of bits, 8-bit floats.
 
-use super::product::{Meaning, Product, Sparse, word};
-use super::{Element, Words, convert, sparse_floats};
-use crate::lower::source::{Cx, Sel};
+use super::fragment::{Element, Words, word};
+use super::machine::{Meaning, Product, Sparse};
+use super::{formats as convert, sparse_floats};
+use crate::lower::context::cx::{Cx, Sel};
 use orias_components::{Mod, Operand};
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// Exclusive or: bits that differ are those of `a` that are not in `b`, and the other way round.
 pub fn exclusive_or(

@@ -2,14 +2,15 @@
 //! and the four sixteen further on). sm_90 has no instruction for it: each thread fetches the rows
 //! and columns of its own results and multiplies them in single precision.
 
-use super::lanes::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
-use super::product::{Meaning, word};
-use super::{Element, Words, convert};
-use crate::lower::source::{Cx, Sel};
+use super::formats as convert;
+use super::fragment::{Element, Words, word};
+use super::machine::Meaning;
+use super::shuffles::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
+use crate::lower::context::cx::{Cx, Sel};
 use crate::ptx::program::Instruction;
 use crate::ptx::words::Word;
 use orias_components::Operand;
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The words of `d`.
 pub fn multiply(

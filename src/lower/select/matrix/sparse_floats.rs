@@ -5,12 +5,12 @@
 //! those of odd number: each makes one product of half the depth, for which the other factor and
 //! the metadata are ordered anew.
 
-use super::lanes::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
-use super::product::{Meaning, Product, word};
-use super::{Element, Words};
-use crate::lower::source::{Cx, Sel};
+use super::fragment::{Element, Words, word};
+use super::machine::{Meaning, Product};
+use super::shuffles::{LOWER, UPPER, across, is_clear, lane, of_lane, permute, select};
+use crate::lower::context::cx::{Cx, Sel};
 use orias_components::Operand;
-use orias_systems::emit::imm;
+use orias_systems::build::imm;
 
 /// The sum of the products of lower and upper pairs, from zero.
 pub fn multiply(

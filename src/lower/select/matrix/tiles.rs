@@ -1,14 +1,14 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix`: 8 by 8 matrices of 16 bits.
 
-use super::{Element, cells, converge, gather, scatter, whole, words};
-use crate::lower::select::memory;
-use crate::lower::select::turns::region;
-use crate::lower::source::{Cx, Sel, operand};
+use super::fragment::{Element, cells, converge, gather, scatter, whole, words};
+use crate::lower::common::lanes::under_guard;
+use crate::lower::common::modifiers;
+use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::Space;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand};
-use orias_systems::emit::Address;
+use orias_systems::build::Address;
 use smallvec::SmallVec;
 
 /// The words of the instruction for this many matrices.
@@ -32,15 +32,16 @@ fn words_of(inst: &Instruction) -> Sel<(SmallVec<[Mod; 3]>, u8)> {
 
 /// The address in shared memory: of a generic one the low 32 bits.
 fn address(cx: &mut Cx<'_, '_>, inst: &Instruction, at: usize) -> Sel<Address> {
-    if !matches!(memory::space(inst), Space::Shared | Space::Generic) {
+    if !matches!(modifiers::space(inst), Space::Shared | Space::Generic) {
         return Err("matrices of this space".into());
     }
     cx.address(operand(inst, at)?, Space::Shared)
 }
 
+/// `ldmatrix`: LDSM.
 pub fn ldmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (mods, count) = words_of(inst)?;
-    region(cx, |cx| {
+    under_guard(cx, |cx| {
         converge(cx);
         let address = address(cx, inst, 1)?;
         let d = cx.e.temp(count);
@@ -49,9 +50,10 @@ pub fn ldmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     })
 }
 
+/// `stmatrix`: STSM.
 pub fn stmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (mods, _) = words_of(inst)?;
-    region(cx, |cx| {
+    under_guard(cx, |cx| {
         converge(cx);
         let address = address(cx, inst, 0)?;
         let source = words(cx, operand(inst, 1)?, Element::S32)?;
@@ -61,8 +63,9 @@ pub fn stmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     })
 }
 
+/// `movmatrix`: MOVM.
 pub fn movmatrix(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
-    region(cx, |cx| {
+    under_guard(cx, |cx| {
         converge(cx);
         let source = words(cx, operand(inst, 1)?, Element::S32)?;
         let source = cx.in_reg(source[0]);

@@ -2,19 +2,18 @@
 //! the lanes hold them.
 //!
 //! The fragments of `wmma`, which PTX leaves open, are those of the machine products that
-//! [`super::wide`] makes of it (and of ptxas's).
+//! [`super::wmma`] makes of it (and of ptxas's).
 
-use super::lanes::{lane, permute};
-use super::product::word;
-use super::{Element, Words, converge, elements, scatter, shape, words};
-use crate::lower::select::memory;
-use crate::lower::select::turns::region;
-use crate::lower::source::{Cx, Sel, operand};
+use super::fragment::{Element, Words, converge, elements, scatter, shape, word, words};
+use super::shuffles::{lane, permute};
+use crate::lower::common::lanes::under_guard;
+use crate::lower::common::modifiers;
+use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::Instruction;
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, RegUse};
-use orias_systems::emit::{Address, cell, imm, wide};
+use orias_systems::build::{Address, cell, imm, wide};
 use rustc_hash::FxHashMap;
 
 /// Which matrix of a product.
@@ -191,7 +190,7 @@ impl Addresses {
         at: usize,
         steps: &[(u32, u32, Place)],
     ) -> Sel<Addresses> {
-        let space = memory::space(inst);
+        let space = modifiers::space(inst);
         let lane = lane(cx)?;
         let mut start = cx.address(operand(inst, at)?, space)?;
         if start.offset > FARTHEST {
@@ -303,17 +302,19 @@ fn access_words(space: Space, bytes: u32) -> Vec<Mod> {
     mods
 }
 
+/// `wmma.load`.
 pub fn load(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let layout = Layout::of(inst)?;
-    let op = match memory::space(inst) {
+    let op = match modifiers::space(inst) {
         Space::Global => Opcode::LDG,
         Space::Shared => Opcode::LDS,
         Space::Generic => Opcode::LD,
         _ => return Err("a matrix in this space".into()),
     };
-    region(cx, |cx| {
+    under_guard(cx, |cx| {
         converge(cx);
-        if let Some(transposed) = layout.matrices().filter(|_| memory::space(inst) == Space::Shared)
+        if let Some(transposed) =
+            layout.matrices().filter(|_| modifiers::space(inst) == Space::Shared)
         {
             let loaded = load_matrices(cx, inst, &layout, transposed)?;
             return spread(cx, inst, &layout, &loaded);
@@ -349,7 +350,7 @@ pub fn load(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 /// elements, they come again.
 fn spread(cx: &mut Cx<'_, '_>, inst: &Instruction, layout: &Layout, loaded: &[Operand]) -> Sel {
     let d = operand(inst, 0)?;
-    let needed = super::parts(d).len() * (layout.element.bits() / 32).max(1) as usize;
+    let needed = super::fragment::parts(d).len() * (layout.element.bits() / 32).max(1) as usize;
     let all: Words = loaded.iter().copied().cycle().take(needed).collect();
     scatter(cx, d, layout.element, &all)
 }
@@ -402,15 +403,16 @@ fn join(cx: &mut Cx<'_, '_>, parts: &[Operand]) -> Operand {
     }
 }
 
+/// `wmma.store`.
 pub fn store(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let layout = Layout::of(inst)?;
-    let op = match memory::space(inst) {
+    let op = match modifiers::space(inst) {
         Space::Global => Opcode::STG,
         Space::Shared => Opcode::STS,
         Space::Generic => Opcode::ST,
         _ => return Err("a matrix in this space".into()),
     };
-    region(cx, |cx| {
+    under_guard(cx, |cx| {
         converge(cx);
         let source = words(cx, operand(inst, 1)?, layout.element)?;
         let mut at = Addresses::new(cx, inst, &layout, 0, &layout.steps())?;
@@ -424,7 +426,7 @@ pub fn store(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
                     (access.registers * access.elements * layout.element.bits()).div_ceil(8);
                 let address = at.of(cx, layout.offset(layout.place(first, e)));
                 let value = if e == 0 {
-                    let value = super::gather(cx, words);
+                    let value = super::fragment::gather(cx, words);
                     Operand::Reg(value)
                 } else {
                     let moved = word(cx);

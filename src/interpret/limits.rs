@@ -1,0 +1,19 @@
+//! Bounds on a launch.
+
+use orias_targets::misuse::Checks;
+
+/// Bounds on a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Warp instructions of all threads together; a launch that executes more is stopped.
+    pub warp_instructions: u64,
+    /// Misuse to look for; what is found is in [`Outcome::misuse`].
+    pub checks: Checks,
+}
+
+impl Default for Limits {
+    /// Some hours.
+    fn default() -> Limits {
+        Limits { warp_instructions: 100_000_000_000, checks: Checks::default() }
+    }
+}

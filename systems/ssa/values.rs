@@ -1,0 +1,37 @@
+//! Which registers are values in SSA form: see [`super`].
+
+use crate::sync::collective;
+use bitvec::vec::BitVec;
+use orias_components::{Body, Props, RegFile, VRegId};
+
+/// Virtual registers whose cells are no values: see the head of [`super`]. Uniform registers and
+/// barriers are not among them: their file says it.
+pub struct Fixed(pub BitVec);
+
+impl Fixed {
+    pub fn of(body: &Body<'_>) -> Fixed {
+        let ids = 0..body.vreg_count() as u32;
+        let mut fixed: BitVec = ids.map(|v| body.vreg(VRegId(v)).assigned.is_some()).collect();
+        let products = body.facts().may_have_any(Props::GROUP);
+        for block in body.layout().iter().filter(|_| products) {
+            for id in body.block(*block).insts() {
+                if body.op(*id).has(Props::GROUP) {
+                    body.inst(*id).for_each_def(|r| {
+                        if let Some(v) = r.reg.vreg() {
+                            fixed.set(v.0 as usize, true);
+                        }
+                    });
+                }
+            }
+        }
+        for v in collective::shared_registers(body) {
+            fixed.set(v.0 as usize, true);
+        }
+        Fixed(fixed)
+    }
+}
+
+/// Whether a register's cells are values.
+pub fn is_value(body: &Body<'_>, fixed: &Fixed, id: VRegId) -> bool {
+    matches!(body.vreg(id).file, RegFile::R | RegFile::P) && !fixed.0[id.0 as usize]
+}
