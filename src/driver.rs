@@ -384,8 +384,8 @@ struct Done {
 type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
 
 /// Every kernel of the module, in source order, and the device functions that they come to. A
-/// function's body goes as soon as it is lowered, where nothing else holds it: it may need more memory
-/// than its code.
+/// function's body goes as soon as it is lowered, where nothing else holds it: it may need more
+/// memory than its code.
 fn compile_functions(
     program: &mut Program<'_>,
     module: &Module,

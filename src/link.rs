@@ -148,7 +148,8 @@ pub fn kernel(
     all.text = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     all.code_bytes = all.text.len() as u32;
     if layout.indirect {
-        // No pointer is null: the first entry is of no function (observed: ptxas 13.0.88 has 1 there).
+        // No pointer is null: the first entry is of no function (observed: ptxas 13.0.88 has 1
+        // there).
         let mut table = 1u64.to_le_bytes().to_vec();
         for f in &module.pointers {
             let place = places.get(&module.functions[f.0 as usize]).copied().unwrap_or(0);

@@ -225,8 +225,8 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
-        // Edges too: what the first phase finds sound, no edit of ours has changed when the next one
-        // asks.
+        // Edges too: what the first phase finds sound, no edit of ours has changed when the next
+        // one asks.
         self.tidy();
         if self.options.verify_each {
             let body = self.function.body();

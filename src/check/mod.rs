@@ -1,9 +1,9 @@
 //! Checks of machine code, from its words alone: nothing of what the compiler knows, or thinks,
 //! goes in.
 //!
-//! [`convergence`]: the threads of a warp reconverge where they are meant to. ([`order::order`]: accesses
-//! to memory keep their order.) What is proved, thread by thread, over all ways through each
-//! function:
+//! [`convergence`]: the threads of a warp reconverge where they are meant to. ([`order::order`]:
+//! accesses to memory keep their order.) What is proved, thread by thread, over all ways through
+//! each function:
 //! * BSYNC is reached only by threads that passed a BSSY of its place, and for which no BREAK was
 //!   since.
 //! * A thread that passed BSSY comes to its BSYNC, is let go by BREAK, or exits without waiting for

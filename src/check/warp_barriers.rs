@@ -1,5 +1,5 @@
-//! Whether all can come where the whole warp waits for itself (a warp barrier: `WARPSYNC.ALL`, BAR):
-//! no thread of a region may wait at its BSYNC for threads that wait for it elsewhere.
+//! Whether all can come where the whole warp waits for itself (a warp barrier: `WARPSYNC.ALL`,
+//! BAR): no thread of a region may wait at its BSYNC for threads that wait for it elsewhere.
 //!
 //! From BSSY, or from a warp barrier that all passed, on: where one way leads to a warp barrier and
 //! another to BSYNC without one, threads that diverge in between wait for each other. The branch
@@ -158,8 +158,8 @@ fn is_uniform(inst: &Inst) -> bool {
         || inst.op == Opcode::BRA && inst.mods.has(Mod::U) && inst.operands.iter().any(uniform)
 }
 
-/// Whether the threads that diverge at the end of a node reconverge at the region's BSYNC, and at no
-/// place before where something is done.
+/// Whether the threads that diverge at the end of a node reconverge at the region's BSYNC, and at
+/// no place before where something is done.
 fn joins_at_end(code: &Code, region: &Region, node: u32) -> bool {
     let next = |n: u32| region.edges.get(&n).map(Vec::as_slice).unwrap_or_default();
     let reach = |without: Option<u32>| {

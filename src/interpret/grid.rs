@@ -1,4 +1,5 @@
-//! Clusters of blocks: their warps, shared memory and barriers, and the slices of time in which they run.
+//! Clusters of blocks: their warps, shared memory and barriers, and the slices of time in which
+//! they run.
 
 use super::code::Code;
 use super::env::{BARRIERS, BarrierState, Env};

@@ -5,8 +5,9 @@
 //! execute it. Lanes of a warp that stand at the same instruction form a group; the group that is
 //! furthest behind runs first, so that diverged lanes reconverge as early as they can. Instructions
 //! with a member mask wait until all lanes that it names have come. Warps, blocks and, if one of
-//! them spins, the groups of a warp run in slices of time, so that waiting for another thread always ends.
-//! Memory is sequentially consistent. The result depends on nothing but the program and the launch.
+//! them spins, the groups of a warp run in slices of time, so that waiting for another thread
+//! always ends. Memory is sequentially consistent. The result depends on nothing but the program
+//! and the launch.
 
 mod access;
 mod atomic;

@@ -1,4 +1,5 @@
-//! Operands of decoded instructions: register rows, values, addresses, and what is computed of them.
+//! Operands of decoded instructions: register rows, values, addresses, and what is computed of
+//! them.
 //!
 //! Registers are rows of 32 lanes of 64 bits; a narrower register holds its value zero-extended, a
 //! predicate 0 or 1, a 128-bit one takes two rows.

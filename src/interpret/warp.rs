@@ -224,7 +224,8 @@ impl Warp {
         kept
     }
 
-    /// The program counter at which `group` reconverges with the next other one, if it runs straight on.
+    /// The program counter at which `group` reconverges with the next other one, if it runs
+    /// straight on.
     pub fn next_group_at(&self, group: &Group) -> u32 {
         self.groups
             .iter()

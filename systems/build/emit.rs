@@ -1,5 +1,5 @@
-//! The builder that lowering and the phases that expand instructions go through: it applies a guard,
-//! keeps the place, and opens one block after the other.
+//! The builder that lowering and the phases that expand instructions go through: it applies a
+//! guard, keeps the place, and opens one block after the other.
 
 use crate::effects;
 use crate::ssa::Form;

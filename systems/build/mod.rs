@@ -1,5 +1,5 @@
-//! Building instructions: operands, and [`Emit`], the builder that lowering and the phases that expand
-//! instructions go through, which fills default slots.
+//! Building instructions: operands, and [`Emit`], the builder that lowering and the phases that
+//! expand instructions go through, which fills default slots.
 //!
 //! Slots follow the order of the target's rows; a change of a row's slots is a change here and
 //! nowhere else.

@@ -12,10 +12,10 @@
 //!
 //! [`Inst::tied`]: orias_components::Inst::tied
 //!
-//! Registers that are no values stay as they are ([`values::is_value`]): physical ones, uniform ones (one
-//! for the warp, whatever way its threads take), convergence barriers, and those that a product of
-//! a warpgroup writes (it goes on writing them behind its instruction, so none may be copied), and
-//! those that all copies of what a warp does together name (`sync/collective.rs`).
+//! Registers that are no values stay as they are ([`values::is_value`]): physical ones, uniform
+//! ones (one for the warp, whatever way its threads take), convergence barriers, and those that a
+//! product of a warpgroup writes (it goes on writing them behind its instruction, so none may be
+//! copied), and those that all copies of what a warp does together name (`sync/collective.rs`).
 
 mod check;
 mod construct;

@@ -1,4 +1,5 @@
-//! What several selectors need: values as words, addresses, parameters, and operations lane by lane.
+//! What several selectors need: values as words, addresses, parameters, and operations lane by
+//! lane.
 //!
 //! Nothing here names a selector.
 

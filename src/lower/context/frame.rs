@@ -1,8 +1,8 @@
 //! The frame of a function: where variables of the parameter space live while it runs, and how much
 //! room it asks for.
 //!
-//! The variables are the parameters and results of a device function, and those that its calls, or a
-//! kernel's, are given. A small one of which code takes no address is kept in registers, a 32-bit
+//! The variables are the parameters and results of a device function, and those that its calls, or
+//! a kernel's, are given. A small one of which code takes no address is kept in registers, a 32-bit
 //! word each; any other has a place in the frame. A parameter that the caller has left on the stack
 //! stays there.
 

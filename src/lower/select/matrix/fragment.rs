@@ -186,8 +186,8 @@ pub fn whole(reg: Reg, count: u8) -> Operand {
     if count == 1 { cell(reg, 0) } else { tuple(reg, count) }
 }
 
-/// Brings the threads of the warp together where branches may have made them diverge, and everywhere at
-/// -O0, as ptxas does: once a block.
+/// Brings the threads of the warp together where branches may have made them diverge, and
+/// everywhere at -O0, as ptxas does: once a block.
 pub fn converge(cx: &mut Cx<'_, '_>) {
     let diverged = !cx.function.labels.is_empty() || !cx.e.guard.is_always();
     let diverged = diverged || cx.module.options.opt_level == 0;

@@ -3,8 +3,8 @@
 //! What the machine does by one instruction depends on the space (observed: ptxas 13.0.88, sm_90a).
 //! In global memory that is everything but what has 16 bits; in shared memory integers of 32 bits,
 //! exchange and compare-and-swap; at a generic address everything where it means global memory, and
-//! elsewhere what [`Atomic::generic`] says. The rest is a loop of swaps: [`super::swap`], and for 16 bits
-//! [`super::swap16`].
+//! elsewhere what [`Atomic::generic`] says. The rest is a loop of swaps: [`super::swap`], and for
+//! 16 bits [`super::swap16`].
 
 use super::swap;
 use super::swap::Update;
