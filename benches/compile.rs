@@ -155,6 +155,15 @@ fn front_end_parse_and_check(bencher: Bencher<'_, '_>) {
     bencher.bench(|| orias::ptx::load(divan::black_box(FRONT_END)).is_ok());
 }
 
+/// The largest of the corpus: nvcc's, most of whose instructions look like one before.
+const UNROLLED: &str = include_str!("../tests/corpus/sha256/sha256.ptx");
+
+#[divan::bench(sample_count = 50)]
+fn front_end_unrolled(bencher: Bencher<'_, '_>) {
+    let bencher = bencher.counter(BytesCount::of_str(UNROLLED));
+    bencher.bench(|| orias::ptx::load(divan::black_box(UNROLLED)).is_ok());
+}
+
 #[divan::bench(sample_count = 20)]
 fn front_end_thousand(bencher: Bencher<'_, '_>) {
     let text = module(KERNELS);

@@ -8,18 +8,22 @@
 //! in lists ([`Tree`]) that one instruction after the other uses.
 
 use super::constant::{Binary, Const, Unary};
+use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 /// A name with its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ident<'s> {
+    /// As the source has it, without the dot of a dot word.
     pub text: &'s str,
+    /// Its place, in bytes.
     pub span: Span,
 }
 
@@ -30,61 +34,85 @@ pub struct Header<'s> {
     pub version: Option<(u32, u32, Span)>,
     /// `.target sm_90a, texmode_independent, debug`
     pub target: Vec<Ident<'s>>,
+    /// `.address_size 64`, in bits.
     pub address_size: Option<(u32, Span)>,
 }
 
 /// What stands at the module level besides functions.
 #[derive(Clone, Debug)]
 pub enum Item<'s> {
+    /// Each name of a declaration by itself.
     Variable(Variable<'s>),
+    /// `.alias alias, aliasee;`
     Alias {
+        /// The new name.
         alias: Ident<'s>,
+        /// A function that is declared before.
         aliasee: Ident<'s>,
     },
+    /// `.file 1 "path"[, time, size]`
     File {
+        /// What `.loc` names it by.
         index: u64,
+        /// Escapes are resolved.
         path: Cow<'s, str>,
         /// Time and size.
         numbers: [u64; 2],
+        /// From `.file` to the last number or the path.
         span: Span,
     },
     /// `.section NAME { … }`: DWARF data, kept as text.
     Section {
+        /// Without its dot.
         name: Ident<'s>,
+        /// What stands between the braces.
         body: Span,
     },
     /// The place of its first token, to be read again.
     Pragma(Span),
 }
 
+/// A kernel or a function of the device, or the prototype of a call: what stands before its body.
 #[derive(Clone, Debug)]
 pub struct Function<'s> {
+    /// A kernel; else a function of the device.
     pub entry: bool,
+    /// `.visible`, `.extern`, `.weak`, or none.
     pub linkage: Linkage,
+    /// As it is called and linked.
     pub name: Ident<'s>,
+    /// The parameters that it returns, in order.
     pub returns: Vec<Variable<'s>>,
+    /// The parameters that it takes, in order.
     pub params: Vec<Variable<'s>>,
     /// `.maxntid 256, 1, 1`, `.minnctapersm 2`, `.noreturn`, `.reqnctapercluster …`: name without
     /// the dot and its numbers.
     pub directives: Vec<(Ident<'s>, Vec<u64>)>,
     /// Where the `{` of its body is; None of a declaration.
     pub body: Option<u32>,
+    /// From the first word to what stands before the body.
     pub span: Span,
 }
 
 /// A variable or parameter declaration: `.visible .global .align 8 .v4 .f32 name[2][4] = { … };`
 #[derive(Clone, Debug)]
 pub struct Variable<'s> {
+    /// `.visible`, `.extern`, `.weak`, `.common`, or none.
     pub linkage: Linkage,
+    /// Where it is kept.
     pub space: Space,
+    /// `.align`, in bytes, as it is written: a power of two is the checker's to ask for.
     pub align: Option<u32>,
     /// 1, 2, 4 or 8.
     pub vector: u32,
+    /// Of one element.
     pub ty: Type,
+    /// Without `<count>` and dimensions.
     pub name: Ident<'s>,
     /// Array dimensions; a first dimension `[]` is `None` (extern shared, or sized by its
     /// initialiser).
     pub dims: Vec<Option<u64>>,
+    /// Behind `=`.
     pub init: Option<Init>,
     /// `.ptr .global .align 16` and `.attribute(.managed)` and the like, uninterpreted.
     pub attributes: Vec<Ident<'s>>,
@@ -92,6 +120,7 @@ pub struct Variable<'s> {
     pub pointee_align: Option<u32>,
     /// `%r<8>` declares %r0..%r7: only for registers.
     pub count: Option<u32>,
+    /// From the state space to the last token.
     pub span: Span,
 }
 
@@ -99,7 +128,9 @@ pub struct Variable<'s> {
 /// of a single value).
 #[derive(Clone, Copy, Debug)]
 pub struct Init {
+    /// The place of its first token, in bytes.
     pub start: u32,
+    /// Elements of the outermost list.
     pub length: u32,
 }
 
@@ -108,7 +139,9 @@ pub struct Init {
 pub enum InitPart<'s> {
     /// `{` and `}`
     Open,
+    /// A list ends.
     Close,
+    /// One element, or a value that is no list.
     Value(Expr<'s>),
 }
 
@@ -116,14 +149,19 @@ pub enum InitPart<'s> {
 /// constant, so what is left of operators has a name below it.
 #[derive(Clone, Debug)]
 pub enum Expr<'s> {
+    /// A number.
     Const(Const, Span),
+    /// The address of a variable or a function.
     Name(Ident<'s>),
     /// `generic(name)`: the callee is the name.
     Call(Ident<'s>, Vec<Expr<'s>>),
     /// `0xff00(name)`: the byte of an address that the mask selects.
     Mask(Const, Box<Expr<'s>>, Span),
+    /// An operator before what has a name.
     Unary(Unary, Box<Expr<'s>>),
+    /// An operator between two, one of which has a name.
     Binary(Binary, Box<Expr<'s>>, Box<Expr<'s>>),
+    /// `(.s64) name`
     Cast(Type, Box<Expr<'s>>),
 }
 
@@ -143,12 +181,16 @@ impl Expr<'_> {
 /// instructions share.
 #[derive(Debug, Default)]
 pub struct Tree<'s> {
-    /// Operands of the instruction, and of operands: each list in one piece.
-    operands: Vec<Operand<'s>>,
+    /// Operands of the instruction. While it is read, those of lists that are not at their end yet
+    /// stand behind.
+    pub(super) stack: Vec<Operand>,
+    /// Operands of operands: each list in one piece.
+    operands: Vec<Operand>,
+    /// How the module's instructions are spelled.
     pub spellings: Spellings<'s>,
 }
 
-/// Operands of an instruction or of an operand: places in the tree's list.
+/// Operands of an operand: places in the tree's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Operands {
     start: u32,
@@ -156,10 +198,12 @@ pub struct Operands {
 }
 
 impl Operands {
+    /// How many operands the list has.
     pub fn len(self) -> usize {
         self.len as usize
     }
 
+    /// Whether it has none.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -172,42 +216,51 @@ impl Operands {
 impl<'s> Tree<'s> {
     /// Makes room for another instruction's operands.
     pub fn clear(&mut self) {
+        self.stack.clear();
         self.operands.clear();
+    }
+
+    /// The instruction's own operands, in order.
+    pub fn top(&self) -> &[Operand] {
+        &self.stack
     }
 
     fn mark(&self) -> u32 {
         self.operands.len() as u32
     }
 
-    /// Makes a list of the operands that a stack has from `from` on.
-    pub fn list(&mut self, stack: &mut Vec<Operand<'s>>, from: usize) -> Operands {
-        let (start, len) = (self.mark(), (stack.len() - from) as u32);
-        self.operands.extend_from_slice(&stack[from..]);
-        stack.truncate(from);
+    /// Makes a list of the operands that the stack has from `from` on.
+    pub(super) fn list(&mut self, from: usize) -> Operands {
+        let (start, len) = (self.mark(), (self.stack.len() - from) as u32);
+        self.operands.extend_from_slice(&self.stack[from..]);
+        self.stack.truncate(from);
         Operands { start, len }
     }
 
     /// A list of one.
-    pub fn only(&mut self, operand: Operand<'s>) -> Operands {
+    pub fn only(&mut self, operand: Operand) -> Operands {
         Operands { start: self.one(operand), len: 1 }
     }
 
     /// The place of one operand, or of two beside each other.
-    pub fn one(&mut self, operand: Operand<'s>) -> u32 {
+    pub fn one(&mut self, operand: Operand) -> u32 {
         self.operands.push(operand);
         self.mark() - 1
     }
 
-    pub fn pair(&mut self, first: Operand<'s>, second: Operand<'s>) -> u32 {
+    /// The place of the first of two that stand beside each other.
+    pub fn pair(&mut self, first: Operand, second: Operand) -> u32 {
         self.operands.extend([first, second]);
         self.mark() - 2
     }
 
-    pub fn operand(&self, place: u32) -> &Operand<'s> {
+    /// The one at a place that the tree has given.
+    pub fn operand(&self, place: u32) -> &Operand {
         &self.operands[place as usize]
     }
 
-    pub fn operands(&self, list: Operands) -> &[Operand<'s>] {
+    /// Those of a list that the tree has made.
+    pub fn operands(&self, list: Operands) -> &[Operand] {
         self.operands.get(list.range()).unwrap_or_default()
     }
 
@@ -225,9 +278,9 @@ impl<'s> Tree<'s> {
     }
 
     /// The place that begins an operand and the one that ends it.
-    pub fn span(&self, operand: &Operand<'s>) -> Span {
+    pub fn span(&self, operand: &Operand) -> Span {
         match operand {
-            Operand::Name(name, _) | Operand::Not(name) => name.span,
+            Operand::Name(name, _) | Operand::Not(name) => *name,
             Operand::Negate(inner) => self.span(self.operand(*inner)),
             Operand::Const(_, span)
             | Operand::Symbolic(span)
@@ -236,11 +289,11 @@ impl<'s> Tree<'s> {
             | Operand::List(_, span)
             | Operand::Index(_, _, span)
             | Operand::Sink(span) => *span,
-            Operand::Sum(name, _, offset) => name.span.to(self.span(self.operand(*offset))),
+            Operand::Sum(name, _, offset) => name.to(self.span(self.operand(*offset))),
             Operand::Pair(both) => {
                 self.span(self.operand(*both)).to(self.span(self.operand(both + 1)))
             }
-            Operand::Element(name, element) => name.span.to(*element),
+            Operand::Element(name, element) => name.to(*element),
         }
     }
 }
@@ -250,6 +303,7 @@ impl<'s> Tree<'s> {
 pub struct Spelling<'s> {
     /// From the opcode to the last modifier.
     pub text: &'s str,
+    /// The first word.
     pub opcode: &'s str,
     /// Their places count from the opcode's.
     pub modifiers: SmallVec<[Ident<'s>; 5]>,
@@ -265,9 +319,17 @@ pub struct Spellings<'s> {
 }
 
 impl<'s> Spellings<'s> {
+    /// For a text of so many bytes.
+    pub(super) fn of_text(bytes: usize) -> Spellings<'s> {
+        // Small modules have a spelling for every hundred bytes, large ones no more than these.
+        let count = (bytes / 96).min(64);
+        Spellings { numbers: HashTable::with_capacity(count), all: Vec::with_capacity(count) }
+    }
+
     /// As many as ever have a number of their own; the others share one, in turn.
     pub const MOST: usize = 1 << 14;
 
+    /// The number of a spelling that has one.
     pub fn find(&self, text: &str) -> Option<u32> {
         let is = |number: &u32| self.all[*number as usize].text == text;
         self.numbers.find(FxBuildHasher.hash_one(text), is).copied()
@@ -289,6 +351,7 @@ impl<'s> Spellings<'s> {
         number as u32
     }
 
+    /// One that was met, by its number.
     pub fn get(&self, number: u32) -> &Spelling<'s> {
         &self.all[number as usize]
     }
@@ -300,7 +363,9 @@ impl<'s> Spellings<'s> {
 pub enum Statement<'a, 's> {
     /// A variable or registers: `.reg` and every other declaration inside a body, one by one.
     Declaration(&'a Variable<'s>),
+    /// A name with a colon behind it.
     Label(Ident<'s>),
+    /// Its operands are in the tree.
     Instruction(&'a Instruction<'s>),
     /// `{`
     Open(u32),
@@ -311,14 +376,17 @@ pub enum Statement<'a, 's> {
     /// `, function_name label+offset, inlined_at file line column` of the `.loc` before it: the
     /// label.
     Inlined(Span),
+    /// Where its `.pragma` stands.
     Pragma(u32),
     /// `label: .branchtargets a, b, c;` (the label is a [`Statement::Label`] just before)
     BranchTargets(Span),
+    /// `label: .calltargets a, b, c;`
     CallTargets(Span),
+    /// `label: .callprototype (…) _ (…);`
     CallPrototype(&'a Function<'s>),
 }
 
-/// `@!%p1 opcode.mod.mod a, b, c;`
+/// `@!%p1 opcode.mod.mod a, b, c;`: its operands are the tree's ([`Tree::top`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction<'s> {
     /// The guard predicate and whether it is negated.
@@ -327,48 +395,94 @@ pub struct Instruction<'s> {
     pub opcode: Ident<'s>,
     /// The number of opcode and modifiers in [`Spellings`].
     pub spelling: u32,
-    pub operands: Operands,
+    /// From the guard or the opcode to the `;`, which is not in it.
     pub span: Span,
 }
 
 /// `%r12` is the letters `r` and the number 12: what usual names of registers are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Number {
-    /// At most eight, the last one lowest.
-    pub letters: u64,
+    /// At most eight, the last one lowest. No name has NUL in it.
+    pub letters: NonZeroU64,
+    /// The digits behind the letters.
     pub number: u32,
 }
 
 impl Number {
+    /// Of a name that has `%`, at most eight letters and no digits: what its registers' names begin
+    /// with if it is a range's.
+    pub fn letters(name: &str) -> Option<NonZeroU64> {
+        let letters = name.strip_prefix('%')?;
+        let usual = letters.len() <= 8 && !letters.bytes().any(|byte| byte.is_ascii_digit());
+        let letters = letters.bytes().fold(0, |all, byte| all << 8 | u64::from(byte));
+        NonZeroU64::new(letters).filter(|_| usual)
+    }
+
     /// Of a name that has `%`, letters, digits without needless zeros, and nothing else; not more
     /// than eight letters and nine digits.
     pub fn of(name: &str) -> Option<Number> {
-        let name = name.strip_prefix('%')?;
-        let (letters, digits) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
+        let behind = name.as_bytes().strip_prefix(b"%")?;
+        let (number, length) = Number::begin(behind);
+        number.filter(|_| length == behind.len())
+    }
+
+    /// Of what begins with the letters, and how many bytes of letters and digits there are. What
+    /// follows them may make it another name.
+    #[inline]
+    pub fn begin(bytes: &[u8]) -> (Option<Number>, usize) {
+        // Most have no more than eight bytes: they need not be asked for one by one.
+        let mut window = bytes.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+        let (mut all, mut length, mut number, mut digits) = (0u64, 0, 0u32, 0);
+        while (window as u8).is_ascii_lowercase() {
+            all = all << 8 | window & 0xff;
+            length += 1;
+            window >>= 8;
+        }
+        let zero = window as u8 == b'0';
+        while (window as u8).is_ascii_digit() {
+            number = number * 10 + u32::from(window as u8 - b'0');
+            digits += 1;
+            window >>= 8;
+        }
+        // Behind the last of the eight there may be more; other letters are rare.
+        if window != 0 && (digits > 0 || !lexer::is_name(window as u8)) {
+            let usual = digits > 0 && !(zero && digits > 1);
+            let letters = NonZeroU64::new(all).filter(|_| usual);
+            return (letters.map(|letters| Number { letters, number }), length + digits);
+        }
+        Number::begin_any(bytes)
+    }
+
+    fn begin_any(bytes: &[u8]) -> (Option<Number>, usize) {
+        let is_letter = |byte: &&u8| lexer::is_name(**byte) && !byte.is_ascii_digit();
+        let length = bytes.iter().take_while(is_letter).count();
+        let (letters, rest) = bytes.split_at(length);
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = &rest[..digits];
         let usual = (1..=8).contains(&letters.len())
-            && digits.len() <= 9
-            && digits.bytes().all(|byte| byte.is_ascii_digit())
-            && (digits.len() == 1 || !digits.starts_with('0'));
-        let letters = letters.bytes().fold(0, |all, byte| all << 8 | u64::from(byte));
-        let number = digits.bytes().fold(0, |all: u32, digit| {
-            all.wrapping_mul(10).wrapping_add(u32::from(digit.wrapping_sub(b'0')))
-        });
-        usual.then_some(Number { letters, number })
+            && (1..=9).contains(&digits.len())
+            && (digits.len() == 1 || digits[0] != b'0');
+        let all = letters.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+        let number = digits
+            .iter()
+            .fold(0, |all: u32, digit| all.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')));
+        let letters = NonZeroU64::new(all).filter(|_| usual);
+        (letters.map(|letters| Number { letters, number }), length + digits.len())
     }
 }
 
-/// A number is the place of an operand in the tree's list.
+/// A name is its place in the text; a number is the place of an operand in the tree's list.
 #[derive(Clone, Copy, Debug)]
-pub enum Operand<'s> {
+pub enum Operand {
     /// A register, variable, label, function or special register (`%tid.x` is one name).
     /// Its number is there where that was found on the way.
-    Name(Ident<'s>, Option<Number>),
+    Name(Span, Option<Number>),
     /// A constant expression, numbers included.
     Const(Const, Span),
     /// An expression with names: no instruction takes one.
     Symbolic(Span),
     /// `!%p`: a negated predicate.
-    Not(Ident<'s>),
+    Not(Span),
     /// `-%r`, `-%r.h0`: only video instructions take it.
     Negate(u32),
     /// `{a, b, c, d}`
@@ -377,16 +491,19 @@ pub enum Operand<'s> {
     /// parts (tensor and texture operands have several): `[tensor, {x, y}]`.
     Address(Operands, Span),
     /// `base + offset`, in an address or as the address of a variable.
-    Sum(Ident<'s>, Option<Number>, u32),
+    Sum(Span, Option<Number>, u32),
     /// `array[3]`, `array[%r1]`: an element's address.
-    Index(Ident<'s>, u32, Span),
+    Index(Span, u32, Span),
     /// `dst|pred`: two places beside each other, the first of them.
     Pair(u32),
     /// `reg.x`, `%tid.x`, `reg.b0`, `reg.h1`: element or part of a register, its name without the
     /// dot.
-    Element(Ident<'s>, Span),
+    Element(Span, Span),
     /// `(a, b)`: the parenthesised lists of a call.
     List(Operands, Span),
     /// `_`
     Sink(Span),
 }
+
+/// One is written and read for each operand of each instruction.
+const _: () = assert!(size_of::<Operand>() == 32);

@@ -7,42 +7,70 @@
 /// A value of a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Const {
+    /// 64 bits, which wrap.
     Int {
+        /// As two's complement where it is signed.
         bits: u64,
+        /// `U` behind it, or too large to be signed.
         unsigned: bool,
     },
     /// Only as a literal, `0f3F800000`; arithmetic makes a double of it.
     F32(f32),
+    /// `0d3FF0000000000000`, `1.5`, and what arithmetic makes.
     F64(f64),
 }
 
+/// An operator before a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
+    /// `+`
     Plus,
+    /// `-`
     Minus,
+    /// `!`
     Not,
+    /// `~`
     Complement,
 }
 
+/// An operator between two constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
+    /// `*`
     Mul,
+    /// `/`
     Div,
+    /// `%`
     Rem,
+    /// `+`
     Add,
+    /// `-`
     Sub,
+    /// `<<`
     Shl,
+    /// `>>`
     Shr,
+    /// `<`
     Lt,
+    /// `>`
     Gt,
+    /// `<=`
     Le,
+    /// `>=`
     Ge,
+    /// `==`
     Eq,
+    /// `!=`
     Ne,
+    /// `&`
     And,
+    /// `^`
     Xor,
+    /// `|`
     Or,
+    /// `&&`
     AndAnd,
+    /// `||`
     OrOr,
 }
 
@@ -82,6 +110,7 @@ fn radix(digits: &str, base: u32) -> Option<u64> {
 }
 
 impl Const {
+    /// A signed integer.
     pub fn int(value: i64) -> Const {
         Const::Int { bits: value as u64, unsigned: false }
     }
@@ -90,6 +119,7 @@ impl Const {
         Const::int(i64::from(value))
     }
 
+    /// Whether it is one of 64 bits; else a float.
     pub fn is_int(self) -> bool {
         matches!(self, Const::Int { .. })
     }
@@ -103,6 +133,7 @@ impl Const {
         }
     }
 
+    /// The nearest double; an integer by its sign.
     pub fn as_f64(self) -> f64 {
         match self {
             Const::Int { bits, unsigned: true } => bits as f64,
@@ -112,6 +143,7 @@ impl Const {
         }
     }
 
+    /// Whether it compares equal to zero: -0.0 does.
     pub fn is_zero(self) -> bool {
         match self {
             Const::Int { bits, .. } => bits == 0,

@@ -13,37 +13,47 @@ pub const MAX_ERRORS: usize = 100;
 /// The same of warnings: there may be one for each variable of a module.
 pub const MAX_WARNINGS: usize = 1000;
 
+/// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
+    /// The module compiles.
     Warning,
+    /// The module does not; more errors may follow.
     Error,
     /// Nothing after it can be read: syntax errors, a missing `.version`.
     Fatal,
 }
 
+/// One thing that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
+    /// How bad it is.
     pub severity: Severity,
     /// Bytes of the source that it is about; None when it has no place (`ptxas fatal   : …`).
     pub span: Option<Span>,
+    /// In ptxas's words where it has such an error; no place and no severity in it.
     pub message: String,
     /// What helps to understand or mend it; a line each, after the caret.
     pub notes: Vec<String>,
 }
 
 impl Diagnostic {
+    /// Of a place, without notes.
     pub fn new(severity: Severity, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity, span: Some(span), message: message.into(), notes: Vec::new() }
     }
 
+    /// See [`Severity::Error`].
     pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, span, message)
     }
 
+    /// See [`Severity::Fatal`].
     pub fn fatal(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Fatal, span, message)
     }
 
+    /// See [`Severity::Warning`].
     pub fn warning(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, span, message)
     }
@@ -58,6 +68,7 @@ impl Diagnostic {
         }
     }
 
+    /// The same with one more note.
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
         self
@@ -75,6 +86,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
+    /// Keeps it, or counts it where there are too many.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if diagnostic.severity != Severity::Warning {
             self.errors += 1;
@@ -91,10 +103,12 @@ impl Diagnostics {
         self.items.push(diagnostic);
     }
 
+    /// Keeps an error without notes.
     pub fn error(&mut self, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::error(span, message));
     }
 
+    /// Keeps a warning without notes.
     pub fn warning(&mut self, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::warning(span, message));
     }
@@ -104,18 +118,22 @@ impl Diagnostics {
         self.errors
     }
 
+    /// Whether something was found that stops a compile.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
+    /// Whether nothing is kept, warnings among it.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
+    /// Those that are kept, in the order in which they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.items.iter()
     }
 
+    /// Puts others behind these, within the limits of both kinds.
     pub fn extend(&mut self, other: Diagnostics) {
         self.dropped += other.dropped;
         self.errors += other.dropped;
@@ -175,6 +193,7 @@ pub struct LineMap {
 }
 
 impl LineMap {
+    /// Finds the lines of a text.
     pub fn new(source: &str) -> LineMap {
         let mut starts = vec![0];
         starts.extend(

@@ -6,8 +6,10 @@
 
 use super::types::Span;
 
+/// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
+    /// The end of the text.
     Eof,
     /// `add`, `%r1`, `$L__BB0_2`, `_`
     Ident,
@@ -23,37 +25,69 @@ pub enum Kind {
     F64Bits,
     /// `"…"`, quotes included.
     Str,
+    /// `(`
     LParen,
+    /// `)`
     RParen,
+    /// `{`
     LBrace,
+    /// `}`
     RBrace,
+    /// `[`
     LBracket,
+    /// `]`
     RBracket,
+    /// `,`
     Comma,
+    /// `;`
     Semi,
+    /// `:`
     Colon,
+    /// `?`
     Question,
+    /// `@`
     At,
+    /// `=`
     Assign,
+    /// `+`
     Plus,
+    /// `-`
     Minus,
+    /// `*`
     Star,
+    /// `/`
     Slash,
+    /// `%`
     Percent,
+    /// `!`
     Not,
+    /// `~`
     Tilde,
+    /// `&`
     And,
+    /// `|`
     Or,
+    /// `^`
     Caret,
+    /// `&&`
     AndAnd,
+    /// `||`
     OrOr,
+    /// `<`
     Lt,
+    /// `>`
     Gt,
+    /// `<=`
     Le,
+    /// `>=`
     Ge,
+    /// `==`
     EqEq,
+    /// `!=`
     Ne,
+    /// `<<`
     Shl,
+    /// `>>`
     Shr,
     /// A character that begins no token.
     BadChar,
@@ -65,24 +99,30 @@ pub enum Kind {
     OpenComment,
 }
 
+/// One token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
+    /// What it is.
     pub kind: Kind,
+    /// Where it stands, in bytes.
     pub span: Span,
+}
+
+/// Whether each byte is a name character, or this one.
+const fn names_and(other: u8) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < 256 {
+        let b = i as u8;
+        table[i] = b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b == other;
+        i += 1;
+    }
+    table
 }
 
 /// Name characters after the first: letters, digits, `_` and `$`.
 pub fn is_name(byte: u8) -> bool {
-    const TABLE: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut i = 0;
-        while i < 256 {
-            let b = i as u8;
-            table[i] = b.is_ascii_alphanumeric() || b == b'_' || b == b'$';
-            i += 1;
-        }
-        table
-    };
+    const TABLE: [bool; 256] = names_and(b'$');
     TABLE[byte as usize]
 }
 
@@ -117,16 +157,32 @@ impl<'s> Lexer<'s> {
             .is_some_and(|byte| !matches!(byte, b'.' | b'/'))
     }
 
+    /// The next blank, if it is not far: no instruction has so many words. Eight bytes are looked at
+    /// at once.
+    pub fn near_blank(&self, start: usize) -> Option<usize> {
+        const ONES: u64 = u64::MAX / 255;
+        let rest = self.source.as_bytes().get(start..)?;
+        let (eights, _) = rest.as_chunks::<8>();
+        eights.iter().take(16).enumerate().find_map(|(i, eight)| {
+            let eight = u64::from_le_bytes(*eight);
+            // The lowest bit that is set is right: of a byte that is no larger than a blank.
+            let found = eight.wrapping_sub(ONES * 0x21) & !eight & (ONES << 7);
+            (found != 0).then(|| start + 8 * i + found.trailing_zeros() as usize / 8)
+        })
+    }
+
     /// The end of the name that begins here, and of the dot words that follow it without a blank.
     pub fn end_of_words(&self, start: u32) -> usize {
+        const TABLE: [bool; 256] = names_and(b'.');
         let mut at = start as usize;
         loop {
-            match self.byte(at) {
-                b'.' => at += 1,
-                b':' if self.byte(at + 1) == b':' => at += 2,
-                byte if is_name(byte) => at += 1,
-                _ => return at,
+            let rest = self.source.as_bytes().get(at..).unwrap_or_default();
+            let end = rest.iter().position(|byte| !TABLE[*byte as usize]);
+            at += end.unwrap_or(rest.len());
+            if !matches!(end.and_then(|end| rest.get(end..end + 2)), Some(b"::")) {
+                return at;
             }
+            at += 2;
         }
     }
 
@@ -136,11 +192,9 @@ impl<'s> Lexer<'s> {
     }
 
     /// First place at or after `at` whose byte is not a name character.
-    fn name_end(&self, mut at: usize) -> usize {
-        while is_name(self.byte(at)) {
-            at += 1;
-        }
-        at
+    fn name_end(&self, at: usize) -> usize {
+        let rest = self.source.as_bytes().get(at..).unwrap_or_default();
+        at + rest.iter().position(|byte| !is_name(*byte)).unwrap_or(rest.len())
     }
 
     /// Skips blanks and comments; the start of a comment that never ends is an error token.
@@ -190,6 +244,7 @@ impl<'s> Lexer<'s> {
         self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
     }
 
+    /// The next one behind blanks and comments; at the end [`Kind::Eof`], again and again.
     pub fn next_token(&mut self) -> Token {
         let bytes = self.source.as_bytes();
         let mut at = self.at;

@@ -3,6 +3,7 @@
 pub mod ast;
 pub mod check;
 pub mod constant;
+mod cursor;
 pub mod diagnostics;
 pub mod lexer;
 pub mod link;

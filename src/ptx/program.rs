@@ -34,26 +34,36 @@ pub struct LabelId(pub u32);
 /// `.file index "path"[, time, size]`; 0 where the numbers are not given.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceFile<'s> {
+    /// What `.loc` names it by.
     pub index: u64,
+    /// As it is written, escapes resolved.
     pub path: Cow<'s, str>,
     /// Seconds, and bytes.
     pub time: u64,
+    /// Bytes; 0 where it is not given.
     pub size: u64,
 }
 
+/// A module without errors.
 #[derive(Clone, Debug)]
 pub struct Program<'s> {
+    /// `.version`: major and minor.
     pub version: (u32, u32),
     /// The first `.target` word, such as `sm_90a`.
     pub target: &'s str,
     /// Further `.target` words (`debug`, `texmode_independent`).
     pub target_options: Vec<&'s str>,
+    /// In bits: 64.
     pub address_size: u32,
+    /// By [`FuncId`], declarations among them, in the order of their first mention.
     pub functions: Vec<Function<'s>>,
+    /// By [`VarId`], in the order of the text.
     pub vars: List<Variable>,
+    /// Which of `vars` each function declares.
     pub owned: Owned,
     /// The whole text.
     pub source: &'s str,
+    /// `.file` lines, in the order of the text.
     pub files: Vec<SourceFile<'s>>,
     /// `.alias name, function;`: calls after it already name the function.
     pub aliases: Vec<(&'s str, FuncId)>,
@@ -63,15 +73,20 @@ pub struct Program<'s> {
     pub warnings: Diagnostics,
 }
 
+/// A kernel or a function of the device.
 #[derive(Clone, Debug)]
 pub struct Function<'s> {
+    /// As it is linked.
     pub name: &'s str,
+    /// A kernel; else a function of the device.
     pub entry: bool,
+    /// Whether other modules see it.
     pub linkage: Linkage,
     /// Return and input parameters as variables of [`Space::Param`]; `Variable::offset` is the
     /// place in its list's layout. A `.reg` parameter of a device function is of [`Space::Reg`] and
     /// has its register ([`Variable::reg`]).
     pub returns: Box<[VarId]>,
+    /// See `returns`.
     pub params: Box<[VarId]>,
     /// Performance and other directives: name without dot, numbers.
     pub directives: Vec<(&'s str, Vec<u64>)>,
@@ -80,6 +95,7 @@ pub struct Function<'s> {
     /// None: nothing in any of its lists. A function has them as its own ([`Deref`]). Copies share
     /// it, so that who is done with the program may let one function's go after the other.
     pub body: Option<Arc<FunctionBody<'s>>>,
+    /// Where it was declared: from the first word to what stands before the body.
     pub span: Span,
 }
 
@@ -89,7 +105,9 @@ const _: () = assert!(size_of::<Function<'_>>() == 96);
 /// What only functions with a definition have.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionBody<'s> {
+    /// By [`RegId`], in the order of their first use.
     pub regs: Vec<Register<'s>>,
+    /// In the order of the text.
     pub code: Vec<Instruction>,
     /// For each label the index of the instruction that it stands before (may equal `code.len()`),
     /// and its name.
@@ -126,10 +144,12 @@ impl<'s> DerefMut for Function<'s> {
     }
 }
 
+/// A register of one function.
 #[derive(Clone, Copy, Debug)]
 pub struct Register<'s> {
     /// As written where it is first used; registers that are declared and never used are not here.
     pub name: &'s str,
+    /// As it was declared.
     pub ty: Type,
     /// 1, or 2 and 4 for `.reg .v2` and `.reg .v4` registers.
     pub vector: u32,
@@ -150,8 +170,11 @@ pub struct Variable {
     pub(super) place: u64,
     /// None: zero.
     pub init: Option<Box<Initial>>,
+    /// Where it is kept.
     pub space: Space,
+    /// Whether other modules see it.
     pub linkage: Linkage,
+    /// Of one element.
     pub ty: Type,
     pub(super) log_align: u8,
     /// Declared with dimensions.
@@ -223,6 +246,7 @@ impl Owned {
         Owned { vars: all, ends }
     }
 
+    /// Those of a function, in the order of the text.
     pub fn of(&self, function: FuncId) -> &[VarId] {
         let end = |f: usize| self.ends.get(f).map_or(0, |end| *end as usize);
         let start = (function.0 as usize).checked_sub(1).map_or(0, end);
@@ -273,21 +297,29 @@ impl Pointer {
 /// shift.
 #[derive(Clone, Debug)]
 pub struct InitReloc {
+    /// In bytes, from the variable's begin.
     pub offset: u32,
+    /// How many bytes are filled: 1, 2, 4 or 8.
     pub bytes: u8,
+    /// In bits: of a mask, where the byte that it selects begins.
     pub shift: u8,
     /// `generic(name)`
     pub generic: bool,
+    /// Whose address it is.
     pub target: SymbolRef,
+    /// In bytes.
     pub addend: i64,
 }
 
 /// There may be one for every two bytes of text.
 const _: () = assert!(size_of::<InitReloc>() == 24);
 
+/// What an address in an initial value is of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolRef {
+    /// A variable of the module.
     Var(VarId),
+    /// A function, declared or defined.
     Func(FuncId),
 }
 
@@ -298,7 +330,9 @@ pub struct Instruction {
     pub guard: Option<(RegId, bool)>,
     /// Shared by all instructions that are spelled so.
     pub words: Arc<Words>,
+    /// In the order of the text.
     pub operands: Operands,
+    /// From the guard or the opcode to the `;`, which is not in it.
     pub span: Span,
     /// `.loc` in force: file, line, column; file 0 is none.
     pub loc: (u32, u32, u32),
@@ -310,6 +344,7 @@ const _: () = assert!(size_of::<Instruction>() == 56);
 /// An opcode with its modifiers.
 #[derive(Clone, Debug)]
 pub struct Words {
+    /// The first word.
     pub opcode: Op,
     /// Dot words after the opcode, in order, types included.
     pub modifiers: SmallVec<[Word; 8]>,
@@ -320,11 +355,13 @@ pub struct Words {
 }
 
 impl Words {
+    /// Finds out set and types of the modifiers.
     pub fn new(opcode: Op, modifiers: SmallVec<[Word; 8]>) -> Words {
         let types = modifiers.iter().filter_map(|word| word.ty()).collect();
         Words { opcode, set: WordSet::of(&modifiers), modifiers, types }
     }
 
+    /// Whether the modifier is among its words.
     pub fn has(&self, modifier: Word) -> bool {
         self.set.has(modifier)
     }
@@ -393,25 +430,65 @@ impl SharedOperands {
 
     /// Takes all that the list has.
     pub fn add(&mut self, operands: &mut Vec<Operand>) -> Operands {
-        if self.next.len() + operands.len() > Self::MANY {
+        let start = self.begin(operands.len());
+        self.next.append(operands);
+        self.end(start)
+    }
+
+    /// Where the operands of an instruction begin, which are pushed then.
+    pub fn begin(&mut self, count: usize) -> usize {
+        if self.next.len() + count > Self::MANY {
             self.close();
         }
-        let (start, len) = (self.next.len() as u32, operands.len() as u32);
-        self.next.append(operands);
-        Operands { all: self.all.clone(), start, len }
+        if self.next.capacity() == 0 {
+            self.next.reserve_exact(Self::MANY);
+        }
+        self.next.len()
+    }
+
+    /// Adds one to the operands that were begun.
+    pub fn push(&mut self, operand: Operand) {
+        self.next.push(operand);
+    }
+
+    /// Those that there are from there on.
+    pub fn from(&self, start: usize) -> &[Operand] {
+        &self.next[start..]
+    }
+
+    /// Those from there on.
+    pub fn end(&self, start: usize) -> Operands {
+        let len = self.from(start).len() as u32;
+        Operands { all: self.all.clone(), start: start as u32, len }
+    }
+
+    /// Forgets those from there on.
+    pub fn give_back(&mut self, start: usize) {
+        self.next.truncate(start);
+    }
+
+    /// Takes them out again.
+    pub fn take_back(&mut self, start: usize, operands: &mut Vec<Operand>) {
+        operands.extend(self.next.drain(start..));
     }
 
     pub fn close(&mut self) {
-        // Not the list itself made smaller: allocators leave what is half used in its place.
-        let mut full = Vec::with_capacity(self.next.len());
-        full.append(&mut self.next);
+        let mut full = std::mem::take(&mut self.next);
+        if full.len() < Self::MANY / 4 * 3 {
+            // Not the list itself made smaller: allocators leave what is half used in its place.
+            let mut exact = Vec::with_capacity(full.len());
+            exact.append(&mut full);
+            (self.next, full) = (full, exact);
+        }
         // It is set once only: the next ones get another.
         let _ = std::mem::take(&mut self.all).set(full);
     }
 }
 
+/// What an instruction reads or writes, as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
+    /// A whole register.
     Reg(RegId),
     /// `!%p`
     NotReg(RegId),
@@ -424,14 +501,19 @@ pub enum Operand {
     /// An integer constant; an f32/f64 literal where the instruction's type is float is
     /// [`Operand::F32`]/[`Operand::F64`].
     Int(i128),
+    /// A literal of 32 bits, or one that its type made so.
     F32(f32),
+    /// A literal of 64 bits, or one that its type made so.
     F64(f64),
+    /// It is read only.
     Special(Special),
     /// `{a, b}`; also the whole of a `.v2`/`.v4` register, spelled out.
     Vector(Vec<Operand>),
     /// `[base + offset]`
     Address {
+        /// What the brackets begin with.
         base: AddressBase,
+        /// In bytes.
         offset: i64,
     },
     /// `[base, {coordinates}, …]`: addresses with several parts; each part as its own operand.
@@ -440,12 +522,16 @@ pub enum Operand {
     Pair(Box<Operand>, Box<Operand>),
     /// The address of a variable (+ offset), as a value.
     Var(VarId, i64),
+    /// A function's address, or who is called.
     Func(FuncId),
+    /// A place of this function.
     Label(LabelId),
     /// A `.branchtargets` / `.calltargets` / `.callprototype` label of this function, by index in
     /// its list.
     BranchTargets(u32),
+    /// See `BranchTargets`.
     CallTargets(u32),
+    /// See `BranchTargets`.
     Prototype(u32),
     /// Parenthesised list of a call: param variables, registers or constants.
     List(Vec<Operand>),
@@ -458,15 +544,20 @@ pub enum Operand {
 /// (PTX ISA 9.0, "SIMD Video Instructions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
+    /// Halves of 16 bits; else bytes.
     pub halves: bool,
     /// How many of `lanes` count: 1 to 4.
     pub count: u8,
+    /// Which ones, the most significant first.
     pub lanes: [u8; 4],
 }
 
+/// What an address begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressBase {
+    /// The register has the address.
     Reg(RegId),
+    /// A variable by its name.
     Var(VarId),
     /// A plain number.
     Absolute,
@@ -475,42 +566,77 @@ pub enum AddressBase {
 /// A special register (PTX ISA 9.0, "Special Registers"); `.x .y .z .w` are component 0..3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Special {
+    /// `%tid`
     Tid(u8),
+    /// `%ntid`
     Ntid(u8),
+    /// `%laneid`
     LaneId,
+    /// `%warpid`
     WarpId,
+    /// `%nwarpid`
     NWarpId,
+    /// `%ctaid`
     CtaId(u8),
+    /// `%nctaid`
     NCtaId(u8),
+    /// `%smid`
     SmId,
+    /// `%nsmid`
     NSmId,
+    /// `%gridid`
     GridId,
+    /// `%is_explicit_cluster`
     IsExplicitCluster,
+    /// `%clusterid`
     ClusterId(u8),
+    /// `%nclusterid`
     NClusterId(u8),
+    /// `%cluster_ctaid`
     ClusterCtaId(u8),
+    /// `%cluster_nctaid`
     ClusterNCtaId(u8),
+    /// `%cluster_ctarank`
     ClusterCtaRank,
+    /// `%cluster_nctarank`
     ClusterNCtaRank,
+    /// `%lanemask_eq`
     LaneMaskEq,
+    /// `%lanemask_le`
     LaneMaskLe,
+    /// `%lanemask_lt`
     LaneMaskLt,
+    /// `%lanemask_ge`
     LaneMaskGe,
+    /// `%lanemask_gt`
     LaneMaskGt,
+    /// `%clock`
     Clock,
+    /// `%clock_hi`
     ClockHi,
+    /// `%clock64`
     Clock64,
+    /// `%pm0` and on
     Pm(u8),
+    /// `%pm0_64` and on
     Pm64(u8),
+    /// `%envreg0` and on
     EnvReg(u8),
+    /// `%globaltimer`
     GlobalTimer,
+    /// `%globaltimer_lo`
     GlobalTimerLo,
+    /// `%globaltimer_hi`
     GlobalTimerHi,
     /// begin, end, cap, 0 and 1 of `%reserved_smem_offset_…` are 0 … 4.
     ReservedSmemOffset(u8),
+    /// `%total_smem_size`
     TotalSmemSize,
+    /// `%aggr_smem_size`
     AggrSmemSize,
+    /// `%dynamic_smem_size`
     DynamicSmemSize,
+    /// `%current_graph_exec`
     CurrentGraphExec,
     /// `WARP_SZ`
     WarpSize,

@@ -6,47 +6,84 @@ use std::fmt;
 /// A fundamental or alternate PTX type (PTX ISA 9.0, "Types").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
+    /// `.s8`
     S8,
+    /// `.s16`
     S16,
+    /// `.s32`
     S32,
+    /// `.s64`
     S64,
+    /// `.u8`
     U8,
+    /// `.u16`
     U16,
+    /// `.u32`
     U32,
+    /// `.u64`
     U64,
+    /// `.f16`
     F16,
+    /// `.f16x2`
     F16x2,
+    /// `.bf16`
     Bf16,
+    /// `.bf16x2`
     Bf16x2,
+    /// `.tf32`
     Tf32,
+    /// `.f32`
     F32,
+    /// `.f32x2`
     F32x2,
+    /// `.f64`
     F64,
+    /// `.b8`
     B8,
+    /// `.b16`
     B16,
+    /// `.b32`
     B32,
+    /// `.b64`
     B64,
+    /// `.b128`
     B128,
+    /// `.pred`
     Pred,
+    /// `.e4m3`
     E4m3,
+    /// `.e5m2`
     E5m2,
+    /// `.e4m3x2`
     E4m3x2,
+    /// `.e5m2x2`
     E5m2x2,
+    /// `.u16x2`
     U16x2,
+    /// `.s16x2`
     S16x2,
+    /// `.texref`
     TexRef,
+    /// `.samplerref`
     SamplerRef,
+    /// `.surfref`
     SurfRef,
 }
 
 /// How a type's bits are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TypeKind {
+    /// An integer with a sign.
     Signed,
+    /// An integer without one.
     Unsigned,
+    /// A float, or several packed.
     Float,
+    /// `.b8` to `.b128`: whatever has as many.
     Bits,
+    /// `.pred`
     Predicate,
+    /// `.texref`, `.samplerref`, `.surfref`: only instructions of their own read them.
     Opaque,
 }
 
@@ -137,10 +174,12 @@ impl Type {
         }
     }
 
+    /// Size in bits; a predicate has 1.
     pub fn bits(self) -> u32 {
         if self == Type::Pred { 1 } else { self.bytes() * 8 }
     }
 
+    /// How its bits are read; packed halves and bytes as what they are packed of.
     pub fn kind(self) -> TypeKind {
         use Type::*;
         match self {
@@ -154,6 +193,7 @@ impl Type {
         }
     }
 
+    /// Whether it is a signed integer.
     pub fn is_signed(self) -> bool {
         self.kind() == TypeKind::Signed
     }
@@ -169,14 +209,21 @@ impl fmt::Display for Type {
 /// A PTX state space (PTX ISA 9.0, "State Spaces").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Space {
+    /// `.reg`
     Reg,
+    /// `.sreg`: special registers.
     Sreg,
+    /// `.const`
     Const,
+    /// `.global`
     Global,
+    /// `.local`
     Local,
     /// Kernel or device-function parameter; which one follows from where it is declared.
     Param,
+    /// `.shared`: of the CTA or its cluster.
     Shared,
+    /// `.tex`, which PTX 1.5 gave up.
     Tex,
     /// No space on the instruction: a generic address.
     Generic,
@@ -185,26 +232,35 @@ pub enum Space {
 /// Visibility of a module-scope symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Linkage {
+    /// No other module sees it.
     #[default]
     Internal,
+    /// `.visible`
     Visible,
+    /// `.extern`: another module has it.
     Extern,
+    /// `.weak`: another module's comes first.
     Weak,
+    /// `.common`: modules share one.
     Common,
 }
 
 /// A byte range of the source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Span {
+    /// In bytes.
     pub start: u32,
+    /// Behind the last byte.
     pub end: u32,
 }
 
 impl Span {
+    /// Places must fit 32 bits: the text is shorter than 4 GiB.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }
 
+    /// The least span that has both.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }

@@ -3,11 +3,12 @@
 use super::Checker;
 use super::declaration::Place;
 use super::labels::Names;
-use super::operand::Of;
+use super::operand::{Of, Sum, literal};
 use super::rules::{Checked, unknown_opcode};
 use super::scope::{self, Entity, RegShape};
+use super::shape::Shape;
 use crate::ptx::ast::{self, Ident, Statement, Tree};
-use crate::ptx::program::{FuncId, Instruction, LabelId, VarId};
+use crate::ptx::program::{AddressBase, FuncId, Instruction, LabelId, Operand, RegId, VarId};
 use crate::ptx::types::{Space, Span, Type};
 
 /// Labels of a `.branchtargets` at most. Each is a way of control through the function, which costs
@@ -224,7 +225,11 @@ impl<'s> Checker<'s> {
         self.sums.clear();
         let mut guard = None;
         if let Some((name, negated)) = instruction.guard {
-            match self.lookup(name) {
+            let number = ast::Number::of(name.text);
+            let usual = number.and_then(|number| {
+                self.scopes.register(number, name.span, &mut self.body.regs).map(Entity::Reg)
+            });
+            match usual.or_else(|| self.lookup_numbered(name, number)) {
                 Some(Entity::Reg(reg)) => {
                     if self.body.regs[reg.0 as usize].ty != Type::Pred {
                         let message =
@@ -242,19 +247,37 @@ impl<'s> Checker<'s> {
         }
         let spelling = instruction.spelling as usize;
         self.forms.meet(spelling, tree);
-        let words = self.forms.words(spelling);
+        let start = self.shared.begin(tree.top().len());
+        let shape = self.resolve(spelling, guard.is_some(), tree);
+        match self.forms.right(spelling, shape, self.shared.from(start)) {
+            Some(words) if self.shared.from(start).len() == tree.top().len() => {
+                // Behind an error nobody reads it.
+                if !self.diagnostics.has_errors() {
+                    let (words, operands) = (words.clone(), self.shared.end(start));
+                    let (span, loc) = (instruction.span, self.loc);
+                    self.body.code.push(Instruction { guard, words, operands, span, loc });
+                }
+            }
+            _ => self.odd_instruction(instruction, guard, start, shape, tree),
+        }
+    }
+
+    /// One that is not known to be right, and has its operands in the shared list from `start` on.
+    #[inline(never)]
+    fn odd_instruction(
+        &mut self,
+        instruction: &ast::Instruction<'s>,
+        guard: Option<(RegId, bool)>,
+        start: usize,
+        shape: Shape,
+        tree: &Tree<'s>,
+    ) {
+        let spelling = instruction.spelling as usize;
+        let resolved = self.shared.from(start).len() == tree.top().len();
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
-        let of = Of {
-            tree,
-            opcode: words.as_ref().map(|words| words.opcode),
-            types: words.as_ref().map_or(&[], |words| &words.types),
-        };
-        for operand in tree.operands(instruction.operands) {
-            operands.extend(self.operand(operand, &of));
-        }
-        let resolved = operands.len() == instruction.operands.len();
-        let Some(words) = words else {
+        self.shared.take_back(start, &mut operands);
+        let Some(words) = self.forms.words(spelling).cloned() else {
             self.operands = operands;
             if resolved {
                 self.diagnostics.push(unknown_opcode(instruction.opcode));
@@ -263,15 +286,96 @@ impl<'s> Checker<'s> {
         };
         let mut checked = Checked { guard, words, operands };
         if resolved {
-            self.check_instruction(&mut checked, instruction, tree);
+            self.check_instruction(&mut checked, instruction, shape, tree);
         }
-        let Checked { guard, words, operands } = checked;
-        self.operands = operands;
-        // Behind an error nobody reads it.
+        let Checked { guard, words, mut operands } = checked;
         if !self.diagnostics.has_errors() {
-            let operands = self.shared.add(&mut self.operands);
             let (span, loc) = (instruction.span, self.loc);
+            for Sum { words, mut operands, span } in std::mem::take(&mut self.sums) {
+                let operands = self.shared.add(&mut operands);
+                self.body.code.push(Instruction { guard: None, words, operands, span, loc });
+            }
+            let operands = self.shared.add(&mut operands);
             self.body.code.push(Instruction { guard, words, operands, span, loc });
+        }
+        self.operands = operands;
+    }
+
+    /// Puts the operands into the list that all share: those of which nothing was wrong.
+    fn resolve(&mut self, spelling: usize, guarded: bool, tree: &Tree<'s>) -> Shape {
+        let literals = self.forms.literals(spelling);
+        let mut shape = Shape::new(guarded, self.forms.by_value(spelling));
+        for written in tree.top() {
+            match self.usual(written, literals, tree, &mut shape) {
+                Some(operand) => self.shared.push(operand),
+                None => self.odd_operand(written, spelling, tree, &mut shape),
+            }
+        }
+        // Nothing may be written to the register of a sum.
+        if !self.sums.is_empty() {
+            shape.give_up();
+        }
+        shape
+    }
+
+    #[inline(never)]
+    fn odd_operand(
+        &mut self,
+        written: &ast::Operand,
+        spelling: usize,
+        tree: &Tree<'s>,
+        shape: &mut Shape,
+    ) {
+        let words = self.forms.words(spelling).cloned();
+        let of = Of {
+            tree,
+            opcode: words.as_ref().map(|words| words.opcode),
+            types: words.as_ref().map_or(&[], |words| &words.types),
+        };
+        if let Some(operand) = self.operand(written, &of) {
+            self.operand_shape(&operand, written, tree, shape);
+            self.shared.push(operand);
+        }
+    }
+
+    /// What most operands are: registers that were met before, numbers, addresses in registers.
+    #[inline]
+    fn usual(
+        &mut self,
+        written: &ast::Operand,
+        literals: Option<Type>,
+        tree: &Tree<'s>,
+        shape: &mut Shape,
+    ) -> Option<Operand> {
+        match written {
+            ast::Operand::Name(name, Some(number)) => {
+                let reg = self.scopes.register(*number, *name, &mut self.body.regs)?;
+                if self.register(reg).vector != 1 {
+                    return None;
+                }
+                self.register_shape(reg, shape);
+                Some(Operand::Reg(reg))
+            }
+            ast::Operand::Const(value, _) => {
+                shape.constant(*value);
+                Some(literal(*value, literals))
+            }
+            ast::Operand::Address(parts, _) => {
+                let (name, number, offset) = match tree.operands(*parts) {
+                    [ast::Operand::Name(name, Some(number))] => (name, *number, 0),
+                    [ast::Operand::Sum(name, Some(number), offset)] => {
+                        let ast::Operand::Const(offset, _) = tree.operand(*offset) else {
+                            return None;
+                        };
+                        (name, *number, offset.as_i128()? as i64)
+                    }
+                    _ => return None,
+                };
+                let reg = self.scopes.register(number, *name, &mut self.body.regs)?;
+                self.base_shape(AddressBase::Reg(reg), shape);
+                Some(Operand::Address { base: AddressBase::Reg(reg), offset })
+            }
+            _ => None,
         }
     }
 }

@@ -133,7 +133,7 @@ impl<'s> Checker<'s> {
         &self,
         formal: &Variable,
         actual: &Operand,
-        written: &ast::Operand<'s>,
+        written: &ast::Operand,
         result: bool,
     ) -> Option<String> {
         let name = self.program.name(formal);
@@ -235,9 +235,9 @@ fn list(operand: Option<&Operand>) -> &[Operand] {
 }
 
 /// How the results (0) or arguments (1) are written.
-fn written<'a, 's>(case: &'a Case<'_, 's>, which: usize) -> &'a [ast::Operand<'s>] {
+fn written<'a, 's>(case: &'a Case<'_, 's>, which: usize) -> &'a [ast::Operand] {
     let mut operands = case.operands();
-    let list = |operands: &mut &'a [ast::Operand<'s>]| match operands.split_first() {
+    let list = |operands: &mut &'a [ast::Operand]| match operands.split_first() {
         Some((ast::Operand::List(items, _), rest)) => {
             *operands = rest;
             case.tree.operands(*items)

@@ -437,13 +437,18 @@ impl<'s> Checker<'s> {
         // Few instructions have fewer bytes.
         let most = self.labels.statements.min((self.source.len() - open as usize) / 24);
         self.body.code.reserve_exact(most);
+        // A statement writes one register, as a rule.
+        self.body.regs.reserve_exact(most);
         self.declare_labels(open);
         true
     }
 
     /// Behind the last statement of a body.
     pub(super) fn end_function(&mut self) {
-        let body = std::mem::take(&mut self.body);
+        let mut body = std::mem::take(&mut self.body);
+        if body.regs.capacity() > 2 * body.regs.len() {
+            body.regs.shrink_to_fit();
+        }
         self.program.functions[self.function.0 as usize].body = Some(Arc::new(body));
         self.leave_scope();
     }

@@ -8,14 +8,14 @@
 mod table;
 
 use super::Checker;
-use super::rules::Case;
+use super::operand::literal_type;
+use super::rules::{Case, by_value};
 use super::shape::Shape;
 use super::table::Row;
 use super::words::space;
 use crate::ptx::ast::{self, Spellings, Tree};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{self, AddressBase, Operand, Special, Variable};
-use crate::ptx::target::Sm;
 use crate::ptx::types::{Space, Type};
 use crate::ptx::words::{Op, Word};
 use smallvec::SmallVec;
@@ -50,8 +50,14 @@ struct Spelling {
     passed: bool,
     /// It takes an address that is looked at; true where that must have 64 bits.
     address: Option<bool>,
-    /// Some shapes of operands that were right.
-    right: [Option<Shape>; SHAPES],
+    /// The type by which constants are read.
+    literals: Option<Type>,
+    /// Values of constants are part of its shapes.
+    by_value: bool,
+    /// Some shapes of operands that were right; 0 is none.
+    right: [u128; SHAPES],
+    /// The list of operands by which each was right, where that has rules for constants.
+    rules: [Option<&'static [Slot]>; SHAPES],
     /// Where the next one goes.
     next: u8,
 }
@@ -66,25 +72,35 @@ impl Spelling {
         let words =
             Op::parse(spelling.opcode).map(|op| Arc::new(program::Words::new(op, modifiers)));
         let address = words.as_deref().and_then(|words| wide_address(words, spelling));
+        let literals = words.as_deref().and_then(|words| literal_type(&words.types));
+        let by_value = words.as_deref().is_some_and(|words| by_value(words.opcode));
         Spelling {
             words,
             row: None,
             form: None,
             passed: false,
             address,
-            right: [None; SHAPES],
+            literals,
+            by_value,
+            right: [0; SHAPES],
+            rules: [None; SHAPES],
             next: 0,
         }
     }
 }
 
 /// Spellings met in a module, by their numbers.
-#[derive(Default)]
 pub(super) struct Known {
     all: Vec<Spelling>,
 }
 
 impl Known {
+    /// For a text of so many bytes.
+    pub fn of_text(bytes: usize) -> Known {
+        // Small modules have a spelling for every hundred bytes, large ones no more than these.
+        Known { all: Vec::with_capacity((bytes / 96).min(64)) }
+    }
+
     /// Knows an instruction's spelling from now on.
     pub fn meet(&mut self, number: usize, tree: &Tree<'_>) {
         // The last number is that of many, in turn.
@@ -100,31 +116,59 @@ impl Known {
     }
 
     /// None: there is no such opcode.
-    pub fn words(&self, number: usize) -> Option<Arc<program::Words>> {
-        self.all[number].words.clone()
+    pub fn words(&self, number: usize) -> Option<&Arc<program::Words>> {
+        self.all[number].words.as_ref()
     }
 
-    /// Whether an instruction of this shape was right.
-    pub fn is_right(&self, number: usize, shape: Shape) -> bool {
-        self.all[number].right.contains(&Some(shape))
+    /// The type by which constants are read.
+    pub fn literals(&self, number: usize) -> Option<Type> {
+        self.all[number].literals
     }
 
-    /// One was, and all of its shape are unless there is a rule for the values of constants.
-    pub fn set_right(&mut self, number: usize, shape: Shape) {
+    /// Whether some instruction of the spelling was right.
+    pub fn some_right(&self, number: usize) -> bool {
+        self.all.get(number).is_some_and(|spelling| spelling.right[0] != 0)
+    }
+
+    /// Whether values of constants are part of its shapes.
+    pub fn by_value(&self, number: usize) -> bool {
+        self.all[number].by_value
+    }
+
+    /// The words of an instruction whose shape is one that was right, and whose constants break no
+    /// rule.
+    pub fn right(
+        &self,
+        number: usize,
+        shape: Shape,
+        operands: &[Operand],
+    ) -> Option<&Arc<program::Words>> {
+        let (spelling, whole) = (&self.all[number], shape.whole()?);
+        let at = spelling.right.iter().position(|right| *right == whole)?;
+        if let Some(rules) = spelling.rules[at]
+            && broken_constant(rules, operands).is_some()
+        {
+            return None;
+        }
+        spelling.words.as_ref()
+    }
+
+    /// One was, by this list of operands if it has one: all of its shape are whose constants break
+    /// no rule of it.
+    pub fn set_right(&mut self, number: usize, shape: Shape, list: Option<&'static [Slot]>) {
+        let Some(whole) = shape.whole() else { return };
         let spelling = &mut self.all[number];
-        let by_value = |operands| {
-            let mut slots = table::operands(operands).iter().copied().flatten();
+        // Calls have none.
+        if spelling.form.is_none() {
+            return;
+        }
+        let has_rule = |list: &&[Slot]| {
+            let mut slots = list.iter();
             slots.any(|slot| matches!(slot, Slot::Value(_, Some(_))))
         };
-        match spelling.form {
-            Some(Form::Right { operands, .. }) if shape.integer && by_value(operands) => {}
-            Some(_) => {
-                spelling.right[usize::from(spelling.next)] = Some(shape);
-                spelling.next = (spelling.next + 1) % SHAPES as u8;
-            }
-            // Calls have none.
-            None => {}
-        }
+        let at = usize::from(spelling.next);
+        (spelling.right[at], spelling.rules[at]) = (whole, list.filter(has_rule));
+        spelling.next = (spelling.next + 1) % SHAPES as u8;
     }
 
     /// The row of a spelling with so many operands; None where that is not known.
@@ -158,19 +202,18 @@ pub(super) fn counts_for_nothing(word: Word) -> bool {
 }
 
 impl<'s> Checker<'s> {
-    /// Whether there is such an instruction, here and now, and its operands are of the right kind.
-    pub(super) fn form(&mut self, case: &Case<'_, 's>) {
+    /// Whether there is such an instruction, here and now, and its operands are of the right kind;
+    /// the list of operands that it has, if it is looked at and right.
+    pub(super) fn form(&mut self, case: &Case<'_, 's>) -> Option<&'static [Slot]> {
         let form = match self.forms.all[case.spelling()].form {
             Some(form) => form,
-            None => match self.find_form(case) {
-                Some(form) => {
-                    self.forms.all[case.spelling()].form = Some(form);
-                    form
-                }
-                None => return,
-            },
+            None => {
+                let form = self.find_form(case)?;
+                self.forms.all[case.spelling()].form = Some(form);
+                form
+            }
         };
-        let Form::Right { operands, version, sm } = form else { return };
+        let Form::Right { operands, version, sm } = form else { return None };
         if !self.forms.all[case.spelling()].passed {
             let before = self.diagnostics.errors();
             self.form_gate(case, version, sm);
@@ -179,21 +222,28 @@ impl<'s> Checker<'s> {
         // Their operands are checked to the last by their rows.
         if matches!(case.instruction.opcode, Op::Ld | Op::St | Op::Mov) {
             self.address_width(case);
-            return;
+            return None;
         }
-        let lists = table::operands(operands).iter();
+        let lists = table::operands(operands).iter().copied();
         let mut fit = lists.filter(|list| self.operands_fit(list, case)).peekable();
         if fit.peek().is_none() {
             let message = super::rules::mismatch(&case.name());
             self.diagnostics.error(case.source.span, message);
-            return;
+            return None;
         }
         // A rule may depend on a constant before: the list that says so is the one that fits the
         // longest.
-        let broken: Option<Vec<Broken>> =
-            fit.map(|list| self.broken_constant(list, case)).collect();
-        if let Some(worst) = broken.and_then(|all| all.into_iter().max_by_key(|b| b.argument)) {
-            let Broken { argument, value, why } = worst;
+        let (mut right, mut worst) = (None, None::<Broken>);
+        for list in fit {
+            let Some(broken) = broken_constant(list, &case.instruction.operands) else {
+                right = Some(list);
+                break;
+            };
+            if worst.as_ref().is_none_or(|worst| broken.argument >= worst.argument) {
+                worst = Some(broken);
+            }
+        }
+        if let (None, Some(Broken { argument, value, why })) = (right, worst) {
             let name = case.name();
             let message = format!(
                 "Argument {argument} of instruction '{name}': unexpected value '{value}', {why}"
@@ -205,21 +255,13 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(span, message);
         }
         self.address_width(case);
-    }
-
-    /// The first constant that is not in the range or list that ptxas wants.
-    fn broken_constant(&self, list: &[Slot], case: &Case<'_, 's>) -> Option<Broken> {
-        list.iter().zip(&case.instruction.operands).enumerate().find_map(|(argument, pair)| {
-            let (Slot::Value(_, Some(rule)), Operand::Int(value)) = pair else { return None };
-            let why = table::rule(*rule)?.broken(*value)?;
-            Some(Broken { argument, value: *value, why })
-        })
+        right
     }
 
     /// Looks the instruction up; None after an error.
     fn find_form(&mut self, case: &Case<'_, 's>) -> Option<Form> {
         // The table is of sm_90a: what later SMs have besides is not in it.
-        if Sm::parse(self.program.target).is_some_and(|sm| sm.number > 90) {
+        if self.target.is_some_and(|sm| sm.number > 90) {
             return Some(Form::Unknown);
         }
         let opcode = case.source.opcode;
@@ -253,7 +295,10 @@ impl<'s> Checker<'s> {
         // sm_90a and its like have what later ones need not have.
         let family = sm % 10 == 1 && sm > 90;
         let least = if family { 0 } else { sm };
-        self.gate(&case.name(), (version / 10, version % 10), least, span);
+        let version = (version / 10, version % 10);
+        if !self.passes(version, least) {
+            self.gate(&case.name(), version, least, span);
+        }
         if family && self.lowest_target.is_some_and(|target| target.suffix.is_none()) {
             let message = format!(
                 "Instruction '{}' not supported on .target '{}'",
@@ -277,10 +322,10 @@ impl<'s> Checker<'s> {
         &self,
         slot: &Slot,
         operand: &Operand,
-        source: &ast::Operand<'s>,
+        source: &ast::Operand,
         tree: &Tree<'s>,
     ) -> bool {
-        let of = |set: u64, operand: &Operand, source: &ast::Operand<'s>| {
+        let of = |set: u64, operand: &Operand, source: &ast::Operand| {
             self.scalar(operand, source).is_some_and(|bit| set >> bit & 1 != 0)
         };
         match (slot, operand) {
@@ -292,7 +337,7 @@ impl<'s> Checker<'s> {
                 set >> self.base_class(*base) & 1 != 0
             }
             (Slot::Vector(count, set), Operand::Vector(items)) => {
-                let sources: &[ast::Operand<'s>] = match source {
+                let sources: &[ast::Operand] = match source {
                     ast::Operand::Vector(sources, _) => tree.operands(*sources),
                     _ => &[],
                 };
@@ -356,7 +401,7 @@ impl<'s> Checker<'s> {
 
     /// The bit of what stands where one value is wanted (see the header of the table); None for
     /// what never does.
-    fn scalar(&self, operand: &Operand, source: &ast::Operand<'s>) -> Option<u32> {
+    fn scalar(&self, operand: &Operand, source: &ast::Operand) -> Option<u32> {
         if let ast::Operand::Const(value, _) = source {
             return Some(if value.is_int() { 18 } else { 19 });
         }
@@ -418,6 +463,15 @@ impl<'s> Checker<'s> {
             },
         }
     }
+}
+
+/// The first constant that is not in the range or list that ptxas wants.
+fn broken_constant(list: &[Slot], operands: &[Operand]) -> Option<Broken> {
+    list.iter().zip(operands).enumerate().find_map(|(argument, pair)| {
+        let (Slot::Value(_, Some(rule)), Operand::Int(value)) = pair else { return None };
+        let why = table::rule(*rule)?.broken(*value)?;
+        Some(Broken { argument, value: *value, why })
+    })
 }
 
 /// Says what is wrong with an instruction whose words do not go together.

@@ -18,12 +18,13 @@ mod shape;
 mod since;
 mod slots;
 mod special;
+mod straight;
 mod table;
 mod words;
 
 use super::ast;
 use super::diagnostics::{Diagnostic, Diagnostics};
-use super::parser::{Again, Reader};
+use super::parser::{Again, Reader, Straight};
 use super::program::{
     FuncId, FunctionBody, Operand, Owned, Program, RegId, Register, SharedOperands, SourceFile,
     VarId, Variable,
@@ -44,6 +45,8 @@ pub struct Checker<'s> {
     program: Program<'s>,
     scopes: Scopes<'s>,
     diagnostics: Diagnostics,
+    /// The first one.
+    target: Option<Sm>,
     /// Of several targets the lowest counts.
     lowest_target: Option<Sm>,
     function: FuncId,
@@ -56,9 +59,8 @@ pub struct Checker<'s> {
     in_body: bool,
     /// `.loc` in force: file, line, column.
     loc: (u32, u32, u32),
-    /// Registers of sums (`%r1 + 4`) among the operands of the instruction that is checked: nothing
-    /// may be written there.
-    sums: Vec<RegId>,
+    /// Those of the instruction that is checked: nothing may be written to their registers.
+    sums: Vec<operand::Sum>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
     variable_ranges: Vec<Variable>,
     /// Variables of functions that are declared one by one.
@@ -70,8 +72,9 @@ pub struct Checker<'s> {
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
     forms: forms::Known,
-    /// Those of the instruction that is checked, and of all before it.
+    /// Operands of the instruction that is checked, where they are not known to be right.
     operands: Vec<Operand>,
+    /// Operands of all instructions.
     shared: SharedOperands,
 }
 
@@ -95,6 +98,10 @@ impl<'s> Reader<'s> for Checker<'s> {
         }
     }
 
+    fn straight(&mut self, straight: Straight) -> Option<u32> {
+        self.take_straight(straight)
+    }
+
     fn end_of_body(&mut self) {
         if self.in_body {
             self.end_function();
@@ -104,6 +111,7 @@ impl<'s> Reader<'s> for Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
+    /// Knows nothing yet of the text.
     pub fn new(source: &'s str) -> Checker<'s> {
         Checker {
             source,
@@ -124,6 +132,7 @@ impl<'s> Checker<'s> {
             again: Again::new(source),
             scopes: Scopes::new(source),
             diagnostics: Diagnostics::default(),
+            target: None,
             lowest_target: None,
             function: FuncId(0),
             body: FunctionBody::default(),
@@ -136,7 +145,7 @@ impl<'s> Checker<'s> {
             body_variables: 0,
             memory_variables: 0,
             narrow_calls: Vec::new(),
-            forms: forms::Known::default(),
+            forms: forms::Known::of_text(source.len()),
             operands: Vec::new(),
             shared: SharedOperands::default(),
         }
@@ -180,8 +189,9 @@ impl<'s> Checker<'s> {
         }
         // Where there is none, the parser has said so.
         if let Some((first, rest)) = header.target.split_first() {
-            self.target(*first, rest);
+            self.target_line(*first, rest);
             self.program.target = first.text;
+            self.target = Sm::parse(first.text);
             self.program.target_options = rest.iter().map(|word| word.text).collect();
             let all = header.target.iter().filter_map(|word| Sm::parse(word.text));
             self.lowest_target = all.min_by_key(|sm| sm.number);
@@ -196,7 +206,7 @@ impl<'s> Checker<'s> {
     }
 
     /// The `.target` line: an SM that the PTX version has, then options.
-    fn target(&mut self, first: ast::Ident<'s>, rest: &[ast::Ident<'s>]) {
+    fn target_line(&mut self, first: ast::Ident<'s>, rest: &[ast::Ident<'s>]) {
         match Sm::parse(first.text) {
             Some(sm) => {
                 let (major, minor) = self.program.version;
@@ -263,6 +273,11 @@ impl<'s> Checker<'s> {
         self.lookup_numbered(name, ast::Number::of(name.text))
     }
 
+    /// The name at a place.
+    fn ident(&self, name: Span) -> ast::Ident<'s> {
+        ast::Ident { text: self.text(name), span: name }
+    }
+
     /// The same of a name whose number is known.
     fn lookup_numbered(
         &mut self,
@@ -287,6 +302,12 @@ impl<'s> Checker<'s> {
                 Some(Entity::Var(VarId(program.vars.len() as u32 - 1)))
             }
         })
+    }
+
+    /// Whether the module's PTX version and SM are no older.
+    fn passes(&self, version: (u32, u32), sm: u32) -> bool {
+        self.program.version >= version
+            && self.lowest_target.is_none_or(|target| target.number >= sm)
     }
 
     /// Refuses what is younger than the module's PTX version or SM.

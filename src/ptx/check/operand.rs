@@ -6,7 +6,7 @@ use super::scope::Entity;
 use super::special;
 use crate::ptx::ast::{self, Ident, Number, Operands, Tree};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register, Special, Words};
+use crate::ptx::program::{AddressBase, Operand, RegId, Register, Special, Words};
 use crate::ptx::types::{Span, Type, TypeKind};
 use crate::ptx::words::{Op, Word};
 use std::sync::Arc;
@@ -19,13 +19,25 @@ pub(super) struct Of<'a, 's> {
     pub types: &'a [Type],
 }
 
+/// An addition before the instruction that is checked: `%r1 + 4` among its operands.
+#[derive(Debug)]
+pub(super) struct Sum {
+    pub words: Arc<Words>,
+    /// The register of the sum first.
+    pub operands: Vec<Operand>,
+    pub span: Span,
+}
+
+impl Sum {
+    /// Whether it writes this register.
+    pub fn writes(&self, reg: RegId) -> bool {
+        self.operands.first() == Some(&Operand::Reg(reg))
+    }
+}
+
 impl<'s> Checker<'s> {
     /// None when an error was reported. Recursion is as deep as the parser's.
-    pub(super) fn operand(
-        &mut self,
-        operand: &ast::Operand<'s>,
-        of: &Of<'_, 's>,
-    ) -> Option<Operand> {
+    pub(super) fn operand(&mut self, operand: &ast::Operand, of: &Of<'_, 's>) -> Option<Operand> {
         let tree = of.tree;
         match operand {
             ast::Operand::Name(name, number) => self.named(*name, *number),
@@ -35,15 +47,16 @@ impl<'s> Checker<'s> {
                 self.diagnostics.error(*span, message);
                 None
             }
-            ast::Operand::Not(name) => match self.lookup(*name) {
+            ast::Operand::Not(name) => match self.lookup(self.ident(*name)) {
                 Some(Entity::Reg(reg)) => Some(Operand::NotReg(reg)),
                 Some(_) => {
-                    let message = format!("Predicate register expected; '{}' is none", name.text);
-                    self.diagnostics.error(name.span, message);
+                    let text = self.text(*name);
+                    let message = format!("Predicate register expected; '{text}' is none");
+                    self.diagnostics.error(*name, message);
                     None
                 }
                 None => {
-                    self.unknown(*name);
+                    self.unknown(self.ident(*name));
                     None
                 }
             },
@@ -62,16 +75,18 @@ impl<'s> Checker<'s> {
             }
             ast::Operand::List(items, _) => Some(Operand::List(self.operands(*items, of)?)),
             ast::Operand::Address(parts, span) => self.address(*parts, *span, of),
-            ast::Operand::Sum(name, _, offset) => self.sum(*name, tree.operand(*offset), of),
+            ast::Operand::Sum(name, _, offset) => {
+                self.sum(self.ident(*name), tree.operand(*offset), of)
+            }
             ast::Operand::Index(name, index, span) => {
-                self.index(*name, tree.operand(*index), *span, of)
+                self.index(self.ident(*name), tree.operand(*index), *span, of)
             }
             ast::Operand::Pair(both) => {
                 let first = self.operand(tree.operand(*both), of);
                 let second = self.operand(tree.operand(both + 1), of);
                 Some(Operand::Pair(Box::new(first?), Box::new(second?)))
             }
-            ast::Operand::Element(name, element) => self.element(*name, *element),
+            ast::Operand::Element(name, element) => self.element(self.ident(*name), *element),
             ast::Operand::Sink(_) => Some(Operand::Sink),
         }
     }
@@ -85,7 +100,8 @@ impl<'s> Checker<'s> {
         (all.len() == items.len()).then_some(all)
     }
 
-    fn named(&mut self, name: Ident<'s>, number: Option<Number>) -> Option<Operand> {
+    fn named(&mut self, name: Span, number: Option<Number>) -> Option<Operand> {
+        let name = self.ident(name);
         let Some(entity) = self.lookup_numbered(name, number) else {
             if let Some(register) = special::scalar(name.text) {
                 self.special_gate(name, register);
@@ -119,7 +135,7 @@ impl<'s> Checker<'s> {
     }
 
     fn element(&mut self, name: Ident<'s>, element: Span) -> Option<Operand> {
-        let element = Ident { text: self.text(element), span: element };
+        let element = self.ident(element);
         let selector = special::element(element.text);
         match self.lookup(name) {
             Some(Entity::Reg(reg)) => {
@@ -166,12 +182,7 @@ impl<'s> Checker<'s> {
     }
 
     /// `name + offset` as a value: the address of a variable, or a register and a number.
-    fn sum(
-        &mut self,
-        name: Ident<'s>,
-        offset: &ast::Operand<'s>,
-        of: &Of<'_, 's>,
-    ) -> Option<Operand> {
+    fn sum(&mut self, name: Ident<'s>, offset: &ast::Operand, of: &Of<'_, 's>) -> Option<Operand> {
         let span = of.tree.span(offset);
         let offset = self.offset(offset, span);
         match self.lookup(name) {
@@ -219,17 +230,13 @@ impl<'s> Checker<'s> {
         let regs = &mut self.body.regs;
         regs.push(Register { name: text, ty, vector: 1 });
         let sum = RegId(regs.len() as u32 - 1);
-        let loc = self.loc;
-        let words = Words::new(Op::Add, smallvec::smallvec![word]);
-        let mut operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
-        let operands = self.shared.add(&mut operands);
-        let words = Arc::new(words);
-        self.body.code.push(Instruction { guard: None, words, operands, span, loc });
-        self.sums.push(sum);
+        let words = Arc::new(Words::new(Op::Add, smallvec::smallvec![word]));
+        let operands = vec![Operand::Reg(sum), Operand::Reg(reg), Operand::Int(offset.into())];
+        self.sums.push(Sum { words, operands, span });
         Some(Operand::Reg(sum))
     }
 
-    fn offset(&mut self, written: &ast::Operand<'s>, span: Span) -> Option<i64> {
+    fn offset(&mut self, written: &ast::Operand, span: Span) -> Option<i64> {
         let value = match written {
             ast::Operand::Const(value, _) => value.as_i128(),
             _ => None,
@@ -244,7 +251,7 @@ impl<'s> Checker<'s> {
     fn index(
         &mut self,
         name: Ident<'s>,
-        index: &ast::Operand<'s>,
+        index: &ast::Operand,
         span: Span,
         of: &Of<'_, 's>,
     ) -> Option<Operand> {
@@ -287,7 +294,7 @@ impl<'s> Checker<'s> {
                     other => self.base(other, of),
                 };
                 // Observed: ptxas 13.0.88 reads names and vectors there, without offsets.
-                let plain = |part: &&ast::Operand<'_>| {
+                let plain = |part: &&ast::Operand| {
                     use ast::Operand::{Const, Sum, Symbolic};
                     !matches!(part, Const(..) | Symbolic(_) | Sum(..))
                 };
@@ -308,12 +315,13 @@ impl<'s> Checker<'s> {
     }
 
     /// `base`, `base + offset` or a number, inside brackets.
-    fn base(&mut self, part: &ast::Operand<'s>, of: &Of<'_, 's>) -> Option<Operand> {
+    fn base(&mut self, part: &ast::Operand, of: &Of<'_, 's>) -> Option<Operand> {
         let (name, number, offset) = match part {
-            ast::Operand::Name(name, number) => (*name, *number, Some(0)),
+            ast::Operand::Name(name, number) => (self.ident(*name), *number, Some(0)),
             ast::Operand::Sum(name, number, offset) => {
                 let offset = of.tree.operand(*offset);
-                (*name, *number, self.offset(offset, of.tree.span(offset)))
+                let name = self.ident(*name);
+                (name, *number, self.offset(offset, of.tree.span(offset)))
             }
             ast::Operand::Const(_, span) | ast::Operand::Symbolic(span) => {
                 let offset = self.offset(part, *span)?;
@@ -344,11 +352,11 @@ impl<'s> Checker<'s> {
 
 /// The type by which a literal is read: the last one (`cvt.f32.s32`, `set.lt.u32.f32`), for a float
 /// literal the last float.
-fn literal_type(types: &[Type]) -> Option<Type> {
+pub(super) fn literal_type(types: &[Type]) -> Option<Type> {
     types.iter().rev().find(|ty| ty.kind() == TypeKind::Float).or(types.last()).copied()
 }
 
-fn literal(value: Const, ty: Option<Type>) -> Operand {
+pub(super) fn literal(value: Const, ty: Option<Type>) -> Operand {
     match (value, ty) {
         (Const::Int { .. }, _) => Operand::Int(value.as_i128().unwrap_or(0)),
         (Const::F32(value), Some(Type::F64)) => Operand::F64(f64::from(value)),

@@ -2,6 +2,7 @@
 //! operands; each operand is then checked in [`super::slots`].
 
 use super::Checker;
+use super::shape::Shape;
 use super::table::{self, ROWS, Row, Ty};
 use super::words::{is_modifier, is_narrow_format};
 use crate::ptx::ast::{self, Ident, Tree};
@@ -69,19 +70,16 @@ impl<'s> Checker<'s> {
         &mut self,
         instruction: &mut Checked,
         source: &ast::Instruction<'s>,
+        shape: Shape,
         tree: &Tree<'s>,
     ) {
         let mut case = Case { instruction, source, tree };
         let spelling = case.spelling();
-        let shape = self.shape(&case);
-        if shape.is_some_and(|shape| self.forms.is_right(spelling, shape)) {
-            return;
-        }
         let before = self.diagnostics.errors();
         // What a constant becomes is no part of the shape.
         let as_read: Option<SmallVec<[Operand; 6]>> =
-            shape.map(|_| case.instruction.operands.iter().cloned().collect());
-        let count = source.operands.len();
+            shape.constants.then(|| case.instruction.operands.iter().cloned().collect());
+        let count = tree.top().len();
         let row = match self.forms.row(spelling, count) {
             Some(row) => row,
             None => {
@@ -95,15 +93,14 @@ impl<'s> Checker<'s> {
         if let Some(row) = row {
             self.slots(row, &mut case);
         }
+        let mut list = None;
         if self.diagnostics.errors() == before {
-            self.form(&case);
+            list = self.form(&case);
         }
-        if let (Some(shape), Some(as_read)) = (shape, as_read)
-            && self.diagnostics.errors() == before
-            && case.instruction.operands[..] == as_read[..]
-            && !(shape.integer && by_value(case.instruction.opcode))
+        if self.diagnostics.errors() == before
+            && as_read.is_none_or(|as_read| case.instruction.operands[..] == as_read[..])
         {
-            self.forms.set_right(spelling, shape);
+            self.forms.set_right(spelling, shape, list);
         }
     }
 
@@ -141,8 +138,14 @@ impl<'s> Checker<'s> {
     ) -> Option<&'static Row> {
         let has_all = |row: &Row| row.when.iter().all(|word| case.instruction.has(*word));
         // The rows that ask for most are meant.
-        let Some(most) = rows.clone().filter(|row| has_all(row)).map(|row| row.when.len()).max()
-        else {
+        let mut most = None;
+        for row in rows.clone() {
+            let more = most.is_none_or(|most| row.when.len() > most);
+            if more && has_all(row) {
+                most = Some(row.when.len());
+            }
+        }
+        let Some(most) = most else {
             let first = rows.clone().next();
             let wanted = first.and_then(|row| row.when.first()).map_or("", |word| word.name());
             let message =
@@ -158,11 +161,11 @@ impl<'s> Checker<'s> {
         let types = &case.instruction.types;
         let fits = |row: &&'static Row| {
             row.when.len() == most
-                && has_all(row)
                 && row.types.len() == types.len()
+                && has_all(row)
                 && row.types.iter().zip(types.iter()).all(|(set, ty)| set.has(*ty))
         };
-        let count = case.source.operands.len();
+        let count = case.operands().len();
         let takes = |row: &&'static Row| {
             (row.slots.len() - usize::from(row.optional)..=row.slots.len()).contains(&count)
         };
@@ -200,7 +203,7 @@ impl<'s> Checker<'s> {
             self.diagnostics.error(case.source.opcode.span, message);
             right = false;
         }
-        let operands = case.source.operands.len();
+        let operands = case.operands().len();
         let opcode = case.instruction.opcode;
         if let Some(what) = table::boolean_missing(opcode, &case.instruction.modifiers, operands) {
             self.diagnostics.error(case.source.opcode.span, format!("{what} '{}'", case.name()));
@@ -210,7 +213,7 @@ impl<'s> Checker<'s> {
     }
 
     fn slots(&mut self, row: &Row, case: &mut Case<'_, 's>) {
-        let count = case.source.operands.len();
+        let count = case.operands().len();
         let least = row.slots.len() - usize::from(row.optional);
         if !(least..=row.slots.len()).contains(&count) {
             let expected = if least == row.slots.len() {
@@ -285,8 +288,8 @@ impl<'s> Case<'_, 's> {
     }
 
     /// Its operands as they are written.
-    pub fn operands(&self) -> &[ast::Operand<'s>] {
-        self.tree.operands(self.source.operands)
+    pub fn operands(&self) -> &[ast::Operand] {
+        self.tree.top()
     }
 
     /// Where an operand stands.
@@ -347,8 +350,8 @@ impl Ty {
 }
 
 /// Instructions of which some constants are looked at here; what the table of forms says of
-/// constants it says itself ([`super::forms::Known::set_right`]).
-fn by_value(opcode: Op) -> bool {
+/// constants it says itself ([`super::forms::Known::right`]).
+pub(super) fn by_value(opcode: Op) -> bool {
     matches!(opcode, Op::Bar | Op::Bfe | Op::Bfi)
 }
 

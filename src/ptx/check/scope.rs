@@ -4,12 +4,14 @@ use crate::list::List;
 use crate::ptx::ast::{Ident, Number};
 use crate::ptx::diagnostics::MAX_ERRORS;
 use crate::ptx::lexer;
-use crate::ptx::program::{FuncId, LabelId, RegId, VarId};
-use crate::ptx::types::Type;
+use crate::ptx::program::{FuncId, LabelId, RegId, Register, VarId};
+use crate::ptx::types::{Span, Type};
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::hash::BuildHasher;
+use std::num::{NonZeroU32, NonZeroU64};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Entity {
@@ -112,16 +114,18 @@ impl<V: Copy> Names<V> {
         self.table.find(hash(name), is).copied()
     }
 
-    /// Gives a name its meaning; a former one is returned and replaced.
-    fn insert(&mut self, source: &str, name: Ident<'_>, meaning: V) -> Option<V> {
+    /// Gives a name its meaning; the number of its entry, and the former meaning if it had one.
+    fn insert(&mut self, source: &str, name: Ident<'_>, meaning: V) -> (u32, Option<V>) {
         let hash = hash(name.text);
         let entries = &mut self.entries;
         let is = |i: &u32| is_at(source, entries[*i as usize].start, name.text);
         if let Some(i) = self.table.find(hash, is).copied() {
-            return Some(std::mem::replace(&mut entries[i as usize].meaning, meaning));
+            let old = std::mem::replace(&mut entries[i as usize].meaning, meaning);
+            return (i, Some(old));
         }
+        let new = entries.len() as u32;
         self.insert_new(source, name, hash, meaning);
-        None
+        (new, None)
     }
 
     /// The same of a name that is not there.
@@ -135,6 +139,29 @@ impl<V: Copy> Names<V> {
     }
 }
 
+/// The register or variable with some number of a range, if it was used.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Place(Option<NonZeroU32>);
+
+impl Place {
+    /// None: it is too far from the first for a place. No text has so many.
+    fn of(entity: Entity) -> Option<Place> {
+        let (id, variable) = match entity {
+            Entity::Reg(reg) => (reg.0, 0),
+            Entity::Var(var) => (var.0, 1),
+            _ => return None,
+        };
+        let id = id.checked_add(1)?.checked_mul(2)?;
+        Some(Place(NonZeroU32::new(id | variable)))
+    }
+
+    fn entity(self) -> Option<Entity> {
+        let place = self.0?.get();
+        let id = place / 2 - 1;
+        Some(if place % 2 == 0 { Entity::Reg(RegId(id)) } else { Entity::Var(VarId(id)) })
+    }
+}
+
 #[derive(Default, Debug)]
 struct Scope<'s> {
     names: Names<Entity>,
@@ -143,14 +170,24 @@ struct Scope<'s> {
     /// How many names there were when the last range was declared: a range must not have one that
     /// was declared before it.
     before_range: usize,
-    /// Those of each range that were used, by their numbers: 1 + the number of the entry in
-    /// `names`, whose table does not have them. Numbers far beyond the others are in that table.
-    numbered: Vec<Vec<u32>>,
+    /// Those of each range that were used, by their numbers; `names` does not have them, but for
+    /// numbers far beyond the others.
+    numbered: Vec<Vec<Place>>,
+    /// How many are in `numbered`.
+    used: usize,
+    /// Of how many places in `numbered` most may never be used.
+    far: usize,
+    /// The first uses of numbers that were far from the others then: they stay known where their
+    /// range is declared again with fewer.
+    far_names: Vec<(u32, Entity)>,
     /// Registers of ranges that were first met with zeros before their number: `%r01` is `%r1`.
     odd: FxHashMap<(&'s str, u32), Entity>,
     /// Some name that looks like one of a range is in `names` alone.
     alone: bool,
 }
+
+/// Places that the shortest text may have.
+const FEW: usize = 1 << 10;
 
 /// More prefixes than registers usually have.
 const RECENT: usize = 12;
@@ -159,7 +196,7 @@ const RECENT: usize = 12;
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     /// [`Number::letters`]
-    prefix: u64,
+    prefix: NonZeroU64,
     scope: u32,
     range: u32,
 }
@@ -173,11 +210,18 @@ pub(super) struct Scopes<'s> {
     closed: Vec<Scope<'s>>,
     /// Those of the names that were looked for last: a declaration makes them old.
     recent: Vec<Recent>,
+    /// Some range was declared twice in a scope.
+    twice: bool,
+    /// How many places for registers and variables there may still be of which most may never be
+    /// used: fewer than bytes of the text.
+    rest: usize,
 }
 
 impl<'s> Scopes<'s> {
     pub fn new(source: &'s str) -> Scopes<'s> {
-        Scopes { source, open: vec![Scope::default()], closed: Vec::new(), recent: Vec::new() }
+        let rest = source.len() / 8 + FEW;
+        let (closed, recent) = Default::default();
+        Scopes { source, open: vec![Scope::default()], closed, recent, twice: false, rest }
     }
 
     pub fn enter(&mut self) {
@@ -192,10 +236,12 @@ impl<'s> Scopes<'s> {
         let names = self.innermost().in_ranges(source);
         if self.open.len() > 1
             && let Some(mut scope) = self.open.pop()
-            && scope.names.entries.len() + scope.ranges.entries.len() <= KEPT
         {
-            scope.clear();
-            self.closed.push(scope);
+            self.rest += scope.far;
+            if scope.names.entries.len() + scope.used + scope.ranges.entries.len() <= KEPT {
+                scope.clear();
+                self.closed.push(scope);
+            }
         }
         names
     }
@@ -217,7 +263,7 @@ impl<'s> Scopes<'s> {
         self.recent.clear();
         let scope = self.innermost();
         scope.alone |= Number::of(name.text).is_some();
-        scope.names.insert(source, name, entity)
+        scope.names.insert(source, name, entity).1
     }
 
     /// Gives a register's or a variable's name its meaning in the innermost scope; false when it
@@ -239,11 +285,75 @@ impl<'s> Scopes<'s> {
     /// names that are of the range.
     pub fn define_range(&mut self, name: Ident<'s>, range: Range, count: u32) -> Option<String> {
         let source = self.source;
-        self.recent.clear();
         let scope = self.innermost();
         scope.before_range = scope.names.entries.len();
-        let known = scope.ranges.insert(source, name, (range, count));
+        let (place, known) = scope.ranges.insert(source, name, (range, count));
+        // Which names of a range that is declared twice are known is as it is found out.
+        if known.is_some() {
+            for (start, entity) in std::mem::take(&mut scope.far_names) {
+                let text = name_at(source, start);
+                let span = Span::new(start as usize, start as usize + text.len());
+                scope.alone = true;
+                scope.names.insert(source, Ident { text, span }, entity);
+            }
+            self.twice = true;
+        }
+        match Number::letters(name.text).filter(|_| !self.twice) {
+            Some(prefix) => {
+                self.recent.retain(|recent| recent.prefix != prefix);
+                self.recently(prefix, self.open.len() - 1, place);
+            }
+            // Whose names are of another prefix: the last letters of `%r1<8>` are digits.
+            None => self.recent.clear(),
+        }
         known.map(|_| format!("{}<", name.text))
+    }
+
+    fn recently(&mut self, prefix: NonZeroU64, scope: usize, range: u32) {
+        if self.recent.len() == RECENT {
+            self.recent.clear();
+        }
+        self.recent.push(Recent { prefix, scope: scope as u32, range });
+    }
+
+    /// What most names are: the register of a range that was declared or looked for not long ago.
+    /// None says nothing.
+    #[inline]
+    pub fn register(
+        &mut self,
+        Number { letters, number }: Number,
+        name: Span,
+        regs: &mut Vec<Register<'s>>,
+    ) -> Option<RegId> {
+        let recent = *self.recent.iter().find(|recent| recent.prefix == letters)?;
+        match self.open.get(recent.scope as usize)?.at(recent.range, number) {
+            Some(Entity::Reg(reg)) => Some(reg),
+            Some(_) => None,
+            None => self.first_use(recent, number, name, regs),
+        }
+    }
+
+    #[inline(never)]
+    fn first_use(
+        &mut self,
+        recent: Recent,
+        number: u32,
+        name: Span,
+        regs: &mut Vec<Register<'s>>,
+    ) -> Option<RegId> {
+        let scope = self.open.get_mut(recent.scope as usize)?;
+        let (range, count) = scope.ranges.entries[recent.range as usize].meaning;
+        let Range::Reg(RegShape { ty, vector }) = range else { return None };
+        if scope.alone || !scope.odd.is_empty() || number >= count {
+            return None;
+        }
+        let reg = RegId(regs.len() as u32);
+        if !scope.number(recent.range, number, name.start, Entity::Reg(reg), &mut self.rest) {
+            return None;
+        }
+        let name = self.source.get(name.start as usize..name.end as usize)?;
+        regs.push(Register { name, ty, vector: u32::from(vector) });
+        Some(reg)
     }
 
     /// Looks from the innermost scope outwards. `new` makes registers, and variables of ranges, at
@@ -266,7 +376,7 @@ impl<'s> Scopes<'s> {
             let (range, count) = scope.ranges.entries[recent.range as usize].meaning;
             if !scope.alone && scope.odd.is_empty() && number < count {
                 let entity = new(name, range)?;
-                if !scope.number(recent.range, number, name, entity) {
+                if !scope.number(recent.range, number, name.span.start, entity, &mut self.rest) {
                     scope.alone = true;
                     scope.names.insert_new(source, name, hash(name.text), entity);
                 }
@@ -316,14 +426,12 @@ impl<'s> Scopes<'s> {
             match (found, range) {
                 (Some(_), _) => drop(scope.names.insert(source, name, entity)),
                 (None, Some(range))
-                    if plain && known.is_none() && scope.number(range, number, name, entity) =>
+                    if plain
+                        && known.is_none()
+                        && scope.number(range, number, name.span.start, entity, &mut self.rest) =>
                 {
-                    if let (true, Some(Number { letters: prefix, .. })) = (first, numbered) {
-                        let new = Recent { prefix, scope: depth as u32, range };
-                        if self.recent.len() == RECENT {
-                            self.recent.clear();
-                        }
-                        self.recent.push(new);
+                    if let (true, Some(Number { letters, .. })) = (first, numbered) {
+                        self.recently(letters, depth, range);
                     }
                 }
                 (None, _) => {
@@ -337,11 +445,27 @@ impl<'s> Scopes<'s> {
     }
 
     /// A name in scope that the writer may have meant: same letters but for one.
-    pub fn similar(&self, name: &str) -> Option<&'s str> {
-        let close = |known: &&str| one_apart(known.as_bytes(), name.as_bytes());
+    pub fn similar(&self, name: &str) -> Option<String> {
+        let close = |known: &str| one_apart(known.as_bytes(), name.as_bytes());
         self.open.iter().rev().find_map(|scope| {
-            let names = scope.names.entries.iter().map(|named| name_at(self.source, named.start));
-            names.filter(close).min()
+            let entries = scope.names.entries.iter();
+            let names = entries.map(|named| name_at(self.source, named.start));
+            let mut least = names.filter(|known| close(known)).min().map(str::to_string);
+            let mut known = String::new();
+            for (range, places) in scope.ranges.entries.iter().zip(&scope.numbered) {
+                let prefix = name_at(self.source, range.start);
+                for (number, place) in places.iter().enumerate() {
+                    known.clear();
+                    let written = place.0.map(|_| write!(known, "{prefix}{number}"));
+                    if written.is_some()
+                        && close(&known)
+                        && least.as_ref().is_none_or(|least| known < *least)
+                    {
+                        least = Some(known.clone());
+                    }
+                }
+            }
+            least
         })
     }
 
@@ -371,6 +495,8 @@ impl Scope<'_> {
         self.ranges.clear();
         self.before_range = 0;
         self.numbered.iter_mut().for_each(Vec::clear);
+        (self.used, self.far) = (0, 0);
+        self.far_names.clear();
         self.odd.clear();
         self.alone = false;
     }
@@ -385,27 +511,42 @@ impl Scope<'_> {
 
     /// The same by the number of its range.
     fn at(&self, range: u32, number: u32) -> Option<Entity> {
-        let place = *self.numbered.get(range as usize)?.get(number as usize)?;
-        Some(self.names.entries[place.checked_sub(1)? as usize].meaning)
+        self.numbered.get(range as usize)?.get(number as usize)?.entity()
     }
 
     /// Gives one that is used for the first time its place; false where its number is too far from
     /// the others: the list must not be longer than a few times the text.
-    fn number(&mut self, range: u32, number: u32, name: Ident<'_>, entity: Entity) -> bool {
+    fn number(
+        &mut self,
+        range: u32,
+        number: u32,
+        start: u32,
+        entity: Entity,
+        rest: &mut usize,
+    ) -> bool {
         const NEAR: usize = 4;
         let (range, number) = (range as usize, number as usize);
-        if number > NEAR * (self.names.entries.len() + NEAR) {
-            return false;
-        }
+        let Some(place) = Place::of(entity) else { return false };
+        let near = number <= NEAR * (self.names.entries.len() + self.used + NEAR);
         if self.numbered.len() <= range {
             self.numbered.resize(range + 1, Vec::new());
         }
         let places = &mut self.numbered[range];
         if places.len() <= number {
-            places.resize((number + 1).next_power_of_two(), 0);
+            let length = (number + 1).next_power_of_two().max(16);
+            let more = length - places.len();
+            if !near {
+                let Some(left) = rest.checked_sub(more) else { return false };
+                *rest = left;
+                self.far += more;
+            }
+            places.resize(length, Place::default());
         }
-        self.names.entries.push(Named { start: name.span.start, meaning: entity });
-        places[number] = self.names.entries.len() as u32;
+        if !near {
+            self.far_names.push((start, entity));
+        }
+        self.used += 1;
+        places[number] = place;
         true
     }
 

@@ -2,22 +2,22 @@
 //! spelling and one shape are both right or both wrong, so that most are checked by a comparison.
 
 use super::Checker;
-use super::rules::Case;
-use crate::ptx::ast;
+use crate::ptx::ast::{self, Tree};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Operand, Special, Variable};
+use crate::ptx::program::{AddressBase, Operand, RegId, Special, Variable};
 use crate::ptx::types::Space;
 
-/// Bytes of a shape: operands of the largest instructions that come in numbers, `mma` with four
-/// vectors.
-const BYTES: usize = 32;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A shape as far as it is known.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    bytes: [u8; BYTES],
-    len: u8,
-    /// It has an integer constant, which a rule may be about.
-    pub integer: bool,
+    /// The guard's byte, which is not 0, and those of the operands behind it.
+    bytes: u128,
+    /// No room, or an operand that is to be checked on its own.
+    unknown: bool,
+    /// Values of integer constants are part of it.
+    by_value: bool,
+    /// It has a constant, of which an operand's type may make another one.
+    pub constants: bool,
 }
 
 /// Kinds of operands: the upper three bits of a byte; below is a type or a number.
@@ -32,77 +32,137 @@ mod kind {
     pub const OTHER: u8 = 7 << 5;
 }
 
+/// Behind the number of a vector's elements: all are the registers of one type that follows.
+const ALIKE: u8 = kind::OTHER | 7;
+
 impl Shape {
-    /// None: there is no room for more.
-    fn push(&mut self, byte: u8) -> Option<()> {
-        *self.bytes.get_mut(usize::from(self.len))? = byte;
-        self.len += 1;
-        Some(())
+    pub fn new(guarded: bool, by_value: bool) -> Shape {
+        let bytes = 2 | u128::from(guarded);
+        Shape { bytes, unknown: false, by_value, constants: false }
+    }
+
+    /// All of it; None of an instruction that is to be checked on its own.
+    pub fn whole(&self) -> Option<u128> {
+        (!self.unknown).then_some(self.bytes)
+    }
+
+    /// Makes it that of an instruction which is to be checked on its own.
+    pub fn give_up(&mut self) {
+        self.unknown = true;
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.unknown |= self.bytes >> 120 != 0;
+        self.bytes = self.bytes << 8 | u128::from(byte);
+    }
+
+    pub fn label(&mut self) {
+        self.push(kind::OTHER | 6);
+    }
+
+    #[inline]
+    pub fn constant(&mut self, value: Const) {
+        self.constants = true;
+        match value {
+            Const::Int { bits, .. } => {
+                self.push(kind::OTHER);
+                if self.by_value {
+                    self.unknown |= bits > 255;
+                    self.push(bits as u8);
+                }
+            }
+            Const::F32(_) => self.push(kind::OTHER | 1),
+            Const::F64(_) => self.push(kind::OTHER | 2),
+        }
     }
 }
 
 impl<'s> Checker<'s> {
-    /// None of an instruction that is to be checked on its own.
-    pub(super) fn shape(&self, case: &Case<'_, 's>) -> Option<Shape> {
-        let mut shape = Shape { bytes: [0; BYTES], len: 0, integer: false };
-        shape.push(u8::from(case.instruction.guard.is_some()))?;
-        for (operand, written) in case.instruction.operands.iter().zip(case.operands()) {
-            self.operand_shape(operand, written, case, &mut shape)?;
-        }
-        // Nothing may be written to the register of a sum.
-        self.sums.is_empty().then_some(shape)
+    #[inline]
+    pub(super) fn register_shape(&self, reg: RegId, shape: &mut Shape) {
+        shape.push(kind::REGISTER | self.register(reg).ty as u8);
     }
 
-    fn operand_shape(
+    /// Of an address, whatever its offset is.
+    #[inline]
+    pub(super) fn base_shape(&self, base: AddressBase, shape: &mut Shape) {
+        match base {
+            AddressBase::Reg(reg) => shape.push(kind::ADDRESS | self.register(reg).ty as u8),
+            AddressBase::Absolute => shape.push(kind::OTHER | 3),
+            AddressBase::Var(var) => {
+                let var = &self.program.vars[var.0 as usize];
+                shape.push(kind::VARIABLE | var.ty as u8);
+                shape.push(var.space as u8);
+                shape.push(self.role(var));
+            }
+        }
+    }
+
+    /// Of a vector; false where it is not one of registers that have one type.
+    pub(super) fn alike_shape(&self, items: &[Operand], shape: &mut Shape) -> bool {
+        let (Some(first), Ok(count)) = (self.alike(items), u8::try_from(items.len())) else {
+            return false;
+        };
+        shape.push(kind::VECTOR);
+        shape.push(count);
+        shape.push(ALIKE);
+        self.register_shape(first, shape);
+        true
+    }
+
+    pub(super) fn operand_shape(
         &self,
         operand: &Operand,
-        written: &ast::Operand<'s>,
-        case: &Case<'_, 's>,
+        written: &ast::Operand,
+        tree: &Tree<'s>,
         shape: &mut Shape,
-    ) -> Option<()> {
-        if let ast::Operand::Const(value, _) = written {
-            shape.integer |= value.is_int();
-            return shape.push(match value {
-                Const::Int { .. } => kind::OTHER,
-                Const::F32(_) => kind::OTHER | 1,
-                Const::F64(_) => kind::OTHER | 2,
-            });
-        }
+    ) {
         match (operand, written) {
-            (Operand::Reg(reg), _) => shape.push(kind::REGISTER | self.register(*reg).ty as u8),
+            (_, ast::Operand::Const(value, _)) => shape.constant(*value),
+            (Operand::Reg(reg), _) => self.register_shape(*reg, shape),
             (Operand::NotReg(reg), _) => shape.push(kind::NOT | self.register(*reg).ty as u8),
             (Operand::Element(reg, _), _) => {
-                shape.push(kind::ELEMENT | self.register(*reg).ty as u8)
+                shape.push(kind::ELEMENT | self.register(*reg).ty as u8);
             }
-            (Operand::Address { base, .. }, ast::Operand::Address(..)) => match base {
-                AddressBase::Reg(reg) => shape.push(kind::ADDRESS | self.register(*reg).ty as u8),
-                AddressBase::Absolute => shape.push(kind::OTHER | 3),
-                AddressBase::Var(var) => {
-                    let var = &self.program.vars[var.0 as usize];
-                    shape.push(kind::VARIABLE | var.ty as u8)?;
-                    shape.push(var.space as u8)?;
-                    shape.push(self.role(var))
+            (Operand::Address { base, .. }, ast::Operand::Address(..)) => {
+                self.base_shape(*base, shape);
+            }
+            (Operand::Vector(items), ast::Operand::Vector(list, _)) if items.len() < 256 => {
+                if self.alike_shape(items, shape) {
+                    return;
                 }
-            },
-            (Operand::Vector(items), ast::Operand::Vector(list, _)) if items.len() < 32 => {
-                shape.push(kind::VECTOR | items.len() as u8)?;
-                let written = case.tree.operands(*list);
-                let mut both = items.iter().zip(written);
-                both.try_for_each(|(item, written)| self.operand_shape(item, written, case, shape))
+                shape.push(kind::VECTOR);
+                shape.push(items.len() as u8);
+                for (item, written) in items.iter().zip(tree.operands(*list)) {
+                    self.operand_shape(item, written, tree, shape);
+                }
             }
             (Operand::Pair(first, second), ast::Operand::Pair(both)) => {
-                shape.push(kind::OTHER | 4)?;
-                self.operand_shape(first, case.tree.operand(*both), case, shape)?;
-                self.operand_shape(second, case.tree.operand(both + 1), case, shape)
+                shape.push(kind::OTHER | 4);
+                self.operand_shape(first, tree.operand(*both), tree, shape);
+                self.operand_shape(second, tree.operand(both + 1), tree, shape);
             }
             (Operand::Special(Special::IsExplicitCluster), _) => shape.push(kind::SPECIAL | 1),
             (Operand::Special(special), _) => {
-                shape.push(kind::SPECIAL | u8::from(super::special::bits(*special) == 64) << 1)
+                shape.push(kind::SPECIAL | u8::from(super::special::bits(*special) == 64) << 1);
             }
             (Operand::Sink, _) => shape.push(kind::OTHER | 5),
-            (Operand::Label(_), _) => shape.push(kind::OTHER | 6),
-            _ => None,
+            (Operand::Label(_), _) => shape.label(),
+            _ => shape.unknown = true,
         }
+    }
+
+    /// The first of a vector of registers that have one type.
+    fn alike(&self, items: &[Operand]) -> Option<RegId> {
+        let reg = |item: &Operand| match item {
+            Operand::Reg(reg) => Some(*reg),
+            _ => None,
+        };
+        let first = reg(items.first()?)?;
+        let ty = self.register(first).ty;
+        let same = |item| reg(item).is_some_and(|reg| self.register(reg).ty == ty);
+        items.iter().all(same).then_some(first)
     }
 
     /// Whether a variable is a parameter of the function, or what it returns.

@@ -106,7 +106,7 @@ impl<'s> Checker<'s> {
             |message: String| Misfit { message, note: format!("a {ty} register is expected") };
         let name = || case.name();
         match operand {
-            Operand::Reg(reg) if self.sums.contains(reg) => {
+            Operand::Reg(reg) if self.sums.iter().any(|sum| sum.writes(*reg)) => {
                 Err(why(format!("Result register required for instruction '{}'", name())))
             }
             Operand::Reg(reg) => self.register_fits(*reg, ty, wide, case),

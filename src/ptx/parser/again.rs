@@ -15,6 +15,7 @@ pub struct Again<'s> {
 }
 
 impl<'s> Again<'s> {
+    /// Of a text that was parsed without errors.
     pub fn new(source: &'s str) -> Again<'s> {
         Again { source }
     }

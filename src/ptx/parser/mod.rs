@@ -15,7 +15,7 @@ mod statement;
 
 pub use again::Again;
 
-use super::ast::{Function, Header, Ident, Item, Operand, Statement, Tree};
+use super::ast::{Function, Header, Ident, Item, Number, Spellings, Statement, Tree};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::lexer::{Kind, Lexer, Token};
 use super::types::Span;
@@ -36,13 +36,32 @@ const MAX_WORDS: usize = 64;
 pub trait Reader<'s> {
     /// First of all, and once.
     fn header(&mut self, header: Header<'s>);
+    /// The next one of the module that is no function.
     fn item(&mut self, item: Item<'s>);
     /// What stands before its body, if it has one.
     fn function(&mut self, function: &Function<'s>);
     /// The next one of the function's body; the tree has an instruction's operands.
     fn statement(&mut self, statement: Statement<'_, 's>, tree: &Tree<'s>);
+    /// May take an instruction from the text, and then gives the place of its `;`; else it is told
+    /// of the statement.
+    fn straight(&mut self, _: Straight) -> Option<u32> {
+        None
+    }
     /// Behind the last statement.
     fn end_of_body(&mut self);
+}
+
+/// An instruction whose operands were not looked at yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Straight {
+    /// Where it begins.
+    pub start: u32,
+    /// The name of the guard, its number, and whether it is negated.
+    pub guard: Option<(Span, Number, bool)>,
+    /// The number of opcode and modifiers in [`super::ast::Spellings`].
+    pub spelling: u32,
+    /// Behind the last modifier.
+    pub operands: u32,
 }
 
 /// Takes nothing: for who only wants to know of errors.
@@ -62,8 +81,6 @@ type Parsed<T> = Result<T, Abort>;
 struct Parser<'s> {
     source: &'s str,
     tree: Tree<'s>,
-    /// Operands of lists that are not at their end yet.
-    stack: Vec<Operand<'s>>,
     lexer: Lexer<'s>,
     /// The token that is next.
     token: Token,
@@ -77,6 +94,7 @@ struct Parser<'s> {
 /// stands before the first.
 pub fn parse<'s>(source: &'s str, reader: &mut dyn Reader<'s>) -> Diagnostics {
     let mut parser = Parser::new(source, 0);
+    parser.tree.spellings = Spellings::of_text(source.len());
     parser.module(reader);
     parser.diagnostics
 }
@@ -87,8 +105,8 @@ impl<'s> Parser<'s> {
         let mut lexer = Lexer::new(source);
         lexer.rewind(at);
         let token = lexer.next_token();
-        let (tree, stack, diagnostics) = Default::default();
-        Parser { source, tree, stack, lexer, token, end: at, depth: 0, diagnostics }
+        let (tree, diagnostics) = Default::default();
+        Parser { source, tree, lexer, token, end: at, depth: 0, diagnostics }
     }
 
     fn text(&self, span: Span) -> &'s str {

@@ -3,146 +3,58 @@
 //! looks different is left to the parser, from where the operand begins.
 
 use super::{MAX_LIST, Parser};
-use crate::ptx::ast::{Ident, Number, Operand};
-use crate::ptx::constant::{self, Const, Unary};
-use crate::ptx::lexer::is_name;
-use crate::ptx::types::Span;
-
-/// A place in the text.
-#[derive(Clone, Copy)]
-struct Cursor<'s> {
-    source: &'s str,
-    at: usize,
-}
-
-impl<'s> Cursor<'s> {
-    fn byte(&self) -> u8 {
-        self.source.as_bytes().get(self.at).copied().unwrap_or(0)
-    }
-
-    fn skip_blanks(&mut self) {
-        while matches!(self.byte(), b' ' | b'\t' | b'\n' | b'\r') {
-            self.at += 1;
-        }
-    }
-
-    fn eat(&mut self, byte: u8) -> Option<()> {
-        self.skip_blanks();
-        let found = self.byte() == byte;
-        self.at += usize::from(found);
-        found.then_some(())
-    }
-
-    fn text(&self, start: usize) -> (&'s str, Span) {
-        (self.source.get(start..self.at).unwrap_or(""), Span::new(start, self.at))
-    }
-
-    /// A name; what is no register may not be one of those that mean something else.
-    fn name(&mut self) -> Option<Operand<'s>> {
-        let bytes = self.source.as_bytes();
-        let start = self.at;
-        if self.byte() != b'%' {
-            while bytes.get(self.at).is_some_and(|byte| is_name(*byte)) {
-                self.at += 1;
-            }
-            let (text, span) = self.text(start);
-            let first = text.as_bytes().first()?;
-            let name = !(first.is_ascii_digit() || matches!(text, "_" | "WARP_SZ"));
-            return name.then_some(Operand::Name(Ident { text, span }, None));
-        }
-        let (mut letters, mut number, mut digits) = (0u64, 0u32, 0);
-        // Letters, and then digits: anything else has no number.
-        let mut plain = true;
-        self.at += 1;
-        while let Some(byte) = bytes.get(self.at) {
-            match byte {
-                b'0'..=b'9' => {
-                    digits += 1;
-                    number = number.wrapping_mul(10).wrapping_add(u32::from(byte - b'0'));
-                }
-                byte if is_name(*byte) => {
-                    plain &= digits == 0;
-                    letters = letters << 8 | u64::from(*byte);
-                }
-                _ => break,
-            }
-            self.at += 1;
-        }
-        let (text, span) = self.text(start);
-        let length = text.len() - 1 - digits;
-        let zeros = digits > 1 && text.as_bytes()[1 + length] == b'0';
-        plain &= (1..=9).contains(&digits) && (1..=8).contains(&length) && !zeros;
-        let number = plain.then_some(Number { letters, number });
-        (text.len() > 1).then_some(Operand::Name(Ident { text, span }, number))
-    }
-
-    /// `12`, `0f3F800000`
-    fn number(&mut self) -> Option<(Const, Span)> {
-        let bytes = self.source.as_bytes();
-        let start = self.at;
-        while bytes.get(self.at).is_some_and(|byte| is_name(*byte)) {
-            self.at += 1;
-        }
-        let (text, span) = self.text(start);
-        let value = match text.as_bytes() {
-            [b'0', b'f' | b'F', digits @ ..] if digits.len() == 8 => {
-                if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return None;
-                }
-                Const::F32(f32::from_bits(u32::from_str_radix(&text[2..], 16).ok()?))
-            }
-            [b'1'..=b'9', ..] | [b'0'] if text.len() < 19 => constant::parse_int(text)?,
-            _ => return None,
-        };
-        Some((value, span))
-    }
-
-    /// The same with a sign.
-    fn signed(&mut self) -> Option<(Const, Span)> {
-        let start = self.at;
-        if self.byte() != b'-' {
-            return self.number();
-        }
-        self.at += 1;
-        let (value, span) = self.number()?;
-        Some((value.unary(Unary::Minus)?, Span { start: start as u32, ..span }))
-    }
-}
+use crate::ptx::ast::Operand;
+use crate::ptx::cursor::Cursor;
 
 impl<'s> Parser<'s> {
     /// Puts the operands from here on onto the stack; the place of the `;` behind the last, or
     /// where the first begins that is not plain.
     pub(super) fn plain_operands(&mut self, at: usize) -> Result<usize, usize> {
         let mut cursor = Cursor { source: self.source, at };
-        let bottom = self.stack.len();
-        loop {
+        for _ in 0..MAX_LIST {
             cursor.skip_blanks();
             let start = cursor.at;
-            let height = self.stack.len();
-            if height - bottom >= MAX_LIST {
-                return Err(start);
-            }
+            let height = self.tree.stack.len();
             let Some(operand) = self.plain_operand(&mut cursor) else {
-                self.stack.truncate(height);
+                self.tree.stack.truncate(height);
                 return Err(start);
             };
             cursor.skip_blanks();
-            match cursor.byte() {
-                b',' => {
-                    self.stack.push(operand);
-                    cursor.at += 1;
-                }
-                b';' => {
-                    self.stack.push(operand);
-                    return Ok(cursor.at);
-                }
-                _ => return Err(start),
+            let next = cursor.byte();
+            if !matches!(next, b',' | b';') {
+                return Err(start);
             }
+            self.tree.stack.push(operand);
+            if next == b';' {
+                return Ok(cursor.at);
+            }
+            cursor.at += 1;
         }
+        cursor.skip_blanks();
+        Err(cursor.at)
     }
 
-    fn plain_operand(&mut self, cursor: &mut Cursor<'s>) -> Option<Operand<'s>> {
+    fn plain_operand(&mut self, cursor: &mut Cursor<'s>) -> Option<Operand> {
         match cursor.byte() {
+            b'%' => {
+                let first = register(cursor)?;
+                if cursor.byte() != b'|' {
+                    return Some(first);
+                }
+                cursor.at += 1;
+                if cursor.byte() != b'%' {
+                    return None;
+                }
+                let second = register(cursor)?;
+                Some(Operand::Pair(self.tree.pair(first, second)))
+            }
+            b'!' => {
+                cursor.at += 1;
+                if cursor.byte() != b'%' {
+                    return None;
+                }
+                cursor.register().map(|(name, _)| Operand::Not(name))
+            }
             b'0'..=b'9' | b'-' => {
                 let (value, span) = cursor.signed()?;
                 Some(Operand::Const(value, span))
@@ -151,7 +63,7 @@ impl<'s> Parser<'s> {
                 let start = cursor.at;
                 cursor.at += 1;
                 cursor.skip_blanks();
-                let base = cursor.name()?;
+                let base = name(cursor)?;
                 cursor.skip_blanks();
                 let mut part = base;
                 if let (b'+', Operand::Name(name, number)) = (cursor.byte(), base) {
@@ -162,19 +74,18 @@ impl<'s> Parser<'s> {
                     part = Operand::Sum(name, number, offset);
                 }
                 cursor.eat(b']')?;
-                let span = Span::new(start, cursor.at);
-                Some(Operand::Address(self.tree.only(part), span))
+                Some(Operand::Address(self.tree.only(part), cursor.span(start)))
             }
             b'{' => {
-                let (start, bottom) = (cursor.at, self.stack.len());
+                let (start, bottom) = (cursor.at, self.tree.stack.len());
                 cursor.at += 1;
                 loop {
                     cursor.skip_blanks();
-                    if cursor.byte() != b'%' || self.stack.len() - bottom >= MAX_LIST {
+                    if cursor.byte() != b'%' || self.tree.stack.len() - bottom >= MAX_LIST {
                         return None;
                     }
-                    let item = cursor.name()?;
-                    self.stack.push(item);
+                    let (item, number) = cursor.register()?;
+                    self.tree.stack.push(Operand::Name(item, number));
                     cursor.skip_blanks();
                     match cursor.byte() {
                         b',' => cursor.at += 1,
@@ -183,12 +94,34 @@ impl<'s> Parser<'s> {
                     }
                 }
                 cursor.at += 1;
-                let items = self.tree.list(&mut self.stack, bottom);
-                Some(Operand::Vector(items, Span::new(start, cursor.at)))
+                let items = self.tree.list(bottom);
+                Some(Operand::Vector(items, cursor.span(start)))
             }
-            _ => cursor.name(),
+            _ => name(cursor),
         }
     }
+}
+
+/// A register or a symbol.
+fn name(cursor: &mut Cursor<'_>) -> Option<Operand> {
+    if cursor.byte() == b'%' {
+        return cursor.register().map(|(name, number)| Operand::Name(name, number));
+    }
+    cursor.symbol().map(|name| Operand::Name(name, None))
+}
+
+/// A register, or an element or a part of one: `.x`, `.b0`.
+fn register(cursor: &mut Cursor<'_>) -> Option<Operand> {
+    let (name, number) = cursor.register()?;
+    if cursor.byte() != b'.' {
+        return Some(Operand::Name(name, number));
+    }
+    cursor.at += 1;
+    if !cursor.byte().is_ascii_alphabetic() {
+        return None;
+    }
+    let element = cursor.symbol()?;
+    (cursor.byte() != b':').then_some(Operand::Element(name, element))
 }
 
 #[cfg(test)]
@@ -200,7 +133,7 @@ mod tests {
     #[derive(Default)]
     struct Seen(Vec<String>);
 
-    fn text(operand: &Operand<'_>, tree: &Tree<'_>) -> String {
+    fn text(operand: &Operand, tree: &Tree<'_>) -> String {
         let list = |list| tree.operands(list).iter().map(|o| text(o, tree)).collect::<Vec<_>>();
         match operand {
             Operand::Vector(items, span) => format!("Vector {:?} {span:?}", list(*items)),
@@ -230,7 +163,7 @@ mod tests {
 
         fn statement(&mut self, statement: Statement<'_, 's>, tree: &Tree<'s>) {
             if let Statement::Instruction(inst) = statement {
-                let operands = tree.operands(inst.operands).iter().map(|o| text(o, tree));
+                let operands = tree.top().iter().map(|o| text(o, tree));
                 let operands: Vec<String> = operands.collect();
                 self.0.push(format!("{:?} {operands:?} {:?}", inst.opcode, inst.span));
             }
@@ -285,6 +218,10 @@ mod tests {
             "a.x, %tid.x, %r1.b0;",
             "%p1|%p2, %r1;",
             "!%p1, -%r1;",
+            "!%p1, ! %p1, !p, !%p1.x, !%, !%p1|%p2, !1;",
+            "%p1|_, %p1|p, %p1 | %p2, %p1|%p2|%p3, %p1||%p2, %p1|%p2.x, %p1.x|%p2;",
+            "%tid.x, %r1.b0, %r1.5, %r1.x.y, %r1.x::y, %r1., %r1.%r2, %tid .x, %tid. x;",
+            "0x1F, 0x, 0x1G, 0xFFFFFFFFFFFFFFFF, 0x10000000000000000, 0x1FU, 0X1F, -0x80000000;",
             "1, 0, 00, 08, 0x1F, 12U, 1.5, .5, 1e3, 0f3F800000, 0F3f800000, 0f3F80000G, 0f3F;",
             "-1, - 1, -0, +1, --1, -0f3F800000, -0x10;",
             "9223372036854775808, 123456789012345678;",

@@ -1,10 +1,11 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
-use super::{MAX_LIST, MAX_WORDS, Parsed, Parser, Reader};
+use super::{MAX_LIST, MAX_WORDS, Parsed, Parser, Reader, Straight};
 use crate::ptx::ast::{
     Expr, Function, Ident, Instruction, Number, Operand, Operands, Spelling, Statement, Tree,
 };
 use crate::ptx::constant::Const;
+use crate::ptx::cursor::Cursor;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
 use smallvec::SmallVec;
@@ -18,7 +19,7 @@ impl<'s> Parser<'s> {
                 return Err(self.unexpected("'}' at the end of the body"));
             }
             if self.statement(reader).is_err() {
-                self.stack.clear();
+                self.tree.clear();
                 self.recover_statement();
             }
         }
@@ -33,7 +34,11 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// The next statement, behind those before it that the reader takes from the text.
     fn statement(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
+        if matches!(self.token.kind, Kind::Ident | Kind::At) && self.straight(reader) {
+            return Ok(());
+        }
         match self.token.kind {
             Kind::Ident => {
                 // Most are instructions, and most of those have modifiers.
@@ -45,15 +50,10 @@ impl<'s> Parser<'s> {
                     }
                     self.go_back(first.span);
                 }
-                let instruction = self.instruction(None, self.token.span)?;
-                self.tell(reader, Statement::Instruction(&instruction));
-                Ok(())
+                let start = self.token.span;
+                self.instruction(None, start, reader)
             }
-            Kind::At => {
-                let instruction = self.guarded()?;
-                self.tell(reader, Statement::Instruction(&instruction));
-                Ok(())
-            }
+            Kind::At => self.guarded(reader),
             Kind::LBrace => {
                 self.tell(reader, Statement::Open(self.token.span.start));
                 self.nested(|parser| parser.block(reader))?;
@@ -66,11 +66,11 @@ impl<'s> Parser<'s> {
     }
 
     /// From its guard on.
-    fn guarded(&mut self) -> Parsed<Instruction<'s>> {
+    fn guarded(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
         let start = self.bump().span;
         let negated = self.eat(Kind::Not);
         let guard = self.ident("a predicate")?;
-        self.instruction(Some((guard, negated)), start)
+        self.instruction(Some((guard, negated)), start, reader)
     }
 
     /// What a directive lists is read again by who wants it.
@@ -182,19 +182,18 @@ impl<'s> Parser<'s> {
         &mut self,
         guard: Option<(Ident<'s>, bool)>,
         start: Span,
-    ) -> Parsed<Instruction<'s>> {
+        reader: &mut dyn Reader<'s>,
+    ) -> Parsed<()> {
         self.tree.clear();
-        let bottom = self.stack.len();
         let (opcode, spelling, words) = self.spelling()?;
         if let Some(words) = words {
             match self.plain_operands(words) {
                 Ok(semi) => {
-                    self.lexer.rewind(semi as u32 + 1);
-                    self.end = semi as u32 + 1;
-                    self.token = self.lexer.next_token();
-                    let operands = self.tree.list(&mut self.stack, bottom);
+                    self.go_on(semi as u32 + 1);
                     let span = Span { start: start.start, end: semi as u32 };
-                    return Ok(Instruction { guard, opcode, spelling, operands, span });
+                    let instruction = Instruction { guard, opcode, spelling, span };
+                    self.tell(reader, Statement::Instruction(&instruction));
+                    return Ok(());
                 }
                 Err(at) => {
                     self.lexer.rewind(at as u32);
@@ -203,27 +202,83 @@ impl<'s> Parser<'s> {
             }
         }
         // Behind a comma there is one more.
-        if self.stack.len() > bottom || !self.at(Kind::Semi) {
+        if !self.tree.stack.is_empty() || !self.at(Kind::Semi) {
             let call = opcode.text == "call";
             loop {
-                if self.stack.len() - bottom == MAX_LIST {
+                if self.tree.stack.len() == MAX_LIST {
                     return Err(self.too_many("operands", MAX_LIST));
                 }
                 let operand = self.operand(call)?;
-                self.stack.push(operand);
+                self.tree.stack.push(operand);
                 if !self.eat(Kind::Comma) {
                     break;
                 }
             }
         }
         let semi = self.expect(Kind::Semi, "';' or ','")?;
-        let operands = self.tree.list(&mut self.stack, bottom);
         let span = Span { start: start.start, end: semi.span.start };
-        Ok(Instruction { guard, opcode, spelling, operands, span })
+        let instruction = Instruction { guard, opcode, spelling, span };
+        self.tell(reader, Statement::Instruction(&instruction));
+        Ok(())
     }
 
-    /// The opcode, and the number of it with its modifiers; where the operands begin, if no token
-    /// has been read from there on.
+    /// Instructions that the reader takes from the text, from the next token on; whether they end
+    /// at something else than an instruction.
+    fn straight(&mut self, reader: &mut dyn Reader<'s>) -> bool {
+        if self.diagnostics.has_errors() {
+            return false;
+        }
+        let mut cursor = Cursor { source: self.source, at: self.token.span.start as usize };
+        let mut taken = None;
+        while let Some(semi) = self.straight_one(&mut cursor, reader) {
+            cursor.at = semi as usize + 1;
+            cursor.skip_blanks();
+            taken = Some(semi + 1);
+            if !matches!(cursor.byte(), b'@' | b'a'..=b'z') {
+                break;
+            }
+        }
+        if let Some(end) = taken {
+            self.go_on(end);
+        }
+        !matches!(self.token.kind, Kind::Ident | Kind::At)
+    }
+
+    /// The `;` of the instruction that begins there, if the reader takes it.
+    fn straight_one(
+        &mut self,
+        cursor: &mut Cursor<'s>,
+        reader: &mut dyn Reader<'s>,
+    ) -> Option<u32> {
+        let start = cursor.at as u32;
+        let mut guard = None;
+        if cursor.byte() == b'@' {
+            cursor.at += 1;
+            let negated = cursor.byte() == b'!';
+            cursor.at += usize::from(negated);
+            if cursor.byte() != b'%' {
+                return None;
+            }
+            let (name, number) = cursor.register()?;
+            guard = Some((name, number?, negated));
+            cursor.skip_blanks();
+        }
+        // No spelling has anything in it but words.
+        let end = self.lexer.near_blank(cursor.at)?;
+        let words = self.source.get(cursor.at..end)?;
+        let spelling = self.tree.spellings.find(words)?;
+        reader.straight(Straight { start, guard, spelling, operands: end as u32 })
+    }
+
+    /// Goes on behind this place, which something ends at.
+    fn go_on(&mut self, end: u32) {
+        self.end = end;
+        self.lexer.rewind(end);
+        self.token = self.lexer.next_token();
+    }
+
+    /// The opcode, and the number of it with its modifiers; where the operands begin, if they may be
+    /// read from there without tokens.
     fn spelling(&mut self) -> Parsed<(Ident<'s>, u32, Option<usize>)> {
         let first = self.token.span;
         if self.at(Kind::Ident) {
@@ -259,7 +314,8 @@ impl<'s> Parser<'s> {
             return Ok((opcode, number, None));
         }
         let new = Spelling { text, opcode: opcode.text, modifiers };
-        Ok((opcode, self.tree.spellings.add(new), None))
+        let number = self.tree.spellings.add(new);
+        Ok((opcode, number, Some(self.token.span.start as usize)))
     }
 
     /// Whether a dot word is next. A modifier of digits alone looks like a fraction.
@@ -278,7 +334,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `lists`: a parenthesis begins a list of arguments, not an expression.
-    fn operand(&mut self, lists: bool) -> Parsed<Operand<'s>> {
+    fn operand(&mut self, lists: bool) -> Parsed<Operand> {
         let start = self.token.span;
         match self.token.kind {
             Kind::Ident => self.named_operand(),
@@ -308,7 +364,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Only constants are operands, but whoever checks the instruction says so.
-    fn constant(&mut self) -> Parsed<Operand<'s>> {
+    fn constant(&mut self) -> Parsed<Operand> {
         Ok(match self.expression()? {
             Expr::Const(value, span) => Operand::Const(value, span),
             symbolic => Operand::Symbolic(symbolic.span()),
@@ -321,29 +377,29 @@ impl<'s> Parser<'s> {
             if parser.eat(close) {
                 return Ok(Operands::default());
             }
-            let bottom = parser.stack.len();
+            let bottom = parser.tree.stack.len();
             loop {
-                if parser.stack.len() - bottom == MAX_LIST {
+                if parser.tree.stack.len() - bottom == MAX_LIST {
                     return Err(parser.too_many("operands", MAX_LIST));
                 }
                 let operand = parser.operand(false)?;
-                parser.stack.push(operand);
+                parser.tree.stack.push(operand);
                 if !parser.eat(Kind::Comma) {
                     break;
                 }
             }
             parser.expect(close, what)?;
-            Ok(parser.tree.list(&mut parser.stack, bottom))
+            Ok(parser.tree.list(bottom))
         })
     }
 
     /// `!%p`, `-%r.h0`, or an expression that begins with the same sign.
-    fn prefixed_operand(&mut self) -> Parsed<Operand<'s>> {
+    fn prefixed_operand(&mut self) -> Parsed<Operand> {
         let (saved, token, end) = (self.lexer, self.token, self.end);
         let sign = self.bump();
         if self.at(Kind::Ident) && self.text(self.token.span) != "WARP_SZ" {
             if sign.kind == Kind::Not {
-                return Ok(Operand::Not(self.ident("a predicate")?));
+                return Ok(Operand::Not(self.ident("a predicate")?.span));
             }
             let inner = self.named_operand()?;
             return Ok(Operand::Negate(self.tree.one(inner)));
@@ -352,7 +408,7 @@ impl<'s> Parser<'s> {
         self.constant()
     }
 
-    fn named_operand(&mut self) -> Parsed<Operand<'s>> {
+    fn named_operand(&mut self) -> Parsed<Operand> {
         let first = self.simple_name()?;
         if self.at(Kind::Or) {
             if let Operand::Const(_, span) = first {
@@ -369,7 +425,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 self.expression()?;
                 self.expect(Kind::RParen, "')'")?;
-                Ok(Operand::Symbolic(name.span))
+                Ok(Operand::Symbolic(name))
             }
             Operand::Const(_, span) => self.continue_expression(span),
             other => Ok(other),
@@ -377,7 +433,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A name, its element, `_`, or the constant `WARP_SZ`.
-    fn simple_name(&mut self) -> Parsed<Operand<'s>> {
+    fn simple_name(&mut self) -> Parsed<Operand> {
         let name = self.ident("a register or a name")?;
         match name.text {
             "_" => return Ok(Operand::Sink(name.span)),
@@ -385,33 +441,33 @@ impl<'s> Parser<'s> {
             _ => {}
         }
         if self.at(Kind::Word) && self.adjacent() {
-            return Ok(Operand::Element(name, self.word("an element")?.span));
+            return Ok(Operand::Element(name.span, self.word("an element")?.span));
         }
-        Ok(Operand::Name(name, Number::of(name.text)))
+        Ok(Operand::Name(name.span, Number::of(name.text)))
     }
 
     /// The rest of an expression whose first operand is the constant `WARP_SZ`.
-    fn continue_expression(&mut self, first: Span) -> Parsed<Operand<'s>> {
+    fn continue_expression(&mut self, first: Span) -> Parsed<Operand> {
         // Rare: read it again as an expression from its first token.
         self.go_back(first);
         self.constant()
     }
 
     /// `name + constant`
-    fn sum(&mut self, name: Ident<'s>, number: Option<Number>) -> Parsed<Operand<'s>> {
+    fn sum(&mut self, name: Span, number: Option<Number>) -> Parsed<Operand> {
         self.bump();
         let offset = self.constant()?;
         Ok(Operand::Sum(name, number, self.tree.one(offset)))
     }
 
     /// `name[3]`
-    fn index(&mut self, name: Ident<'s>) -> Parsed<Operand<'s>> {
+    fn index(&mut self, name: Span) -> Parsed<Operand> {
         let index = self.nested(|parser| {
             parser.bump();
             let index = parser.operand(false)?;
             parser.expect(Kind::RBracket, "']'")?;
             Ok(index)
         })?;
-        Ok(Operand::Index(name, self.tree.one(index), name.span.to(self.last())))
+        Ok(Operand::Index(name, self.tree.one(index), name.to(self.last())))
     }
 }

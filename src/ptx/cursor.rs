@@ -1,0 +1,116 @@
+//! Reads what most operands are made of without making tokens: names of registers and symbols,
+//! numbers. Whatever looks different it does not read, and who asks goes back to where that begins.
+
+use super::ast::Number;
+use super::constant::{self, Const, Unary};
+use super::lexer::is_name;
+use super::types::Span;
+
+/// A place in the text.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'s> {
+    /// The whole text.
+    pub source: &'s str,
+    /// In bytes.
+    pub at: usize,
+}
+
+impl Cursor<'_> {
+    /// The next one; 0 at the end.
+    pub fn byte(&self) -> u8 {
+        self.source.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    /// Goes to the next byte that is no blank. Comments are none of its.
+    pub fn skip_blanks(&mut self) {
+        while matches!(self.byte(), b' ' | b'\t' | b'\n' | b'\r') {
+            self.at += 1;
+        }
+    }
+
+    /// Goes behind this byte if it is next but for blanks.
+    pub fn eat(&mut self, byte: u8) -> Option<()> {
+        self.skip_blanks();
+        let found = self.byte() == byte;
+        self.at += usize::from(found);
+        found.then_some(())
+    }
+
+    /// From there to here.
+    pub fn span(&self, start: usize) -> Span {
+        Span::new(start, self.at)
+    }
+
+    /// What has been read since that place.
+    fn read(&self, start: usize) -> &[u8] {
+        self.source.as_bytes().get(start..self.at).unwrap_or_default()
+    }
+
+    /// Goes on to where no name character stands.
+    fn skip_name(&mut self) {
+        let rest = self.source.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|byte| !is_name(*byte)).unwrap_or(rest.len());
+    }
+
+    /// A name that begins with `%`, and its number if it looks like most registers do.
+    pub fn register(&mut self) -> Option<(Span, Option<Number>)> {
+        let start = self.at;
+        let rest = self.source.as_bytes().get(start + 1..).unwrap_or_default();
+        let (mut number, length) = Number::begin(rest);
+        self.at = start + 1 + length;
+        if is_name(self.byte()) {
+            number = None;
+            self.skip_name();
+        }
+        (self.at > start + 1).then_some((self.span(start), number))
+    }
+
+    /// Any other name, unless it is one of those that mean something else.
+    pub fn symbol(&mut self) -> Option<Span> {
+        let start = self.at;
+        self.skip_name();
+        let text = self.read(start);
+        let name = !(text.first()?.is_ascii_digit() || matches!(text, b"_" | b"WARP_SZ"));
+        name.then_some(self.span(start))
+    }
+
+    /// `12`, `0f3F800000`
+    fn number(&mut self) -> Option<(Const, Span)> {
+        let start = self.at;
+        let mut value = 0u64;
+        let mut byte = self.byte();
+        while byte.is_ascii_digit() {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            self.at += 1;
+            byte = self.byte();
+        }
+        let zero = self.read(start).starts_with(b"0") && self.at > start + 1;
+        if !is_name(byte) && (1..19).contains(&(self.at - start)) && !zero {
+            return Some((Const::Int { bits: value, unsigned: false }, self.span(start)));
+        }
+        self.skip_name();
+        let value = match self.read(start) {
+            [b'0', b'f' | b'F', digits @ ..] if digits.len() == 8 => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                let bits = digits.iter().try_fold(0, |all, byte| Some(all << 4 | digit(byte)?));
+                Const::F32(f32::from_bits(bits?))
+            }
+            text @ ([b'1'..=b'9', ..] | [b'0'] | [b'0', b'x', _, ..]) if text.len() < 19 => {
+                constant::parse_int(self.source.get(start..self.at)?)?
+            }
+            _ => return None,
+        };
+        Some((value, self.span(start)))
+    }
+
+    /// The same with a sign.
+    pub fn signed(&mut self) -> Option<(Const, Span)> {
+        let start = self.at;
+        if self.byte() != b'-' {
+            return self.number();
+        }
+        self.at += 1;
+        let (value, span) = self.number()?;
+        Some((value.unary(Unary::Minus)?, Span { start: start as u32, ..span }))
+    }
+}
