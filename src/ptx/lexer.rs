@@ -157,8 +157,8 @@ impl<'s> Lexer<'s> {
             .is_some_and(|byte| !matches!(byte, b'.' | b'/'))
     }
 
-    /// The next blank, if it is not far: no instruction has so many words. Eight bytes are looked at
-    /// at once.
+    /// The next blank, if it is not far: no instruction has so many words. Eight bytes are looked
+    /// at at once.
     pub fn near_blank(&self, start: usize) -> Option<usize> {
         const ONES: u64 = u64::MAX / 255;
         let rest = self.source.as_bytes().get(start..)?;

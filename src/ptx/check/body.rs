@@ -1,10 +1,11 @@
 //! Function bodies: scopes, labels, and the flat list of instructions.
 
 use super::Checker;
+use super::case::Checked;
 use super::declaration::Place;
 use super::labels::Names;
 use super::operand::{Of, Sum, literal};
-use super::rules::{Checked, unknown_opcode};
+use super::rules::unknown_opcode;
 use super::scope::{self, Entity, RegShape};
 use super::shape::Shape;
 use crate::ptx::ast::{self, Ident, Statement, Tree};

@@ -1,7 +1,7 @@
 //! `call`: the callee, and that arguments match its parameters.
 
 use super::Checker;
-use super::rules::Case;
+use super::case::Case;
 use crate::ptx::ast;
 use crate::ptx::constant::Const;
 use crate::ptx::diagnostics::Diagnostic;

@@ -8,8 +8,8 @@
 mod table;
 
 use super::Checker;
+use super::case::{Case, by_value};
 use super::operand::literal_type;
-use super::rules::{Case, by_value};
 use super::shape::Shape;
 use super::table::Row;
 use super::words::space;
@@ -227,7 +227,7 @@ impl<'s> Checker<'s> {
         let lists = table::operands(operands).iter().copied();
         let mut fit = lists.filter(|list| self.operands_fit(list, case)).peekable();
         if fit.peek().is_none() {
-            let message = super::rules::mismatch(&case.name());
+            let message = super::case::mismatch(&case.name());
             self.diagnostics.error(case.source.span, message);
             return None;
         }

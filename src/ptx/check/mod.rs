@@ -6,6 +6,7 @@
 
 mod body;
 mod call;
+mod case;
 mod declaration;
 mod forms;
 mod initialiser;

@@ -2,7 +2,7 @@
 //! calls. Observed: ptxas 13.0.88.
 
 use super::Checker;
-use super::rules::{Case, Misfit};
+use super::case::{Case, Misfit};
 use crate::ptx::program::Variable;
 use crate::ptx::types::Space;
 use crate::ptx::words::Op;

@@ -5,7 +5,7 @@
 //! registers too. Observed: ptxas 13.0.88.
 
 use super::Checker;
-use super::rules::{Case, Misfit, mismatch};
+use super::case::{Case, Misfit, mismatch};
 use super::table::{Slot, Ty};
 use super::words::space;
 use crate::ptx::ast;

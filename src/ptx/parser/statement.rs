@@ -277,8 +277,8 @@ impl<'s> Parser<'s> {
         self.token = self.lexer.next_token();
     }
 
-    /// The opcode, and the number of it with its modifiers; where the operands begin, if they may be
-    /// read from there without tokens.
+    /// The opcode, and the number of it with its modifiers; where the operands begin, if they may
+    /// be read from there without tokens.
     fn spelling(&mut self) -> Parsed<(Ident<'s>, u32, Option<usize>)> {
         let first = self.token.span;
         if self.at(Kind::Ident) {
