@@ -1,11 +1,10 @@
 //! The program's allocator: mimalloc, asked for few different sizes, and to keep what is freed.
 //!
-//! mimalloc sets a slice aside for each size of small block, four sizes to a power of two, and
-//! eight slices for each size from a quarter of a slice on. That costs nothing where nothing is
-//! written; but the system gives it memory by 2 MB, all of it zeroed, and with its slices of 64 KB
-//! a small compile touched two or three of these for a quarter of a megabyte of data. With one size
-//! to a power of two it touches one less, and with slices of 16 KB (`.cargo/config.toml`) again
-//! one: of some four per cent of such a compile each.
+//! mimalloc sets 64 KB aside for each size of small block, four sizes to a power of two, and 512 KB
+//! for each size from 16 KB on. That costs nothing where nothing is written; but the system gives
+//! it memory by 2 MB, all of it zeroed, and a small compile touched two or three of these for a
+//! quarter of a megabyte of data. With one size to a power of two it touches one less, of some four
+//! per cent of such a compile.
 
 use libmimalloc_sys as mi;
 use std::alloc::{GlobalAlloc, Layout};
