@@ -97,6 +97,16 @@ impl CompileOptions {
 /// and what each needs would take longer to make than they save.
 const FEW_INSTRUCTIONS: usize = 256;
 
+/// So many functions at most go through the phases together, by one worker each.
+const TOGETHER: usize = 8;
+
+/// A worker takes as long to make as it saves in so many functions.
+const FUNCTIONS_OF_A_WORKER: usize = 16;
+
+/// PTX instructions of functions that go through the phases together: more than these do not stay
+/// in the processor's cache from one phase to the next.
+const INSTRUCTIONS_TOGETHER: usize = 512;
+
 /// PTX instructions of a module whose workers are not kept: they have grown by it.
 const MANY_INSTRUCTIONS: usize = 1 << 12;
 
@@ -123,7 +133,8 @@ pub struct FunctionReport {
     pub spill_load_bytes: u32,
     /// Bytes of constant bank 0 and of bank 3.
     pub constant_bytes: [u32; 2],
-    /// From the start of its lowering to its machine code.
+    /// From the start of its lowering to its machine code: its part of that of the functions that
+    /// were compiled together.
     pub time: Duration,
 }
 
@@ -149,9 +160,9 @@ pub struct Output {
 /// Compiles modules, and keeps for the next one what the one before left: workers.
 pub struct Compiler {
     options: CompileOptions,
-    /// Workers that are free now. One is made when there is none, so there are no more of
+    /// Teams of workers that are free now. One is made when there is none, so there are no more of
     /// them than threads; what has compiled a large module goes, for it holds much memory.
-    idle: Mutex<Vec<Worker>>,
+    idle: Mutex<Vec<Vec<Worker>>>,
 }
 
 impl Compiler {
@@ -183,22 +194,25 @@ impl Compiler {
         finish(model, output)
     }
 
-    fn worker(&self, pipeline: &Options) -> Result<Worker, PipelineError> {
+    /// Workers of one thread, each as new, at least so many.
+    fn team(&self, count: usize, pipeline: &Options) -> Result<Vec<Worker>, PipelineError> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // Modules may be for other targets; all else is the compiler's.
-        let fits = |worker: &Worker| ptr::eq(worker.options().target, pipeline.target);
-        let Some(at) = idle.iter().rposition(fits) else {
-            drop(idle);
-            return Worker::new(pipeline.clone());
+        let fits = |team: &Vec<Worker>| {
+            team.first().is_some_and(|worker| ptr::eq(worker.options().target, pipeline.target))
         };
-        let mut worker = idle.swap_remove(at);
+        let found = idle.iter().rposition(fits).map(|at| idle.swap_remove(at));
         drop(idle);
-        worker.reset();
-        Ok(worker)
+        let mut team = found.unwrap_or_default();
+        team.iter_mut().take(count).for_each(Worker::reset);
+        while team.len() < count {
+            team.push(Worker::new(pipeline.clone())?);
+        }
+        Ok(team)
     }
 
-    fn give_back(&self, worker: Worker) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+    fn give_back(&self, team: Vec<Worker>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(team);
     }
 }
 
@@ -415,24 +429,42 @@ fn compile_functions(
     let size = units.iter().map(code).sum::<usize>();
     let is_small = units.len() < 2 || size < FEW_INSTRUCTIONS;
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
-    let jobs: Vec<Job<'_>> = units.iter().map(|unit| (*unit, body(unit))).collect();
+    let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, TOGETHER);
+    let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
+    let mut left = 0;
+    for unit in &units {
+        let code = code(unit);
+        match groups.last_mut() {
+            Some(group) if group.len() < together && code <= left => {
+                left -= code;
+                group.push((*unit, body(unit)));
+            }
+            _ => {
+                left = INSTRUCTIONS_TOGETHER.saturating_sub(code);
+                groups.push(vec![(*unit, body(unit))]);
+            }
+        }
+    }
     program.functions.iter_mut().for_each(|function| function.body = None);
     let program = &*program;
-    let one = |job: Job<'_>| {
-        let made = |e: PipelineError| Diagnostics::from(Diagnostic::global(e.to_string()));
-        let mut worker = compiler.worker(&pipeline).map_err(made)?;
-        let done = compile_function(program, module, job, &mut worker, with_lines);
-        compiler.give_back(worker);
+    let group = |jobs: Vec<Job<'_>>| {
+        let mut team = match compiler.team(jobs.len(), &pipeline) {
+            Ok(team) => team,
+            Err(error) => return vec![Err(Diagnostic::global(error.to_string()).into())],
+        };
+        let done = compile_together(program, module, jobs, &mut team, with_lines);
+        compiler.give_back(team);
         done
     };
-    let parallel = |jobs: Vec<Job<'_>>| jobs.into_par_iter().map(one).collect();
+    let parallel =
+        |groups: Vec<Vec<Job<'_>>>| groups.into_par_iter().flat_map_iter(group).collect();
     let done: Vec<Result<Done, Diagnostics>> = match options.threads {
-        threads if threads == 1 || is_small => jobs.into_iter().map(one).collect(),
-        0 => parallel(jobs),
+        threads if threads == 1 || is_small => groups.into_iter().flat_map(group).collect(),
+        0 => parallel(groups),
         threads => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             let pool = pool.map_err(|error| Diagnostic::global(error.to_string()))?;
-            pool.install(|| parallel(jobs))
+            pool.install(|| parallel(groups))
         }
     };
     if size > MANY_INSTRUCTIONS {
@@ -448,25 +480,41 @@ fn compile_functions(
     if errors.has_errors() { Err(errors) } else { Ok(compiled) }
 }
 
-fn compile_function(
+/// Takes functions through the phases together, by one worker each.
+fn compile_together(
     program: &Program<'_>,
     module: &Module,
-    (unit, body): Job<'_>,
-    worker: &mut Worker,
+    jobs: Vec<Job<'_>>,
+    team: &mut [Worker],
     with_lines: bool,
-) -> Result<Done, Diagnostics> {
+) -> Vec<Result<Done, Diagnostics>> {
     let started = Instant::now();
-    let function = Function { body, ..program.functions[unit.func.0 as usize].clone() };
-    let lowered = (unit.func, &function);
-    let info = lower::function(program, module, lowered, unit.kernel, worker.body())?;
-    worker.set_info(info);
-    let (ptx, span) = (Digest::of(&function), function.span);
-    drop(function);
-    let mut compiled = worker.run().map_err(|error| from_pipeline(error, &ptx, span))?;
-    let facts = CodeFacts::of(&ptx, &compiled);
-    let lines = std::mem::take(&mut compiled.lines);
-    let lines = if with_lines { crate::origin::origins(&lines, &ptx.spans) } else { Vec::new() };
-    Ok(Done { unit, code: Code { compiled, facts, lines }, time: started.elapsed() })
+    let count = jobs.len() as u32;
+    let lower = |(unit, body): Job<'_>, worker: &mut Worker| {
+        let function = Function { body, ..program.functions[unit.func.0 as usize].clone() };
+        let lowered = (unit.func, &function);
+        let info = lower::function(program, module, lowered, unit.kernel, worker.body());
+        worker.set_info(info?);
+        Ok((unit, Digest::of(&function), function.span))
+    };
+    let lowered: Vec<Result<_, Diagnostics>> =
+        jobs.into_iter().zip(&mut *team).map(|(job, worker)| lower(job, worker)).collect();
+    // What could not be lowered has no whole body.
+    let whole = team.iter_mut().zip(&lowered).filter(|(_, lowered)| lowered.is_ok());
+    let mut whole: Vec<&mut Worker> = whole.map(|(worker, _)| worker).collect();
+    let mut compiled = Worker::run_together(&mut whole).into_iter();
+    let time = started.elapsed() / count;
+    let done = lowered.into_iter().map(|lowered| {
+        let (unit, ptx, span) = lowered?;
+        let compiled = compiled.next().expect("one for each that was lowered");
+        let mut compiled = compiled.map_err(|error| from_pipeline(error, &ptx, span))?;
+        let facts = CodeFacts::of(&ptx, &compiled);
+        let lines = std::mem::take(&mut compiled.lines);
+        let lines = with_lines.then(|| crate::origin::origins(&lines, &ptx.spans));
+        let lines = lines.unwrap_or_default();
+        Ok(Done { unit, code: Code { compiled, facts, lines }, time })
+    });
+    done.collect()
 }
 
 /// A phase's complaints, at the PTX instruction that each comes from or else at the function.

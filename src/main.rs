@@ -1,7 +1,13 @@
 //! The program: see `orias::cli`.
-#![cfg_attr(all(target_os = "linux", target_env = "gnu"), no_main)]
+#![cfg_attr(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")), no_main)]
 
 mod allocator;
+
+#[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
+use std::{
+    ffi::{CStr, OsStr, c_char, c_int},
+    os::unix::ffi::OsStrExt,
+};
 
 #[global_allocator]
 static ALLOCATOR: allocator::FewSizes = allocator::FewSizes;
@@ -9,15 +15,23 @@ static ALLOCATOR: allocator::FewSizes = allocator::FewSizes;
 /// A compile of a small kernel takes a millisecond, and the standard library's way to `main` would
 /// be a twentieth of it: it reads the process's memory map, to name an overflow of the stack. Its
 /// way out writes what is left of standard output.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
 #[unsafe(no_mangle)]
-extern "C" fn main() -> std::ffi::c_int {
+extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
     allocator::keep_freed_memory();
-    std::process::exit(orias::cli::main().into())
+    let count = usize::try_from(count).unwrap_or(0);
+    // The standard library would know them too, but for musl.
+    let args = (1..count).map(|i| {
+        // SAFETY: the C library hands `main` so many texts, which end with a zero and stay where
+        // they are.
+        let arg = unsafe { CStr::from_ptr(*args.add(i)) };
+        OsStr::from_bytes(arg.to_bytes()).to_os_string()
+    });
+    std::process::exit(orias::cli::main(args).into())
 }
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+#[cfg(not(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"))))]
 fn main() {
     allocator::keep_freed_memory();
-    std::process::exit(orias::cli::main().into())
+    std::process::exit(orias::cli::main(std::env::args_os().skip(1)).into())
 }

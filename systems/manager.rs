@@ -194,6 +194,30 @@ impl Worker {
         Ok(self.take(stats))
     }
 
+    /// Runs every phase over the functions of all these workers, which have the same options, and
+    /// takes the results. Each phase runs over all of them before the next one does: small
+    /// functions find the code of a phase, which is more than they are, in the processor's cache.
+    ///
+    /// # Errors
+    /// For each function as [`Worker::run`]; the others go on.
+    pub fn run_together(workers: &mut [&mut Worker]) -> Vec<Result<Compiled, PipelineError>> {
+        let all = workers.iter_mut().map(|worker| {
+            worker.begin();
+            let stats = worker.no_stats();
+            (worker, Ok(stats))
+        });
+        let mut all: Vec<(&mut &mut Worker, Result<Vec<PhaseStat>, PipelineError>)> = all.collect();
+        for at in 0..PHASES.len() {
+            for (worker, result) in &mut all {
+                let Ok(stats) = result else { continue };
+                if let Err(error) = worker.step(at, stats) {
+                    *result = Err(error);
+                }
+            }
+        }
+        all.into_iter().map(|(worker, result)| result.map(|stats| worker.take(stats))).collect()
+    }
+
     /// Goes on with a phase (an index in the table) where [`Worker::run_through`] has stopped
     /// before it, and takes the result: for tests that edit the body between.
     ///
@@ -225,6 +249,12 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
+        self.begin();
+        self.run_steps(0..end.min(self.steps.len()))
+    }
+
+    /// Before the first phase.
+    fn begin(&mut self) {
         // Edges too: what the first phase finds sound, no edit of ours has changed when the next
         // one asks.
         self.tidy();
@@ -232,24 +262,33 @@ impl Worker {
             let body = self.function.body();
             self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
         }
-        self.run_steps(0..end.min(self.steps.len()))
+    }
+
+    /// An empty list, as long as it will be.
+    fn no_stats(&self) -> Vec<PhaseStat> {
+        Vec::with_capacity(if self.options.statistics { PHASES.len() } else { 0 })
     }
 
     fn run_steps(&mut self, steps: Range<usize>) -> Result<Vec<PhaseStat>, PipelineError> {
-        let statistics = self.options.statistics;
-        let mut stats = Vec::with_capacity(if statistics { PHASES.len() } else { 0 });
+        let mut stats = self.no_stats();
         for at in steps {
-            let Step { system, dump, .. } = self.steps[at];
-            if statistics {
-                stats.push(self.step(at)?);
-            } else if system.is_some() || dump {
-                self.step(at)?;
-            }
+            self.step(at, &mut stats)?;
         }
         Ok(stats)
     }
 
-    fn step(&mut self, at: usize) -> Result<PhaseStat, PipelineError> {
+    /// One phase, and its row where statistics are asked for.
+    fn step(&mut self, at: usize, stats: &mut Vec<PhaseStat>) -> Result<(), PipelineError> {
+        let Step { system, dump, .. } = self.steps[at];
+        if self.options.statistics {
+            stats.push(self.run_phase(at)?);
+        } else if system.is_some() || dump {
+            self.run_phase(at)?;
+        }
+        Ok(())
+    }
+
+    fn run_phase(&mut self, at: usize) -> Result<PhaseStat, PipelineError> {
         let statistics = self.options.statistics;
         let mut stat = PhaseStat::default();
         if statistics {
@@ -494,6 +533,29 @@ mod tests {
             "// k: after 1 ApplyNvOptRecipes",
         ];
         assert_eq!(heads, expected);
+    }
+
+    #[test]
+    fn a_function_that_fails_stops_no_other_one_that_runs_with_it() {
+        let make = |ends: bool| {
+            let mut worker =
+                Worker::new(Options { verify_each: true, ..options() }).expect("no names");
+            let mut body = worker.body();
+            let block = body.new_block();
+            let op = if ends { Opcode::EXIT } else { Opcode::NOP };
+            body.push(block, Inst::new(op, &[], 0, &[]), Loc::default());
+            worker
+        };
+        // A lone EXIT without operands comes further than a lone NOP, and no form has it either.
+        let end = |result: Result<Compiled, PipelineError>| {
+            result.map(|c| c.text).map_err(|e| e.to_string())
+        };
+        let alone = [true, false, true].map(|ends| end(make(ends).run()));
+        assert_ne!(alone[0], alone[1]);
+        let mut workers = [true, false, true].map(make);
+        let mut together: Vec<&mut Worker> = workers.iter_mut().collect();
+        let together: Vec<_> = Worker::run_together(&mut together).into_iter().map(end).collect();
+        assert_eq!(together, alone);
     }
 
     #[test]

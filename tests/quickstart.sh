@@ -4,8 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:$HOME/.cargo/bin"
 tests/rust.sh
-cargo build --release --quiet --bin orias
-orias=target/release/orias
+orias=$(src/release.sh)
 kernel=tests/corpus/vecadd
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -20,4 +20,6 @@ if LC_ALL=C.UTF-8 git grep --line-number --perl-regexp '^(?=.{101})\s*//' -- '*.
 fi
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 cargo bench --no-run
+ORIAS_RELEASED=$(src/release.sh)
+export ORIAS_RELEASED
 tests/count.sh cargo test --workspace --no-fail-fast

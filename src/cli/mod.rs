@@ -12,6 +12,7 @@ mod sim;
 
 use crate::cli::exit::{FAILED, SUCCESS};
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 
 /// Where `--help` begins.
 const ABOUT: &str = "\
@@ -54,10 +55,10 @@ enum Command {
     Phases(phases::PhasesArgs),
 }
 
-/// Runs the program with the process's arguments; its exit code.
-pub fn main() -> u8 {
+/// Runs the program with these arguments, its own name not among them; its exit code.
+pub fn main(given: impl Iterator<Item = OsString>) -> u8 {
     let mut args = Vec::new();
-    for arg in std::env::args_os().skip(1) {
+    for arg in given {
         match arg.into_string() {
             Ok(arg) => args.push(arg),
             Err(arg) => {

@@ -60,10 +60,7 @@ fn start(
 ) -> Result<u8, Box<dyn std::error::Error>> {
     let mut child =
         Command::new(runner).args(options).stdin(Stdio::piped()).spawn().map_err(|error| {
-            format!(
-                "{}: {error} (it is made by `cargo build --release -p orias-gpu`)",
-                runner.display()
-            )
+            format!("{}: {error} (`src/release.sh --gpu` puts it there)", runner.display())
         })?;
     if let Some(mut stdin) = child.stdin.take() {
         // Without a GPU it may have ended before it read anything.
@@ -97,6 +94,6 @@ mod tests {
     fn without_the_runner_the_error_says_how_to_make_it() {
         let error = start(Path::new("/nowhere/orias-gpu"), &[], b"").unwrap_err().to_string();
         assert!(error.starts_with("/nowhere/orias-gpu: "), "{error}");
-        assert!(error.contains("cargo build --release -p orias-gpu"), "{error}");
+        assert!(error.contains("src/release.sh --gpu"), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 //! words.
 
 mod damaged;
+mod released;
 mod sim;
 
 use crate::support;

@@ -88,6 +88,6 @@ echo "nvcc: $((count - failed)) of $count modules written to $ptx"
 [ $failed = 0 ] || exit 1
 [ "$compare" = yes ] || exit 0
 cd "$root"
-cargo build --release --quiet -p orias -p orias-speed -p orias-isa
-target/release/orias-speed compare "$ptx" --rows "$@"
+cargo build --release --quiet -p orias -p orias-isa
+tests/speed/run.sh "$ptx" --rows "$@"
 exec target/release/orias-isa compare "$ptx" --brief --no-run

@@ -41,20 +41,29 @@ fn main() {
 }
 
 /// How the program is linked, where that is known to work. A program that is always in one place
-/// needs no addresses filled in when it starts: there are many thousands of them. One that has the
-/// C library in it needs no dynamic linker either, which is a tenth of a small compile.
+/// needs no addresses filled in when it starts: there are many thousands of them (musl's target
+/// says so in `.cargo/config.toml`, for it decides what else is linked). One that has the C library
+/// in it needs no dynamic linker either, which is a tenth of a small compile.
 fn link() {
-    let is = |name: &str, value: &str| env::var(name).is_ok_and(|v| v == value);
-    if !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
-        return;
+    let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
+    let is_musl = match (of_target("OS").as_str(), of_target("ENV").as_str()) {
+        ("linux", "musl") => true,
+        ("linux", "gnu") => false,
+        _ => return,
+    };
+    if !is_musl {
+        println!("cargo::rustc-link-arg-bin=orias=-no-pie");
+        // What unwinds is in each program, and `c` comes before `m`, which has one function that
+        // both have: so programs look for no library but the C library's.
+        println!("cargo::rustc-link-lib=dylib=gcc_eh");
+        println!("cargo::rustc-link-lib=dylib=c");
     }
-    println!("cargo::rustc-link-arg-bin=orias=-no-pie");
-    // What unwinds is in each program, and `c` comes before `m`, which has one function that both
-    // have: so programs look for no library but the C library's.
-    println!("cargo::rustc-link-lib=dylib=gcc_eh");
-    println!("cargo::rustc-link-lib=dylib=c");
-    if !has_own_linker() {
+    let Some(linker) = own_linker() else {
         return;
+    };
+    if is_musl {
+        println!("cargo::rustc-link-arg-bin=orias=-B{}", linker.display());
+        println!("cargo::rustc-link-arg-bin=orias=-fuse-ld=lld");
     }
     if let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
         for (file, option) in ORDER {
@@ -64,29 +73,25 @@ fn link() {
         }
         println!("cargo::rustc-link-arg-bin=orias=-Wl,--no-warn-symbol-ordering");
     }
-    if let Some(folder) = archives() {
+    if !is_musl && let Some(folder) = archives() {
         println!("cargo::rustc-link-arg-bin=orias=-static");
         println!("cargo::rustc-link-arg-bin=orias=-L{}", folder.display());
     }
 }
 
-/// Whether the program is linked by the linker that comes with Rust: no other one takes both files
-/// of the order, and GNU's does not look into an archive twice, as the C library's want. A system's
-/// own Rust may come without it, and a build may ask for another.
-fn has_own_linker() -> bool {
+/// Where the linker stands that comes with Rust: no other one takes both files of the order, and
+/// GNU's does not look into an archive twice, as the C library's want. A system's own Rust may come
+/// without it, and a build may ask for another.
+fn own_linker() -> Option<PathBuf> {
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     if env::var_os("RUSTC_LINKER").is_some() || flags.contains("link") || flags.contains("-ld") {
-        return false;
+        return None;
     }
-    let Some((rustc, target)) = env::var_os("RUSTC").zip(env::var("TARGET").ok()) else {
-        return false;
-    };
-    let asked = Command::new(rustc).args(["--print", "sysroot"]).output();
-    let home = asked.ok().and_then(|asked| String::from_utf8(asked.stdout).ok());
-    home.is_some_and(|home| {
-        let tools = Path::new(home.trim_end()).join("lib/rustlib").join(target).join("bin");
-        tools.join("gcc-ld/ld.lld").exists()
-    })
+    let asked = Command::new(env::var_os("RUSTC")?).args(["--print", "sysroot"]).output().ok()?;
+    let home = String::from_utf8(asked.stdout).ok()?;
+    let tools = Path::new(home.trim_end()).join("lib/rustlib").join(env::var("HOST").ok()?);
+    let tools = tools.join("bin/gcc-ld");
+    tools.join("ld.lld").exists().then_some(tools)
 }
 
 /// A folder with nothing but archives for all that the standard library asks the linker for: found

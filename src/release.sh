@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds orias as it is given to others, and prints where it is: target/dist/orias.
+#
+#   src/release.sh
+#   src/release.sh --gpu        orias-gpu beside it, which `orias run` starts: it loads the driver, and is for this machine
+#
+# It has musl in it, and so needs no library of the machine that it runs on; and it starts sooner. (glibc asks the processor some
+# sixty things before `main`, each of them a call of the host on a virtual machine.) Where Rust's target for musl cannot be had, it
+# is what `cargo build --release` makes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PATH:$HOME/.cargo/bin"
+target=x86_64-unknown-linux-musl
+has() { [ -d "$(rustc --print target-libdir --target $target)" ]; }
+if [ "$(uname -sm)" = "Linux x86_64" ] && { has || rustup --quiet target add $target >&2; } && has; then
+    cargo build --release --quiet --package orias --bin orias --target $target
+    built=target/$target/release/orias
+else
+    echo "release.sh: no $target here: a program that needs this machine's C library" >&2
+    cargo build --release --quiet --package orias --bin orias
+    built=target/release/orias
+fi
+mkdir -p target/dist
+# The old one may be running.
+give() { cp "$1" "target/dist/$2.new" && mv "target/dist/$2.new" "target/dist/$2"; }
+give "$built" orias
+if [ "${1:-}" = --gpu ]; then
+    cargo build --release --quiet --package orias-gpu
+    give target/release/orias-gpu orias-gpu
+fi
+echo "$PWD/target/dist/orias"
