@@ -2,6 +2,8 @@
 #![cfg_attr(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")), no_main)]
 
 mod allocator;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", any(target_env = "musl", test)))]
+mod memory;
 
 #[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
 use std::{

@@ -6,13 +6,23 @@
 #
 # It has musl in it, and so needs no library of the machine that it runs on; and it starts sooner. (glibc asks the processor some
 # sixty things before `main`, each of them a call of the host on a virtual machine.) Where Rust's target for musl cannot be had, it
-# is what `cargo build --release` makes.
+# is what `cargo build --release` makes. It is built by a profile (src/profile.sh) where there is one of this version of rustc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:$HOME/.cargo/bin"
 target=x86_64-unknown-linux-musl
+mkdir -p target/dist
 has() { [ -d "$(rustc --print target-libdir --target $target)" ]; }
 if [ "$(uname -sm)" = "Linux x86_64" ] && { has || rustup --quiet target add $target >&2; } && has; then
+    profile=src/profile/rustc-$(rustc --version | cut -d ' ' -f 2).profdata.xz
+    # Named by what it is, so that another one is another build.
+    unpacked=$PWD/target/dist/$(cksum < "$profile" 2>/dev/null | cut -d ' ' -f 1).profdata
+    if [ -f "$unpacked" ] || { [ -f "$profile" ] && xz --decompress --stdout "$profile" > "$unpacked.new" && mv "$unpacked.new" "$unpacked"; }; then
+        # What has changed since the profile was made is built without it.
+        export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-Cprofile-use=$unpacked -Cllvm-args=-no-pgo-warn-mismatch"
+    else
+        echo "release.sh: no profile for this rustc: the program takes up to a third more time" >&2
+    fi
     cargo build --release --quiet --package orias --bin orias --target $target
     built=target/$target/release/orias
 else
@@ -20,7 +30,6 @@ else
     cargo build --release --quiet --package orias --bin orias
     built=target/release/orias
 fi
-mkdir -p target/dist
 # The old one may be running.
 give() { cp "$1" "target/dist/$2.new" && mv "target/dist/$2.new" "target/dist/$2"; }
 give "$built" orias

@@ -20,7 +20,6 @@ use crate::notes::Notes;
 use crate::scalar::algebra;
 use crate::scalar::dead_code::Clean;
 use bevy_ecs::prelude::*;
-use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
@@ -74,13 +73,18 @@ pub(super) struct News {
     is_first: bool,
     /// Whether there is anything to look at.
     any: bool,
-    insts: BitVec,
-    cells: BitVec,
+    /// By instruction, as far as there are any; by cell the same.
+    insts: Vec<bool>,
+    cells: Vec<bool>,
 }
 
 impl News {
     pub(super) fn all() -> News {
-        News { is_first: true, any: true, insts: BitVec::new(), cells: BitVec::new() }
+        News { is_first: true, any: true, insts: Vec::new(), cells: Vec::new() }
+    }
+
+    fn none() -> News {
+        News { is_first: false, any: false, insts: Vec::new(), cells: Vec::new() }
     }
 
     pub(super) fn are_none(&self) -> bool {
@@ -90,7 +94,9 @@ impl News {
     fn concern(&self, map: &CellMap, id: InstId, inst: View<'_>) -> bool {
         let mut found = self.is_first || self.insts.get(id.0 as usize).is_some_and(|b| *b);
         if !found {
-            inst.for_each_use(|r| found |= map.cells(r).any(|cell| self.cells[cell as usize]));
+            let cells = &self.cells;
+            let is_new = |cell: Cell| cells.get(cell as usize).is_some_and(|new| *new);
+            inst.for_each_use(|r| found |= map.cells(r).any(is_new));
         }
         found
     }
@@ -99,8 +105,11 @@ impl News {
         if self.insts.len() <= id.0 as usize {
             self.insts.resize(id.0 as usize + 1, false);
         }
-        self.insts.set(id.0 as usize, true);
-        inst.for_each_def(|r| map.cells(r).for_each(|cell| self.cells.set(cell as usize, true)));
+        if self.cells.len() < map.count() {
+            self.cells.resize(map.count(), false);
+        }
+        self.insts[id.0 as usize] = true;
+        inst.for_each_def(|r| map.cells(r).for_each(|cell| self.cells[cell as usize] = true));
     }
 }
 
@@ -120,10 +129,7 @@ pub(super) fn propagate(
     let mut here = Here::new(map.count());
     let mut replaced = 0;
     // What changes behind an instruction that reads it, around a loop, is for the next round.
-    news.cells.resize(map.count(), false);
-    let mut next =
-        News { is_first: false, any: false, insts: BitVec::new(), cells: news.cells.clone() };
-    next.cells.fill(false);
+    let mut next = News::none();
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         here.enter();
@@ -161,7 +167,9 @@ pub(super) fn propagate(
                 };
                 if changed > 0 {
                     replaced += changed;
-                    news.note(map, id, body.inst(id));
+                    if !news.is_first {
+                        news.note(map, id, body.inst(id));
+                    }
                     // What reads anything else finds the same copies as before.
                     let now = body.inst(id);
                     let mut is_copy = now.op == Opcode::MOVPHI;

@@ -12,8 +12,7 @@ use crate::analysis::liveness::CellMap;
 use crate::effects::is_removable;
 use crate::notes::Notes;
 use bevy_ecs::prelude::*;
-use bitvec::vec::BitVec;
-use orias_components::{Body, Code, InstId, RegUse, View};
+use orias_components::{Body, Code, InstId, RegUse};
 
 /// Rounds of removal by liveness where SSA form is left: what is left after them is as right, and
 /// rare.
@@ -126,7 +125,8 @@ fn remove_by_liveness(
     // nothing needed reads anywhere, and they are gone before.
     for _ in 0..rounds {
         let liveness = analyses.liveness_after(body);
-        let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
+        let mut dead = vec![false; body.inst_count()];
+        let mut any = false;
         let mut live = liveness.cells();
         // Something dead reads what comes from another block: more may be dead there.
         let mut across = false;
@@ -135,7 +135,8 @@ fn remove_by_liveness(
             for id in body.block(*block).insts().iter().rev() {
                 let inst = body.inst(*id);
                 if is_removable(inst) && !live.reads_result_of(&liveness.map, inst) {
-                    dead.set(id.0 as usize, true);
+                    dead[id.0 as usize] = true;
+                    any = true;
                     inst.for_each_use(|r| {
                         across |= liveness.map.cells(r).any(|cell| liveness.is_global(cell));
                     });
@@ -144,7 +145,7 @@ fn remove_by_liveness(
                 }
             }
         }
-        if dead.any() {
+        if any {
             removed += sweep(body, &dead);
         }
         if !across {
@@ -172,64 +173,73 @@ pub fn simple_live_dead(
 /// step.
 fn sweep_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     let map = analyses.cells(body);
-    let mut dead: BitVec = BitVec::repeat(false, body.inst_count());
-    let mut written: BitVec = BitVec::repeat(false, map.count());
-    let mut wanted: BitVec = BitVec::repeat(false, map.count());
-    let mut again = false;
+    // Bytes, not bits: a walk sets some for each operand, and nothing counts them.
+    let mut dead = vec![false; body.inst_count()];
+    let mut cells = vec![0u8; map.count()];
+    let mut again = 0;
     let mut any = false;
     for block in body.layout().iter().rev() {
         for id in body.block(*block).insts().iter().rev() {
             let inst = body.inst(*id);
-            let mut needed = !is_removable(inst);
+            let mut found = 0;
             inst.for_each_def(|r| {
                 for cell in map.cells(r) {
-                    again |= written.replace(cell as usize, true);
-                    needed |= wanted[cell as usize];
+                    found |= cells[cell as usize];
+                    cells[cell as usize] |= WRITTEN;
                 }
             });
-            if needed {
-                want_sources(&map, inst, &mut wanted);
+            again |= found;
+            if found & WANTED != 0 || !is_removable(inst) {
+                inst.for_each_use(|r| {
+                    map.cells(r).for_each(|cell| cells[cell as usize] |= WANTED);
+                });
             } else {
-                dead.set(id.0 as usize, true);
+                dead[id.0 as usize] = true;
                 any = true;
             }
         }
     }
+    let again = again & WRITTEN != 0;
     if !any {
         return (0, again);
     }
-    revive(body, &map, &mut dead, &wanted);
+    revive(body, &map, &mut dead, &cells);
     (sweep(body, &dead), again)
 }
 
-fn want_sources(map: &CellMap, inst: View<'_>, wanted: &mut BitVec) {
-    inst.for_each_use(|r| map.cells(r).for_each(|cell| wanted.set(cell as usize, true)));
-}
+/// Something behind writes the cell.
+const WRITTEN: u8 = 1;
+/// Something needed behind reads the cell.
+const WANTED: u8 = 2;
 
 /// Takes back what writes a cell that is wanted, and what that reads in turn.
-fn revive(body: &Body<'_>, map: &CellMap, dead: &mut BitVec, wanted: &BitVec) {
+fn revive(body: &Body<'_>, map: &CellMap, dead: &mut [bool], cells: &[u8]) {
     let is_wanted = |id: InstId| {
-        let mut found = false;
-        let any = |r: RegUse| map.cells(r).any(|cell| wanted[cell as usize]);
-        body.inst(id).for_each_def(|r| found |= any(r));
-        found
+        let mut found = 0;
+        let each = |r: RegUse| map.cells(r).for_each(|cell| found |= cells[cell as usize]);
+        body.inst(id).for_each_def(each);
+        found & WANTED != 0
     };
-    let mut work: Vec<InstId> = dead.iter_ones().map(|id| InstId(id as u32)).collect();
+    let all = |dead: &[bool]| -> Vec<InstId> {
+        let dead = dead.iter().enumerate().filter(|(_, dead)| **dead);
+        dead.map(|(id, _)| InstId(id as u32)).collect()
+    };
+    let mut work = all(dead);
     work.retain(|id| is_wanted(*id));
     if work.is_empty() {
         return;
     }
     let mut writers: Lists<InstId> = Lists::new(map.count());
-    for id in dead.iter_ones().map(|id| InstId(id as u32)) {
+    for id in all(dead) {
         body.inst(id).for_each_def(|r| map.cells(r).for_each(|cell| writers.push(cell, id)));
     }
-    work.iter().for_each(|id| dead.set(id.0 as usize, false));
+    work.iter().for_each(|id| dead[id.0 as usize] = false);
     while let Some(id) = work.pop() {
         body.inst(id).for_each_use(|r| {
             for cell in map.cells(r) {
                 let mut at = writers.take(cell);
                 while let Some((writer, next)) = writers.get(at) {
-                    if dead.replace(writer.0 as usize, false) {
+                    if std::mem::replace(&mut dead[writer.0 as usize], false) {
                         work.push(writer);
                     }
                     at = next;
@@ -239,10 +249,8 @@ fn revive(body: &Body<'_>, map: &CellMap, dead: &mut BitVec, wanted: &BitVec) {
     }
 }
 
-fn sweep(body: &mut Body<'_>, dead: &BitVec) -> usize {
-    if !dead.any() {
-        return 0;
-    }
+/// Some are dead.
+fn sweep(body: &mut Body<'_>, dead: &[bool]) -> usize {
     let layout = body.layout().to_vec();
     layout.into_iter().map(|block| body.retain(block, |_, id| !dead[id.0 as usize])).sum()
 }

@@ -16,6 +16,9 @@ const TABLE: &str = "src/ptx/check/forms.tbl";
 const ORDER: [(&str, &str); 2] =
     [("src/order.ld", "-T,"), ("src/order.txt", "--symbol-ordering-file=")];
 
+/// The same where a profile has told the compiler.
+const ORDER_BY_PROFILE: [(&str, &str); 1] = [("src/profile/order.ld", "-T,")];
+
 /// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
 /// of words.
 const SEQUENCES: usize = 5;
@@ -66,7 +69,10 @@ fn link() {
         println!("cargo::rustc-link-arg-bin=orias=-fuse-ld=lld");
     }
     if let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
-        for (file, option) in ORDER {
+        let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+        let has_profile = flags.contains("profile-use");
+        let order = if has_profile { &ORDER_BY_PROFILE[..] } else { &ORDER };
+        for (file, option) in order {
             println!("cargo::rerun-if-changed={file}");
             let file = Path::new(&home).join(file);
             println!("cargo::rustc-link-arg-bin=orias=-Wl,{option}{}", file.display());
