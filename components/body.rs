@@ -17,10 +17,13 @@ use crate::operand::{Operand, RegUse};
 use crate::packed::{Kind, Packed, Side};
 use crate::register::{Reg, RegFile, VReg};
 use crate::work;
-use bevy_ecs::change_detection::ContiguousMut;
+use bevy_ecs::change_detection::{ContiguousMut, Tick};
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
-use bevy_ecs::system::{SystemParam, SystemState};
+use bevy_ecs::system::{
+    SystemAccess, SystemMeta, SystemParam, SystemParamValidationError, SystemState,
+};
+use bevy_ecs::world::unsafe_world_cell::UnsafeWorldCell;
 use std::ops::{Deref, DerefMut};
 
 /// Rows that a new world has of instructions and registers, and of blocks: as many as a small
@@ -123,9 +126,9 @@ pub fn settle(world: &mut World) {
     world.spawn_batch(vregs.into_iter().chain((0..spare_vregs).map(|_| NO_VREG)));
 }
 
-/// The function of a world, as a system parameter: for phases that edit it.
+/// The tables and the arena of a world's function, as a system parameter.
 #[derive(SystemParam)]
-pub struct Code<'w, 's> {
+pub struct Tables<'w, 's> {
     insts: Query<'w, 's, (&'static mut Row, &'static mut LocId)>,
     blocks: Query<'w, 's, &'static mut Block>,
     vregs: Query<'w, 's, &'static mut VReg>,
@@ -142,11 +145,21 @@ where
     all.and_then(|mut all| all.next()).expect("the world was prepared: one table of components")
 }
 
-impl<'w, 's> Code<'w, 's> {
-    /// The function in the phase's world, for changes.
-    pub fn body(self) -> Body<'w> {
+/// A function whose tables were looked up once, for one phase after another. What it grows by stays
+/// beside its tables until this goes and [`settle`] spawns it.
+pub struct Held<'w> {
+    rows: ContiguousMut<'w, Row>,
+    locs: ContiguousMut<'w, LocId>,
+    blocks: ContiguousMut<'w, Block>,
+    vregs: ContiguousMut<'w, VReg>,
+    arena: &'w mut Arena,
+}
+
+impl<'w> Tables<'w, '_> {
+    /// The function of the world.
+    pub fn hold(self) -> Held<'w> {
         let (rows, locs) = slice(self.insts);
-        Body {
+        Held {
             rows,
             locs,
             blocks: slice(self.blocks),
@@ -156,17 +169,91 @@ impl<'w, 's> Code<'w, 's> {
     }
 }
 
-/// The same for phases that only read: they get no more than `&Body`.
-#[derive(SystemParam)]
-pub struct Reader<'w, 's>(Code<'w, 's>);
+impl<'w> Held<'w> {
+    /// The function, for changes.
+    pub fn body(&mut self) -> Body<'_> {
+        Body {
+            rows: self.rows.bypass_change_detection(),
+            locs: self.locs.bypass_change_detection(),
+            blocks: self.blocks.bypass_change_detection(),
+            vregs: self.vregs.bypass_change_detection(),
+            arena: self.arena,
+        }
+    }
 
-impl<'w, 's> From<Code<'w, 's>> for Reader<'w, 's> {
-    fn from(code: Code<'w, 's>) -> Reader<'w, 's> {
-        Reader(code)
+    /// What the function has besides its tables.
+    pub fn arena(&self) -> &Arena {
+        self.arena
+    }
+
+    fn into_body(self) -> Body<'w> {
+        Body {
+            rows: self.rows.into_iter().into_slice(),
+            locs: self.locs.into_iter().into_slice(),
+            blocks: self.blocks.into_iter().into_slice(),
+            vregs: self.vregs.into_iter().into_slice(),
+            arena: self.arena,
+        }
     }
 }
 
-impl<'w, 's> Reader<'w, 's> {
+/// The function of a world, as a system parameter: for phases that edit it.
+pub struct Code<'w>(Body<'w>);
+
+impl<'w> Code<'w> {
+    /// The function in the phase's world, for changes.
+    pub fn body(self) -> Body<'w> {
+        self.0
+    }
+}
+
+impl<'w> From<Body<'w>> for Code<'w> {
+    fn from(body: Body<'w>) -> Code<'w> {
+        Code(body)
+    }
+}
+
+// SAFETY: state, access and what is fetched are those of `Tables`, which is a parameter too.
+unsafe impl SystemParam for Code<'_> {
+    type State = <Tables<'static, 'static> as SystemParam>::State;
+    type Item<'w, 's> = Code<'w>;
+
+    fn init_state(world: &mut World) -> Self::State {
+        Tables::init_state(world)
+    }
+
+    fn init_access(
+        state: &Self::State,
+        meta: &mut SystemMeta,
+        access: &mut SystemAccess,
+        world: &mut World,
+    ) {
+        Tables::init_access(state, meta, access, world);
+    }
+
+    unsafe fn get_param<'w, 's>(
+        state: &'s mut Self::State,
+        meta: &SystemMeta,
+        world: UnsafeWorldCell<'w>,
+        tick: Tick,
+    ) -> Result<Code<'w>, SystemParamValidationError> {
+        // SAFETY: the caller keeps for this parameter what `Tables` asks for.
+        let tables = unsafe { Tables::get_param(state, meta, world, tick) };
+        Ok(Code(tables?.hold().into_body()))
+    }
+}
+
+/// The same for phases that only read: they get no more than `&Body`.
+#[derive(SystemParam)]
+pub struct Reader<'w>(Code<'w>);
+
+impl<'w> From<Body<'w>> for Reader<'w> {
+    fn from(body: Body<'w>) -> Reader<'w> {
+        Reader(Code(body))
+    }
+}
+
+impl<'w> Reader<'w> {
     /// The function in the phase's world, for reading.
     pub fn body(self) -> impl Deref<Target = Body<'w>> {
         ReadOnly(self.0.body())
@@ -186,7 +273,7 @@ impl<'w> Deref for ReadOnly<'w> {
 pub struct Function {
     /// One function's instructions, blocks and registers as entities, and the phases' resources.
     pub world: World,
-    state: SystemState<Code<'static, 'static>>,
+    state: SystemState<Code<'static>>,
 }
 
 impl Default for Function {
@@ -221,10 +308,10 @@ impl Function {
 /// Ids come from this function's own lists, so a lookup fails only by a programming error: those
 /// panic and name the id.
 pub struct Body<'w> {
-    rows: ContiguousMut<'w, Row>,
-    locs: ContiguousMut<'w, LocId>,
-    blocks: ContiguousMut<'w, Block>,
-    vregs: ContiguousMut<'w, VReg>,
+    rows: &'w mut [Row],
+    locs: &'w mut [LocId],
+    blocks: &'w mut [Block],
+    vregs: &'w mut [VReg],
     pub(crate) arena: &'w mut Arena,
 }
 
@@ -293,15 +380,14 @@ impl<'w> Body<'w> {
 impl Body<'_> {
     #[inline]
     fn row(&self, id: InstId) -> &Row {
-        let found = at(&self.rows, &self.arena.more_rows, id.0 as usize);
+        let found = at(self.rows, &self.arena.more_rows, id.0 as usize);
         found.unwrap_or_else(|| panic!("no instruction {id:?}"))
     }
 
     #[inline]
     pub(crate) fn row_mut(&mut self, id: InstId) -> &mut Row {
         self.arena.edits += 1;
-        let rows = self.rows.bypass_change_detection();
-        at_mut(rows, &mut self.arena.more_rows, id.0 as usize)
+        at_mut(self.rows, &mut self.arena.more_rows, id.0 as usize)
     }
 
     /// Notes that edges may be others, where the opcode is one that makes some.
@@ -318,7 +404,7 @@ impl Body<'_> {
     /// Whether there is such a block, not removed.
     pub fn has_block(&self, id: BlockId) -> bool {
         let i = id.0 as usize;
-        let found = at(&self.blocks, &self.arena.more_blocks, i);
+        let found = at(self.blocks, &self.arena.more_blocks, i);
         i < self.arena.blocks && found.is_some_and(|b| !b.dead)
     }
 
@@ -422,8 +508,7 @@ impl Body<'_> {
 
     /// Notes which form takes the instruction as it is: see [`Body::form`]. It is no edit.
     pub fn set_form(&mut self, id: InstId, form: u16) {
-        let rows = self.rows.bypass_change_detection();
-        at_mut(rows, &mut self.arena.more_rows, id.0 as usize).form = form + 1;
+        at_mut(self.rows, &mut self.arena.more_rows, id.0 as usize).form = form + 1;
     }
 
     /// Leads a branch that goes to one block to another one; whether it did go there.
@@ -458,8 +543,7 @@ impl Body<'_> {
     /// Sets stall, yield and scoreboards. It is no edit: what the instruction does stays.
     pub fn set_control(&mut self, id: InstId, control: crate::Control) {
         // Not an edit: what instructions do stays.
-        let rows = self.rows.bypass_change_detection();
-        at_mut(rows, &mut self.arena.more_rows, id.0 as usize).set_control(control);
+        at_mut(self.rows, &mut self.arena.more_rows, id.0 as usize).set_control(control);
     }
 
     /// Sets the predicate under which the instruction runs; its form is forgotten.
@@ -473,41 +557,38 @@ impl Body<'_> {
 
     /// Where it comes from in the source; [`Loc::default`] where nobody knows.
     pub fn loc(&self, id: InstId) -> Loc {
-        let id = at(&self.locs, &self.arena.more_locs, id.0 as usize);
+        let id = at(self.locs, &self.arena.more_locs, id.0 as usize);
         id.map_or(Loc::default(), |id| id.loc(&self.arena.locs))
     }
 
     /// The block, for reading. Panics where the function never had it.
     #[inline]
     pub fn block(&self, id: BlockId) -> &Block {
-        let found = at(&self.blocks, &self.arena.more_blocks, id.0 as usize);
+        let found = at(self.blocks, &self.arena.more_blocks, id.0 as usize);
         found.unwrap_or_else(|| panic!("no block {id}"))
     }
 
     #[inline]
     pub(crate) fn block_mut(&mut self, id: BlockId) -> &mut Block {
         self.arena.edits += 1;
-        let blocks = self.blocks.bypass_change_detection();
-        at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
+        at_mut(self.blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
 
     /// A block for what is no edit by itself.
     pub(crate) fn quietly(&mut self, id: BlockId) -> &mut Block {
-        let blocks = self.blocks.bypass_change_detection();
-        at_mut(blocks, &mut self.arena.more_blocks, id.0 as usize)
+        at_mut(self.blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
 
     /// What is known of a virtual register. Panics where there is none.
     #[inline]
     pub fn vreg(&self, id: VRegId) -> &VReg {
-        let found = at(&self.vregs, &self.arena.more_vregs, id.0 as usize);
+        let found = at(self.vregs, &self.arena.more_vregs, id.0 as usize);
         found.unwrap_or_else(|| panic!("no register {id:?}"))
     }
 
     /// The same, for changes.
     pub fn vreg_mut(&mut self, id: VRegId) -> &mut VReg {
-        let vregs = self.vregs.bypass_change_detection();
-        at_mut(vregs, &mut self.arena.more_vregs, id.0 as usize)
+        at_mut(self.vregs, &mut self.arena.more_vregs, id.0 as usize)
     }
 
     /// Blocks in layout order; the first is the entry.
@@ -536,7 +617,7 @@ impl Body<'_> {
         let n = self.arena.vregs;
         let id = VRegId(n as u32);
         let vreg = VReg { id, file, cells, align, assigned: None };
-        push(self.vregs.bypass_change_detection(), &mut self.arena.more_vregs, n, vreg);
+        push(self.vregs, &mut self.arena.more_vregs, n, vreg);
         self.arena.vregs += 1;
         self.arena.edits += 1;
         self.arena.registers += 1;
@@ -549,7 +630,7 @@ impl Body<'_> {
         const UNNAMED: u32 = u32::MAX;
         let mut number = vec![UNNAMED; self.arena.vregs];
         let each = |body: &mut Self, f: &mut dyn FnMut(Reg) -> Reg| {
-            let spawned = body.rows.bypass_change_detection();
+            let spawned = &mut *body.rows;
             let Arena { more_rows, operands, side, insts, .. } = &mut *body.arena;
             let unspawned = insts.saturating_sub(spawned.len());
             let spawned_count = spawned.len().min(*insts);
@@ -591,7 +672,7 @@ impl Body<'_> {
     pub fn new_detached_block(&mut self) -> BlockId {
         let n = self.arena.blocks;
         let id = BlockId(n as u32);
-        match self.blocks.bypass_change_detection().get_mut(n) {
+        match self.blocks.get_mut(n) {
             Some(free) => {
                 // Its lists keep their memory from an earlier function.
                 free.insts.clear();
@@ -648,9 +729,9 @@ impl Body<'_> {
         let n = self.arena.insts;
         self.arena.facts.note(&row);
         self.touch_flow(row.op);
-        push(self.rows.bypass_change_detection(), &mut self.arena.more_rows, n, row);
+        push(self.rows, &mut self.arena.more_rows, n, row);
         let loc = LocId::new(loc, &mut self.arena.locs);
-        push(self.locs.bypass_change_detection(), &mut self.arena.more_locs, n, loc);
+        push(self.locs, &mut self.arena.more_locs, n, loc);
         self.arena.insts += 1;
         self.arena.edits += 1;
         InstId(n as u32)

@@ -71,7 +71,7 @@ pub fn is_behind_call(operand: &Operand) -> bool {
 }
 
 /// Phase `PostExpansion`: calls and returns as the machine has them. Calls end their blocks.
-pub fn post_expansion(code: Code<'_, '_>) {
+pub fn post_expansion(code: Code<'_>) {
     let mut body = code.body();
     body.rewrite_all(|body, out, id| {
         if out.last().is_some_and(|last| body.op(last) == Opcode::CALL) {

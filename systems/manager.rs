@@ -13,11 +13,11 @@ use crate::pipeline::{self, PHASES, Phase, Status, System, When};
 use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa;
-use crate::states::States;
+use crate::states::{Found, States};
 use bevy_ecs::prelude::*;
-use orias_components::body::{Arena, Stamps, settle};
+use orias_components::body::Stamps;
 use orias_components::validate::{definitions, validate};
-use orias_components::{BlockId, Body, Facts, Function, Loc, edges, text, work};
+use orias_components::{BlockId, Body, Facts, Function, edges, text, work};
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::Instant;
@@ -79,6 +79,12 @@ pub struct Worker {
     options: Options,
     states: States,
     steps: Vec<Step>,
+    progress: Progress,
+}
+
+/// What is known of the function while phases run.
+#[derive(Default)]
+struct Progress {
     dump: String,
     /// Rewrites of all phases since the function came.
     rewrites: u64,
@@ -94,6 +100,14 @@ pub struct Worker {
     /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it
     /// never does.
     all_defined: bool,
+}
+
+/// A worker while phases run: all that they name is found.
+struct Running<'w> {
+    found: Found<'w>,
+    options: &'w Options,
+    steps: &'w [Step],
+    progress: &'w mut Progress,
 }
 
 impl Worker {
@@ -124,22 +138,9 @@ impl Worker {
                 optimization: optimization(phase),
             })
             .collect();
-        let settled = vec![None; PHASES.len()];
-        let dump = String::new();
+        let progress = Progress { settled: vec![None; PHASES.len()], ..Progress::default() };
         let states = States::new(&mut function.world);
-        let mut worker = Worker {
-            function,
-            options,
-            states,
-            steps,
-            dump,
-            rewrites: 0,
-            settled,
-            facts: Facts::default(),
-            swept: None,
-            is_ssa: false,
-            all_defined: false,
-        };
+        let mut worker = Worker { function, options, states, steps, progress };
         worker.reset();
         Ok(worker)
     }
@@ -151,7 +152,7 @@ impl Worker {
 
     /// What lowering says of the function.
     pub fn set_info(&mut self, info: FunctionInfo) {
-        self.function.world.insert_resource(info);
+        *self.function.world.resource_mut::<FunctionInfo>() = info;
     }
 
     /// The body of the current function.
@@ -161,27 +162,36 @@ impl Worker {
 
     /// Forgets the function and what phases left; keeps allocations.
     pub fn reset(&mut self) {
-        self.function.body().clear();
-        let world = &mut self.function.world;
-        *world.resource_mut::<FunctionInfo>() = FunctionInfo::default();
-        *world.resource_mut::<Compiled>() = Compiled::default();
-        *world.resource_mut::<Report>() = Report::default();
-        let mut marked = world.resource_mut::<Marked>();
-        marked.divergent.clear();
-        marked.spills.clear();
-        *world.resource_mut::<RegisterMap>() = RegisterMap::default();
-        world.resource_mut::<CodeList>().clear();
-        world.resource_mut::<Words>().clear();
-        *world.resource_mut::<ssa::Form>() = ssa::Form::default();
-        self.is_ssa = false;
-        self.dump.clear();
-        self.rewrites = 0;
-        self.settled.fill(None);
+        let Running { mut found, progress, .. } = self.enter();
+        found.body().clear();
+        *found.info = FunctionInfo::default();
+        *found.compiled = Compiled::default();
+        *found.report = Report::default();
+        found.marked.divergent.clear();
+        found.marked.spills.clear();
+        *found.map = RegisterMap::default();
+        found.list.clear();
+        found.words.clear();
+        *found.form = ssa::Form::default();
+        progress.is_ssa = false;
+        progress.dump.clear();
+        progress.rewrites = 0;
+        progress.settled.fill(None);
+    }
+
+    /// Finds what phases name, once all of the function is in its tables.
+    fn enter(&mut self) -> Running<'_> {
+        Running {
+            found: self.states.find(&mut self.function.world),
+            options: &self.options,
+            steps: &self.steps,
+            progress: &mut self.progress,
+        }
     }
 
     /// What `--dump-ir` has printed so far of this function: also there when a phase failed.
     pub fn dump(&self) -> &str {
-        &self.dump
+        &self.progress.dump
     }
 
     /// Runs every phase over the function in the world, and takes the result out of it.
@@ -201,21 +211,10 @@ impl Worker {
     /// # Errors
     /// For each function as [`Worker::run`]; the others go on.
     pub fn run_together(workers: &mut [&mut Worker]) -> Vec<Result<Compiled, PipelineError>> {
-        let all = workers.iter_mut().map(|worker| {
-            worker.begin();
-            let stats = worker.no_stats();
-            (worker, Ok(stats))
-        });
-        let mut all: Vec<(&mut &mut Worker, Result<Vec<PhaseStat>, PipelineError>)> = all.collect();
-        for at in 0..PHASES.len() {
-            for (worker, result) in &mut all {
-                let Ok(stats) = result else { continue };
-                if let Err(error) = worker.step(at, stats) {
-                    *result = Err(error);
-                }
-            }
-        }
-        all.into_iter().map(|(worker, result)| result.map(|stats| worker.take(stats))).collect()
+        workers.iter_mut().for_each(|worker| worker.enter().begin());
+        let all = run_steps(workers, 0..PHASES.len());
+        let done = workers.iter_mut().zip(all);
+        done.map(|(worker, result)| result.map(|stats| worker.take(stats))).collect()
     }
 
     /// Goes on with a phase (an index in the table) where [`Worker::run_through`] has stopped
@@ -225,9 +224,9 @@ impl Worker {
     /// As [`Worker::run`].
     pub fn run_from(&mut self, first: usize) -> Result<Compiled, PipelineError> {
         // Who found nothing to do has not seen the edit.
-        self.rewrites += 1;
-        self.tidy();
-        let stats = self.run_steps(first..self.steps.len())?;
+        self.progress.rewrites += 1;
+        self.enter().tidy();
+        let stats = self.run_steps(first..PHASES.len())?;
         Ok(self.take(stats))
     }
 
@@ -239,7 +238,7 @@ impl Worker {
         compiled.name.clone_from(&info.name);
         compiled.entry = info.entry;
         compiled.stats = stats;
-        compiled.dump = std::mem::take(&mut self.dump);
+        compiled.dump = std::mem::take(&mut self.progress.dump);
         compiled
     }
 
@@ -249,32 +248,54 @@ impl Worker {
     /// # Errors
     /// As [`Worker::run`].
     pub fn run_through(&mut self, end: usize) -> Result<Vec<PhaseStat>, PipelineError> {
-        self.begin();
-        self.run_steps(0..end.min(self.steps.len()))
+        self.enter().begin();
+        self.run_steps(0..end.min(PHASES.len()))
     }
 
+    fn run_steps(&mut self, steps: Range<usize>) -> Result<Vec<PhaseStat>, PipelineError> {
+        run_steps(&mut [self], steps).pop().expect("one for each worker")
+    }
+}
+
+/// Runs these phases, each over the functions of all workers; rows of phases where statistics are
+/// asked for.
+fn run_steps(
+    workers: &mut [&mut Worker],
+    steps: Range<usize>,
+) -> Vec<Result<Vec<PhaseStat>, PipelineError>> {
+    let rows = |w: &Worker| if w.options.statistics { PHASES.len() } else { 0 };
+    let mut results: Vec<Result<Vec<PhaseStat>, PipelineError>> =
+        workers.iter().map(|worker| Ok(Vec::with_capacity(rows(worker)))).collect();
+    let mut at = steps.start;
+    while at < steps.end {
+        let mut running: Vec<Running<'_>> = workers.iter_mut().map(|w| w.enter()).collect();
+        let mut has_grown = false;
+        // What a function has grown by goes to its tables before the next phase.
+        while at < steps.end && !has_grown {
+            for (running, result) in running.iter_mut().zip(&mut results) {
+                let Ok(stats) = result else { continue };
+                if let Err(error) = running.step(at, stats) {
+                    *result = Err(error);
+                }
+                has_grown |= !running.found.held.arena().is_settled();
+            }
+            at += 1;
+        }
+    }
+    results
+}
+
+impl Running<'_> {
     /// Before the first phase.
     fn begin(&mut self) {
         // Edges too: what the first phase finds sound, no edit of ours has changed when the next
         // one asks.
         self.tidy();
         if self.options.verify_each {
-            let body = self.function.body();
-            self.all_defined = validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
+            let body = self.found.body();
+            self.progress.all_defined =
+                validate(&body).and_then(|()| definitions(&body, |_| true)).is_ok();
         }
-    }
-
-    /// An empty list, as long as it will be.
-    fn no_stats(&self) -> Vec<PhaseStat> {
-        Vec::with_capacity(if self.options.statistics { PHASES.len() } else { 0 })
-    }
-
-    fn run_steps(&mut self, steps: Range<usize>) -> Result<Vec<PhaseStat>, PipelineError> {
-        let mut stats = self.no_stats();
-        for at in steps {
-            self.step(at, &mut stats)?;
-        }
-        Ok(stats)
     }
 
     /// One phase, and its row where statistics are asked for.
@@ -292,60 +313,51 @@ impl Worker {
         let statistics = self.options.statistics;
         let mut stat = PhaseStat::default();
         if statistics {
-            stat.insts_before = self.body().live_inst_count() as u32;
+            stat.insts_before = self.found.body().live_inst_count() as u32;
             stat.insts_after = stat.insts_before;
         }
-        if self.steps[at].dump {
+        let Step { system, dump, optimization, .. } = self.steps[at];
+        if dump {
             self.print(at, "before");
         }
-        let optimization = self.steps[at].optimization;
-        let settled = optimization.is_some_and(|o| self.settled[o] == Some(self.rewrites));
-        let facts = &self.facts;
-        let applies = |s: &System| s.applies.is_none_or(|has| has(facts));
-        if let Some(system) = self.steps[at].system.filter(|s| !settled && applies(s)) {
+        let progress = &*self.progress;
+        let settled = optimization.is_some_and(|o| progress.settled[o] == Some(progress.rewrites));
+        let applies = |s: &System| s.applies.is_none_or(|has| has(&progress.facts));
+        if let Some(system) = system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
             let work = work::done();
-            // A phase that cannot run (a missing resource) is a fault of its author: it shows as an
-            // error of the phase.
-            if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
-                let message = format!("the phase could not run: {error}");
-                let error = PhaseError { message, loc: Loc::default() };
-                self.function.world.resource_mut::<Report>().errors.push(error);
-            }
+            (system.run)(&mut self.found);
             self.tidy();
             if let Some(start) = start {
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
                 stat.work = work::done() - work;
-                stat.insts_after = self.body().live_inst_count() as u32;
+                stat.insts_after = self.found.body().live_inst_count() as u32;
             }
-            let report = std::mem::take(&mut *self.function.world.resource_mut::<Report>());
+            let report = std::mem::take(self.found.report);
             stat.rewrites = report.rewrites;
-            self.rewrites += u64::from(stat.rewrites);
+            let progress = &mut *self.progress;
+            progress.rewrites += u64::from(stat.rewrites);
             if let Some(first) = optimization.filter(|_| stat.rewrites == 0) {
-                self.settled[first] = Some(self.rewrites);
+                progress.settled[first] = Some(progress.rewrites);
             }
             self.check(at, report.errors)?;
         }
-        if self.steps[at].dump {
+        if dump {
             self.print(at, "after");
         }
         Ok(stat)
     }
 
-    /// After a phase: spawns what is new, makes edges current, lets go of analyses that are stale.
+    /// After a phase: makes edges current, lets go of analyses that are stale.
     fn tidy(&mut self) {
-        let world = &mut self.function.world;
-        let arena = world.resource::<Arena>();
-        let (is_settled, edges_are_stale) = (arena.is_settled(), arena.edges_are_stale());
-        let mut stamps = arena.stamps();
-        self.facts = *arena.facts();
-        if !is_settled {
-            settle(world);
-        }
-        let is_ssa = world.resource::<ssa::Form>().is_ssa;
-        let leaves_ssa = std::mem::replace(&mut self.is_ssa, is_ssa) && !is_ssa;
+        let Running { found, progress, .. } = self;
+        let arena = found.held.arena();
+        let (edges_are_stale, mut stamps) = (arena.edges_are_stale(), arena.stamps());
+        progress.facts = *arena.facts();
+        let is_ssa = found.form.is_ssa;
+        let leaves_ssa = std::mem::replace(&mut progress.is_ssa, is_ssa) && !is_ssa;
         if leaves_ssa || edges_are_stale {
-            let mut body = self.function.body();
+            let mut body = found.body();
             if leaves_ssa {
                 // Most registers have become one with others: tables by register need not be as
                 // long as the numbers once were.
@@ -355,8 +367,8 @@ impl Worker {
             stamps = body.stamps();
         }
         // Most phases find nothing to do.
-        if self.swept.replace(stamps) != Some(stamps) {
-            self.function.world.resource_mut::<Analyses>().sweep(stamps);
+        if progress.swept.replace(stamps) != Some(stamps) {
+            found.analyses.sweep(stamps);
         }
     }
 
@@ -373,19 +385,20 @@ impl Worker {
         if !self.options.verify_each || is_words(at) {
             return Ok(());
         }
-        let is_ssa = self.function.world.resource::<ssa::Form>().is_ssa;
-        let mut analyses = std::mem::take(&mut *self.function.world.resource_mut::<Analyses>());
-        let body = self.function.body();
+        let is_ssa = self.found.form.is_ssa;
+        let mut analyses = std::mem::take(self.found.analyses);
+        let body = self.found.held.body();
         if phase == "AnalyzeControlFlow" && may_read_unwritten(&body) {
             // What writes the register on other ways may be dead there, and has another name in SSA
             // form.
-            self.all_defined = false;
+            self.progress.all_defined = false;
         }
         // Code that nothing comes to may lose its operands before it goes.
         let sound = analyses.check(&body);
         let flow = analyses.flow(&body);
         let is_reached = |b: BlockId| flow.dominators().is_reached(b.0);
-        let all = |()| if self.all_defined { definitions(&body, is_reached) } else { Ok(()) };
+        let all =
+            |()| if self.progress.all_defined { definitions(&body, is_reached) } else { Ok(()) };
         let valid = || validate(&body).and_then(all).map_err(|e| e.to_string());
         let sound = sound.and_then(|()| valid()).and_then(|()| edges::check(&body));
         let sound =
@@ -394,15 +407,15 @@ impl Worker {
     }
 
     fn name(&self) -> String {
-        self.function.world.resource::<FunctionInfo>().name.clone()
+        self.found.info.name.clone()
     }
 
     fn print(&mut self, at: usize, when: &str) {
         let phase = self.steps[at].phase;
         let name = self.name();
-        let body = self.function.body();
-        let ir = text::print(&body, &text::Style::default());
-        let _ = write!(self.dump, "// {name}: {when} {} {}\n{ir}\n", phase.index, phase.name);
+        let ir = text::print(&self.found.body(), &text::Style::default());
+        let _ =
+            write!(self.progress.dump, "// {name}: {when} {} {}\n{ir}\n", phase.index, phase.name);
     }
 }
 
@@ -430,7 +443,7 @@ fn system(phase: &Phase, options: &Options) -> Option<System> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orias_components::{Inst, Opcode};
+    use orias_components::{Inst, Loc, Opcode};
 
     fn options() -> Options {
         Options { statistics: true, ..Options::for_test() }
@@ -563,7 +576,7 @@ mod tests {
         let mut worker = Worker::new(options()).expect("no names to check");
         for _ in 0..3 {
             assert_eq!(worker.body().live_inst_count(), 0);
-            assert_eq!(worker.name(), "");
+            assert_eq!(worker.enter().name(), "");
             let mut body = worker.body();
             let block = body.new_block();
             assert_eq!(block.0, 0, "dense ids start again");

@@ -1,5 +1,6 @@
 //! What a phase reports: rewrites and errors.
 
+use crate::params::Write;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use orias_components::Loc;
@@ -24,7 +25,7 @@ pub struct PhaseError {
 
 /// The way in for phases.
 #[derive(SystemParam)]
-pub struct Notes<'w>(ResMut<'w, Report>);
+pub struct Notes<'w>(pub(crate) Write<'w, Report>);
 
 impl Notes<'_> {
     /// Adds to the running phase's count of rewrites.

@@ -22,12 +22,10 @@ use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
-use crate::states::States;
+use crate::states::Found;
 use crate::sync::{convergence, progress, workarounds};
 use crate::uniform::constants;
 use crate::{mercury, registers, schedule, ssa};
-use bevy_ecs::system::SystemParamValidationError;
-use bevy_ecs::world::World;
 use orias_components::{Facts, Opcode, Props};
 use std::fmt;
 
@@ -41,7 +39,7 @@ pub struct System {
     /// What a function must have for the phase to find anything: without it the phase is not run.
     pub applies: Option<fn(&Facts) -> bool>,
     /// Runs it.
-    pub run: fn(&mut States, &mut World) -> Result<(), SystemParamValidationError>,
+    pub run: fn(&mut Found<'_>),
 }
 
 /// The [`System`] of a function; behind `where` is what the body must have.
@@ -53,11 +51,7 @@ macro_rules! system {
         system!($function, Some($applies))
     };
     ($function:path, $applies:expr) => {
-        System {
-            name: stringify!($function),
-            applies: $applies,
-            run: |states, world| states.run($function, world),
-        }
+        System { name: stringify!($function), applies: $applies, run: |found| found.run($function) }
     };
 }
 

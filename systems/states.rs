@@ -1,150 +1,145 @@
 //! Runs phases over a world. They are ordinary systems, and say by their parameters what they
-//! touch; but what bevy keeps of a system's parameters takes longer to make than most phases run
-//! over a small function. So it is made once, of all that phases have for parameters, and each
-//! phase gets of that what it names ([`Part`]).
+//! touch. What bevy does to find it, in the world and in tables of entities, takes longer than most
+//! phases run over a small function, and the memory that it goes through more of the processor's
+//! cache than such a function. So all that phases name is found once for a whole run ([`Found`]),
+//! and each phase gets of that what it names ([`Part`]).
 
 use crate::analysis::Analyses;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::mercury::{CodeList, Words};
-use crate::notes::Notes;
+use crate::notes::{Notes, Report};
+use crate::params::{Read, Write};
 use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa::Form;
 use bevy_ecs::prelude::*;
-use bevy_ecs::system::{
-    SystemParam, SystemParamFunction, SystemParamItem, SystemParamValidationError, SystemState,
-};
-use orias_components::{Code, Reader};
+use bevy_ecs::system::{SystemParam, SystemParamFunction, SystemParamItem, SystemState};
+use orias_components::body::{Held, Tables, settle};
+use orias_components::{Body, Code, Reader};
 
-/// The way of all phases into one world. What few name is looked up for those alone.
+/// The way into one world.
 pub struct States {
-    usual: SystemState<Usual<'static, 'static>>,
-    all: SystemState<(Usual<'static, 'static>, Rare<'static>)>,
+    all: SystemState<All<'static, 'static>>,
 }
 
 impl States {
-    /// Makes the states that phases share in this world.
+    /// The way into this world.
     pub fn new(world: &mut World) -> States {
-        States { usual: SystemState::new(world), all: SystemState::new(world) }
+        States { all: SystemState::new(world) }
     }
 
-    /// Runs a phase.
-    ///
-    /// # Errors
-    /// A resource is not in the world.
+    /// Finds all that phases name, when all of the function is in its tables.
     ///
     /// # Panics
-    /// When the phase names something twice.
-    pub fn run<M, F>(
-        &mut self,
-        mut phase: F,
-        world: &mut World,
-    ) -> Result<(), SystemParamValidationError>
-    where
-        F: SystemParamFunction<M, In = (), Out = (), Param: Part>,
-    {
-        let mut parts = if F::Param::IS_RARE {
-            let (usual, rare) = self.all.get_mut(world)?;
-            Parts::of(usual, Some(rare))
-        } else {
-            Parts::of(self.usual.get_mut(world)?, None)
-        };
-        phase.run((), F::Param::take(&mut parts));
-        Ok(())
+    /// When a resource of the phases is not in the world.
+    pub fn find<'w>(&mut self, world: &'w mut World) -> Found<'w> {
+        settle(world);
+        let all = self.all.get_mut(world);
+        all.unwrap_or_else(|error| panic!("the world has what phases name: {error}")).found()
     }
 }
 
 /// What a phase can name: a parameter of its own, or several.
 pub trait Part: SystemParam {
-    /// Whether it is looked up for the phases that name it only.
-    const IS_RARE: bool = false;
-
-    /// Its part of what was looked up.
-    fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self>;
+    /// Its part of what was found.
+    fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self>;
 }
 
-macro_rules! params {
-    (usual { $($usual:ident: $of:ty;)* } rare { $($rare:ident: $from:ty;)* }) => {
+macro_rules! resources {
+    ($($name:ident: $of:ty;)*) => {
         #[derive(SystemParam)]
-        struct Usual<'w, 's> { $($usual: $of,)* }
+        struct All<'w, 's> { tables: Tables<'w, 's>, $($name: ResMut<'w, $of>,)* }
 
-        #[derive(SystemParam)]
-        struct Rare<'w> { $($rare: $from,)* }
-
-        /// What a phase has not taken yet.
-        pub struct Parts<'w, 's> { $($usual: Option<$of>,)* $($rare: Option<$from>,)* }
-
-        impl<'w, 's> Parts<'w, 's> {
-            fn of(usual: Usual<'w, 's>, rare: Option<Rare<'w>>) -> Parts<'w, 's> {
-                let mut parts = Parts { $($usual: Some(usual.$usual),)* $($rare: None,)* };
-                if let Some(rare) = rare {
-                    $(parts.$rare = Some(rare.$rare);)*
-                }
-                parts
+        impl<'w> All<'w, '_> {
+            fn found(self) -> Found<'w> {
+                Found { held: self.tables.hold(), $($name: self.$name.into_inner(),)* }
             }
         }
-    };
-}
 
-params! {
-    usual {
-        code: Code<'w, 's>;
-        notes: Notes<'w>;
-        options: Res<'w, Options>;
-        clean: ResMut<'w, Clean>;
-        analyses: ResMut<'w, Analyses>;
-    }
-    rare {
-        info: Res<'w, FunctionInfo>;
-        marked: ResMut<'w, Marked>;
-        form: ResMut<'w, Form>;
-        compiled: ResMut<'w, Compiled>;
-        map: ResMut<'w, RegisterMap>;
-        list: ResMut<'w, CodeList>;
-        words: ResMut<'w, Words>;
-    }
-}
+        /// The function of a world and the resources of phases.
+        pub struct Found<'w> {
+            pub(crate) held: Held<'w>,
+            $(pub(crate) $name: &'w mut $of,)*
+        }
 
-macro_rules! parts {
-    ($($type:ty: $field:ident $(($rare:literal))?;)*) => {
-        $(impl Part for $type {
-            $(const IS_RARE: bool = $rare;)?
+        /// What a phase has not taken yet.
+        pub struct Parts<'w> { body: Option<Body<'w>>, $($name: Option<&'w mut $of>,)* }
 
-            fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self> {
-                let part = all.$field.take();
-                part.expect(concat!("a phase names one ", stringify!($field))).into()
+        impl Found<'_> {
+            fn parts(&mut self) -> Parts<'_> {
+                Parts { body: Some(self.held.body()), $($name: Some(self.$name),)* }
+            }
+        }
+
+        $(impl Part for Read<'_, $of> {
+            fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self> {
+                Read(all.$name.take().expect(concat!("a phase names one ", stringify!($name))))
+            }
+        }
+
+        impl Part for Write<'_, $of> {
+            fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self> {
+                Write(all.$name.take().expect(concat!("a phase names one ", stringify!($name))))
             }
         })*
     };
 }
 
-parts! {
-    Code<'_, '_>: code;
-    Reader<'_, '_>: code;
-    Notes<'_>: notes;
-    Res<'_, Options>: options;
-    Res<'_, FunctionInfo>: info (true);
-    ResMut<'_, Compiled>: compiled (true);
-    Res<'_, Marked>: marked (true);
-    ResMut<'_, Marked>: marked (true);
-    Res<'_, Clean>: clean;
-    ResMut<'_, Clean>: clean;
-    ResMut<'_, RegisterMap>: map (true);
-    Res<'_, CodeList>: list (true);
-    ResMut<'_, CodeList>: list (true);
-    Res<'_, Words>: words (true);
-    ResMut<'_, Words>: words (true);
-    Res<'_, Form>: form (true);
-    ResMut<'_, Form>: form (true);
-    ResMut<'_, Analyses>: analyses;
+resources! {
+    report: Report;
+    options: Options;
+    clean: Clean;
+    analyses: Analyses;
+    info: FunctionInfo;
+    marked: Marked;
+    form: Form;
+    compiled: Compiled;
+    map: RegisterMap;
+    list: CodeList;
+    words: Words;
+}
+
+impl Found<'_> {
+    /// The function, for changes.
+    pub fn body(&mut self) -> Body<'_> {
+        self.held.body()
+    }
+
+    /// Runs a phase.
+    ///
+    /// # Panics
+    /// When the phase names something twice.
+    pub fn run<M, F>(&mut self, mut phase: F)
+    where
+        F: SystemParamFunction<M, In = (), Out = (), Param: Part>,
+    {
+        let mut parts = self.parts();
+        phase.run((), F::Param::take(&mut parts));
+    }
+}
+
+impl Part for Code<'_> {
+    fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self> {
+        all.body.take().expect("a phase names the function once").into()
+    }
+}
+
+impl Part for Reader<'_> {
+    fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self> {
+        all.body.take().expect("a phase names the function once").into()
+    }
+}
+
+impl Part for Notes<'_> {
+    fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self> {
+        Notes(Write::<Report>::take(all))
+    }
 }
 
 macro_rules! several {
     ($($($part:ident)*;)*) => {
         $(impl<$($part: Part),*> Part for ($($part,)*) {
-            const IS_RARE: bool = $($part::IS_RARE)||*;
-
-            fn take<'w, 's>(all: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, Self> {
+            fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self> {
                 ($($part::take(all),)*)
             }
         })*
@@ -152,7 +147,7 @@ macro_rules! several {
 }
 
 impl Part for () {
-    fn take<'w, 's>(_: &mut Parts<'w, 's>) -> SystemParamItem<'w, 's, ()> {}
+    fn take<'w, 's>(_: &mut Parts<'w>) -> SystemParamItem<'w, 's, ()> {}
 }
 
 several! {

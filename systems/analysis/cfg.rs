@@ -9,7 +9,7 @@ use orias_components::{BlockId, Body, Code, work};
 use smallvec::SmallVec;
 
 /// Phase 3: computes the edges of every block.
-pub fn analyze_control_flow(code: Code<'_, '_>) {
+pub fn analyze_control_flow(code: Code<'_>) {
     code.body().update_edges();
 }
 

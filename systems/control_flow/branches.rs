@@ -14,7 +14,7 @@
 
 use crate::analysis::Analyses;
 use crate::notes::Notes;
-use bevy_ecs::prelude::*;
+use crate::params::Write;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
     edges,
@@ -22,7 +22,7 @@ use orias_components::{
 use smallvec::SmallVec;
 
 /// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
-pub fn set_control_flow_op_last(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn set_control_flow_op_last(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut splits = 0;
     body.rewrite_all(|body, out, id| {
@@ -45,7 +45,7 @@ fn ends_block(body: &Body<'_>, id: InstId, next: InstId) -> bool {
 }
 
 /// Phase 17.
-pub fn branch_opt(code: Code<'_, '_>, mut analyses: ResMut<'_, Analyses>, mut notes: Notes<'_>) {
+pub fn branch_opt(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut notes: Notes<'_>) {
     let mut body = code.body();
     if body.facts().may_have(&[Opcode::BSSY, Opcode::BSYNC]) {
         return;

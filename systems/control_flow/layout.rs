@@ -14,7 +14,7 @@ use orias_targets::slots::MOV;
 /// A block at the end that is entered from one block only, and leaves by an unguarded branch, moves
 /// behind that one when it does not fall through, or else before its target when nothing falls into
 /// that. Then branches to the next block go.
-pub fn place_blocks(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn place_blocks(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut changed = 0;
     let mut edit = FlowEdit::of(&body);
@@ -77,7 +77,7 @@ fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) ->
 }
 
 /// Phase 130: removes NOP, and moves of a register to itself.
-pub fn remove_nop_code(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn remove_nop_code(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut removed = 0;
     for block in body.layout().to_vec() {

@@ -8,16 +8,16 @@ use crate::build::{Emit, imm, not, r};
 use crate::control_flow::branches::destination;
 use crate::function::Marked;
 use crate::notes::Notes;
-use bevy_ecs::prelude::*;
+use crate::params::Write;
 use orias_components::pseudo::switch;
 use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Mod, Opcode, Operand, edges};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Phase 94.
 pub fn expand_jmx_computation(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut marked: ResMut<'_, Marked>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    mut marked: Write<'_, Marked>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();

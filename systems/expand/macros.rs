@@ -16,21 +16,21 @@ use super::{divide, double, float};
 use crate::build::{Emit, cell, imm, wide};
 use crate::function::FunctionInfo;
 use crate::notes::Notes;
+use crate::params::Read;
 use crate::ssa::Form;
-use bevy_ecs::prelude::*;
 use orias_components::pseudo::macros;
 use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, RegUse, View};
 
 /// Phase 9.
-pub fn create_macro_insts(code: Code<'_, '_>, form: Res<'_, Form>, mut notes: Notes<'_>) {
+pub fn create_macro_insts(code: Code<'_>, form: Read<'_, Form>, mut notes: Notes<'_>) {
     notes.count(expand_all(code.body(), *form, Shared::default(), divides_by_constant));
 }
 
 /// Phase 63.
 pub fn late_expansion(
-    code: Code<'_, '_>,
-    form: Res<'_, Form>,
-    info: Res<'_, FunctionInfo>,
+    code: Code<'_>,
+    form: Read<'_, Form>,
+    info: Read<'_, FunctionInfo>,
     mut notes: Notes<'_>,
 ) {
     let body = code.body();

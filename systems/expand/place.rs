@@ -10,6 +10,7 @@
 use crate::calls::is_kept;
 use crate::function::FunctionInfo;
 use crate::notes::Notes;
+use crate::params::Read;
 use crate::registers::limits::STACK_POINTER;
 use bevy_ecs::prelude::*;
 use orias_components::pseudo::subcall;
@@ -35,7 +36,7 @@ struct Placed {
 }
 
 /// Phase 109.
-pub fn place_subroutines(code: Code<'_, '_>, info: Res<'_, FunctionInfo>, mut notes: Notes<'_>) {
+pub fn place_subroutines(code: Code<'_>, info: Read<'_, FunctionInfo>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut placed: FxHashMap<BlockId, Placed> = FxHashMap::default();
     for block in body.layout().to_vec() {

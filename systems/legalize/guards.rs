@@ -8,16 +8,12 @@
 use crate::build::Emit;
 use crate::function::Options;
 use crate::notes::Notes;
-use bevy_ecs::prelude::*;
+use crate::params::Read;
 use orias_components::{Code, Guard, View};
 use orias_targets::Target;
 
 /// Phase `ConvertUnsupportedOps`: branches around what the target never guards.
-pub fn convert_unsupported_ops(
-    code: Code<'_, '_>,
-    options: Res<'_, Options>,
-    mut notes: Notes<'_>,
-) {
+pub fn convert_unsupported_ops(code: Code<'_>, options: Read<'_, Options>, mut notes: Notes<'_>) {
     let target = options.target;
     let body = code.body();
     let mut insts = body.layout().iter().flat_map(|b| body.block(*b).insts());

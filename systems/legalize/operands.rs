@@ -11,6 +11,7 @@
 
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::params::Read;
 use bevy_ecs::prelude::*;
 use orias_components::{
     Body, Code, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Reader, Reg, RegFile, RegFlags,
@@ -21,8 +22,8 @@ use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
 
 /// Phases 55 and 103.
 pub fn enforce_argument_restrictions(
-    code: Code<'_, '_>,
-    options: Res<'_, Options>,
+    code: Code<'_>,
+    options: Read<'_, Options>,
     mut notes: Notes<'_>,
 ) {
     let target = options.target;
@@ -43,7 +44,7 @@ pub fn enforce_argument_restrictions(
 }
 
 /// Phase 110: nothing without an encoding goes on to scheduling.
-pub fn final_inspection(code: Reader<'_, '_>, options: Res<'_, Options>, mut notes: Notes<'_>) {
+pub fn final_inspection(code: Reader<'_>, options: Read<'_, Options>, mut notes: Notes<'_>) {
     let target = options.target;
     let mut errors = Vec::new();
     let body = code.body();

@@ -2,6 +2,7 @@
 //! has an address. Branches still name blocks, so that the body stays what the validator knows; the
 //! encoder puts the addresses in.
 
+use crate::params::Write;
 use bevy_ecs::prelude::*;
 use orias_components::{InstId, Reader};
 
@@ -26,7 +27,7 @@ impl CodeList {
 }
 
 /// Phase `MercConverter`: lists the instructions in text order, with addresses in place of blocks.
-pub fn merc_converter(code: Reader<'_, '_>, mut list: ResMut<'_, CodeList>) {
+pub fn merc_converter(code: Reader<'_>, mut list: Write<'_, CodeList>) {
     let body = code.body();
     list.clear();
     list.starts.resize(body.block_count(), 0);

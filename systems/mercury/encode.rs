@@ -1,5 +1,6 @@
 //! `MercEncodeAndDecode`: machine words, and the proof that they say what was meant.
 
+use crate::params::{Read, Write};
 use bevy_ecs::prelude::*;
 use orias_components::{
     BlockId, Body, Control, Inst, InstId, Loc, Mods, Opcode, Operand, Reader, Reg, RegUse,
@@ -45,10 +46,10 @@ impl Words {
 /// words of the same row and modifiers, which differ in numbers that the encoder has held against
 /// their fields, the first that a worker makes is decoded; under `--verify-each` all are.
 pub fn merc_encode_and_decode(
-    code: Reader<'_, '_>,
-    list: Res<'_, CodeList>,
-    mut words: ResMut<'_, Words>,
-    options: Res<'_, Options>,
+    code: Reader<'_>,
+    list: Read<'_, CodeList>,
+    mut words: Write<'_, Words>,
+    options: Read<'_, Options>,
     mut notes: Notes<'_>,
 ) {
     let (target, body) = (options.target, code.body());

@@ -1,6 +1,6 @@
 //! `FormatCodeList`: the function's bytes, and what the object file says about places in them.
 
-use bevy_ecs::prelude::*;
+use crate::params::{Read, Write};
 use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reader, Reg, RegFile};
 
 use super::convert::{CodeList, WORD};
@@ -17,12 +17,12 @@ const STACK: Reg = Reg::phys(RegFile::R, 1);
 
 /// Phase `FormatCodeList`: the text, relocations and attributes of the function, from its words.
 pub fn format_code_list(
-    code: Reader<'_, '_>,
-    list: Res<'_, CodeList>,
-    words: Res<'_, Words>,
-    marked: Res<'_, Marked>,
-    info: Res<'_, FunctionInfo>,
-    mut compiled: ResMut<'_, Compiled>,
+    code: Reader<'_>,
+    list: Read<'_, CodeList>,
+    words: Read<'_, Words>,
+    marked: Read<'_, Marked>,
+    info: Read<'_, FunctionInfo>,
+    mut compiled: Write<'_, Compiled>,
 ) {
     let (body, compiled) = (code.body(), &mut *compiled);
     compiled.barriers = info.barriers;

@@ -17,6 +17,7 @@ use super::{blockers, demand, rewrite, uniform};
 use crate::analysis::Analyses;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::notes::Notes;
+use crate::params::{Read, Write};
 use crate::sync::collective;
 use bevy_ecs::prelude::*;
 use orias_components::{Body, Code, Loc, RegFile, VRegId};
@@ -37,13 +38,13 @@ pub enum AllocateError {
 
 /// The phase.
 pub fn allocate_registers(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
-    options: Res<'_, Options>,
-    info: Res<'_, FunctionInfo>,
-    mut compiled: ResMut<'_, Compiled>,
-    mut marked: ResMut<'_, Marked>,
+    options: Read<'_, Options>,
+    info: Read<'_, FunctionInfo>,
+    mut compiled: Write<'_, Compiled>,
+    mut marked: Write<'_, Marked>,
 ) {
     let limits = Limits::of(&info);
     let verify = options.verify_each;

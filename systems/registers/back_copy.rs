@@ -34,7 +34,7 @@ struct Accesses {
 }
 
 /// The phase.
-pub fn ori_back_copy_propagate(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn ori_back_copy_propagate(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut accesses = accesses(&body);
     let mut made = 0;

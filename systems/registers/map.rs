@@ -2,6 +2,7 @@
 
 use super::{limits, pool};
 use crate::function::{Compiled, FunctionInfo};
+use crate::params::{Read, Write};
 use bevy_ecs::prelude::*;
 use orias_components::{Body, Reader, RegFile, RegUse};
 
@@ -34,10 +35,10 @@ impl RegisterMap {
 
 /// The phase: `Compiled::registers` counts as `EIATTR_REGCOUNT` does.
 pub fn calc_register_map(
-    code: Reader<'_, '_>,
-    info: Res<'_, FunctionInfo>,
-    mut compiled: ResMut<'_, Compiled>,
-    mut map: ResMut<'_, RegisterMap>,
+    code: Reader<'_>,
+    info: Read<'_, FunctionInfo>,
+    mut compiled: Write<'_, Compiled>,
+    mut map: Write<'_, RegisterMap>,
 ) {
     let body = code.body();
     *map = RegisterMap::of(&body);

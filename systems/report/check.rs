@@ -3,13 +3,13 @@
 //! orias, never of the PTX.
 
 use crate::notes::Notes;
+use crate::params::Write;
 use crate::scalar::dead_code::Clean;
-use bevy_ecs::prelude::*;
 use orias_components::validate::validate;
 use orias_components::{Loc, Reader};
 
 /// Phases 0 and 13.
-pub fn check_program(code: Reader<'_, '_>, mut clean: ResMut<'_, Clean>, mut notes: Notes<'_>) {
+pub fn check_program(code: Reader<'_>, mut clean: Write<'_, Clean>, mut notes: Notes<'_>) {
     let body = code.body();
     // The setup mostly finds nothing to change.
     if std::mem::replace(&mut clean.checked, body.stamp()) == body.stamp() {

@@ -8,7 +8,7 @@ use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
 use crate::effects;
 use crate::notes::Notes;
-use bevy_ecs::prelude::*;
+use crate::params::Write;
 use hashbrown::HashTable;
 use orias_components::{
     Body, Code, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
@@ -68,8 +68,8 @@ impl Table {
 
 /// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
 pub fn local_value_numbering(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
@@ -135,7 +135,7 @@ pub fn local_value_numbering(
 /// Functions without any are left alone. There it found 31 instructions in four kernels of the
 /// corpus, 21 of them in one, which then took two registers more; and it took a hundredth of the
 /// time.
-pub fn late_commoning(code: Code<'_, '_>, analyses: ResMut<'_, Analyses>, notes: Notes<'_>) {
+pub fn late_commoning(code: Code<'_>, analyses: Write<'_, Analyses>, notes: Notes<'_>) {
     local_value_numbering(code, analyses, notes);
 }
 

@@ -17,9 +17,9 @@ use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::copies_words;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::params::{Read, Write};
 use crate::scalar::algebra;
 use crate::scalar::dead_code::Clean;
-use bevy_ecs::prelude::*;
 use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
@@ -46,10 +46,10 @@ pub(super) enum Source {
 
 /// Phase `OriCopyProp`.
 pub fn copy_prop(
-    code: Code<'_, '_>,
-    options: Res<'_, Options>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut clean: ResMut<'_, Clean>,
+    code: Code<'_>,
+    options: Read<'_, Options>,
+    mut analyses: Write<'_, Analyses>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();

@@ -11,6 +11,7 @@ use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
 use crate::effects::is_removable;
 use crate::notes::Notes;
+use crate::params::Write;
 use bevy_ecs::prelude::*;
 use orias_components::{Body, Code, InstId, RegUse};
 
@@ -22,9 +23,9 @@ const ROUNDS: usize = 8;
 /// a round for each crossing, and liveness for each round: a sweep in SSA form, which is made
 /// behind the first of these phases, finds all of a chain at once.
 pub fn perform_live_dead(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut clean: ResMut<'_, Clean>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean, 1));
@@ -32,9 +33,9 @@ pub fn perform_live_dead(
 
 /// Phase 99: the same, to the end, for no phase behind it looks again.
 pub fn perform_last_live_dead(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut clean: ResMut<'_, Clean>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean, ROUNDS));
@@ -158,9 +159,9 @@ fn remove_by_liveness(
 
 /// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
 pub fn simple_live_dead(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut clean: ResMut<'_, Clean>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     notes.count(remove_unread(&mut code.body(), &mut analyses, &mut clean));

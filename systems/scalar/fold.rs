@@ -3,18 +3,18 @@
 use crate::analysis::Analyses;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::params::{Read, Write};
 use crate::scalar::dead_code::Clean;
 use crate::scalar::{algebra, copies, dead_code};
-use bevy_ecs::prelude::*;
 use orias_components::Code;
 
 /// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few
 /// rounds), then dead code.
 pub fn general_optimize(
-    code: Code<'_, '_>,
-    options: Res<'_, Options>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut clean: ResMut<'_, Clean>,
+    code: Code<'_>,
+    options: Read<'_, Options>,
+    mut analyses: Write<'_, Analyses>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     const ROUNDS: usize = 4;

@@ -5,7 +5,7 @@
 //! which, and the few with another stall, the rows in `targets/tables/habits` say; of what was
 //! never seen the row of the instruction decides.
 
-use bevy_ecs::prelude::*;
+use crate::params::Read;
 use orias_components::{Code, Control, Inst, Loc, Opcode, RegFile};
 
 use super::cells;
@@ -21,7 +21,7 @@ const STALL: u8 = 15;
 const BOTH: u8 = 0b11;
 
 /// Phase `ProcessO0WaitsAndSBs`: at -O0 each instruction waits for all before it.
-pub fn process_o0_waits_and_sbs(code: Code<'_, '_>, options: Res<'_, Options>) {
+pub fn process_o0_waits_and_sbs(code: Code<'_>, options: Read<'_, Options>) {
     let target = options.target;
     let mut body = code.body();
     let latencies = target.latencies();

@@ -193,7 +193,7 @@ pub fn leaves(inst: View<'_>) -> Option<u64> {
 }
 
 /// Phase `FixUpTexDepBarAndSync`: waits and arrivals for products of warpgroups.
-pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let layout = body.layout().to_vec();
     let leave = |block: BlockId, state: &State| {

@@ -10,7 +10,7 @@
 //! come the stalls (see [`super::stalls`]).
 
 use crate::effects;
-use bevy_ecs::prelude::*;
+use crate::params::Read;
 use orias_components::{
     BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View,
 };
@@ -175,7 +175,7 @@ impl Pending {
 }
 
 /// Phase `AdvancedScoreboardsAndOpexes`: scoreboards by a dataflow over all edges.
-pub fn advanced_scoreboards_and_opexes(code: Code<'_, '_>, options: Res<'_, Options>) {
+pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options>) {
     let target = options.target;
     let mut body = code.body();
     let layout = body.layout().to_vec();

@@ -12,7 +12,7 @@ use crate::analysis::liveness::{Cell, CellMap, kills};
 use crate::analysis::{Analyses, ControlFlow};
 use crate::control_flow::switches;
 use crate::notes::Notes;
-use bevy_ecs::prelude::*;
+use crate::params::Write;
 use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
@@ -25,9 +25,9 @@ const MOST_WAYS: usize = 16_000;
 
 /// Phase 26.
 pub fn generate_mov_phi(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut form: ResMut<'_, Form>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    mut form: Write<'_, Form>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();

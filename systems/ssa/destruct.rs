@@ -20,9 +20,9 @@ use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects::Copy;
 use crate::notes::Notes;
+use crate::params::Write;
 use crate::registers::coalesce::{Classes, Joint};
 use crate::registers::ranges::Ranges;
-use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, edges, phis, work,
@@ -32,9 +32,9 @@ use wanted::{Place, Wanted};
 
 /// Phase 85.
 pub fn convert_all_mov_phi_to_mov(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut form: ResMut<'_, Form>,
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    mut form: Write<'_, Form>,
     mut notes: Notes<'_>,
 ) {
     if std::mem::take(&mut form.is_ssa) {

@@ -20,9 +20,9 @@ use crate::analysis::{Analyses, ControlFlow};
 use crate::effects;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
+use crate::params::{Read, Write};
 use crate::sync::regions::{self, Plan, Region};
 use crate::sync::together;
-use bevy_ecs::prelude::*;
 use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile,
@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(
-    code: Code<'_, '_>,
-    options: Res<'_, Options>,
-    mut analyses: ResMut<'_, Analyses>,
+    code: Code<'_>,
+    options: Read<'_, Options>,
+    mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
-    mut marked: ResMut<'_, Marked>,
+    mut marked: Write<'_, Marked>,
 ) {
     let collective = Inst::new(
         Opcode::WARPSYNC,

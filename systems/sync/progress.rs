@@ -10,16 +10,12 @@ use crate::analysis::Analyses;
 use crate::analysis::loops::Loop;
 use crate::effects::sees_other_threads;
 use crate::notes::Notes;
-use bevy_ecs::prelude::*;
+use crate::params::Write;
 use orias_components::{BlockId, Body, Code, Inst, Opcode, phis};
 use roaring::RoaringBitmap;
 
 /// Phase 49: puts YIELD first in the header of each such loop.
-pub fn forward_progress(
-    code: Code<'_, '_>,
-    mut analyses: ResMut<'_, Analyses>,
-    mut notes: Notes<'_>,
-) {
+pub fn forward_progress(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut notes: Notes<'_>) {
     let mut body = code.body();
     if body.layout().len() < 2 {
         return;

@@ -12,7 +12,7 @@ const LOADS: usize = 3;
 ///
 /// Observed (ptxas 13.0.88, sm_90a, all levels): three, unless in the block nothing that may touch
 /// shared memory and no CTA barrier stands between this LDGSTS and the one before.
-pub fn apply_post_reg_alloc_wars(code: Code<'_, '_>, mut notes: Notes<'_>) {
+pub fn apply_post_reg_alloc_wars(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut added = 0;
     for block in body.layout().to_vec() {

@@ -35,7 +35,7 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     body.update_edges();
     function.body();
     let mut states = States::new(&mut function.world);
-    (system.run)(&mut states, &mut function.world).map_err(|e| e.to_string())?;
+    (system.run)(&mut states.find(&mut function.world));
     if let Some(error) = function.world.get_resource::<Report>().and_then(|e| e.errors.first()) {
         return Err(error.message.clone());
     }

@@ -14,8 +14,8 @@ use crate::analysis::Analyses;
 use crate::function::FunctionInfo;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::params::{Read, Write};
 use crate::scalar::copies::exchangeable;
-use bevy_ecs::prelude::*;
 use orias_components::{
     BlockId, Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
 };
@@ -39,10 +39,10 @@ struct Constant {
 /// Phase `ConvertToUniformReg`: loads constants into uniform registers where every reader takes
 /// one.
 pub fn convert_to_uniform_reg(
-    code: Code<'_, '_>,
-    options: Res<'_, Options>,
-    info: Res<'_, FunctionInfo>,
-    mut analyses: ResMut<'_, Analyses>,
+    code: Code<'_>,
+    options: Read<'_, Options>,
+    info: Read<'_, FunctionInfo>,
+    mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
     let target = options.target;
