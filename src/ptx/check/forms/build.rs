@@ -16,8 +16,8 @@ const TABLE: &str = "src/ptx/check/forms.tbl";
 const ORDER: [(&str, &str); 2] =
     [("src/order.ld", "-T,"), ("src/order.txt", "--symbol-ordering-file=")];
 
-/// The same where a profile has told the compiler.
-const ORDER_BY_PROFILE: [(&str, &str); 1] = [("src/profile/order.ld", "-T,")];
+/// What goes before those where a profile has told the compiler what runs often, and what never.
+const BY_PROFILE: (&str, &str) = ("src/profile/order.ld", "-T,");
 
 /// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
 /// of words.
@@ -71,8 +71,7 @@ fn link() {
     if let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
         let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
         let has_profile = flags.contains("profile-use");
-        let order = if has_profile { &ORDER_BY_PROFILE[..] } else { &ORDER };
-        for (file, option) in order {
+        for (file, option) in has_profile.then_some(BY_PROFILE).into_iter().chain(ORDER) {
             println!("cargo::rerun-if-changed={file}");
             let file = Path::new(&home).join(file);
             println!("cargo::rustc-link-arg-bin=orias=-Wl,{option}{}", file.display());
