@@ -14,6 +14,7 @@ use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa;
 use crate::states::States;
+use crate::stop::{Stop, Stopped};
 use bevy_ecs::prelude::*;
 use orias_components::body::{Arena, Stamps, settle};
 use orias_components::validate::{definitions, validate};
@@ -37,6 +38,9 @@ pub enum PipelineError {
     /// With `verify_each`: the IR does not hold what it must behind a phase.
     #[error("invalid IR after phase {phase} in `{function}`: {message}")]
     Invalid { function: String, phase: &'static str, message: String },
+    /// It was to end before all phases had run.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 fn describe(phase: &str, errors: &[PhaseError]) -> String {
@@ -199,8 +203,12 @@ impl Worker {
     /// functions find the code of a phase, which is more than they are, in the processor's cache.
     ///
     /// # Errors
-    /// For each function as [`Worker::run`]; the others go on.
-    pub fn run_together(workers: &mut [&mut Worker]) -> Vec<Result<Compiled, PipelineError>> {
+    /// For each function as [`Worker::run`]; the others go on. When it is to stop, which is looked
+    /// at before each phase, all of them say so.
+    pub fn run_together(
+        workers: &mut [&mut Worker],
+        stop: Stop<'_>,
+    ) -> Vec<Result<Compiled, PipelineError>> {
         let all = workers.iter_mut().map(|worker| {
             worker.begin();
             let stats = worker.no_stats();
@@ -208,6 +216,10 @@ impl Worker {
         });
         let mut all: Vec<(&mut &mut Worker, Result<Vec<PhaseStat>, PipelineError>)> = all.collect();
         for at in 0..PHASES.len() {
+            if let Err(stopped) = stop.check() {
+                all.iter_mut().for_each(|(_, result)| *result = Err(stopped.into()));
+                break;
+            }
             for (worker, result) in &mut all {
                 let Ok(stats) = result else { continue };
                 if let Err(error) = worker.step(at, stats) {
@@ -554,7 +566,8 @@ mod tests {
         assert_ne!(alone[0], alone[1]);
         let mut workers = [true, false, true].map(make);
         let mut together: Vec<&mut Worker> = workers.iter_mut().collect();
-        let together: Vec<_> = Worker::run_together(&mut together).into_iter().map(end).collect();
+        let together: Vec<_> =
+            Worker::run_together(&mut together, Stop::NEVER).into_iter().map(end).collect();
         assert_eq!(together, alone);
     }
 

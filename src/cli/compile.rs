@@ -2,7 +2,8 @@
 
 use super::exit::{FAILED, SUCCESS};
 use super::report;
-use crate::driver::{CompileOptions, Compiler, Output};
+use crate::compiler::Compiler;
+use crate::driver::{CompileOptions, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
@@ -398,6 +399,7 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
         statistics,
         knobs,
         threads: number("split-compile", &args.split_compile)? as usize,
+        budget: None,
         line_info: args.generate_line_info,
         suppress_debug_info: args.suppress_debug_info,
         overrides: Overrides {

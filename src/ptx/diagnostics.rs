@@ -186,6 +186,15 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
+/// A place in a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+}
+
 /// Where lines begin: from a byte to its line and column.
 #[derive(Clone, Debug)]
 pub struct LineMap {
@@ -205,6 +214,15 @@ impl LineMap {
     /// Line, from 1, of a byte.
     pub fn line(&self, at: u32) -> u32 {
         self.starts.partition_point(|start| *start <= at) as u32
+    }
+
+    /// Where a byte of the text is that the lines were found in.
+    pub fn position(&self, at: u32, source: &str) -> Position {
+        let at = (at as usize).min(source.len());
+        let line = self.line(at as u32);
+        let range = self.range(line, source);
+        let before = source.get(range.start..at.min(range.end)).unwrap_or("");
+        Position { line, column: before.chars().count() as u32 + 1 }
     }
 
     /// Byte range of a line (from 1), without its line break.
@@ -240,10 +258,9 @@ fn render_one(
         return;
     };
     let at = (span.start as usize).min(source.len());
-    let line = lines.line(at as u32);
+    let Position { line, column } = lines.position(span.start, source);
+    let column = column as usize;
     let range = lines.range(line, source);
-    let before = source.get(range.start..at.min(range.end)).unwrap_or("");
-    let column = before.chars().count() + 1;
     text.push_str(&format!("ptxas {file}, line {line}; {severity}: {}\n", diagnostic.message));
     text.push_str(&format!("  --> {file}:{line}:{column}\n"));
     let marked = source.get(at..(span.end as usize).min(range.end)).unwrap_or("").chars().count();
