@@ -73,6 +73,14 @@ impl Diagnostic {
         self.notes.push(note.into());
         self
     }
+
+    /// Its text for standard error, with the source line, a caret and the notes: `file` is the name
+    /// to show, `lines` are the source's.
+    pub fn render(&self, file: &str, source: &str, lines: &LineMap) -> String {
+        let mut text = String::new();
+        render_one(&mut text, self, file, source, lines);
+        text
+    }
 }
 
 /// What a stage found wrong, in the order in which it found it.
@@ -148,7 +156,7 @@ impl Diagnostics {
         let lines = LineMap::new(source);
         let mut text = String::new();
         for diagnostic in &self.items {
-            render_one(&mut text, diagnostic, file, source, &lines);
+            text.push_str(&diagnostic.render(file, source, &lines));
         }
         if self.warnings > MAX_WARNINGS {
             text.push_str(&format!("(and {} more warnings)\n", self.warnings - MAX_WARNINGS));
