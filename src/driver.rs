@@ -220,6 +220,7 @@ fn model(
         dump,
         opt_level,
         fell_back: false,
+        cached: false,
         times: Times { code, ..Times::default() },
     };
     Ok((model, output))

@@ -2,6 +2,7 @@
 
 pub mod assemble;
 pub mod attributes;
+pub mod cache;
 pub mod check;
 pub mod cli;
 pub mod compiler;
@@ -21,7 +22,9 @@ pub mod origin;
 pub mod overrides;
 pub mod ptx;
 pub mod simulate;
+pub mod whole;
 
+pub use cache::Cache;
 pub use compiler::{Compiler, Job};
 pub use driver::{CompileError, CompileOptions, FunctionReport, Output, Times};
 pub use orias_systems::{Cancel, PhaseStat};

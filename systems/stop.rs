@@ -27,6 +27,13 @@ impl Cancel {
     }
 }
 
+/// With a flag that is set elsewhere, as by a signal.
+impl From<Arc<AtomicBool>> for Cancel {
+    fn from(flag: Arc<AtomicBool>) -> Cancel {
+        Cancel(flag)
+    }
+}
+
 /// Why work ended before it was done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Stopped {

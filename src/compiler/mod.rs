@@ -65,6 +65,7 @@ mod job;
 
 pub use job::Job;
 
+use crate::cache::{Cache, Key};
 use crate::driver::pool::Pool;
 use crate::driver::teams::Teams;
 use crate::driver::{CompileError, CompileOptions, Output, Session};
@@ -80,6 +81,7 @@ pub struct Compiler {
     options: CompileOptions,
     teams: Teams,
     pool: Pool,
+    cache: Option<Cache>,
 }
 
 const _: () = {
@@ -94,7 +96,7 @@ impl Compiler {
     /// [`CompileOptions::threads`] says how many threads there may be.
     pub fn new(options: CompileOptions) -> Compiler {
         let pool = Pool::new(options.threads);
-        Compiler { options, teams: Teams::default(), pool }
+        Compiler { options, teams: Teams::default(), pool, cache: None }
     }
 
     /// A compiler that uses the threads of a pool that is there already.
@@ -108,7 +110,18 @@ impl Compiler {
     /// # Ok::<(), rayon::ThreadPoolBuildError>(())
     /// ```
     pub fn in_pool(options: CompileOptions, pool: Arc<rayon::ThreadPool>) -> Compiler {
-        Compiler { options, teams: Teams::default(), pool: Pool::of(pool) }
+        Compiler { options, teams: Teams::default(), pool: Pool::of(pool), cache: None }
+    }
+
+    /// The same with a cache: what is in it is not compiled again, and what is compiled is put there,
+    /// but for what a fall-back made and what was compiled to look inside (statistics, dumps).
+    pub fn cached(self, cache: Cache) -> Compiler {
+        Compiler { cache: Some(cache), ..self }
+    }
+
+    /// Its cache.
+    pub fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
     }
 
     /// How it compiles what has no options of its own.
@@ -179,7 +192,27 @@ impl Compiler {
             return Err(CompileError::Cancelled);
         }
         let options = job.options.unwrap_or(&self.options);
+        let looks_inside = options.statistics || !options.dump_ir.is_empty();
+        let cache = self.cache.as_ref().filter(|_| !looks_inside);
+        let cache = cache.map(|cache| (cache, Key::of(job.source, options)));
+        if let Some(found) = cache.and_then(|(cache, key)| cache.get(&key)) {
+            return Ok(found);
+        }
         let session = Session { options, teams: &self.teams, pool: &self.pool, stop };
-        session.source(job.source)
+        let output = session.source(job.source)?;
+        if let Some((cache, key)) = cache.filter(|_| !output.fell_back) {
+            cache.put(&key, &output);
+        }
+        Ok(output)
+    }
+
+    /// Does something with each of `0..count`, the first ones first, in the threads in which it
+    /// compiles.
+    pub(crate) fn side_by_side(
+        &self,
+        count: usize,
+        work: impl Fn(usize) + Sync,
+    ) -> Result<(), rayon::ThreadPoolBuildError> {
+        self.pool.each(count, work)
     }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use crate::ptx::diagnostics::Diagnostics;
 use orias_systems::PhaseStat;
 use orias_targets::Target;
+use serde::{Deserialize, Serialize};
 
 /// What `-v` says of a function.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FunctionReport {
     /// The function's name in the PTX.
     pub name: String,
@@ -58,6 +59,8 @@ pub struct Output {
     /// That is lower than the one asked for, because the time for that was over
     /// ([`CompileOptions::budget`](super::options::CompileOptions::budget)).
     pub fell_back: bool,
+    /// It was not compiled now, but found in a [`Cache`](crate::Cache).
+    pub cached: bool,
     /// How long each stage took.
     pub times: Times,
 }

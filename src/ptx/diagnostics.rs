@@ -4,6 +4,7 @@
 //! programs which read ptxas's log read ours; the place, the source line and a caret follow it.
 
 use super::types::Span;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// More errors than this in one run are counted, not kept: a megabyte of garbage needs no megabyte
@@ -14,7 +15,8 @@ pub const MAX_ERRORS: usize = 100;
 pub const MAX_WARNINGS: usize = 1000;
 
 /// How bad it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The module compiles.
     Warning,
@@ -25,7 +27,7 @@ pub enum Severity {
 }
 
 /// One thing that was found.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
@@ -84,7 +86,7 @@ impl Diagnostic {
 }
 
 /// What a stage found wrong, in the order in which it found it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Diagnostics {
     items: Vec<Diagnostic>,
     /// Errors beyond [`MAX_ERRORS`].
