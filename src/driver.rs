@@ -1,13 +1,18 @@
-//! From PTX text to a cubin: the whole way, in memory.
+//! From PTX text to a cubin: the whole way, in memory. [`crate::Compiler`] is the door to it.
+
+pub(crate) mod failure;
+pub(crate) mod options;
+pub(crate) mod output;
+pub(crate) mod pool;
+pub(crate) mod teams;
 
 use orias_components::Loc;
 use orias_systems::pipeline::PHASES;
-use orias_systems::{Options, PhaseStat, PipelineError, Worker};
+use orias_systems::{Options, PhaseStat, PipelineError, Stop, Stopped, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::assemble::{self, Whole};
@@ -17,7 +22,7 @@ use crate::elf::model::{CubinModel, Tool};
 use crate::facts::CodeFacts;
 use crate::link::{self, Code, Linked};
 use crate::lower::{self, LowerOptions, Module};
-use crate::overrides::{self, Overrides};
+use crate::overrides;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{FuncId, Function, FunctionBody, Program};
 use crate::ptx::{
@@ -25,73 +30,17 @@ use crate::ptx::{
     types::{Linkage, Space, Span},
 };
 
+use failure::Failure;
+use pool::Pool;
+use teams::Teams;
+
+pub use failure::CompileError;
+pub use options::CompileOptions;
+pub use output::{FunctionReport, Output, Times};
+
 /// The knob that lets code use instructions that ptxas was never seen to emit: for a machine that
 /// proves them.
 pub const UNSEEN_FORMS: &str = "UnseenForms";
-
-/// How to compile; the default is what ptxas does without options, for the PTX's own target.
-#[derive(Clone, Debug)]
-pub struct CompileOptions {
-    /// `--gpu-name`; None is the PTX's own `.target`.
-    pub target: Option<String>,
-    /// 0..=3
-    pub opt_level: u8,
-    /// Contract multiplications and additions.
-    pub fmad: bool,
-    /// `--maxrregcount`
-    pub max_registers: Option<u32>,
-    /// Validate the IR after each phase.
-    pub verify_each: bool,
-    /// Phases whose IR is printed before and after.
-    pub dump_ir: Vec<String>,
-    /// Names of phases that do not run (`--disable-phase`).
-    pub disabled: Vec<String>,
-    /// The last phase that runs, by index (`--phase-limit`); None is all of them.
-    pub phase_limit: Option<u32>,
-    /// Collect [`Output::stats`].
-    pub statistics: bool,
-    /// Names and values of `--knob`.
-    pub knobs: Vec<(String, String)>,
-    /// Threads to use; 0 is one for each core.
-    pub threads: usize,
-    /// Say which lines the code comes from also where the PTX names none (`--generate-line-info`),
-    /// or never (`--suppress-debug-info`).
-    pub line_info: bool,
-    /// Say no lines at all, whatever the PTX names.
-    pub suppress_debug_info: bool,
-    /// What the command line changes of the module, for [`compile_source`].
-    pub overrides: Overrides,
-}
-
-impl Default for CompileOptions {
-    fn default() -> CompileOptions {
-        CompileOptions {
-            target: None,
-            opt_level: 3,
-            fmad: true,
-            max_registers: None,
-            verify_each: false,
-            dump_ir: Vec::new(),
-            disabled: Vec::new(),
-            phase_limit: None,
-            statistics: false,
-            knobs: Vec::new(),
-            threads: 0,
-            line_info: false,
-            suppress_debug_info: false,
-            overrides: Overrides::default(),
-        }
-    }
-}
-
-impl CompileOptions {
-    /// Whether the file says which lines its code comes from. Observed: ptxas 13.0.88 does for any
-    /// PTX with `.loc`.
-    fn with_lines(&self, program: &Program<'_>) -> bool {
-        let places = || program.functions.iter().flat_map(|f| &f.code).any(|i| i.loc.0 != 0);
-        !self.suppress_debug_info && (self.line_info || places())
-    }
-}
 
 /// PTX instructions of a module below which its functions are compiled one after another: threads
 /// and what each needs would take longer to make than they save.
@@ -107,121 +56,19 @@ const FUNCTIONS_OF_A_WORKER: usize = 16;
 /// in the processor's cache from one phase to the next.
 const INSTRUCTIONS_TOGETHER: usize = 512;
 
+/// Bytes of a machine instruction.
+const INSTRUCTION_BYTES: u32 = 16;
+
 /// PTX instructions of a module whose workers are not kept: they have grown by it.
 const MANY_INSTRUCTIONS: usize = 1 << 12;
-
-/// What `-v` says of a function.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FunctionReport {
-    /// The function's name in the PTX.
-    pub name: String,
-    /// A kernel, not a device function.
-    pub entry: bool,
-    /// Registers a thread.
-    pub registers: u32,
-    /// Named barriers.
-    pub barriers: u32,
-    /// Bytes of static shared variables.
-    pub shared_bytes: u32,
-    /// Bytes of the function's own frame in local memory.
-    pub frame_bytes: u32,
-    /// Bytes of stack with what it calls, for a kernel.
-    pub stack_bytes: u32,
-    /// Bytes that spill code stores, and loads, once for each instruction that does so.
-    pub spill_store_bytes: u32,
-    /// See [`FunctionReport::spill_store_bytes`].
-    pub spill_load_bytes: u32,
-    /// Bytes of constant bank 0 and of bank 3.
-    pub constant_bytes: [u32; 2],
-    /// From the start of its lowering to its machine code: its part of that of the functions that
-    /// were compiled together.
-    pub time: Duration,
-}
-
-/// A compiled module.
-#[derive(Clone, Debug)]
-pub struct Output {
-    /// The file.
-    pub cubin: Vec<u8>,
-    /// The SM that it is for.
-    pub target: &'static Target,
-    /// One for each function with code, in source order.
-    pub functions: Vec<FunctionReport>,
-    /// What was found fault with, and compiled all the same.
-    pub warnings: Diagnostics,
-    /// Bytes of initialised and zero global memory.
-    pub global_bytes: u64,
-    /// One row a phase, summed over functions, when asked for.
-    pub stats: Vec<PhaseStat>,
-    /// `--dump-ir` text, in source order of the functions.
-    pub dump: String,
-}
-
-/// Compiles modules, and keeps for the next one what the one before left: workers.
-pub struct Compiler {
-    options: CompileOptions,
-    /// Teams of workers that are free now. One is made when there is none, so there are no more of
-    /// them than threads; what has compiled a large module goes, for it holds much memory.
-    idle: Mutex<Vec<Vec<Worker>>>,
-}
-
-impl Compiler {
-    /// A compiler without workers: the first module makes them.
-    pub fn new(options: CompileOptions) -> Compiler {
-        Compiler { options, idle: Mutex::new(Vec::new()) }
-    }
-
-    /// How it compiles.
-    pub fn options(&self) -> &CompileOptions {
-        &self.options
-    }
-
-    /// Compiles PTX text to a cubin.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet,
-    /// said so.
-    pub fn compile(&self, source: &str) -> Result<Output, Diagnostics> {
-        let mut program = ptx::load(source)?;
-        overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;
-        let missing = ptx::link::unresolved(&program);
-        if missing.has_errors() {
-            return Err(missing);
-        }
-        let (model, output) = model(&mut program, self)?;
-        // The file has all of it that is needed.
-        drop(program);
-        finish(model, output)
-    }
-
-    /// Workers of one thread, each as new, at least so many.
-    fn team(&self, count: usize, pipeline: &Options) -> Result<Vec<Worker>, PipelineError> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // Modules may be for other targets; all else is the compiler's.
-        let fits = |team: &Vec<Worker>| {
-            team.first().is_some_and(|worker| ptr::eq(worker.options().target, pipeline.target))
-        };
-        let found = idle.iter().rposition(fits).map(|at| idle.swap_remove(at));
-        drop(idle);
-        let mut team = found.unwrap_or_default();
-        team.iter_mut().take(count).for_each(Worker::reset);
-        while team.len() < count {
-            team.push(Worker::new(pipeline.clone())?);
-        }
-        Ok(team)
-    }
-
-    fn give_back(&self, team: Vec<Worker>) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(team);
-    }
-}
 
 /// Compiles PTX text to a cubin.
 ///
 /// # Errors
-/// As [`Compiler::compile`].
+/// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet, said
+/// so.
 pub fn compile_source(source: &str, options: &CompileOptions) -> Result<Output, Diagnostics> {
-    Compiler::new(options.clone()).compile(source)
+    never_cancelled(Session::alone(options, |session| session.source(source)))
 }
 
 /// Compiles a module that was read already.
@@ -233,29 +80,101 @@ pub fn compile_program(
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
     // The copy shares the functions' bodies.
-    let (model, output) = model(&mut program.clone(), &Compiler::new(options.clone()))?;
-    finish(model, output)
+    never_cancelled(Session::alone(options, |session| {
+        session.program(program.clone(), Times::default())
+    }))
 }
 
-/// Writes the file.
-fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
-    let failed = |e: elf::WriteError| Diagnostics::from(Diagnostic::global(e.to_string()));
-    let image = elf::image(&model).map_err(failed)?;
-    // The file needs no model: there may be a hundred thousand variables.
-    drop(model);
-    let cubin = image.file().map_err(failed)?;
-    Ok(Output { cubin, ..output })
+fn never_cancelled(result: Result<Output, CompileError>) -> Result<Output, Diagnostics> {
+    result.map_err(|error| match error {
+        CompileError::Rejected(diagnostics) => diagnostics,
+        CompileError::Cancelled => Diagnostic::global(error.to_string()).into(),
+    })
+}
+
+/// One compile: how, and what it finds there that others leave behind.
+#[derive(Clone, Copy)]
+pub(crate) struct Session<'a> {
+    pub options: &'a CompileOptions,
+    pub teams: &'a Teams,
+    pub pool: &'a Pool,
+    pub stop: Stop<'a>,
+}
+
+impl Session<'_> {
+    /// With threads and workers of its own, and nothing that stops it.
+    fn alone<R>(options: &CompileOptions, work: impl FnOnce(Session<'_>) -> R) -> R {
+        let (teams, pool) = (Teams::default(), Pool::new(options.threads));
+        work(Session { options, teams: &teams, pool: &pool, stop: Stop::NEVER })
+    }
+
+    /// Compiles PTX text.
+    pub fn source(&self, source: &str) -> Result<Output, CompileError> {
+        let started = Instant::now();
+        let mut program = ptx::load(source)?;
+        overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;
+        let missing = ptx::link::unresolved(&program);
+        if missing.has_errors() {
+            return Err(missing.into());
+        }
+        self.program(program, Times { read: started.elapsed(), ..Times::default() })
+    }
+
+    /// Compiles a module that was read in the time that stands there: at the level that is asked
+    /// for, or at a lower one where there is a budget that is not enough.
+    fn program(&self, program: Program<'_>, times: Times) -> Result<Output, CompileError> {
+        let asked = self.options.opt_level;
+        let Some(budget) = self.options.budget.filter(|_| asked > 0) else {
+            return Ok(self.at_level(program, asked, times)?);
+        };
+        let mut spent = times.read;
+        for level in [asked, 1].into_iter().take(usize::from(asked.min(2))) {
+            // A budget for ever is none.
+            let deadline = Instant::now().checked_add(budget.saturating_sub(spent));
+            let limited = Session { stop: Stop { deadline, ..self.stop }, ..*self };
+            // The copy shares the functions' bodies.
+            match limited.at_level(program.clone(), level, times) {
+                Err(Failure::Stopped(Stopped::OutOfTime)) => spent = Duration::ZERO,
+                Err(error) => return Err(error.into()),
+                Ok(output) => return Ok(Output { fell_back: level < asked, ..output }),
+            }
+        }
+        Ok(Output { fell_back: true, ..self.at_level(program, 0, times)? })
+    }
+
+    /// Compiles a module at one level.
+    fn at_level(
+        &self,
+        mut program: Program<'_>,
+        opt_level: u8,
+        times: Times,
+    ) -> Result<Output, Failure> {
+        let started = Instant::now();
+        let (model, mut output) = model(&mut program, self, opt_level)?;
+        // The file has all of it that is needed.
+        drop(program);
+        let failed = |e: elf::WriteError| Diagnostics::from(Diagnostic::global(e.to_string()));
+        let image = elf::image(&model).map_err(failed)?;
+        // The file needs no model: there may be a hundred thousand variables.
+        drop(model);
+        output.cubin = image.file().map_err(failed)?;
+        let code = output.times.code;
+        output.times = Times { code, file: started.elapsed().saturating_sub(code), ..times };
+        Ok(output)
+    }
 }
 
 /// What the file is made of, and all else that a compile gives. The program has no bodies of
 /// functions afterwards.
 fn model(
     program: &mut Program<'_>,
-    compiler: &Compiler,
-) -> Result<(CubinModel, Output), Diagnostics> {
-    let options = &compiler.options;
+    session: &Session<'_>,
+    opt_level: u8,
+) -> Result<(CubinModel, Output), Failure> {
+    let started = Instant::now();
+    let options = session.options;
     let target = find_target(program, options)?;
-    let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
+    let lower = LowerOptions { target, opt_level, fmad: options.fmad };
     let mut module = lower::module(program, &lower)?;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global
     // maxrregcount".
@@ -267,7 +186,9 @@ fn model(
     limit_callees(program, &mut module, options);
     let with_lines = options.with_lines(program);
     let whole = Whole::of(program, &module, kernels(program, options), with_lines);
-    let compiled = compile_functions(program, &module, compiler, with_lines)?;
+    let compiled = compile_functions(program, &module, session, with_lines)?;
+    session.stop.check()?;
+    let code = started.elapsed();
     let program = &*program;
     let mut stats = Vec::new();
     let mut dump = String::new();
@@ -279,7 +200,7 @@ fn model(
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     // The slot of an address is not asked for any more.
     drop(std::mem::take(&mut module.globals));
-    let tool = tool(options, target);
+    let tool = tool(opt_level, target);
     let model = assemble::cubin(program, &module, kernels, tool, &whole);
     let mut warnings = program.warnings.clone();
     warnings.extend(std::mem::take(&mut module.warnings));
@@ -289,8 +210,20 @@ fn model(
         );
         warnings.push(Diagnostic { severity: Severity::Warning, ..Diagnostic::global(message) });
     }
-    let cubin = Vec::new();
-    Ok((model, Output { cubin, target, functions, warnings, global_bytes, stats, dump }))
+    let output = Output {
+        cubin: Vec::new(),
+        target,
+        functions,
+        warnings,
+        global_bytes,
+        stats,
+        dump,
+        opt_level,
+        fell_back: false,
+        cached: false,
+        times: Times { code, ..Times::default() },
+    };
+    Ok((model, output))
 }
 
 /// Variables that another module was to define; dynamic shared memory is none of them.
@@ -403,10 +336,10 @@ type Job<'s> = (Unit, Option<Arc<FunctionBody<'s>>>);
 fn compile_functions(
     program: &mut Program<'_>,
     module: &Module,
-    compiler: &Compiler,
+    session: &Session<'_>,
     with_lines: bool,
-) -> Result<Vec<Done>, Diagnostics> {
-    let options = &compiler.options;
+) -> Result<Vec<Done>, Failure> {
+    let Session { options, pool, stop, .. } = *session;
     let mut units: Vec<Unit> =
         kernels(program, options).map(|k| Unit { func: k, kernel: k }).collect();
     let mut known: FxHashSet<Unit> = FxHashSet::default();
@@ -417,7 +350,7 @@ fn compile_functions(
     }
     let pipeline = Options {
         target: module.options.target,
-        opt_level: options.opt_level,
+        opt_level: module.options.opt_level,
         verify_each: options.verify_each,
         dump_ir: options.dump_ir.clone(),
         disabled: options.disabled.clone(),
@@ -447,37 +380,37 @@ fn compile_functions(
     }
     program.functions.iter_mut().for_each(|function| function.body = None);
     let program = &*program;
+    // What has compiled a large module holds much memory: it is not kept.
+    let large = (size > MANY_INSTRUCTIONS).then(Teams::default);
+    let teams = large.as_ref().unwrap_or(session.teams);
     let group = |jobs: Vec<Job<'_>>| {
-        let mut team = match compiler.team(jobs.len(), &pipeline) {
+        if let Err(stopped) = stop.check() {
+            return vec![Err(stopped.into())];
+        }
+        let mut team = match teams.take(jobs.len(), &pipeline) {
             Ok(team) => team,
             Err(error) => return vec![Err(Diagnostic::global(error.to_string()).into())],
         };
-        let done = compile_together(program, module, jobs, &mut team, with_lines);
-        compiler.give_back(team);
+        let done = compile_together(program, module, jobs, &mut team, with_lines, stop);
+        teams.give_back(team);
         done
     };
-    let parallel =
-        |groups: Vec<Vec<Job<'_>>>| groups.into_par_iter().flat_map_iter(group).collect();
-    let done: Vec<Result<Done, Diagnostics>> = match options.threads {
-        threads if threads == 1 || is_small => groups.into_iter().flat_map(group).collect(),
-        0 => parallel(groups),
-        threads => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let pool = pool.map_err(|error| Diagnostic::global(error.to_string()))?;
-            pool.install(|| parallel(groups))
-        }
+    let done: Vec<Result<Done, Failure>> = if pool.is_one() || is_small {
+        groups.into_iter().flat_map(group).collect()
+    } else {
+        pool.run(|| groups.into_par_iter().flat_map_iter(group).collect())
+            .map_err(|error| Diagnostic::global(error.to_string()))?
     };
-    if size > MANY_INSTRUCTIONS {
-        compiler.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
+    drop(large);
     let (mut compiled, mut errors) = (Vec::with_capacity(done.len()), Diagnostics::default());
     for result in done {
         match result {
             Ok(one) => compiled.push(one),
-            Err(error) => errors.extend(error),
+            Err(Failure::Rejected(error)) => errors.extend(error),
+            Err(stopped) => return Err(stopped),
         }
     }
-    if errors.has_errors() { Err(errors) } else { Ok(compiled) }
+    if errors.has_errors() { Err(errors.into()) } else { Ok(compiled) }
 }
 
 /// Takes functions through the phases together, by one worker each.
@@ -487,7 +420,8 @@ fn compile_together(
     jobs: Vec<Job<'_>>,
     team: &mut [Worker],
     with_lines: bool,
-) -> Vec<Result<Done, Diagnostics>> {
+    stop: Stop<'_>,
+) -> Vec<Result<Done, Failure>> {
     let started = Instant::now();
     let count = jobs.len() as u32;
     let lower = |(unit, body): Job<'_>, worker: &mut Worker| {
@@ -497,12 +431,12 @@ fn compile_together(
         worker.set_info(info?);
         Ok((unit, Digest::of(&function), function.span))
     };
-    let lowered: Vec<Result<_, Diagnostics>> =
+    let lowered: Vec<Result<_, Failure>> =
         jobs.into_iter().zip(&mut *team).map(|(job, worker)| lower(job, worker)).collect();
     // What could not be lowered has no whole body.
     let whole = team.iter_mut().zip(&lowered).filter(|(_, lowered)| lowered.is_ok());
     let mut whole: Vec<&mut Worker> = whole.map(|(worker, _)| worker).collect();
-    let mut compiled = Worker::run_together(&mut whole).into_iter();
+    let mut compiled = Worker::run_together(&mut whole, stop).into_iter();
     let time = started.elapsed() / count;
     let done = lowered.into_iter().map(|lowered| {
         let (unit, ptx, span) = lowered?;
@@ -518,7 +452,7 @@ fn compile_together(
 }
 
 /// A phase's complaints, at the PTX instruction that each comes from or else at the function.
-fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Diagnostics {
+fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Failure {
     let place = |loc: Loc| -> Span {
         let index = (loc.ptx_inst as usize).checked_sub(1);
         index.and_then(|i| ptx.spans.get(i)).copied().unwrap_or(function)
@@ -531,9 +465,10 @@ fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Diagnost
                 all.error(place(error.loc), message);
             }
         }
+        PipelineError::Stopped(stopped) => return stopped.into(),
         other => all.error(function, other.to_string()),
     }
-    all
+    all.into()
 }
 
 fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
@@ -554,6 +489,7 @@ fn report(module: &Module, done: &Done) -> FunctionReport {
         name: compiled.name.clone(),
         entry: compiled.entry,
         registers: compiled.registers,
+        instructions: compiled.code_bytes / INSTRUCTION_BYTES,
         barriers: compiled.barriers,
         shared_bytes: layout.shared_bytes.saturating_sub(lower::SHARED_RESERVED) as u32,
         frame_bytes: compiled.frame_bytes,
@@ -569,11 +505,11 @@ fn report(module: &Module, done: &Done) -> FunctionReport {
 }
 
 /// What `.note.nv.tkinfo` says of us.
-fn tool(options: &CompileOptions, target: &Target) -> Tool {
+fn tool(opt_level: u8, target: &Target) -> Tool {
     Tool {
         name: "orias".to_string(),
         version: concat!("orias ", env!("CARGO_PKG_VERSION")).to_string(),
         branch: String::new(),
-        arguments: format!("-O {} -arch {} ", options.opt_level, target.name),
+        arguments: format!("-O {opt_level} -arch {} ", target.name),
     }
 }

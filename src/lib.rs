@@ -2,8 +2,10 @@
 
 pub mod assemble;
 pub mod attributes;
+pub mod cache;
 pub mod check;
 pub mod cli;
+pub mod compiler;
 pub mod digest;
 pub mod dis;
 pub mod driver;
@@ -20,3 +22,11 @@ pub mod origin;
 pub mod overrides;
 pub mod ptx;
 pub mod simulate;
+pub mod whole;
+
+pub use cache::Cache;
+pub use compiler::{Compiler, Job};
+pub use driver::{CompileError, CompileOptions, FunctionReport, Output, Times};
+pub use orias_systems::{Cancel, PhaseStat};
+pub use ptx::diagnostics::{Diagnostic, Diagnostics, LineMap, Position, Severity};
+pub use ptx::types::Span;

@@ -4,6 +4,7 @@ use bevy_ecs::prelude::*;
 use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey};
 use orias_targets::Target;
 use rustc_hash::FxHashSet;
+use std::ptr;
 
 /// What lowering says of a function: a resource of the world that holds its body.
 #[derive(Resource, Clone, Debug, Default)]
@@ -48,6 +49,31 @@ pub struct Options {
     pub statistics: bool,
     /// `--knob NAME=VALUE`, in the order of the command line.
     pub knobs: Vec<(String, String)>,
+}
+
+impl Options {
+    /// Whether a worker that was made for these may be used for the others.
+    pub fn is_same(&self, other: &Options) -> bool {
+        // So that no new option is left out.
+        let Options {
+            target,
+            opt_level,
+            verify_each,
+            dump_ir,
+            disabled,
+            phase_limit,
+            statistics,
+            knobs,
+        } = self;
+        ptr::eq(*target, other.target)
+            && *opt_level == other.opt_level
+            && *verify_each == other.verify_each
+            && *dump_ir == other.dump_ir
+            && *disabled == other.disabled
+            && *phase_limit == other.phase_limit
+            && *statistics == other.statistics
+            && *knobs == other.knobs
+    }
 }
 
 /// One row of `--stat=phase-wise`, summed over functions by the driver.

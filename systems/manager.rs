@@ -14,6 +14,7 @@ use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa;
 use crate::states::{Found, States};
+use crate::stop::{Stop, Stopped};
 use bevy_ecs::prelude::*;
 use orias_components::body::Stamps;
 use orias_components::validate::{definitions, validate};
@@ -37,6 +38,9 @@ pub enum PipelineError {
     /// With `verify_each`: the IR does not hold what it must behind a phase.
     #[error("invalid IR after phase {phase} in `{function}`: {message}")]
     Invalid { function: String, phase: &'static str, message: String },
+    /// It was to end before all phases had run.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 fn describe(phase: &str, errors: &[PhaseError]) -> String {
@@ -209,10 +213,14 @@ impl Worker {
     /// functions find the code of a phase, which is more than they are, in the processor's cache.
     ///
     /// # Errors
-    /// For each function as [`Worker::run`]; the others go on.
-    pub fn run_together(workers: &mut [&mut Worker]) -> Vec<Result<Compiled, PipelineError>> {
+    /// For each function as [`Worker::run`]; the others go on. When it is to stop, which is looked
+    /// at before each phase, all of them say so.
+    pub fn run_together(
+        workers: &mut [&mut Worker],
+        stop: Stop<'_>,
+    ) -> Vec<Result<Compiled, PipelineError>> {
         workers.iter_mut().for_each(|worker| worker.enter().begin());
-        let all = run_steps(workers, 0..PHASES.len());
+        let all = run_steps(workers, 0..PHASES.len(), stop);
         let done = workers.iter_mut().zip(all);
         done.map(|(worker, result)| result.map(|stats| worker.take(stats))).collect()
     }
@@ -253,7 +261,7 @@ impl Worker {
     }
 
     fn run_steps(&mut self, steps: Range<usize>) -> Result<Vec<PhaseStat>, PipelineError> {
-        run_steps(&mut [self], steps).pop().expect("one for each worker")
+        run_steps(&mut [self], steps, Stop::NEVER).pop().expect("one for each worker")
     }
 }
 
@@ -262,6 +270,7 @@ impl Worker {
 fn run_steps(
     workers: &mut [&mut Worker],
     steps: Range<usize>,
+    stop: Stop<'_>,
 ) -> Vec<Result<Vec<PhaseStat>, PipelineError>> {
     let rows = |w: &Worker| if w.options.statistics { PHASES.len() } else { 0 };
     let mut results: Vec<Result<Vec<PhaseStat>, PipelineError>> =
@@ -272,6 +281,10 @@ fn run_steps(
         let mut has_grown = false;
         // What a function has grown by goes to its tables before the next phase.
         while at < steps.end && !has_grown {
+            if let Err(stopped) = stop.check() {
+                results.iter_mut().for_each(|result| *result = Err(stopped.into()));
+                return results;
+            }
             for (running, result) in running.iter_mut().zip(&mut results) {
                 let Ok(stats) = result else { continue };
                 if let Err(error) = running.step(at, stats) {
@@ -567,7 +580,8 @@ mod tests {
         assert_ne!(alone[0], alone[1]);
         let mut workers = [true, false, true].map(make);
         let mut together: Vec<&mut Worker> = workers.iter_mut().collect();
-        let together: Vec<_> = Worker::run_together(&mut together).into_iter().map(end).collect();
+        let together: Vec<_> =
+            Worker::run_together(&mut together, Stop::NEVER).into_iter().map(end).collect();
         assert_eq!(together, alone);
     }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command that runs tests (`cargo test …`, or one test binary) and says last, alone on a line, how many passed, failed and
-# were skipped: over all `test result:` lines, less the tests that ended early because something is missing (tests/runner/skip.rs),
-# which the test runner counts as passed. The reasons stand before. The exit code is the command's; where CI is set, a test that
+# Runs a command that runs tests (`cargo test …`, one test binary, tests/python/run.sh) and says last, alone on a line, how many passed,
+# failed and were skipped: over all `test result:` lines (tests/python/conftest.py writes one too), less the tests that ended early
+# because something is missing (tests/runner/skip.rs), which the test runner counts as passed. The reasons stand before. The exit code is the command's; where CI is set, a test that
 # is skipped for want of an oracle tool is a failure too.
 set -uo pipefail
 folder=$(mktemp -d)

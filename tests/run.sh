@@ -22,4 +22,4 @@ cargo clippy --workspace --all-targets --quiet -- -D warnings
 cargo bench --no-run
 ORIAS_RELEASED=$(src/release.sh)
 export ORIAS_RELEASED
-tests/count.sh cargo test --workspace --no-fail-fast
+tests/count.sh bash -c 'cargo test --workspace --no-fail-fast; code=$?; tests/python/run.sh || code=$?; exit $code'

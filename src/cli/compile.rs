@@ -2,7 +2,8 @@
 
 use super::exit::{FAILED, SUCCESS};
 use super::report;
-use crate::driver::{CompileOptions, Compiler, Output};
+use crate::compiler::Compiler;
+use crate::driver::{CompileOptions, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
@@ -191,6 +192,21 @@ impl CompileArgs {
         Ok(args)
     }
 
+    /// An option that says something of one compile alone, where many are made.
+    pub(super) fn of_one_file(&self) -> Option<&'static str> {
+        let of_one = [
+            ("FILE.ptx", !self.inputs.is_empty()),
+            ("output-file", self.output_file != OUTPUT_FILE),
+            ("input-as-string", self.input_as_string.is_some()),
+            ("verbose", self.verbose),
+            ("version", self.version),
+            ("list-version", self.list_version),
+            ("dump-ir", !self.dump_ir.is_empty()),
+            ("stat", self.stat.is_some()),
+        ];
+        of_one.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
     /// Gives an option its value.
     pub(super) fn set(&mut self, option: &str, value: Option<String>) -> Result<(), String> {
         let Some(value) = value else {
@@ -248,19 +264,32 @@ fn invalid(option: &str, value: &str) -> String {
 }
 
 /// Warnings of a run: printed, hidden, or errors.
-struct Warnings {
-    hidden: bool,
-    fatal: bool,
-    failed: bool,
+pub(super) struct Warnings {
+    pub hidden: bool,
+    pub fatal: bool,
+    pub failed: bool,
+    /// Where they go in place of standard error.
+    pub kept: Option<Vec<String>>,
 }
 
 impl Warnings {
-    fn give(&mut self, message: &str) {
-        if self.fatal {
-            self.failed = true;
-            eprintln!("ptxas error   : {message}");
-        } else if !self.hidden {
-            eprintln!("ptxas warning : {message}");
+    fn new(args: &CompileArgs) -> Warnings {
+        let (hidden, fatal) = (args.disable_warnings, args.warning_as_error);
+        Warnings { hidden, fatal, failed: false, kept: None }
+    }
+
+    /// Those of a run whose messages are kept.
+    pub fn kept(args: &CompileArgs) -> Warnings {
+        Warnings { kept: Some(Vec::new()), ..Warnings::new(args) }
+    }
+
+    pub fn give(&mut self, message: &str) {
+        self.failed |= self.fatal;
+        match &mut self.kept {
+            Some(kept) => kept.extend((self.fatal || !self.hidden).then(|| message.to_string())),
+            None if self.fatal => eprintln!("ptxas error   : {message}"),
+            None if !self.hidden => eprintln!("ptxas warning : {message}"),
+            None => {}
         }
     }
 }
@@ -301,8 +330,7 @@ fn fatal(message: impl std::fmt::Display) -> String {
 const ABORTED: &str = "ptxas fatal   : Ptx assembly aborted due to errors\n";
 
 fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
-    let mut warnings =
-        Warnings { hidden: args.disable_warnings, fatal: args.warning_as_error, failed: false };
+    let mut warnings = Warnings::new(args);
     for warning in command_line {
         warnings.give(warning);
     }
@@ -341,7 +369,14 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions, String> {
+/// How to compile, as the command line says it.
+///
+/// # Errors
+/// A value that is none of its option, in ptxas's words.
+pub(super) fn options(
+    args: &CompileArgs,
+    warnings: &mut Warnings,
+) -> Result<CompileOptions, String> {
     let number =
         |option: &str, value: &str| value.parse::<u32>().map_err(|_| fatal(invalid(option, value)));
     let fmad = match args.fmad.as_str() {
@@ -398,6 +433,7 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
         statistics,
         knobs,
         threads: number("split-compile", &args.split_compile)? as usize,
+        budget: None,
         line_info: args.generate_line_info,
         suppress_debug_info: args.suppress_debug_info,
         overrides: Overrides {
@@ -492,7 +528,8 @@ fn write(file: &str, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
-fn memory_warnings(args: &CompileArgs, output: &Output, warnings: &mut Warnings) {
+/// What is asked to be told of the code.
+pub(super) fn memory_warnings(args: &CompileArgs, output: &Output, warnings: &mut Warnings) {
     for f in &output.functions {
         if args.warn_on_local_memory_usage && f.frame_bytes > 0 {
             warnings.give(&format!(

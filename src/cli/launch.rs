@@ -1,9 +1,7 @@
 //! The part of the command line that `sim` and `run` share: a kernel, its grid and its arguments.
 
-use crate::launch::{Launch, LaunchError, Outcome, parse_argument, write_outputs};
+use crate::launch::{Launch, LaunchError, Outcome, parse_argument, report, write_outputs};
 use clap::Args;
-use orias_targets::simulator::{Hazard, Place, Problem};
-use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// What `sim` and `run` are told of a launch; the names of the options are fixed.
@@ -73,45 +71,11 @@ impl LaunchArgs {
     pub fn finish(&self, launch: &Launch, outcome: &Outcome) -> Result<(), LaunchError> {
         write_outputs(&launch.args, &outcome.buffers)?;
         if self.json {
-            let object = json!({
-                "entry": launch.entry,
-                "instructions": outcome.warp_instructions,
-                "thread_instructions": outcome.thread_instructions,
-                "cycles": outcome.cycles,
-                "misuse": outcome.misuse,
-                "unseen": outcome.unseen,
-                "hazards": outcome.hazards.iter().map(hazard).collect::<Vec<_>>(),
-            });
+            let object = report(launch, outcome);
             println!("{object}");
         }
         Ok(())
     }
-}
-
-/// A hazard as an object: text, kind (raw, waw, war), register, count, both instructions; `cycles`
-/// and `needed`, or the `scoreboard` that nothing waits for, null where the first instruction sets
-/// none.
-fn hazard(hazard: &Hazard) -> Value {
-    let place = |p: &Place| json!({ "function": p.function, "offset": p.offset, "text": p.text });
-    let mut object = json!({
-        "text": hazard.to_string(),
-        "kind": hazard.kind.name(),
-        "register": hazard.register,
-        "count": hazard.count,
-        "first": place(&hazard.first),
-        "second": place(&hazard.second),
-    });
-    match hazard.problem {
-        Problem::TooEarly { cycles, needed } => {
-            object["cycles"] = cycles.into();
-            object["needed"] = needed.into();
-        }
-        Problem::NotAwaited { scoreboard } | Problem::NotYetVisible { scoreboard } => {
-            object["scoreboard"] = scoreboard.into();
-        }
-        Problem::NoScoreboard => object["scoreboard"] = Value::Null,
-    }
-    object
 }
 
 #[cfg(test)]

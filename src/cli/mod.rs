@@ -1,5 +1,7 @@
-//! The command line: compiling as ptxas does, and the subcommands `sim`, `run`, `dis` and `phases`.
+//! The command line: compiling as ptxas does, and the subcommands `batch`, `sim`, `run`, `dis`
+//! and `phases`.
 
+mod batch;
 mod compile;
 mod dis;
 mod exit;
@@ -31,7 +33,7 @@ orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with
     disable_version_flag = true,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias sim|run|dis|phases --help",
+    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias batch|sim|run|dis|phases --help",
     max_term_width = 110
 )]
 struct Cli {
@@ -41,10 +43,12 @@ struct Cli {
     compile: compile::CompileArgs,
 }
 
-const SUBCOMMANDS: [&str; 4] = ["sim", "run", "dis", "phases"];
+const SUBCOMMANDS: [&str; 5] = ["batch", "sim", "run", "dis", "phases"];
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Compile many files in parallel
+    Batch(batch::BatchArgs),
     /// Run a kernel without a GPU: PTX in the reference interpreter, a cubin in the simulator
     Sim(sim::SimArgs),
     /// Run a kernel of a cubin on the GPU of this machine; the same command line as sim
@@ -70,6 +74,13 @@ pub fn main(given: impl Iterator<Item = OsString>) -> u8 {
     if args.first().is_some_and(|first| SUBCOMMANDS.contains(&first.as_str())) {
         let cli = Cli::parse_from(std::iter::once("orias").chain(args.iter().map(String::as_str)));
         return match cli.command {
+            Some(Command::Batch(args)) => match batch::batch(&args) {
+                Ok(code) => code,
+                Err(error) => {
+                    eprintln!("orias: {error}");
+                    FAILED
+                }
+            },
             Some(Command::Sim(args)) => finish(sim::sim(&args)),
             Some(Command::Run(run)) => match run::run(&run, &args[1..]) {
                 Ok(code) => code,

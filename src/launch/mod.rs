@@ -10,6 +10,7 @@ mod cluster;
 mod error;
 mod parameters;
 mod placed;
+mod report;
 mod request;
 mod tensor;
 
@@ -19,6 +20,7 @@ pub use cluster::{ClusterRules, Clusters, MAX_CLUSTER};
 pub use error::LaunchError;
 pub use parameters::{Parameter, parameter_block};
 pub use placed::Placed;
+pub use report::report;
 pub use request::{
     Argument, Buffer, Launch, MAX_LOCAL, MAX_MEMORY, MAX_SHARED, MAX_THREADS, Outcome, Scalar,
 };

@@ -4,6 +4,7 @@
 //! programs which read ptxas's log read ours; the place, the source line and a caret follow it.
 
 use super::types::Span;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// More errors than this in one run are counted, not kept: a megabyte of garbage needs no megabyte
@@ -14,7 +15,8 @@ pub const MAX_ERRORS: usize = 100;
 pub const MAX_WARNINGS: usize = 1000;
 
 /// How bad it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The module compiles.
     Warning,
@@ -25,7 +27,7 @@ pub enum Severity {
 }
 
 /// One thing that was found.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
@@ -73,10 +75,18 @@ impl Diagnostic {
         self.notes.push(note.into());
         self
     }
+
+    /// Its text for standard error, with the source line, a caret and the notes: `file` is the name
+    /// to show, `lines` are the source's.
+    pub fn render(&self, file: &str, source: &str, lines: &LineMap) -> String {
+        let mut text = String::new();
+        render_one(&mut text, self, file, source, lines);
+        text
+    }
 }
 
 /// What a stage found wrong, in the order in which it found it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Diagnostics {
     items: Vec<Diagnostic>,
     /// Errors beyond [`MAX_ERRORS`].
@@ -148,7 +158,7 @@ impl Diagnostics {
         let lines = LineMap::new(source);
         let mut text = String::new();
         for diagnostic in &self.items {
-            render_one(&mut text, diagnostic, file, source, &lines);
+            text.push_str(&diagnostic.render(file, source, &lines));
         }
         if self.warnings > MAX_WARNINGS {
             text.push_str(&format!("(and {} more warnings)\n", self.warnings - MAX_WARNINGS));
@@ -186,6 +196,15 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
+/// A place in a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+}
+
 /// Where lines begin: from a byte to its line and column.
 #[derive(Clone, Debug)]
 pub struct LineMap {
@@ -205,6 +224,15 @@ impl LineMap {
     /// Line, from 1, of a byte.
     pub fn line(&self, at: u32) -> u32 {
         self.starts.partition_point(|start| *start <= at) as u32
+    }
+
+    /// Where a byte of the text is that the lines were found in.
+    pub fn position(&self, at: u32, source: &str) -> Position {
+        let at = (at as usize).min(source.len());
+        let line = self.line(at as u32);
+        let range = self.range(line, source);
+        let before = source.get(range.start..at.min(range.end)).unwrap_or("");
+        Position { line, column: before.chars().count() as u32 + 1 }
     }
 
     /// Byte range of a line (from 1), without its line break.
@@ -240,10 +268,9 @@ fn render_one(
         return;
     };
     let at = (span.start as usize).min(source.len());
-    let line = lines.line(at as u32);
+    let Position { line, column } = lines.position(span.start, source);
+    let column = column as usize;
     let range = lines.range(line, source);
-    let before = source.get(range.start..at.min(range.end)).unwrap_or("");
-    let column = before.chars().count() + 1;
     text.push_str(&format!("ptxas {file}, line {line}; {severity}: {}\n", diagnostic.message));
     text.push_str(&format!("  --> {file}:{line}:{column}\n"));
     let marked = source.get(at..(span.end as usize).min(range.end)).unwrap_or("").chars().count();

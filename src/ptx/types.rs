@@ -1,6 +1,7 @@
 //! The PTX words that syntax, checks, interpreter and lowering all share: fundamental types, state
 //! spaces, linkage. Source: PTX ISA 9.0, "State Spaces, Types, and Variables".
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A fundamental or alternate PTX type (PTX ISA 9.0, "Types").
@@ -246,7 +247,7 @@ pub enum Linkage {
 }
 
 /// A byte range of the source text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Span {
     /// In bytes.
     pub start: u32,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -31,6 +32,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src/ptx/check/forms/build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
     link();
+    println!("cargo::rustc-env=ORIAS_SOURCES={:016x}", sources());
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let made = fs::read_to_string(TABLE).map_err(|e| e.to_string()).and_then(|text| rust(&text));
     match made {
@@ -40,6 +42,33 @@ fn main() {
             }
         }
         Err(message) => println!("cargo::error={TABLE}: {message}"),
+    }
+}
+
+/// What decides what a compile gives, beside the version.
+const SOURCES: [&str; 5] = ["src", "components", "systems", "targets", "Cargo.lock"];
+
+/// A hash of the compiler's sources: caches tell by it whether a result is this compiler's.
+fn sources() -> u64 {
+    let mut hash = DefaultHasher::new();
+    for name in SOURCES {
+        println!("cargo::rerun-if-changed={name}");
+        hash_file(Path::new(name), &mut hash);
+    }
+    hash.finish()
+}
+
+/// Of a file, or of all that is in a folder, in the order of names.
+fn hash_file(path: &Path, hash: &mut DefaultHasher) {
+    path.hash(hash);
+    match fs::read_dir(path) {
+        Ok(entries) => {
+            let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+            entries.sort();
+            entries.iter().for_each(|entry| hash_file(entry, hash));
+        }
+        Err(_) if path.extension().is_some_and(|kind| kind == "md") => {}
+        Err(_) => fs::read(path).unwrap_or_default().hash(hash),
     }
 }
 

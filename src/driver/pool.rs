@@ -1,0 +1,78 @@
+//! The threads of a compiler.
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Where functions and modules are compiled in parallel.
+pub(crate) struct Pool {
+    /// 0: those of the pool that the caller is in, or rayon's own.
+    threads: usize,
+    /// Given, or made when it is first needed.
+    own: OnceLock<Arc<ThreadPool>>,
+}
+
+impl Pool {
+    /// So many threads; 0 is the pool that the caller is in, or rayon's own.
+    pub fn new(threads: usize) -> Pool {
+        Pool { threads, own: OnceLock::new() }
+    }
+
+    pub fn of(pool: Arc<ThreadPool>) -> Pool {
+        Pool { threads: pool.current_num_threads(), own: OnceLock::from(pool) }
+    }
+
+    /// Nothing runs beside anything else.
+    pub fn is_one(&self) -> bool {
+        self.threads == 1
+    }
+
+    /// Runs what is parallel in these threads.
+    ///
+    /// # Errors
+    /// The machine gives no threads.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, ThreadPoolBuildError> {
+        if self.threads == 0 {
+            return Ok(work());
+        }
+        if self.own.get().is_none() {
+            let made = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
+            // Another thread may have been faster.
+            let _ = self.own.set(Arc::new(made));
+        }
+        match self.own.get() {
+            Some(pool) => Ok(pool.install(work)),
+            None => Ok(work()),
+        }
+    }
+
+    /// Does something with each of `0..count`, the first ones first, as threads become free: each
+    /// has one in hand at a time, whose own parts others take when they find nothing else.
+    ///
+    /// # Errors
+    /// The machine gives no threads.
+    pub fn each(
+        &self,
+        count: usize,
+        work: impl Fn(usize) + Sync,
+    ) -> Result<(), ThreadPoolBuildError> {
+        if self.is_one() || count < 2 {
+            (0..count).for_each(work);
+            return Ok(());
+        }
+        let next = AtomicUsize::new(0);
+        self.run(|| {
+            let runs = rayon::current_num_threads().min(count);
+            (0..runs).into_par_iter().with_max_len(1).for_each(|_| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= count {
+                        break;
+                    }
+                    work(at);
+                }
+            });
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! `orias.Options`, checked.
+
+use orias::CompileOptions;
+use orias::overrides::Overrides;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// Registers of a thread that may be asked for: those that the ABI needs, and those that an
+/// instruction can name (observed: ptxas 13.0.88, sm_90a, `--maxrregcount`).
+const REGISTERS: std::ops::RangeInclusive<u32> = 24..=255;
+
+/// The attributes of an `orias.Options`.
+#[derive(FromPyObject)]
+pub struct Options {
+    arch: Option<String>,
+    opt_level: u8,
+    fmad: bool,
+    max_registers: Option<u32>,
+    line_info: bool,
+    entries: Vec<String>,
+    disabled: Vec<String>,
+    knobs: Vec<(String, String)>,
+    budget: Option<f64>,
+}
+
+impl Options {
+    /// What the compiler takes.
+    ///
+    /// # Errors
+    /// ValueError for numbers that mean nothing; of names the compiler complains itself.
+    pub fn checked(self) -> PyResult<CompileOptions> {
+        let wrong = |text: String| Err(PyValueError::new_err(text));
+        if self.opt_level > 3 {
+            return wrong(format!("opt_level {}: it is 0, 1, 2 or 3", self.opt_level));
+        }
+        if let Some(most) = self.max_registers.filter(|most| !REGISTERS.contains(most)) {
+            let (least, last) = (REGISTERS.start(), REGISTERS.end());
+            return wrong(format!("max_registers {most}: it is {least} to {last}"));
+        }
+        let budget = match self.budget.map(Duration::try_from_secs_f64) {
+            None => None,
+            Some(Ok(budget)) => Some(budget),
+            Some(Err(error)) => return wrong(format!("budget: {error}")),
+        };
+        Ok(CompileOptions {
+            target: self.arch,
+            opt_level: self.opt_level,
+            fmad: self.fmad,
+            max_registers: self.max_registers,
+            disabled: self.disabled,
+            knobs: self.knobs,
+            budget,
+            line_info: self.line_info,
+            overrides: Overrides { entries: self.entries, ..Overrides::default() },
+            ..CompileOptions::default()
+        })
+    }
+}

@@ -1,0 +1,141 @@
+"""Compiling: one module, or many."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Iterable, List, Mapping, Optional, Tuple, Union
+
+from . import _orias
+from ._orias import Cancel
+from ._types import Cancelled, CompileError, Cubin, Given, Job, Options
+
+Ptx = Union[str, bytes, "PathLike[str]"]
+"""Text, its bytes, or a path of a file with it."""
+Module = Union[Ptx, Tuple[str, Ptx], Job]
+"""The same, with a name for messages, or with options of its own."""
+Result = Union[Cubin, CompileError, Cancelled]
+
+
+def text_of(ptx: Ptx, file: Optional[str] = None) -> Tuple[str, str]:
+    """The text, and the name that messages show."""
+    if isinstance(ptx, str):
+        return ptx, file or "<ptx>"
+    if not isinstance(ptx, bytes):
+        file = file or fspath(ptx)
+        ptx = Path(ptx).read_bytes()
+    # The lexer complains of what is no text.
+    return ptx.decode("utf-8", errors="replace"), file or "<ptx>"
+
+
+class Compiler:
+    """Compiles modules, and keeps for the next what the one before left: threads and what they
+    work with. May be used by several threads of Python at once.
+
+    `options` are for what has none of its own; `threads` is how many to compile with, 0 for one a
+    core. The result does not depend on it.
+    """
+
+    def __init__(self, options: Options = Options(), *, threads: int = 0) -> None:
+        self.options = options
+        self._native = _orias.Compiler(threads)
+
+    def compile(
+        self, ptx: Ptx, *, file: Optional[str] = None, cancel: Optional[Cancel] = None
+    ) -> Cubin:
+        """Compiles PTX: text, its bytes, or a path. Raises `CompileError`; `Cancelled`."""
+        return self._native.compile((*text_of(ptx, file), self.options), cancel)
+
+    def compile_many(
+        self, modules: Iterable[Module], *, cancel: Optional[Cancel] = None
+    ) -> List[Result]:
+        """Compiles modules side by side, without the interpreter's lock.
+
+        For each module, in the order given, its `Cubin` or the exception that says why there is
+        none: that of one does not stop the others. Files are read before the first compile, and one
+        that cannot be read raises `OSError`. Ctrl-C calls off what has not begun.
+        """
+        return self._native.compile_many([self._given(module) for module in modules], cancel)
+
+    def _given(self, module: Module) -> Given:
+        if isinstance(module, Job):
+            return module.ptx, module.file, module.options or self.options
+        if isinstance(module, tuple):
+            name, ptx = module
+            return (*text_of(ptx, name), self.options)
+        return (*text_of(module), self.options)
+
+
+@lru_cache(maxsize=4)
+def _compiler(options: Options, threads: int) -> Compiler:
+    return Compiler(options, threads=threads)
+
+
+def compile(
+    ptx: Ptx,
+    *,
+    arch: Optional[str] = None,
+    opt_level: int = 3,
+    fmad: bool = True,
+    max_registers: Optional[int] = None,
+    line_info: bool = False,
+    entries: Iterable[str] = (),
+    disabled: Iterable[str] = (),
+    knobs: Optional[Mapping[str, object]] = None,
+    budget: Optional[float] = None,
+    threads: int = 0,
+    file: Optional[str] = None,
+    cancel: Optional[Cancel] = None,
+) -> Cubin:
+    """Compiles PTX (text, its bytes, or a path) to a cubin.
+
+    `Options` says what the options mean, `Compiler` what `threads` is; `file` is the name that
+    messages show. Raises `CompileError`, with `diagnostics`, and `Cancelled`.
+    """
+    options = Options(
+        arch,
+        opt_level,
+        fmad,
+        max_registers,
+        line_info,
+        tuple(entries),
+        tuple(disabled),
+        knobs_of(knobs),
+        budget,
+    )
+    return _compiler(options, threads).compile(ptx, file=file, cancel=cancel)
+
+
+def compile_many(
+    modules: Iterable[Module],
+    *,
+    arch: Optional[str] = None,
+    opt_level: int = 3,
+    fmad: bool = True,
+    max_registers: Optional[int] = None,
+    line_info: bool = False,
+    disabled: Iterable[str] = (),
+    knobs: Optional[Mapping[str, object]] = None,
+    budget: Optional[float] = None,
+    threads: int = 0,
+    cancel: Optional[Cancel] = None,
+) -> List[Result]:
+    """Compiles modules side by side: see `Compiler.compile_many`."""
+    options = Options(
+        arch,
+        opt_level,
+        fmad,
+        max_registers,
+        line_info,
+        (),
+        tuple(disabled),
+        knobs_of(knobs),
+        budget,
+    )
+    return _compiler(options, threads).compile_many(modules, cancel=cancel)
+
+
+def knobs_of(knobs: Optional[Mapping[str, object]]) -> Tuple[Tuple[str, str], ...]:
+    """As `Options` has them."""
+    return tuple((name, str(value)) for name, value in (knobs or {}).items())
