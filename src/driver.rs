@@ -24,6 +24,7 @@ use crate::ptx::{
     self,
     types::{Linkage, Space, Span},
 };
+use crate::times::{self, FunctionTime, Part, Times};
 
 /// The knob that lets code use instructions that ptxas was never seen to emit: for a machine that
 /// proves them.
@@ -48,8 +49,11 @@ pub struct CompileOptions {
     pub disabled: Vec<String>,
     /// The last phase that runs, by index (`--phase-limit`); None is all of them.
     pub phase_limit: Option<u32>,
-    /// Collect [`Output::stats`].
+    /// Collect [`Output::stats`] and [`Output::times`].
     pub statistics: bool,
+    /// With statistics: keep those of each function too. Functions then go through the phases one
+    /// by one, so that each has a time of its own.
+    pub trace: bool,
     /// Names and values of `--knob`.
     pub knobs: Vec<(String, String)>,
     /// Threads to use; 0 is one for each core.
@@ -75,6 +79,7 @@ impl Default for CompileOptions {
             disabled: Vec::new(),
             phase_limit: None,
             statistics: false,
+            trace: false,
             knobs: Vec::new(),
             threads: 0,
             line_info: false,
@@ -153,6 +158,8 @@ pub struct Output {
     pub global_bytes: u64,
     /// One row a phase, summed over functions, when asked for.
     pub stats: Vec<PhaseStat>,
+    /// What the rest of the time went to, when asked for.
+    pub times: Times,
     /// `--dump-ir` text, in source order of the functions.
     pub dump: String,
 }
@@ -182,13 +189,14 @@ impl Compiler {
     /// Everything that is wrong with the PTX, with places; or what this compiler cannot do yet,
     /// said so.
     pub fn compile(&self, source: &str) -> Result<Output, Diagnostics> {
-        let mut program = ptx::load(source)?;
+        let mut times = Times::new(self.options.statistics);
+        let mut program = times.part(Part::Parse, || ptx::load(source))?;
         overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;
         let missing = ptx::link::unresolved(&program);
         if missing.has_errors() {
             return Err(missing);
         }
-        let (model, output) = model(&mut program, self)?;
+        let (model, output) = model(&mut program, self, times)?;
         // The file has all of it that is needed.
         drop(program);
         finish(model, output)
@@ -233,18 +241,22 @@ pub fn compile_program(
     options: &CompileOptions,
 ) -> Result<Output, Diagnostics> {
     // The copy shares the functions' bodies.
-    let (model, output) = model(&mut program.clone(), &Compiler::new(options.clone()))?;
+    let times = Times::new(options.statistics);
+    let (model, output) = model(&mut program.clone(), &Compiler::new(options.clone()), times)?;
     finish(model, output)
 }
 
 /// Writes the file.
-fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
+fn finish(model: CubinModel, mut output: Output) -> Result<Output, Diagnostics> {
     let failed = |e: elf::WriteError| Diagnostics::from(Diagnostic::global(e.to_string()));
-    let image = elf::image(&model).map_err(failed)?;
-    // The file needs no model: there may be a hundred thousand variables.
-    drop(model);
-    let cubin = image.file().map_err(failed)?;
-    Ok(Output { cubin, ..output })
+    let write = || {
+        let image = elf::image(&model)?;
+        // The file needs no model: there may be a hundred thousand variables.
+        drop(model);
+        image.file()
+    };
+    output.cubin = output.times.part(Part::Elf, write).map_err(failed)?;
+    Ok(output)
 }
 
 /// What the file is made of, and all else that a compile gives. The program has no bodies of
@@ -252,11 +264,12 @@ fn finish(model: CubinModel, output: Output) -> Result<Output, Diagnostics> {
 fn model(
     program: &mut Program<'_>,
     compiler: &Compiler,
+    mut times: Times,
 ) -> Result<(CubinModel, Output), Diagnostics> {
     let options = &compiler.options;
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level: options.opt_level, fmad: options.fmad };
-    let mut module = lower::module(program, &lower)?;
+    let mut module = times.part(Part::Layout, || lower::module(program, &lower))?;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global
     // maxrregcount".
     for layout in module.layouts.own_mut() {
@@ -267,20 +280,26 @@ fn model(
     limit_callees(program, &mut module, options);
     let with_lines = options.with_lines(program);
     let whole = Whole::of(program, &module, kernels(program, options), with_lines);
-    let compiled = compile_functions(program, &module, compiler, with_lines)?;
+    let compile = || compile_functions(program, &module, compiler, with_lines);
+    let compiled = times.part(Part::Functions, compile)?;
     let program = &*program;
     let mut stats = Vec::new();
     let mut dump = String::new();
     for one in &compiled {
         add_stats(&mut stats, &one.code.compiled.stats);
         dump.push_str(&one.code.compiled.dump);
+        times.lowering += one.lowering;
+        if options.trace {
+            times.functions.push(one.times());
+        }
     }
-    let (functions, kernels) = link_kernels(&module, compiled)?;
+    let (functions, kernels) = times.part(Part::Link, || link_kernels(&module, compiled))?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     // The slot of an address is not asked for any more.
     drop(std::mem::take(&mut module.globals));
     let tool = tool(options, target);
-    let model = assemble::cubin(program, &module, kernels, tool, &whole);
+    let assemble = || assemble::cubin(program, &module, kernels, tool, &whole);
+    let model = times.part(Part::Assemble, assemble);
     let mut warnings = program.warnings.clone();
     warnings.extend(std::mem::take(&mut module.warnings));
     for name in unresolved(program) {
@@ -290,7 +309,7 @@ fn model(
         warnings.push(Diagnostic { severity: Severity::Warning, ..Diagnostic::global(message) });
     }
     let cubin = Vec::new();
-    Ok((model, Output { cubin, target, functions, warnings, global_bytes, stats, dump }))
+    Ok((model, Output { cubin, target, functions, warnings, global_bytes, stats, times, dump }))
 }
 
 /// Variables that another module was to define; dynamic shared memory is none of them.
@@ -391,7 +410,26 @@ fn link_kernels(
 struct Done {
     unit: Unit,
     code: Code,
+    /// Number of its thread: see [`times::thread`].
+    thread: u32,
+    started: Instant,
     time: Duration,
+    /// How much of it was lowering.
+    lowering: Duration,
+}
+
+impl Done {
+    fn times(&self) -> FunctionTime {
+        let compiled = &self.code.compiled;
+        FunctionTime {
+            name: compiled.name.clone(),
+            thread: self.thread,
+            began: self.started,
+            time: self.time,
+            lowering: self.lowering,
+            phases: compiled.stats.clone(),
+        }
+    }
 }
 
 /// What is to be compiled, with the statements of its function.
@@ -429,7 +467,8 @@ fn compile_functions(
     let size = units.iter().map(code).sum::<usize>();
     let is_small = units.len() < 2 || size < FEW_INSTRUCTIONS;
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
-    let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, TOGETHER);
+    let together = if options.trace { 1 } else { TOGETHER };
+    let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, together);
     let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
     let mut left = 0;
     for unit in &units {
@@ -499,6 +538,7 @@ fn compile_together(
     };
     let lowered: Vec<Result<_, Diagnostics>> =
         jobs.into_iter().zip(&mut *team).map(|(job, worker)| lower(job, worker)).collect();
+    let lowering = started.elapsed() / count;
     // What could not be lowered has no whole body.
     let whole = team.iter_mut().zip(&lowered).filter(|(_, lowered)| lowered.is_ok());
     let mut whole: Vec<&mut Worker> = whole.map(|(worker, _)| worker).collect();
@@ -512,7 +552,8 @@ fn compile_together(
         let lines = std::mem::take(&mut compiled.lines);
         let lines = with_lines.then(|| crate::origin::origins(&lines, &ptx.spans));
         let lines = lines.unwrap_or_default();
-        Ok(Done { unit, code: Code { compiled, facts, lines }, time })
+        let code = Code { compiled, facts, lines };
+        Ok(Done { unit, code, thread: times::thread(), started, time, lowering })
     });
     done.collect()
 }
@@ -539,11 +580,7 @@ fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Diagnost
 fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
     sum.resize(PHASES.len().max(sum.len()), PhaseStat::default());
     for (sum, one) in sum.iter_mut().zip(one) {
-        sum.nanoseconds += one.nanoseconds;
-        sum.insts_before += one.insts_before;
-        sum.insts_after += one.insts_after;
-        sum.rewrites += one.rewrites;
-        sum.work += one.work;
+        sum.add(one);
     }
 }
 

@@ -20,3 +20,4 @@ pub mod origin;
 pub mod overrides;
 pub mod ptx;
 pub mod simulate;
+pub mod times;

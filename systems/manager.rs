@@ -17,7 +17,7 @@ use crate::states::States;
 use bevy_ecs::prelude::*;
 use orias_components::body::{Arena, Stamps, settle};
 use orias_components::validate::{definitions, validate};
-use orias_components::{BlockId, Body, Facts, Function, Loc, edges, text, work};
+use orias_components::{BlockId, Body, Facts, Function, Loc, edges, heap, text, work};
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::Instant;
@@ -304,7 +304,7 @@ impl Worker {
         let applies = |s: &System| s.applies.is_none_or(|has| has(facts));
         if let Some(system) = self.steps[at].system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
-            let work = work::done();
+            let (work, heap) = (work::done(), statistics.then(heap::mark));
             // A phase that cannot run (a missing resource) is a fault of its author: it shows as an
             // error of the phase.
             if let Err(error) = (system.run)(&mut self.states, &mut self.function.world) {
@@ -313,8 +313,10 @@ impl Worker {
                 self.function.world.resource_mut::<Report>().errors.push(error);
             }
             self.tidy();
-            if let Some(start) = start {
+            if let (Some(start), Some(heap)) = (start, heap) {
+                stat.began = Some(start);
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
+                stat.heap = heap::now().since(heap);
                 stat.work = work::done() - work;
                 stat.insts_after = self.body().live_inst_count() as u32;
             }

@@ -1,13 +1,14 @@
 //! `orias [ptxas options] in.ptx -o out.cubin`
 
 use super::exit::{FAILED, SUCCESS};
-use super::report;
+use super::{report, trace};
 use crate::driver::{CompileOptions, Compiler, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use crate::ptx::words::Word;
 use clap::Args;
+use orias_components::heap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -25,6 +26,7 @@ const OPT_LEVEL: &str = "3";
 const FMAD: &str = "true";
 const MACHINE: &str = "64";
 const SPLIT_COMPILE: &str = "0";
+const STAT_FORMAT: &str = "table";
 
 /// The options of ptxas, for the help text and as they were given ([`CompileArgs::new`]).
 #[derive(Args, Debug)]
@@ -123,9 +125,16 @@ pub struct CompileArgs {
     /// Run the phases below this index only, and those that correct code needs: for bisecting
     #[arg(long, value_name = "N", help_heading = "Looking inside")]
     phase_limit: Option<u32>,
-    /// `phase-wise`: time, instructions and rewrites of each phase, to standard output
+    /// `phase-wise`: time, instructions, rewrites and allocations of each phase, to standard output
     #[arg(long, value_name = "KIND", help_heading = "Looking inside")]
     stat: Option<String>,
+    /// How --stat prints: `table` or `json`
+    #[arg(long, value_name = "FORMAT", default_value = STAT_FORMAT, help_heading = "Looking inside")]
+    stat_format: String,
+    /// Write what happened when, by thread, function and phase: for ui.perfetto.dev and
+    /// chrome://tracing
+    #[arg(long, value_name = "FILE", help_heading = "Looking inside")]
+    trace: Option<String>,
     /// Validate the IR after each phase
     #[arg(long, help_heading = "Looking inside")]
     verify_each: bool,
@@ -169,6 +178,8 @@ impl Default for CompileArgs {
             disable_phase: Vec::new(),
             phase_limit: None,
             stat: None,
+            stat_format: STAT_FORMAT.to_string(),
+            trace: None,
             verify_each: false,
             knob: Vec::new(),
         }
@@ -237,6 +248,8 @@ impl CompileArgs {
             "maxrregcount" => self.maxrregcount = Some(value),
             "minnctapersm" => self.minnctapersm = Some(value),
             "stat" => self.stat = Some(value),
+            "stat-format" => self.stat_format = value,
+            "trace" => self.trace = Some(value),
             other => return Err(format!("Unknown option '{other}'")),
         }
         Ok(())
@@ -319,7 +332,9 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     // The process ends soon: to take its worker apart would be a hundredth of a small compile.
     let compiler = ManuallyDrop::new(Compiler::new(options));
     let options = compiler.options();
+    let watch = options.statistics.then(heap::watch);
     let output = compiler.compile(&source).map_err(|errors| errors.render(&name, &source))?;
+    drop(watch);
     if !output.warnings.is_empty() && (warnings.fatal || !warnings.hidden) {
         eprint!("{}", output.warnings.render(&name, &source));
         warnings.failed |= warnings.fatal;
@@ -335,8 +350,13 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     if !output.dump.is_empty() {
         print!("{}", output.dump);
     }
-    if options.statistics {
+    if args.stat.is_some() && args.stat_format == "json" {
+        println!("{:#}", report::phase_json(&output.stats, &[&output.times], options.opt_level));
+    } else if args.stat.is_some() {
         print!("{}", report::phase_table(&output.stats, options.opt_level));
+    }
+    if let Some(file) = &args.trace {
+        write(file, trace::json(&[(&name, &output.times)]).to_string().as_bytes())?;
     }
     Ok(())
 }
@@ -379,6 +399,11 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
         Some("phase-wise") => true,
         Some(other) => return Err(fatal(invalid("stat", other))),
     };
+    match (args.stat_format.as_str(), statistics) {
+        (STAT_FORMAT, _) | ("json", true) => {}
+        ("json", false) => return Err(fatal("--stat-format=json needs --stat=phase-wise")),
+        (other, _) => return Err(fatal(invalid("stat-format", other))),
+    }
     let mut knobs = Vec::new();
     for knob in &args.knob {
         match knob.split_once('=') {
@@ -395,7 +420,8 @@ fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions
         dump_ir: args.dump_ir.clone(),
         disabled: args.disable_phase.clone(),
         phase_limit: args.phase_limit,
-        statistics,
+        statistics: statistics || args.trace.is_some(),
+        trace: args.trace.is_some(),
         knobs,
         threads: number("split-compile", &args.split_compile)? as usize,
         line_info: args.generate_line_info,

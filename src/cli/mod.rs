@@ -9,6 +9,7 @@ mod phases;
 mod report;
 pub mod run;
 mod sim;
+mod trace;
 
 use crate::cli::exit::{FAILED, SUCCESS};
 use clap::{CommandFactory, Parser, Subcommand};
