@@ -1,7 +1,7 @@
 //! `orias [ptxas options] in.ptx -o out.cubin`
 
 use super::exit::{FAILED, SUCCESS};
-use super::{report, trace};
+use super::{options, report, trace};
 use crate::driver::{CompileOptions, Compiler, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
@@ -319,7 +319,7 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     for warning in command_line {
         warnings.give(warning);
     }
-    let options = options(args, &mut warnings)?;
+    let options = compile_options(args, &mut warnings)?;
     let (name, source) = match (args.inputs.as_slice(), &args.input_as_string) {
         ([], Some(text)) => ("application ptx input".to_string(), text.clone()),
         ([input], None) => read(input)?,
@@ -361,7 +361,22 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions, String> {
+/// What options mean that are words of a command line, without files among them.
+///
+/// # Errors
+/// An option that there is not, a value that is not one of its option, or a file.
+pub(super) fn options_of(words: &[String]) -> Result<CompileOptions, String> {
+    let normalised = options::normalise(words)?;
+    if let Some(input) = normalised.inputs.first() {
+        return Err(format!("'{input}' is no option"));
+    }
+    let args = CompileArgs::new(normalised.options, Vec::new())?;
+    let mut warnings = Warnings { hidden: true, fatal: false, failed: false };
+    let options = compile_options(&args, &mut warnings);
+    options.map_err(|error| error.trim_start_matches("ptxas fatal   : ").trim_end().to_string())
+}
+
+fn compile_options(args: &CompileArgs, warnings: &mut Warnings) -> Result<CompileOptions, String> {
     let number =
         |option: &str, value: &str| value.parse::<u32>().map_err(|_| fatal(invalid(option, value)));
     let fmad = match args.fmad.as_str() {

@@ -1,5 +1,7 @@
-//! The command line: compiling as ptxas does, and the subcommands `sim`, `run`, `dis` and `phases`.
+//! The command line: compiling as ptxas does, and the subcommands `sim`, `run`, `dis`, `phases`
+//! and `bench`.
 
+mod bench;
 mod compile;
 mod dis;
 mod exit;
@@ -32,7 +34,7 @@ orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with
     disable_version_flag = true,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias sim|run|dis|phases --help",
+    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias sim|run|dis|phases|bench --help",
     max_term_width = 110
 )]
 struct Cli {
@@ -42,7 +44,7 @@ struct Cli {
     compile: compile::CompileArgs,
 }
 
-const SUBCOMMANDS: [&str; 4] = ["sim", "run", "dis", "phases"];
+const SUBCOMMANDS: [&str; 5] = ["sim", "run", "dis", "phases", "bench"];
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -54,6 +56,8 @@ enum Command {
     Dis(dis::DisArgs),
     /// List the phases of the pipeline
     Phases(phases::PhasesArgs),
+    /// Measure compiles: time by part and phase, settings compared, what phases are worth
+    Bench(bench::BenchArgs),
 }
 
 /// Runs the program with these arguments, its own name not among them; its exit code.
@@ -78,6 +82,7 @@ pub fn main(given: impl Iterator<Item = OsString>) -> u8 {
             },
             Some(Command::Dis(args)) => finish(dis::dis(&args)),
             Some(Command::Phases(args)) => finish(phases::phases(&args)),
+            Some(Command::Bench(args)) => finish(bench::bench(&args)),
             None => help(),
         };
     }

@@ -3,7 +3,6 @@
 
 use super::{corpus, orias};
 use crate::support::Scratch;
-use orias_runner::oracle::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
