@@ -13,6 +13,7 @@ pub mod control;
 pub mod edges;
 pub mod edit;
 pub mod facts;
+pub mod heap;
 pub mod ids;
 pub mod inst;
 pub mod lists;

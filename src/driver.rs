@@ -29,6 +29,7 @@ use crate::ptx::{
     self,
     types::{Linkage, Space, Span},
 };
+use crate::times::{self, FunctionTime, Measured, Part};
 
 use failure::Failure;
 use pool::Pool;
@@ -81,7 +82,8 @@ pub fn compile_program(
 ) -> Result<Output, Diagnostics> {
     // The copy shares the functions' bodies.
     never_cancelled(Session::alone(options, |session| {
-        session.program(program.clone(), Times::default())
+        let measured = Measured::new(options.statistics);
+        session.program(program.clone(), Times::default(), measured)
     }))
 }
 
@@ -111,21 +113,28 @@ impl Session<'_> {
     /// Compiles PTX text.
     pub fn source(&self, source: &str) -> Result<Output, CompileError> {
         let started = Instant::now();
-        let mut program = ptx::load(source)?;
+        let mut measured = Measured::new(self.options.statistics);
+        let mut program = measured.part(Part::Parse, || ptx::load(source))?;
         overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;
         let missing = ptx::link::unresolved(&program);
         if missing.has_errors() {
             return Err(missing.into());
         }
-        self.program(program, Times { read: started.elapsed(), ..Times::default() })
+        let times = Times { read: started.elapsed(), ..Times::default() };
+        self.program(program, times, measured)
     }
 
     /// Compiles a module that was read in the time that stands there: at the level that is asked
     /// for, or at a lower one where there is a budget that is not enough.
-    fn program(&self, program: Program<'_>, times: Times) -> Result<Output, CompileError> {
+    fn program(
+        &self,
+        program: Program<'_>,
+        times: Times,
+        measured: Measured,
+    ) -> Result<Output, CompileError> {
         let asked = self.options.opt_level;
         let Some(budget) = self.options.budget.filter(|_| asked > 0) else {
-            return Ok(self.at_level(program, asked, times)?);
+            return Ok(self.at_level(program, asked, times, measured)?);
         };
         let mut spent = times.read;
         for level in [asked, 1].into_iter().take(usize::from(asked.min(2))) {
@@ -133,13 +142,13 @@ impl Session<'_> {
             let deadline = Instant::now().checked_add(budget.saturating_sub(spent));
             let limited = Session { stop: Stop { deadline, ..self.stop }, ..*self };
             // The copy shares the functions' bodies.
-            match limited.at_level(program.clone(), level, times) {
+            match limited.at_level(program.clone(), level, times, measured.clone()) {
                 Err(Failure::Stopped(Stopped::OutOfTime)) => spent = Duration::ZERO,
                 Err(error) => return Err(error.into()),
                 Ok(output) => return Ok(Output { fell_back: level < asked, ..output }),
             }
         }
-        Ok(Output { fell_back: true, ..self.at_level(program, 0, times)? })
+        Ok(Output { fell_back: true, ..self.at_level(program, 0, times, measured)? })
     }
 
     /// Compiles a module at one level.
@@ -148,16 +157,20 @@ impl Session<'_> {
         mut program: Program<'_>,
         opt_level: u8,
         times: Times,
+        measured: Measured,
     ) -> Result<Output, Failure> {
         let started = Instant::now();
-        let (model, mut output) = model(&mut program, self, opt_level)?;
+        let (model, mut output) = model(&mut program, self, opt_level, measured)?;
         // The file has all of it that is needed.
         drop(program);
         let failed = |e: elf::WriteError| Diagnostics::from(Diagnostic::global(e.to_string()));
-        let image = elf::image(&model).map_err(failed)?;
-        // The file needs no model: there may be a hundred thousand variables.
-        drop(model);
-        output.cubin = image.file().map_err(failed)?;
+        let write = || {
+            let image = elf::image(&model)?;
+            // The file needs no model: there may be a hundred thousand variables.
+            drop(model);
+            image.file()
+        };
+        output.cubin = output.measured.part(Part::Elf, write).map_err(failed)?;
         let code = output.times.code;
         output.times = Times { code, file: started.elapsed().saturating_sub(code), ..times };
         Ok(output)
@@ -170,12 +183,13 @@ fn model(
     program: &mut Program<'_>,
     session: &Session<'_>,
     opt_level: u8,
+    mut measured: Measured,
 ) -> Result<(CubinModel, Output), Failure> {
     let started = Instant::now();
     let options = session.options;
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level, fmad: options.fmad };
-    let mut module = lower::module(program, &lower)?;
+    let mut module = measured.part(Part::Layout, || lower::module(program, &lower))?;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global
     // maxrregcount".
     for layout in module.layouts.own_mut() {
@@ -186,7 +200,8 @@ fn model(
     limit_callees(program, &mut module, options);
     let with_lines = options.with_lines(program);
     let whole = Whole::of(program, &module, kernels(program, options), with_lines);
-    let compiled = compile_functions(program, &module, session, with_lines)?;
+    let compile = || compile_functions(program, &module, session, with_lines);
+    let compiled = measured.part(Part::Functions, compile)?;
     session.stop.check()?;
     let code = started.elapsed();
     let program = &*program;
@@ -195,13 +210,18 @@ fn model(
     for one in &compiled {
         add_stats(&mut stats, &one.code.compiled.stats);
         dump.push_str(&one.code.compiled.dump);
+        measured.lowering += one.lowering;
+        if options.trace {
+            measured.functions.push(one.times());
+        }
     }
-    let (functions, kernels) = link_kernels(&module, compiled)?;
+    let (functions, kernels) = measured.part(Part::Link, || link_kernels(&module, compiled))?;
     let global_bytes = module.globals.iter().map(|g| module.symbols[g.key].size).sum();
     // The slot of an address is not asked for any more.
     drop(std::mem::take(&mut module.globals));
     let tool = tool(opt_level, target);
-    let model = assemble::cubin(program, &module, kernels, tool, &whole);
+    let assemble = || assemble::cubin(program, &module, kernels, tool, &whole);
+    let model = measured.part(Part::Assemble, assemble);
     let mut warnings = program.warnings.clone();
     warnings.extend(std::mem::take(&mut module.warnings));
     for name in unresolved(program) {
@@ -222,6 +242,7 @@ fn model(
         fell_back: false,
         cached: false,
         times: Times { code, ..Times::default() },
+        measured,
     };
     Ok((model, output))
 }
@@ -324,7 +345,26 @@ fn link_kernels(
 struct Done {
     unit: Unit,
     code: Code,
+    /// Number of its thread: see [`times::thread`].
+    thread: u32,
+    started: Instant,
     time: Duration,
+    /// How much of it was lowering.
+    lowering: Duration,
+}
+
+impl Done {
+    fn times(&self) -> FunctionTime {
+        let compiled = &self.code.compiled;
+        FunctionTime {
+            name: compiled.name.clone(),
+            thread: self.thread,
+            began: self.started,
+            time: self.time,
+            lowering: self.lowering,
+            phases: compiled.stats.clone(),
+        }
+    }
 }
 
 /// What is to be compiled, with the statements of its function.
@@ -362,7 +402,8 @@ fn compile_functions(
     let size = units.iter().map(code).sum::<usize>();
     let is_small = units.len() < 2 || size < FEW_INSTRUCTIONS;
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
-    let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, TOGETHER);
+    let together = if options.trace { 1 } else { TOGETHER };
+    let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, together);
     let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
     let mut left = 0;
     for unit in &units {
@@ -433,6 +474,7 @@ fn compile_together(
     };
     let lowered: Vec<Result<_, Failure>> =
         jobs.into_iter().zip(&mut *team).map(|(job, worker)| lower(job, worker)).collect();
+    let lowering = started.elapsed() / count;
     // What could not be lowered has no whole body.
     let whole = team.iter_mut().zip(&lowered).filter(|(_, lowered)| lowered.is_ok());
     let mut whole: Vec<&mut Worker> = whole.map(|(worker, _)| worker).collect();
@@ -446,7 +488,8 @@ fn compile_together(
         let lines = std::mem::take(&mut compiled.lines);
         let lines = with_lines.then(|| crate::origin::origins(&lines, &ptx.spans));
         let lines = lines.unwrap_or_default();
-        Ok(Done { unit, code: Code { compiled, facts, lines }, time })
+        let code = Code { compiled, facts, lines };
+        Ok(Done { unit, code, thread: times::thread(), started, time, lowering })
     });
     done.collect()
 }
@@ -474,11 +517,7 @@ fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Failure 
 fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
     sum.resize(PHASES.len().max(sum.len()), PhaseStat::default());
     for (sum, one) in sum.iter_mut().zip(one) {
-        sum.nanoseconds += one.nanoseconds;
-        sum.insts_before += one.insts_before;
-        sum.insts_after += one.insts_after;
-        sum.rewrites += one.rewrites;
-        sum.work += one.work;
+        sum.add(one);
     }
 }
 

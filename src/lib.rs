@@ -22,6 +22,7 @@ pub mod origin;
 pub mod overrides;
 pub mod ptx;
 pub mod simulate;
+pub mod times;
 pub mod whole;
 
 pub use cache::Cache;

@@ -5,6 +5,7 @@ mod allocator;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", any(target_env = "musl", test)))]
 mod memory;
 
+use orias_components::heap::Counted;
 #[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
 use std::{
     ffi::{CStr, OsStr, c_char, c_int},
@@ -12,7 +13,7 @@ use std::{
 };
 
 #[global_allocator]
-static ALLOCATOR: allocator::FewSizes = allocator::FewSizes;
+static ALLOCATOR: Counted<allocator::FewSizes> = Counted(allocator::FewSizes);
 
 /// A compile of a small kernel takes a millisecond, and the standard library's way to `main` would
 /// be a twentieth of it: it reads the process's memory map, to name an overflow of the stack. Its

@@ -1,10 +1,12 @@
 //! What a phase knows of its function besides the body, and what comes out of the pipeline.
 
 use bevy_ecs::prelude::*;
+use orias_components::heap::Used;
 use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey};
 use orias_targets::Target;
 use rustc_hash::FxHashSet;
 use std::ptr;
+use std::time::Instant;
 
 /// What lowering says of a function: a resource of the world that holds its body.
 #[derive(Resource, Clone, Debug, Default)]
@@ -79,6 +81,8 @@ impl Options {
 /// One row of `--stat=phase-wise`, summed over functions by the driver.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct PhaseStat {
+    /// When it began; None where it did not run, and in sums.
+    pub began: Option<Instant>,
     /// Wall time.
     pub nanoseconds: u64,
     /// Instructions when it began.
@@ -89,6 +93,25 @@ pub struct PhaseStat {
     pub rewrites: u32,
     /// Steps of work ([`orias_components::work`]); 0 in builds that do not count.
     pub work: u64,
+    /// What it asked the allocator for; zeros where nobody watches
+    /// ([`orias_components::heap::watch`]) or the program's allocator does not count. Of a sum the
+    /// peak is the largest.
+    pub heap: Used,
+}
+
+impl PhaseStat {
+    /// Adds another function's.
+    pub fn add(&mut self, other: &PhaseStat) {
+        self.began = None;
+        self.nanoseconds += other.nanoseconds;
+        self.insts_before += other.insts_before;
+        self.insts_after += other.insts_after;
+        self.rewrites += other.rewrites;
+        self.work += other.work;
+        self.heap.allocations += other.heap.allocations;
+        self.heap.bytes += other.heap.bytes;
+        self.heap.peak = self.heap.peak.max(other.heap.peak);
+    }
 }
 
 /// A place in the text that holds (part of) a symbol's address.

@@ -18,7 +18,7 @@ use crate::stop::{Stop, Stopped};
 use bevy_ecs::prelude::*;
 use orias_components::body::Stamps;
 use orias_components::validate::{definitions, validate};
-use orias_components::{BlockId, Body, Facts, Function, edges, text, work};
+use orias_components::{BlockId, Body, Facts, Function, edges, heap, text, work};
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::Instant;
@@ -338,11 +338,13 @@ impl Running<'_> {
         let applies = |s: &System| s.applies.is_none_or(|has| has(&progress.facts));
         if let Some(system) = system.filter(|s| !settled && applies(s)) {
             let start = statistics.then(Instant::now);
-            let work = work::done();
+            let (work, heap) = (work::done(), statistics.then(heap::mark));
             (system.run)(&mut self.found);
             self.tidy();
-            if let Some(start) = start {
+            if let (Some(start), Some(heap)) = (start, heap) {
+                stat.began = Some(start);
                 stat.nanoseconds = start.elapsed().as_nanos() as u64;
+                stat.heap = heap::now().since(heap);
                 stat.work = work::done() - work;
                 stat.insts_after = self.found.body().live_inst_count() as u32;
             }

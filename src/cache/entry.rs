@@ -3,6 +3,7 @@
 
 use crate::driver::{FunctionReport, Output, Times};
 use crate::ptx::diagnostics::Diagnostics;
+use crate::times::Measured;
 use serde::{Deserialize, Serialize};
 
 /// How the file begins; another form of it has another mark.
@@ -67,6 +68,7 @@ pub fn read(bytes: &[u8]) -> Option<Output> {
         fell_back: false,
         cached: true,
         times: Times::default(),
+        measured: Measured::default(),
     })
 }
 

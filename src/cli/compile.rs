@@ -1,7 +1,7 @@
 //! `orias [ptxas options] in.ptx -o out.cubin`
 
 use super::exit::{FAILED, SUCCESS};
-use super::report;
+use super::{options, report, trace};
 use crate::compiler::Compiler;
 use crate::driver::{CompileOptions, Output};
 use crate::input;
@@ -9,6 +9,7 @@ use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use crate::ptx::words::Word;
 use clap::Args;
+use orias_components::heap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -26,6 +27,7 @@ const OPT_LEVEL: &str = "3";
 const FMAD: &str = "true";
 const MACHINE: &str = "64";
 const SPLIT_COMPILE: &str = "0";
+const STAT_FORMAT: &str = "table";
 
 /// The options of ptxas, for the help text and as they were given ([`CompileArgs::new`]).
 #[derive(Args, Debug)]
@@ -124,9 +126,16 @@ pub struct CompileArgs {
     /// Run the phases below this index only, and those that correct code needs: for bisecting
     #[arg(long, value_name = "N", help_heading = "Looking inside")]
     phase_limit: Option<u32>,
-    /// `phase-wise`: time, instructions and rewrites of each phase, to standard output
+    /// `phase-wise`: time, instructions, rewrites and allocations of each phase, to standard output
     #[arg(long, value_name = "KIND", help_heading = "Looking inside")]
     stat: Option<String>,
+    /// How --stat prints: `table` or `json`
+    #[arg(long, value_name = "FORMAT", default_value = STAT_FORMAT, help_heading = "Looking inside")]
+    stat_format: String,
+    /// Write what happened when, by thread, function and phase: for ui.perfetto.dev and
+    /// chrome://tracing
+    #[arg(long, value_name = "FILE", help_heading = "Looking inside")]
+    trace: Option<String>,
     /// Validate the IR after each phase
     #[arg(long, help_heading = "Looking inside")]
     verify_each: bool,
@@ -170,6 +179,8 @@ impl Default for CompileArgs {
             disable_phase: Vec::new(),
             phase_limit: None,
             stat: None,
+            stat_format: STAT_FORMAT.to_string(),
+            trace: None,
             verify_each: false,
             knob: Vec::new(),
         }
@@ -253,6 +264,8 @@ impl CompileArgs {
             "maxrregcount" => self.maxrregcount = Some(value),
             "minnctapersm" => self.minnctapersm = Some(value),
             "stat" => self.stat = Some(value),
+            "stat-format" => self.stat_format = value,
+            "trace" => self.trace = Some(value),
             other => return Err(format!("Unknown option '{other}'")),
         }
         Ok(())
@@ -334,7 +347,7 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     for warning in command_line {
         warnings.give(warning);
     }
-    let options = options(args, &mut warnings)?;
+    let options = compile_options(args, &mut warnings)?;
     let (name, source) = match (args.inputs.as_slice(), &args.input_as_string) {
         ([], Some(text)) => ("application ptx input".to_string(), text.clone()),
         ([input], None) => read(input)?,
@@ -347,7 +360,9 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     // The process ends soon: to take its worker apart would be a hundredth of a small compile.
     let compiler = ManuallyDrop::new(Compiler::new(options));
     let options = compiler.options();
+    let watch = options.statistics.then(heap::watch);
     let output = compiler.compile(&source).map_err(|errors| errors.render(&name, &source))?;
+    drop(watch);
     if !output.warnings.is_empty() && (warnings.fatal || !warnings.hidden) {
         eprint!("{}", output.warnings.render(&name, &source));
         warnings.failed |= warnings.fatal;
@@ -363,17 +378,37 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     if !output.dump.is_empty() {
         print!("{}", output.dump);
     }
-    if options.statistics {
+    if args.stat.is_some() && args.stat_format == "json" {
+        println!("{:#}", report::phase_json(&output.stats, &[&output.measured], options.opt_level));
+    } else if args.stat.is_some() {
         print!("{}", report::phase_table(&output.stats, options.opt_level));
     }
+    if let Some(file) = &args.trace {
+        write(file, trace::json(&[(&name, &output.measured)]).to_string().as_bytes())?;
+    }
     Ok(())
+}
+
+/// What options mean that are words of a command line, without files among them.
+///
+/// # Errors
+/// An option that there is not, a value that is not one of its option, or a file.
+pub(super) fn options_of(words: &[String]) -> Result<CompileOptions, String> {
+    let normalised = options::normalise(words)?;
+    if let Some(input) = normalised.inputs.first() {
+        return Err(format!("'{input}' is no option"));
+    }
+    let args = CompileArgs::new(normalised.options, Vec::new())?;
+    let mut warnings = Warnings { hidden: true, fatal: false, failed: false, kept: None };
+    let options = compile_options(&args, &mut warnings);
+    options.map_err(|error| error.trim_start_matches("ptxas fatal   : ").trim_end().to_string())
 }
 
 /// How to compile, as the command line says it.
 ///
 /// # Errors
 /// A value that is none of its option, in ptxas's words.
-pub(super) fn options(
+pub(super) fn compile_options(
     args: &CompileArgs,
     warnings: &mut Warnings,
 ) -> Result<CompileOptions, String> {
@@ -414,6 +449,11 @@ pub(super) fn options(
         Some("phase-wise") => true,
         Some(other) => return Err(fatal(invalid("stat", other))),
     };
+    match (args.stat_format.as_str(), statistics) {
+        (STAT_FORMAT, _) | ("json", true) => {}
+        ("json", false) => return Err(fatal("--stat-format=json needs --stat=phase-wise")),
+        (other, _) => return Err(fatal(invalid("stat-format", other))),
+    }
     let mut knobs = Vec::new();
     for knob in &args.knob {
         match knob.split_once('=') {
@@ -430,7 +470,8 @@ pub(super) fn options(
         dump_ir: args.dump_ir.clone(),
         disabled: args.disable_phase.clone(),
         phase_limit: args.phase_limit,
-        statistics,
+        statistics: statistics || args.trace.is_some(),
+        trace: args.trace.is_some(),
         knobs,
         threads: number("split-compile", &args.split_compile)? as usize,
         budget: None,

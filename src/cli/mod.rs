@@ -1,7 +1,8 @@
-//! The command line: compiling as ptxas does, and the subcommands `batch`, `sim`, `run`, `dis`
-//! and `phases`.
+//! The command line: compiling as ptxas does, and the subcommands `batch`, `bench`, `sim`, `run`,
+//! `dis` and `phases`.
 
 mod batch;
+mod bench;
 mod compile;
 mod dis;
 mod exit;
@@ -11,6 +12,7 @@ mod phases;
 mod report;
 pub mod run;
 mod sim;
+mod trace;
 
 use crate::cli::exit::{FAILED, SUCCESS};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -33,7 +35,7 @@ orias compiles NVIDIA PTX to SASS machine code in a cubin: what ptxas does, with
     disable_version_flag = true,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias batch|sim|run|dis|phases --help",
+    override_usage = "orias [OPTIONS] FILE.ptx -o FILE.cubin\n       orias batch|bench|sim|run|dis|phases --help",
     max_term_width = 110
 )]
 struct Cli {
@@ -43,7 +45,7 @@ struct Cli {
     compile: compile::CompileArgs,
 }
 
-const SUBCOMMANDS: [&str; 5] = ["batch", "sim", "run", "dis", "phases"];
+const SUBCOMMANDS: [&str; 6] = ["batch", "bench", "sim", "run", "dis", "phases"];
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -57,6 +59,8 @@ enum Command {
     Dis(dis::DisArgs),
     /// List the phases of the pipeline
     Phases(phases::PhasesArgs),
+    /// Measure compiles: time by part and phase, settings compared, what phases are worth
+    Bench(bench::BenchArgs),
 }
 
 /// Runs the program with these arguments, its own name not among them; its exit code.
@@ -88,6 +92,7 @@ pub fn main(given: impl Iterator<Item = OsString>) -> u8 {
             },
             Some(Command::Dis(args)) => finish(dis::dis(&args)),
             Some(Command::Phases(args)) => finish(phases::phases(&args)),
+            Some(Command::Bench(args)) => finish(bench::bench(&args)),
             None => help(),
         };
     }

@@ -113,6 +113,8 @@ static OPTIONS: &[Known] = &[
     valued("disable-phase", "", Support::Yes),
     valued("phase-limit", "", Support::Yes),
     valued("stat", "", Support::Yes),
+    valued("stat-format", "", Support::Yes),
+    valued("trace", "", Support::Yes),
     valued("knob", "", Support::Yes),
     flag("verify-each", "", Support::Yes),
 ];

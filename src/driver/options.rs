@@ -24,8 +24,12 @@ pub struct CompileOptions {
     pub disabled: Vec<String>,
     /// The last phase that runs, by index (`--phase-limit`); None is all of them.
     pub phase_limit: Option<u32>,
-    /// Collect [`Output::stats`](super::output::Output::stats).
+    /// Collect [`Output::stats`](super::output::Output::stats) and
+    /// [`Output::measured`](super::output::Output::measured).
     pub statistics: bool,
+    /// With statistics: keep those of each function too. Functions then go through the phases one
+    /// by one, so that each has a time of its own.
+    pub trace: bool,
     /// Names and values of `--knob`.
     pub knobs: Vec<(String, String)>,
     /// Threads to use; 0 is one for each core, in the pool that the compile is called from or
@@ -58,6 +62,7 @@ impl Default for CompileOptions {
             disabled: Vec::new(),
             phase_limit: None,
             statistics: false,
+            trace: false,
             knobs: Vec::new(),
             threads: 0,
             budget: None,

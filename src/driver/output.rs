@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::ptx::diagnostics::Diagnostics;
+use crate::times::Measured;
 use orias_systems::PhaseStat;
 use orias_targets::Target;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,8 @@ pub struct Output {
     pub cached: bool,
     /// How long each stage took.
     pub times: Times,
+    /// What the time went to besides the phases, when statistics are asked for.
+    pub measured: Measured,
 }
 
 /// Wall time of the stages of a compile; what a level took that was given up is in none of them.

@@ -6,7 +6,9 @@
 
 mod argument;
 mod buffers;
+pub mod case;
 mod cluster;
+pub mod compare;
 mod error;
 mod parameters;
 mod placed;

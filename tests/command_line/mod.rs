@@ -1,12 +1,19 @@
-//! The program as its users call it: `orias sim`, and what is damaged of options, arguments and
+//! The program as its users call it: `orias sim`, statistics, and what is damaged of options, arguments and
 //! words.
 
 mod damaged;
 mod released;
 mod sim;
+mod stat;
 
 use crate::support;
+use orias_runner::oracle::workspace;
 use std::process::Output;
+
+/// A file of the corpus.
+fn corpus(file: &str) -> String {
+    workspace().join("tests/corpus").join(file).display().to_string()
+}
 
 fn orias(args: &[&str]) -> Output {
     support::orias().args(args).output().expect("orias runs")

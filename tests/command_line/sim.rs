@@ -1,15 +1,10 @@
 //! `orias sim` as its users call it: the fixed command line, files in and out, JSON, and exit
 //! status, for PTX and for cubins.
 
-use super::orias;
+use super::{corpus, orias};
 use crate::support::Scratch;
-use orias_runner::oracle::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-
-fn corpus(file: &str) -> String {
-    workspace().join("tests/corpus").join(file).display().to_string()
-}
 
 /// Runs vecadd's first case and returns what it printed.
 fn vecadd(file: &str, scratch: &Scratch, extra: &[&str]) -> Output {

@@ -2,8 +2,6 @@
 //! comparison.
 
 pub mod bundle;
-pub mod case;
-pub mod compare;
 pub mod compiler;
 pub mod folders;
 pub mod gpu;
@@ -11,3 +9,5 @@ pub mod oracle;
 pub mod run;
 pub mod skip;
 pub mod table;
+
+pub use orias::launch::{case, compare};

@@ -59,7 +59,7 @@ fn read(base: &[String], own: &[String]) -> Result<Settings, String> {
     for warning in base.warnings.iter().chain(&own.warnings) {
         warnings.give(warning);
     }
-    let options = compile::options(&args, &mut warnings).map_err(|text| plain(&text))?;
+    let options = compile::compile_options(&args, &mut warnings).map_err(|text| plain(&text))?;
     Ok(Settings { args, options, warnings: warnings.kept.unwrap_or_default() })
 }
 

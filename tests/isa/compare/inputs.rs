@@ -5,8 +5,8 @@
 use crate::differ::Random;
 use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Scalar, parse_tensor};
-use orias_runner::case::{Compare, Suite};
-use orias_runner::compare::difference;
+use orias_runner::case::Suite;
+use orias_runner::compare::{Compare, difference};
 use serde_json::Value;
 use std::ops::Range;
 use std::path::Path;

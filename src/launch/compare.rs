@@ -1,7 +1,21 @@
-//! Comparing buffers element by element, as corpus/README.md says: integers exactly, floats within
+//! Comparing buffers element by element, as `tests/corpus/README.md` says: integers exactly, floats within
 //! `atol + rtol * |want|`.
 
-use super::case::Compare;
+use serde::Deserialize;
+
+/// How a buffer's elements are compared.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Compare {
+    /// `u8` to `u64`, `f16`, `bf16`, `f32` or `f64`.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// What floats may differ by, as a part of what is expected.
+    #[serde(default)]
+    pub rtol: f64,
+    /// And in any case.
+    #[serde(default)]
+    pub atol: f64,
+}
 
 /// The number that an element's bytes are.
 type Value = fn(&[u8]) -> f64;

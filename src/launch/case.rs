@@ -1,9 +1,10 @@
 //! `case.json`: the launches of a corpus folder, their arguments and expected buffers
-//! (corpus/README.md says what they mean).
+//! (`tests/corpus/README.md` says what they mean).
 
 use std::path::{Path, PathBuf};
 
-use orias::launch::{Argument, Buffer, Launch, Scalar};
+use super::compare::{Compare, difference};
+use super::request::{Argument, Buffer, Launch, Scalar};
 use serde::Deserialize;
 
 /// A corpus folder.
@@ -11,9 +12,11 @@ use serde::Deserialize;
 pub struct Suite {
     /// The folder's name.
     pub name: String,
+    /// Where it is.
     pub folder: PathBuf,
     /// The PTX file.
     pub ptx: PathBuf,
+    /// Its launches.
     pub cases: Vec<Case>,
 }
 
@@ -26,55 +29,78 @@ struct File {
 /// One launch on a freshly loaded module.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Case {
+    /// Unique in its folder.
     pub name: String,
+    /// The kernel.
     pub entry: String,
+    /// Blocks.
     pub grid: [u32; 3],
+    /// Threads of a block.
     pub block: [u32; 3],
     /// Blocks of a cluster, where the launch gives them.
     #[serde(default)]
     pub cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
     #[serde(default)]
     pub dynamic_shared: u64,
+    /// In the order of the kernel's parameters.
     pub args: Vec<Arg>,
 }
 
+/// One argument.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Arg {
+    /// Device memory.
     Buffer {
+        /// For messages.
         name: String,
+        /// What is in it before; zeros without one.
         file: Option<String>,
+        /// Bytes, where there is no file.
         size: Option<u64>,
+        /// What must be in it afterwards; without one a buffer with a file must not change.
         expect: Option<String>,
+        /// How the two are compared; exactly without it.
         compare: Option<Compare>,
     },
+    /// A number.
     Scalar {
+        /// `u32`, `s32`, `u64`, `s64`, `f32` or `f64`.
         #[serde(rename = "type")]
         ty: String,
+        /// Its value.
         value: serde_json::Value,
     },
-}
-
-/// How a buffer's elements are compared.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Compare {
-    #[serde(rename = "type")]
-    pub ty: String,
-    #[serde(default)]
-    pub rtol: f64,
-    #[serde(default)]
-    pub atol: f64,
 }
 
 /// A corpus file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CaseError {
+    /// The file cannot be read.
     #[error("{path}: {error}")]
-    Read { path: String, error: std::io::Error },
+    Read {
+        /// Which file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file is no `case.json`.
     #[error("{path}: {error}")]
-    Json { path: String, error: serde_json::Error },
+    Json {
+        /// Which file.
+        path: String,
+        /// Why.
+        error: serde_json::Error,
+    },
+    /// A case that means nothing.
     #[error("case {case}: {why}")]
-    Bad { case: String, why: String },
+    Bad {
+        /// Folder and name.
+        case: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, CaseError> {
@@ -157,7 +183,7 @@ impl Suite {
                 Some(expect) => {
                     let want = read(&self.folder.join(expect))?;
                     let exact = Compare { ty: "u8".to_string(), rtol: 0.0, atol: 0.0 };
-                    super::compare::difference(got, &want, compare.as_ref().unwrap_or(&exact))
+                    difference(got, &want, compare.as_ref().unwrap_or(&exact))
                 }
                 None if file.is_some() && *got != initial.bytes => {
                     Some("must not change, and did".to_string())
