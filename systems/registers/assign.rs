@@ -94,21 +94,30 @@ impl Input<'_, '_> {
     }
 }
 
+/// Bits that are enough for the number of a virtual register (see [`Reg`](orias_components::Reg)).
+pub(super) const LEADER_BITS: u32 = 28;
+
 /// Assigns all classes, one file of registers after another.
 pub fn assign(input: &Input<'_, '_>) -> Assignment {
-    let mut order: Vec<(u32, VRegId)> = Vec::with_capacity(input.classes.len() as usize);
-    order.extend(input.classes.leaders().map(|leader| (input.start(leader), leader)));
-    // Registers that no instruction names need no place.
-    order.retain(|(start, _)| *start != u32::MAX);
     let file = |leader: VRegId| input.classes.class(leader).file;
-    let has_no_place = |leader: VRegId| input.classes.class(leader).fixed.is_none();
-    order.sort_unstable_by_key(|(start, leader)| {
-        (file(*leader) as u8, has_no_place(*leader), *start, *leader)
-    });
+    // By file, those with a place of their own first, then by where they begin: one number, with
+    // the leader in its lowest bits.
+    let mut order: Vec<u64> = Vec::with_capacity(input.classes.len() as usize);
+    for leader in input.classes.leaders() {
+        let start = input.start(leader);
+        // Registers that no instruction names need no place.
+        if start != u32::MAX {
+            let class = input.classes.class(leader);
+            let group = u64::from(class.file as u8) << 1 | u64::from(class.fixed.is_none());
+            order.push((group << 32 | u64::from(start)) << LEADER_BITS | u64::from(leader.0));
+        }
+    }
+    order.sort_unstable();
+    let leader = |key: &u64| VRegId((key & ((1 << LEADER_BITS) - 1)) as u32);
     let mut all =
         Assignment { of: vec![None; input.body.vreg_count()], failed: Vec::new(), general: 0 };
-    for classes in order.chunk_by(|(_, a), (_, b)| file(*a) == file(*b)) {
-        let classes: Vec<VRegId> = classes.iter().map(|(_, leader)| *leader).collect();
+    for classes in order.chunk_by(|a, b| file(leader(a)) == file(leader(b))) {
+        let classes: Vec<VRegId> = classes.iter().map(leader).collect();
         let Some(first) = classes.first() else { continue };
         let placed = match file(*first) {
             RegFile::R => place_general(input, &classes),

@@ -5,7 +5,7 @@
 //! sources makes (a constant) is made again before each use instead. Every use and definition gets
 //! a register of its own that lives for a moment; those are never spilled.
 
-use super::assign::Input;
+use super::assign::{Input, LEADER_BITS};
 use super::coalesce::Classes;
 use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
@@ -157,14 +157,22 @@ fn choose_in_file(
     room: impl Fn(u32, u32) -> u32,
     victims: &mut Vec<VRegId>,
 ) {
-    // (point, starts here, leader): ends come before starts at the same point.
-    let mut events: Vec<(u32, bool, VRegId)> = Vec::new();
+    // Point, whether it starts here, leader, in one number: ends come before starts at the same
+    // point.
+    let event = |point: u32, starts: bool, leader: VRegId| {
+        (u64::from(point) << 1 | u64::from(starts)) << LEADER_BITS | u64::from(leader.0)
+    };
+    let of_event = |event: u64| {
+        let (time, leader) = (event >> LEADER_BITS, event & ((1 << LEADER_BITS) - 1));
+        ((time >> 1) as u32, time & 1 != 0, VRegId(leader as u32))
+    };
+    let mut events: Vec<u64> = Vec::new();
     for leader in input.classes.leaders().filter(|l| input.classes.class(*l).file == file) {
         for cell in 0..input.classes.class(leader).cells {
             for s in input.classes.range(&input.liveness.map, input.ranges, leader, cell) {
                 if s.start < s.end {
-                    events.push((s.start, true, leader));
-                    events.push((s.end, false, leader));
+                    events.push(event(s.start, true, leader));
+                    events.push(event(s.end, false, leader));
                 }
             }
         }
@@ -191,13 +199,15 @@ fn choose_in_file(
     let mut pressure = 0u32;
     let mut at = 0;
     while at < events.len() || given.peek().is_some() {
-        let next = events.get(at).map_or(u32::MAX, |e| e.0);
+        let next = events.get(at).map_or(u32::MAX, |e| of_event(*e).0);
         let point = given.peek().map_or(next, |g| next.min(g.0));
         while let Some((_, change)) = given.next_if(|g| g.0 == point) {
             taken += change;
         }
-        while let Some(&(p, starts, leader)) = events.get(at).filter(|e| e.0 == point) {
-            debug_assert_eq!(p, point);
+        while let Some((p, starts, leader)) = events.get(at).map(|e| of_event(*e)) {
+            if p != point {
+                break;
+            }
             at += 1;
             let l = leader.0 as usize;
             if spilled[l] {
@@ -215,7 +225,7 @@ fn choose_in_file(
                 }
             }
         }
-        let after = events.get(at).map_or(point, |e| e.0);
+        let after = events.get(at).map_or(point, |e| of_event(*e).0);
         let room = room(point, given.peek().map_or(after, |g| after.min(g.0)).max(point));
         while pressure + taken.max(0) as u32 > room {
             let Some((_, leader)) = candidates.pop_first() else { break };

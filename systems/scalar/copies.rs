@@ -80,7 +80,7 @@ pub(super) struct News {
 
 impl News {
     pub(super) fn all() -> News {
-        News { is_first: true, any: true, insts: Vec::new(), cells: Vec::new() }
+        News { is_first: true, any: true, ..News::none() }
     }
 
     fn none() -> News {
