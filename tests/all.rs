@@ -2,6 +2,7 @@
 //! for each would be linked by itself: what must be alone in its process has one of its own, which
 //! says why (`[[test]]` in `Cargo.toml`).
 
+mod batch;
 mod code;
 mod command_line;
 mod engines;

@@ -18,6 +18,9 @@ pub struct Line {
     /// Its output, below the folder of outputs where there is one.
     #[serde(default)]
     pub output: Option<PathBuf>,
+    /// A launch of which cycles are estimated: options of `orias sim`.
+    #[serde(default)]
+    pub launch: Vec<String>,
 }
 
 /// All lines with their numbers, from 1; empty ones are none. An error is that of its line.
