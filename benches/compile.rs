@@ -1,17 +1,23 @@
-//! Time to compile, beside ptxas on the same files: one small kernel, and a module of a thousand of
-//! them.
+//! Time to compile: beside ptxas on the same files, of one small kernel and of a module of a
+//! thousand of them; the front end and each stage alone; kernels of the corpus; and shapes whose
+//! size is a number.
 //!
 //! `…_process` rows start a program and read and write files, as a user of the command line pays
 //! it; `…_in_process` rows call the library on text in memory. ptxas's rows are there only when the
 //! oracle tools are (`tests/oracle.sh`).
 
 use divan::Bencher;
-use divan::counter::BytesCount;
+use divan::counter::{BytesCount, ItemsCount};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
+use orias::Compiler;
 use orias::driver::{self, CompileOptions};
+use orias::lower::{self, LowerOptions};
+use orias::ptx::program::FuncId;
+use orias_systems::pipeline::PHASES;
+use orias_systems::{Options, Worker};
 
 const KERNELS: usize = 1000;
 
@@ -169,4 +175,131 @@ fn front_end_thousand(bencher: Bencher<'_, '_>) {
     let text = module(KERNELS);
     let bencher = bencher.counter(BytesCount::of_str(&text));
     bencher.bench_local(|| orias::ptx::load(divan::black_box(&text)).is_ok());
+}
+
+/// How the benches of single stages compile.
+fn pipeline() -> Options {
+    Options { verify_each: false, ..Options::for_test() }
+}
+
+/// A worker with the first function of [`UNROLLED`], which has run the phases before one.
+fn worker_before(phase: usize) -> Worker {
+    let pipeline = pipeline();
+    let options = LowerOptions { target: pipeline.target, opt_level: 3, fmad: true };
+    let mut worker = Worker::new(pipeline).expect("no names to check");
+    let program = orias::ptx::load(UNROLLED).expect("the corpus compiles");
+    let module = lower::module(&program, &options).expect("the corpus compiles");
+    let of = |f: &orias::ptx::program::Function<'_>| f.entry && f.defined;
+    let at = program.functions.iter().position(of).expect("a kernel");
+    let (id, function) = (FuncId(at as u32), &program.functions[at]);
+    let info = lower::function(&program, &module, (id, function), id, worker.body());
+    worker.set_info(info.expect("the corpus compiles"));
+    worker.run_through(phase).expect("the corpus compiles");
+    worker
+}
+
+/// Lowering of the whole module, with its layout, from a checked program.
+#[divan::bench(sample_count = 50)]
+fn stage_0_lower(bencher: Bencher<'_, '_>) {
+    let program = orias::ptx::load(UNROLLED).expect("the corpus compiles");
+    let options = LowerOptions { target: pipeline().target, opt_level: 3, fmad: true };
+    let insts: usize = program.functions.iter().map(|f| f.code.len()).sum();
+    let worker = || Worker::new(pipeline()).expect("no names to check");
+    bencher.counter(ItemsCount::new(insts)).with_inputs(worker).bench_local_refs(|worker| {
+        let module = lower::module(&program, &options).expect("the corpus compiles");
+        for (i, function) in program.functions.iter().enumerate().filter(|(_, f)| f.defined) {
+            worker.reset();
+            let id = FuncId(i as u32);
+            let info = lower::function(&program, &module, (id, function), id, worker.body());
+            divan::black_box(info).expect("the corpus compiles");
+        }
+    });
+}
+
+/// The stages of the pipeline, each from where the one before has left the corpus's largest kernel.
+const STAGES: [&str; 9] = [
+    "1-initial-setup",
+    "2-early-optimization",
+    "3-mid-level-optimization",
+    "4-late-optimization",
+    "5-legalization",
+    "6-scheduling-and-regalloc",
+    "7-post-regalloc-and-post-schedule",
+    "8-mercury",
+    "9-post-mercury",
+];
+
+#[divan::bench(args = STAGES, sample_count = 30)]
+fn stage(bencher: Bencher<'_, '_>, name: &str) {
+    let of = |phase: &&orias_systems::pipeline::Phase| phase.stage.name() == name;
+    let first = PHASES.iter().position(|phase| of(&phase)).expect("a stage");
+    let count = PHASES.iter().filter(of).count();
+    let insts = worker_before(first).body().live_inst_count();
+    bencher.counter(ItemsCount::new(insts)).with_inputs(|| worker_before(first)).bench_local_refs(
+        |worker| {
+            worker.run_only(first..first + count).expect("the corpus compiles");
+        },
+    );
+}
+
+/// A module by a compiler that has compiled it before, with one thread.
+fn whole(bencher: Bencher<'_, '_>, source: &str) {
+    let compiler = Compiler::new(CompileOptions { threads: 1, ..CompileOptions::default() });
+    let program = orias::ptx::load(source).expect("the bench's text compiles");
+    let insts: usize = program.functions.iter().map(|f| f.code.len()).sum();
+    bencher.counter(ItemsCount::new(insts)).bench_local(|| {
+        compiler.compile(divan::black_box(source)).expect("the bench's text compiles")
+    });
+}
+
+/// Kernels of the corpus: a small one, two of ordinary size, the largest.
+const KERNEL_FILES: [(&str, &str); 4] = [
+    ("small_vecadd", include_str!("../tests/corpus/vecadd/vecadd.ptx")),
+    ("medium_gemm", include_str!("../tests/corpus/gemm_reg4x4/gemm_reg4x4.ptx")),
+    ("medium_softmax", FRONT_END),
+    ("large_sha256", UNROLLED),
+];
+
+#[divan::bench(args = KERNEL_FILES.map(|(name, _)| name), sample_count = 50)]
+fn kernel(bencher: Bencher<'_, '_>, name: &str) {
+    let source = KERNEL_FILES.iter().find(|(known, _)| *known == name).expect("a kernel").1;
+    whole(bencher, source);
+}
+
+fn shape(bencher: Bencher<'_, '_>, name: &str, size: usize) {
+    whole(bencher, &orias_speed::shapes::find(name).expect("a shape").text(size));
+}
+
+#[divan::bench(args = [1_000, 10_000, 100_000], sample_count = 5)]
+fn straight_line(bencher: Bencher<'_, '_>, instructions: usize) {
+    shape(bencher, "straight", instructions);
+}
+
+/// On demand: `cargo bench --bench compile -- --ignored`.
+#[divan::bench(ignore, sample_count = 2, sample_size = 1)]
+fn straight_line_of_a_million(bencher: Bencher<'_, '_>) {
+    shape(bencher, "straight", 1_000_000);
+}
+
+#[divan::bench(args = [5_000, 50_000], sample_count = 4)]
+fn blocks(bencher: Bencher<'_, '_>, blocks: usize) {
+    shape(bencher, "diamonds", blocks);
+}
+
+/// Many nests three deep.
+#[divan::bench(args = [300, 3_000], sample_count = 5)]
+fn loop_nests(bencher: Bencher<'_, '_>, loops: usize) {
+    shape(bencher, "loops", loops);
+}
+
+/// One nest so deep.
+#[divan::bench(args = [10, 100], sample_count = 5)]
+fn deep_loop_nest(bencher: Bencher<'_, '_>, depth: usize) {
+    shape(bencher, "nest", depth);
+}
+
+/// So many values live at once.
+#[divan::bench(args = [200, 400, 1_000], sample_count = 5)]
+fn register_pressure(bencher: Bencher<'_, '_>, values: usize) {
+    shape(bencher, "pressure", values);
 }

@@ -238,6 +238,15 @@ impl Worker {
         Ok(self.take(stats))
     }
 
+    /// Runs these phases (indices in the table), where the ones before have run: for benches of one
+    /// stage.
+    ///
+    /// # Errors
+    /// As [`Worker::run`].
+    pub fn run_only(&mut self, phases: Range<usize>) -> Result<Vec<PhaseStat>, PipelineError> {
+        self.run_steps(phases.start..phases.end.min(self.steps.len()))
+    }
+
     /// Takes the result out of the world.
     fn take(&mut self, stats: Vec<PhaseStat>) -> Compiled {
         let world = &mut self.function.world;

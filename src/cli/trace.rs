@@ -2,8 +2,8 @@
 //! and Chrome (chrome://tracing) read.
 //!
 //! One row a thread. A module is a slice of the thread that asked for it, with its parts in it; a
-//! function is a slice of the thread that compiled it, with its lowering and its phases in it. Measured
-//! are microseconds from the start of the first part.
+//! function is a slice of the thread that compiled it, with its lowering and its phases in it.
+//! Times are microseconds from the start of the first part.
 
 use crate::times::{FunctionTime, Measured};
 use orias_systems::PhaseStat;

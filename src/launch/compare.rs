@@ -1,5 +1,5 @@
-//! Comparing buffers element by element, as `tests/corpus/README.md` says: integers exactly, floats within
-//! `atol + rtol * |want|`.
+//! Comparing buffers element by element, as `tests/corpus/README.md` says: integers exactly, floats
+//! within `atol + rtol * |want|`.
 
 use serde::Deserialize;
 

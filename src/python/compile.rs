@@ -3,9 +3,10 @@
 use crate::options::Options;
 use crate::python::{cancelled, compile_error, cubin};
 use crate::wait::interruptible;
-use orias::{CompileError, CompileOptions, Job, Output};
+use orias::{Cache, CompileError, CompileOptions, Job, Output};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use std::path::PathBuf;
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
@@ -41,13 +42,24 @@ struct Shared {
     compiler: Arc<orias::Compiler>,
 }
 
-impl Shared {
-    fn new(threads: usize) -> Shared {
+/// What a compiler is made of, here and in a process that was forked.
+struct Parts {
+    threads: usize,
+    /// Folder, and bytes at most.
+    cache: Option<(PathBuf, u64)>,
+}
+
+impl Parts {
+    fn made(&self) -> PyResult<Shared> {
         // Not rayon's own pool, which a forked process would believe to have.
         let all = || available_parallelism().map_or(1, usize::from);
-        let threads = if threads == 0 { all() } else { threads };
-        let options = CompileOptions { threads, ..CompileOptions::default() };
-        Shared { process: process::id(), compiler: Arc::new(orias::Compiler::new(options)) }
+        let threads = if self.threads == 0 { all() } else { self.threads };
+        let mut compiler =
+            orias::Compiler::new(CompileOptions { threads, ..CompileOptions::default() });
+        if let Some((folder, most)) = &self.cache {
+            compiler = compiler.cached(Cache::open(folder, *most)?);
+        }
+        Ok(Shared { process: process::id(), compiler: Arc::new(compiler) })
     }
 }
 
@@ -89,27 +101,33 @@ impl Module {
 /// Compiles modules; may be shared by threads, and used in a process that was forked.
 #[pyclass(frozen, module = "orias._orias")]
 pub struct Compiler {
-    threads: usize,
+    parts: Parts,
     shared: Mutex<Shared>,
 }
 
 impl Compiler {
-    fn shared(&self) -> Arc<orias::Compiler> {
+    fn shared(&self) -> PyResult<Arc<orias::Compiler>> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.process != process::id() {
-            let parents = std::mem::replace(&mut *shared, Shared::new(self.threads));
+            let parents = std::mem::replace(&mut *shared, self.parts.made()?);
             // Its threads are not here, and whoever took it apart would wait for them.
             std::mem::forget(parents);
         }
-        shared.compiler.clone()
+        Ok(shared.compiler.clone())
     }
 }
 
 #[pymethods]
 impl Compiler {
     #[new]
-    fn new(threads: usize) -> Compiler {
-        Compiler { threads, shared: Mutex::new(Shared::new(threads)) }
+    fn new(threads: usize, cache: Option<(PathBuf, u64)>) -> PyResult<Compiler> {
+        let parts = Parts { threads, cache };
+        Ok(Compiler { shared: Mutex::new(parts.made()?), parts })
+    }
+
+    /// What went wrong first in writing to the cache.
+    fn cache_trouble(&self) -> PyResult<Option<String>> {
+        Ok(self.shared()?.cache().and_then(Cache::trouble).map(str::to_string))
     }
 
     fn compile<'py>(
@@ -120,7 +138,7 @@ impl Compiler {
     ) -> PyResult<Bound<'py, PyAny>> {
         let module = Arc::new(Module::new(module)?);
         let cancel = cancel.map_or_else(orias::Cancel::new, |cancel| cancel.get().0.clone());
-        let compiler = self.shared();
+        let compiler = self.shared()?;
         let output = if module.source.len() <= SHORT {
             py.detach(|| compiler.compile(module.job(&cancel)))
         } else {
@@ -140,7 +158,7 @@ impl Compiler {
         let modules = modules.into_iter().map(Module::new).collect::<PyResult<Vec<_>>>()?;
         let modules = Arc::new(modules);
         let cancel = cancel.map_or_else(orias::Cancel::new, |cancel| cancel.get().0.clone());
-        let compiler = self.shared();
+        let compiler = self.shared()?;
         let (all, token) = (modules.clone(), cancel.clone());
         let work = move || compiler.compile_many(all.iter().map(|module| module.job(&token)));
         let outputs = interruptible(py, || cancel.cancel(), work)?;

@@ -28,11 +28,16 @@ impl Options {
     /// What the compiler takes.
     ///
     /// # Errors
-    /// ValueError for numbers that mean nothing; of names the compiler complains itself.
+    /// ValueError for what means nothing; of names of kernels, phases and knobs the compiler
+    /// complains itself.
     pub fn checked(self) -> PyResult<CompileOptions> {
         let wrong = |text: String| Err(PyValueError::new_err(text));
         if self.opt_level > 3 {
             return wrong(format!("opt_level {}: it is 0, 1, 2 or 3", self.opt_level));
+        }
+        let compiles_for = |name: &str| orias_targets::target(name).is_some_and(|t| t.codegen);
+        if let Some(name) = self.arch.as_deref().filter(|name| !compiles_for(name)) {
+            return wrong(format!("arch '{name}': orias does not compile for it"));
         }
         if let Some(most) = self.max_registers.filter(|most| !REGISTERS.contains(most)) {
             let (least, last) = (REGISTERS.start(), REGISTERS.end());

@@ -54,6 +54,7 @@ pub fn cubin<'py>(
     fields.set_item("global_bytes", output.global_bytes)?;
     fields.set_item("opt_level", output.opt_level)?;
     fields.set_item("fell_back", output.fell_back)?;
+    fields.set_item("cached", output.cached)?;
     class(py, "Cubin")?.call((), Some(&fields))
 }
 

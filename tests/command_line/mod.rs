@@ -1,6 +1,7 @@
-//! The program as its users call it: `orias sim`, statistics, and what is damaged of options, arguments and
-//! words.
+//! The program as its users call it: `orias sim`, `orias bench`, statistics, and what is damaged of
+//! options, arguments and words.
 
+mod bench;
 mod damaged;
 mod released;
 mod sim;

@@ -115,11 +115,9 @@ def test_warnings_do_not_stop_a_compile():
 
 
 def test_options_that_mean_nothing_are_refused(store):
-    for options in [{"opt_level": 4}, {"max_registers": 23}, {"budget": -1.0}]:
+    for options in [{"arch": "sm_999"}, {"opt_level": 4}, {"max_registers": 23}, {"budget": -1.0}]:
         with pytest.raises(ValueError, match=next(iter(options))):
             orias.compile(store, **options)
-    with pytest.raises(orias.CompileError, match="sm_999"):
-        orias.compile(store, arch="sm_999")
     with pytest.raises(orias.CompileError, match="no_such_kernel"):
         orias.compile(store, entries=["no_such_kernel"])
     with pytest.raises(orias.CompileError, match="NoSuchPhase"):
@@ -223,6 +221,28 @@ def test_results_and_errors_are_pickled(store, wrong):
     assert pickle.loads(pickle.dumps(cubin)) == cubin
     copy = pickle.loads(pickle.dumps(error))
     assert copy.diagnostics == error.diagnostics and str(copy) == str(error)
+
+
+def test_a_cache_is_one_with_the_programs(program, vecadd, store, tmp_path):
+    cache = tmp_path / "cache"
+    made = orias.compile(store, cache=cache)
+    again = orias.Compiler(cache=str(cache)).compile(store)
+    assert not made.cached and again.cached and made == again
+    assert not orias.compile(store, cache=cache, opt_level=1).cached
+    command = [program, "batch", "--cache", cache, "--output-dir", tmp_path / "out"]
+    subprocess.run([*command, vecadd / "vecadd.ptx"], check=True, capture_output=True)
+    assert orias.compile(vecadd / "vecadd.ptx", cache=cache).cached
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(store, tmp_path):
+    cache = tmp_path / "cache"
+    compiler = orias.Compiler(cache=cache)
+    cache.rmdir()
+    cache.write_text("no folder")
+    with pytest.warns(RuntimeWarning, match="cache"):
+        assert compiler.compile(store) == orias.compile(store)
+    with pytest.raises(OSError):
+        orias.Compiler(cache=cache)
 
 
 def test_a_file_is_written(store, tmp_path):

@@ -70,6 +70,15 @@ def test_a_stream_is_read_no_further_than_it_is_sent(cluster):
     assert sorted(int(r.name) for r in run) != [] and len(read) == 50
 
 
+def test_the_cache_is_that_of_one_machine(cluster, tmp_path):
+    given = modules(6, 50)
+    first = orias.compile_many(given[:3], cache=tmp_path)
+    results = {r.name: r.cubin for r in orias.ray.compile(given, cache=tmp_path, shard_bytes=1)}
+    assert [results[name].cached for name, _ in given] == [True] * 3 + [False] * 3
+    assert [results[name].data for name, _ in given[:3]] == [bytes(cubin) for cubin in first]
+    assert all(cubin.cached for cubin in orias.compile_many(given, cache=tmp_path))
+
+
 def test_two_of_a_name_are_refused(cluster):
     with pytest.raises(ValueError, match="'a'"):
         list(orias.ray.compile([("a", STORE), ("a", STORE)]))
@@ -90,12 +99,12 @@ def test_an_input_that_kills_workers_is_found(cluster, monkeypatch):
     compile_shard = orias.ray._compile_shard
 
     # Not a name of this module, which workers do not have.
-    def dies_of_poison(modules, options, threads):
+    def dies_of_poison(modules, how):
         import os
 
         if any(name == "poison" for name, _ in modules):
             os._exit(1)
-        return compile_shard(modules, options, threads)
+        return compile_shard(modules, how)
 
     monkeypatch.setattr(orias.ray, "_compile_shard", dies_of_poison)
     given = [("a", STORE), ("b", STORE), ("poison", STORE), ("c", STORE)]
@@ -125,7 +134,7 @@ def test_every_output_is_there_once_where_a_node_is_killed(cluster):
         more = 30
         while more > 0 and len(given) < 3000:
             more -= len(nodes) == 2
-            given.append((f"m{len(given)}.ptx", slow_module(6000 + len(given))))
+            given.append((f"m{len(given)}.ptx", slow_module(2000 + len(given))))
             yield given[-1]
 
     run = orias.ray.compile(dataset(), shard_bytes=1, shards_in_flight=4)

@@ -19,6 +19,7 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "straight", unit: "instructions", make: straight },
     Shape { name: "diamonds", unit: "blocks", make: diamonds },
     Shape { name: "loops", unit: "loops, three deep", make: loops },
+    Shape { name: "nest", unit: "loops, each in the one before", make: nest },
     Shape { name: "chain", unit: "blocks", make: chain },
     Shape { name: "switch", unit: "targets", make: switch },
     Shape { name: "pressure", unit: "values live at once", make: pressure },
@@ -149,6 +150,21 @@ fn loops(t: &mut Text, size: usize) {
             t.line(format_args!("add.s32 %i{depth}, %i{depth}, 1;"));
             t.line(format_args!("setp.lt.s32 %p0, %i{depth}, %n; @%p0 bra LOOP{i}_{depth};"));
         }
+    }
+    t.close();
+}
+
+fn nest(t: &mut Text, size: usize) {
+    t.open("nest");
+    t.line(format_args!(".reg .b32 %k<{size}>;"));
+    for depth in 0..size {
+        t.line(format_args!("mov.u32 %k{depth}, 0;\nLOOP{depth}:"));
+        t.steps(2);
+    }
+    for depth in (0..size).rev() {
+        t.steps(2);
+        t.line(format_args!("add.s32 %k{depth}, %k{depth}, 1;"));
+        t.line(format_args!("setp.lt.s32 %p0, %k{depth}, %n; @%p0 bra LOOP{depth};"));
     }
     t.close();
 }

@@ -24,6 +24,8 @@ pub struct Found {
     pub relative: PathBuf,
     /// Where the output is to be, below the folder of outputs.
     pub output: Option<PathBuf>,
+    /// Of which cycles are estimated; none where empty.
+    pub launch: Vec<String>,
     /// How to compile it, or why it cannot be.
     pub settings: Result<Arc<Settings>, String>,
 }
@@ -101,24 +103,30 @@ impl Inputs {
     }
 
     fn line(&mut self, line: Line) {
-        let Line { file, arch, options, output } = line;
+        let Line { file, arch, options, output, launch } = line;
         let mut own = Vec::new();
         if let Some(arch) = arch {
             own.extend(["-arch".to_string(), arch]);
         }
         own.extend(options);
         let settings = self.all.get(own);
-        self.found.push(Found { relative: mirrored(&file), file, output, settings });
+        self.found.push(Found { relative: mirrored(&file), file, output, launch, settings });
     }
 
     fn file(&mut self, file: PathBuf, relative: PathBuf) {
         let settings = Ok(self.settings.clone());
-        self.found.push(Found { file, relative, output: None, settings });
+        self.found.push(Found { file, relative, output: None, launch: Vec::new(), settings });
     }
 
     fn problem(&mut self, place: &Path, message: String) {
         let (file, relative) = (place.to_path_buf(), place.to_path_buf());
-        self.found.push(Found { file, relative, output: None, settings: Err(message) });
+        self.found.push(Found {
+            file,
+            relative,
+            output: None,
+            launch: Vec::new(),
+            settings: Err(message),
+        });
     }
 
     /// All PTX below a folder, which `root` is or is above.

@@ -4,6 +4,7 @@
 //! the same command makes the rest. One file that cannot be read, compiled or written stops no
 //! other one.
 
+mod cycles;
 mod inputs;
 mod manifest;
 mod one;
@@ -46,7 +47,8 @@ pub struct BatchArgs {
     #[arg(short, long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
     /// Files with options of their own: a JSON object a line, {"file": …, "arch": "sm_90a",
-    /// "options": ["-O1", …], "output": …}, all but the file optional; `-` is standard input
+    /// "options": ["-O1", …], "output": …, "launch": [options of sim, to estimate cycles]}, all but
+    /// the file optional; `-` is standard input
     #[arg(long, value_name = "FILE")]
     manifest: Vec<PathBuf>,
     /// Threads; 0 is one for each core

@@ -1,5 +1,6 @@
 //! One file of a batch: read, compiled, written.
 
+use super::cycles::{self, Cycles};
 use super::outputs::{Task, Work};
 use super::row::{Code, Message, Row, Status};
 use crate::cli::compile::{Warnings, memory_warnings};
@@ -52,16 +53,33 @@ pub fn compile(task: &Task, compiler: &Compiler, cancel: &Cancel) -> (Row, Strin
         Err(Problem::Failed) => Status::Failed,
         Err(Problem::Cancelled) => Status::Cancelled,
     };
+    let cycles = match (&made, &task.work) {
+        (Ok(output), Ok(work)) if !work.launch.is_empty() => {
+            estimate(output, work, &file, &mut told)
+        }
+        _ => None,
+    };
     let row = Row {
         file,
         output: task.work.as_ref().ok().map(|work| work.output.display().to_string()),
         status,
         cached: made.as_ref().is_ok_and(|output| output.cached),
         code: made.as_ref().ok().map(Code::of),
+        cycles,
         milliseconds: started.elapsed().as_secs_f64() * 1e3,
         messages: told.messages,
     };
     (row, told.text)
+}
+
+/// A launch that cannot be run is a warning: the cubin is there.
+fn estimate(output: &Output, work: &Work, file: &str, told: &mut Told) -> Option<Cycles> {
+    let run = catch_unwind(|| cycles::of(&output.cubin, &work.launch));
+    let run = run.unwrap_or_else(|_| Err("the simulator has a fault".to_string()));
+    run.map_err(|error| {
+        told.global(file, Severity::Warning, format!("its cycles are not known: {error}"));
+    })
+    .ok()
 }
 
 fn make(

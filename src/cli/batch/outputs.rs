@@ -21,6 +21,8 @@ pub struct Task {
 pub struct Work {
     pub output: PathBuf,
     pub settings: Arc<Settings>,
+    /// Of which cycles are estimated; none where empty.
+    pub launch: Vec<String>,
 }
 
 /// The places that are given away.
@@ -43,7 +45,7 @@ impl<'a> Taken<'a> {
     }
 
     fn task(&mut self, found: Found) -> Option<Task> {
-        let Found { file, relative, output, settings } = found;
+        let Found { file, relative, output, launch, settings } = found;
         let bytes = fs::metadata(&file).map_or(0, |about| about.len());
         let settings = match settings {
             Ok(settings) => settings,
@@ -63,7 +65,7 @@ impl<'a> Taken<'a> {
             }
             None => {
                 self.taken.insert(output.clone(), (file.clone(), settings.clone()));
-                Some(Task { file, work: Ok(Work { output, settings }), bytes })
+                Some(Task { file, work: Ok(Work { output, settings, launch }), bytes })
             }
         }
     }

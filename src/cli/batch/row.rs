@@ -1,5 +1,6 @@
 //! What `--json` says of a file: one object a line.
 
+use super::cycles::Cycles;
 use crate::driver::{FunctionReport, Output};
 use crate::ptx::diagnostics::{Diagnostics, LineMap, Position, Severity};
 use serde::Serialize;
@@ -26,6 +27,9 @@ pub struct Row {
     pub cached: bool,
     #[serde(flatten)]
     pub code: Option<Code>,
+    /// Where the manifest has a launch.
+    #[serde(flatten)]
+    pub cycles: Option<Cycles>,
     /// From its reading to its output.
     pub milliseconds: f64,
     pub messages: Vec<Message>,

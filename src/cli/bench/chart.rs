@@ -192,7 +192,7 @@ pub fn points(points: &[Point], x: &Axis, y: &Axis) -> String {
         if point.label.is_empty() {
             continue;
         }
-        let width = 6.6 * point.label.chars().count() as f64;
+        let width = 7.2 * point.label.chars().count() as f64;
         let is_left = cx + 10.0 + width > WIDTH;
         let (from, to) =
             if is_left { (cx - 10.0 - width, cx - 10.0) } else { (cx + 10.0, cx + 10.0 + width) };
@@ -251,6 +251,17 @@ pub fn number(value: f64) -> String {
         v if v >= 1e6 => format!("{}M", value / 1e6),
         v if v >= 1e3 => format!("{}k", value / 1e3),
         _ => format!("{value}"),
+    }
+}
+
+/// Nanoseconds in the unit that suits them.
+pub fn time(nanoseconds: f64) -> String {
+    match nanoseconds {
+        t if t >= 1e7 => format!("{:.1} ms", t / 1e6),
+        t if t >= 1e6 => format!("{:.2} ms", t / 1e6),
+        t if t >= 1e4 => format!("{:.1} us", t / 1e3),
+        t if t >= 1e3 => format!("{:.2} us", t / 1e3),
+        t => format!("{t:.0} ns"),
     }
 }
 

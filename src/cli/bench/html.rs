@@ -1,6 +1,6 @@
 //! The report with charts: one file that needs no other, in light and dark.
 
-use super::chart::{Axis, Bar, Point, Scale, bars, escape, points};
+use super::chart::{Axis, Bar, Point, Scale, bars, escape, points, time};
 use super::measure::{Run, parts};
 use super::spread::spread;
 use super::tables::{cost, short};
@@ -40,7 +40,8 @@ pub fn report(run: &Run, rows: &[Worth]) -> String {
     );
     tiles(&mut page, run);
     let mut section = |title: &str, text: &str, body: String| {
-        let _ = write!(page, "<h2>{title}</h2><p>{text}</p>{body}");
+        let _ =
+            write!(page, "<h2 id='{}'>{title}</h2><p>{text}</p>{body}", title.replace(' ', "-"));
     };
     section(
         "Time by part",
@@ -94,12 +95,9 @@ fn tiles(page: &mut String, run: &Run) {
     let parse = spread(&run.part("parse")).median;
     let spread_of = 100.0 * (total.high - total.low) / total.median.max(1.0);
     let tiles = [
-        (format!("{:.2} ms", total.median / 1e6), "all files, one compile each".to_string()),
+        (time(total.median), "all files, one compile each".to_string()),
         (format!("{spread_of:.1}%"), "between the quartiles of the turns".to_string()),
-        (
-            format!("{:.0} ns", total.median / instructions.max(1) as f64),
-            "an instruction".to_string(),
-        ),
+        (time(total.median / instructions.max(1) as f64), "an instruction".to_string()),
         (
             format!("{:.0} MB/s", bytes as f64 / parse.max(1.0) * 1e3),
             "PTX read and checked".to_string(),
@@ -120,10 +118,10 @@ fn by_part(run: &Run) -> String {
     let times: Vec<(&str, f64)> =
         parts().into_iter().map(|part| (part, spread(&run.part(part)).median)).collect();
     let all: f64 = times.iter().map(|(_, time)| time).sum();
-    let bar = |(name, time): (&str, f64)| Bar {
+    let bar = |(name, took): (&str, f64)| Bar {
         label: name.to_string(),
-        value: time,
-        text: format!("{:.1} us, {:.1}%", time / 1e3, 100.0 * time / all.max(1.0)),
+        value: took,
+        text: format!("{}, {:.1}%", time(took), 100.0 * took / all.max(1.0)),
         class: "a",
     };
     bars(&times.into_iter().map(bar).collect::<Vec<Bar>>())
@@ -158,11 +156,11 @@ fn by_size(run: &Run) -> String {
         let name = short(&file.name).to_string();
         file.functions
             .iter()
-            .map(|(instructions, time)| Point {
+            .map(|(instructions, took)| Point {
                 x: *instructions as f64,
-                y: time / 1e3,
+                y: took / 1e3,
                 label: String::new(),
-                title: format!("{name}: {instructions} instructions, {:.1} us", time / 1e3),
+                title: format!("{name}: {instructions} instructions, {}", time(*took)),
                 class: "a",
             })
             .collect::<Vec<Point>>()
@@ -183,7 +181,8 @@ fn worth_and_cost(run: &Run, rows: &[Worth]) -> String {
         let (share, each) = cost(run, &row.off);
         let cycles = 100.0 * (row.cycles - 1.0);
         let worth = if has_runs { cycles } else { row.more_instructions() };
-        let shows = worth.abs() > 0.05 || share > 2.0;
+        // Dear phases that are worth nothing alone have a name too; the table has them all.
+        let shows = worth.abs() > 0.05 || (share > 3.0 && row.off.len() == 1);
         Point {
             x: share,
             y: worth,

@@ -157,7 +157,7 @@ fn code(first: &Run, second: &Run) -> String {
     text
 }
 
-/// A phase's part of the time of all phases, and its nanoseconds for each instruction that it finds.
+/// A part of the time of all phases, in hundredths, and nanoseconds for each instruction found.
 pub fn cost(run: &Run, phases: &[&str]) -> (f64, f64) {
     let time = |name: &str| spread(&run.phase(name)).median;
     let all: f64 = run.phases().into_iter().map(time).sum();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,6 +17,10 @@ Ptx = Union[str, bytes, "PathLike[str]"]
 Module = Union[Ptx, Tuple[str, Ptx], Job]
 """The same, with a name for messages, or with options of its own."""
 Result = Union[Cubin, CompileError, Cancelled]
+Folder = Union[str, "PathLike[str]"]
+
+CACHE_BYTES = 1 << 30
+"""Bytes that a cache holds where nothing else is said: as ``orias batch --cache-size``."""
 
 
 def text_of(ptx: Ptx, file: Optional[str] = None) -> Tuple[str, str]:
@@ -34,18 +39,30 @@ class Compiler:
     work with. May be used by several threads of Python at once.
 
     `options` are for what has none of its own; `threads` is how many to compile with, 0 for one a
-    core. The result does not depend on it.
+    core. The result does not depend on it. `cache` is a folder of what was compiled before, which
+    any number of processes may use, and ``orias batch --cache`` too; it holds `cache_bytes`, and
+    what was used longest ago goes first. One that cannot be written is a `RuntimeWarning`.
     """
 
-    def __init__(self, options: Options = Options(), *, threads: int = 0) -> None:
+    def __init__(
+        self,
+        options: Options = Options(),
+        *,
+        threads: int = 0,
+        cache: Optional[Folder] = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
         self.options = options
-        self._native = _orias.Compiler(threads)
+        folder = None if cache is None else (Path(cache), cache_bytes)
+        self._native = _orias.Compiler(threads, folder)
 
     def compile(
         self, ptx: Ptx, *, file: Optional[str] = None, cancel: Optional[Cancel] = None
     ) -> Cubin:
         """Compiles PTX: text, its bytes, or a path. Raises `CompileError`; `Cancelled`."""
-        return self._native.compile((*text_of(ptx, file), self.options), cancel)
+        cubin = self._native.compile((*text_of(ptx, file), self.options), cancel)
+        self._warn()
+        return cubin
 
     def compile_many(
         self, modules: Iterable[Module], *, cancel: Optional[Cancel] = None
@@ -56,7 +73,15 @@ class Compiler:
         none: that of one does not stop the others. Files are read before the first compile, and one
         that cannot be read raises `OSError`. Ctrl-C calls off what has not begun.
         """
-        return self._native.compile_many([self._given(module) for module in modules], cancel)
+        given = [self._given(module) for module in modules]
+        results = self._native.compile_many(given, cancel)
+        self._warn()
+        return results
+
+    def _warn(self) -> None:
+        trouble = self._native.cache_trouble()
+        if trouble is not None:
+            warnings.warn(f"the cache is not complete: {trouble}", RuntimeWarning, stacklevel=3)
 
     def _given(self, module: Module) -> Given:
         if isinstance(module, Job):
@@ -68,8 +93,13 @@ class Compiler:
 
 
 @lru_cache(maxsize=4)
-def _compiler(options: Options, threads: int) -> Compiler:
-    return Compiler(options, threads=threads)
+def _kept(options: Options, threads: int, cache: Optional[str], cache_bytes: int) -> Compiler:
+    return Compiler(options, threads=threads, cache=cache, cache_bytes=cache_bytes)
+
+
+def compiler(options: Options, threads: int, cache: Optional[Folder], cache_bytes: int) -> Compiler:
+    """One for all calls that ask for the same."""
+    return _kept(options, threads, None if cache is None else fspath(cache), cache_bytes)
 
 
 def compile(
@@ -85,13 +115,15 @@ def compile(
     knobs: Optional[Mapping[str, object]] = None,
     budget: Optional[float] = None,
     threads: int = 0,
+    cache: Optional[Folder] = None,
+    cache_bytes: int = CACHE_BYTES,
     file: Optional[str] = None,
     cancel: Optional[Cancel] = None,
 ) -> Cubin:
     """Compiles PTX (text, its bytes, or a path) to a cubin.
 
-    `Options` says what the options mean, `Compiler` what `threads` is; `file` is the name that
-    messages show. Raises `CompileError`, with `diagnostics`, and `Cancelled`.
+    `Options` says what the options mean, `Compiler` what `threads` and `cache` are; `file` is the
+    name that messages show. Raises `CompileError`, with `diagnostics`, and `Cancelled`.
     """
     options = Options(
         arch,
@@ -104,7 +136,8 @@ def compile(
         knobs_of(knobs),
         budget,
     )
-    return _compiler(options, threads).compile(ptx, file=file, cancel=cancel)
+    found = compiler(options, threads, cache, cache_bytes)
+    return found.compile(ptx, file=file, cancel=cancel)
 
 
 def compile_many(
@@ -119,6 +152,8 @@ def compile_many(
     knobs: Optional[Mapping[str, object]] = None,
     budget: Optional[float] = None,
     threads: int = 0,
+    cache: Optional[Folder] = None,
+    cache_bytes: int = CACHE_BYTES,
     cancel: Optional[Cancel] = None,
 ) -> List[Result]:
     """Compiles modules side by side: see `Compiler.compile_many`."""
@@ -133,7 +168,7 @@ def compile_many(
         knobs_of(knobs),
         budget,
     )
-    return _compiler(options, threads).compile_many(modules, cancel=cancel)
+    return compiler(options, threads, cache, cache_bytes).compile_many(modules, cancel=cancel)
 
 
 def knobs_of(knobs: Optional[Mapping[str, object]]) -> Tuple[Tuple[str, str], ...]:

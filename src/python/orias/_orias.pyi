@@ -1,8 +1,7 @@
 """The native part (`src/python/*.rs`); the modules beside this one are its users' face."""
 
+from os import PathLike
 from typing import List, Optional, Tuple, Union, final
-
-from typing_extensions import disjoint_base
 
 from ._types import Cancelled, CompileError, Cubin, Given
 
@@ -11,7 +10,6 @@ __all__ = ["Cancel", "Compiler", "__version__", "disassemble", "simulate"]
 __version__: str
 
 @final
-@disjoint_base
 class Cancel:
     """Calls compiles off: all that were given it, from any thread, for good. They look at it
     between phases and between functions, so they end soon, not at once."""
@@ -22,9 +20,11 @@ class Cancel:
     def cancelled(self) -> bool: ...
 
 @final
-@disjoint_base
 class Compiler:
-    def __new__(cls, threads: int) -> Compiler: ...
+    def __new__(
+        cls, threads: int, cache: Optional[Tuple[PathLike[str], int]]
+    ) -> Compiler: ...
+    def cache_trouble(self) -> Optional[str]: ...
     def compile(self, module: Given, cancel: Optional[Cancel]) -> Cubin: ...
     def compile_many(
         self, modules: List[Given], cancel: Optional[Cancel]

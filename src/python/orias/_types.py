@@ -173,6 +173,8 @@ class Cubin:
     """The level that it was compiled at."""
     fell_back: bool
     """That is lower than the one asked for, because the time for that was over."""
+    cached: bool = field(compare=False)
+    """It was not compiled now, but found in a cache."""
 
     def __bytes__(self) -> bytes:
         return self.data

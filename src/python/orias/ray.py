@@ -35,7 +35,7 @@ from typing import (
 import ray
 from ray import exceptions
 
-from ._compile import _compiler, knobs_of
+from ._compile import CACHE_BYTES, Folder, compiler, knobs_of
 from ._types import Cubin, Error, Job, Options
 
 Input = Union[str, "os.PathLike[str]", Tuple[str, str]]
@@ -77,6 +77,16 @@ class Result:
 
 
 @dataclass(frozen=True)
+class _How:
+    """How a worker compiles."""
+
+    options: Options
+    cpus: int
+    cache: Optional[str]
+    cache_bytes: int
+
+
+@dataclass(frozen=True)
 class _Shard:
     modules: Tuple[Tuple[str, str], ...]
 
@@ -95,6 +105,8 @@ def compile(
     line_info: bool = False,
     disabled: Iterable[str] = (),
     knobs: Optional[Mapping[str, object]] = None,
+    cache: Optional[Folder] = None,
+    cache_bytes: int = CACHE_BYTES,
     cpus: int = 1,
     retries: int = 3,
     shard_bytes: Optional[int] = None,
@@ -102,7 +114,8 @@ def compile(
 ) -> "Run":
     """Compiles inputs on the cluster that `ray` is connected to; iterate over what it gives.
 
-    `cpus` is how many CPUs a shard takes, which are also its threads; `retries` how often Ray runs
+    `cache` is a folder that each node finds under this name: one that all of them share, or one
+    on each; see `orias.Compiler`. `cpus` is how many CPUs a shard takes, which are also its threads; `retries` how often Ray runs
     a shard again that was lost. A shard lost more often is split, until the input is found that
     workers die of. `shards_in_flight` bounds what is sent and not yet back, and so the memory of a
     dataset that an iterator makes; without it there are two for each that can run.
@@ -113,7 +126,9 @@ def compile(
     options = Options(
         arch, opt_level, fmad, max_registers, line_info, (), tuple(disabled), knobs_of(knobs)
     )
-    return Run(inputs, options, cpus, retries, shard_bytes, shards_in_flight)
+    folder = None if cache is None else os.fspath(cache)
+    how = _How(options, max(1, cpus), folder, cache_bytes)
+    return Run(inputs, how, retries, shard_bytes, shards_in_flight)
 
 
 class Run(Iterator[Result]):
@@ -122,14 +137,12 @@ class Run(Iterator[Result]):
     def __init__(
         self,
         inputs: Iterable[Input],
-        options: Options,
-        cpus: int,
+        how: _How,
         retries: int,
         shard_bytes: Optional[int],
         shards_in_flight: Optional[int],
     ) -> None:
-        self._cpus = max(1, cpus)
-        self._options = options
+        self._how = how
         self._in_flight = shards_in_flight
         self._slots = 0
         self._counted = float("-inf")
@@ -143,7 +156,7 @@ class Run(Iterator[Result]):
         self._running: Dict[Any, _Shard] = {}
         self._cancelled = False
         task = ray.remote(_compile_shard)
-        self._task = task.options(num_cpus=self._cpus, max_retries=retries)
+        self._task = task.options(num_cpus=how.cpus, max_retries=retries)
 
     def __iter__(self) -> "Run":
         return self
@@ -187,7 +200,7 @@ class Run(Iterator[Result]):
             shard = self._again.popleft() if self._again else next(self._shards, None)
             if shard is None:
                 return
-            sent = self._task.remote(list(shard.modules), self._options, self._cpus)
+            sent = self._task.remote(list(shard.modules), self._how)
             self._running[sent] = shard
 
     def _take(self, task: Any) -> None:
@@ -209,16 +222,16 @@ class Run(Iterator[Result]):
                 self._ready.append(Result(name, None, died, ""))
         else:
             for (name, _), result in zip(shard.modules, results):
-                is_cubin = isinstance(result, Cubin)
-                cubin, error = (result, None) if is_cubin else (None, result)
-                self._ready.append(Result(name, cubin, error, node))
+                made = isinstance(result, Cubin)
+                cubin, wrong = (result, None) if made else (None, result)
+                self._ready.append(Result(name, cubin, wrong, node))
 
     def _slots_now(self) -> int:
         """Shards that can run at once; nodes come and go."""
         if time.monotonic() - self._counted > 1:
             self._counted = time.monotonic()
             found = ray.cluster_resources().get("CPU", 0)
-            self._slots = max(1, int(found) // self._cpus)
+            self._slots = max(1, int(found) // self._how.cpus)
         return self._slots
 
     def _cut(self, inputs: Iterable[Input], shard_bytes: int) -> Iterator[_Shard]:
@@ -256,10 +269,9 @@ def _bytes_of(given: Input) -> int:
         return 0
 
 
-def _compile_shard(
-    modules: List[Tuple[str, str]], options: Options, threads: int
-) -> Tuple[str, List[Any]]:
+def _compile_shard(modules: List[Tuple[str, str]], how: _How) -> Tuple[str, List[Any]]:
     """What a worker does: its node, and for each module a cubin or an exception."""
     jobs = [Job(text, name) for name, text in modules]
-    results = _compiler(options, threads).compile_many(jobs)
+    found = compiler(how.options, how.cpus, how.cache, how.cache_bytes)
+    results = found.compile_many(jobs)
     return ray.get_runtime_context().get_node_id(), list(results)
