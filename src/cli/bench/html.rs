@@ -19,7 +19,7 @@ h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:40px 0 4px}p{margin:4p
 .tile{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:12px 14px}
 .tile b{display:block;font-size:22px;font-variant-numeric:tabular-nums}.tile span{color:var(--dim);font-size:13px}
 svg{display:block;width:100%;height:auto;margin:8px 0}
-svg text{font:12px system-ui,sans-serif;fill:var(--fg)}svg text.tick,svg text.name,svg text.value{fill:var(--dim)}
+svg text{font:12px system-ui,sans-serif;fill:var(--fg)}svg text.label{paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}svg text.tick,svg text.name,svg text.value{fill:var(--dim)}
 svg .a{fill:var(--a)}svg .b{fill:var(--b)}svg circle{fill-opacity:.8;stroke:var(--bg);stroke-width:1}
 svg line.grid{stroke:var(--rule)}svg line.axis{stroke:var(--dim)}svg line.leader{stroke:var(--dim);stroke-width:.6}
 .key{display:inline-block;width:11px;height:11px;border-radius:2px;margin:0 5px 0 0}.key.a{background:var(--a)}.key.b{background:var(--b);margin-left:14px}
@@ -182,7 +182,7 @@ fn worth_and_cost(run: &Run, rows: &[Worth]) -> String {
         let cycles = 100.0 * (row.cycles - 1.0);
         let worth = if has_runs { cycles } else { row.more_instructions() };
         // Dear phases that are worth nothing alone have a name too; the table has them all.
-        let shows = worth.abs() > 0.05 || (share > 3.0 && row.off.len() == 1);
+        let shows = worth.abs() > 0.03 || (share > 3.0 && row.off.len() == 1);
         Point {
             x: share,
             y: worth,

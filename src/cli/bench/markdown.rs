@@ -17,6 +17,7 @@ pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
     let mut text = format!(
         "# What phases cost and what they are worth\n\n\
          Written by `tests/speed/phases.sh` (`orias bench --phases`): times differ by machine and run, code does not.\n\
+         Times are sums of the files' medians.\n\
          {} files, {instructions} instructions, {}: {:.1} ms for all of them ({:.1} to {:.1} between the quartiles of {} turns),\n\
          {:.0} ns an instruction, one thread.\n\n",
         run.files.len(),
@@ -24,7 +25,7 @@ pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
         total.median / 1e6,
         total.low / 1e6,
         total.high / 1e6,
-        run.total().len(),
+        run.turns(),
         total.median / instructions.max(1) as f64
     );
     dearest(&mut text, run, notes);

@@ -99,19 +99,24 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whole time of all files, one sample a turn.
-    pub fn total(&self) -> Vec<f64> {
-        sum(self.files.iter().map(|file| &file.total))
+    /// Whole time of each file, one sample a turn.
+    pub fn total(&self) -> Vec<&[f64]> {
+        self.files.iter().map(|file| file.total.as_slice()).collect()
     }
 
-    /// The time of a part of all files, one sample a turn.
-    pub fn part(&self, name: &str) -> Vec<f64> {
-        sum(self.files.iter().filter_map(|file| file.parts.get(name)))
+    /// The time of a part of each file.
+    pub fn part(&self, name: &str) -> Vec<&[f64]> {
+        self.files.iter().map(|file| samples(&file.parts, name)).collect()
     }
 
-    /// The time of a phase of all files, one sample a turn.
-    pub fn phase(&self, name: &str) -> Vec<f64> {
-        sum(self.files.iter().filter_map(|file| file.phases.get(name)))
+    /// The time of a phase of each file.
+    pub fn phase(&self, name: &str) -> Vec<&[f64]> {
+        self.files.iter().map(|file| samples(&file.phases, name)).collect()
+    }
+
+    /// How often each file was compiled.
+    pub fn turns(&self) -> usize {
+        self.files.iter().map(|file| file.total.len()).max().unwrap_or(0)
     }
 
     /// Names of the phases that ran, in order.
@@ -135,14 +140,8 @@ impl Run {
     }
 }
 
-/// By turn.
-fn sum<'a>(series: impl Iterator<Item = &'a Vec<f64>>) -> Vec<f64> {
-    let mut sum: Vec<f64> = Vec::new();
-    for one in series {
-        sum.resize(sum.len().max(one.len()), 0.0);
-        sum.iter_mut().zip(one).for_each(|(sum, one)| *sum += one);
-    }
-    sum
+fn samples<'s>(series: &'s Series, name: &str) -> &'s [f64] {
+    series.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// One setting at work.

@@ -18,15 +18,21 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// Of no samples all is zero.
-pub fn spread(samples: &[f64]) -> Spread {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    Spread {
-        median: quantile(&sorted, 0.5),
-        low: quantile(&sorted, 0.25),
-        high: quantile(&sorted, 0.75),
+/// Samples of several files, one a turn: of each file its own.
+pub type Samples<'s> = [&'s [f64]];
+
+/// Of several files: the sums of their medians and of their quartiles. What disturbs one file in
+/// one turn does not show, as it would in sums of turns. Of no samples all is zero.
+pub fn spread(files: &Samples<'_>) -> Spread {
+    let mut sum = Spread::default();
+    for samples in files {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sum.median += quantile(&sorted, 0.5);
+        sum.low += quantile(&sorted, 0.25);
+        sum.high += quantile(&sorted, 0.75);
     }
+    sum
 }
 
 /// Of sorted samples, between two of them by distance.
@@ -63,25 +69,37 @@ impl Difference {
 
 /// Of samples that were taken in turns: the turn's noise is in both, and not in their difference.
 /// None without samples, or where the first is nothing.
-pub fn paired(first: &[f64], second: &[f64]) -> Option<Difference> {
-    let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| b - a).collect();
+pub fn paired(first: &Samples<'_>, second: &Samples<'_>) -> Option<Difference> {
+    let of_file =
+        |(a, b): (&&[f64], &&[f64])| a.iter().zip(*b).map(|(a, b)| b - a).collect::<Vec<f64>>();
+    let differences: Vec<Vec<f64>> = first.iter().zip(second).map(of_file).collect();
+    let guess = differences.iter().map(|file| median(&mut file.clone())).sum();
+    let turns = differences.iter().map(Vec::len).max().unwrap_or(0);
+    // The same turns of all files.
     let of = |draw: &mut Draw| {
-        let mut drawn: Vec<f64> = differences.iter().map(|_| draw.one_of(&differences)).collect();
-        median(&mut drawn)
+        let drawn: Vec<usize> = (0..turns).map(|_| draw.below(turns)).collect();
+        let of_file = |file: &Vec<f64>| {
+            median(
+                &mut drawn.iter().filter_map(|turn| file.get(*turn).copied()).collect::<Vec<_>>(),
+            )
+        };
+        differences.iter().map(of_file).sum()
     };
-    let guess = median(&mut differences.clone());
-    difference(guess, spread(first).median, differences.len(), of)
+    difference(guess, spread(first).median, turns, of)
 }
 
 /// Of samples of two runs that have no turns in common.
-pub fn unpaired(first: &[f64], second: &[f64]) -> Option<Difference> {
-    let of = |draw: &mut Draw| {
-        let mut a: Vec<f64> = first.iter().map(|_| draw.one_of(first)).collect();
-        let mut b: Vec<f64> = second.iter().map(|_| draw.one_of(second)).collect();
-        median(&mut b) - median(&mut a)
+pub fn unpaired(first: &Samples<'_>, second: &Samples<'_>) -> Option<Difference> {
+    let again = |files: &Samples<'_>, draw: &mut Draw| -> f64 {
+        let of_file = |file: &&[f64]| {
+            median(&mut file.iter().map(|_| file[draw.below(file.len())]).collect::<Vec<_>>())
+        };
+        files.iter().map(of_file).sum()
     };
+    let of = |draw: &mut Draw| -again(first, draw) + again(second, draw);
     let guess = spread(second).median - spread(first).median;
-    difference(guess, spread(first).median, first.len().min(second.len()), of)
+    let turns = |files: &Samples<'_>| files.iter().map(|file| file.len()).max().unwrap_or(0);
+    difference(guess, spread(first).median, turns(first).min(turns(second)), of)
 }
 
 fn difference(
@@ -108,11 +126,12 @@ fn difference(
 struct Draw(u64);
 
 impl Draw {
-    fn one_of(&mut self, samples: &[f64]) -> f64 {
+    /// `bound` is not 0.
+    fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        samples[((self.0 >> 11) % samples.len() as u64) as usize]
+        ((self.0 >> 11) % bound as u64) as usize
     }
 }
 
@@ -132,9 +151,11 @@ mod tests {
 
     #[test]
     fn quartiles_are_between_samples() {
-        let got = spread(&[4.0, 1.0, 3.0, 2.0]);
+        let got = spread(&[&[4.0, 1.0, 3.0, 2.0]]);
         assert_eq!(got, Spread { median: 2.5, low: 1.75, high: 3.25 });
-        assert_eq!(spread(&[7.0]), Spread { median: 7.0, low: 7.0, high: 7.0 });
+        assert_eq!(spread(&[&[7.0]]), Spread { median: 7.0, low: 7.0, high: 7.0 });
+        // A turn that disturbed one file, and another that disturbed the other one.
+        assert_eq!(spread(&[&[1.0, 90.0, 1.0], &[80.0, 2.0, 2.0]]).median, 3.0);
         assert_eq!(spread(&[]), Spread::default());
     }
 
@@ -142,21 +163,25 @@ mod tests {
     fn a_difference_that_every_turn_shows_is_sure_however_the_turns_vary() {
         let first: Vec<f64> = (0..9).map(|turn| 100.0 + 20.0 * f64::from(turn % 3)).collect();
         let second: Vec<f64> = first.iter().map(|time| time + 6.0).collect();
-        let got = paired(&first, &second).expect("samples");
+        let got = paired(&[&first], &[&second]).expect("samples");
         assert!((got.percent - 5.0).abs() < 1e-9, "{got:?}");
         assert!(got.is_sure() && got.low > 4.9 && got.high < 5.1, "{got:?}");
         // The same turns without their order say less.
-        assert!(!unpaired(&first, &second).expect("samples").is_sure());
+        assert!(!unpaired(&[&first], &[&second]).expect("samples").is_sure());
     }
 
     #[test]
     fn noise_is_no_sure_difference() {
         let first: Vec<f64> = (0..12).map(|turn| 100.0 + f64::from(turn * 7 % 12)).collect();
         let second: Vec<f64> = (0..12).map(|turn| 100.0 + f64::from(turn * 5 % 12)).collect();
-        assert!(!paired(&first, &second).expect("samples").is_sure());
-        assert_eq!(paired(&first, &second), paired(&first, &second), "the draws are fixed");
+        assert!(!paired(&[&first], &[&second]).expect("samples").is_sure());
+        assert_eq!(
+            paired(&[&first], &[&second]),
+            paired(&[&first], &[&second]),
+            "the draws are fixed"
+        );
         assert_eq!(paired(&[], &[]), None);
-        assert_eq!(paired(&[0.0], &[1.0]), None);
+        assert_eq!(paired(&[&[0.0]], &[&[1.0]]), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Measured of one run: the whole, its parts, its phases.
 pub fn run(run: &Run) -> String {
     let total = run.total();
-    let turns = total.len();
+    let turns = run.turns();
     let all = spread(&total);
     let instructions: u64 = run.files.iter().map(|file| file.code.instructions).sum();
     let bytes: u64 = run.files.iter().map(|file| file.ptx_bytes).sum();
@@ -25,7 +25,7 @@ pub fn run(run: &Run) -> String {
         "", "median us", "quarter us", "3/4 us", "share", "ns/inst"
     );
     let clocked: f64 = parts().iter().map(|part| spread(&run.part(part)).median).sum();
-    let mut row = |name: &str, samples: &[f64], of: f64, insts: u64| {
+    let mut row = |name: &str, samples: &[&[f64]], of: f64, insts: u64| {
         let s = spread(samples);
         let _ = writeln!(
             text,
@@ -78,7 +78,7 @@ pub fn run(run: &Run) -> String {
 pub fn comparison(
     first: &Run,
     second: &Run,
-    by: impl Fn(&[f64], &[f64]) -> Option<Difference>,
+    by: impl Fn(&[&[f64]], &[&[f64]]) -> Option<Difference>,
 ) -> String {
     let mut text = format!(
         "A: orias {}, {}\nB: orias {}, {}\n{} files; differences are B to A, with 95% intervals; \
@@ -94,7 +94,7 @@ pub fn comparison(
         "{:<42} {:>12} {:>12} {:>9} {:>20}",
         "time", "A us", "B us", "B to A", "interval"
     );
-    let mut row = |name: &str, a: &[f64], b: &[f64]| {
+    let mut row = |name: &str, a: &[&[f64]], b: &[&[f64]]| {
         let (from, to) = (spread(a).median / 1e3, spread(b).median / 1e3);
         let _ = write!(text, "{name:<42} {from:>12.1} {to:>12.1}");
         let _ = match by(a, b) {
@@ -115,10 +115,13 @@ pub fn comparison(
     for name in phases {
         let (a, b) = (first.phase(name), second.phase(name));
         // A phase that runs on one side alone took nothing on the other.
-        let zeros = |like: &[f64], own: Vec<f64>| {
-            if own.is_empty() { vec![0.0; like.len()] } else { own }
+        let zeros = vec![0.0; first.turns().max(second.turns())];
+        let fill = |files: Vec<&[f64]>| -> Vec<Vec<f64>> {
+            let of = |file: &[f64]| if file.is_empty() { zeros.clone() } else { file.to_vec() };
+            files.into_iter().map(of).collect()
         };
-        let (a, b) = (zeros(&b, a.clone()), zeros(&a, b));
+        let (a, b) = (fill(a), fill(b));
+        let [a, b] = [&a, &b].map(|files| files.iter().map(Vec::as_slice).collect::<Vec<_>>());
         row(name, &a, &b);
     }
     text.push_str(&code(first, second));
