@@ -43,24 +43,22 @@ fn a_manifest_gives_files_options_of_their_own() {
     let lines = [
         r#"{"file": "in/a.ptx"}"#,
         r#"{"file": "in/a.ptx", "options": ["-O0"], "output": "low/a.bin"}"#,
-        r#"{"file": "in/deep/b.ptx", "arch": "sm_90", "options": ["-maxrregcount", "24"]}"#,
+        r#"{"file": "old.ptx", "arch": "sm_90", "options": ["-maxrregcount", "24"]}"#,
         r#"{"file": "in/deep/er/a.ptx", "options": ["-nonsense"]}"#,
         r#"{"file": 5}"#,
     ];
+    let old = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }";
+    scratch.write("old.ptx", old);
     scratch.write("m.jsonl", lines.join("\n"));
     let mut command = batch(output.folder());
     command.current_dir(scratch.folder()).args(["--json", "--manifest", "m.jsonl"]);
     let run = run(command.args(["--", "-O2", "-lineinfo"]));
     assert_eq!(run.status.code(), Some(255));
-    assert_eq!(names(&output), ["in/a.cubin", "in/deep/b.cubin", "low/a.bin"]);
+    assert_eq!(names(&output), ["in/a.cubin", "low/a.bin", "old.cubin"]);
     for (name, kernel, options) in [
         ("in/a.cubin", "in/a.ptx", &["-O2", "-lineinfo"][..]),
         ("low/a.bin", "in/a.ptx", &["-O0", "-lineinfo"]),
-        (
-            "in/deep/b.cubin",
-            "in/deep/b.ptx",
-            &["-O2", "-lineinfo", "-arch", "sm_90", "-maxrregcount", "24"],
-        ),
+        ("old.cubin", "old.ptx", &["-O2", "-lineinfo", "-arch", "sm_90", "-maxrregcount", "24"]),
     ] {
         let alone = scratch.path("alone.cubin");
         let mut command = support::orias();

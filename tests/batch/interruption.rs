@@ -50,7 +50,7 @@ fn kill_and_go_on(cache: bool) {
         let found = files(output.folder());
         assert!(found == expected, "round {round}: {:?}", found.keys().collect::<Vec<_>>());
     }
-    assert!(interrupted > 3, "{interrupted} rounds were interrupted in the middle");
+    assert!(interrupted > 0, "no round was interrupted in the middle");
 }
 
 #[test]

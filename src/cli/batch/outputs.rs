@@ -5,7 +5,7 @@ use super::settings::Settings;
 use rustc_hash::FxHashMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// A file to compile, and where to.
@@ -57,7 +57,7 @@ impl<'a> Taken<'a> {
         });
         let output = self.folder.map_or(output.clone(), |folder| folder.join(&output));
         match self.taken.get(&output) {
-            Some((first, how)) if *first == file && Arc::ptr_eq(how, &settings) => None,
+            Some((first, how)) if is_same(first, &file) && Arc::ptr_eq(how, &settings) => None,
             Some((first, _)) => {
                 let first = first.display();
                 let error = format!("its output {} is that of {first} too", output.display());
@@ -69,6 +69,14 @@ impl<'a> Taken<'a> {
             }
         }
     }
+}
+
+/// `./a.ptx` is `a.ptx`.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let parts = |path: &Path| {
+        path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()
+    };
+    parts(a) == parts(b)
 }
 
 /// `a.ptx` is `a.cubin`, and `a.b` is `a.b.cubin`.
@@ -106,7 +114,7 @@ mod tests {
     #[test]
     fn a_place_is_given_once() {
         let error = "its output out/a.cubin is that of x/../a.ptx too".to_string();
-        let places = places(Some("out"), "x/../a.ptx\na.ptx\nx/../a.ptx");
+        let places = places(Some("out"), "x/../a.ptx\na.ptx\nx/../a.ptx\n./x/../a.ptx");
         assert_eq!(places, [Ok("out/a.cubin".to_string()), Err(error)]);
     }
 }
