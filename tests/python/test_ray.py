@@ -11,7 +11,7 @@ from conftest import STORE, WRONG
 from test_compile import slow_module
 
 # Seconds that a node may take to start, on a machine that does other things too; 30 without this.
-os.environ["RAY_raylet_start_wait_time_s"] = "150"
+os.environ["RAY_raylet_start_wait_time_s"] = "300"
 
 ray = pytest.importorskip("ray", reason="no package ray for this Python")
 
