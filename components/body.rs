@@ -231,8 +231,8 @@ unsafe impl SystemParam for Code<'_> {
         Tables::init_access(state, meta, access, world);
     }
 
-    unsafe fn get_param<'w, 's>(
-        state: &'s mut Self::State,
+    unsafe fn get_param<'w>(
+        state: &mut Self::State,
         meta: &SystemMeta,
         world: UnsafeWorldCell<'w>,
         tick: Tick,

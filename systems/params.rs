@@ -60,8 +60,8 @@ macro_rules! as_the_other {
                 <$other<'_, T>>::init_access(state, meta, access, world);
             }
 
-            unsafe fn get_param<'w, 's>(
-                state: &'s mut Self::State,
+            unsafe fn get_param<'w>(
+                state: &mut Self::State,
                 meta: &SystemMeta,
                 world: UnsafeWorldCell<'w>,
                 tick: Tick,

@@ -113,8 +113,9 @@ impl Compiler {
         Compiler { options, teams: Teams::default(), pool: Pool::of(pool), cache: None }
     }
 
-    /// The same with a cache: what is in it is not compiled again, and what is compiled is put there,
-    /// but for what a fall-back made and what was compiled to look inside (statistics, dumps).
+    /// The same with a cache: what is in it is not compiled again, and what is compiled is put
+    /// there, but for what a fall-back made and what was compiled to look inside (statistics,
+    /// dumps).
     pub fn cached(self, cache: Cache) -> Compiler {
         Compiler { cache: Some(cache), ..self }
     }

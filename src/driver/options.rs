@@ -37,9 +37,10 @@ pub struct CompileOptions {
     pub threads: usize,
     /// How long code generation may take at this level (wall time, from the start of the compile).
     /// When that is over, the module is compiled at -O1, in as much time again, and at last at -O0,
-    /// which has no limit: [`Output::fell_back`](super::output::Output::fell_back) says so. What a fall-back made depends on the
-    /// machine's mood, so it must not be kept in a cache. None, the default, is no limit. Looked at
-    /// between phases and between functions; reading the text is not interrupted.
+    /// which has no limit: [`Output::fell_back`](super::output::Output::fell_back) says so. What a
+    /// fall-back made depends on the machine's mood, so it must not be kept in a cache. None, the
+    /// default, is no limit. Looked at between phases and between functions; reading the text is
+    /// not interrupted.
     pub budget: Option<Duration>,
     /// Say which lines the code comes from also where the PTX names none (`--generate-line-info`),
     /// or never (`--suppress-debug-info`).

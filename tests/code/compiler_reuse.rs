@@ -1,5 +1,5 @@
-//! One [`Compiler`] for many modules gives each what a new one would, whatever it did before, beside
-//! it or instead.
+//! One [`Compiler`] for many modules gives each what a new one would, whatever it did before,
+//! beside it or instead.
 
 use orias::driver::compile_source;
 use orias::{Cancel, CompileError, CompileOptions, Compiler, Job};

@@ -37,13 +37,13 @@ const INTERRUPTED: u8 = 130;
 /// What `orias batch` is told.
 #[derive(Args, Debug)]
 pub struct BatchArgs {
-    /// Files, folders (all `.ptx` below them), globs, or `-`: a list of those on standard input, one
-    /// a line
+    /// Files, folders (all `.ptx` below them), globs, or `-`: a list of those on standard input,
+    /// one a line
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Folder for the outputs: below it they have the names of their inputs, with `.cubin`; relative
-    /// to a folder that was given, and for absolute names the last part alone [default: beside the
-    /// inputs]
+    /// Folder for the outputs: below it they have the names of their inputs, with `.cubin`;
+    /// relative to a folder that was given, and for absolute names the last part alone [default:
+    /// beside the inputs]
     #[arg(short, long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
     /// Files with options of their own: a JSON object a line, {"file": …, "arch": "sm_90a",
