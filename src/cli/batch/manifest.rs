@@ -49,8 +49,13 @@ mod tests {
 
             {"file": "b.ptx", "arch": "sm_90a", "options": ["-O1", "-lineinfo"], "output": "x/b"}"#;
         let all: Vec<_> = lines(text).collect();
-        let line =
-            |file: &str| Line { file: file.into(), arch: None, options: Vec::new(), output: None };
+        let line = |file: &str| Line {
+            file: file.into(),
+            arch: None,
+            options: Vec::new(),
+            output: None,
+            launch: Vec::new(),
+        };
         assert_eq!(all[0], (2, Ok(line("a.ptx"))));
         let options = vec!["-O1".to_string(), "-lineinfo".to_string()];
         let arch = Some("sm_90a".to_string());
