@@ -1,6 +1,5 @@
 """`orias.ray` on a cluster of this machine: nodes are processes, their CPUs numbers."""
 
-import os
 import threading
 import time
 
@@ -9,9 +8,6 @@ import pytest
 import orias
 from conftest import STORE, WRONG
 from test_compile import slow_module
-
-# Seconds that a node may take to start, on a machine that does other things too; 30 without this.
-os.environ["RAY_raylet_start_wait_time_s"] = "300"
 
 ray = pytest.importorskip("ray", reason="no package ray for this Python")
 
@@ -22,20 +18,44 @@ MEMORY = 80 << 20
 """Bytes of each node's object store: results are small, and the machine may be too."""
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Two nodes of one CPU each, which take seconds to start; the last test kills the second one."""
+ATTEMPTS = 5
+"""A node gives up when its own helpers need longer than it waits, as they may at first and on a busy
+machine (Ray 2.60: "Timed out waiting for file …/metrics_agent_port")."""
+
+
+def started():
+    """Two nodes of one CPU each."""
     node = {"num_cpus": 1, "object_store_memory": MEMORY}
     made = Cluster()
     try:
         made.add_node(include_dashboard=False, **node)
         made.second = made.add_node(**node)
         ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-        made.wait_for_nodes(timeout=120)
-        yield made
-    finally:
-        ray.shutdown()
-        made.shutdown()
+        made.wait_for_nodes(timeout=60)
+    except BaseException:
+        stop(made)
+        raise
+    return made
+
+
+def stop(made):
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """One for all tests, as it takes seconds to start; the last one kills its second node."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            made = started()
+            break
+        except Exception as error:
+            print(f"attempt {attempt}: {error}")
+            if attempt == ATTEMPTS:
+                raise
+    yield made
+    stop(made)
 
 
 def modules(count, size):
@@ -128,13 +148,16 @@ def test_every_output_is_there_once_where_a_node_is_killed(cluster):
     second = cluster.second.node_id
     given, results, nodes = [("wrong.ptx", WRONG)], [], set()
 
+    def is_dead(node):
+        return not any(n["Alive"] for n in ray.nodes() if n["NodeID"] == node)
+
     def dataset():
-        """Modules until both nodes have compiled some, and thirty more."""
+        """Modules until both nodes have compiled some and one of them is dead, and thirty more."""
         yield given[0]
         more = 30
         while more > 0 and len(given) < 3000:
-            more -= len(nodes) == 2
-            given.append((f"m{len(given)}.ptx", slow_module(2000 + len(given))))
+            more -= len(nodes) == 2 and is_dead(second)
+            given.append((f"m{len(given)}.ptx", slow_module(3000 + len(given))))
             yield given[-1]
 
     run = orias.ray.compile(dataset(), shard_bytes=1, shards_in_flight=4)
@@ -147,8 +170,8 @@ def test_every_output_is_there_once_where_a_node_is_killed(cluster):
             killed_at = len(results)
     assert second in nodes and len(nodes) == 2
     assert len(results) >= killed_at + 30
-    # Of what was on its way then, some may have been done.
-    assert not [r for r in results[killed_at + 4 :] if r.node == second]
+    # Of what was on its way when it died, some may have been done.
+    assert not [r for r in results[-26:] if r.node == second]
     assert sorted(r.name for r in results) == sorted(name for name, _ in given)
     alone = {
         name: cubin.data
