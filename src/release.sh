@@ -18,6 +18,7 @@ if [ "$(uname -sm)" = "Linux x86_64" ] && { has || rustup --quiet target add $ta
     # Named by what it is, so that another one is another build.
     unpacked=$PWD/target/dist/$(cksum < "$profile" 2>/dev/null | cut -d ' ' -f 1).profdata
     if [ -f "$unpacked" ] || { [ -f "$profile" ] && xz --decompress --stdout "$profile" > "$unpacked.new" && mv "$unpacked.new" "$unpacked"; }; then
+        find target/dist -name '*.profdata' ! -path "*/${unpacked##*/}" -delete
         # What has changed since the profile was made is built without it.
         export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-Cprofile-use=$unpacked -Cllvm-args=-no-pgo-warn-mismatch"
     else

@@ -33,7 +33,6 @@ const SIZES: &[(&str, usize)] = &[
 
 /// Systems whose job is not linear, and why.
 const NOT_LINEAR: &[(&str, &str)] = &[
-    ("registers::allocate::allocate_registers", "a range is looked up in a tree of its points"),
     (
         "convergence::late_expand_sync_instructions",
         "who meets where is asked of the dominator tree",
