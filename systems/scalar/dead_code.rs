@@ -178,7 +178,7 @@ fn sweep_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     let mut dead = vec![false; body.inst_count()];
     let mut cells = vec![0u8; map.count()];
     let mut again = 0;
-    let mut any = false;
+    let mut count = 0;
     for block in body.layout().iter().rev() {
         for id in body.block(*block).insts().iter().rev() {
             let inst = body.inst(*id);
@@ -196,15 +196,17 @@ fn sweep_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
                 });
             } else {
                 dead[id.0 as usize] = true;
-                any = true;
+                count += 1;
             }
         }
     }
     let again = again & WRITTEN != 0;
-    if !any {
+    if count == 0 {
         return (0, again);
     }
-    revive(body, &map, &mut dead, &cells);
+    let mut all = Vec::with_capacity(count);
+    all.extend((0..dead.len() as u32).filter(|id| dead[*id as usize]).map(InstId));
+    revive(body, &map, &all, &mut dead, &cells);
     (sweep(body, &dead), again)
 }
 
@@ -213,26 +215,21 @@ const WRITTEN: u8 = 1;
 /// Something needed behind reads the cell.
 const WANTED: u8 = 2;
 
-/// Takes back what writes a cell that is wanted, and what that reads in turn.
-fn revive(body: &Body<'_>, map: &CellMap, dead: &mut [bool], cells: &[u8]) {
-    let is_wanted = |id: InstId| {
+/// Takes back, of all that are dead, what writes a cell that is wanted, and what that reads.
+fn revive(body: &Body<'_>, map: &CellMap, all: &[InstId], dead: &mut [bool], cells: &[u8]) {
+    let is_wanted = |id: &&InstId| {
         let mut found = 0;
         let each = |r: RegUse| map.cells(r).for_each(|cell| found |= cells[cell as usize]);
-        body.inst(id).for_each_def(each);
+        body.inst(**id).for_each_def(each);
         found & WANTED != 0
     };
-    let all = |dead: &[bool]| -> Vec<InstId> {
-        let dead = dead.iter().enumerate().filter(|(_, dead)| **dead);
-        dead.map(|(id, _)| InstId(id as u32)).collect()
-    };
-    let mut work = all(dead);
-    work.retain(|id| is_wanted(*id));
+    let mut work: Vec<InstId> = all.iter().filter(is_wanted).copied().collect();
     if work.is_empty() {
         return;
     }
     let mut writers: Lists<InstId> = Lists::new(map.count());
-    for id in all(dead) {
-        body.inst(id).for_each_def(|r| map.cells(r).for_each(|cell| writers.push(cell, id)));
+    for id in all {
+        body.inst(*id).for_each_def(|r| map.cells(r).for_each(|cell| writers.push(cell, *id)));
     }
     work.iter().for_each(|id| dead[id.0 as usize] = false);
     while let Some(id) = work.pop() {
