@@ -26,6 +26,7 @@ pub mod packed;
 pub mod phis;
 pub mod pseudo;
 pub mod register;
+pub mod scratch;
 pub mod symbol;
 pub mod text;
 pub mod validate;

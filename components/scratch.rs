@@ -1,0 +1,239 @@
+//! Lists, sets and maps that a piece of code fills and lets go of, over and over, without asking
+//! the allocator: what one run gives back, the next one finds empty and as large as it had grown.
+//!
+//! Each place in the code that says [`scratch!`](crate::scratch) has a shelf of its own in each
+//! thread. So nothing is locked, and workers whose functions go through a phase together, one after
+//! another in one thread, find what the one before has just left in the processor's cache. What has
+//! grown large ([`MOST_BYTES`]) goes back to the allocator: a large function pays for it anyway,
+//! and its memory is wanted elsewhere.
+
+use bitvec::vec::BitVec;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::thread::LocalKey;
+
+/// Bytes of what is kept at most.
+pub const MOST_BYTES: usize = 1 << 16;
+
+/// Collections that one place of the code keeps at most in each thread.
+const MOST_KEPT: usize = 16;
+
+/// A collection that keeps its memory when it is emptied.
+pub trait Empty: Default {
+    /// Removes all elements.
+    fn empty(&mut self);
+    /// Bytes of memory that it holds, about.
+    fn bytes(&self) -> usize;
+}
+
+impl<T> Empty for Vec<T> {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+}
+
+impl Empty for BitVec {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() / 8
+    }
+}
+
+impl<K, V, S: Default> Empty for HashMap<K, V, S> {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<(K, V)>()
+    }
+}
+
+impl<K, S: Default> Empty for HashSet<K, S> {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<K>()
+    }
+}
+
+/// What one place of the code has been given back, in one thread.
+#[derive(Debug)]
+pub struct Shelf<C>(RefCell<Vec<C>>);
+
+impl<C> Shelf<C> {
+    /// Nothing yet.
+    #[allow(clippy::new_without_default)] // Made by the macro alone, as a constant.
+    pub const fn new() -> Shelf<C> {
+        Shelf(RefCell::new(Vec::new()))
+    }
+}
+
+/// A collection from a shelf: goes back there, emptied, when it is dropped.
+pub struct Scratch<C: Empty + 'static> {
+    inner: C,
+    shelf: &'static LocalKey<Shelf<C>>,
+}
+
+impl<C: Empty + 'static> Scratch<C> {
+    /// An empty one; see [`scratch!`](crate::scratch).
+    #[inline]
+    pub fn take(shelf: &'static LocalKey<Shelf<C>>) -> Scratch<C> {
+        let inner = shelf.with(|shelf| shelf.0.borrow_mut().pop());
+        Scratch { inner: inner.unwrap_or_default(), shelf }
+    }
+
+    /// The collection itself, which does not go back.
+    pub fn into_inner(mut self) -> C {
+        std::mem::take(&mut self.inner)
+    }
+}
+
+impl<T: Clone> Scratch<Vec<T>> {
+    /// So many of one value in place of what it has.
+    #[inline]
+    pub fn fill_with(mut self, value: T, count: usize) -> Scratch<Vec<T>> {
+        self.inner.clear();
+        self.inner.resize(count, value);
+        self
+    }
+}
+
+impl Scratch<BitVec> {
+    /// So many of one bit in place of what it has.
+    #[inline]
+    pub fn fill_with(mut self, value: bool, count: usize) -> Scratch<BitVec> {
+        self.inner.clear();
+        self.inner.resize(count, value);
+        self
+    }
+}
+
+impl<C: Empty + 'static> Drop for Scratch<C> {
+    #[inline]
+    fn drop(&mut self) {
+        let bytes = self.inner.bytes();
+        if bytes == 0 || bytes > MOST_BYTES {
+            return;
+        }
+        let mut inner = std::mem::take(&mut self.inner);
+        inner.empty();
+        // Where the thread ends and its shelves are gone, so is this.
+        let _ = self.shelf.try_with(|shelf| {
+            let mut kept = shelf.0.borrow_mut();
+            if kept.len() < MOST_KEPT {
+                kept.push(inner);
+            }
+        });
+    }
+}
+
+impl<C: Empty + 'static> Deref for Scratch<C> {
+    type Target = C;
+    #[inline]
+    fn deref(&self) -> &C {
+        &self.inner
+    }
+}
+
+impl<C: Empty + 'static> DerefMut for Scratch<C> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.inner
+    }
+}
+
+impl<C: Empty + Clone + 'static> Clone for Scratch<C> {
+    fn clone(&self) -> Scratch<C> {
+        let mut copy = Scratch::take(self.shelf);
+        copy.inner.clone_from(&self.inner);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Scratch<C>) {
+        self.inner.clone_from(&source.inner);
+    }
+}
+
+impl<C: Empty + PartialEq + 'static> PartialEq for Scratch<C> {
+    fn eq(&self, other: &Scratch<C>) -> bool {
+        self.inner == other.inner
+    }
+}
+
+impl<C: Empty + Eq + 'static> Eq for Scratch<C> {}
+
+impl<C: Empty + fmt::Debug + 'static> fmt::Debug for Scratch<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// An empty collection of this type from the shelf of this place in the code, as a
+/// [`Scratch`](crate::scratch::Scratch). With `[value; count]` behind the type of the elements, a
+/// list of so many of one value.
+#[macro_export]
+macro_rules! scratch {
+    ($of:ty) => {{
+        ::std::thread_local! {
+            static SHELF: $crate::scratch::Shelf<$of> = const { $crate::scratch::Shelf::new() };
+        }
+        $crate::scratch::Scratch::take(&SHELF)
+    }};
+    ($of:ty; $value:expr; $count:expr) => {
+        $crate::scratch!($of).fill_with($value, $count)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work() -> Scratch<Vec<u32>> {
+        scratch!(Vec<u32>)
+    }
+
+    #[test]
+    fn what_was_given_back_is_found_again_empty() {
+        let mut list = work();
+        list.extend(0..100);
+        let at = list.as_ptr();
+        drop(list);
+        let again = work();
+        assert!(again.is_empty() && again.capacity() >= 100);
+        assert_eq!(again.as_ptr(), at);
+        assert_eq!(work().capacity(), 0, "there is one of it");
+    }
+
+    #[test]
+    fn what_has_grown_large_is_not_kept() {
+        let mut list = work();
+        list.reserve(MOST_BYTES);
+        drop(list);
+        assert_eq!(work().capacity(), 0);
+    }
+
+    #[test]
+    fn places_do_not_share() {
+        drop(scratch!(Vec<u8>; 1; 10));
+        assert_eq!(scratch!(Vec<u8>).capacity(), 0);
+    }
+
+    #[test]
+    fn a_copy_comes_from_the_same_shelf() {
+        let bits = || scratch!(BitVec);
+        let (one, other) = (bits().fill_with(true, 100), bits().fill_with(false, 100));
+        drop(other);
+        let copy = one.clone();
+        assert_eq!(copy, one);
+        assert_eq!(copy.len(), 100);
+        assert!(copy.into_inner().all());
+    }
+}
