@@ -24,6 +24,8 @@ use crate::analysis::uses::Uses;
 use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
 use orias_components::lists::Lists;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -35,9 +37,9 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Divergence {
     /// Virtual registers, by id.
-    pub registers: BitVec,
+    pub registers: Scratch<BitVec>,
     /// Blocks at whose end threads may part, by number.
-    pub branches: BitVec,
+    pub branches: Scratch<BitVec>,
 }
 
 impl Divergence {
@@ -56,13 +58,14 @@ impl Divergence {
     /// Every branch that depends on anything but uniform registers: what holds whatever the values
     /// are.
     pub fn everywhere(body: &Body<'_>) -> Divergence {
-        let mut branches = BitVec::repeat(false, body.block_count());
+        let mut branches = scratch!(BitVec).fill_with(false, body.block_count());
         for id in body.layout() {
             let conditional =
                 body.block(*id).insts().iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
             branches.set(id.0 as usize, conditional && body.block(*id).succs().len() > 1);
         }
-        Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
+        let registers = scratch!(BitVec).fill_with(true, body.vreg_count());
+        Divergence { registers, branches }
     }
 
     /// Whether threads of a warp may have different values in the register.
@@ -98,14 +101,14 @@ struct Solver<'a, 'w> {
     liveness: &'a mut dyn FnMut() -> Arc<Liveness>,
     uses: &'a Uses,
     /// Registers that each block writes.
-    writes: Lists<VRegId>,
-    registers: BitVec,
-    branches: BitVec,
+    writes: Scratch<Lists<VRegId>>,
+    registers: Scratch<BitVec>,
+    branches: Scratch<BitVec>,
     /// Registers whose readers are to be looked at.
-    work: Vec<VRegId>,
+    work: Scratch<Vec<VRegId>>,
     /// Divergent branches whose join is to be looked at, by their place in the layout.
     parted: BinaryHeap<Reverse<(u32, u32)>>,
-    place: Vec<u32>,
+    place: Scratch<Vec<u32>>,
     /// By join: blocks between divergent branches and it.
     covered: FxHashMap<u32, FxHashSet<u32>>,
     /// Scratch: blocks of a search; registers written between a branch and its join.
@@ -121,7 +124,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         liveness: &'a mut dyn FnMut() -> Arc<Liveness>,
     ) -> Self {
         let graph = flow.graph();
-        let mut writes = Lists::new(body.block_count());
+        let mut writes = scratch!(Lists<VRegId>).of(body.block_count());
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 body.inst(*id).for_each_def(|r| {
@@ -131,7 +134,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 });
             }
         }
-        let mut place = vec![0; body.block_count()];
+        let mut place = scratch!(Vec<u32>; 0; body.block_count());
         for (i, block) in body.layout().iter().enumerate() {
             place[block.0 as usize] = i as u32;
         }
@@ -143,9 +146,9 @@ impl<'a, 'w> Solver<'a, 'w> {
             liveness,
             uses,
             writes,
-            registers: BitVec::repeat(false, body.vreg_count()),
-            branches: BitVec::repeat(false, graph.len()),
-            work: Vec::new(),
+            registers: scratch!(BitVec).fill_with(false, body.vreg_count()),
+            branches: scratch!(BitVec).fill_with(false, graph.len()),
+            work: scratch!(Vec<VRegId>),
             parted: BinaryHeap::new(),
             place,
             covered: FxHashMap::default(),
@@ -242,8 +245,8 @@ impl<'a, 'w> Solver<'a, 'w> {
             arms = self.arms(branch, join);
         }
         self.marks.clear();
-        let mut met: Vec<u32> = Vec::new();
-        let mut passed: Vec<u32> = Vec::new();
+        let mut met = scratch!(Vec<u32>);
+        let mut passed = scratch!(Vec<u32>);
         for node in arms.into_iter().flatten() {
             if self.marks.add(node) { passed.push(node) } else { met.push(node) }
         }
@@ -257,9 +260,9 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
         met.sort_unstable();
         met.dedup();
-        let mut found: Vec<VRegId> = Vec::new();
+        let mut found = scratch!(Vec<VRegId>);
         let liveness = (self.liveness)();
-        for node in met {
+        for &node in &met {
             // Threads that come by different ways bring different values.
             for id in phis::of(self.body, BlockId(node)) {
                 self.body.inst(id).for_each_def(|r| found.extend(r.reg.vreg()));
@@ -272,13 +275,13 @@ impl<'a, 'w> Solver<'a, 'w> {
                 }
             }
         }
-        for v in found {
+        for &v in &found {
             if matches!(self.body.vreg(v).file, RegFile::R | RegFile::P) {
                 self.mark(v);
             }
         }
         if let Some(join) = join {
-            self.covered.entry(join).or_default().extend(passed);
+            self.covered.entry(join).or_default().extend(&passed);
         }
     }
 

@@ -391,7 +391,7 @@ pub fn drop_unread_shuffles(body: &mut Body<'_>, exchanges: &[Exchange]) {
         });
     }
     let kept: FxHashSet<InstId> = exchanges.iter().map(|e| e.op).collect();
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         body.retain(block, |body, id| {
             let inst = body.inst(id);
             let mut is_read = false;

@@ -233,7 +233,7 @@ fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
 /// Removes conditional branches to where control goes on anyway: they make threads diverge for
 /// nothing, and no barrier would join them again.
 fn drop_idle_branches(body: &mut Body<'_>) {
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         if let [only] = body.block(block).succs()[..] {
             body.retain(block, |body, id| {
                 let inst = body.inst(id);
@@ -279,7 +279,7 @@ fn make_preheaders(body: &mut Body<'_>, flow: &ControlFlow, divergence: &Diverge
     // A preheader changes no other loop's entries, so one look at the graph serves all.
     let mut edit = FlowEdit::of(body);
     for (header, outside) in regions::headers_without_preheader(flow, &branches) {
-        let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
+        let outside: Vec<BlockId> = outside.iter().map(|b| BlockId(*b)).collect();
         edit.lead_through(body, &outside, BlockId(header));
     }
     edit.finish(body);

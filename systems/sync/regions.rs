@@ -25,6 +25,8 @@ use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
@@ -129,7 +131,10 @@ pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize)
 
 /// Headers of loops with a divergent branch that control enters otherwise than from one block that
 /// leads only there, and the blocks from which it enters.
-pub fn headers_without_preheader(flow: &ControlFlow, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
+pub fn headers_without_preheader(
+    flow: &ControlFlow,
+    divergent: &BitVec,
+) -> Vec<(u32, Scratch<Vec<u32>>)> {
     let loops = flow.loops().all.iter().filter(|l| l.preheader.is_none());
     let diverges = |l: &&Loop| l.blocks.iter().any(|b| divergent[b as usize]);
     loops.filter(diverges).map(|l| (l.header, l.entries.clone())).collect()
@@ -162,7 +167,7 @@ impl Round {
         }
         let mut graph = Graph::new(blocks.len() + 1, &edges);
         graph.entry = number[&l.header];
-        Round { number, blocks, flow: ControlFlow::new(graph, vec![end]) }
+        Round { number, blocks, flow: ControlFlow::new(graph, scratch!(Vec<u32>; end; 1)) }
     }
 
     /// The next block behind this one that all threads of the round pass; the header stands for the
@@ -374,7 +379,7 @@ impl Planner<'_> {
     /// Outer regions first; drops the innermost where more nest than there are barriers.
     fn order(&self, plan: &mut Plan, most: usize) {
         let rank: FxHashMap<u32, usize> =
-            self.graph.reverse_postorder().into_iter().enumerate().map(|(i, b)| (b, i)).collect();
+            self.graph.reverse_postorder().iter().enumerate().map(|(i, b)| (*b, i)).collect();
         let size = |r: &Region| r.blocks.len();
         plan.regions
             .sort_by_key(|r| (std::cmp::Reverse(size(r)), rank.get(&r.start).copied(), r.join));

@@ -110,9 +110,9 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
             work.extend(succs);
         }
     }
-    let parts: Vec<BlockId> = body.layout().to_vec();
+    let parts = body.walk();
     let parts =
-        parts.into_iter().filter(|b| body.block(*b).insts().iter().any(|i| is_part(body, i)));
+        parts.iter().copied().filter(|b| body.block(*b).insts().iter().any(|i| is_part(body, i)));
     let parts: Vec<BlockId> = parts.collect();
     work.extend(parts.iter().flat_map(|b| &graph.succs[b.0 as usize]));
     let mut apart: BitVec = BitVec::repeat(false, graph.len());
@@ -121,7 +121,7 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
             work.extend(&graph.succs[block as usize]);
         }
     }
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         let mut alone = apart[block.0 as usize];
         if !alone && !parts.contains(&block) {
             continue;
