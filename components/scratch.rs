@@ -11,7 +11,7 @@ use crate::lists::Lists;
 use bitvec::store::BitStore;
 use bitvec::vec::BitVec;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
@@ -20,7 +20,7 @@ use std::thread::LocalKey;
 pub const MOST_BYTES: usize = 1 << 16;
 
 /// Collections that one place of the code keeps at most in each thread.
-const MOST_KEPT: usize = 64;
+const MOST_KEPT: usize = 512;
 
 /// A collection that keeps its memory when it is emptied.
 pub trait Empty: Default {
@@ -81,6 +81,15 @@ impl<K, S: Default> Empty for HashSet<K, S> {
     }
     fn bytes(&self) -> usize {
         self.capacity() * size_of::<K>()
+    }
+}
+
+impl<T: Ord> Empty for BinaryHeap<T> {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
     }
 }
 

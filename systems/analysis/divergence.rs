@@ -27,7 +27,7 @@ use orias_components::lists::Lists;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -107,14 +107,17 @@ struct Solver<'a, 'w> {
     /// Registers whose readers are to be looked at.
     work: Scratch<Vec<VRegId>>,
     /// Divergent branches whose join is to be looked at, by their place in the layout.
-    parted: BinaryHeap<Reverse<(u32, u32)>>,
+    parted: Scratch<BinaryHeap<Reverse<(u32, u32)>>>,
     place: Scratch<Vec<u32>>,
-    /// By join: blocks between divergent branches and it.
-    covered: FxHashMap<u32, FxHashSet<u32>>,
+    /// Joins, each with the blocks between divergent branches and it.
+    covered: Scratch<FxHashSet<(u32, u32)>>,
     /// Scratch: blocks of a search; registers written between a branch and its join.
     marks: Marks,
     written: Marks,
 }
+
+/// Blocks by the successor of a branch that they lie behind.
+type Arms = Scratch<Vec<Scratch<Vec<u32>>>>;
 
 impl<'a, 'w> Solver<'a, 'w> {
     fn new(
@@ -149,9 +152,9 @@ impl<'a, 'w> Solver<'a, 'w> {
             registers: scratch!(BitVec).fill_with(false, body.vreg_count()),
             branches: scratch!(BitVec).fill_with(false, graph.len()),
             work: scratch!(Vec<VRegId>),
-            parted: BinaryHeap::new(),
+            parted: scratch!(BinaryHeap<Reverse<(u32, u32)>>),
             place,
-            covered: FxHashMap::default(),
+            covered: scratch!(FxHashSet<(u32, u32)>),
             marks: Marks::new(graph.len()),
             written: Marks::new(body.vreg_count()),
         }
@@ -247,7 +250,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         self.marks.clear();
         let mut met = scratch!(Vec<u32>);
         let mut passed = scratch!(Vec<u32>);
-        for node in arms.into_iter().flatten() {
+        for &node in arms.iter().flatten() {
             if self.marks.add(node) { passed.push(node) } else { met.push(node) }
         }
         if let Some(join) = join {
@@ -281,7 +284,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             }
         }
         if let Some(join) = join {
-            self.covered.entry(join).or_default().extend(&passed);
+            self.covered.extend(passed.iter().map(|block| (join, *block)));
         }
     }
 
@@ -290,16 +293,17 @@ impl<'a, 'w> Solver<'a, 'w> {
     fn is_covered(&self, branch: u32, join: Option<u32>) -> bool {
         let Some(join) = join else { return false };
         let straight = self.graph.succs[branch as usize].contains(&join);
-        straight && self.covered.get(&join).is_some_and(|blocks| blocks.contains(&branch))
+        straight && self.covered.contains(&(join, branch))
     }
 
     /// For each successor of a branch, the blocks that threads may pass from there up to the join.
-    fn arms(&mut self, branch: u32, join: Option<u32>) -> Vec<Vec<u32>> {
-        let mut arms = Vec::with_capacity(2);
+    fn arms(&mut self, branch: u32, join: Option<u32>) -> Arms {
+        let mut arms = scratch!(Vec<Scratch<Vec<u32>>>);
+        let mut stack = scratch!(Vec<u32>);
         for succ in &self.graph.succs[branch as usize] {
             self.marks.clear();
-            let mut arm = Vec::new();
-            let mut stack = vec![*succ];
+            let mut arm = scratch!(Vec<u32>);
+            stack.push(*succ);
             while let Some(node) = stack.pop() {
                 if self.marks.add(node) {
                     arm.push(node);
