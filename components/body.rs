@@ -74,7 +74,9 @@ pub struct Stamps {
 impl Arena {
     /// The numbers of the body; none is 0.
     pub fn stamps(&self) -> Stamps {
-        Stamps { edits: self.edits + 1, flow: self.flow + 1, registers: self.registers + 1 }
+        // Physical registers have numbers of their own once any is named.
+        let registers = 2 * self.registers + u64::from(self.side.names_physical()) + 1;
+        Stamps { edits: self.edits + 1, flow: self.flow + 1, registers }
     }
 
     /// See [`Body::facts`].
@@ -453,6 +455,7 @@ impl Body<'_> {
         row.set_tied(inst.tied.len());
         row.set_guard(inst.guard);
         row.set_control(inst.control);
+        self.arena.side.note(RegUse::new(inst.guard.reg));
         self.arena.facts.note(&row);
         self.touch_flow(old.op);
         self.touch_flow(inst.op);
@@ -464,9 +467,11 @@ impl Body<'_> {
         self.touch_flow(self.op(id));
         let row = self.row_mut(id);
         let guard = row.guard();
-        row.set_guard(crate::Guard { reg: f(RegUse::new(guard.reg)).reg, ..guard });
+        let new = f(RegUse::new(guard.reg));
+        row.set_guard(crate::Guard { reg: new.reg, ..guard });
         let (first, len) = (row.first as usize, row.len as usize + row.tied());
         let arena = &mut *self.arena;
+        arena.side.note(new);
         for word in &mut arena.operands[first..first + len] {
             word.map_regs(&mut arena.side, &mut f);
         }
@@ -476,6 +481,7 @@ impl Body<'_> {
     pub fn set_tied(&mut self, id: InstId, tied: &[RegUse]) {
         let row = *self.row(id);
         let arena = &mut *self.arena;
+        tied.iter().for_each(|r| arena.side.note(*r));
         let words = tied.iter().map(|r| Packed::of_reg(Kind::Reg, *r));
         let end = row.first as usize + row.len as usize;
         let mut first = row.first;
@@ -556,6 +562,7 @@ impl Body<'_> {
     /// Sets the predicate under which the instruction runs; its form is forgotten.
     pub fn set_guard(&mut self, id: InstId, guard: crate::Guard) {
         self.touch_flow(self.op(id));
+        self.arena.side.note(RegUse::new(guard.reg));
         self.arena.facts.note_guard();
         let row = self.row_mut(id);
         row.set_guard(guard);
@@ -602,6 +609,11 @@ impl Body<'_> {
     #[inline]
     pub fn layout(&self) -> &[BlockId] {
         &self.arena.layout
+    }
+
+    /// Whether an instruction names a physical register that is not a constant one, or did.
+    pub fn names_physical(&self) -> bool {
+        self.arena.side.names_physical()
     }
 
     /// A copy of the layout, for a walk that edits what it comes to.
@@ -716,6 +728,8 @@ impl Body<'_> {
         let mut row = Row::new(inst.op, mods, inst.defs, words);
         row.set_tied(inst.tied.len());
         self.arena.operands.extend(inst.tied.iter().map(|r| Packed::of_reg(Kind::Reg, *r)));
+        inst.tied.iter().for_each(|r| self.arena.side.note(*r));
+        self.arena.side.note(RegUse::new(inst.guard.reg));
         row.set_guard(inst.guard);
         row.set_control(inst.control);
         self.add(row, loc)

@@ -99,9 +99,22 @@ pub struct Side {
     values: Vec<u64>,
     parts: Vec<(RegUse, Mod)>,
     symbols: Vec<Operand>,
+    /// Whether an operand names a physical register that is not constant, or did.
+    physical: bool,
 }
 
 impl Side {
+    /// See [`Body::names_physical`](crate::Body::names_physical).
+    pub fn names_physical(&self) -> bool {
+        self.physical
+    }
+
+    /// Notes that an operand names a register.
+    #[inline]
+    pub fn note(&mut self, r: RegUse) {
+        self.physical |= r.reg.phys_index().is_some();
+    }
+
     /// Makes room for so many times what there is.
     pub fn expect(&mut self, more: impl Fn(usize) -> usize) {
         self.mems.reserve_exact(more(self.mems.len()));
@@ -118,6 +131,7 @@ impl Side {
         self.values.clear();
         self.parts.clear();
         self.symbols.clear();
+        self.physical = false;
     }
 }
 
@@ -180,15 +194,24 @@ impl Packed {
     pub fn pack_over(old: Option<Packed>, operand: &Operand, side: &mut Side) -> Packed {
         let at = |kind: Kind| old.filter(|o| o.kind() == kind).map(Packed::payload);
         match *operand {
-            Operand::Reg(r) => Packed::of_reg(Kind::Reg, r),
-            Operand::Part(r, part) => match PARTS.iter().position(|p| *p == part) {
-                Some(n) => Packed(Packed::of_reg(Kind::Part, r).0 | (n as u64) << 56),
-                None => {
-                    let n = put(&mut side.parts, at(Kind::OtherPart), (r, part));
-                    Packed::new(Kind::OtherPart, n)
+            Operand::Reg(r) => {
+                side.note(r);
+                Packed::of_reg(Kind::Reg, r)
+            }
+            Operand::Part(r, part) => {
+                side.note(r);
+                match PARTS.iter().position(|p| *p == part) {
+                    Some(n) => Packed(Packed::of_reg(Kind::Part, r).0 | (n as u64) << 56),
+                    None => {
+                        let n = put(&mut side.parts, at(Kind::OtherPart), (r, part));
+                        Packed::new(Kind::OtherPart, n)
+                    }
                 }
-            },
-            Operand::Desc(r) => Packed::of_reg(Kind::Desc, r),
+            }
+            Operand::Desc(r) => {
+                side.note(r);
+                Packed::of_reg(Kind::Desc, r)
+            }
             Operand::Imm(v) if v <= u64::from(u32::MAX) => Packed::new(Kind::Imm, v as u32),
             Operand::Imm(v) if v as i64 >= i64::from(i32::MIN) && (v as i64) < 0 => {
                 Packed::new(Kind::NegativeImm, v as u32)
@@ -206,9 +229,14 @@ impl Packed {
                 Packed(word.0 | u64::from(c.bank) << 32 | u64::from(c.flags.0) << 48)
             }
             Operand::Const(c) => {
+                operand.for_each_reg(|r| side.note(r));
                 Packed::new(Kind::WideConst, put(&mut side.consts, at(Kind::WideConst), c))
             }
-            Operand::Mem(m) => Packed::new(Kind::Mem, put(&mut side.mems, at(Kind::Mem), m)),
+            Operand::Mem(m) => {
+                side.note(m.base);
+                side.note(m.uniform);
+                Packed::new(Kind::Mem, put(&mut side.mems, at(Kind::Mem), m))
+            }
             Operand::Special(n) => Packed::new(Kind::Special, u32::from(n)),
             Operand::Block(b) => Packed::new(Kind::Block, b.0),
             Operand::Addr(a) if a <= u64::from(u32::MAX) => Packed::new(Kind::Addr, a as u32),
@@ -296,12 +324,16 @@ impl Packed {
         match self.kind() {
             Kind::Reg | Kind::Part | Kind::Desc => {
                 let kept = self.0 & (0xff << 56);
-                self.0 = Packed::of_reg(Kind::Reg, f(self.reg_bits())).0 | kept;
+                let new = f(self.reg_bits());
+                side.note(new);
+                self.0 = Packed::of_reg(Kind::Reg, new).0 | kept;
             }
             Kind::Mem => {
                 let m = &mut side.mems[self.payload() as usize];
                 m.base = f(m.base);
                 m.uniform = f(m.uniform);
+                let new = [m.base, m.uniform];
+                new.into_iter().for_each(|r| side.note(r));
             }
             Kind::OtherPart | Kind::WideConst => {
                 let mut operand = self.unpack(side);

@@ -16,23 +16,27 @@ pub const PHYS_BASE: [Cell; 6] = [0, 256, 320, 328, 336, 352];
 pub struct CellMap {
     /// First cell by register id, and one past the last.
     base: Scratch<Vec<Cell>>,
+    /// Cells of physical registers: none in a function that names none, as most do not before they
+    /// have their registers.
+    physical: Cell,
 }
 
 impl CellMap {
     pub(super) fn new(body: &Body<'_>) -> CellMap {
         let mut base = scratch!(Vec<Cell>).with_room(body.vreg_count() + 1);
-        let mut next = PHYS_BASE[5];
+        let physical = if body.names_physical() { PHYS_BASE[5] } else { 0 };
+        let mut next = physical;
         for id in 0..body.vreg_count() {
             base.push(next);
             next += u32::from(body.vreg(orias_components::VRegId(id as u32)).cells);
         }
         base.push(next);
-        CellMap { base }
+        CellMap { base, physical }
     }
 
     /// One more than the largest cell.
     pub fn count(&self) -> usize {
-        self.base.last().copied().unwrap_or(PHYS_BASE[5]) as usize
+        self.base.last().copied().unwrap_or(self.physical) as usize
     }
 
     /// The cells that a use or definition names; none for RZ, PT and their like.
@@ -42,6 +46,7 @@ impl CellMap {
             let v = v.0 as usize;
             *self.base[v..].first_chunk().expect("one past the last is there too")
         } else if let Some(index) = r.reg.phys_index() {
+            assert!(self.physical > 0, "{} is named since", r.reg);
             let file = r.reg.file() as usize;
             [PHYS_BASE[file] + index, PHYS_BASE[file + 1]]
         } else {
@@ -59,7 +64,7 @@ impl CellMap {
     /// The virtual register that a cell belongs to, and which of its cells it is; None for a
     /// physical register.
     pub fn vreg(&self, cell: Cell) -> Option<(orias_components::VRegId, u8)> {
-        if cell < PHYS_BASE[5] {
+        if self.is_phys(cell) {
             return None;
         }
         let v = self.base.partition_point(|first| *first <= cell) - 1;
@@ -67,17 +72,19 @@ impl CellMap {
     }
 
     /// The physical register of a cell; None for a virtual one.
-    pub fn phys(cell: Cell) -> Option<(RegFile, u32)> {
+    pub fn phys(&self, cell: Cell) -> Option<(RegFile, u32)> {
         let file = RegFile::ALL.into_iter().rev().find(|f| PHYS_BASE[*f as usize] <= cell)?;
-        (cell < PHYS_BASE[5]).then(|| (file, cell - PHYS_BASE[file as usize]))
+        self.is_phys(cell).then(|| (file, cell - PHYS_BASE[file as usize]))
     }
 
     /// The cells of a file's physical registers.
-    pub fn of_file(file: RegFile) -> std::ops::Range<Cell> {
-        PHYS_BASE[file as usize]..PHYS_BASE[file as usize + 1]
+    pub fn of_file(&self, file: RegFile) -> std::ops::Range<Cell> {
+        let place = |file: usize| PHYS_BASE[file].min(self.physical);
+        place(file as usize)..place(file as usize + 1)
     }
 
-    pub const fn is_phys(cell: Cell) -> bool {
-        cell < PHYS_BASE[5]
+    /// Whether it is a cell of a physical register.
+    pub const fn is_phys(&self, cell: Cell) -> bool {
+        cell < self.physical
     }
 }

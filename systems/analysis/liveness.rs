@@ -65,7 +65,7 @@ pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     let mut flow = Flow::new(body.block_count(), globals.len());
     flow.fill(body, &map, &bit, |_| true);
     let (read, _) = flow.read_later(body, &bit, phis.as_deref());
-    is_read_at_entry(body, &globals, &read)
+    is_read_at_entry(body, &map, &globals, &read)
 }
 
 /// Words of dense rows (blocks x globals / 64) for each instruction, up to which the sets are
@@ -117,15 +117,15 @@ impl Liveness {
             None => flow.fill(body, &map, &bit, kills),
         }
         let (read_in, read_out) = flow.read_later(body, &bit, phis);
-        let (mut live_in, mut live_out) = match is_read_at_entry(body, &globals[..dense], &read_in)
-        {
-            // Wherever it may be read, something on the way has defined it.
-            false => (read_in, read_out),
-            true => flow.defined_before(body, &globals[..dense], &read_in, &read_out),
-        };
+        let (mut live_in, mut live_out) =
+            match is_read_at_entry(body, &map, &globals[..dense], &read_in) {
+                // Wherever it may be read, something on the way has defined it.
+                false => (read_in, read_out),
+                true => flow.defined_before(body, (&map, &globals[..dense]), &read_in, &read_out),
+            };
         if let Some((accesses, dense, old)) = split {
             (live_in.lists, live_out.lists) =
-                sparse::solve(body, &globals, (&accesses, &old), (&bit, dense), phis);
+                sparse::solve(body, (&map, &globals), (&accesses, &old), (&bit, dense), phis);
         }
         Liveness { map, globals, bit, live_in, live_out }
     }
@@ -231,10 +231,10 @@ impl LiveCells {
 }
 
 /// Whether the entry reads a virtual register before it defines it, or passes it on to who does.
-fn is_read_at_entry(body: &Body<'_>, globals: &[Cell], read_in: &Sets) -> bool {
+fn is_read_at_entry(body: &Body<'_>, map: &CellMap, globals: &[Cell], read_in: &Sets) -> bool {
     let entry = body.layout().first().map(|b| b.0 as usize);
     let is_read = |(i, cell): (usize, &Cell)| {
-        !CellMap::is_phys(*cell) && entry.is_some_and(|b| read_in.get(b, i as u32))
+        !map.is_phys(*cell) && entry.is_some_and(|b| read_in.get(b, i as u32))
     };
     globals.iter().enumerate().any(is_read)
 }
@@ -409,14 +409,14 @@ impl Flow {
     fn defined_before(
         &mut self,
         body: &Body<'_>,
-        globals: &[Cell],
+        (map, globals): (&CellMap, &[Cell]),
         read_in: &Sets,
         read_out: &Sets,
     ) -> (Sets, Sets) {
         let mut into = Sets::new(self.rows, self.bits);
         let mut out = Sets::new(self.rows, self.bits);
         if let Some(entry) = body.layout().first() {
-            for (bit, _) in globals.iter().enumerate().take_while(|(_, c)| CellMap::is_phys(**c)) {
+            for (bit, _) in globals.iter().enumerate().take_while(|(_, c)| map.is_phys(**c)) {
                 into.insert(entry.0 as usize, bit as u32);
             }
         }

@@ -7,7 +7,7 @@
 //! uniform ranges may end with empty ones).
 
 use super::barriers::InForce;
-use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
+use crate::analysis::liveness::{Cell, Liveness, kills};
 use crate::effects;
 use crate::schedule::groups;
 use bitvec::prelude::*;
@@ -116,7 +116,7 @@ impl Ranges {
         let mut ranges = Ranges { late, ..walk.finish(points, block_start) };
         ranges.widen_uniform(body, liveness);
         for file in RegFile::ALL {
-            let cells = CellMap::of_file(file);
+            let cells = liveness.map.of_file(file);
             let ends = &ranges.first[cells.start as usize..=cells.end as usize];
             // Few files have registers that are named.
             if ends.first() == ends.last() {

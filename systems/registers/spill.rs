@@ -10,7 +10,6 @@ use super::coalesce::Classes;
 use super::limits::STACK_POINTER;
 use super::ranges::{Segment, overlap};
 use crate::analysis::ControlFlow;
-use crate::analysis::liveness::CellMap;
 use crate::effects::{as_copy, may_be_repeated};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
@@ -182,7 +181,7 @@ fn choose_in_file(
     // What calls take away takes room, but cannot be spilled.
     let mut given = scratch!(Vec<(u32, i32)>);
     for cell in 0..input.liveness.map.first(VRegId(0)) {
-        let phys = CellMap::phys(cell).filter(|(f, r)| {
+        let phys = input.liveness.map.phys(cell).filter(|(f, r)| {
             *f == file && *r < input.limits.count(file) && !(file == RegFile::R && *r == 1)
         });
         if phys.is_some() {

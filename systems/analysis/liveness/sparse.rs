@@ -24,7 +24,7 @@ pub(super) struct Access {
 /// Live globals at the start and the end of each block: those with bit numbers from `from` on.
 pub(super) fn solve(
     body: &Body<'_>,
-    globals: &[Cell],
+    (map, globals): (&CellMap, &[Cell]),
     (accesses, old): (&Accesses, &[u32]),
     (bit, from): (&[u32], usize),
     phis: Option<&Lists<Cell>>,
@@ -83,7 +83,7 @@ pub(super) fn solve(
         }
         // Nothing reads it that has not been defined, whatever the way: it is live wherever it is
         // read later.
-        if !CellMap::is_phys(cell) && entry.is_none_or(|entry| !marks.has(READ_IN, entry)) {
+        if !map.is_phys(cell) && entry.is_none_or(|entry| !marks.has(READ_IN, entry)) {
             live_in.blocks.take(&mut reads);
             live_out.blocks.take(&mut outs);
             continue;
@@ -94,7 +94,7 @@ pub(super) fn solve(
         // the entry.
         let goes_on =
             |marks: &mut Marks, block: u32| marks.has(READ_OUT, block) && marks.add(OUT, block);
-        if let Some(entry) = entry.filter(|_| CellMap::is_phys(cell)) {
+        if let Some(entry) = entry.filter(|_| map.is_phys(cell)) {
             marks.add(INTO, entry);
             if marks.has(READ_IN, entry) {
                 live_in.blocks.push(entry);
