@@ -261,7 +261,10 @@ fn find_target(
     options: &CompileOptions,
 ) -> Result<&'static Target, Diagnostics> {
     let name = options.target.as_deref().unwrap_or(program.target);
-    ptx::target::compatible(program.target, name).map_err(Diagnostic::global)?;
+    // A GPU that there is not is named before what the PTX asks of one.
+    if ptx::target::Sm::parse(name).is_some() {
+        ptx::target::compatible(program.target, name).map_err(Diagnostic::global)?;
+    }
     // `--knob UnseenForms=1`: code may use all that the instruction table has.
     let widen = options.knobs.iter().any(|(name, value)| name == UNSEEN_FORMS && value != "0");
     let target = orias_targets::target(name).filter(|t| t.codegen);
