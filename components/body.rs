@@ -16,6 +16,8 @@ use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::packed::{Kind, Packed, Side};
 use crate::register::{Reg, RegFile, VReg};
+use crate::scratch;
+use crate::scratch::Scratch;
 use crate::work;
 use bevy_ecs::change_detection::{ContiguousMut, Tick};
 use bevy_ecs::prelude::*;
@@ -78,6 +80,11 @@ impl Arena {
     /// See [`Body::facts`].
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// See [`Body::inst_count`].
+    pub fn inst_count(&self) -> usize {
+        self.insts
     }
 
     /// Whether nothing is left to be spawned ([`settle`]).
@@ -595,6 +602,16 @@ impl Body<'_> {
     #[inline]
     pub fn layout(&self) -> &[BlockId] {
         &self.arena.layout
+    }
+
+    /// A copy of the layout, for a walk that edits what it comes to.
+    pub fn walk(&self) -> Scratch<Vec<BlockId>> {
+        scratch!(Vec<BlockId>).with(self.layout().iter().copied())
+    }
+
+    /// The same of a block's instructions.
+    pub fn walk_in(&self, block: BlockId) -> Scratch<Vec<InstId>> {
+        scratch!(Vec<InstId>).with(self.block(block).insts().iter().copied())
     }
 
     /// One more than the largest instruction id so far: the size of a table by instruction.

@@ -21,6 +21,7 @@ pub use rewrite::Rewrite;
 use crate::body::Body;
 use crate::ids::{BlockId, InstId};
 use crate::inst::{Inst, Loc};
+use crate::scratch;
 use crate::work;
 use std::ops::Range;
 
@@ -57,7 +58,7 @@ impl Body<'_> {
             return;
         }
         let old = std::mem::take(&mut self.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len() + 2);
+        let mut new = scratch!(Vec<InstId>).with_room(old.len() + 2);
         let mut done = 0;
         for (at, inst, loc) in insts {
             new.extend_from_slice(&old[done..at]);
@@ -65,12 +66,18 @@ impl Body<'_> {
             done = at;
         }
         new.extend_from_slice(&old[done..]);
-        self.block_mut(block).insts = new;
+        // The old list is for the next edit.
+        self.block_mut(block).insts = std::mem::replace(&mut *new, old);
     }
 
     /// Removes the instructions at these places of the block, and puts others there that stand in
     /// no block.
-    pub fn replace(&mut self, block: BlockId, at: Range<usize>, with: Vec<InstId>) {
+    pub fn replace(
+        &mut self,
+        block: BlockId,
+        at: Range<usize>,
+        with: impl IntoIterator<Item = InstId>,
+    ) {
         let mut insts = std::mem::take(&mut self.block_mut(block).insts);
         insts.splice(at, with).for_each(|id| self.discard(id));
         self.quietly(block).insts = insts;
@@ -127,14 +134,15 @@ impl Body<'_> {
 /// Blocks and their order.
 impl Body<'_> {
     /// Sets the order of the blocks; nothing is an edit where it is the same.
-    pub fn set_layout(&mut self, order: Vec<BlockId>) {
+    pub fn set_layout(&mut self, order: &[BlockId]) {
         work::add(order.len());
         if self.arena.layout == order {
             return;
         }
         self.arena.edits += 1;
         self.arena.flow += 1;
-        self.arena.layout = order;
+        self.arena.layout.clear();
+        self.arena.layout.extend_from_slice(order);
     }
 
     /// A new block at the end of the layout.
@@ -159,9 +167,9 @@ impl Body<'_> {
 
     /// Removes a block that is in no layout, and its instructions.
     pub fn remove_detached_block(&mut self, id: BlockId) {
-        for inst in std::mem::take(&mut self.block_mut(id).insts) {
-            self.discard(inst);
-        }
+        let mut insts = std::mem::take(&mut self.block_mut(id).insts);
+        insts.drain(..).for_each(|inst| self.discard(inst));
+        self.quietly(id).insts = insts;
         self.block_mut(id).dead = true;
     }
 }

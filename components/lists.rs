@@ -11,12 +11,29 @@ pub struct Lists<T> {
     entries: Vec<(T, u32)>,
 }
 
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists { last: Vec::new(), entries: Vec::new() }
+    }
+}
+
 impl<T: Copy> Lists<T> {
     /// So many empty lists, with room for an entry of each.
     pub fn new(count: usize) -> Lists<T> {
         work::add(count);
         // Most lists have one entry.
         Lists { last: vec![0; count], entries: Vec::with_capacity(count) }
+    }
+
+    /// Forgets all lists, keeps their memory.
+    pub fn clear(&mut self) {
+        self.last.clear();
+        self.entries.clear();
+    }
+
+    /// Bytes of memory that they hold.
+    pub fn bytes(&self) -> usize {
+        self.last.capacity() * size_of::<u32>() + self.entries.capacity() * size_of::<(T, u32)>()
     }
 
     /// Makes room for more lists.

@@ -6,6 +6,7 @@ use crate::inst::Loc;
 use crate::opcode::Opcode;
 use crate::operand::{Operand, RegUse};
 use crate::register::Reg;
+use crate::scratch;
 use crate::work;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -55,9 +56,9 @@ impl Renames {
 
     /// Tells all phis.
     pub fn finish(mut self, body: &mut Body<'_>) {
-        let mut all: Vec<BlockId> = self.0.keys().copied().collect();
+        let mut all = scratch!(Vec<BlockId>).with(self.0.keys().copied());
         all.sort_unstable();
-        all.into_iter().for_each(|to| self.tell(body, to));
+        all.iter().for_each(|to| self.tell(body, *to));
     }
 
     /// The edges to `to` from `preds` lead through `new` now, an empty block whose only successor
@@ -121,7 +122,7 @@ fn merge_one(
 /// A phi without its values yet.
 pub fn new(body: &mut Body<'_>, to: RegUse, pairs: &[(Option<RegUse>, BlockId)]) -> InstId {
     let nothing = Operand::reg(Reg::zero(to.reg.file()));
-    let mut operands = Vec::with_capacity(1 + 2 * pairs.len());
+    let mut operands = scratch!(Vec<Operand>);
     operands.push(Operand::Reg(to));
     for (value, block) in pairs {
         operands.extend([value.map_or(nothing, Operand::Reg), Operand::Block(*block)]);

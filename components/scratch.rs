@@ -7,9 +7,11 @@
 //! grown large ([`MOST_BYTES`]) goes back to the allocator: a large function pays for it anyway,
 //! and its memory is wanted elsewhere.
 
+use crate::lists::Lists;
+use bitvec::store::BitStore;
 use bitvec::vec::BitVec;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
@@ -18,7 +20,7 @@ use std::thread::LocalKey;
 pub const MOST_BYTES: usize = 1 << 16;
 
 /// Collections that one place of the code keeps at most in each thread.
-const MOST_KEPT: usize = 16;
+const MOST_KEPT: usize = 512;
 
 /// A collection that keeps its memory when it is emptied.
 pub trait Empty: Default {
@@ -37,7 +39,7 @@ impl<T> Empty for Vec<T> {
     }
 }
 
-impl Empty for BitVec {
+impl<T: BitStore> Empty for BitVec<T> {
     fn empty(&mut self) {
         self.clear();
     }
@@ -55,12 +57,39 @@ impl<K, V, S: Default> Empty for HashMap<K, V, S> {
     }
 }
 
+impl<T: Copy> Empty for Lists<T> {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        Lists::bytes(self)
+    }
+}
+
+impl<T: Copy> Scratch<Lists<T>> {
+    /// So many empty lists.
+    #[inline]
+    pub fn of(mut self, count: usize) -> Scratch<Lists<T>> {
+        self.inner.grow(count);
+        self
+    }
+}
+
 impl<K, S: Default> Empty for HashSet<K, S> {
     fn empty(&mut self) {
         self.clear();
     }
     fn bytes(&self) -> usize {
         self.capacity() * size_of::<K>()
+    }
+}
+
+impl<T: Ord> Empty for BinaryHeap<T> {
+    fn empty(&mut self) {
+        self.clear();
+    }
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
     }
 }
 
@@ -79,7 +108,8 @@ impl<C> Shelf<C> {
 /// A collection from a shelf: goes back there, emptied, when it is dropped.
 pub struct Scratch<C: Empty + 'static> {
     inner: C,
-    shelf: &'static LocalKey<Shelf<C>>,
+    /// None for one that was made without: its memory goes to the allocator.
+    shelf: Option<&'static LocalKey<Shelf<C>>>,
 }
 
 impl<C: Empty + 'static> Scratch<C> {
@@ -87,12 +117,28 @@ impl<C: Empty + 'static> Scratch<C> {
     #[inline]
     pub fn take(shelf: &'static LocalKey<Shelf<C>>) -> Scratch<C> {
         let inner = shelf.with(|shelf| shelf.0.borrow_mut().pop());
-        Scratch { inner: inner.unwrap_or_default(), shelf }
+        Scratch { inner: inner.unwrap_or_default(), shelf: Some(shelf) }
     }
 
     /// The collection itself, which does not go back.
     pub fn into_inner(mut self) -> C {
         std::mem::take(&mut self.inner)
+    }
+}
+
+impl<T> Scratch<Vec<T>> {
+    /// With room for so many.
+    #[inline]
+    pub fn with_room(mut self, count: usize) -> Scratch<Vec<T>> {
+        self.inner.reserve(count);
+        self
+    }
+
+    /// With these behind what it has.
+    #[inline]
+    pub fn with(mut self, all: impl IntoIterator<Item = T>) -> Scratch<Vec<T>> {
+        self.inner.extend(all);
+        self
     }
 }
 
@@ -106,10 +152,10 @@ impl<T: Clone> Scratch<Vec<T>> {
     }
 }
 
-impl Scratch<BitVec> {
+impl<T: BitStore> Scratch<BitVec<T>> {
     /// So many of one bit in place of what it has.
     #[inline]
-    pub fn fill_with(mut self, value: bool, count: usize) -> Scratch<BitVec> {
+    pub fn fill_with(mut self, value: bool, count: usize) -> Scratch<BitVec<T>> {
         self.inner.clear();
         self.inner.resize(count, value);
         self
@@ -120,18 +166,23 @@ impl<C: Empty + 'static> Drop for Scratch<C> {
     #[inline]
     fn drop(&mut self) {
         let bytes = self.inner.bytes();
-        if bytes == 0 || bytes > MOST_BYTES {
-            return;
-        }
+        let Some(shelf) = self.shelf.filter(|_| bytes > 0 && bytes <= MOST_BYTES) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         inner.empty();
         // Where the thread ends and its shelves are gone, so is this.
-        let _ = self.shelf.try_with(|shelf| {
+        let _ = shelf.try_with(|shelf| {
             let mut kept = shelf.0.borrow_mut();
             if kept.len() < MOST_KEPT {
                 kept.push(inner);
             }
         });
+    }
+}
+
+impl<C: Empty + 'static> Default for Scratch<C> {
+    /// An empty one that is of no shelf.
+    fn default() -> Scratch<C> {
+        Scratch { inner: C::default(), shelf: None }
     }
 }
 
@@ -150,9 +201,33 @@ impl<C: Empty + 'static> DerefMut for Scratch<C> {
     }
 }
 
+impl<'a, C: Empty + 'static> IntoIterator for &'a Scratch<C>
+where
+    &'a C: IntoIterator,
+{
+    type Item = <&'a C as IntoIterator>::Item;
+    type IntoIter = <&'a C as IntoIterator>::IntoIter;
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        (&self.inner).into_iter()
+    }
+}
+
+impl<'a, C: Empty + 'static> IntoIterator for &'a mut Scratch<C>
+where
+    &'a mut C: IntoIterator,
+{
+    type Item = <&'a mut C as IntoIterator>::Item;
+    type IntoIter = <&'a mut C as IntoIterator>::IntoIter;
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        (&mut self.inner).into_iter()
+    }
+}
+
 impl<C: Empty + Clone + 'static> Clone for Scratch<C> {
     fn clone(&self) -> Scratch<C> {
-        let mut copy = Scratch::take(self.shelf);
+        let mut copy = self.shelf.map_or_else(Scratch::default, Scratch::take);
         copy.inner.clone_from(&self.inner);
         copy
     }

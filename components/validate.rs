@@ -340,7 +340,7 @@ mod tests {
         let block = body.new_detached_block();
         let error = validate(&body).expect_err("not placed");
         assert_eq!(error.to_string(), "BB1: the block is not in the layout");
-        body.set_layout(vec![BlockId(0), block, BlockId(0)]);
+        body.set_layout(&[BlockId(0), block, BlockId(0)]);
         let error = validate(&body).expect_err("placed twice");
         assert_eq!(error.to_string(), "BB0: the layout names the block twice");
     }

@@ -392,7 +392,7 @@ impl Running<'_> {
         }
         // Most phases find nothing to do.
         if progress.swept.replace(stamps) != Some(stamps) {
-            found.analyses.sweep(stamps);
+            found.analyses.sweep(stamps, found.held.arena().inst_count());
         }
     }
 

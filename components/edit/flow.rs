@@ -99,8 +99,10 @@ impl FlowEdit {
     /// Puts what a block's only successor does to the block's end, whose only predecessor it is;
     /// the successor goes. The branch that led there is gone already.
     pub fn merge(&mut self, body: &mut Body<'_>, block: BlockId, next: BlockId) {
-        let moved = std::mem::take(&mut body.block_mut(next).insts);
-        body.block_mut(block).insts.extend(moved);
+        let mut moved = std::mem::take(&mut body.block_mut(next).insts);
+        body.block_mut(block).insts.append(&mut moved);
+        // Its memory is for the next function's.
+        body.quietly(next).insts = moved;
         body.quietly(block).succs.clear();
         body.move_succs(next, block);
         self.renames.split(body, next, block);
@@ -116,7 +118,7 @@ impl FlowEdit {
     /// Tells layout and phis.
     pub fn finish(self, body: &mut Body<'_>) {
         self.renames.finish(body);
-        body.set_layout(self.order.to_layout());
+        body.set_layout(&self.order.to_layout());
     }
 }
 

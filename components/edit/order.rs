@@ -3,13 +3,15 @@
 
 use crate::body::Body;
 use crate::ids::BlockId;
+use crate::scratch;
+use crate::scratch::Scratch;
 use crate::work;
 
 /// The order of blocks. Blocks are named by number; one that is not in the list has no neighbours.
 #[derive(Clone, Debug)]
 pub struct Order {
-    next: Vec<Option<BlockId>>,
-    previous: Vec<Option<BlockId>>,
+    next: Scratch<Vec<Option<BlockId>>>,
+    previous: Scratch<Vec<Option<BlockId>>>,
     first: Option<BlockId>,
     last: Option<BlockId>,
 }
@@ -17,7 +19,7 @@ pub struct Order {
 impl Order {
     /// The body's layout.
     pub fn of(body: &Body<'_>) -> Order {
-        let none = vec![None; body.block_count()];
+        let none = scratch!(Vec<Option<BlockId>>; None; body.block_count());
         let mut order = Order { next: none.clone(), previous: none, first: None, last: None };
         body.layout().iter().for_each(|b| order.push(*b));
         order
@@ -86,8 +88,8 @@ impl Order {
     }
 
     /// The blocks from the first on.
-    pub fn to_layout(&self) -> Vec<BlockId> {
-        std::iter::successors(self.first, |b| self.next(*b)).collect()
+    pub fn to_layout(&self) -> Scratch<Vec<BlockId>> {
+        scratch!(Vec<BlockId>).with(std::iter::successors(self.first, |b| self.next(*b)))
     }
 }
 
@@ -107,11 +109,11 @@ mod tests {
         order.insert_before(blocks[3], b);
         order.remove(blocks[1]);
         order.remove(blocks[3]);
-        assert_eq!(order.to_layout(), [a, blocks[0], blocks[2], b]);
+        assert_eq!(*order.to_layout(), [a, blocks[0], blocks[2], b]);
         order.push(blocks[3]);
         assert_eq!(order.previous(blocks[3]), Some(b));
         assert_eq!(order.to_layout().len(), 5);
         order.insert_after(a, blocks[1]);
-        assert_eq!(order.to_layout(), [a, blocks[1], blocks[0], blocks[2], b, blocks[3]]);
+        assert_eq!(*order.to_layout(), [a, blocks[1], blocks[0], blocks[2], b, blocks[3]]);
     }
 }

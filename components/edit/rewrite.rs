@@ -4,6 +4,8 @@ use crate::body::Body;
 use crate::ids::{BlockId, InstId};
 use crate::inst::{Inst, Loc};
 use crate::phis::Renames;
+use crate::scratch;
+use crate::scratch::Scratch;
 
 /// What stands in a block so far while it is rewritten.
 ///
@@ -13,7 +15,7 @@ pub struct Rewrite {
     old: Vec<InstId>,
     /// So many of it, from the first, stand there again, and where there is more `new` behind them.
     same: usize,
-    new: Option<Vec<InstId>>,
+    new: Option<Scratch<Vec<InstId>>>,
     /// The instruction that the walk is at, and whether it stands somewhere again.
     current: InstId,
     kept: bool,
@@ -63,17 +65,16 @@ impl Rewrite {
 
     /// The same with a block that is in no layout yet, and empty.
     pub fn split_to(&mut self, body: &mut Body<'_>, next: BlockId) {
-        let list = std::mem::take(self.changed());
+        let list = std::mem::take(&mut **self.changed());
         body.block_mut(self.block).insts = list;
         self.block = next;
         self.cuts.push(next);
     }
 
-    fn changed(&mut self) -> &mut Vec<InstId> {
+    fn changed(&mut self) -> &mut Scratch<Vec<InstId>> {
         self.new.get_or_insert_with(|| {
-            let mut new = Vec::with_capacity(self.old.len() + 4);
-            new.extend_from_slice(&self.old[..self.same]);
-            new
+            let old = self.old[..self.same].iter().copied();
+            scratch!(Vec<InstId>).with_room(self.old.len() + 4).with(old)
         })
     }
 
@@ -91,7 +92,10 @@ impl Rewrite {
             }
         }
         match self.new {
-            Some(new) => body.block_mut(self.block).insts = new,
+            // The old list is for the next walk.
+            Some(mut new) => {
+                body.block_mut(self.block).insts = std::mem::replace(&mut *new, self.old);
+            }
             None => {
                 self.old.truncate(self.same);
                 body.quietly(self.block).insts = self.old;
@@ -119,7 +123,7 @@ impl<'w> Body<'w> {
     /// The same of all blocks, in the layout's order. The layout, and phis behind blocks that were
     /// split, hear of it at the end.
     pub fn rewrite_all(&mut self, mut f: impl FnMut(&mut Body<'w>, &mut Rewrite, InstId)) {
-        let mut layout: Vec<BlockId> = Vec::new();
+        let mut layout = scratch!(Vec<BlockId>);
         let mut renames = Renames::default();
         for at in 0..self.layout().len() {
             let block = self.layout()[at];
@@ -137,7 +141,7 @@ impl<'w> Body<'w> {
             }
         }
         if !layout.is_empty() {
-            self.set_layout(layout);
+            self.set_layout(&layout);
             renames.finish(self);
         }
     }

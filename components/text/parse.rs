@@ -416,7 +416,7 @@ impl Function {
                 body.skip_block();
             }
         }
-        body.set_layout(self.blocks.iter().map(|b| b.id).collect());
+        body.set_layout(&self.blocks.iter().map(|b| b.id).collect::<Vec<_>>());
         for NamedBlock { id, insts } in self.blocks {
             for (inst, loc) in insts {
                 body.push(id, inst, loc);

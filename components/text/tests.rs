@@ -124,7 +124,7 @@ fn random_body(random: &mut Random, body: &mut Body<'_>) {
     for gone in [1, 3, 5] {
         body.remove_blocks(&[BlockId(gone)]);
     }
-    body.set_layout([6, 2, 0, 4].map(BlockId).to_vec());
+    body.set_layout(&[6, 2, 0, 4].map(BlockId));
     for (i, op) in Opcode::LIST.iter().enumerate() {
         let inst = random.inst(*op);
         let loc = Loc { file: i as u32 % 3, line: 7, column: 1, ptx_inst: i as u32 };

@@ -1,10 +1,12 @@
 //! Sets of blocks that are small beside the function: loops, regions, what a branch leads to.
 
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::work;
 
 /// Block numbers, ascending.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct BlockSet(Vec<u32>);
+pub struct BlockSet(Scratch<Vec<u32>>);
 
 impl BlockSet {
     /// Whether the block is a member, found by bisection.
@@ -36,7 +38,7 @@ impl BlockSet {
 
 impl FromIterator<u32> for BlockSet {
     fn from_iter<I: IntoIterator<Item = u32>>(blocks: I) -> BlockSet {
-        let mut all: Vec<u32> = blocks.into_iter().collect();
+        let mut all = scratch!(Vec<u32>).with(blocks);
         all.sort_unstable();
         all.dedup();
         BlockSet(all)
@@ -47,7 +49,7 @@ impl FromIterator<u32> for BlockSet {
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     /// By block: the search that marked it last.
-    by: Vec<u32>,
+    by: Scratch<Vec<u32>>,
     now: u32,
 }
 
@@ -55,7 +57,7 @@ impl Marks {
     /// No mark on any of so many blocks.
     pub fn new(blocks: usize) -> Marks {
         work::add(blocks);
-        Marks { by: vec![0; blocks], now: 1 }
+        Marks { by: scratch!(Vec<u32>; 0; blocks), now: 1 }
     }
 
     /// Takes all marks back.

@@ -1,5 +1,7 @@
 //! Cells of registers as numbers: what liveness and its like count.
 
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, RegFile, RegUse};
 
 /// The number of a cell within its function: physical registers of all files first, then the cells
@@ -13,12 +15,12 @@ pub const PHYS_BASE: [Cell; 6] = [0, 256, 320, 328, 336, 352];
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CellMap {
     /// First cell by register id, and one past the last.
-    base: Vec<Cell>,
+    base: Scratch<Vec<Cell>>,
 }
 
 impl CellMap {
     pub(super) fn new(body: &Body<'_>) -> CellMap {
-        let mut base = Vec::with_capacity(body.vreg_count() + 1);
+        let mut base = scratch!(Vec<Cell>).with_room(body.vreg_count() + 1);
         let mut next = PHYS_BASE[5];
         for id in 0..body.vreg_count() {
             base.push(next);

@@ -5,6 +5,8 @@
 //!
 //! [`Analyses`]: super::Analyses
 
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Code, work};
 use smallvec::SmallVec;
 
@@ -19,9 +21,9 @@ pub struct Graph {
     /// Number of the entry block.
     pub entry: u32,
     /// By block: where control may go from its end, each once.
-    pub succs: Vec<SmallVec<[u32; 2]>>,
+    pub succs: Scratch<Vec<SmallVec<[u32; 2]>>>,
     /// By block: the blocks that lead to it.
-    pub preds: Vec<SmallVec<[u32; 2]>>,
+    pub preds: Scratch<Vec<SmallVec<[u32; 2]>>>,
 }
 
 impl Graph {
@@ -30,8 +32,8 @@ impl Graph {
         work::add(nodes);
         let mut graph = Graph {
             entry: 0,
-            succs: vec![SmallVec::new(); nodes],
-            preds: vec![SmallVec::new(); nodes],
+            succs: scratch!(Vec<SmallVec<[u32; 2]>>; SmallVec::new(); nodes),
+            preds: scratch!(Vec<SmallVec<[u32; 2]>>; SmallVec::new(); nodes),
         };
         for (from, to) in edges {
             graph.add(*from, *to);
@@ -71,7 +73,7 @@ impl Graph {
     }
 
     /// Nodes that the entry reaches, each before its successors except along back edges.
-    pub fn reverse_postorder(&self) -> Vec<u32> {
+    pub fn reverse_postorder(&self) -> Scratch<Vec<u32>> {
         let mut order = postorder(self.entry, &self.succs);
         order.reverse();
         order
@@ -79,14 +81,14 @@ impl Graph {
 }
 
 /// Nodes that `start` reaches along `next`, each after those first reached from it.
-pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
-    let mut order = Vec::with_capacity(next.len());
+pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Scratch<Vec<u32>> {
+    let mut order = scratch!(Vec<u32>).with_room(next.len());
     if start as usize >= next.len() {
         return order;
     }
-    let mut seen = vec![false; next.len()];
+    let mut seen = scratch!(Vec<bool>; false; next.len());
     seen[start as usize] = true;
-    let mut stack = vec![(start, 0)];
+    let mut stack = scratch!(Vec<(u32, usize)>; (start, 0); 1);
     while let Some((node, at)) = stack.last_mut() {
         match next[*node as usize].get(*at) {
             Some(succ) => {
@@ -109,10 +111,10 @@ pub(super) fn postorder(start: u32, next: &[SmallVec<[u32; 2]>]) -> Vec<u32> {
 /// the text, where a function's common way leads.
 ///
 /// [`Dominators::post_by_exit`]: super::dominators::Dominators::post_by_exit
-pub fn exits(body: &Body<'_>) -> Vec<u32> {
+pub fn exits(body: &Body<'_>) -> Scratch<Vec<u32>> {
     let leaves = |b: &&BlockId| body.block(**b).succs().is_empty();
-    let mut exits: Vec<u32> = body.layout().iter().filter(leaves).map(|b| b.0).collect();
-    exits.reverse();
+    let all = body.layout().iter().rev().filter(leaves).map(|b| b.0);
+    let mut exits = scratch!(Vec<u32>).with(all);
     exits.sort_by_key(|b| std::cmp::Reverse(body.block(BlockId(*b)).preds().len()));
     exits
 }

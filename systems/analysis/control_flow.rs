@@ -6,25 +6,26 @@ use crate::analysis::frontiers::Frontiers;
 use crate::analysis::loops::{self, Loops};
 use bitvec::vec::BitVec;
 use orias_components::Body;
+use orias_components::scratch::Scratch;
 use std::sync::OnceLock;
 
 /// What follows from a function's edges alone. Each part is computed when it is asked for first.
 #[derive(Debug, Default)]
 pub struct ControlFlow {
     graph: Graph,
-    exits: Vec<u32>,
-    order: OnceLock<Vec<u32>>,
+    exits: Scratch<Vec<u32>>,
+    order: OnceLock<Scratch<Vec<u32>>>,
     dominators: OnceLock<Dominators>,
     post_dominators: OnceLock<Dominators>,
     post_dominators_by_exit: OnceLock<Dominators>,
     loops: OnceLock<Loops>,
-    irreducible: OnceLock<BitVec>,
+    irreducible: OnceLock<Scratch<BitVec>>,
     frontiers: OnceLock<Frontiers>,
 }
 
 impl ControlFlow {
     /// Of a graph, with the exits that [`Dominators::post_by_exit`] asks for.
-    pub fn new(graph: Graph, exits: Vec<u32>) -> ControlFlow {
+    pub fn new(graph: Graph, exits: Scratch<Vec<u32>>) -> ControlFlow {
         ControlFlow { graph, exits, ..ControlFlow::default() }
     }
 
@@ -72,7 +73,7 @@ impl ControlFlow {
     }
 
     /// Blocks of cycles that are no natural loops.
-    pub fn irreducible(&self) -> &BitVec {
+    pub fn irreducible(&self) -> &Scratch<BitVec> {
         self.irreducible.get_or_init(|| loops::irreducible(&self.graph, self.dominators()))
     }
 

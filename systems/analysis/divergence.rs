@@ -24,8 +24,10 @@ use crate::analysis::uses::Uses;
 use crate::effects::{differs_by_thread, gives_all_the_same};
 use bitvec::vec::BitVec;
 use orias_components::lists::Lists;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,9 +37,9 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Divergence {
     /// Virtual registers, by id.
-    pub registers: BitVec,
+    pub registers: Scratch<BitVec>,
     /// Blocks at whose end threads may part, by number.
-    pub branches: BitVec,
+    pub branches: Scratch<BitVec>,
 }
 
 impl Divergence {
@@ -56,13 +58,14 @@ impl Divergence {
     /// Every branch that depends on anything but uniform registers: what holds whatever the values
     /// are.
     pub fn everywhere(body: &Body<'_>) -> Divergence {
-        let mut branches = BitVec::repeat(false, body.block_count());
+        let mut branches = scratch!(BitVec).fill_with(false, body.block_count());
         for id in body.layout() {
             let conditional =
                 body.block(*id).insts().iter().any(|i| depends_on_thread(body.inst(*i), |_| true));
             branches.set(id.0 as usize, conditional && body.block(*id).succs().len() > 1);
         }
-        Divergence { registers: BitVec::repeat(true, body.vreg_count()), branches }
+        let registers = scratch!(BitVec).fill_with(true, body.vreg_count());
+        Divergence { registers, branches }
     }
 
     /// Whether threads of a warp may have different values in the register.
@@ -98,20 +101,23 @@ struct Solver<'a, 'w> {
     liveness: &'a mut dyn FnMut() -> Arc<Liveness>,
     uses: &'a Uses,
     /// Registers that each block writes.
-    writes: Lists<VRegId>,
-    registers: BitVec,
-    branches: BitVec,
+    writes: Scratch<Lists<VRegId>>,
+    registers: Scratch<BitVec>,
+    branches: Scratch<BitVec>,
     /// Registers whose readers are to be looked at.
-    work: Vec<VRegId>,
+    work: Scratch<Vec<VRegId>>,
     /// Divergent branches whose join is to be looked at, by their place in the layout.
-    parted: BinaryHeap<Reverse<(u32, u32)>>,
-    place: Vec<u32>,
-    /// By join: blocks between divergent branches and it.
-    covered: FxHashMap<u32, FxHashSet<u32>>,
+    parted: Scratch<BinaryHeap<Reverse<(u32, u32)>>>,
+    place: Scratch<Vec<u32>>,
+    /// Joins, each with the blocks between divergent branches and it.
+    covered: Scratch<FxHashSet<(u32, u32)>>,
     /// Scratch: blocks of a search; registers written between a branch and its join.
     marks: Marks,
     written: Marks,
 }
+
+/// Blocks by the successor of a branch that they lie behind.
+type Arms = Scratch<Vec<Scratch<Vec<u32>>>>;
 
 impl<'a, 'w> Solver<'a, 'w> {
     fn new(
@@ -121,7 +127,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         liveness: &'a mut dyn FnMut() -> Arc<Liveness>,
     ) -> Self {
         let graph = flow.graph();
-        let mut writes = Lists::new(body.block_count());
+        let mut writes = scratch!(Lists<VRegId>).of(body.block_count());
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 body.inst(*id).for_each_def(|r| {
@@ -131,7 +137,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 });
             }
         }
-        let mut place = vec![0; body.block_count()];
+        let mut place = scratch!(Vec<u32>; 0; body.block_count());
         for (i, block) in body.layout().iter().enumerate() {
             place[block.0 as usize] = i as u32;
         }
@@ -143,12 +149,12 @@ impl<'a, 'w> Solver<'a, 'w> {
             liveness,
             uses,
             writes,
-            registers: BitVec::repeat(false, body.vreg_count()),
-            branches: BitVec::repeat(false, graph.len()),
-            work: Vec::new(),
-            parted: BinaryHeap::new(),
+            registers: scratch!(BitVec).fill_with(false, body.vreg_count()),
+            branches: scratch!(BitVec).fill_with(false, graph.len()),
+            work: scratch!(Vec<VRegId>),
+            parted: scratch!(BinaryHeap<Reverse<(u32, u32)>>),
             place,
-            covered: FxHashMap::default(),
+            covered: scratch!(FxHashSet<(u32, u32)>),
             marks: Marks::new(graph.len()),
             written: Marks::new(body.vreg_count()),
         }
@@ -242,9 +248,9 @@ impl<'a, 'w> Solver<'a, 'w> {
             arms = self.arms(branch, join);
         }
         self.marks.clear();
-        let mut met: Vec<u32> = Vec::new();
-        let mut passed: Vec<u32> = Vec::new();
-        for node in arms.into_iter().flatten() {
+        let mut met = scratch!(Vec<u32>);
+        let mut passed = scratch!(Vec<u32>);
+        for &node in arms.iter().flatten() {
             if self.marks.add(node) { passed.push(node) } else { met.push(node) }
         }
         if let Some(join) = join {
@@ -257,9 +263,9 @@ impl<'a, 'w> Solver<'a, 'w> {
         }
         met.sort_unstable();
         met.dedup();
-        let mut found: Vec<VRegId> = Vec::new();
+        let mut found = scratch!(Vec<VRegId>);
         let liveness = (self.liveness)();
-        for node in met {
+        for &node in &met {
             // Threads that come by different ways bring different values.
             for id in phis::of(self.body, BlockId(node)) {
                 self.body.inst(id).for_each_def(|r| found.extend(r.reg.vreg()));
@@ -272,13 +278,13 @@ impl<'a, 'w> Solver<'a, 'w> {
                 }
             }
         }
-        for v in found {
+        for &v in &found {
             if matches!(self.body.vreg(v).file, RegFile::R | RegFile::P) {
                 self.mark(v);
             }
         }
         if let Some(join) = join {
-            self.covered.entry(join).or_default().extend(passed);
+            self.covered.extend(passed.iter().map(|block| (join, *block)));
         }
     }
 
@@ -287,16 +293,17 @@ impl<'a, 'w> Solver<'a, 'w> {
     fn is_covered(&self, branch: u32, join: Option<u32>) -> bool {
         let Some(join) = join else { return false };
         let straight = self.graph.succs[branch as usize].contains(&join);
-        straight && self.covered.get(&join).is_some_and(|blocks| blocks.contains(&branch))
+        straight && self.covered.contains(&(join, branch))
     }
 
     /// For each successor of a branch, the blocks that threads may pass from there up to the join.
-    fn arms(&mut self, branch: u32, join: Option<u32>) -> Vec<Vec<u32>> {
-        let mut arms = Vec::with_capacity(2);
+    fn arms(&mut self, branch: u32, join: Option<u32>) -> Arms {
+        let mut arms = scratch!(Vec<Scratch<Vec<u32>>>);
+        let mut stack = scratch!(Vec<u32>);
         for succ in &self.graph.succs[branch as usize] {
             self.marks.clear();
-            let mut arm = Vec::new();
-            let mut stack = vec![*succ];
+            let mut arm = scratch!(Vec<u32>);
+            stack.push(*succ);
             while let Some(node) = stack.pop() {
                 if self.marks.add(node) {
                     arm.push(node);

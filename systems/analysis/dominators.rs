@@ -2,6 +2,8 @@
 //! (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems": Semi-NCA).
 
 use crate::analysis::cfg::Graph;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::work;
 use smallvec::SmallVec;
 
@@ -12,10 +14,10 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Dominators {
     /// Immediate dominator; the root's is itself, [`NONE`] for nodes that the root does not reach.
-    idom: Vec<u32>,
+    idom: Scratch<Vec<u32>>,
     /// Place in a walk of the tree and the end of what the node dominates there; empty where it is
     /// not reached.
-    span: Vec<(u32, u32)>,
+    span: Scratch<Vec<(u32, u32)>>,
     root: u32,
     /// The root is a node of the graph, not the virtual exit.
     real_root: bool,
@@ -36,7 +38,7 @@ impl Dominators {
     /// blocks before the latch then have the post-dominators that they have in one round of the
     /// loop.
     pub(super) fn post(graph: &Graph) -> Dominators {
-        let all = vec![0; graph.len()];
+        let all = scratch!(Vec<u32>; 0; graph.len());
         Self::backward(graph, &all)
     }
 
@@ -45,9 +47,10 @@ impl Dominators {
     /// threads of a warp part and some of them leave for an exit of their own, this is where the
     /// others meet: threads that exit are waited for by no one.
     pub(super) fn post_by_exit(graph: &Graph, exits: &[u32]) -> Dominators {
-        let mut class = vec![NONE; graph.len()];
+        let mut class = scratch!(Vec<u32>; NONE; graph.len());
+        let mut stack = scratch!(Vec<u32>);
         for (i, exit) in exits.iter().enumerate() {
-            let mut stack = vec![*exit];
+            stack.push(*exit);
             while let Some(node) = stack.pop() {
                 if class[node as usize] == NONE {
                     class[node as usize] = i as u32;
@@ -60,7 +63,8 @@ impl Dominators {
 
     fn backward(graph: &Graph, class: &[u32]) -> Dominators {
         let exit = graph.len() as u32;
-        let mut backward = vec![SmallVec::new(); graph.len() + 1];
+        let none = SmallVec::new();
+        let mut backward = scratch!(Vec<SmallVec<[u32; 2]>>; none; graph.len() + 1);
         let mut forward = backward.clone();
         let same = |a: u32, b: &&u32| class[a as usize] == class[**b as usize];
         for node in 0..graph.len() as u32 {
@@ -76,7 +80,7 @@ impl Dominators {
                 forward[*node as usize].push(exit);
             }
         }
-        let mut reached = vec![false; graph.len() + 1];
+        let mut reached = scratch!(Vec<bool>; false; graph.len() + 1);
         mark(exit, &backward, &mut reached);
         for node in forward_order.iter().rev() {
             if !reached[*node as usize] {
@@ -95,12 +99,12 @@ impl Dominators {
         preds: &[SmallVec<[u32; 2]>],
         real_root: bool,
     ) -> Dominators {
-        let (order, parent, rank) = preorder(root, next);
+        let [order, parent, rank] = preorder(root, next);
         // All by place in the order from here on.
-        let mut semi: Vec<u32> = (0..order.len() as u32).collect();
+        let mut semi = scratch!(Vec<u32>).with(0..order.len() as u32);
         let mut label = semi.clone();
         let mut above = parent.clone();
-        let mut path = Vec::new();
+        let mut path = scratch!(Vec<u32>);
         for w in (1..order.len() as u32).rev() {
             let mut lowest = parent[w as usize];
             for pred in &preds[order[w as usize] as usize] {
@@ -119,7 +123,7 @@ impl Dominators {
                 up[w] = up[up[w] as usize];
             }
         }
-        let mut idom = vec![NONE; preds.len()];
+        let mut idom = scratch!(Vec<u32>; NONE; preds.len());
         for (w, node) in order.iter().enumerate() {
             idom[*node as usize] = order[up[w] as usize];
         }
@@ -168,16 +172,16 @@ impl Dominators {
 
 /// Where each node stands in a walk of the dominator tree, and where what it dominates ends: to ask
 /// whether one dominates another must not climb the tree, which may be as deep as there are blocks.
-fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
-    let mut size = vec![0; idom.len()];
+fn spans(root: u32, order: &[u32], idom: &[u32]) -> Scratch<Vec<(u32, u32)>> {
+    let mut size = scratch!(Vec<u32>; 0; idom.len());
     for node in order.iter().rev() {
         size[*node as usize] += 1;
         if *node != root {
             size[idom[*node as usize] as usize] += size[*node as usize];
         }
     }
-    let mut span = vec![(0, 0); idom.len()];
-    let mut free = vec![0; idom.len()];
+    let mut span = scratch!(Vec<(u32, u32)>; (0, 0); idom.len());
+    let mut free = scratch!(Vec<u32>; 0; idom.len());
     for node in order {
         let (node, above) = (*node as usize, idom[*node as usize] as usize);
         let first = free[above];
@@ -188,18 +192,16 @@ fn spans(root: u32, order: &[u32], idom: &[u32]) -> Vec<(u32, u32)> {
     span
 }
 
-/// Nodes on a way into depth, usually.
-const FEW: usize = 32;
-
 /// Nodes that the root reaches, parents before children of a walk into depth; the parent's place of
 /// each, by place; and the place of each, by node.
-fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-    let mut rank = vec![NONE; next.len()];
-    let (mut order, mut parent) = (Vec::with_capacity(next.len()), Vec::with_capacity(next.len()));
+fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> [Scratch<Vec<u32>>; 3] {
+    let mut rank = scratch!(Vec<u32>; NONE; next.len());
+    let mut order = scratch!(Vec<u32>).with_room(next.len());
+    let mut parent = scratch!(Vec<u32>).with_room(next.len());
     order.push(root);
     parent.push(0);
     rank[root as usize] = 0;
-    let mut stack = Vec::with_capacity(next.len().min(FEW));
+    let mut stack = scratch!(Vec<(u32, usize)>);
     stack.push((root, 0));
     while let Some((node, at)) = stack.last_mut() {
         let Some(&succ) = next[*node as usize].get(*at) else {
@@ -214,7 +216,7 @@ fn preorder(root: u32, next: &[SmallVec<[u32; 2]>]) -> (Vec<u32>, Vec<u32>, Vec<
             stack.push((succ, 0));
         }
     }
-    (order, parent, rank)
+    [order, parent, rank]
 }
 
 /// The node with the lowest semidominator on the way from `v` up to what was not looked at yet
@@ -248,7 +250,7 @@ fn best(
 }
 
 fn mark(from: u32, next: &[SmallVec<[u32; 2]>], reached: &mut [bool]) {
-    let mut stack = vec![from];
+    let mut stack = scratch!(Vec<u32>; from; 1);
     reached[from as usize] = true;
     while let Some(node) = stack.pop() {
         for n in &next[node as usize] {
@@ -267,7 +269,7 @@ mod tests {
     /// By definition: `a` dominates `b` when `b` is not reached from the entry without `a`.
     fn reaches_without(graph: &Graph, from: u32, to: u32, without: u32) -> bool {
         let mut seen = vec![false; graph.len()];
-        let mut stack = vec![from];
+        let mut stack = scratch!(Vec<u32>; from; 1);
         while let Some(n) = stack.pop() {
             if n == without || std::mem::replace(&mut seen[n as usize], true) {
                 continue;
@@ -302,13 +304,13 @@ mod tests {
             let exits: Vec<u32> =
                 (0..graph.len() as u32).filter(|n| graph.succs[*n as usize].is_empty()).collect();
             let leaves = |b, without| exits.iter().any(|e| reaches_without(&graph, b, *e, without));
-            for b in graph.reverse_postorder() {
+            for &b in &graph.reverse_postorder() {
                 // Where there is no way out, the pretended edges decide: only the exact part is
                 // tested.
                 if !graph.reverse_postorder().iter().all(|n| leaves(*n, NONE)) {
                     continue;
                 }
-                for a in graph.reverse_postorder() {
+                for &a in &graph.reverse_postorder() {
                     assert_eq!(post.dominates(a, b), !leaves(b, a), "seed {seed}: {a} after {b}");
                 }
             }

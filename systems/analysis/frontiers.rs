@@ -3,17 +3,19 @@
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use orias_components::lists::Lists;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 
 /// For each block those that it does not dominate itself, but one of whose predecessors it does
 /// (Cooper, Harvey, Kennedy).
 #[derive(Clone, PartialEq, Debug)]
-pub struct Frontiers(Lists<u32>);
+pub struct Frontiers(Scratch<Lists<u32>>);
 
 impl Frontiers {
     pub(super) fn new(graph: &Graph, dom: &Dominators) -> Frontiers {
-        let mut lists = Lists::new(graph.len());
+        let mut lists = scratch!(Lists<u32>).of(graph.len());
         // What a block was added to last: its predecessors' ways up the tree join.
-        let mut added = vec![u32::MAX; graph.len()];
+        let mut added = scratch!(Vec<u32>; u32::MAX; graph.len());
         for block in 0..graph.len() as u32 {
             let preds = &graph.preds[block as usize];
             if preds.len() < 2 || !dom.is_reached(block) {

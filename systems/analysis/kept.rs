@@ -16,19 +16,55 @@ use orias_components::Body;
 use orias_components::body::Stamps;
 use std::sync::Arc;
 
-/// An analysis, and the number that the body had.
-type Kept<T> = Option<(u64, Arc<T>)>;
+/// An analysis, and the number that the body had: 0 where it is stale. A stale one lies there for
+/// its memory, which the next one takes.
+#[derive(Debug)]
+struct Kept<T> {
+    at: u64,
+    found: Option<Arc<T>>,
+}
 
-fn get<T>(kept: &mut Kept<T>, stamp: u64, new: impl FnOnce() -> T) -> Arc<T> {
-    match kept {
-        Some((at, found)) if *at == stamp => found.clone(),
-        _ => {
-            let found = Arc::new(new());
-            *kept = Some((stamp, found.clone()));
-            found
+impl<T> Default for Kept<T> {
+    fn default() -> Kept<T> {
+        Kept { at: 0, found: None }
+    }
+}
+
+impl<T> Kept<T> {
+    fn at(&self, stamp: u64) -> Option<&Arc<T>> {
+        self.found.as_ref().filter(|_| self.at == stamp)
+    }
+
+    fn keep(&mut self, stamp: u64, new: T) -> Arc<T> {
+        self.at = stamp;
+        if let Some(found) = &mut self.found
+            && let Some(place) = Arc::get_mut(found)
+        {
+            *place = new;
+            return found.clone();
+        }
+        self.found.insert(Arc::new(new)).clone()
+    }
+
+    fn get(&mut self, stamp: u64, new: impl FnOnce() -> T) -> Arc<T> {
+        match self.at(stamp) {
+            Some(found) => found.clone(),
+            None => self.keep(stamp, new()),
+        }
+    }
+
+    fn sweep(&mut self, stamp: u64, keeps_memory: bool) {
+        if self.at != stamp {
+            self.at = 0;
+            if !keeps_memory {
+                self.found = None;
+            }
         }
     }
 }
+
+/// Instructions of a function whose stale analyses are kept for their memory.
+const FEW: usize = 1 << 12;
 
 /// What is known of the function in the world.
 #[derive(Resource, Debug, Default)]
@@ -40,6 +76,8 @@ pub struct Analyses {
     divergence: Kept<Divergence>,
     trips: Kept<Trips>,
     reaching: Kept<Reaching>,
+    /// What stale live cells name in place of their numbers.
+    no_cells: Arc<CellMap>,
 }
 
 impl Analyses {
@@ -50,7 +88,7 @@ impl Analyses {
     /// Where the blocks' edges are stale.
     pub fn flow(&mut self, body: &Body<'_>) -> Arc<ControlFlow> {
         assert!(!body.edges_are_stale(), "a phase asks for the graph and has changed it");
-        get(&mut self.flow, body.stamps().flow, || ControlFlow::of(body))
+        self.flow.get(body.stamps().flow, || ControlFlow::of(body))
     }
 
     /// The same with edges that may be stale: they are made new.
@@ -67,7 +105,13 @@ impl Analyses {
 
     /// The numbers of registers' cells.
     pub fn cells(&mut self, body: &Body<'_>) -> Arc<CellMap> {
-        get(&mut self.cells, body.stamps().registers, || CellMap::new(body))
+        let stamp = body.stamps().registers;
+        let liveness = self.liveness.found.as_mut().filter(|_| self.cells.at != stamp);
+        if let Some(stale) = liveness.and_then(Arc::get_mut) {
+            stale.map = self.no_cells.clone();
+            self.liveness.at = 0;
+        }
+        self.cells.get(stamp, || CellMap::new(body))
     }
 
     /// Of a body whose blocks' edges are current, as for [`Analyses::flow`].
@@ -77,7 +121,7 @@ impl Analyses {
     pub fn liveness(&mut self, body: &Body<'_>) -> Arc<Liveness> {
         assert!(!body.edges_are_stale(), "a phase asks what is live and has changed the graph");
         let cells = self.cells(body);
-        get(&mut self.liveness, body.stamp(), || Liveness::compute(body, cells))
+        self.liveness.get(body.stamp(), || Liveness::compute(body, cells))
     }
 
     /// The same with edges that may be stale: they are made new.
@@ -89,49 +133,42 @@ impl Analyses {
     /// See [`Analyses::liveness`].
     pub fn divergence(&mut self, body: &Body<'_>) -> Arc<Divergence> {
         let stamp = body.stamp();
-        if let Some((at, found)) = &self.divergence
-            && *at == stamp
-        {
+        if let Some(found) = self.divergence.at(stamp) {
             return found.clone();
         }
         let (flow, uses) = (self.flow(body), self.uses(body));
         // What is live is asked for where threads part, and in many functions they never do.
-        let found = Arc::new(Divergence::new(body, &flow, &uses, || self.liveness(body)));
-        self.divergence = Some((stamp, found.clone()));
-        found
+        let new = Divergence::new(body, &flow, &uses, || self.liveness(body));
+        self.divergence.keep(stamp, new)
     }
 
     /// Who reads and writes each register.
     pub fn uses(&mut self, body: &Body<'_>) -> Arc<Uses> {
-        get(&mut self.uses, body.stamp(), || Uses::new(body))
+        self.uses.get(body.stamp(), || Uses::new(body))
     }
 
     /// How often each loop iterates, in SSA form. See [`Analyses::flow`].
     pub fn trips(&mut self, body: &Body<'_>) -> Arc<Trips> {
         let (flow, uses) = (self.flow(body), self.uses(body));
-        get(&mut self.trips, body.stamp(), || Trips::new(body, &flow, &uses))
+        self.trips.get(body.stamp(), || Trips::new(body, &flow, &uses))
     }
 
     /// Which definitions reach each operand, out of SSA form. See [`Analyses::liveness`].
     pub fn reaching(&mut self, body: &Body<'_>) -> Arc<Reaching> {
         let (flow, liveness) = (self.flow(body), self.liveness(body));
-        get(&mut self.reaching, body.stamp(), || Reaching::new(body, &flow, &liveness))
+        self.reaching.get(body.stamp(), || Reaching::new(body, &flow, &liveness))
     }
 
-    /// Lets go what is stale.
-    pub fn sweep(&mut self, stamps: Stamps) {
-        fn sweep<T>(kept: &mut Kept<T>, stamp: u64) {
-            if kept.as_ref().is_some_and(|(at, _)| *at != stamp) {
-                *kept = None;
-            }
-        }
-        sweep(&mut self.flow, stamps.flow);
-        sweep(&mut self.cells, stamps.registers);
-        sweep(&mut self.liveness, stamps.edits);
-        sweep(&mut self.uses, stamps.edits);
-        sweep(&mut self.divergence, stamps.edits);
-        sweep(&mut self.trips, stamps.edits);
-        sweep(&mut self.reaching, stamps.edits);
+    /// Lets go what is stale, of a function with so many instructions.
+    pub fn sweep(&mut self, stamps: Stamps, insts: usize) {
+        let few = insts <= FEW;
+        self.flow.sweep(stamps.flow, few);
+        self.cells.sweep(stamps.registers, few);
+        self.liveness.sweep(stamps.edits, few);
+        self.uses.sweep(stamps.edits, few);
+        self.divergence.sweep(stamps.edits, few);
+        self.trips.sweep(stamps.edits, few);
+        self.reaching.sweep(stamps.edits, few);
     }
 
     /// Whether what is kept is what a computation gives.
@@ -140,7 +177,7 @@ impl Analyses {
     /// The first analysis that is another one.
     pub fn check(&self, body: &Body<'_>) -> Result<(), String> {
         fn at<T>(kept: &Kept<T>, stamp: u64) -> Option<&T> {
-            kept.as_ref().filter(|(at, _)| *at == stamp).map(|(_, found)| &**found)
+            kept.at(stamp).map(|found| &**found)
         }
         let stale = |name: &str| Err(format!("{name} are kept that are not those of the body"));
         if let Some(kept) = at(&self.flow, body.stamps().flow)
@@ -213,7 +250,7 @@ mod tests {
                 body.redirect(InstId(3), BlockId(1), BlockId(2));
             },
             |body| body.remove(BlockId(1), InstId(3)),
-            |body| body.set_layout(vec![BlockId(0), BlockId(2), BlockId(1)]),
+            |body| body.set_layout(&[BlockId(0), BlockId(2), BlockId(1)]),
             |body| {
                 body.push(
                     BlockId(0),

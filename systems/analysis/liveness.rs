@@ -20,6 +20,8 @@
 
 use crate::analysis::lists::Lists;
 use bitvec::prelude::*;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Opcode, Operand, RegUse, View, work};
 use reads::for_each_read;
 use rows::{NONE, Rows};
@@ -34,11 +36,11 @@ pub use crate::analysis::cells::{Cell, CellMap};
 pub use reads::kills;
 
 /// Cells that phis read, by the block at whose end they do.
-fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Lists<Cell>> {
+fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Scratch<Lists<Cell>>> {
     let mut reads = None;
     for block in body.layout() {
         for id in body.block(*block).insts().iter().take_while(|i| body.op(**i) == Opcode::MOVPHI) {
-            let all = reads.get_or_insert_with(|| Lists::new(body.block_count()));
+            let all = reads.get_or_insert_with(|| scratch!(Lists<Cell>).of(body.block_count()));
             let mut value = None;
             for operand in body.inst(*id).sources() {
                 match (operand, value) {
@@ -59,10 +61,10 @@ fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Lists<Cell>> {
 pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     let map = CellMap::new(body);
     let phis = phi_reads(body, &map);
-    let (globals, bit) = find_globals(body, &map, phis.as_ref());
+    let (globals, bit) = find_globals(body, &map, phis.as_deref());
     let mut flow = Flow::new(body.block_count(), globals.len());
     flow.fill(body, &map, &bit, |_| true);
-    let (read, _) = flow.read_later(body, &bit, phis.as_ref());
+    let (read, _) = flow.read_later(body, &bit, phis.as_deref());
     is_read_at_entry(body, &globals, &read)
 }
 
@@ -76,9 +78,9 @@ pub struct Liveness {
     /// Which number each cell of a register has.
     pub map: Arc<CellMap>,
     /// Cells that may be live between blocks, by bit number: those with dense bits first.
-    globals: Vec<Cell>,
+    globals: Scratch<Vec<Cell>>,
     /// Bit number by cell, [`NONE`] for the others.
-    bit: Vec<u32>,
+    bit: Scratch<Vec<u32>>,
     live_in: Sets,
     live_out: Sets,
 }
@@ -98,7 +100,7 @@ impl Liveness {
     /// choice without.
     fn split(body: &Body<'_>, map: Arc<CellMap>, split: Option<(u32, usize)>) -> Liveness {
         let phis = phi_reads(body, &map);
-        let phis = phis.as_ref();
+        let phis = phis.as_deref();
         let (mut globals, mut bit) = find_globals(body, &map, phis);
         let rows = body.block_count();
         let most = DENSE_LIMIT.saturating_mul(body.inst_count()) / rows.max(1);
@@ -161,7 +163,8 @@ impl Liveness {
     /// A set for walks through blocks, one after the other: see [`LiveCells::start`].
     pub fn cells(&self) -> LiveCells {
         work::add(self.map.count() / 64);
-        LiveCells { set: bitvec![u64, Lsb0; 0; self.map.count()], known: Vec::new() }
+        let set = scratch!(BitVec<u64>).fill_with(false, self.map.count());
+        LiveCells { set, known: scratch!(Vec<Cell>) }
     }
 }
 
@@ -169,9 +172,9 @@ impl Liveness {
 /// that is the first of its value this may hold cells that the block's `live_in` leaves out.
 #[derive(Clone, Debug)]
 pub struct LiveCells {
-    set: BitVec<u64>,
+    set: Scratch<BitVec<u64>>,
     /// Cells that were in the set since the walk began: what the next one has to clear.
-    known: Vec<Cell>,
+    known: Scratch<Vec<Cell>>,
 }
 
 impl LiveCells {
@@ -241,10 +244,10 @@ fn find_globals(
     body: &Body<'_>,
     map: &CellMap,
     phis: Option<&Lists<Cell>>,
-) -> (Vec<Cell>, Vec<u32>) {
-    let mut bit = vec![NONE; map.count()];
+) -> (Scratch<Vec<Cell>>, Scratch<Vec<u32>>) {
+    let mut bit = scratch!(Vec<u32>; NONE; map.count());
     // In which block (number + 1) a cell was last defined without guard.
-    let mut defined = vec![0u32; map.count()];
+    let mut defined = scratch!(Vec<u32>; 0; map.count());
     for &block in body.layout() {
         for &id in body.block(block).insts() {
             let inst = body.inst(id);
@@ -269,7 +272,7 @@ fn find_globals(
             phis.iter(block.0).for_each(|cell| bit[cell as usize] = 0);
         }
     }
-    let mut globals = Vec::new();
+    let mut globals = scratch!(Vec<Cell>);
     for (cell, bit) in bit.iter_mut().enumerate() {
         if *bit == 0 {
             *bit = globals.len() as u32;
@@ -438,23 +441,24 @@ impl Flow {
 /// Blocks to look at (again), in sweeps along one order: a fact runs down the whole order in one
 /// sweep, and once more for each edge against it.
 struct Worklist {
-    order: Vec<BlockId>,
+    order: Scratch<Vec<BlockId>>,
     /// Place in the order by block number.
-    place: Vec<u32>,
+    place: Scratch<Vec<u32>>,
     /// By place.
-    waiting: BitVec<u64>,
+    waiting: Scratch<BitVec<u64>>,
     next: usize,
 }
 
 impl Worklist {
     /// With all blocks waiting.
     fn new(rows: usize, order: impl Iterator<Item = BlockId>) -> Worklist {
-        let order: Vec<BlockId> = order.collect();
-        let mut place = vec![0; rows];
+        let order = scratch!(Vec<BlockId>).with(order);
+        let mut place = scratch!(Vec<u32>; 0; rows);
         for (i, block) in order.iter().enumerate() {
             place[block.0 as usize] = i as u32;
         }
-        Worklist { place, waiting: bitvec![u64, Lsb0; 1; order.len()], order, next: 0 }
+        let waiting = scratch!(BitVec<u64>).fill_with(true, order.len());
+        Worklist { place, waiting, order, next: 0 }
     }
 
     fn push(&mut self, block: BlockId) {
@@ -478,7 +482,7 @@ struct Sets {
     /// Words of a row, and the bits that have dense rows.
     words: usize,
     dense: u32,
-    bits: BitVec<u64>,
+    bits: Scratch<BitVec<u64>>,
     lists: Rows,
 }
 
@@ -494,7 +498,7 @@ impl Sets {
     fn new(rows: usize, bits: usize) -> Sets {
         let words = bits.div_ceil(64);
         work::add(rows * words);
-        let all = bitvec![u64, Lsb0; 0; rows * words * 64];
+        let all = scratch!(BitVec<u64>).fill_with(false, rows * words * 64);
         Sets { words, dense: bits as u32, bits: all, lists: Rows::default() }
     }
 

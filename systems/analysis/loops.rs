@@ -6,6 +6,8 @@ use crate::analysis::blocks::{BlockSet, Marks};
 use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 
 /// A natural loop; loops with the same header are one.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,16 +15,16 @@ pub struct Loop {
     /// The one block by which control enters.
     pub header: u32,
     /// Sources of the back edges, in reverse postorder.
-    pub latches: Vec<u32>,
+    pub latches: Scratch<Vec<u32>>,
     /// Members, header included.
     pub blocks: BlockSet,
     /// Blocks outside that lead to the header.
-    pub entries: Vec<u32>,
+    pub entries: Scratch<Vec<u32>>,
     /// The only entry, where that leads only to the header. A loop at the function's entry has
     /// none.
     pub preheader: Option<u32>,
     /// Edges that leave it, from the blocks in their order.
-    pub exits: Vec<(u32, u32)>,
+    pub exits: Scratch<Vec<(u32, u32)>>,
     /// The next loop outwards: an index in [`Loops::all`].
     pub parent: Option<usize>,
     /// 1 for an outermost loop.
@@ -33,16 +35,17 @@ pub struct Loop {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Loops {
     /// All loops of the function.
-    pub all: Vec<Loop>,
+    pub all: Scratch<Vec<Loop>>,
     /// The innermost loop of each block: an index in `all`.
-    pub innermost: Vec<Option<usize>>,
+    pub innermost: Scratch<Vec<Option<usize>>>,
 }
 
 impl Loops {
     pub(super) fn new(graph: &Graph, dom: &Dominators) -> Loops {
         let order = graph.reverse_postorder();
-        let mut loops = Loops { all: Vec::new(), innermost: vec![None; graph.len()] };
-        let mut rank = vec![0; graph.len()];
+        let innermost = scratch!(Vec<Option<usize>>; None; graph.len());
+        let mut loops = Loops { all: scratch!(Vec<Loop>), innermost };
+        let mut rank = scratch!(Vec<usize>; 0; graph.len());
         for (i, n) in order.iter().enumerate() {
             rank[*n as usize] = i;
         }
@@ -50,7 +53,8 @@ impl Loops {
         // Headers in reverse postorder: an outer header dominates an inner one, so it comes first.
         for header in &order {
             let preds = graph.preds[*header as usize].iter().copied();
-            let mut latches: Vec<u32> = preds.filter(|n| dom.dominates(*header, *n)).collect();
+            let latches = preds.filter(|n| dom.dominates(*header, *n));
+            let mut latches = scratch!(Vec<u32>).with(latches);
             latches.sort_unstable_by_key(|n| rank[*n as usize]);
             latches.dedup();
             if latches.is_empty() {
@@ -60,7 +64,7 @@ impl Loops {
             // The marks are those of its members.
             let is_outside = |block: &u32| !marks.has(*block);
             let preds = graph.preds[*header as usize].iter().copied();
-            let entries: Vec<u32> = preds.filter(is_outside).collect();
+            let entries = scratch!(Vec<u32>).with(preds.filter(is_outside));
             let leads_only_here = |entry: &u32| graph.succs[*entry as usize].len() == 1;
             let preheader = match entries[..] {
                 [one] if *header != graph.entry => Some(one).filter(leads_only_here),
@@ -70,7 +74,7 @@ impl Loops {
                 let succs = graph.succs[from as usize].iter().copied();
                 succs.filter(is_outside).map(move |to| (from, to))
             };
-            let exits = blocks.iter().flat_map(leaving).collect();
+            let exits = scratch!(Vec<(u32, u32)>).with(blocks.iter().flat_map(leaving));
             let parent = loops.innermost[*header as usize];
             let depth = parent.map_or(1, |p| loops.all[p].depth + 1);
             let index = loops.all.len();
@@ -105,8 +109,8 @@ fn members(
 ) -> BlockSet {
     marks.clear();
     marks.add(header);
-    let mut blocks = vec![header];
-    let mut stack = latches.to_vec();
+    let mut blocks = scratch!(Vec<u32>; header; 1);
+    let mut stack = scratch!(Vec<u32>).with(latches.iter().copied());
     while let Some(node) = stack.pop() {
         if marks.add(node) {
             blocks.push(node);
@@ -114,26 +118,26 @@ fn members(
             stack.extend(preds.filter(|p| dom.is_reached(*p)));
         }
     }
-    blocks.into_iter().collect()
+    blocks.iter().copied().collect()
 }
 
 /// Blocks of cycles that are no natural loops: of each strongly connected part with an edge against
 /// the reverse postorder to a block that does not dominate its source.
-pub(super) fn irreducible(graph: &Graph, dom: &Dominators) -> BitVec {
+pub(super) fn irreducible(graph: &Graph, dom: &Dominators) -> Scratch<BitVec> {
     let order = graph.reverse_postorder();
-    let mut rank = vec![u32::MAX; graph.len()];
+    let mut rank = scratch!(Vec<u32>; u32::MAX; graph.len());
     order.iter().zip(0..).for_each(|(n, i)| rank[*n as usize] = i);
     let is_bad = |n: u32, to: u32| rank[to as usize] <= rank[n as usize] && !dom.dominates(to, n);
     let has_bad = |n: &u32| graph.succs[*n as usize].iter().any(|to| is_bad(*n, *to));
-    let bad: Vec<u32> = order.iter().copied().filter(has_bad).collect();
-    let mut found = BitVec::repeat(false, graph.len());
+    let bad = scratch!(Vec<u32>).with(order.iter().copied().filter(has_bad));
+    let mut found = scratch!(BitVec).fill_with(false, graph.len());
     if bad.is_empty() {
         return found;
     }
     // Kosaraju: against the edges from each block in reverse postorder, what is reached and not
     // taken is its part.
-    let mut part = vec![u32::MAX; graph.len()];
-    let mut stack = Vec::new();
+    let mut part = scratch!(Vec<u32>; u32::MAX; graph.len());
+    let mut stack = scratch!(Vec<u32>);
     for root in &order {
         stack.push(*root);
         while let Some(node) = stack.pop() {
@@ -143,9 +147,9 @@ pub(super) fn irreducible(graph: &Graph, dom: &Dominators) -> BitVec {
             }
         }
     }
-    let mut bad_part = BitVec::<usize>::repeat(false, graph.len());
+    let mut bad_part = scratch!(BitVec).fill_with(false, graph.len());
     bad.iter().for_each(|n| bad_part.set(part[*n as usize] as usize, true));
-    for n in order {
+    for &n in &order {
         found.set(n as usize, bad_part[part[n as usize] as usize]);
     }
     found
@@ -179,8 +183,8 @@ mod tests {
         let [outer, inner] = &loops.all[..] else { panic!("two loops") };
         assert_eq!((&outer.entries[..], outer.preheader), (&[0][..], None));
         assert_eq!((&inner.entries[..], inner.preheader), (&[2][..], Some(2)));
-        assert_eq!(outer.exits, [(3, 4)]);
-        assert_eq!(inner.exits, [(3, 1), (3, 4)]);
+        assert_eq!(*outer.exits, [(3, 4)]);
+        assert_eq!(*inner.exits, [(3, 1), (3, 4)]);
         let at_entry = self::loops(&Graph::new(2, &[(0, 0), (0, 1)]));
         assert_eq!(at_entry.all[0].preheader, None, "the function's call enters it");
     }

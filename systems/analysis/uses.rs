@@ -2,6 +2,8 @@
 //! elsewhere all that may.
 
 use orias_components::lists::Lists;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, InstId, VRegId};
 
 /// A place where a register is named, with its block.
@@ -11,14 +13,15 @@ pub type Place = (InstId, BlockId);
 /// register twice is there twice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Uses {
-    readers: Lists<Place>,
-    writers: Lists<Place>,
+    readers: Scratch<Lists<Place>>,
+    writers: Scratch<Lists<Place>>,
 }
 
 impl Uses {
     pub(super) fn new(body: &Body<'_>) -> Uses {
         let count = body.vreg_count();
-        let (mut readers, mut writers) = (Lists::new(count), Lists::new(count));
+        let mut readers = scratch!(Lists<Place>).of(count);
+        let mut writers = scratch!(Lists<Place>).of(count);
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);

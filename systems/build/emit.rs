@@ -86,7 +86,7 @@ impl<'w> Emit<'w> {
     pub fn finish(mut self) -> Body<'w> {
         self.drop_empty_tail();
         let Emit { mut body, order, .. } = self;
-        body.set_layout(order);
+        body.set_layout(&order);
         body
     }
 

@@ -15,6 +15,7 @@
 use crate::analysis::Analyses;
 use crate::notes::Notes;
 use crate::params::Write;
+use orias_components::scratch;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
     edges,
@@ -55,7 +56,7 @@ pub fn branch_opt(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut notes: 
     let mut total = 0;
     for _ in 0..body.block_count() * 2 + 8 {
         let mut changed = remove_unreachable(&mut body, &mut analyses);
-        let layout = body.layout().to_vec();
+        let layout = body.walk();
         for (at, block) in layout.iter().enumerate() {
             changed += thread_jumps(&mut body, *block);
             changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
@@ -72,10 +73,10 @@ pub fn branch_opt(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut notes: 
 
 fn remove_unreachable(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let flow = analyses.flow_after(body);
-    let mut keep = vec![false; body.block_count()];
+    let mut keep = scratch!(Vec<bool>; false; body.block_count());
     flow.reverse_postorder().iter().for_each(|b| keep[*b as usize] = true);
-    let gone: Vec<BlockId> =
-        body.layout().iter().copied().filter(|b| !keep[b.0 as usize]).collect();
+    let gone = body.layout().iter().copied().filter(|b| !keep[b.0 as usize]);
+    let gone = scratch!(Vec<BlockId>).with(gone);
     body.remove_blocks(&gone);
     analyses.edges(body);
     gone.len()
@@ -112,8 +113,8 @@ fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
         insts.iter().rev().take_while(is_branch).copied().collect();
     for id in branches.into_iter().rev() {
         if body.op(id) == Opcode::SWITCH {
-            let targets: Vec<BlockId> = edges::targets(body.inst(id)).collect();
-            for target in targets {
+            let targets = scratch!(Vec<BlockId>).with(edges::targets(body.inst(id)));
+            for &target in &targets {
                 let end = destination(body, target);
                 changed += usize::from(end != target && body.redirect(id, target, end));
             }
@@ -223,7 +224,7 @@ fn merge_chains(body: &mut Body<'_>) -> usize {
     let mut merged = 0;
     let entry = body.layout().first().copied();
     let mut edit = FlowEdit::of(body);
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         if !body.has_block(block) {
             continue;
         }

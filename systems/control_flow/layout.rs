@@ -5,6 +5,7 @@
 //! branches change, but which block follows which does not.
 
 use crate::notes::Notes;
+use orias_components::scratch;
 use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Opcode, Operand, edges};
 use orias_targets::slots::MOV;
 
@@ -18,9 +19,9 @@ pub fn place_blocks(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut changed = 0;
     let mut edit = FlowEdit::of(&body);
-    let blocks = body.layout().to_vec();
+    let blocks = body.walk();
     // What moves before another block shares its number.
-    let mut place = vec![u32::MAX; body.block_count()];
+    let mut place = scratch!(Vec<u32>; u32::MAX; body.block_count());
     blocks.iter().enumerate().for_each(|(i, b)| place[b.0 as usize] = i as u32);
     for block in &blocks {
         changed += usize::from(move_to_target(&mut body, &mut edit, &mut place, *block));
@@ -80,7 +81,7 @@ fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) ->
 pub fn remove_nop_code(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut removed = 0;
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         removed += body.retain(block, |body, id| !does_nothing(body, id));
     }
     notes.count(removed);

@@ -32,7 +32,7 @@ pub fn expand_jmx_computation(
     let switches: FxHashSet<BlockId> = blocks.iter().map(|(block, _)| *block).collect();
     let mut free = free_targets(&body, &switches);
     let mut e = Emit::edit(body);
-    for block in e.body.layout().to_vec() {
+    for &block in e.body.walk().iter() {
         match free.get_mut(&block) {
             Some(is_placed) if *is_placed => continue,
             Some(is_placed) => *is_placed = true,

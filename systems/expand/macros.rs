@@ -19,6 +19,7 @@ use crate::notes::Notes;
 use crate::params::Read;
 use crate::ssa::Form;
 use orias_components::pseudo::macros;
+use orias_components::scratch;
 use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, RegUse, View};
 
 /// Phase 9.
@@ -63,14 +64,15 @@ fn expand_all(
     is_chosen: impl Fn(View<'_>) -> bool,
 ) -> usize {
     let has_chosen = |b| body.block(b).insts().iter().any(|id| is_chosen(body.inst(*id)));
-    let chosen: Vec<bool> = body.layout().iter().map(|b| has_chosen(*b)).collect();
+    let chosen = body.layout().iter().map(|b| has_chosen(*b));
+    let chosen = scratch!(Vec<bool>).with(chosen);
     if !chosen.contains(&true) {
         return 0;
     }
-    let layout = body.layout().to_vec();
+    let layout = body.walk();
     let (mut expanded, mut split) = (0, Vec::new());
     let mut e = Emit::edit_in(body, form);
-    for (block, any) in layout.into_iter().zip(chosen) {
+    for (block, any) in layout.iter().copied().zip(chosen.iter().copied()) {
         if !any {
             e.open(block);
             continue;

@@ -39,7 +39,7 @@ struct Placed {
 pub fn place_subroutines(code: Code<'_>, info: Read<'_, FunctionInfo>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut placed: FxHashMap<BlockId, Placed> = FxHashMap::default();
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         let Some(last) = body.block(block).insts().last().copied() else { continue };
         if body.op(last) != Opcode::SUBRET {
             continue;
@@ -119,7 +119,7 @@ impl File {
 ///
 /// A function would save what it must keep: its subroutines leave that alone.
 fn assign(body: &mut Body<'_>, block: BlockId, is_entry: bool) -> Result<Placed, String> {
-    let insts = body.block(block).insts().to_vec();
+    let insts = body.walk_in(block);
     let mut last: FxHashMap<VRegId, usize> = FxHashMap::default();
     for (at, id) in insts.iter().enumerate() {
         let mut touched = |r: RegUse| last.extend(r.reg.vreg().map(|v| (v, at)));

@@ -17,6 +17,8 @@ use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::calls::is_kept;
 use crate::effects::as_copy;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, Props, RegFile, VRegId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -25,9 +27,9 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug)]
 pub struct Assignment {
     /// First physical register of each class, by its leader.
-    pub of: Vec<Option<u8>>,
+    pub of: Scratch<Vec<Option<u8>>>,
     /// Classes for which there was no place.
-    pub failed: Vec<VRegId>,
+    pub failed: Scratch<Vec<VRegId>>,
     /// Highest general register + 1.
     pub general: u32,
 }
@@ -54,11 +56,11 @@ pub struct Input<'a, 'w> {
 }
 
 /// Registers that classes had better get.
-pub type Hints = FxHashMap<VRegId, SmallVec<[u8; 2]>>;
+pub type Hints = Scratch<FxHashMap<VRegId, SmallVec<[u8; 2]>>>;
 
 /// What the copies from and to given registers (arguments and results of calls) wish for.
 pub fn hints(body: &Body<'_>, classes: &Classes) -> Hints {
-    let mut hints = Hints::default();
+    let mut hints = scratch!(FxHashMap<VRegId, SmallVec<[u8; 2]>>);
     for &block in body.layout() {
         for &id in body.block(block).insts() {
             let Some(copy) = as_copy(body.inst(id)) else { continue };
@@ -102,7 +104,7 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
     let file = |leader: VRegId| input.classes.class(leader).file;
     // By file, those with a place of their own first, then by where they begin: one number, with
     // the leader in its lowest bits.
-    let mut order: Vec<u64> = Vec::with_capacity(input.classes.len() as usize);
+    let mut order = scratch!(Vec<u64>).with_room(input.classes.len() as usize);
     for leader in input.classes.leaders() {
         let start = input.start(leader);
         // Registers that no instruction names need no place.
@@ -114,17 +116,17 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
     }
     order.sort_unstable();
     let leader = |key: &u64| VRegId((key & ((1 << LEADER_BITS) - 1)) as u32);
-    let mut all =
-        Assignment { of: vec![None; input.body.vreg_count()], failed: Vec::new(), general: 0 };
+    let of = scratch!(Vec<Option<u8>>; None; input.body.vreg_count());
+    let mut all = Assignment { of, failed: scratch!(Vec<VRegId>), general: 0 };
     for classes in order.chunk_by(|a, b| file(leader(a)) == file(leader(b))) {
-        let classes: Vec<VRegId> = classes.iter().map(leader).collect();
+        let classes = scratch!(Vec<VRegId>).with(classes.iter().map(leader));
         let Some(first) = classes.first() else { continue };
         let placed = match file(*first) {
             RegFile::R => place_general(input, &classes),
             other => place_others(input, other, &classes),
         };
         placed.of.iter().for_each(|(leader, at)| all.of[leader.0 as usize] = Some(*at));
-        all.failed.extend(placed.failed);
+        all.failed.extend_from_slice(&placed.failed);
         if file(*first) == RegFile::R {
             all.general = placed.used;
         }
@@ -134,12 +136,12 @@ pub fn assign(input: &Input<'_, '_>) -> Assignment {
 
 /// The classes of a file, those with a place of their own first, then the wide ones. None where all
 /// are as wide.
-fn by_width(input: &Input<'_, '_>, by_start: &[VRegId]) -> Option<Vec<VRegId>> {
+fn by_width(input: &Input<'_, '_>, by_start: &[VRegId]) -> Option<Scratch<Vec<VRegId>>> {
     let class = |leader: &VRegId| input.classes.class(*leader);
     if by_start.iter().all(|leader| class(leader).cells == 1) {
         return None;
     }
-    let mut order = by_start.to_vec();
+    let mut order = scratch!(Vec<VRegId>).with(by_start.iter().copied());
     order.sort_by_key(|leader| {
         (class(leader).fixed.is_none(), std::cmp::Reverse(class(leader).cells))
     });
@@ -190,7 +192,7 @@ fn place_others(input: &Input<'_, '_>, file: RegFile, by_start: &[VRegId]) -> Pl
 /// assignment uses at least. Nothing wide lies in R0, which R1 is beside: where only wide values
 /// are live, it stays free.
 fn highest_pressure(input: &Input<'_, '_>) -> (u32, u32) {
-    let mut change = vec![(0i32, 0i32); input.ranges.points as usize + 1];
+    let mut change = scratch!(Vec<(i32, i32)>; (0, 0); input.ranges.points as usize + 1);
     for leader in input.classes.leaders() {
         let class = input.classes.class(leader);
         if class.file != RegFile::R {
@@ -207,7 +209,7 @@ fn highest_pressure(input: &Input<'_, '_>) -> (u32, u32) {
     }
     let (mut now, mut singles) = (0, 0);
     let (mut live, mut needed) = (0, 0);
-    for (all, single) in change {
+    for &(all, single) in change.iter() {
         now += all;
         singles += single;
         live = live.max(now);
@@ -230,7 +232,7 @@ struct File<const N: usize> {
     /// Registers that the function must save before it may use them, and has not used yet.
     kept: Mask<N>,
     /// Classes that products of warpgroups name, by leader; nothing where there are none.
-    of_groups: Vec<bool>,
+    of_groups: Scratch<Vec<bool>>,
 }
 
 /// The first registers of all places that a class would have if there were no other class, but for
@@ -251,8 +253,8 @@ pub fn places_alone(input: &Input<'_, '_>, leader: VRegId) -> Vec<u32> {
 }
 
 /// The classes of general registers that products of warpgroups name, by leader.
-fn classes_of_groups(input: &Input<'_, '_>) -> Vec<bool> {
-    let mut found = Vec::new();
+fn classes_of_groups(input: &Input<'_, '_>) -> Scratch<Vec<bool>> {
+    let mut found = scratch!(Vec<bool>);
     if !input.body.facts().may_have_any(Props::GROUP) {
         return found;
     }
@@ -310,7 +312,8 @@ impl<const N: usize> File<N> {
                 costless = crate::calls::ARGUMENTS.end;
             }
         }
-        let of_groups = if file == RegFile::R { classes_of_groups(input) } else { Vec::new() };
+        let of_groups =
+            if file == RegFile::R { classes_of_groups(input) } else { scratch!(Vec<bool>) };
         File { occupancy, usable, used: 0, costless, late: None, kept, of_groups }
     }
 
@@ -407,18 +410,17 @@ impl<const N: usize> File<N> {
 }
 
 /// What came of one file in one order.
-#[derive(Default)]
 struct Placed {
     /// First register of each class that has a place.
-    of: Vec<(VRegId, u8)>,
-    failed: Vec<VRegId>,
+    of: Scratch<Vec<(VRegId, u8)>>,
+    failed: Scratch<Vec<VRegId>>,
     /// Highest register that is taken, + 1.
     used: u32,
 }
 
 /// Places the classes in this order.
 fn place_all<const N: usize>(input: &Input<'_, '_>, file: File<N>, order: &[VRegId]) -> Placed {
-    place_below(input, file, order, (usize::MAX, 0)).unwrap_or_default()
+    place_below(input, file, order, (usize::MAX, 0)).expect("nothing is worse than that")
 }
 
 /// Places the classes in this order, unless that turns out no better than what is known.
@@ -438,7 +440,8 @@ fn place_below<const N: usize>(
     order: &[VRegId],
     bound: (usize, u32),
 ) -> Option<Placed> {
-    let (mut of, mut failed) = (Vec::with_capacity(order.len()), Vec::new());
+    let mut of = scratch!(Vec<(VRegId, u8)>).with_room(order.len());
+    let mut failed = scratch!(Vec<VRegId>);
     for &leader in order {
         match file.place(input, leader) {
             Some(at) => of.push((leader, at)),

@@ -18,6 +18,8 @@
 use crate::effects::as_copy;
 use crate::notes::Notes;
 use crate::sync::collective;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Code, InstId, Operand, RegUse, VRegId, View};
 
 /// Where one register is defined and read: all that matters of it here.
@@ -38,10 +40,10 @@ pub fn ori_back_copy_propagate(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut accesses = accesses(&body);
     let mut made = 0;
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         // Rewriting one chain can make the next one possible: from the end, the last link first.
-        let insts = body.block(block).insts().to_vec();
-        let mut gone: Vec<InstId> = Vec::new();
+        let insts = body.walk_in(block);
+        let mut gone = scratch!(Vec<InstId>);
         for at in (0..insts.len()).rev() {
             if let Some(copies) = copies_of(&body, block, &insts, at, &accesses) {
                 let from = copies.source;
@@ -64,8 +66,8 @@ pub fn ori_back_copy_propagate(code: Code<'_>, mut notes: Notes<'_>) {
     notes.count(made);
 }
 
-fn accesses(body: &Body<'_>) -> Vec<Accesses> {
-    let mut all = vec![Accesses::default(); body.vreg_count()];
+fn accesses(body: &Body<'_>) -> Scratch<Vec<Accesses>> {
+    let mut all = scratch!(Vec<Accesses>; Accesses::default(); body.vreg_count());
     for &block in body.layout() {
         for (at, &id) in body.block(block).insts().iter().enumerate() {
             let inst = body.inst(id);
@@ -84,7 +86,7 @@ fn accesses(body: &Body<'_>) -> Vec<Accesses> {
             });
         }
     }
-    for v in collective::shared_registers(body) {
+    for v in &collective::shared_registers(body) {
         all[v.0 as usize].shared = true;
     }
     all
@@ -96,7 +98,7 @@ struct Chain {
     /// Place of the definition in the block.
     def: usize,
     /// Places of the copies.
-    places: Vec<usize>,
+    places: Scratch<Vec<usize>>,
     /// The cells of the destination that take the source's.
     to: RegUse,
 }
@@ -131,7 +133,7 @@ fn copies_of(
     let target = RegUse::at(copy.to.reg, first, from.cells);
     // Back from the last copy to the definition: nothing but the copies may touch the destination's
     // cells.
-    let mut places = Vec::new();
+    let mut places = scratch!(Vec<usize>);
     for at in (def + 1..=last).rev() {
         let inst = body.inst(insts[at]);
         let here = as_copy(inst).filter(|c| c.from.reg == copy.from.reg);

@@ -10,6 +10,8 @@
 
 use crate::analysis::liveness::{Cell, Liveness};
 use bitvec::prelude::*;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Opcode, RegFile, RegUse, VRegId};
 use smallvec::SmallVec;
 
@@ -29,8 +31,8 @@ fn add(set: &mut Set, cell: Cell) -> bool {
 /// Barriers in force at the borders of blocks, beyond what liveness says; by block.
 #[derive(Clone, Debug, Default)]
 pub struct InForce {
-    start: Vec<Set>,
-    end: Vec<Set>,
+    start: Scratch<Vec<Set>>,
+    end: Scratch<Vec<Set>>,
 }
 
 impl InForce {
@@ -40,10 +42,10 @@ impl InForce {
         if !vregs.any(|id| body.vreg(id).file == RegFile::B) {
             return InForce::default();
         }
-        let empty = || vec![Set::new(); body.block_count()];
+        let empty = || scratch!(Vec<Set>; Set::new(); body.block_count());
         let mut all = InForce { start: empty(), end: empty() };
-        let mut work: Vec<BlockId> = body.layout().iter().rev().copied().collect();
-        let mut first_time = bitvec![1; body.block_count()];
+        let mut work = scratch!(Vec<BlockId>).with(body.layout().iter().rev().copied());
+        let mut first_time = scratch!(BitVec).fill_with(true, body.block_count());
         while let Some(block) = work.pop() {
             let b = block.0 as usize;
             let (end, broken) = all.through(body, liveness, block);

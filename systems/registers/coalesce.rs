@@ -10,6 +10,8 @@ use super::ranges::{Ranges, Segment, join_into, overlap};
 use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
 use crate::effects::{Copy, as_copy};
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, RegFile, RegUse, VRegId};
 use std::num::NonZeroU32;
 
@@ -44,10 +46,10 @@ const _: () = assert!(size_of::<Class>() == 16, "there is one for each register"
 /// All classes of a function, by their leader.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    places: Vec<Place>,
-    classes: Vec<Class>,
+    places: Scratch<Vec<Place>>,
+    classes: Scratch<Vec<Class>>,
     /// Ranges of classes that have joined others, by cell; the first belongs to none.
-    joined: Vec<Vec<Vec<Segment>>>,
+    joined: Scratch<Vec<Cells>>,
 }
 
 /// Two classes that are to be one: the inner one lies `shift` cells into the outer.
@@ -61,26 +63,31 @@ pub struct Joint {
     pub shift: u8,
 }
 
+/// The range of each cell of a class.
+type Cells = Scratch<Vec<Scratch<Vec<Segment>>>>;
+
+fn cells() -> Cells {
+    scratch!(Vec<Scratch<Vec<Segment>>>)
+}
+
 impl Classes {
     /// Every register in a class of its own.
     pub fn single(body: &Body<'_>) -> Classes {
         let ids = || (0..body.vreg_count() as u32).map(VRegId);
         Classes {
-            places: ids().map(|leader| Place { leader, offset: 0 }).collect(),
-            classes: ids()
-                .map(|id| {
-                    let v = body.vreg(id);
-                    Class {
-                        file: v.file,
-                        cells: v.cells,
-                        align: v.align.max(1),
-                        fixed: v.assigned,
-                        members: 1,
-                        joined: None,
-                    }
-                })
-                .collect(),
-            joined: vec![Vec::new()],
+            places: scratch!(Vec<Place>).with(ids().map(|leader| Place { leader, offset: 0 })),
+            classes: scratch!(Vec<Class>).with(ids().map(|id| {
+                let v = body.vreg(id);
+                Class {
+                    file: v.file,
+                    cells: v.cells,
+                    align: v.align.max(1),
+                    fixed: v.assigned,
+                    members: 1,
+                    joined: None,
+                }
+            })),
+            joined: scratch!(Vec<Cells>).with([cells()]),
         }
     }
 
@@ -94,15 +101,16 @@ impl Classes {
         alone: impl Fn(VRegId) -> bool,
     ) -> Classes {
         let mut classes = Classes::single(body);
-        let mut copies: Vec<(u64, Copy)> = Vec::new();
+        let mut copies = scratch!(Vec<(u64, u32, Copy)>);
         for &block in body.layout() {
             let frequency = flow.frequency(block.0);
             for &id in body.block(block).insts() {
-                copies.extend(as_copy(body.inst(id)).map(|c| (frequency, c)));
+                let at = copies.len() as u32;
+                copies.extend(as_copy(body.inst(id)).map(|c| (frequency, at, c)));
             }
         }
-        copies.sort_by_key(|(frequency, _)| std::cmp::Reverse(*frequency));
-        for (_, copy) in copies {
+        copies.sort_unstable_by_key(|(frequency, at, _)| (std::cmp::Reverse(*frequency), *at));
+        for &(_, _, copy) in copies.iter() {
             let is_alone = |r: RegUse| r.reg.vreg().is_some_and(&alone);
             if !is_alone(copy.to) && !is_alone(copy.from) {
                 classes.try_join(map, ranges, copy);
@@ -233,10 +241,10 @@ impl Classes {
         }
         let place = self.classes[outer.0 as usize].joined;
         let mut joined = match place {
-            Some(place) => std::mem::take(&mut self.joined[place.get() as usize]),
+            Some(place) => std::mem::replace(&mut self.joined[place.get() as usize], cells()),
             None => {
-                let range = |cell| ranges.of(map.first(outer) + u32::from(cell)).to_vec();
-                (0..outer_cells).map(range).collect()
+                let range = |cell| ranges.of(map.first(outer) + u32::from(cell)).iter().copied();
+                cells().with((0..outer_cells).map(|c| scratch!(Vec<Segment>).with(range(c))))
             }
         };
         for cell in 0..inner_cells {
@@ -246,14 +254,14 @@ impl Classes {
         let members = self.class(inner).members;
         // Nobody asks for the inner one's any more.
         let place = place.or(of_inner).or_else(|| {
-            self.joined.push(Vec::new());
+            self.joined.push(cells());
             NonZeroU32::new(self.joined.len() as u32 - 1)
         });
         if let Some(place) = place {
             self.joined[place.get() as usize] = joined;
         }
         if let Some(free) = of_inner.filter(|free| Some(*free) != place) {
-            self.joined[free.get() as usize] = Vec::new();
+            self.joined[free.get() as usize] = cells();
         }
         let class = &mut self.classes[outer.0 as usize];
         class.joined = place;

@@ -5,6 +5,8 @@
 //! it, `full` what was taken by an interval that covers it. A question or an entry touches at most
 //! 30 groups a level.
 
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::work;
 use std::ops::Range;
 
@@ -111,20 +113,31 @@ pub struct Occupancy<const N: usize> {
     /// Most functions have but the first 64 registers, and then a quarter of the memory is looked
     /// at.
     width: usize,
-    /// By level: one mask a point, then one a group of 16, of 256 …
-    any: Vec<Vec<u64>>,
-    full: Vec<Vec<u64>>,
+    /// One mask a point, then one a group of 16, of 256 …: first the levels of `any`, then those of
+    /// `full`, which the points have none of.
+    words: Scratch<Vec<u64>>,
+    levels: usize,
+    /// Masks before each level.
+    any: [usize; MOST_LEVELS],
+    full: [usize; MOST_LEVELS],
 }
+
+/// Levels that the greatest function may have: points are numbers of 32 bits.
+const MOST_LEVELS: usize = 9;
 
 const RADIX_BITS: u32 = 4;
 
-/// Masks of a level.
-fn rows<const W: usize>(level: &[u64], groups: Range<usize>) -> &[[u64; W]] {
-    &level.as_chunks().0[groups]
+/// Masks of a level, which begins behind so many others.
+fn rows<const W: usize>(words: &[u64], before: usize, groups: Range<usize>) -> &[[u64; W]] {
+    &words.as_chunks().0[before + groups.start..before + groups.end]
 }
 
-fn rows_mut<const W: usize>(level: &mut [u64], groups: Range<usize>) -> &mut [[u64; W]] {
-    &mut level.as_chunks_mut().0[groups]
+fn rows_mut<const W: usize>(
+    words: &mut [u64],
+    before: usize,
+    groups: Range<usize>,
+) -> &mut [[u64; W]] {
+    &mut words.as_chunks_mut().0[before + groups.start..before + groups.end]
 }
 
 fn add<const W: usize>(to: &mut [u64; W], mask: &[u64; W]) {
@@ -134,7 +147,19 @@ fn add<const W: usize>(to: &mut [u64; W], mask: &[u64; W]) {
 impl<const N: usize> Occupancy<N> {
     /// With nothing taken; some `expected` registers will be.
     pub fn new(points: u32, expected: u32) -> Occupancy<N> {
-        let mut new = Occupancy { points, width: 0, any: Vec::new(), full: Vec::new() };
+        let (mut any, mut full) = ([0; MOST_LEVELS], [0; MOST_LEVELS]);
+        let (mut levels, mut masks) = (0, 0);
+        for length in lengths(points) {
+            any[levels] = masks;
+            masks += length;
+            levels += 1;
+        }
+        for (level, length) in lengths(points).enumerate().skip(1) {
+            full[level] = masks;
+            masks += length;
+        }
+        let words = scratch!(Vec<u64>);
+        let mut new = Occupancy { points, width: 0, words, levels, any, full };
         if let Some(highest) = expected.checked_sub(1) {
             new.widen(Occupancy::<N>::words(highest as usize / 64));
         }
@@ -146,28 +171,21 @@ impl<const N: usize> Occupancy<N> {
         if highest < 2 { highest + 1 } else { N }
     }
 
-    /// Masks that each level has.
-    fn lengths(&self) -> Vec<usize> {
-        let next = |len: &usize| (*len > 1 << RADIX_BITS).then(|| len.div_ceil(1 << RADIX_BITS));
-        std::iter::successors(Some(self.points as usize), next).collect()
+    /// Masks of all levels.
+    fn masks(&self) -> usize {
+        lengths(self.points).sum::<usize>() + lengths(self.points).skip(1).sum::<usize>()
     }
 
     /// Gives masks more words.
     fn widen(&mut self, width: usize) {
-        let lengths = self.lengths();
-        self.any.resize(lengths.len(), Vec::new());
-        self.full.resize(lengths.len() - 1, Vec::new());
-        let levels = self.any.iter_mut().zip(&lengths);
-        for (level, length) in levels.chain(self.full.iter_mut().zip(&lengths[1..])) {
-            let mut wider = vec![0; length * width];
-            if self.width > 0 {
-                let rows = wider.chunks_exact_mut(width).zip(level.chunks_exact(self.width));
-                rows.for_each(|(wider, row)| {
-                    wider.iter_mut().zip(row).for_each(|(to, word)| *to = *word)
-                });
-            }
-            *level = wider;
+        let mut wider = scratch!(Vec<u64>; 0; self.masks() * width);
+        if self.width > 0 {
+            let rows = wider.chunks_exact_mut(width).zip(self.words.chunks_exact(self.width));
+            rows.for_each(|(wider, row)| {
+                wider.iter_mut().zip(row).for_each(|(to, word)| *to = *word)
+            });
         }
+        self.words = wider;
         self.width = width;
     }
 
@@ -189,16 +207,16 @@ impl<const N: usize> Occupancy<N> {
 
     fn add<const W: usize>(&mut self, start: u32, end: u32, mask: Mask<N>) {
         let mask: [u64; W] = std::array::from_fn(|w| mask.0[w]);
-        let levels = self.any.len();
-        let Occupancy { any, full, .. } = self;
+        let Occupancy { words, levels, any, full, .. } = self;
+        let (levels, words) = (*levels, words.as_mut_slice());
         groups(levels, start, end, |level, groups| {
-            rows_mut(&mut any[level], groups.clone()).iter_mut().for_each(|row| add(row, &mask));
+            rows_mut(words, any[level], groups.clone()).iter_mut().for_each(|row| add(row, &mask));
             if level > 0 {
-                rows_mut(&mut full[level - 1], groups).iter_mut().for_each(|row| add(row, &mask));
+                rows_mut(words, full[level], groups).iter_mut().for_each(|row| add(row, &mask));
             }
         });
         above_ends(levels, start, end, |level, group| {
-            add(&mut rows_mut(&mut any[level], group..group + 1)[0], &mask);
+            add(&mut rows_mut(words, any[level], group..group + 1)[0], &mask);
         });
     }
 
@@ -217,15 +235,21 @@ impl<const N: usize> Occupancy<N> {
 
     fn found<const W: usize>(&self, start: u32, end: u32) -> Mask<N> {
         let mut taken = [0; W];
-        let levels = self.any.len();
-        groups(levels, start, end, |level, groups| {
-            rows(&self.any[level], groups).iter().for_each(|row| add(&mut taken, row));
+        let Occupancy { words, levels, any, full, .. } = self;
+        groups(*levels, start, end, |level, groups| {
+            rows(words, any[level], groups).iter().for_each(|row| add(&mut taken, row));
         });
-        above_ends(levels, start, end, |level, group| {
-            add(&mut taken, &rows(&self.full[level - 1], group..group + 1)[0]);
+        above_ends(*levels, start, end, |level, group| {
+            add(&mut taken, &rows(words, full[level], group..group + 1)[0]);
         });
         Mask(std::array::from_fn(|w| taken.get(w).copied().unwrap_or(0)))
     }
+}
+
+/// Masks that each level has.
+fn lengths(points: u32) -> impl Iterator<Item = usize> {
+    let next = |len: &usize| (*len > 1 << RADIX_BITS).then(|| len.div_ceil(1 << RADIX_BITS));
+    std::iter::successors(Some(points as usize), next)
 }
 
 /// Cuts `start..end` into runs of whole groups: `f(level, groups)`, where the top level takes what

@@ -11,6 +11,8 @@ use crate::analysis::liveness::{Cell, CellMap, Liveness, kills};
 use crate::effects;
 use crate::schedule::groups;
 use bitvec::prelude::*;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, InstId, Props, RegFile, RegUse, VRegId};
 use rustc_hash::FxHashMap;
 
@@ -24,30 +26,33 @@ pub struct Segment {
 }
 
 /// The live range of every cell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Ranges {
     /// First segment by cell, and one past the last.
-    first: Vec<u32>,
-    segments: Vec<Segment>,
+    first: Scratch<Vec<u32>>,
+    segments: Scratch<Vec<Segment>>,
     /// One more than the largest point.
     pub points: u32,
     /// First point of each block of the layout, in its order.
-    pub block_start: Vec<u32>,
+    pub block_start: Scratch<Vec<u32>>,
     /// Instructions that read their sources some time after they issue, by half the point.
-    late: BitVec,
+    late: Scratch<BitVec>,
     /// Segments of the registers that instructions name directly.
-    named: Vec<(RegFile, u32, Segment)>,
+    named: Scratch<Vec<(RegFile, u32, Segment)>>,
 }
 
 impl Ranges {
     /// Ranges from segments of so many cells: those of one cell beside each other, in any order.
-    pub fn of_segments(cells: usize, points: u32, mut found: Vec<(Cell, Segment)>) -> Ranges {
+    pub fn of_segments(
+        cells: usize,
+        points: u32,
+        mut found: Scratch<Vec<(Cell, Segment)>>,
+    ) -> Ranges {
         // The order that a walk backwards finds them in, cell by cell.
         for of_cell in found.chunk_by_mut(|a, b| a.0 == b.0) {
             of_cell.sort_unstable_by_key(|(_, s)| std::cmp::Reverse((s.start, s.end)));
         }
-        let end = vec![CLOSED; cells];
-        Walk { end, found, ..Walk::default() }.finish(points, Vec::new())
+        finish(cells, &found, points, scratch!(Vec<u32>))
     }
 
     /// Where the registers are taken that instructions name directly.
@@ -70,13 +75,13 @@ impl Ranges {
 
     /// The ranges; those of convergence barriers reach as far as `barriers` says.
     pub fn compute(body: &Body<'_>, liveness: &Liveness, barriers: &InForce) -> Ranges {
-        let mut block_start = Vec::with_capacity(body.layout().len());
+        let mut block_start = scratch!(Vec<u32>).with_room(body.layout().len());
         let mut points = 0;
         for &block in body.layout() {
             block_start.push(points);
             points += 2 * body.block(block).insts().len() as u32;
         }
-        let mut late = bitvec![0; points as usize / 2];
+        let mut late = scratch!(BitVec).fill_with(false, points as usize / 2);
         let mut walk = Walk::new(liveness.map.count());
         for (at, &block) in body.layout().iter().enumerate().rev() {
             let insts = body.block(block).insts();
@@ -165,28 +170,27 @@ impl Ranges {
 const CLOSED: u32 = u32::MAX;
 
 /// The state of a walk backwards over all blocks.
-#[derive(Default)]
 struct Walk {
     /// End of the segment that is being built, by cell.
-    end: Vec<u32>,
+    end: Scratch<Vec<u32>>,
     /// The earliest point so far at which an open cell is read, or written under a guard.
-    first: Vec<u32>,
+    first: Scratch<Vec<u32>>,
     /// Cells that may be open.
-    opened: Vec<Cell>,
+    opened: Scratch<Vec<Cell>>,
     /// Segments in descending order of each cell.
-    found: Vec<(Cell, Segment)>,
+    found: Scratch<Vec<(Cell, Segment)>>,
     /// The place of each cell's last one.
-    last: Vec<u32>,
+    last: Scratch<Vec<u32>>,
 }
 
 impl Walk {
     fn new(cells: usize) -> Walk {
         Walk {
-            end: vec![CLOSED; cells],
-            first: vec![CLOSED; cells],
-            opened: Vec::with_capacity(64),
-            found: Vec::with_capacity(64),
-            last: vec![CLOSED; cells],
+            end: scratch!(Vec<u32>; CLOSED; cells),
+            first: scratch!(Vec<u32>; CLOSED; cells),
+            opened: scratch!(Vec<Cell>),
+            found: scratch!(Vec<(Cell, Segment)>),
+            last: scratch!(Vec<u32>; CLOSED; cells),
         }
     }
 
@@ -229,8 +233,8 @@ impl Walk {
     /// What is still open was live at the block's start, or has nothing but guarded definitions
     /// from there on.
     fn close_block(&mut self, start: u32, live_in: impl Fn(Cell) -> bool) {
-        let mut opened = std::mem::take(&mut self.opened);
-        for cell in opened.drain(..) {
+        for at in 0..self.opened.len() {
+            let cell = self.opened[at];
             let end = std::mem::replace(&mut self.end[cell as usize], CLOSED);
             if end == CLOSED {
                 continue;
@@ -240,49 +244,58 @@ impl Walk {
                 self.add(cell, Segment { start: begin, end });
             }
         }
-        self.opened = opened;
+        self.opened.clear();
     }
 
-    /// Sorts the segments by cell (they come in descending order) and joins those that touch.
-    fn finish(self, points: u32, block_start: Vec<u32>) -> Ranges {
-        let cells = self.end.len();
-        let mut first = vec![0u32; cells + 1];
-        for (cell, _) in &self.found {
-            first[*cell as usize + 1] += 1;
-        }
-        let mut sum = 0;
-        for count in &mut first {
-            sum += *count;
-            *count = sum;
-        }
-        let mut next = first.clone();
-        let mut sorted = vec![Segment { start: 0, end: 0 }; self.found.len()];
-        for (cell, segment) in self.found.iter().rev() {
-            let at = &mut next[*cell as usize];
-            sorted[*at as usize] = *segment;
-            *at += 1;
-        }
-        let mut segments: Vec<Segment> = Vec::with_capacity(sorted.len());
-        // Most cells are physical registers that nothing names yet.
-        let mut begin = 0;
-        for next in &mut first {
-            let end = *next;
-            if begin < end {
-                let joined = segments.len();
-                for &segment in &sorted[begin as usize..end as usize] {
-                    match segments[joined..].last_mut() {
-                        Some(last) if segment.start <= last.end => {
-                            last.end = last.end.max(segment.end);
-                        }
-                        _ => segments.push(segment),
+    fn finish(self, points: u32, block_start: Scratch<Vec<u32>>) -> Ranges {
+        finish(self.end.len(), &self.found, points, block_start)
+    }
+}
+
+/// Sorts segments by cell (they come in descending order) and joins those that touch.
+fn finish(
+    cells: usize,
+    found: &[(Cell, Segment)],
+    points: u32,
+    block_start: Scratch<Vec<u32>>,
+) -> Ranges {
+    let mut first = scratch!(Vec<u32>; 0; cells + 1);
+    for (cell, _) in found {
+        first[*cell as usize + 1] += 1;
+    }
+    let mut sum = 0;
+    for count in &mut first {
+        sum += *count;
+        *count = sum;
+    }
+    let mut next = first.clone();
+    let mut sorted = scratch!(Vec<Segment>; Segment { start: 0, end: 0 }; found.len());
+    for (cell, segment) in found.iter().rev() {
+        let at = &mut next[*cell as usize];
+        sorted[*at as usize] = *segment;
+        *at += 1;
+    }
+    let mut segments = scratch!(Vec<Segment>).with_room(sorted.len());
+    // Most cells are physical registers that nothing names yet.
+    let mut begin = 0;
+    for next in &mut first {
+        let end = *next;
+        if begin < end {
+            let joined = segments.len();
+            for &segment in &sorted[begin as usize..end as usize] {
+                match segments[joined..].last_mut() {
+                    Some(last) if segment.start <= last.end => {
+                        last.end = last.end.max(segment.end);
                     }
+                    _ => segments.push(segment),
                 }
             }
-            *next = segments.len() as u32;
-            begin = end;
         }
-        Ranges { first, segments, points, block_start, late: BitVec::new(), named: Vec::new() }
+        *next = segments.len() as u32;
+        begin = end;
     }
+    let (late, named) = (scratch!(BitVec), scratch!(Vec<(RegFile, u32, Segment)>));
+    Ranges { first, segments, points, block_start, late, named }
 }
 
 /// Where the products of warpgroups in a block are done with the registers that they read: at the

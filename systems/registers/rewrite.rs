@@ -1,6 +1,7 @@
 //! From virtual to physical operands, once every register has its place.
 
 use crate::effects::as_copy;
+use orias_components::scratch;
 use orias_components::{Body, Reg, RegUse, VRegId, View};
 
 /// Replaces virtual registers by what they were assigned, and removes copies that have become `MOV
@@ -9,10 +10,10 @@ use orias_components::{Body, Reg, RegUse, VRegId, View};
 /// Returns the number of copies removed. A register without an assignment is left as it is: the
 /// encoder refuses it.
 pub fn to_physical(body: &mut Body<'_>) -> usize {
-    let assigned: Vec<Option<u8>> =
-        (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)).assigned).collect();
+    let all = (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)).assigned);
+    let assigned = scratch!(Vec<Option<u8>>).with(all);
     let mut removed = 0;
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         let mut identities = 0;
         for at in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[at];

@@ -12,6 +12,8 @@ use super::ranges::{Segment, overlap};
 use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
 use crate::effects::{as_copy, may_be_repeated};
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{
     Body, Inst, InstId, Loc, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse,
     Rewrite, VRegId, View,
@@ -77,7 +79,7 @@ const WIDE: u8 = 4;
 /// What it costs to spill each class: accesses weighted by loop depth over the length of the range.
 pub struct Weights {
     /// By leader; None where spilling is not possible or of no use.
-    of: Vec<Option<u64>>,
+    of: Scratch<Vec<Option<u64>>>,
 }
 
 impl Weights {
@@ -89,7 +91,7 @@ impl Weights {
     /// Of all classes, by how often their instructions run.
     pub fn new(input: &Input<'_, '_>, spills: &Spills, flow: &ControlFlow) -> Weights {
         let body = input.body;
-        let mut cost = vec![0u64; body.vreg_count()];
+        let mut cost = scratch!(Vec<u64>; 0; body.vreg_count());
         for &block in body.layout() {
             let one = flow.frequency(block.0);
             for &id in body.block(block).insts() {
@@ -102,13 +104,13 @@ impl Weights {
                 body.inst(id).for_each_def(&mut count);
             }
         }
-        let mut barred = vec![false; body.vreg_count()];
+        let mut barred = scratch!(Vec<bool>; false; body.vreg_count());
         for id in (0..body.vreg_count() as u32).map(VRegId) {
             if spills.is_short(id) {
                 barred[input.classes.place(id).leader.0 as usize] = true;
             }
         }
-        let mut of = vec![None; body.vreg_count()];
+        let mut of = scratch!(Vec<Option<u64>>; None; body.vreg_count());
         for leader in input.classes.leaders() {
             let class = input.classes.class(leader);
             let can = matches!(class.file, RegFile::R | RegFile::P)
@@ -166,7 +168,7 @@ fn choose_in_file(
         let (time, leader) = (event >> LEADER_BITS, event & ((1 << LEADER_BITS) - 1));
         ((time >> 1) as u32, time & 1 != 0, VRegId(leader as u32))
     };
-    let mut events: Vec<u64> = Vec::new();
+    let mut events = scratch!(Vec<u64>);
     for leader in input.classes.leaders().filter(|l| input.classes.class(*l).file == file) {
         for cell in 0..input.classes.class(leader).cells {
             for s in input.classes.range(&input.liveness.map, input.ranges, leader, cell) {
@@ -178,7 +180,7 @@ fn choose_in_file(
         }
     }
     // What calls take away takes room, but cannot be spilled.
-    let mut given: Vec<(u32, i32)> = Vec::new();
+    let mut given = scratch!(Vec<(u32, i32)>);
     for cell in 0..input.liveness.map.first(VRegId(0)) {
         let phys = CellMap::phys(cell).filter(|(f, r)| {
             *f == file && *r < input.limits.count(file) && !(file == RegFile::R && *r == 1)
@@ -190,11 +192,11 @@ fn choose_in_file(
         }
     }
     given.sort_unstable();
-    let mut given = given.into_iter().peekable();
+    let mut given = given.iter().copied().peekable();
     let mut taken = 0i32;
     events.sort_unstable();
-    let mut live: Vec<u32> = vec![0; input.body.vreg_count()];
-    let mut spilled = vec![false; input.body.vreg_count()];
+    let mut live = scratch!(Vec<u32>; 0; input.body.vreg_count());
+    let mut spilled = scratch!(Vec<bool>; false; input.body.vreg_count());
     let mut candidates: BTreeSet<(u64, VRegId)> = BTreeSet::new();
     let mut pressure = 0u32;
     let mut at = 0;
@@ -375,7 +377,7 @@ impl Accesses<'_, '_> {
         }
         let mut inst = self.body.inst(id).to_inst();
         // Sources: one register for each different access.
-        let mut loaded: Vec<(RegUse, Reg)> = Vec::new();
+        let mut loaded = scratch!(Vec<(RegUse, Reg)>);
         let defs = inst.defs as usize;
         let guard = self.source(RegUse::new(inst.guard.reg), &mut loaded, loc);
         let old_guard = inst.guard.reg;
@@ -389,7 +391,7 @@ impl Accesses<'_, '_> {
         let guarded = !old_guard.is_zero() || inst.guard.negated;
         // The sums of a warpgroup's product are added to where they are.
         let in_place = inst.op.has(Props::GROUP);
-        let mut stores: Vec<(RegUse, Reg)> = Vec::new();
+        let mut stores = scratch!(Vec<(RegUse, Reg)>);
         for i in 0..defs {
             let mut operand = inst.operands[i];
             operand.map_regs(|r| {
@@ -408,7 +410,7 @@ impl Accesses<'_, '_> {
         }
         self.body.set_inst(id, &inst);
         self.out.keep(id);
-        for (r, temp) in stores {
+        for &(r, temp) in &stores {
             self.store(r, temp, loc);
         }
     }

@@ -70,7 +70,7 @@ pub fn keep_within_blocks(
     if homes.is_empty() {
         return 0;
     }
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         // What stands for each value here.
         let mut here: FxHashMap<VRegId, Reg> = FxHashMap::default();
         body.rewrite(block, |body, out, id| rewrite(body, &homes, &mut here, id, out));

@@ -5,7 +5,7 @@ use orias_components::{
     Body, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags, View,
 };
 use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, SEL, SHF};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// Whether some instruction is simpler by itself.
 pub(super) fn folds_any(body: &Body<'_>) -> bool {
@@ -95,10 +95,9 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
             }
             let to = one_cell(IADD3::D)?;
             let terms = &ops[IADD3::A..=IADD3::C];
-            let known: Vec<Option<u32>> = terms.iter().map(number).collect();
-            let rest: Vec<&Operand> =
-                terms.iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(o, _)| o).collect();
-            let sum = known.iter().flatten().fold(0u32, |a, b| a.wrapping_add(*b));
+            let rest: SmallVec<[&Operand; 3]> =
+                terms.iter().filter(|o| number(o).is_none()).collect();
+            let sum = terms.iter().filter_map(number).fold(0u32, u32::wrapping_add);
             match rest[..] {
                 [] => constant(inst, to, sum),
                 [one] if sum == 0 && (is_plain(one) || matches!(one, Operand::Const(_))) => {

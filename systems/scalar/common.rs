@@ -10,6 +10,8 @@ use crate::effects;
 use crate::notes::Notes;
 use crate::params::Write;
 use hashbrown::HashTable;
+use orias_components::scratch;
+use orias_components::scratch::Empty;
 use orias_components::{
     Body, Code, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
 };
@@ -45,12 +47,17 @@ struct Table {
     all: Vec<Known>,
 }
 
-impl Table {
-    fn clear(&mut self) {
+impl Empty for Table {
+    fn empty(&mut self) {
         self.places.clear();
         self.all.clear();
     }
+    fn bytes(&self) -> usize {
+        self.places.allocation_size() + self.all.bytes()
+    }
+}
 
+impl Table {
     fn find(&self, body: &Body<'_>, hash: u64, key: Key, operands: &[Operand]) -> Option<u32> {
         let same = |i: &u32| {
             let known = &self.all[*i as usize];
@@ -77,13 +84,13 @@ pub fn local_value_numbering(
     let mut found = 0;
     // When each cell was written last; what is known was true at a time, and is as long as nothing
     // was written since.
-    let mut written = vec![0u32; map.count()];
+    let mut written = scratch!(Vec<u32>; 0; map.count());
     let mut now = 0;
-    let mut insts = Vec::new();
-    let mut known = Table::default();
-    let mut operands: Vec<Operand> = Vec::with_capacity(8);
-    for block in body.layout().to_vec() {
-        known.clear();
+    let mut insts = scratch!(Vec<InstId>);
+    let mut known = scratch!(Table);
+    let mut operands = scratch!(Vec<Operand>);
+    for &block in body.walk().iter() {
+        known.empty();
         insts.clear();
         insts.extend_from_slice(body.block(block).insts());
         for &id in &insts {
@@ -95,7 +102,7 @@ pub fn local_value_numbering(
                 body.inst(id).for_each_def(&mut write);
                 continue;
             };
-            let hash = FxBuildHasher.hash_one((key, &operands));
+            let hash = FxBuildHasher.hash_one((key, &*operands));
             let place = known.find(&body, hash, key, &operands);
             let entry = place.map(|i| &known.all[i as usize]).map(|e| (e.to, e.since));
             let entry = entry.filter(|e| holds(&map, &written, &operands, *e));
@@ -187,8 +194,8 @@ fn become_copy(
     };
     let loc = body.loc(id);
     body.set_inst(id, &copy(0));
-    let at = body.block(block).insts().iter().position(|i| *i == id).unwrap_or(0);
     for i in 1..to.count {
+        let at = body.block(block).insts().iter().position(|i| *i == id).unwrap_or(0);
         body.insert(block, at + i as usize, copy(i), loc);
     }
 }

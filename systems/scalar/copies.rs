@@ -20,6 +20,8 @@ use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::scalar::algebra;
 use crate::scalar::dead_code::Clean;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
@@ -30,9 +32,6 @@ use std::sync::Arc;
 
 /// Rewrites of one instruction at a time.
 const MOST_CHANGES: usize = 4;
-
-/// Copies that a small function has.
-const FEW: usize = 16;
 
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -74,8 +73,8 @@ pub(super) struct News {
     /// Whether there is anything to look at.
     any: bool,
     /// By instruction, as far as there are any; by cell the same.
-    insts: Vec<bool>,
-    cells: Vec<bool>,
+    insts: Scratch<Vec<bool>>,
+    cells: Scratch<Vec<bool>>,
 }
 
 impl News {
@@ -84,7 +83,7 @@ impl News {
     }
 
     fn none() -> News {
-        News { is_first: false, any: false, insts: Vec::new(), cells: Vec::new() }
+        News { is_first: false, any: false, insts: scratch!(Vec<bool>), cells: scratch!(Vec<bool>) }
     }
 
     pub(super) fn are_none(&self) -> bool {
@@ -238,17 +237,17 @@ struct Here {
     /// When it came to the block.
     entered: u32,
     /// When each cell was written last.
-    written: Vec<u32>,
+    written: Scratch<Vec<u32>>,
     /// The copy to each cell: its place in `copies`, where it was written by one.
-    copy: Vec<u32>,
-    copies: Vec<Source>,
+    copy: Scratch<Vec<u32>>,
+    copies: Scratch<Vec<Source>>,
 }
 
 impl Here {
     fn new(cells: usize) -> Here {
-        let none = vec![0; cells];
-        let copies = Vec::with_capacity(FEW);
-        Here { now: 0, entered: 0, written: none.clone(), copy: none, copies }
+        let written = scratch!(Vec<u32>; 0; cells);
+        let copy = scratch!(Vec<u32>; 0; cells);
+        Here { now: 0, entered: 0, written, copy, copies: scratch!(Vec<Source>) }
     }
 
     fn enter(&mut self) {
@@ -301,22 +300,25 @@ impl Here {
 }
 
 /// Copies between cells that have one definition each, and where.
-#[derive(Default)]
 struct Everywhere {
     /// By cell: 1 + the place in `copies`; empty where there are none.
-    copy: Vec<u32>,
-    copies: Vec<(Source, BlockId)>,
+    copy: Scratch<Vec<u32>>,
+    copies: Scratch<Vec<(Source, BlockId)>>,
     flow: Option<Arc<ControlFlow>>,
 }
 
 impl Everywhere {
     fn new(body: &Body<'_>, map: &CellMap, analyses: &mut Analyses) -> Everywhere {
-        let mut all = Everywhere::default();
+        let mut all = Everywhere {
+            copy: scratch!(Vec<u32>),
+            copies: scratch!(Vec<(Source, BlockId)>),
+            flow: None,
+        };
         if body.layout().len() < 2 {
             return all;
         }
-        let mut definitions: Vec<u8> = vec![0; map.count()];
-        let mut found = Vec::with_capacity(FEW);
+        let mut definitions = scratch!(Vec<u8>; 0; map.count());
+        let mut found = scratch!(Vec<(Cell, Source, BlockId)>);
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
@@ -340,7 +342,7 @@ impl Everywhere {
             all.flow = Some(analyses.flow(body));
         }
         all.copies.reserve(found.len());
-        for (cell, source, block) in found {
+        for &(cell, source, block) in &found {
             all.copies.push((source, block));
             all.copy[cell as usize] = all.copies.len() as u32;
         }
@@ -534,7 +536,8 @@ fn rewrite_phi(body: &mut Body<'_>, map: &CellMap, id: InstId, everywhere: &Ever
         }
     };
     let places = (usize::from(inst.defs)..inst.len()).step_by(2);
-    let found: Vec<(usize, RegUse)> = places.filter_map(|at| Some((at, source(at)?))).collect();
+    let found = places.filter_map(|at| Some((at, source(at)?)));
+    let found = scratch!(Vec<(usize, RegUse)>).with(found);
     for (at, source) in &found {
         body.set_operand(id, *at, Operand::Reg(*source));
     }

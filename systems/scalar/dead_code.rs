@@ -13,6 +13,7 @@ use crate::effects::is_removable;
 use crate::notes::Notes;
 use crate::params::Write;
 use bevy_ecs::prelude::*;
+use orias_components::scratch;
 use orias_components::{Body, Code, InstId, RegUse};
 
 /// Rounds of removal by liveness where SSA form is left: what is left after them is as right, and
@@ -126,7 +127,7 @@ fn remove_by_liveness(
     // nothing needed reads anywhere, and they are gone before.
     for _ in 0..rounds {
         let liveness = analyses.liveness_after(body);
-        let mut dead = vec![false; body.inst_count()];
+        let mut dead = scratch!(Vec<bool>; false; body.inst_count());
         let mut any = false;
         let mut live = liveness.cells();
         // Something dead reads what comes from another block: more may be dead there.
@@ -175,8 +176,8 @@ pub fn simple_live_dead(
 fn sweep_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     let map = analyses.cells(body);
     // Bytes, not bits: a walk sets some for each operand, and nothing counts them.
-    let mut dead = vec![false; body.inst_count()];
-    let mut cells = vec![0u8; map.count()];
+    let mut dead = scratch!(Vec<bool>; false; body.inst_count());
+    let mut cells = scratch!(Vec<u8>; 0; map.count());
     let mut again = 0;
     let mut count = 0;
     for block in body.layout().iter().rev() {
@@ -204,7 +205,7 @@ fn sweep_unread(body: &mut Body<'_>, analyses: &mut Analyses) -> (usize, bool) {
     if count == 0 {
         return (0, again);
     }
-    let mut all = Vec::with_capacity(count);
+    let mut all = scratch!(Vec<InstId>).with_room(count);
     all.extend((0..dead.len() as u32).filter(|id| dead[*id as usize]).map(InstId));
     revive(body, &map, &all, &mut dead, &cells);
     (sweep(body, &dead), again)
@@ -223,11 +224,11 @@ fn revive(body: &Body<'_>, map: &CellMap, all: &[InstId], dead: &mut [bool], cel
         body.inst(**id).for_each_def(each);
         found & WANTED != 0
     };
-    let mut work: Vec<InstId> = all.iter().filter(is_wanted).copied().collect();
+    let mut work = scratch!(Vec<InstId>).with(all.iter().filter(is_wanted).copied());
     if work.is_empty() {
         return;
     }
-    let mut writers: Lists<InstId> = Lists::new(map.count());
+    let mut writers = scratch!(Lists<InstId>).of(map.count());
     for id in all {
         body.inst(*id).for_each_def(|r| map.cells(r).for_each(|cell| writers.push(cell, *id)));
     }
@@ -249,6 +250,6 @@ fn revive(body: &Body<'_>, map: &CellMap, all: &[InstId], dead: &mut [bool], cel
 
 /// Some are dead.
 fn sweep(body: &mut Body<'_>, dead: &[bool]) -> usize {
-    let layout = body.layout().to_vec();
-    layout.into_iter().map(|block| body.retain(block, |_, id| !dead[id.0 as usize])).sum()
+    let layout = body.walk();
+    layout.iter().map(|block| body.retain(*block, |_, id| !dead[id.0 as usize])).sum()
 }

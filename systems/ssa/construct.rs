@@ -14,11 +14,12 @@ use crate::control_flow::switches;
 use crate::notes::Notes;
 use crate::params::Write;
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
     View, phis, work,
 };
-use rustc_hash::FxHashMap;
 
 /// More ways than this into one block would not fit a phi.
 const MOST_WAYS: usize = 16_000;
@@ -62,26 +63,26 @@ fn construct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let mut builder = Builder::new(body, map, &flow, &renamed);
     builder.place_phis(analyses);
     builder.number();
-    let Builder { values, registers, order, touched, ties, split, phis, .. } = builder;
+    let Builder { values, registers, order, touched, ties, split, phis, brought, .. } = builder;
     let count = phis.len();
     let mut writer = Writer {
         map,
         renamed: &renamed,
-        taken: BitVec::repeat(false, body.vreg_count()),
-        register: vec![None; values.len()],
+        taken: scratch!(BitVec).fill_with(false, body.vreg_count()),
+        register: scratch!(Vec<Option<(Reg, u8)>>; None; values.len()),
         values,
         body,
     };
     writer.write(&registers, &order, &touched, &ties, &split);
-    writer.write_phis(&phis, dom);
+    writer.write_phis(&phis, &brought, dom);
     count
 }
 
 /// The registers with a cell that is not written once, on every way to its readers, without guard.
-fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) -> BitVec {
-    let mut renamed: BitVec = BitVec::repeat(false, body.vreg_count());
+fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) -> Scratch<BitVec> {
+    let mut renamed = scratch!(BitVec).fill_with(false, body.vreg_count());
     // By cell: block and place of its definition.
-    let mut home: Vec<(u32, u32)> = vec![(NONE, 0); map.count()];
+    let mut home = scratch!(Vec<(u32, u32)>; (NONE, 0); map.count());
     for block in body.layout() {
         for (at, id) in body.block(*block).insts().iter().enumerate() {
             let inst = body.inst(*id);
@@ -130,8 +131,6 @@ struct Phi {
     block: BlockId,
     cell: Cell,
     value: Value,
-    /// What each predecessor brings.
-    values: Vec<(Value, BlockId)>,
 }
 
 struct Builder<'a, 'w> {
@@ -141,22 +140,25 @@ struct Builder<'a, 'w> {
     renamed: &'a BitVec,
     values: Groups,
     /// By cell: its value where the walk is.
-    current: Vec<Value>,
-    phis: Vec<Phi>,
-    phis_of: Lists<u32>,
+    current: Scratch<Vec<Value>>,
+    phis: Scratch<Vec<Phi>>,
+    /// By phi: what each predecessor brings.
+    brought: Scratch<Lists<(Value, BlockId)>>,
+    phis_of: Scratch<Lists<u32>>,
     /// Blocks in the order of the walk.
-    order: Vec<BlockId>,
+    order: Scratch<Vec<BlockId>>,
     /// Instructions that name renamed registers, and the values that they name, in the order of
     /// [`Body::map_regs`].
-    touched: Vec<InstId>,
-    registers: Vec<Value>,
-    /// Guarded ones, and how many values each is tied to; those stand behind its own.
-    ties: FxHashMap<InstId, Vec<Tie>>,
+    touched: Scratch<Vec<InstId>>,
+    registers: Scratch<Vec<Value>>,
+    /// What guarded ones are tied to, in their order; the values of those stand behind their own.
+    ties: Scratch<Vec<(InstId, Tie)>>,
     /// Places in `registers` where an operand begins whose values cannot share a register.
-    split: BitVec,
+    split: Scratch<BitVec>,
 }
 
 /// What a destination is tied to: a register as it is (RZ or PT for none), or values.
+#[derive(Clone, Copy)]
 enum Tie {
     Register(RegUse),
     Values(RegUse),
@@ -174,15 +176,16 @@ impl<'a, 'w> Builder<'a, 'w> {
             map,
             flow,
             renamed,
-            values: Groups::default(),
-            current: vec![NONE; map.count()],
-            phis: Vec::new(),
-            phis_of: Lists::new(flow.graph().len()),
-            order: Vec::new(),
-            touched: Vec::new(),
-            registers: Vec::new(),
-            ties: FxHashMap::default(),
-            split: BitVec::new(),
+            values: Groups::new(),
+            current: scratch!(Vec<Value>; NONE; map.count()),
+            phis: scratch!(Vec<Phi>),
+            brought: scratch!(Lists<(Value, BlockId)>),
+            phis_of: scratch!(Lists<u32>).of(flow.graph().len()),
+            order: scratch!(Vec<BlockId>),
+            touched: scratch!(Vec<InstId>),
+            registers: scratch!(Vec<Value>),
+            ties: scratch!(Vec<(InstId, Tie)>),
+            split: scratch!(BitVec),
         }
     }
 
@@ -196,8 +199,8 @@ impl<'a, 'w> Builder<'a, 'w> {
             return;
         }
         let liveness = analyses.liveness(self.body);
-        let mut written: Lists<u32> = Lists::new(self.map.count());
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut written = scratch!(Lists<u32>).of(self.map.count());
+        let mut cells = scratch!(Vec<Cell>);
         for block in self.body.layout() {
             for id in self.body.block(*block).insts() {
                 self.body.inst(*id).for_each_def(|r| {
@@ -217,8 +220,8 @@ impl<'a, 'w> Builder<'a, 'w> {
         }
         let frontiers = self.flow.frontiers();
         let mut has_phi = Marks::new(self.flow.graph().len());
-        let mut work: Vec<u32> = Vec::new();
-        for cell in cells {
+        let mut work = scratch!(Vec<u32>);
+        for &cell in &cells {
             has_phi.clear();
             work.extend(written.iter(cell).filter(|b| self.flow.dominators().is_reached(*b)));
             while let Some(block) = work.pop() {
@@ -226,7 +229,7 @@ impl<'a, 'w> Builder<'a, 'w> {
                     if liveness.is_live_in(BlockId(join), cell) && has_phi.add(join) {
                         let phi = self.phis.len() as u32;
                         let block = BlockId(join);
-                        self.phis.push(Phi { block, cell, value: NONE, values: Vec::new() });
+                        self.phis.push(Phi { block, cell, value: NONE });
                         self.phis_of.push(join, phi);
                         work.push(join);
                     }
@@ -237,15 +240,16 @@ impl<'a, 'w> Builder<'a, 'w> {
 
     /// Walks down the dominator tree and gives each definition and use its value.
     fn number(&mut self) {
-        let mut children: Lists<u32> = Lists::new(self.flow.graph().len());
+        self.brought.grow(self.phis.len());
+        let mut children = scratch!(Lists<u32>).of(self.flow.graph().len());
         for block in self.body.layout().iter().rev() {
             if let Some(above) = self.flow.dominators().idom(block.0) {
                 children.push(above, block.0);
             }
         }
         // What cells held before; a block's entries go when the walk leaves it.
-        let mut before: Vec<(Cell, Value)> = Vec::new();
-        let mut stack: Vec<(u32, usize)> = Vec::new();
+        let mut before = scratch!(Vec<(Cell, Value)>);
+        let mut stack = scratch!(Vec<(u32, usize)>);
         let mut at = children.first(self.flow.graph().entry);
         stack.push((at, 0));
         self.enter(self.flow.graph().entry, &mut before);
@@ -290,8 +294,8 @@ impl<'a, 'w> Builder<'a, 'w> {
             let succ = self.flow.graph().succs[block as usize][n];
             let mut at = self.phis_of.first(succ);
             while let Some((phi, next)) = self.phis_of.get(at) {
-                let phi = &mut self.phis[phi as usize];
-                phi.values.push((self.current[phi.cell as usize], BlockId(block)));
+                let cell = self.phis[phi as usize].cell;
+                self.brought.push(phi, (self.current[cell as usize], BlockId(block)));
                 at = next;
             }
         }
@@ -331,15 +335,15 @@ impl<'a, 'w> Builder<'a, 'w> {
             self.read(RegUse::new(inst.guard.reg), before);
         }
         // The destinations' values are there for what follows, and not for the sources.
-        let mut written: Vec<(Cell, Value)> = Vec::new();
+        let mut written = scratch!(Vec<(Cell, Value)>);
         for (at, operand) in inst.operands().enumerate() {
-            let mut named: Vec<RegUse> = Vec::new();
-            operand.for_each_reg(|r| named.push(r));
-            named.retain(|r| self.is_renamed(*r));
-            for r in named {
+            operand.for_each_reg(|r| {
+                if !self.is_renamed(r) {
+                    return;
+                }
                 if at >= inst.defs as usize {
                     self.read(r, before);
-                    continue;
+                    return;
                 }
                 let first = self.registers.len();
                 for cell in self.map.cells(r) {
@@ -348,12 +352,12 @@ impl<'a, 'w> Builder<'a, 'w> {
                     written.push((cell, value));
                 }
                 self.values.join(&self.registers[first..]);
-            }
+            });
         }
         if !kills(inst) {
             self.tie(id, inst, before);
         }
-        for (cell, value) in written {
+        for &(cell, value) in &written {
             self.set(cell, value, before);
         }
     }
@@ -361,7 +365,7 @@ impl<'a, 'w> Builder<'a, 'w> {
     /// Names what the destinations hold where the guard is false, if anything is known of one of
     /// them.
     fn tie(&mut self, id: InstId, inst: View<'_>, before: &mut Vec<(Cell, Value)>) {
-        let mut ties = Vec::new();
+        let mut ties = scratch!(Vec<Tie>);
         let mut known = false;
         inst.for_each_def(|r| {
             let renamed = self.is_renamed(r);
@@ -379,7 +383,7 @@ impl<'a, 'w> Builder<'a, 'w> {
                     self.read(*r, before);
                 }
             }
-            self.ties.insert(id, ties);
+            self.ties.extend(ties.iter().map(|tie| (id, *tie)));
         }
     }
 }
@@ -390,9 +394,9 @@ struct Writer<'a, 'b, 'w> {
     renamed: &'a BitVec,
     values: Groups,
     /// By the leader of a group: its register, and which cell of the old one is its first.
-    register: Vec<Option<(Reg, u8)>>,
+    register: Scratch<Vec<Option<(Reg, u8)>>>,
     /// Old registers that are one group's.
-    taken: BitVec,
+    taken: Scratch<BitVec>,
 }
 
 impl Writer<'_, '_, '_> {
@@ -456,18 +460,21 @@ impl Writer<'_, '_, '_> {
         values: &[Value],
         order: &[BlockId],
         touched: &[InstId],
-        ties: &FxHashMap<InstId, Vec<Tie>>,
+        ties: &[(InstId, Tie)],
         split: &BitVec,
     ) {
         let renamed = self.renamed;
         let is_renamed =
             |r: RegUse| r.reg.vreg().is_some_and(|v| renamed.get(v.0 as usize).is_some_and(|r| *r));
-        let mut at = 0;
-        let mut before: FxHashMap<InstId, Vec<InstId>> = FxHashMap::default();
-        let mut named: Vec<RegUse> = Vec::new();
+        let (mut at, mut next_tie) = (0, 0);
+        // Instructions, and what stands before them then.
+        let mut before = scratch!(Vec<(InstId, InstId)>);
+        let mut copies = scratch!(Vec<InstId>);
+        let mut named = scratch!(Vec<RegUse>);
+        let mut made = scratch!(Vec<RegUse>);
+        let mut tied = scratch!(Vec<RegUse>);
         for id in touched {
             named.clear();
-            let mut copies = Vec::new();
             let inst = self.body.inst(*id);
             named.push(RegUse::new(inst.guard.reg));
             inst.operands().for_each(|o| o.for_each_reg(|r| named.push(r)));
@@ -479,43 +486,48 @@ impl Writer<'_, '_, '_> {
                 at += count;
                 made
             };
-            let made: Vec<RegUse> = named.iter().map(|r| next(self, *r, &mut copies)).collect();
-            let tied = ties.get(id).map(|ties| {
-                let mut tied: Vec<RegUse> = Vec::with_capacity(ties.len());
-                for tie in ties {
-                    tied.push(match tie {
-                        Tie::Register(r) => *r,
-                        Tie::Values(r) => next(self, *r, &mut copies),
-                    });
-                }
-                tied
-            });
-            let mut new = made.into_iter();
+            made.clear();
+            made.extend(named.iter().map(|r| next(self, *r, &mut copies)));
+            tied.clear();
+            while let Some((_, tie)) = ties.get(next_tie).filter(|(of, _)| of == id) {
+                next_tie += 1;
+                tied.push(match tie {
+                    Tie::Register(r) => *r,
+                    Tie::Values(r) => next(self, *r, &mut copies),
+                });
+            }
+            let mut new = made.iter().copied();
             self.body.map_regs(*id, |r| if is_renamed(r) { new.next().unwrap_or(r) } else { r });
-            if let Some(tied) = tied {
+            if !tied.is_empty() {
                 self.body.set_tied(*id, &tied);
             }
-            if !copies.is_empty() {
-                before.insert(*id, copies);
-            }
+            before.extend(copies.drain(..).map(|copy| (*id, copy)));
         }
         if before.is_empty() {
             return;
         }
+        // Each instruction is touched once, in the order of the walk.
+        let mut before = before.iter().peekable();
         for block in order {
             self.body.rewrite(*block, |_, out, id| {
-                before.remove(&id).into_iter().flatten().for_each(|copy| out.keep(copy));
+                while let Some((_, copy)) = before.next_if(|(of, _)| *of == id) {
+                    out.keep(*copy);
+                }
                 out.keep(id);
             });
         }
     }
 
-    fn write_phis(&mut self, phis: &[Phi], dom: &Dominators) {
-        let mut made: FxHashMap<BlockId, Vec<InstId>> = FxHashMap::default();
-        for phi in phis.iter().filter(|phi| phi.value != NONE) {
+    fn write_phis(&mut self, phis: &[Phi], brought: &Lists<(Value, BlockId)>, dom: &Dominators) {
+        let mut made = scratch!(Vec<(BlockId, InstId)>);
+        let mut pairs = scratch!(Vec<(Option<RegUse>, BlockId)>);
+        let mut ways = scratch!(Vec<(Value, BlockId)>);
+        for (number, phi) in (0..).zip(phis).filter(|(_, phi)| phi.value != NONE) {
             let to = self.place(phi.value);
-            let mut pairs: Vec<(Option<RegUse>, BlockId)> = Vec::with_capacity(phi.values.len());
-            for (value, block) in &phi.values {
+            ways.clear();
+            ways.extend(brought.iter(number));
+            pairs.clear();
+            for (value, block) in ways.iter().rev() {
                 let value = (*value != NONE).then(|| self.place(*value));
                 pairs.push((value, *block));
             }
@@ -526,12 +538,12 @@ impl Writer<'_, '_, '_> {
                 }
             }
             let id = phis::new(self.body, to, &pairs);
-            made.entry(phi.block).or_default().push(id);
+            made.push((phi.block, id));
         }
-        let mut blocks: Vec<BlockId> = made.keys().copied().collect();
-        blocks.sort_unstable();
-        for block in blocks {
-            self.body.replace(block, 0..0, made.remove(&block).unwrap_or_default());
+        // Ids grow: those of a block stay in the order of its phis.
+        made.sort_unstable();
+        for of_block in made.chunk_by(|a, b| a.0 == b.0) {
+            self.body.replace(of_block[0].0, 0..0, of_block.iter().map(|(_, id)| *id));
         }
     }
 }

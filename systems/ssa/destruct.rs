@@ -24,6 +24,8 @@ use crate::params::Write;
 use crate::registers::coalesce::{Classes, Joint};
 use crate::registers::ranges::Ranges;
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{
     BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, edges, phis, work,
 };
@@ -44,7 +46,7 @@ pub fn convert_all_mov_phi_to_mov(
 
 fn destruct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let (copies, phis) = wanted(body, &analyses.cells(body));
-    if copies.is_empty() && phis.is_empty() {
+    if copies.is_empty() && phis.blocks.is_empty() {
         return 0;
     }
     let map = analyses.cells(body);
@@ -52,9 +54,9 @@ fn destruct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let classes = coalesce(body, &map, &flow, &copies);
     rename(body, &classes);
     let place = |r: RegUse| placed(&classes, r);
-    let mut ends: FxHashMap<BlockId, Vec<Copy>> = FxHashMap::default();
-    let mut ties: FxHashMap<InstId, Vec<Copy>> = FxHashMap::default();
-    let mut starts: FxHashMap<VRegId, Vec<Copy>> = FxHashMap::default();
+    let mut ends = scratch!(Vec<(BlockId, u32, Copy)>);
+    let mut ties = scratch!(Vec<(InstId, u32, Copy)>);
+    let mut starts = scratch!(Vec<(VRegId, u32, Copy)>);
     let mut count = 0;
     for wanted in &copies {
         let copy = Copy { to: place(wanted.copy.to), from: place(wanted.copy.from) };
@@ -63,29 +65,40 @@ fn destruct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
         }
         count += 1;
         match (wanted.at, wanted.copy.to.reg.vreg()) {
-            (Place::End(block), _) => ends.entry(block).or_default().push(copy),
-            (Place::Tie(id), _) => ties.entry(id).or_default().push(copy),
-            (Place::Phi, Some(v)) => starts.entry(v).or_default().push(copy),
+            (Place::End(block), _) => ends.push((block, count, copy)),
+            (Place::Tie(id), _) => ties.push((id, count, copy)),
+            (Place::Phi, Some(v)) => starts.push((v, count, copy)),
             (Place::Phi, None) => {}
         }
     }
+    ends.sort_unstable_by_key(|(block, n, _)| (*block, *n));
+    ties.sort_unstable_by_key(|(id, n, _)| (*id, *n));
+    starts.sort_unstable_by_key(|(v, n, _)| (*v, *n));
     replace_phis(body, &phis, &starts);
-    write_ends(body, ends);
+    write_ends(body, &ends);
     untie(body, &ties);
-    count
+    count as usize
 }
 
-/// The phi instructions of a block, with the register and cell that each writes.
+/// The copies that a sorted list has for one key.
+fn of<K: Ord + std::marker::Copy>(all: &[(K, u32, Copy)], key: K) -> &[(K, u32, Copy)] {
+    let first = all.partition_point(|(k, ..)| *k < key);
+    let count = all[first..].iter().take_while(|(k, ..)| *k == key).count();
+    &all[first..first + count]
+}
+
+/// The blocks with phis, and the register and cell that each phi writes.
 struct Phis {
-    block: BlockId,
-    to: Vec<RegUse>,
+    blocks: Scratch<Vec<BlockId>>,
+    /// By block, as they stand there.
+    to: Scratch<Vec<(BlockId, RegUse)>>,
 }
 
 /// All copies that there would be without coalescing, and the phis. Meeting registers are made.
-fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
-    let mut defined: BitVec = BitVec::repeat(false, map.count());
-    let mut with_phis: Vec<BlockId> = Vec::new();
-    let mut tied: Vec<InstId> = Vec::new();
+fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
+    let mut defined = scratch!(BitVec).fill_with(false, map.count());
+    let mut with_phis = scratch!(Vec<BlockId>);
+    let mut tied = scratch!(Vec<InstId>);
     for block in body.layout() {
         for id in body.block(*block).insts() {
             let inst = body.inst(*id);
@@ -102,25 +115,26 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
         let mut cells = map.cells(r);
         !r.reg.is_zero() && cells.any(|c| defined.get(c as usize).is_none_or(|d| *d))
     };
-    let mut copies = Vec::new();
-    let mut phis = Vec::with_capacity(with_phis.len());
+    let mut copies = scratch!(Vec<Wanted>);
+    let mut phis = scratch!(Vec<(BlockId, RegUse)>);
+    let mut operands = scratch!(Vec<Operand>);
     // By register that phis write.
-    let mut meet: Vec<Option<Reg>> = vec![None; body.vreg_count()];
-    for block in with_phis {
-        let mut all = Phis { block, to: Vec::new() };
+    let mut meet = scratch!(Vec<Option<Reg>>; None; body.vreg_count());
+    for &block in &with_phis {
         for at in 0..phis::end(body, block) {
             let id = body.block(block).insts()[at];
-            let phi = body.inst(id).to_inst();
-            let Some(Operand::Reg(to)) = phi.operands.first().copied() else { continue };
+            operands.clear();
+            operands.extend(body.inst(id).operands());
+            let Some(Operand::Reg(to)) = operands.first().copied() else { continue };
             let Some(v) = to.reg.vreg() else { continue };
             let reg = *meet[v.0 as usize].get_or_insert_with(|| {
                 let old = *body.vreg(v);
                 body.new_vreg(old.file, old.cells, old.align)
             });
             let through = RegUse { reg, ..to };
-            all.to.push(to);
+            phis.push((block, to));
             copies.push(Wanted { copy: Copy { to, from: through }, at: Place::Phi });
-            for pair in phi.sources().chunks_exact(2) {
+            for pair in operands[1..].chunks_exact(2) {
                 let [Operand::Reg(value), Operand::Block(from)] = *pair else { continue };
                 if is_defined(value) {
                     let copy = Copy { to: through, from: value };
@@ -128,10 +142,9 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
                 }
             }
         }
-        phis.push(all);
     }
-    for id in tied {
-        for (to, from) in ties_of(body, id) {
+    for &id in &tied {
+        for &(to, from) in &ties_of(body, id) {
             for cell in 0..to.count {
                 let one = |r: RegUse| RegUse::at(r.reg, r.cell + cell, 1);
                 if is_defined(one(from)) && one(to) != one(from) {
@@ -141,15 +154,16 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Vec<Wanted>, Vec<Phis>) {
             }
         }
     }
-    (copies, phis)
+    (copies, Phis { blocks: with_phis, to: phis })
 }
 
 /// Destinations, and what each is tied to.
-fn ties_of(body: &Body<'_>, id: InstId) -> Vec<(RegUse, RegUse)> {
+fn ties_of(body: &Body<'_>, id: InstId) -> Scratch<Vec<(RegUse, RegUse)>> {
     let inst = body.inst(id);
     let named = |o: Operand| o.as_reg().copied().filter(|r| !r.reg.is_zero());
     let named = inst.dests().filter_map(named);
-    named.zip(inst.tied()).filter(|(_, tied)| !tied.reg.is_zero()).collect()
+    let tied = named.zip(inst.tied()).filter(|(_, tied)| !tied.reg.is_zero());
+    scratch!(Vec<(RegUse, RegUse)>).with(tied)
 }
 
 /// What a copy writes where the register that it writes has no range: at the end of a way, or
@@ -172,13 +186,16 @@ struct Coalescer<'a> {
 /// By the leader of a class: points and stubs, in the order of points.
 struct Stubs {
     /// By register: 1 + the place of its list, 0 for none.
-    place: Vec<u32>,
-    lists: Vec<Vec<(u32, Stub)>>,
+    place: Scratch<Vec<u32>>,
+    lists: Scratch<Vec<List>>,
 }
+
+/// Points and stubs.
+type List = Scratch<Vec<(u32, Stub)>>;
 
 impl Stubs {
     fn new(vregs: usize) -> Stubs {
-        Stubs { place: vec![0; vregs], lists: Vec::new() }
+        Stubs { place: scratch!(Vec<u32>; 0; vregs), lists: scratch!(Vec<List>) }
     }
 
     fn of(&self, leader: VRegId) -> &[(u32, Stub)] {
@@ -189,7 +206,7 @@ impl Stubs {
     fn push(&mut self, leader: VRegId, point: u32, stub: Stub) {
         let place = &mut self.place[leader.0 as usize];
         if *place == 0 {
-            self.lists.push(Vec::new());
+            self.lists.push(scratch!(Vec<(u32, Stub)>));
             *place = self.lists.len() as u32;
         }
         self.lists[*place as usize - 1].push((point, stub));
@@ -202,9 +219,10 @@ impl Stubs {
         let [long, short] = [long, short].map(|l| std::mem::take(&mut self.place[l.0 as usize]));
         self.place[outer.0 as usize] = long;
         let Some(short) = short.checked_sub(1) else { return };
-        let short = std::mem::take(&mut self.lists[short as usize]);
+        let none = scratch!(Vec<(u32, Stub)>);
+        let short = std::mem::replace(&mut self.lists[short as usize], none);
         let long = &mut self.lists[long as usize - 1];
-        for (point, stub) in short {
+        for &(point, stub) in &short {
             work::add(1);
             let at = long.partition_point(|(p, _)| *p <= point);
             long.insert(at, (point, stub));
@@ -215,17 +233,18 @@ impl Stubs {
 /// Which copies have the same two registers, of whatever cells.
 struct Pairs {
     /// By copy: the number of its pair.
-    of: Vec<u32>,
+    of: Scratch<Vec<u32>>,
     /// By pair: how many copies have it.
-    counts: Vec<u32>,
+    counts: Scratch<Vec<u32>>,
 }
 
 impl Pairs {
     fn new(copies: &[Wanted]) -> Pairs {
         let pair = |(i, wanted): (u32, &Wanted)| (wanted.copy.to.reg, wanted.copy.from.reg, i);
-        let mut sorted: Vec<(Reg, Reg, u32)> = (0..).zip(copies).map(pair).collect();
+        let mut sorted = scratch!(Vec<(Reg, Reg, u32)>).with((0..).zip(copies).map(pair));
         sorted.sort_unstable();
-        let mut pairs = Pairs { of: vec![0; copies.len()], counts: Vec::new() };
+        let of = scratch!(Vec<u32>; 0; copies.len());
+        let mut pairs = Pairs { of, counts: scratch!(Vec<u32>) };
         for same in sorted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             same.iter().for_each(|(.., i)| pairs.of[*i as usize] = pairs.counts.len() as u32);
             pairs.counts.push(same.len() as u32);
@@ -242,6 +261,7 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         classes: Classes::single(body),
         stubs: Stubs::new(body.vreg_count()),
     };
+    let mut stubs = scratch!(Vec<(u32, u32, VRegId, Stub)>);
     for wanted in copies {
         let to = wanted.copy.to;
         let point = match wanted.at {
@@ -251,13 +271,15 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         };
         if let (Some(point), Some(v)) = (point, to.reg.vreg()) {
             let stub = Stub { to, from: wanted.copy.from };
-            all.stubs.push(v, point, stub);
+            let n = stubs.len() as u32;
+            stubs.push((point, n, v, stub));
         }
     }
-    all.stubs.lists.iter_mut().for_each(|list| list.sort_by_key(|(point, _)| *point));
+    stubs.sort_unstable_by_key(|(point, n, ..)| (*point, *n));
+    stubs.iter().for_each(|(point, _, v, stub)| all.stubs.push(*v, *point, *stub));
     let loops = flow.loops();
     let pairs = Pairs::new(copies);
-    let mut order: Vec<(u32, u32, usize)> = Vec::with_capacity(copies.len());
+    let mut order = scratch!(Vec<(u32, u32, usize)>).with_room(copies.len());
     for (i, wanted) in copies.iter().enumerate() {
         let depth = match wanted.at {
             Place::End(block) => loops.depth(block.0),
@@ -270,11 +292,11 @@ fn coalesce(body: &Body<'_>, map: &CellMap, flow: &ControlFlow, copies: &[Wanted
         };
         order.push((depth, ways, i));
     }
-    order.sort_by_key(|(depth, ways, _)| std::cmp::Reverse((*depth, *ways)));
+    order.sort_unstable_by_key(|(depth, ways, i)| (std::cmp::Reverse((*depth, *ways)), *i));
     // What was refused once is refused again until a class changes: one try for each pair of
     // registers.
-    let mut tried: BitVec = BitVec::repeat(false, pairs.counts.len());
-    for (_, _, i) in order {
+    let mut tried = scratch!(BitVec).fill_with(false, pairs.counts.len());
+    for &(_, _, i) in &order {
         if !tried.replace(pairs.of[i] as usize, true) {
             all.join(copies[i].copy);
         }
@@ -388,54 +410,62 @@ fn rename(body: &mut Body<'_>, classes: &Classes) {
 }
 
 /// Puts copies in the place of phis, and nothing where their register is that of their ways.
-fn replace_phis(body: &mut Body<'_>, phis: &[Phis], starts: &FxHashMap<VRegId, Vec<Copy>>) {
-    for Phis { block, to } in phis {
+fn replace_phis(body: &mut Body<'_>, phis: &Phis, starts: &[(VRegId, u32, Copy)]) {
+    let mut to = &phis.to[..];
+    let mut copies = scratch!(Vec<Copy>);
+    let mut seen = scratch!(FxHashSet<VRegId>);
+    for block in &phis.blocks {
         let end = phis::end(body, *block);
-        let mut copies = Vec::new();
-        let mut seen: FxHashSet<VRegId> = FxHashSet::default();
-        for v in to.iter().filter_map(|r| r.reg.vreg()).filter(|v| seen.insert(*v)) {
-            copies.extend(starts.get(&v).into_iter().flatten().copied());
+        seen.clear();
+        while let Some(((_, r), rest)) = to.split_first().filter(|((of, _), _)| of == block) {
+            to = rest;
+            if let Some(v) = r.reg.vreg().filter(|v| seen.insert(*v)) {
+                copies.extend(of(starts, v).iter().map(|(.., copy)| *copy));
+            }
         }
-        let made = in_parallel(body, copies, Loc::default());
-        body.replace(*block, 0..end, made);
+        let made = in_parallel(body, &mut copies, Loc::default());
+        body.replace(*block, 0..end, made.iter().copied());
     }
 }
 
 /// Puts copies before the branches at the ends of blocks. BSYNC ends its block too: its threads go
 /// on where BSSY says, which is right behind it.
-fn write_ends(body: &mut Body<'_>, ends: FxHashMap<BlockId, Vec<Copy>>) {
-    for (block, copies) in ends {
+fn write_ends(body: &mut Body<'_>, ends: &[(BlockId, u32, Copy)]) {
+    let mut copies = scratch!(Vec<Copy>);
+    for of_block in ends.chunk_by(|a, b| a.0 == b.0) {
+        let block = of_block[0].0;
+        copies.extend(of_block.iter().map(|(.., copy)| *copy));
         let insts = body.block(block).insts();
         let loc = insts.last().map_or(Loc::default(), |i| body.loc(*i));
         let mut at = edges::first_branch(body, block);
         if at > 0 && body.op(insts[at - 1]) == Opcode::BSYNC {
             at -= 1;
         }
-        let made = in_parallel(body, copies, loc);
-        body.replace(block, at..at, made);
+        let made = in_parallel(body, &mut copies, loc);
+        body.replace(block, at..at, made.iter().copied());
     }
 }
 
-/// Instructions one after the other that do these copies at once.
-fn in_parallel(body: &mut Body<'_>, mut copies: Vec<Copy>, loc: Loc) -> Vec<InstId> {
-    let mut made = Vec::with_capacity(copies.len());
+/// Instructions one after the other that do these copies at once. Empties the list.
+fn in_parallel(body: &mut Body<'_>, copies: &mut Vec<Copy>, loc: Loc) -> Scratch<Vec<InstId>> {
+    let mut made = scratch!(Vec<InstId>);
     // Phis of one class may want the same.
-    let mut known: FxHashSet<(RegUse, RegUse)> = FxHashSet::default();
+    let mut known = scratch!(FxHashSet<(RegUse, RegUse)>);
     copies.retain(|c| known.insert((c.to, c.from)));
     // How many copies still read a cell.
-    let mut readers: FxHashMap<RegUse, u32> = FxHashMap::default();
-    for copy in &copies {
+    let mut readers = scratch!(FxHashMap<RegUse, u32>);
+    for copy in &*copies {
         *readers.entry(copy.from).or_default() += 1;
     }
-    let writer: FxHashMap<RegUse, usize> =
-        copies.iter().enumerate().map(|(i, c)| (c.to, i)).collect();
-    let mut done = vec![false; copies.len()];
+    let mut writer = scratch!(FxHashMap<RegUse, usize>);
+    writer.extend(copies.iter().enumerate().map(|(i, c)| (c.to, i)));
+    let mut done = scratch!(Vec<bool>; false; copies.len());
+    let mut ready = scratch!(Vec<usize>);
     let free =
         |readers: &FxHashMap<RegUse, u32>, c: &Copy| readers.get(&c.to).is_none_or(|n| *n == 0);
     for first in 0..copies.len() {
-        let mut ready: Vec<usize> = Vec::new();
         if !done[first] {
-            if !free(&readers, &copies[first]) && closes_a_ring(&copies, &writer, &done, first) {
+            if !free(&readers, &copies[first]) && closes_a_ring(copies, &writer, &done, first) {
                 // Nobody can begin: what the first would overwrite is kept elsewhere.
                 let old = copies[first].to;
                 let kept = RegUse::new(body.new_vreg(old.reg.file(), 1, 1));
@@ -464,6 +494,7 @@ fn in_parallel(body: &mut Body<'_>, mut copies: Vec<Copy>, loc: Loc) -> Vec<Inst
             }
         }
     }
+    copies.clear();
     made
 }
 
@@ -487,13 +518,13 @@ fn closes_a_ring(
 }
 
 /// Copies what guarded instructions keep to where they write, and forgets that they are tied.
-fn untie(body: &mut Body<'_>, ties: &FxHashMap<InstId, Vec<Copy>>) {
+fn untie(body: &mut Body<'_>, ties: &[(InstId, u32, Copy)]) {
     body.rewrite_all(|body, out, id| {
         if body.inst(id).tied().len() > 0 {
             body.set_tied(id, &[]);
             let loc = body.loc(id);
-            let copies = ties.get(&id).map_or(&[][..], Vec::as_slice);
-            copies.iter().for_each(|c| out.keep(copy(body, c.to, c.from, loc)));
+            let copies = of(ties, id);
+            copies.iter().for_each(|(.., c)| out.keep(copy(body, c.to, c.from, loc)));
             read_copies(body, id, copies);
         }
         out.keep(id);
@@ -502,7 +533,7 @@ fn untie(body: &mut Body<'_>, ties: &FxHashMap<InstId, Vec<Copy>>) {
 
 /// What an instruction reads of registers that were copied for it, it reads from the copies: the
 /// old registers end there where nothing else wants them.
-fn read_copies(body: &mut Body<'_>, id: InstId, copies: &[Copy]) {
+fn read_copies(body: &mut Body<'_>, id: InstId, copies: &[(InstId, u32, Copy)]) {
     if copies.is_empty() {
         return;
     }
@@ -510,7 +541,8 @@ fn read_copies(body: &mut Body<'_>, id: InstId, copies: &[Copy]) {
         let mut to: Option<RegUse> = None;
         for i in 0..r.count {
             let cell = RegUse::at(r.reg, r.cell + i, 1);
-            let Some(copy) = copies.iter().find(|c| c.from == cell) else { return r };
+            let mut all = copies.iter().map(|(.., copy)| copy);
+            let Some(copy) = all.find(|c| c.from == cell) else { return r };
             match to {
                 None => to = Some(copy.to),
                 Some(first) if copy.to.reg == first.reg && copy.to.cell == first.cell + i => {}

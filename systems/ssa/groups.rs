@@ -1,6 +1,8 @@
 //! Which values share a register: those that one operand names together.
 
 use crate::analysis::liveness::Cell;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::work;
 
 /// A value, by number.
@@ -10,16 +12,24 @@ pub const NONE: Value = u32::MAX;
 
 /// Values, and sets of them with at most one value for each cell of the register that they come
 /// from.
-#[derive(Default)]
 pub struct Groups {
     /// The cell that a value is of.
-    cell: Vec<Cell>,
-    leader: Vec<Value>,
+    cell: Scratch<Vec<Cell>>,
+    leader: Scratch<Vec<Value>>,
     /// A ring through the members of a group.
-    next: Vec<Value>,
+    next: Scratch<Vec<Value>>,
 }
 
 impl Groups {
+    /// No values.
+    pub fn new() -> Groups {
+        Groups {
+            cell: scratch!(Vec<Cell>),
+            leader: scratch!(Vec<Value>),
+            next: scratch!(Vec<Value>),
+        }
+    }
+
     /// A value of a cell, in a group of its own.
     pub fn add(&mut self, cell: Cell) -> Value {
         work::add(1);
@@ -63,10 +73,11 @@ impl Groups {
         if rest.iter().all(|v| self.leader(*v) == self.leader(first)) {
             return true;
         }
-        let mut leaders: Vec<Value> = values.iter().map(|v| self.leader(*v)).collect();
+        let mut leaders = scratch!(Vec<Value>);
+        values.iter().for_each(|v| leaders.push(self.leader(*v)));
         leaders.sort_unstable();
         leaders.dedup();
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut cells = scratch!(Vec<Cell>);
         for leader in &leaders {
             cells.extend(self.members(*leader).map(|v| self.cell(v)));
         }
@@ -91,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_group_has_one_value_for_each_cell() {
-        let mut groups = Groups::default();
+        let mut groups = Groups::new();
         let [low, high, other] = [4, 5, 4].map(|cell| groups.add(cell));
         assert!(groups.join(&[low, high]) && groups.join(&[low, high]));
         assert_eq!(groups.leader(high), groups.leader(low));

@@ -35,7 +35,7 @@ use values::Fixed;
 /// Clones blocks of a body in this form: values get new names.
 pub fn cloner(body: &Body<'_>, form: Form) -> Cloner {
     match form.is_ssa {
-        true => Cloner::in_ssa(Fixed::of(body).0),
+        true => Cloner::in_ssa(Fixed::of(body).0.into_inner()),
         false => Cloner::outside_ssa(),
     }
 }

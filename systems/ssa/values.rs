@@ -2,16 +2,19 @@
 
 use crate::sync::collective;
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, Props, RegFile, VRegId};
 
 /// Virtual registers whose cells are no values: see the head of [`super`]. Uniform registers and
 /// barriers are not among them: their file says it.
-pub struct Fixed(pub BitVec);
+pub struct Fixed(pub Scratch<BitVec>);
 
 impl Fixed {
     pub fn of(body: &Body<'_>) -> Fixed {
         let ids = 0..body.vreg_count() as u32;
-        let mut fixed: BitVec = ids.map(|v| body.vreg(VRegId(v)).assigned.is_some()).collect();
+        let mut fixed = scratch!(BitVec);
+        fixed.extend(ids.map(|v| body.vreg(VRegId(v)).assigned.is_some()));
         let products = body.facts().may_have_any(Props::GROUP);
         for block in body.layout().iter().filter(|_| products) {
             for id in body.block(*block).insts() {
@@ -24,7 +27,7 @@ impl Fixed {
                 }
             }
         }
-        for v in collective::shared_registers(body) {
+        for v in &collective::shared_registers(body) {
             fixed.set(v.0 as usize, true);
         }
         Fixed(fixed)

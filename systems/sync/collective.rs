@@ -39,6 +39,8 @@ use crate::analysis::cfg::Graph;
 use bitvec::vec::BitVec;
 pub use emit::emit;
 pub use exchange::Exchange;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, InstId, Mod, Opcode, Operand, VRegId, View};
 use orias_targets::slots::MOV;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -90,17 +92,18 @@ pub fn find(
     analyses: &mut Analyses,
     graph: &Graph,
     divergent: &BitVec,
-) -> Vec<Exchange> {
+) -> Scratch<Vec<Exchange>> {
     let mut nodes = nodes(body);
-    let mut behind: BitVec = BitVec::repeat(false, graph.len());
+    let mut behind = scratch!(BitVec).fill_with(false, graph.len());
     let succs = |b: u32| graph.succs[b as usize].iter().copied();
-    let mut work: Vec<u32> = divergent.iter_ones().flat_map(|b| succs(b as u32)).collect();
+    let from = divergent.iter_ones().flat_map(|b| succs(b as u32));
+    let mut work = scratch!(Vec<u32>).with(from);
     while let Some(block) = work.pop() {
         if !behind.replace(block as usize, true) {
             work.extend(succs(block));
         }
     }
-    let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut counts = scratch!(FxHashMap<u32, u32>);
     let is_behind = |n: &Node| behind[n.block as usize];
     for node in nodes.iter().filter(|n| is_behind(n)) {
         if let Kind::Exchange(kind) = node.kind {
@@ -109,7 +112,7 @@ pub fn find(
     }
     counts.retain(|_, count| *count > 1);
     if counts.is_empty() {
-        return Vec::new();
+        return scratch!(Vec<Exchange>);
     }
     set_masks(body, analyses, graph, &mut nodes);
     let several = |n: &Node| matches!(n.kind, Kind::Exchange(kind) if counts.contains_key(&kind));
@@ -155,13 +158,13 @@ pub fn find(
         Node { kind: Kind::Exchange(kind), meet, op, .. } => Some(Exchange { meet, op, kind }),
         _ => None,
     };
-    apart.into_iter().filter_map(exchange).collect()
+    scratch!(Vec<Exchange>).with(apart.into_iter().filter_map(exchange))
 }
 
 /// Where threads wait, in the order of the layout; without masks.
-fn nodes(body: &Body<'_>) -> Vec<Node> {
-    let mut kinds: FxHashMap<(Opcode, Vec<Mod>, usize), u32> = FxHashMap::default();
-    let mut nodes: Vec<Node> = Vec::new();
+fn nodes(body: &Body<'_>) -> Scratch<Vec<Node>> {
+    let mut kinds = scratch!(FxHashMap<(Opcode, SmallVec<[Mod; 8]>, usize), u32>);
+    let mut nodes = scratch!(Vec<Node>);
     for block in body.layout() {
         // The WARPSYNC that what comes may belong to.
         let mut open: Option<usize> = None;
@@ -183,7 +186,7 @@ fn nodes(body: &Body<'_>) -> Vec<Node> {
                     if let Some(at) = open.take().filter(of_one)
                         && inst.guard.is_always()
                     {
-                        let mut words = inst.mods().as_slice().to_vec();
+                        let mut words = SmallVec::from_slice(inst.mods().as_slice());
                         words.sort_unstable();
                         let new = kinds.len() as u32;
                         let kind = *kinds.entry((inst.op, words, inst.len())).or_insert(new);
@@ -391,7 +394,7 @@ pub fn drop_unread_shuffles(body: &mut Body<'_>, exchanges: &[Exchange]) {
         });
     }
     let kept: FxHashSet<InstId> = exchanges.iter().map(|e| e.op).collect();
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         body.retain(block, |body, id| {
             let inst = body.inst(id);
             let mut is_read = false;

@@ -21,9 +21,11 @@ use crate::effects;
 use crate::function::{Marked, Options};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
-use crate::sync::regions::{self, Plan, Region};
+use crate::sync::regions::{self, Plan};
 use crate::sync::together;
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Loc, Mod, Opcode, Operand, Reg, RegFile,
     RegFlags, View, edges, phis,
@@ -47,7 +49,8 @@ pub fn late_expand_sync_instructions(
     );
     let collectives = options.target.takes(&collective).is_some();
     let (made, divergent) = insert(&mut code.body(), &mut analyses, collectives);
-    marked.divergent = divergent;
+    marked.divergent.clear();
+    marked.divergent.extend(&divergent);
     notes.count(made);
 }
 
@@ -63,7 +66,7 @@ fn insert(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
     collectives: bool,
-) -> (usize, FxHashSet<InstId>) {
+) -> (usize, Scratch<Vec<InstId>>) {
     analyses.edges(body);
     drop_idle_branches(body);
     analyses.edges(body);
@@ -71,8 +74,8 @@ fn insert(
         || body.facts().may_have(&PART_WITHOUT_BRANCH);
     let mut divergence = if may_part { analyses.divergence(body) } else { Arc::default() };
     let mut regions = 0;
-    let mut divergent = FxHashSet::default();
-    let mut exchanges = Vec::new();
+    let mut divergent = scratch!(Vec<InstId>);
+    let mut exchanges = scratch!(Vec<Exchange>);
     if divergence.branches.any() {
         let flow = analyses.flow(body);
         make_preheaders(body, &flow, &divergence);
@@ -107,21 +110,22 @@ fn exchanges(
     flow: &ControlFlow,
     divergence: &Divergence,
     collectives: bool,
-) -> Vec<Exchange> {
+) -> Scratch<Vec<Exchange>> {
     match collectives {
         true => collective::find(body, analyses, flow.graph(), &divergence.branches),
-        false => Vec::new(),
+        false => scratch!(Vec<Exchange>),
     }
 }
 
 /// The branches with several ways of blocks whose branch is divergent.
-fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> FxHashSet<InstId> {
+fn divergent_branches(body: &Body<'_>, divergence: &Divergence) -> Scratch<Vec<InstId>> {
     let of_block = |block: usize| body.block(BlockId(block as u32)).insts().iter().copied();
     let guarded = |id: &InstId| {
         let inst = body.inst(*id);
         inst.op == Opcode::SWITCH || inst.op == Opcode::BRA && !inst.guard.is_always()
     };
-    divergence.branches.iter_ones().flat_map(of_block).filter(guarded).collect()
+    let all = divergence.branches.iter_ones().flat_map(of_block).filter(guarded);
+    scratch!(Vec<InstId>).with(all)
 }
 
 /// Threads may diverge at these without a branch, or reconverged there.
@@ -137,15 +141,20 @@ struct Parting {
 /// Calls that may lead the threads of a warp to different functions, and meetings of the threads of
 /// masks that may differ, up to their mark ENDCOLLECTIVE, where they are none of the exchanges. The
 /// other marks are taken out.
-fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange]) -> Vec<Parting> {
-    let exchanges: FxHashSet<InstId> = exchanges.iter().map(|e| e.meet).collect();
+fn parting(
+    body: &mut Body<'_>,
+    divergence: &Divergence,
+    exchanges: &[Exchange],
+) -> Scratch<Vec<Parting>> {
     let differs = |operand: Option<Operand>| {
         operand.is_some_and(|o| o.as_reg().is_some_and(|r| divergence.is_divergent(r.reg)))
     };
-    let (mut found, mut marks) = (Vec::new(), Vec::new());
+    let (mut found, mut marks) = (scratch!(Vec<Parting>), scratch!(Vec<(BlockId, InstId)>));
     if !body.facts().may_have(&PART_WITHOUT_BRANCH) {
         return found;
     }
+    let mut meets = scratch!(FxHashSet<InstId>);
+    meets.extend(exchanges.iter().map(|e| e.meet));
     for block in body.layout() {
         for (at, id) in body.block(*block).insts().iter().enumerate() {
             let inst = body.inst(*id);
@@ -154,7 +163,7 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
                 Opcode::PCALL if parts && !inst.mods().has(Mod::ABS) => {
                     found.push(Parting { first: *id, last: *id });
                 }
-                Opcode::WARPSYNC if parts && !exchanges.contains(id) => {
+                Opcode::WARPSYNC if parts && !meets.contains(id) => {
                     let last = mark_behind(body, *block, at);
                     found.extend(last.map(|last| Parting { first: *id, last }));
                 }
@@ -163,9 +172,10 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
             }
         }
     }
-    let met: FxHashSet<InstId> = found.iter().map(|p| p.last).collect();
-    for (block, mark) in marks {
-        if !met.contains(&mark) {
+    meets.clear();
+    meets.extend(found.iter().map(|p| p.last));
+    for &(block, mark) in &marks {
+        if !meets.contains(&mark) {
             body.retain(block, |_, id| id != mark);
         }
     }
@@ -175,8 +185,8 @@ fn parting(body: &mut Body<'_>, divergence: &Divergence, exchanges: &[Exchange])
 /// The first ENDCOLLECTIVE that control comes to from a place in a block; none behind a meeting
 /// that ends nothing.
 fn mark_behind(body: &Body<'_>, block: BlockId, at: usize) -> Option<InstId> {
-    let mut seen = FxHashSet::default();
-    let mut work = vec![(block, at + 1)];
+    let mut seen = scratch!(FxHashSet<BlockId>);
+    let mut work = scratch!(Vec<(BlockId, usize)>; (block, at + 1); 1);
     while let Some((block, from)) = work.pop() {
         for id in &body.block(block).insts()[from..] {
             match body.op(*id) {
@@ -195,7 +205,8 @@ fn meet_behind(body: &mut Body<'_>, parting: &[Parting]) {
     if parting.is_empty() {
         return;
     }
-    let (mut begins, mut ends) = (FxHashMap::default(), FxHashMap::default());
+    let mut begins = scratch!(FxHashMap<InstId, (Operand, BlockId)>);
+    let mut ends = scratch!(FxHashMap<InstId, (Operand, BlockId)>);
     for p in parting {
         let barrier = Operand::reg(body.new_vreg(RegFile::B, 1, 1));
         let next = body.new_detached_block();
@@ -233,7 +244,7 @@ fn most_regions(body: &Body<'_>, exchanges: bool) -> usize {
 /// Removes conditional branches to where control goes on anyway: they make threads diverge for
 /// nothing, and no barrier would join them again.
 fn drop_idle_branches(body: &mut Body<'_>) {
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         if let [only] = body.block(block).succs()[..] {
             body.retain(block, |body, id| {
                 let inst = body.inst(id);
@@ -248,13 +259,13 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     let graph = flow.graph();
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
-    for branch in together::branches(body, flow, &branches) {
+    for &branch in &together::branches(body, flow, &branches) {
         branches.set(branch as usize, false);
     }
     // Where a thread may wait for others that are held at a barrier, it has to leave the barrier
     // first. (ptxas 13.0.88 does not look at this: without BREAK, as before a way that only exits,
     // its -O1 code never ends.)
-    let mut waits = BitVec::repeat(false, graph.len());
+    let mut waits = scratch!(BitVec).fill_with(false, graph.len());
     for block in body.layout() {
         let wait = body.block(*block).insts().iter().any(|id| effects::may_wait(body.op(*id)));
         waits.set(block.0 as usize, wait);
@@ -278,9 +289,11 @@ fn make_preheaders(body: &mut Body<'_>, flow: &ControlFlow, divergence: &Diverge
     branches.resize(flow.graph().len(), false);
     // A preheader changes no other loop's entries, so one look at the graph serves all.
     let mut edit = FlowEdit::of(body);
-    for (header, outside) in regions::headers_without_preheader(flow, &branches) {
-        let outside: Vec<BlockId> = outside.into_iter().map(BlockId).collect();
-        edit.lead_through(body, &outside, BlockId(header));
+    let mut outside = scratch!(Vec<BlockId>);
+    for l in regions::without_preheader(flow, &branches) {
+        outside.clear();
+        outside.extend(l.entries.iter().map(|b| BlockId(*b)));
+        edit.lead_through(body, &outside, BlockId(l.header));
     }
     edit.finish(body);
 }
@@ -293,25 +306,23 @@ fn end_loc(body: &Body<'_>, block: BlockId) -> Loc {
 /// Turns a plan into instructions. The plan's edges are those of the body before the first change.
 struct Emitter<'a, 'w> {
     body: &'a mut Body<'w>,
-    /// Under which predicate control takes the edges that leave regions, by region; None where no
+    /// Under which predicate control takes the edges that leave regions, one region's behind
+    /// another's; None where no
     /// one predicate says it.
-    conditions: Vec<Vec<Option<Guard>>>,
+    conditions: Scratch<Vec<Option<Guard>>>,
     /// Where edges lead by now that went through a new block since, and where they led first.
-    moved: FxHashMap<(BlockId, BlockId), BlockId>,
-    first: FxHashMap<(BlockId, BlockId), BlockId>,
+    moved: Scratch<FxHashMap<(BlockId, BlockId), BlockId>>,
+    first: Scratch<FxHashMap<(BlockId, BlockId), BlockId>>,
     edit: FlowEdit,
 }
 
 impl<'a, 'w> Emitter<'a, 'w> {
     fn new(body: &'a mut Body<'w>, plan: &Plan) -> Self {
-        let conditions = |r: &Region| {
-            r.breaks
-                .iter()
-                .map(|(a, b)| condition_of_edge(body, BlockId(*a), BlockId(*b)))
-                .collect()
-        };
-        let conditions = plan.regions.iter().map(conditions).collect();
-        let (moved, first) = Default::default();
+        let breaks = plan.regions.iter().flat_map(|region| &region.breaks);
+        let conditions = breaks.map(|(a, b)| condition_of_edge(body, BlockId(*a), BlockId(*b)));
+        let conditions = scratch!(Vec<Option<Guard>>).with(conditions);
+        let moved = scratch!(FxHashMap<(BlockId, BlockId), BlockId>);
+        let first = scratch!(FxHashMap<(BlockId, BlockId), BlockId>);
         let edit = FlowEdit::of(body);
         Emitter { body, conditions, moved, first, edit }
     }
@@ -320,20 +331,23 @@ impl<'a, 'w> Emitter<'a, 'w> {
     /// outer one's, and where an edge leaves an inner region for an outer one's join, its BREAK
     /// comes before that one's BSYNC.
     fn emit(mut self, plan: &Plan) {
-        for (i, region) in plan.regions.iter().enumerate() {
+        let mut next_break = 0;
+        let mut preds = scratch!(Vec<BlockId>);
+        for region in &plan.regions {
             let barrier = Operand::reg(self.body.new_vreg(RegFile::B, 1, 1));
             let (start, join) = (BlockId(region.start), BlockId(region.join));
             let loc = end_loc(self.body, start);
             let at = edges::first_branch(self.body, start);
             let bssy = Inst::new(Opcode::BSSY, &[], 1, &[barrier, Operand::Block(join)]);
             self.body.insert(start, at, bssy, loc);
-            for (n, (from, to)) in region.breaks.iter().enumerate() {
-                let condition = self.conditions[i][n];
+            for (from, to) in &region.breaks {
+                let condition = self.conditions[next_break];
+                next_break += 1;
                 self.leave(BlockId(*from), BlockId(*to), barrier, condition);
             }
             let inside = |p: &BlockId| region.blocks.contains(p.0);
-            let preds: Vec<BlockId> =
-                self.body.block(join).preds().iter().copied().filter(inside).collect();
+            preds.clear();
+            preds.extend(self.body.block(join).preds().iter().copied().filter(inside));
             let meet = self.lead_through(&preds, join);
             let first = self.body.block(join).insts().first();
             let loc = first.map_or(Loc::default(), |i| self.body.loc(*i));

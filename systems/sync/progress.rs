@@ -11,6 +11,7 @@ use crate::analysis::loops::Loop;
 use crate::effects::sees_other_threads;
 use crate::notes::Notes;
 use crate::params::Write;
+use orias_components::scratch;
 use orias_components::{BlockId, Body, Code, Inst, Opcode, phis};
 use roaring::RoaringBitmap;
 
@@ -22,7 +23,8 @@ pub fn forward_progress(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut n
     }
     let flow = analyses.flow(&body);
     let waits = |l: &&Loop| waits_for_others(&body, l);
-    let headers: Vec<u32> = flow.loops().all.iter().filter(waits).map(|l| l.header).collect();
+    let headers = flow.loops().all.iter().filter(waits).map(|l| l.header);
+    let headers = scratch!(Vec<u32>).with(headers);
     for header in &headers {
         let block = BlockId(*header);
         let loc = body.block(block).insts().first().map(|i| body.loc(*i)).unwrap_or_default();

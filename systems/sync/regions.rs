@@ -25,6 +25,8 @@ use crate::analysis::cfg::Graph;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
@@ -41,14 +43,14 @@ pub struct Region {
     /// Blocks from the start (included) to the join (left out).
     pub blocks: BlockSet,
     /// Edges that leave it otherwise than to the join.
-    pub breaks: Vec<(u32, u32)>,
+    pub breaks: Scratch<Vec<(u32, u32)>>,
 }
 
 /// All regions of a function, outer before inner.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// An outer region stands before those inside it.
-    pub regions: Vec<Region>,
+    pub regions: Scratch<Vec<Region>>,
     /// Some branch has no region although its threads could reconverge: they may then run apart to
     /// the end.
     pub incomplete: bool,
@@ -71,7 +73,7 @@ struct Planner<'a> {
     dom: &'a Dominators,
     loops: &'a Loops,
     /// By loop; None where no branch is divergent.
-    rounds: Vec<Option<Round>>,
+    rounds: Scratch<Vec<Option<Round>>>,
     /// Blocks of cycles that are no natural loops.
     irreducible: &'a BitVec,
     /// Scratch of [`Planner::between`].
@@ -83,43 +85,44 @@ struct Planner<'a> {
 /// `waits` those where a thread may wait for others otherwise than at a join.
 ///
 /// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch
-/// needs a preheader: see [`headers_without_preheader`].
+/// needs a preheader: see [`without_preheader`].
 pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize) -> Plan {
     let (graph, dom, loops) = (flow.graph(), flow.dominators(), flow.loops());
     let irreducible = flow.irreducible();
     let has_branch = |l: &Loop| l.blocks.iter().any(|b| divergent[b as usize]);
     let round = |l: &Loop| has_branch(l).then(|| Round::new(graph, l));
-    let rounds = loops.all.iter().map(round).collect();
+    let rounds = scratch!(Vec<Option<Round>>).with(loops.all.iter().map(round));
     let marks = || RefCell::new(Marks::new(graph.len()));
     let (ahead, back) = (marks(), marks());
     let planner = Planner { graph, dom, loops, rounds, irreducible, ahead, back };
-    let mut plan = Plan::default();
-    let mut joins: Vec<(Key, Vec<u32>)> = Vec::new();
-    let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+    let mut plan = Plan { regions: scratch!(Vec<Region>), incomplete: false };
+    let mut joins = scratch!(Vec<(Key, Scratch<Vec<u32>>)>);
+    let mut index = scratch!(FxHashMap<Key, usize>);
     let mut add = |key: Key, branch: u32| {
         let at = *index.entry(key).or_insert_with(|| {
-            joins.push((key, Vec::new()));
+            joins.push((key, scratch!(Vec<u32>)));
             joins.len() - 1
         });
         joins[at].1.push(branch);
     };
     let parts = |b: &u32| divergent[*b as usize] && graph.succs[*b as usize].len() > 1;
-    let branches: Vec<u32> = flow.reverse_postorder().iter().copied().filter(parts).collect();
+    let branches = flow.reverse_postorder().iter().copied().filter(parts);
     let whole = flow.post_dominators_by_exit();
     for branch in branches {
-        for (context, join) in planner.joins(branch, whole) {
+        for &(context, join) in &planner.joins(branch, whole) {
             add(planner.key(join, context), branch);
         }
     }
-    for (key, branches) in joins {
-        match planner.region(key, &branches) {
-            Some(region) if planner.parts_threads(&region, &branches) => plan.regions.push(region),
+    for (key, branches) in &joins {
+        match planner.region(*key, branches) {
+            Some(region) if planner.parts_threads(&region, branches) => plan.regions.push(region),
             Some(_) => {}
             None => plan.incomplete = true,
         }
     }
     planner.order(&mut plan, most);
-    let mut joins: BitVec = waits.clone();
+    let mut joins = scratch!(BitVec);
+    joins.extend_from_bitslice(waits);
     plan.regions.iter().for_each(|r| joins.set(r.join as usize, true));
     for region in &mut plan.regions {
         region.breaks = planner.breaks(region, &joins);
@@ -127,30 +130,32 @@ pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize)
     plan
 }
 
-/// Headers of loops with a divergent branch that control enters otherwise than from one block that
-/// leads only there, and the blocks from which it enters.
-pub fn headers_without_preheader(flow: &ControlFlow, divergent: &BitVec) -> Vec<(u32, Vec<u32>)> {
+/// Loops with a divergent branch whose header control enters otherwise than from one block that
+/// leads only there.
+pub fn without_preheader<'a>(
+    flow: &'a ControlFlow,
+    divergent: &'a BitVec,
+) -> impl Iterator<Item = &'a Loop> {
     let loops = flow.loops().all.iter().filter(|l| l.preheader.is_none());
-    let diverges = |l: &&Loop| l.blocks.iter().any(|b| divergent[b as usize]);
-    loops.filter(diverges).map(|l| (l.header, l.entries.clone())).collect()
+    loops.filter(|l| l.blocks.iter().any(|b| divergent[b as usize]))
 }
 
 /// Where the threads in one iteration of a loop reconverge: post-dominators in the loop without the
 /// edges that leave it; the edges back to the header lead to a common end.
 struct Round {
     /// Numbers of the loop's blocks in `post`.
-    number: FxHashMap<u32, u32>,
-    blocks: Vec<u32>,
+    number: Scratch<FxHashMap<u32, u32>>,
+    blocks: Scratch<Vec<u32>>,
     flow: ControlFlow,
 }
 
 impl Round {
     fn new(graph: &Graph, l: &Loop) -> Round {
-        let blocks: Vec<u32> = l.blocks.iter().collect();
-        let number: FxHashMap<u32, u32> =
-            blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect();
+        let blocks = scratch!(Vec<u32>).with(l.blocks.iter());
+        let mut number = scratch!(FxHashMap<u32, u32>);
+        number.extend(blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)));
         let end = blocks.len() as u32;
-        let mut edges = Vec::new();
+        let mut edges = scratch!(Vec<(u32, u32)>);
         for block in &blocks {
             for succ in &graph.succs[*block as usize] {
                 if *succ == l.header {
@@ -162,7 +167,7 @@ impl Round {
         }
         let mut graph = Graph::new(blocks.len() + 1, &edges);
         graph.entry = number[&l.header];
-        Round { number, blocks, flow: ControlFlow::new(graph, vec![end]) }
+        Round { number, blocks, flow: ControlFlow::new(graph, scratch!(Vec<u32>; end; 1)) }
     }
 
     /// The next block behind this one that all threads of the round pass; the header stands for the
@@ -199,9 +204,9 @@ impl Planner<'_> {
 
     /// Where threads that a branch makes diverge reconverge: in each iteration of the loops around
     /// it, and in the function.
-    fn joins(&self, branch: u32, whole: &Dominators) -> Vec<(Context, u32)> {
-        let mut found = Vec::new();
-        let mut inner: Vec<usize> = Vec::new();
+    fn joins(&self, branch: u32, whole: &Dominators) -> Scratch<Vec<(Context, u32)>> {
+        let mut found = scratch!(Vec<(Context, u32)>);
+        let mut inner = scratch!(Vec<usize>);
         let mut at = self.loops.innermost[branch as usize];
         loop {
             let next = |block: u32| match at {
@@ -254,7 +259,8 @@ impl Planner<'_> {
             if tangled(key.join as usize) || blocks.iter().any(|b| tangled(b as usize)) {
                 return None;
             }
-            return Some(Region { start, join: key.join, blocks, breaks: Vec::new() });
+            let breaks = scratch!(Vec<(u32, u32)>);
+            return Some(Region { start, join: key.join, blocks, breaks });
         }
     }
 
@@ -306,7 +312,7 @@ impl Planner<'_> {
         let (mut ahead, mut back) = (self.ahead.borrow_mut(), self.back.borrow_mut());
         ahead.clear();
         ahead.add(start);
-        let mut stack = vec![start];
+        let mut stack = scratch!(Vec<u32>; start; 1);
         while let Some(node) = stack.pop() {
             for succ in &self.graph.succs[node as usize] {
                 if goes(*succ) && ahead.add(*succ) {
@@ -316,7 +322,7 @@ impl Planner<'_> {
         }
         back.clear();
         back.add(start);
-        let mut blocks = vec![start];
+        let mut blocks = scratch!(Vec<u32>; start; 1);
         stack.push(key.join);
         while let Some(node) = stack.pop() {
             // The context's header is passed only as the join or as the start.
@@ -330,13 +336,13 @@ impl Planner<'_> {
                 }
             }
         }
-        blocks.into_iter().collect()
+        blocks.iter().copied().collect()
     }
 
     /// The edges that leave a region otherwise than to its join. `joins` are those of all regions,
     /// and other places where threads wait for each other.
-    fn breaks(&self, region: &Region, joins: &BitVec) -> Vec<(u32, u32)> {
-        let mut breaks = Vec::new();
+    fn breaks(&self, region: &Region, joins: &BitVec) -> Scratch<Vec<(u32, u32)>> {
+        let mut breaks = scratch!(Vec<(u32, u32)>);
         for block in region.blocks.iter() {
             for succ in &self.graph.succs[block as usize] {
                 let stays = region.blocks.contains(*succ) && *succ != region.start;
@@ -353,7 +359,7 @@ impl Planner<'_> {
     /// emits no BREAK before such a way out).
     fn soon_exits(&self, block: u32, joins: &BitVec) -> bool {
         const FEW: usize = 4;
-        let mut seen = vec![block];
+        let mut seen = scratch!(Vec<u32>; block; 1);
         let mut at = 0;
         while at < seen.len() {
             let node = seen[at] as usize;
@@ -373,12 +379,13 @@ impl Planner<'_> {
 
     /// Outer regions first; drops the innermost where more nest than there are barriers.
     fn order(&self, plan: &mut Plan, most: usize) {
-        let rank: FxHashMap<u32, usize> =
-            self.graph.reverse_postorder().into_iter().enumerate().map(|(i, b)| (b, i)).collect();
+        // Blocks that nothing reaches come first.
+        let mut rank = scratch!(Vec<usize>; 0; self.graph.len());
+        let order = self.graph.reverse_postorder();
+        order.iter().zip(1..).for_each(|(block, at)| rank[*block as usize] = at);
         let size = |r: &Region| r.blocks.len();
-        plan.regions
-            .sort_by_key(|r| (std::cmp::Reverse(size(r)), rank.get(&r.start).copied(), r.join));
-        let mut depth = vec![0usize; self.graph.len()];
+        plan.regions.sort_by_key(|r| (std::cmp::Reverse(size(r)), rank[r.start as usize], r.join));
+        let mut depth = scratch!(Vec<usize>; 0; self.graph.len());
         let before = plan.regions.len();
         plan.regions.retain(|r| {
             let fits = r.blocks.iter().all(|b| depth[b as usize] < most);

@@ -18,6 +18,8 @@
 use crate::analysis::ControlFlow;
 use crate::effects::is_removable;
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Inst, InstId, Mod, Opcode, View, edges};
 
 /// Blocks from a join on that are looked at for what they do.
@@ -58,15 +60,15 @@ fn is_meeting(inst: View<'_>) -> bool {
 
 /// Of the blocks whose branch may be divergent, those that a meeting of the whole warp depends on
 /// directly: some way out of the branch cannot but come to one, and some way can.
-pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Vec<u32> {
+pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Scratch<Vec<u32>> {
     let graph = flow.graph();
-    let mut meets: BitVec = BitVec::repeat(false, graph.len());
+    let mut meets = scratch!(BitVec).fill_with(false, graph.len());
     for block in body.layout() {
         let any = body.block(*block).insts().iter().any(|id| is_meeting(body.inst(*id)));
         meets.set(block.0 as usize, any);
     }
     if !meets.any() {
-        return Vec::new();
+        return scratch!(Vec<u32>);
     }
     let post = flow.post_dominators();
     let must_meet = |branch: u32, succ: u32| {
@@ -85,7 +87,7 @@ pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Vec<
         let meeting = succs.iter().filter(|s| must_meet(*branch, **s)).count();
         meeting > 0 && meeting < succs.len()
     };
-    divergent.iter_ones().map(|b| b as u32).filter(around).collect()
+    scratch!(Vec<u32>).with(divergent.iter_ones().map(|b| b as u32).filter(around))
 }
 
 /// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
@@ -100,28 +102,32 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
         return;
     }
     let graph = flow.graph();
-    let mut divergent = divergent.clone();
-    divergent.resize(graph.len(), false);
-    let mut work: Vec<u32> = Vec::new();
-    for branch in branches(body, flow, &divergent) {
+    let mut all = scratch!(BitVec);
+    all.extend_from_bitslice(divergent);
+    all.resize(graph.len(), false);
+    let divergent = all;
+    let mut work = scratch!(Vec<u32>);
+    for &branch in &branches(body, flow, &divergent) {
         let succs = &graph.succs[branch as usize];
         // Threads that only exit are waited for by no one.
         if !succs.iter().any(|s| only_exits(body, BlockId(*s))) {
             work.extend(succs);
         }
     }
-    let parts: Vec<BlockId> = body.layout().to_vec();
-    let parts =
-        parts.into_iter().filter(|b| body.block(*b).insts().iter().any(|i| is_part(body, i)));
-    let parts: Vec<BlockId> = parts.collect();
+    let parts = body
+        .layout()
+        .iter()
+        .copied()
+        .filter(|b| body.block(*b).insts().iter().any(|i| is_part(body, i)));
+    let parts = scratch!(Vec<BlockId>).with(parts);
     work.extend(parts.iter().flat_map(|b| &graph.succs[b.0 as usize]));
-    let mut apart: BitVec = BitVec::repeat(false, graph.len());
+    let mut apart = scratch!(BitVec).fill_with(false, graph.len());
     while let Some(block) = work.pop() {
         if !apart.replace(block as usize, true) {
             work.extend(&graph.succs[block as usize]);
         }
     }
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         let mut alone = apart[block.0 as usize];
         if !alone && !parts.contains(&block) {
             continue;

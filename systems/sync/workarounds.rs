@@ -15,7 +15,7 @@ const LOADS: usize = 3;
 pub fn apply_post_reg_alloc_wars(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut added = 0;
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         let mut clean = false;
         body.rewrite(block, |body, out, id| {
             let inst = body.inst(id);

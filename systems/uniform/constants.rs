@@ -16,11 +16,14 @@ use crate::function::Options;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::scalar::copies::exchangeable;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{
     BlockId, Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, VRegId, View,
 };
 use orias_targets::Target;
 use orias_targets::slots::{LDC, ULDC};
+use smallvec::SmallVec;
 
 /// Cells of uniform registers that constants may occupy from block to block: in a kernel, and in
 /// one with calls, which leave few as they were. A function keeps none: between its blocks no
@@ -32,9 +35,13 @@ struct Constant {
     load: InstId,
     block: BlockId,
     cells: u8,
-    /// Each reader once, with its block.
-    readers: Vec<(InstId, BlockId)>,
+    /// Where its readers begin among all, and how many they are: each once, with its block.
+    first: u32,
+    count: u32,
 }
+
+/// Readers of constants.
+type Readers = Scratch<Vec<(InstId, BlockId)>>;
 
 /// Phase `ConvertToUniformReg`: loads constants into uniform registers where every reader takes
 /// one.
@@ -47,24 +54,30 @@ pub fn convert_to_uniform_reg(
 ) {
     let target = options.target;
     let mut body = code.body();
-    let found = constants(&body, &mut analyses);
+    let (found, readers) = constants(&body, &mut analyses);
     if found.is_empty() {
         return;
     }
     let mut room =
         ROOM[if !info.entry { 2 } else { usize::from(body.facts().may_have(&[Opcode::PCALL])) }];
     let mut made = 0;
-    for (reg, constant) in found {
-        let long = constant.readers.iter().any(|(_, block)| *block != constant.block);
-        if constant.readers.is_empty() || (long && constant.cells > room) {
+    let mut changed = scratch!(Vec<(InstId, Inst)>);
+    for (reg, constant) in &found {
+        let first = constant.first as usize;
+        let readers = &readers[first..first + constant.count as usize];
+        let long = readers.iter().any(|(_, block)| *block != constant.block);
+        if readers.is_empty() || (long && constant.cells > room) {
             continue;
         }
-        let Some(changed) = with_uniform(&mut body, target, reg, &constant) else { continue };
+        changed.clear();
+        if with_uniform(&mut body, target, *reg, constant, readers, &mut changed).is_none() {
+            continue;
+        }
         if long {
             room -= constant.cells;
         }
-        for (id, inst) in changed {
-            body.set_inst(id, &inst);
+        for (id, inst) in &changed {
+            body.set_inst(*id, inst);
         }
         made += 1;
     }
@@ -72,27 +85,37 @@ pub fn convert_to_uniform_reg(
 }
 
 /// The registers that one LDC each defines whole, in the order of their loads.
-fn constants(body: &Body<'_>, analyses: &mut Analyses) -> Vec<(VRegId, Constant)> {
-    let mut found: Vec<(VRegId, Constant)> = Vec::new();
+fn constants(
+    body: &Body<'_>,
+    analyses: &mut Analyses,
+) -> (Scratch<Vec<(VRegId, Constant)>>, Readers) {
+    let mut found = scratch!(Vec<(VRegId, Constant)>);
+    let mut readers = scratch!(Vec<(InstId, BlockId)>);
     for block in body.layout() {
         for id in body.block(*block).insts() {
             if let Some((v, cells)) = fixed_load(body, body.inst(*id)) {
-                let constant = Constant { load: *id, block: *block, cells, readers: Vec::new() };
+                let constant = Constant { load: *id, block: *block, cells, first: 0, count: 0 };
                 found.push((v, constant));
             }
         }
     }
     if found.is_empty() {
-        return found;
+        return (found, readers);
     }
     let uses = analyses.uses(body);
     found.retain(|(v, _)| uses.only_writer(*v).is_some());
     for (v, constant) in &mut found {
-        constant.readers.extend(uses.readers(*v));
-        constant.readers.dedup();
-        constant.readers.reverse();
+        constant.first = readers.len() as u32;
+        for reader in uses.readers(*v) {
+            // One that names it twice is there twice, one after the other.
+            if readers[constant.first as usize..].last() != Some(&reader) {
+                readers.push(reader);
+            }
+        }
+        readers[constant.first as usize..].reverse();
+        constant.count = readers.len() as u32 - constant.first;
     }
-    found
+    (found, readers)
 }
 
 /// The register that an instruction loads whole from a fixed place of a constant bank, and its
@@ -125,12 +148,13 @@ fn with_uniform(
     target: &Target,
     from: VRegId,
     constant: &Constant,
-) -> Option<Vec<(InstId, Inst)>> {
+    readers: &[(InstId, BlockId)],
+    changed: &mut Vec<(InstId, Inst)>,
+) -> Option<()> {
     let old = Reg::virt(RegFile::R, from);
     // A stand-in until all readers agree: registers cannot be taken back.
     let trial = Reg::phys(RegFile::UR, 4);
-    let mut changed = Vec::with_capacity(constant.readers.len() + 1);
-    for (id, _) in &constant.readers {
+    for (id, _) in readers {
         changed.push((*id, reader(body.inst(*id), target, old, trial)?));
     }
     let mut load = body.inst(constant.load).to_inst();
@@ -140,12 +164,12 @@ fn with_uniform(
     target.takes(&load)?;
     changed.push((constant.load, load));
     let new = body.new_vreg(RegFile::UR, constant.cells, constant.cells);
-    for (_, inst) in &mut changed {
+    for (_, inst) in changed {
         for operand in &mut inst.operands {
             operand.map_regs(|r| if r.reg == trial { RegUse { reg: new, ..r } } else { r });
         }
     }
-    Some(changed)
+    Some(())
 }
 
 /// The instruction with `new` in the place of `old`, if code may have it.
@@ -155,7 +179,7 @@ fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
         return None;
     }
     let mut changed = inst.to_inst();
-    let mut places = Vec::new();
+    let mut places: SmallVec<[usize; 4]> = SmallVec::new();
     for (i, operand) in changed.operands.iter_mut().enumerate() {
         match operand {
             Operand::Reg(r) | Operand::Part(r, _) if r.reg == old => {

@@ -512,7 +512,7 @@ fn add_calls(body: &mut Body<'_>, numbers: &mut Numbers) -> usize {
         .map(|v| Operand::reg(Reg::virt(v.file, v.id)))
         .collect();
     let mut calls = 0;
-    for block in body.layout().to_vec() {
+    for &block in body.walk().iter() {
         if !numbers.chance(3) {
             continue;
         }

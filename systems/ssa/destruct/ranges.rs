@@ -9,16 +9,18 @@ use crate::analysis::lists::Lists;
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::registers::ranges::{Ranges, Segment};
 use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, Opcode, Operand, RegUse, work};
 
 /// Ranges of the registers that copies name; the others have none.
 pub struct Found {
     pub ranges: Ranges,
     /// By block: the point at which its edges read.
-    pub ends: Vec<u32>,
-    starts: Vec<u32>,
+    pub ends: Scratch<Vec<u32>>,
+    starts: Scratch<Vec<u32>>,
     /// By cell: block and slot of the definition.
-    home: Vec<(u32, u32)>,
+    home: Scratch<Vec<(u32, u32)>>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -42,18 +44,19 @@ impl Found {
 }
 
 pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
-    let mut named: BitVec = BitVec::repeat(false, body.vreg_count());
+    let mut named = scratch!(BitVec).fill_with(false, body.vreg_count());
     for wanted in copies {
         for v in [wanted.copy.to, wanted.copy.from].into_iter().filter_map(|r| r.reg.vreg()) {
             named.set(v.0 as usize, true);
         }
     }
     let is_named = |r: RegUse| r.reg.vreg().is_some_and(|v| named[v.0 as usize]);
-    let mut home: Vec<(u32, u32)> = vec![(NONE, 0); map.count()];
-    let mut uses: Lists<(u32, u32)> = Lists::new(map.count());
-    let mut starts = vec![0; body.block_count()];
-    let mut ends = vec![0; body.block_count()];
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut home = scratch!(Vec<(u32, u32)>; (NONE, 0); map.count());
+    let mut uses = scratch!(Lists<(u32, u32)>).of(map.count());
+    let mut starts = scratch!(Vec<u32>; 0; body.block_count());
+    let mut ends = scratch!(Vec<u32>; 0; body.block_count());
+    let mut cells = scratch!(Vec<Cell>);
+    let mut sources = scratch!(Vec<Operand>);
     let mut points = 0;
     for block in body.layout() {
         let insts = body.block(*block).insts();
@@ -74,7 +77,8 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
                 }
             });
             if at < phis {
-                let sources: Vec<Operand> = inst.sources().collect();
+                sources.clear();
+                sources.extend(inst.sources());
                 for pair in sources.chunks_exact(2) {
                     if let [Operand::Reg(value), Operand::Block(pred)] = *pair
                         && is_named(value)
@@ -93,11 +97,11 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
         }
     }
     let ways = Ways::new(body);
-    let mut found: Vec<(Cell, Segment)> = Vec::new();
+    let mut found = scratch!(Vec<(Cell, Segment)>);
     let mut through = Runs::new(ways.place.len());
-    let mut of_cell: Vec<Segment> = Vec::new();
-    let mut stack: Vec<u32> = Vec::new();
-    for cell in cells {
+    let mut of_cell = scratch!(Vec<Segment>);
+    let mut stack = scratch!(Vec<u32>);
+    for &cell in &cells {
         let (block, slot) = home[cell as usize];
         let start = |b: u32| starts[b as usize];
         let written = start(block) + 2 * slot + 1;
@@ -140,18 +144,18 @@ pub fn compute(body: &Body<'_>, map: &CellMap, copies: &[Wanted]) -> Found {
 /// blocks looks at little else.
 struct Ways {
     /// By block, and by place.
-    place: Vec<u32>,
-    blocks: Vec<u32>,
-    first: Vec<u32>,
-    preds: Vec<u32>,
+    place: Scratch<Vec<u32>>,
+    blocks: Scratch<Vec<u32>>,
+    first: Scratch<Vec<u32>>,
+    preds: Scratch<Vec<u32>>,
 }
 
 impl Ways {
     fn new(body: &Body<'_>) -> Ways {
-        let blocks: Vec<u32> = body.layout().iter().map(|b| b.0).collect();
-        let mut place = vec![NONE; body.block_count()];
+        let blocks = scratch!(Vec<u32>).with(body.layout().iter().map(|b| b.0));
+        let mut place = scratch!(Vec<u32>; NONE; body.block_count());
         blocks.iter().zip(0..).for_each(|(block, at)| place[*block as usize] = at);
-        let (mut first, mut preds) = (vec![0], Vec::new());
+        let (mut first, mut preds) = (scratch!(Vec<u32>; 0; 1), scratch!(Vec<u32>));
         for block in body.layout() {
             preds.extend(body.block(*block).preds().iter().map(|b| place[b.0 as usize]));
             first.push(preds.len() as u32);
@@ -168,14 +172,14 @@ impl Ways {
 
 /// Numbers, as runs of such that follow each other.
 struct Runs {
-    bits: Vec<u64>,
-    all: Vec<u32>,
+    bits: Scratch<Vec<u64>>,
+    all: Scratch<Vec<u32>>,
 }
 
 impl Runs {
     fn new(count: usize) -> Runs {
         work::add(count / 64);
-        Runs { bits: vec![0; count.div_ceil(64)], all: Vec::new() }
+        Runs { bits: scratch!(Vec<u64>; 0; count.div_ceil(64)), all: scratch!(Vec<u32>) }
     }
 
     /// Whether it is news.

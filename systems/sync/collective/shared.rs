@@ -1,10 +1,12 @@
 //! Registers that all copies of what a warp does together name.
 
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, Mod, Opcode, VRegId};
 
 /// The registers that all copies of an exchange name: what one copy is given holds for all.
-pub fn shared_registers(body: &Body<'_>) -> Vec<VRegId> {
-    let mut found = Vec::new();
+pub fn shared_registers(body: &Body<'_>) -> Scratch<Vec<VRegId>> {
+    let mut found = scratch!(Vec<VRegId>);
     if !body.facts().may_have(&[Opcode::ENDCOLLECTIVE]) {
         return found;
     }
