@@ -36,17 +36,30 @@ pub struct Invalid {
 /// # Errors
 /// The first thing that does not hold.
 pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
+    validate_with(body, |_| false)
+}
+
+/// The same where it is known of some instructions that they are sound wherever they stand: see
+/// [`is_surely_sound`].
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_with(body: &Body<'_>, is_sound: impl Fn(InstId) -> bool) -> Result<(), Invalid> {
     let placed = layout(body)?;
     let mut seen = vec![false; body.inst_count()];
     for (at, id) in body.layout().iter().enumerate() {
         let insts = &body.block(*id).insts;
         for (n, inst) in insts.iter().enumerate() {
             let fail = |message: String| Err(at_inst(body, *id, n, *inst, message));
-            if !body.has_inst(*inst) {
+            let is_sound = is_sound(*inst);
+            if !is_sound && !body.has_inst(*inst) {
                 return fail("the instruction was removed".into());
             }
             if std::mem::replace(&mut seen[inst.0 as usize], true) {
                 return fail("the instruction stands in two places".into());
+            }
+            if is_sound {
+                continue;
             }
             if let Err(message) = instruction(body, &placed, body.inst(*inst)) {
                 return fail(message);
@@ -93,6 +106,12 @@ fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
         }
     }
     Ok(seen)
+}
+
+/// Whether there is such an instruction, no branch, and it is sound, as far as a short look at it
+/// alone tells: most are.
+pub fn is_surely_sound(body: &Body<'_>, id: InstId) -> bool {
+    body.has_inst(id) && !body.op(id).is_branch() && is_plain(body, body.inst(id))
 }
 
 /// Whether an instruction is surely sound: it has nothing but registers, immediates and plain

@@ -7,6 +7,7 @@ pub(crate) mod pool;
 pub(crate) mod teams;
 
 use orias_components::Loc;
+use orias_systems::parallel;
 use orias_systems::pipeline::PHASES;
 use orias_systems::{Options, PhaseStat, PipelineError, Stop, Stopped, Worker};
 use orias_targets::Target;
@@ -404,6 +405,9 @@ fn compile_functions(
     let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
     let size = units.iter().map(code).sum::<usize>();
     let is_small = units.len() < 2 || size < FEW_INSTRUCTIONS;
+    // One function that is most of the module, and worth the help of other threads.
+    let largest = units.iter().map(code).max().unwrap_or(0);
+    let is_one_huge = largest >= parallel::LARGE && size - largest < largest / 4;
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
     let together = if options.trace { 1 } else { TOGETHER };
     let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, together);
@@ -439,12 +443,15 @@ fn compile_functions(
         teams.give_back(team);
         done
     };
-    let done: Vec<Result<Done, Failure>> = if pool.is_one() || is_small {
-        groups.into_iter().flat_map(group).collect()
+    let one_by_one = |groups: Vec<_>| groups.into_iter().flat_map(group).collect();
+    let done: Result<Vec<Result<Done, Failure>>, _> = if is_one_huge {
+        pool.help(|| one_by_one(groups))
+    } else if pool.is_one() || is_small {
+        Ok(one_by_one(groups))
     } else {
         pool.run(|| groups.into_par_iter().flat_map_iter(group).collect())
-            .map_err(|error| Diagnostic::global(error.to_string()))?
     };
+    let done = done.map_err(|error| Diagnostic::global(error.to_string()))?;
     drop(large);
     let (mut compiled, mut errors) = (Vec::with_capacity(done.len()), Diagnostics::default());
     for result in done {

@@ -11,6 +11,7 @@ pub mod legalize;
 pub mod manager;
 pub mod mercury;
 pub mod notes;
+pub mod parallel;
 pub mod params;
 pub mod pipeline;
 pub mod registers;

@@ -1,5 +1,6 @@
 //! The threads of a compiler.
 
+use orias_systems::parallel;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,18 +34,35 @@ impl Pool {
     /// # Errors
     /// The machine gives no threads.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, ThreadPoolBuildError> {
-        if self.threads == 0 {
+        match self.own()? {
+            Some(pool) => Ok(pool.install(work)),
+            None => Ok(work()),
+        }
+    }
+
+    /// Runs one thing, in this thread, that the others help with where it can use them: unless this
+    /// is a thread of a pool itself, whose others have more to do.
+    ///
+    /// # Errors
+    /// The machine gives no threads.
+    pub fn help<R>(&self, work: impl FnOnce() -> R) -> Result<R, ThreadPoolBuildError> {
+        if self.is_one() || rayon::current_thread_index().is_some() {
             return Ok(work());
         }
-        if self.own.get().is_none() {
+        let own = self.own()?.cloned();
+        let threads =
+            own.as_ref().map_or_else(rayon::current_num_threads, |own| own.current_num_threads());
+        Ok(parallel::with_help(own, threads, work))
+    }
+
+    /// The pool with so many threads as were asked for, if any number was.
+    fn own(&self) -> Result<Option<&Arc<ThreadPool>>, ThreadPoolBuildError> {
+        if self.threads > 0 && self.own.get().is_none() {
             let made = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
             // Another thread may have been faster.
             let _ = self.own.set(Arc::new(made));
         }
-        match self.own.get() {
-            Some(pool) => Ok(pool.install(work)),
-            None => Ok(work()),
-        }
+        Ok(self.own.get())
     }
 
     /// Does something with each of `0..count`, the first ones first, as threads become free: each

@@ -14,6 +14,7 @@ use crate::ptx::types::Type;
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
 use orias_systems::build::{Emit, imm, plop3, r, wide};
+use orias_systems::parallel;
 use orias_systems::registers::limits::LEAST_ASKED;
 
 /// So many instructions show what room a long function needs.
@@ -35,6 +36,13 @@ pub fn function(
     body: Body<'_>,
 ) -> Result<FunctionInfo, Diagnostics> {
     let layout = &module.layouts[id];
+    let contracts = module.options.fmad && module.options.opt_level > 0;
+    // What is asked of the code as a whole.
+    let (fates, (read, constants)) = parallel::both(
+        function.code.len(),
+        || if contracts { contract(function) } else { Vec::new() },
+        || (registers_read(function), constant_registers(function)),
+    );
     let mut e = Emit::new(body);
     let mut regs = Vec::with_capacity(function.regs.len());
     for reg in &function.regs {
@@ -64,8 +72,8 @@ pub fn function(
         shared: &module.layouts[kernel].shared,
         e,
         regs,
-        read: registers_read(function),
-        constants: constant_registers(function),
+        read,
+        constants,
         labels,
         desc: None,
         policy: None,
@@ -94,8 +102,6 @@ pub fn function(
             next_label += 1;
         }
     };
-    let contracts = module.options.fmad && module.options.opt_level > 0;
-    let fates = if contracts { contract(function) } else { Vec::new() };
     for (at, inst) in function.code.iter().enumerate() {
         if at == SAMPLE {
             cx.e.body.expect(at, function.code.len());

@@ -11,6 +11,7 @@
 
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::parallel;
 use crate::params::Read;
 use bevy_ecs::prelude::*;
 use orias_components::{
@@ -30,6 +31,9 @@ pub fn enforce_argument_restrictions(
     let mut errors = Vec::new();
     let mut rewrites = 0;
     let mut body = code.body();
+    if parallel::has_help(body.inst_count()) {
+        find_forms(target, &mut body);
+    }
     body.rewrite_all(|body, out, id| {
         if !body.op(id).is_pseudo() && body.form(id).is_none() {
             match fix(target, body, id, out) {
@@ -41,6 +45,27 @@ pub fn enforce_argument_restrictions(
     });
     report(&mut notes, errors);
     notes.count(rewrites);
+}
+
+/// Notes the forms of the instructions that need no change, with the help of other threads.
+fn find_forms(target: &'static Target, body: &mut Body<'_>) {
+    // By id: 1 + the form's index, 0 where there is something to do or to find out.
+    let mut forms = vec![0u16; body.inst_count()];
+    let seen = &*body;
+    parallel::fill(&mut forms, |start, forms| {
+        for (found, id) in forms.iter_mut().zip((start as u32..).map(InstId)) {
+            if !seen.has_inst(id) || seen.op(id).is_pseudo() || seen.form(id).is_some() {
+                continue;
+            }
+            let inst = seen.inst(id).to_inst();
+            let form = target.takes(&inst).filter(|form| misfit(form, &inst).is_none());
+            let form = form.filter(|form| uncanonical(&inst, form).next().is_none());
+            *found = form.map_or(0, |form| form.index + 1);
+        }
+    });
+    for (id, form) in forms.iter().enumerate().filter(|(_, form)| **form != 0) {
+        body.set_form(InstId(id as u32), form - 1);
+    }
 }
 
 /// Phase 110: nothing without an encoding goes on to scheduling.
@@ -245,23 +270,27 @@ fn flags_fit(places: &FlagBits, flags: RegFlags) -> bool {
 
 /// Writes immediates as decoding gives them back. Returns how many changed.
 fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &Form) -> usize {
-    let mut changes = Vec::new();
-    for (i, (slot, operand)) in form.slots.iter().zip(&inst.operands).enumerate() {
-        if let (SlotKind::Imm { bits, signed, scale: 0 | 1, .. }, Operand::Imm(value)) =
-            (&slot.kind, operand)
-            && bits.width() == 32
+    let mut changes = 0;
+    for (i, value) in uncanonical(inst, form) {
+        body.set_operand(id, i, Operand::Imm(value));
+        changes += 1;
+    }
+    changes
+}
+
+/// The operands that are immediates which decoding would give back otherwise, and how.
+fn uncanonical(inst: &Inst, form: &Form) -> impl Iterator<Item = (usize, u64)> {
+    let slots = form.slots.iter().zip(&inst.operands).enumerate();
+    slots.filter_map(|(i, (slot, operand))| match (&slot.kind, operand) {
+        (SlotKind::Imm { bits, signed, scale: 0 | 1, .. }, Operand::Imm(value))
+            if bits.width() == 32 =>
         {
-            let canonical =
-                if *signed { *value as u32 as i32 as i64 as u64 } else { u64::from(*value as u32) };
-            if canonical != *value {
-                changes.push((i, canonical));
-            }
+            let low = *value as u32;
+            let canonical = if *signed { low as i32 as i64 as u64 } else { u64::from(low) };
+            (canonical != *value).then_some((i, canonical))
         }
-    }
-    for (i, value) in &changes {
-        body.set_operand(id, *i, Operand::Imm(*value));
-    }
-    changes.len()
+        _ => None,
+    })
 }
 
 #[cfg(test)]

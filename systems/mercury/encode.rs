@@ -13,6 +13,7 @@ use super::convert::{CodeList, WORD};
 use crate::calls;
 use crate::function::Options;
 use crate::notes::Notes;
+use crate::parallel;
 
 /// The text of a function is a multiple of this many bytes (observed: ptxas 13.0.88).
 const ALIGN: u64 = 128;
@@ -27,6 +28,9 @@ pub struct Words {
     /// Rows with modifiers of which some word, of this function or of one before, has been decoded.
     proved: FxHashSet<(u16, Mods)>,
 }
+
+/// Places for the kinds that were encoded last.
+const LATEST: usize = 32;
 
 /// More than any module has.
 const MOST_PROVED: usize = 1 << 12;
@@ -52,25 +56,73 @@ pub fn merc_encode_and_decode(
     options: Read<'_, Options>,
     mut notes: Notes<'_>,
 ) {
-    let (target, body) = (options.target, code.body());
+    let (target, body) = (options.target, &*code.body());
     words.clear();
-    for (at, id) in list.insts.iter().enumerate() {
-        let (inst, pc) = (resolved(&body, &list, at), at as u64 * WORD);
-        let kind = body.form(*id).map(|form| (form, *body.inst(*id).mods()));
-        let is_known = kind.is_some_and(|kind| !words.proved.insert(kind)) && !options.verify_each;
-        let form = kind.map(|(form, _)| target.table().form(form));
-        let word = word(target, form, &inst, pc).and_then(|word| match is_known {
-            true => Ok(word),
-            false => says_the_same(target, word, &inst, pc),
+    let Words { all, code, proved } = &mut *words;
+    *code = list.insts.len();
+    all.resize(*code, 0);
+    let encoder = Encoder { target, body, list: &list, decodes_all: options.verify_each };
+    let done = if parallel::has_help(*code) {
+        // Each piece proves for itself what no function before has.
+        let known = &*proved;
+        let pieces = parallel::fill(all, |start, words| {
+            let mut proved = known.clone();
+            encoder.encode(start, words, &mut proved).map(|()| proved)
         });
-        match word {
-            Ok(word) => words.all.push(word),
-            Err(message) => return notes.fail(message, body.loc(*id)),
-        }
+        let merge = |piece: Result<_, _>| piece.map(|news: FxHashSet<_>| proved.extend(news));
+        pieces.into_iter().try_for_each(merge)
+    } else {
+        encoder.encode(0, all, proved)
+    };
+    if let Err((message, at)) = done {
+        return notes.fail(message, body.loc(list.insts[at]));
     }
-    words.code = words.all.len();
-    if let Err(message) = pad(target, &mut words.all) {
+    if let Err(message) = pad(target, all) {
         notes.fail(message, Loc::default());
+    }
+}
+
+/// What it takes to encode a function.
+struct Encoder<'a> {
+    target: &'static Target,
+    body: &'a Body<'a>,
+    list: &'a CodeList,
+    /// And not only what has not been proved.
+    decodes_all: bool,
+}
+
+impl Encoder<'_> {
+    /// The words from a place in the text on.
+    ///
+    /// # Errors
+    /// What is wrong with the first instruction that has no word, and its place.
+    fn encode(
+        &self,
+        start: usize,
+        words: &mut [u128],
+        proved: &mut FxHashSet<(u16, Mods)>,
+    ) -> Result<(), (String, usize)> {
+        let Encoder { target, body, list, decodes_all } = *self;
+        // Most are of a few kinds: which row and modifiers were seen last, by their low bits.
+        let mut latest = [None; LATEST];
+        for (at, to) in (start..).zip(words) {
+            let (id, pc) = (list.insts[at], at as u64 * WORD);
+            let inst = resolved(body, list, at);
+            let row = body.form(id);
+            let is_known = row.is_some_and(|row| {
+                let mods = body.inst(id).mods_id();
+                let latest = &mut latest[usize::from(row) % LATEST];
+                let is_latest = latest.replace((row, mods)) == Some((row, mods));
+                is_latest || !proved.insert((row, inst.mods))
+            });
+            let form = row.map(|row| target.table().form(row));
+            let word = word(target, form, &inst, pc).and_then(|word| match is_known {
+                true if !decodes_all => Ok(word),
+                _ => says_the_same(target, word, &inst, pc),
+            });
+            *to = word.map_err(|message| (message, at))?;
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! `FormatCodeList`: the function's bytes, and what the object file says about places in them.
 
+use crate::parallel;
 use crate::params::{Read, Write};
 use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reader, Reg, RegFile};
 
@@ -24,14 +25,25 @@ pub fn format_code_list(
     info: Read<'_, FunctionInfo>,
     mut compiled: Write<'_, Compiled>,
 ) {
-    let (body, compiled) = (code.body(), &mut *compiled);
+    let (body, compiled) = (&*code.body(), &mut *compiled);
     compiled.barriers = info.barriers;
     compiled.code_bytes = (words.code as u64 * WORD) as u32;
-    compiled.text.clear();
-    compiled.text.reserve_exact(words.all.len() * WORD as usize);
-    words.all.iter().for_each(|word| compiled.text.extend_from_slice(&word.to_le_bytes()));
+    compiled.prologue_end = prologue_end(body);
+    let mut text = std::mem::take(&mut compiled.text);
+    text.clear();
+    text.reserve_exact(words.all.len() * WORD as usize);
+    let write = || {
+        words.all.iter().for_each(|word| text.extend_from_slice(&word.to_le_bytes()));
+        text
+    };
+    let find = || find_places(body, &list, &marked, compiled);
+    let ((), text) = parallel::both(words.code, find, write);
+    compiled.text = text;
+}
+
+/// Finds all that is told of places in the text.
+fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut Compiled) {
     compiled.lines.reserve(list.insts.len().min(FEW));
-    compiled.prologue_end = prologue_end(&body);
     let mut last = Loc::default();
     let mut finder = sites::Finder::default();
     for (at, id) in list.insts.iter().enumerate() {
@@ -46,7 +58,7 @@ pub fn format_code_list(
                 compiled.relocs.push(TextReloc { offset, key, addend, part });
             }
         }
-        if let Some(to) = link(&body, &list, at) {
+        if let Some(to) = link(body, list, at) {
             compiled.links.push(Link { offset, to });
         }
         if inst.op == Opcode::EXIT {

@@ -39,13 +39,15 @@ impl Finder {
             self.mask = register.map(|register| (ptx_inst, register));
         }
         let mask = self.mask.filter(|(of, _)| *of == ptx_inst).map(|(_, register)| register);
-        inst.for_each_def(|r| {
-            let first = r.reg.phys_index().filter(|_| r.reg.file() == RegFile::R);
-            let written = first.map(|first| first..first + u32::from(r.count));
-            self.mask = self.mask.filter(|(_, register)| {
-                written.as_ref().is_none_or(|w| !w.contains(&u32::from(*register)))
+        if self.mask.is_some() {
+            inst.for_each_def(|r| {
+                let first = r.reg.phys_index().filter(|_| r.reg.file() == RegFile::R);
+                let written = first.map(|first| first..first + u32::from(r.count));
+                self.mask = self.mask.filter(|(_, register)| {
+                    written.as_ref().is_none_or(|w| !w.contains(&u32::from(*register)))
+                });
             });
-        });
+        }
         if !(collective || meeting || barrier || spill) {
             return None;
         }

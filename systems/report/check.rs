@@ -3,10 +3,11 @@
 //! orias, never of the PTX.
 
 use crate::notes::Notes;
+use crate::parallel;
 use crate::params::Write;
 use crate::scalar::dead_code::Clean;
-use orias_components::validate::validate;
-use orias_components::{Loc, Reader};
+use orias_components::validate::{is_surely_sound, validate, validate_with};
+use orias_components::{InstId, Loc, Reader};
 
 /// Phases 0 and 13.
 pub fn check_program(code: Reader<'_>, mut clean: Write<'_, Clean>, mut notes: Notes<'_>) {
@@ -15,7 +16,19 @@ pub fn check_program(code: Reader<'_>, mut clean: Write<'_, Clean>, mut notes: N
     if std::mem::replace(&mut clean.checked, body.stamp()) == body.stamp() {
         return;
     }
-    if let Err(error) = validate(&body) {
+    let count = body.inst_count();
+    let result = if parallel::has_help(count) {
+        let mut sound = vec![false; count];
+        let body = &*body;
+        parallel::fill(&mut sound, |start, sound| {
+            let ids = (start as u32..).map(InstId);
+            sound.iter_mut().zip(ids).for_each(|(is, id)| *is = is_surely_sound(body, id));
+        });
+        validate_with(body, |id| sound.get(id.0 as usize).is_some_and(|is| *is))
+    } else {
+        validate(&body)
+    };
+    if let Err(error) = result {
         notes.fail(format!("internal error: invalid IR at {error}"), Loc::default());
     }
 }

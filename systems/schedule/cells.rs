@@ -1,6 +1,7 @@
 //! Physical register cells with one dense number across the files, for tables by cell.
 
-use orias_components::{Operand, RegFile, RegUse, View};
+use orias_components::scratch::Scratch;
+use orias_components::{Operand, RegFile, RegUse, View, scratch};
 use orias_targets::form::Ports;
 use orias_targets::latency::{In, Out};
 
@@ -29,13 +30,13 @@ impl Cell {
 pub struct Places {
     /// By cell: 1 + its number, 0 for none.
     of: [u16; COUNT],
-    named: Vec<Cell>,
+    named: Scratch<Vec<Cell>>,
 }
 
 impl Places {
     /// No cell has a number.
     pub fn none() -> Places {
-        Places { of: [0; COUNT], named: Vec::new() }
+        Places { of: [0; COUNT], named: scratch!(Vec<Cell>) }
     }
 
     /// Numbers a cell that has none.

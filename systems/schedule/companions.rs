@@ -5,6 +5,10 @@ use orias_components::{BlockId, Body, Inst, InstId, Loc, Mod, Opcode, Operand};
 
 /// Puts them in; `optimized` from -O1 on.
 pub fn add(body: &mut Body<'_>, layout: &[BlockId], optimized: bool) {
+    let have_companions = [Opcode::ARRIVES, Opcode::USETMAXREG, Opcode::NANOSLEEP];
+    if !body.facts().may_have(&have_companions) {
+        return;
+    }
     for block in layout {
         let insts: &[InstId] = body.block(*block).insts();
         let op = |at: usize| insts.get(at).map(|id| body.op(*id));

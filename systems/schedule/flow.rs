@@ -1,19 +1,19 @@
 //! A forward analysis to its fixed point: what holds where each block begins.
 
-use orias_components::{BlockId, Body};
+use orias_components::{BlockId, Body, scratch};
 
-/// The state at the start of every block, by its number. `leave` makes the state at a block's end
-/// of the one at its start, and is asked last with the state that stays: what it notes of a block
-/// then is what holds. `merge` adds what comes from a predecessor and says whether that was news.
-pub fn at_entry<S: Clone>(
+/// The state at the start of every block, by its number, in place of what stands in the list: what
+/// holds where nothing is known. `leave` makes the state at a block's end of the one at its start,
+/// and is asked last with the state that stays: what it notes of a block then is what holds.
+/// `merge` adds what comes from a predecessor and says whether that was news.
+pub fn at_entry<S>(
     body: &Body<'_>,
     layout: &[BlockId],
-    start: S,
+    entry: &mut [S],
     mut leave: impl FnMut(BlockId, &S) -> S,
     merge: impl Fn(&mut S, &S) -> bool,
-) -> Vec<S> {
-    let mut entry = vec![start; body.block_count()];
-    let mut dirty = vec![true; body.block_count()];
+) {
+    let mut dirty = scratch!(Vec<bool>; true; body.block_count());
     let mut again = true;
     while again {
         again = false;
@@ -30,5 +30,4 @@ pub fn at_entry<S: Clone>(
             }
         }
     }
-    entry
 }

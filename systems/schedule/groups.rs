@@ -203,7 +203,8 @@ pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_>, mut notes: Notes<'_>) {
         }
         state
     };
-    let entry = flow::at_entry(&body, &layout, State::default(), leave, State::merge);
+    let mut entry = vec![State::default(); body.block_count()];
+    flow::at_entry(&body, &layout, &mut entry, leave, State::merge);
     let mut made = 0;
     for block in layout {
         let mut state = entry[block.0 as usize].clone();

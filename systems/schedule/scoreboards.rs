@@ -11,9 +11,12 @@
 
 use crate::effects;
 use crate::params::Read;
+use orias_components::scratch::Scratch;
 use orias_components::{
-    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View,
+    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View, scratch,
 };
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::cells::{self, Cell};
 use super::timing::{Timing, Timings};
@@ -26,6 +29,9 @@ const SCOREBOARDS: u8 = 6;
 /// The scoreboard on which groups of asynchronous copies count, where a function has any: ptxas's
 /// choice, which DEPBAR names.
 const GROUPS: u8 = 0;
+
+/// Instructions of a block that it is worth remembering what it leaves behind.
+const LONG_BLOCK: usize = 64;
 
 /// Whether a read of the cell can outlast the issue. Uniform registers and predicates are read at
 /// issue by most instructions: ptxas overwrites them one cycle after memory instructions, and waits
@@ -69,7 +75,7 @@ struct Outstanding {
 #[derive(Clone, PartialEq, Eq)]
 struct Pending {
     /// By [`cells::Places`].
-    of: Box<[Outstanding]>,
+    of: Scratch<Vec<Outstanding>>,
     /// Those of instructions that accesses to memory wait for.
     order: u8,
     /// All on which something may be outstanding: mostly there are none.
@@ -79,7 +85,8 @@ struct Pending {
 impl Pending {
     fn new(timings: &Timings) -> Pending {
         let count = timings.places().named().len();
-        Pending { of: vec![Outstanding::default(); count].into(), order: 0, busy: 0 }
+        let of = scratch!(Vec<Outstanding>; Outstanding::default(); count);
+        Pending { of, order: 0, busy: 0 }
     }
 
     /// Adds what may be outstanding on another way here; true when that is news.
@@ -87,7 +94,7 @@ impl Pending {
         let mut news = other.order & !self.order;
         self.order |= other.order;
         self.busy |= other.busy;
-        for (mine, theirs) in self.of.iter_mut().zip(&other.of) {
+        for (mine, theirs) in self.of.iter_mut().zip(other.of.iter()) {
             news |= (theirs.result & !mine.result) | (theirs.reads & !mine.reads);
             mine.result |= theirs.result;
             mine.reads |= theirs.reads;
@@ -111,7 +118,7 @@ impl Pending {
         if inst.op == Opcode::EXIT {
             // Copies read their uniform registers after they issued, and those end with the warp:
             // ptxas always waits for that.
-            let named = timings.places().named().iter().zip(&self.of);
+            let named = timings.places().named().iter().zip(self.of.iter());
             let uniform = named.filter(|(cell, _)| cell.file() == RegFile::UR);
             wait |= uniform.fold(0, |all, (_, one)| all | one.reads);
         }
@@ -130,7 +137,7 @@ impl Pending {
 
     fn clear(&mut self, scoreboards: u8) {
         if scoreboards & self.busy != 0 {
-            for one in &mut self.of {
+            for one in self.of.iter_mut() {
                 one.result &= !scoreboards;
                 one.reads &= !scoreboards;
             }
@@ -178,26 +185,40 @@ impl Pending {
 pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options>) {
     let target = options.target;
     let mut body = code.body();
-    let layout = body.layout().to_vec();
+    let mut layout = scratch!(Vec<BlockId>);
+    layout.extend_from_slice(body.layout());
     companions::add(&mut body, &layout, true);
     let timings = Timings::new(&body, target, &layout);
-    let insts = layout.iter().flat_map(|b| body.block(*b).insts());
-    let groups = insts.into_iter().any(|id| ends_group(body.inst(*id)));
-    let reserved = if groups { 1 << GROUPS } else { 0 };
-    for block in &layout {
-        assign(&mut body, &timings, *block, reserved);
+    let mut insts = layout.iter().flat_map(|b| body.block(*b).insts());
+    let has_groups = body.facts().may_have(&[Opcode::LDGDEPBAR, Opcode::UTMACMDFLUSH])
+        && insts.any(|id| ends_group(body.inst(*id)));
+    let reserved = if has_groups { 1 << GROUPS } else { 0 };
+    let mut waits = scratch!(Vec<u8>; 0; body.inst_count());
+    // What long blocks leave behind that nothing outstanding has come to.
+    let mut left: FxHashMap<BlockId, Pending> = FxHashMap::default();
+    for block in layout.iter() {
+        let state = assign(&mut body, &timings, *block, reserved, &mut waits);
+        if body.block(*block).insts().len() >= LONG_BLOCK {
+            left.insert(*block, state);
+        }
     }
-    let mut waits = vec![0; body.inst_count()];
     let leave = |block: BlockId, state: &Pending| {
+        if state.busy == 0
+            && let Some(left) = left.remove(&block)
+        {
+            return left;
+        }
         let mut state = state.clone();
         for id in body.block(block).insts() {
             waits[id.0 as usize] = state.step(body.inst(*id), *id, &timings);
         }
         state
     };
-    flow::at_entry(&body, &layout, Pending::new(&timings), leave, Pending::merge);
+    let mut entry = scratch!(Vec<Pending>; Pending::new(&timings); body.block_count());
+    flow::at_entry(&body, &layout, &mut entry, leave, Pending::merge);
+    drop(entry);
     let mut moved = false;
-    for block in &layout {
+    for block in layout.iter() {
         for at in 0..body.block(*block).insts().len() {
             let id = body.block(*block).insts()[at];
             let control = body.inst(id).control();
@@ -213,16 +234,17 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
 /// Moves waits away from instructions that ptxas never lets wait: to the one before, or to a NOP.
 /// True when it made any.
 fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
-    let insts = body.block(block).insts().to_vec();
     let mut nops = Vec::new();
-    for (at, id) in insts.iter().enumerate() {
-        let control = body.inst(*id).control();
+    for at in 0..body.block(block).insts().len() {
+        let insts = body.block(block).insts();
+        let (id, before) = (insts[at], at.checked_sub(1).map(|at| insts[at]));
+        let control = body.inst(id).control();
         let wait = control.wait;
-        if wait == 0 || !timings.get(*id).never_waits() {
+        if wait == 0 || !timings.get(id).never_waits() {
             continue;
         }
-        body.set_control(*id, Control { wait: 0, ..control });
-        let before = at.checked_sub(1).map(|at| insts[at]).filter(|before| {
+        body.set_control(id, Control { wait: 0, ..control });
+        let before = before.filter(|before| {
             let control = body.inst(*before).control();
             let sets = |sb: u8| sb != Control::NO_SB && wait >> sb & 1 != 0;
             let leaves = body.op(*before).is_branch();
@@ -247,17 +269,25 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
     made
 }
 
-/// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one.
-fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) {
-    let insts = body.block(block).insts().to_vec();
+/// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one. Notes
+/// what they wait for where nothing is outstanding at its start; what then is at its end.
+fn assign(
+    body: &mut Body<'_>,
+    timings: &Timings,
+    block: BlockId,
+    reserved: u8,
+    waits: &mut [u8],
+) -> Pending {
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Pending::new(timings);
-    for (at, id) in insts.iter().enumerate() {
-        let timing = timings.get(*id);
-        let wait = state.waits(body.inst(*id), timing, timings);
+    for at in 0..body.block(block).insts().len() {
+        let id = body.block(block).insts()[at];
+        let timing = timings.get(id);
+        let inst = body.inst(id);
+        let wait = state.waits(inst, timing, timings);
         state.clear(wait);
         pool.free(wait);
-        let inst = body.inst(*id);
+        waits[id.0 as usize] = wait;
         let mut control = Control { wait: 0, ..Control::default() };
         if ends_group(inst) {
             // What ptxas writes: the first counts like a result, the second like a late read.
@@ -277,23 +307,25 @@ fn assign(body: &mut Body<'_>, timings: &Timings, block: BlockId, reserved: u8) 
                 control.read_sb = pool.take_for_reads();
             }
             let free = control.read_sb == Control::NO_SB;
-            let needed = sources
-                && timing.read_sb
-                && (!results || overwritten_first(body, &insts[at..], timing));
+            let needed = sources && timing.read_sb && {
+                let insts = &body.block(block).insts()[at..];
+                !results || overwritten_first(body, insts, timing)
+            };
             if free && (needed || timing.always_reads()) {
                 control.read_sb = pool.take_for_reads();
             }
         }
-        body.set_control(*id, control);
-        state.issue(body.inst(*id), timing, timings);
+        body.set_control(id, control);
+        state.issue(body.inst(id), timing, timings);
     }
+    state
 }
 
 /// True when a source of the first of `insts` is overwritten later in the block before one of its
 /// results is touched: then waiting for the result would be waiting too long.
 fn overwritten_first(body: &Body<'_>, insts: &[InstId], timing: Timing) -> bool {
     let first = body.inst(insts[0]);
-    let (mut sources, mut results): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
+    let (mut sources, mut results) = (SmallVec::<[Cell; 16]>::new(), SmallVec::<[Cell; 16]>::new());
     cells::for_each_use(first, |c, _| {
         if may_be_read_late(c, timing) {
             sources.push(c)
@@ -328,7 +360,7 @@ struct Pool {
     results: u8,
     next: u8,
     /// Taken ones, the latest last.
-    taken: Vec<u8>,
+    taken: SmallVec<[u8; SCOREBOARDS as usize]>,
 }
 
 impl Pool {

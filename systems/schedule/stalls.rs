@@ -6,7 +6,10 @@
 //! the fewest cycles that may have gone by since its issue. When a block's own start would come too
 //! early for such a result, the branches into it stall longer.
 
-use orias_components::{BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile, View};
+use orias_components::scratch::Scratch;
+use orias_components::{
+    BlockId, Body, Control, Inst, InstId, Loc, Opcode, Operand, RegFile, View, scratch,
+};
 use orias_targets::Target;
 use orias_targets::form::Ports;
 use orias_targets::latency::{Class, Hazard, In, Latencies, Out};
@@ -15,6 +18,7 @@ use smallvec::SmallVec;
 use super::cells::{self, Cell};
 use super::flow;
 use super::timing::{Timing, Timings};
+use crate::parallel::{self, PIECE};
 
 /// The longest stall that the control bits can say, in cycles. What needs more (matrix products)
 /// gets a NOP.
@@ -23,6 +27,10 @@ const LONGEST: i32 = 15;
 /// A wait on a scoreboard sees an increment one cycle late (Huerta et al. 2025): who sets one that
 /// the very next instruction waits for must stall two cycles.
 const SCOREBOARD_VISIBLE: u8 = 2;
+
+/// Instructions before a piece of a block after which what was on its way before them mostly does
+/// not matter any more: many times the longest latency.
+const RUN_UP: usize = 256;
 
 /// Results that are on their way at once, usually.
 const FEW: usize = 16;
@@ -86,56 +94,74 @@ impl Times<'_> {
 /// Sets the stall and the yield bit of every instruction; waits and scoreboards are there already.
 pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[BlockId]) {
     let times = Times { timings, latencies: target.latencies() };
+    // By id, in cycles.
+    let mut stalls = scratch!(Vec<u16>; 0; body.inst_count());
+    // By block: cycles that must go by before its first instruction.
+    let mut delays = scratch!(Vec<i32>; 0; body.block_count());
     // At a block's start times are 0 or less, 0 being the start.
-    let mut walks: Vec<Walked> = vec![Walked::default(); body.block_count()];
-    let leave = |block: BlockId, entry: &Vec<Issued>| {
-        let (walked, issued) = walk(body, times, block, entry);
-        walks[block.0 as usize] = walked;
+    let mut entry = scratch!(Vec<AtEntry>; at_start(); body.block_count());
+    let leave = |block: BlockId, entry: &AtEntry| {
+        let (delay, issued) = walk(body, times, block, entry, &mut stalls);
+        delays[block.0 as usize] = delay;
         issued
     };
-    flow::at_entry(body, layout, Vec::new(), leave, |to, from| merge(to, from));
-    let mut delay = vec![0u8; body.block_count()];
-    let mut stretched = Vec::new();
+    flow::at_entry(body, layout, &mut entry, leave, |to, from| merge(to, from));
+    drop(entry);
+    let mut delay = scratch!(Vec<u8>; 0; body.block_count());
+    let mut stretched = scratch!(Vec<(BlockId, usize, i32)>);
+    // By place in the layout: the first instruction whose stall depends on what comes behind the
+    // block, branches and the last one.
+    let mut tails = scratch!(Vec<u32>);
     for block in layout {
-        let walked = std::mem::take(&mut walks[block.0 as usize]);
-        delay[block.0 as usize] = walked.delay.min(LONGEST) as u8;
-        if walked.delay > LONGEST {
-            stretched.push((*block, 0, walked.delay - LONGEST));
+        let wanted = delays[block.0 as usize];
+        delay[block.0 as usize] = wanted.min(LONGEST) as u8;
+        if wanted > LONGEST {
+            stretched.push((*block, 0, wanted - LONGEST));
         }
-        let insts = body.block(*block).insts().to_vec();
-        for (at, (id, stall)) in insts.into_iter().zip(walked.stalls).enumerate() {
-            let longest = times.longest_stall(id, body.op(id));
-            let control = body.inst(id).control();
-            body.set_control(id, Control { stall: stall.min(longest) as u8, ..control });
+        let count = body.block(*block).insts().len();
+        let mut tail = count.saturating_sub(1);
+        for at in 0..count {
+            let id = body.block(*block).insts()[at];
+            let (op, stall) = (body.op(id), i32::from(stalls[id.0 as usize]));
+            let longest = times.longest_stall(id, op);
+            let mut control = body.inst(id).control();
+            control.stall = stall.min(longest) as u8;
             if stall > longest {
                 stretched.push((*block, at + 1, stall - longest));
             }
+            if op.is_branch() {
+                tail = tail.min(at);
+            } else if at + 1 < count {
+                finish(&mut control, timings.get(id));
+            }
+            body.set_control(id, control);
         }
+        tails.push(tail as u32);
     }
     pass_delays_through_empty_blocks(body, layout, &mut delay);
-    for block in layout {
+    for (block, tail) in layout.iter().zip(tails.iter()) {
         let wanted = body.block(*block).succs().iter().map(|s| delay[s.0 as usize]).max();
-        let insts = body.block(*block).insts().to_vec();
-        for (at, id) in insts.iter().enumerate() {
-            let op = body.op(*id);
-            let mut control = body.inst(*id).control();
-            let last = at + 1 == insts.len();
-            if last || op.is_branch() {
-                let stall = i32::from(control.stall + wanted.unwrap_or(0));
-                let longest = times.longest_stall(*id, op);
-                control.stall = stall.min(longest) as u8;
-                if stall > longest {
-                    let before = if op.is_branch() { at } else { at + 1 };
-                    stretched.push((*block, before, stall - longest));
-                }
+        let count = body.block(*block).insts().len();
+        for at in *tail as usize..count {
+            let id = body.block(*block).insts()[at];
+            let (op, last) = (body.op(id), at + 1 == count);
+            if !last && !op.is_branch() {
+                continue;
+            }
+            let mut control = body.inst(id).control();
+            let stall = i32::from(control.stall + wanted.unwrap_or(0));
+            let longest = times.longest_stall(id, op);
+            control.stall = stall.min(longest) as u8;
+            if stall > longest {
+                let before = if op.is_branch() { at } else { at + 1 };
+                stretched.push((*block, before, stall - longest));
             }
             if last && sets_scoreboard(control) {
                 // Whatever follows may wait for it.
                 control.stall = control.stall.max(SCOREBOARD_VISIBLE);
             }
-            control.stall %= Control::LONGEST_STALL;
-            control.yield_ = yields(timings.get(*id), control.stall);
-            body.set_control(*id, control);
+            finish(&mut control, timings.get(id));
+            body.set_control(id, control);
         }
     }
     stretched.sort_by_key(|(block, at, _)| (block.0, *at));
@@ -143,6 +169,12 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
         let nops = of_block.iter().map(|(_, at, cycles)| (*at, nop(*cycles), Loc::default()));
         body.insert_all(of_block[0].0, nops);
     }
+}
+
+/// The fields as they are encoded, once the stall is known.
+fn finish(control: &mut Control, timing: Timing) {
+    control.stall %= Control::LONGEST_STALL;
+    control.yield_ = yields(timing, control.stall);
 }
 
 /// The yield bit with a stall, as the opcode was seen with it. Observed: ptxas sets it with every
@@ -224,53 +256,88 @@ impl Access {
     }
 }
 
-#[derive(Clone, Default)]
-struct Walked {
-    stalls: Vec<i32>,
+/// What may be on its way where control enters a block.
+type AtEntry = Scratch<Vec<Issued>>;
+
+/// Nothing.
+fn at_start() -> AtEntry {
+    scratch!(Vec<Issued>)
+}
+
+/// A walk over instructions that follow each other.
+struct Walk<'b, 'w, 't> {
+    body: &'b Body<'w>,
+    times: Times<'t>,
+    /// What is on its way, and its cells.
+    issued: AtEntry,
+    cells: Cells,
+    /// When the instruction before issues.
+    now: i32,
+    before: Option<Neighbour<'b>>,
+    /// What the instruction before touches, and room for what the next one does.
+    last: Access,
+    access: Access,
     /// Cycles that must go by before the first instruction, for results that come from other
     /// blocks.
     delay: i32,
+    /// Time at which control may first leave; what is issued after it is younger still.
+    left_at: Option<i32>,
 }
 
-/// Walks a block with what is on its way at its entry; also what is when control may first leave
-/// it, in time from there.
-fn walk(
-    body: &Body<'_>,
-    times: Times<'_>,
-    block: BlockId,
-    entry: &[Issued],
-) -> (Walked, Vec<Issued>) {
-    let insts: &[InstId] = body.block(block).insts();
-    let mut issued: Vec<Issued> = Vec::with_capacity(entry.len() + FEW);
-    issued.extend_from_slice(entry);
-    let mut stalls: Vec<i32> = Vec::with_capacity(insts.len());
-    let mut delay = 0;
-    let mut now = 0;
-    let mut before: Option<Neighbour<'_>> = None;
-    let (mut access, mut last) = (Access::default(), Access::default());
-    let mut cells = Cells::of(&issued);
-    // Time at which control may first leave; what is issued after it is younger still.
-    let mut left_at = None;
-    for id in insts {
-        let inst = body.inst(*id);
-        let timing = times.timings.get(*id);
-        access.read(inst, timing.ports);
-        let ready = ready(times, inst, timing, &access, (&issued, cells));
-        match before {
+impl<'b, 'w, 't> Walk<'b, 'w, 't> {
+    fn new(body: &'b Body<'w>, times: Times<'t>, entry: &[Issued]) -> Self {
+        let mut issued = at_start();
+        issued.reserve(entry.len() + FEW);
+        issued.extend_from_slice(entry);
+        Walk {
+            body,
+            times,
+            cells: Cells::of(&issued),
+            issued,
+            now: 0,
+            before: None,
+            last: Access::default(),
+            access: Access::default(),
+            delay: 0,
+            left_at: None,
+        }
+    }
+
+    /// Goes on behind an instruction that issues at 0, with what is on its way then.
+    fn behind(body: &'b Body<'w>, times: Times<'t>, id: InstId, issued: &[Issued]) -> Self {
+        let mut walk = Walk::new(body, times, issued);
+        let inst = body.inst(id);
+        walk.last.read(inst, times.timings.get(id).ports);
+        walk.before = Some(Neighbour { id, inst });
+        walk
+    }
+
+    /// Goes over the next instruction: the stall of the one before, where there is one.
+    fn step(&mut self, id: InstId) -> Option<u16> {
+        let times = self.times;
+        let inst = self.body.inst(id);
+        let timing = times.timings.get(id);
+        self.access.read(inst, timing.ports);
+        let ready = ready(times, inst, timing, &self.access, (&self.issued, self.cells));
+        let stall = match self.before {
             None => {
-                delay = ready.max(0);
-                now = delay;
+                self.delay = ready.max(0);
+                self.now = self.delay;
+                None
             }
             Some(before) => {
-                let stall = (ready - now).max(least_stall(times, (before, &last), (inst, &access)));
-                stalls.push(stall);
-                now += stall;
+                let least = least_stall(times, (before, &self.last), (inst, &self.access));
+                let stall = (ready - self.now).max(least);
+                self.now += stall;
+                Some(stall as u16)
             }
+        };
+        let now = self.now;
+        if self.left_at.is_none() && inst.op.is_branch() {
+            self.left_at = Some(now + i32::from(times.least_stall(id, inst.op)));
         }
-        if left_at.is_none() && inst.op.is_branch() {
-            left_at = Some(now + i32::from(times.least_stall(*id, inst.op)));
-        }
-        cells = Cells::default();
+        let mut cells = Cells::default();
+        let issued = &mut *self.issued;
         issued.retain(|(cell, _, when)| {
             let stays = now - when < times.longest();
             if stays {
@@ -278,7 +345,7 @@ fn walk(
             }
             stays
         });
-        for &(c, result) in &access.results {
+        for &(c, result) in &self.access.results {
             if cells.may_have(c) {
                 // Where a guard is false, what was there before is still to come.
                 let stays = !inst.guard.is_always();
@@ -289,20 +356,132 @@ fn walk(
                 cells.add(c);
             }
         }
-        before = Some(Neighbour { id: *id, inst });
-        std::mem::swap(&mut access, &mut last);
+        self.cells = cells;
+        self.before = Some(Neighbour { id, inst });
+        std::mem::swap(&mut self.access, &mut self.last);
+        stall
     }
-    if let Some(last) = before {
-        let stall = i32::from(times.least_stall(last.id, last.inst.op));
-        stalls.push(stall);
-        now += stall;
+
+    /// What is on its way, in time from the last instruction's issue.
+    fn state(&self) -> Vec<Issued> {
+        self.issued.iter().map(|(cell, out, when)| (*cell, *out, when - self.now)).collect()
     }
-    let end = left_at.unwrap_or(now);
-    for (_, _, when) in &mut issued {
-        *when = (*when - end).min(0);
+
+    /// Ends the block: the stall of its last instruction, and what is on its way when control may
+    /// first leave it, in time from there.
+    fn end(mut self) -> (Option<(InstId, u16)>, AtEntry) {
+        let last = self.before.map(|last| {
+            let stall = self.times.least_stall(last.id, last.inst.op);
+            self.now += i32::from(stall);
+            (last.id, u16::from(stall))
+        });
+        let end = self.left_at.unwrap_or(self.now);
+        for (_, _, when) in self.issued.iter_mut() {
+            *when = (*when - end).min(0);
+        }
+        let longest = self.times.longest();
+        self.issued.retain(|(_, _, when)| -when < longest);
+        (last, self.issued)
     }
-    issued.retain(|(_, _, when)| -when < times.longest());
-    (Walked { stalls, delay }, issued)
+}
+
+/// Walks a block with what is on its way at its entry, and notes stalls by instruction. Returns the
+/// cycles that must go by before the first one, and what is on its way when control may first leave
+/// the block, in time from there.
+fn walk(
+    body: &Body<'_>,
+    times: Times<'_>,
+    block: BlockId,
+    entry: &[Issued],
+    stalls: &mut [u16],
+) -> (i32, AtEntry) {
+    let insts: &[InstId] = body.block(block).insts();
+    let (delay, walk) = if parallel::has_help(insts.len()) {
+        walk_in_pieces(body, times, insts, entry, (PIECE, RUN_UP), stalls)
+    } else {
+        let mut walk = Walk::new(body, times, entry);
+        for (at, id) in insts.iter().enumerate() {
+            if let Some(stall) = walk.step(*id) {
+                stalls[insts[at - 1].0 as usize] = stall;
+            }
+        }
+        (walk.delay, walk)
+    };
+    let (last, issued) = walk.end();
+    if let Some((id, stall)) = last {
+        stalls[id.0 as usize] = stall;
+    }
+    (delay, issued)
+}
+
+/// A piece of a block, walked before it was known what is on its way at its beginning.
+struct Piece {
+    /// What was taken to be.
+    begin: Vec<Issued>,
+    /// Of the instruction before the piece, where there is one, and of all in it but the last.
+    stalls: Vec<u16>,
+    /// What is on its way at its end.
+    end: Vec<Issued>,
+    /// Cycles from the issue of the instruction before it to that of its last.
+    time: i32,
+    /// Time from its end at which control may first leave.
+    left_at: Option<i32>,
+    delay: i32,
+}
+
+impl Piece {
+    /// Walks the piece.
+    fn walk(mut walk: Walk<'_, '_, '_>, insts: &[InstId]) -> Piece {
+        let (begin, began) = (walk.state(), walk.now);
+        let stalls = insts.iter().filter_map(|id| walk.step(*id)).collect();
+        let time = walk.now - began;
+        let left_at = walk.left_at.map(|at| at - walk.now);
+        Piece { begin, stalls, end: walk.state(), time, left_at, delay: walk.delay }
+    }
+}
+
+/// Walks a long block with the help of other threads, so many instructions a piece. What is on its way at the beginning of a
+/// piece depends on a few instructions before: they are walked first, as if nothing was on its way
+/// before them, and where that was wrong the piece is walked again. So the stalls are those of one
+/// walk, whoever helps.
+fn walk_in_pieces<'b, 'w, 't>(
+    body: &'b Body<'w>,
+    times: Times<'t>,
+    insts: &'b [InstId],
+    entry: &[Issued],
+    (length, run_up): (usize, usize),
+    stalls: &mut [u16],
+) -> (i32, Walk<'b, 'w, 't>) {
+    let part = |n: usize| n * length..((n + 1) * length).min(insts.len());
+    let pieces = parallel::each(insts.len().div_ceil(length), |n| {
+        let mut walk = Walk::new(body, times, if n == 0 { entry } else { &[] });
+        let start = part(n).start;
+        for id in &insts[start.saturating_sub(run_up)..start] {
+            walk.step(*id);
+        }
+        walk.left_at = None;
+        Piece::walk(walk, &insts[part(n)])
+    });
+    let (mut at, mut delay, mut left_at) = (0, 0, None);
+    let mut on_its_way: Vec<Issued> = Vec::new();
+    for (n, mut piece) in pieces.into_iter().enumerate() {
+        let start = part(n).start;
+        if n == 0 {
+            delay = piece.delay;
+        } else if piece.begin != on_its_way {
+            let walk = Walk::behind(body, times, insts[start - 1], &on_its_way);
+            piece = Piece::walk(walk, &insts[part(n)]);
+        }
+        for stall in &piece.stalls {
+            stalls[insts[at].0 as usize] = *stall;
+            at += 1;
+        }
+        left_at = left_at.map(|at: i32| at - piece.time).or(piece.left_at);
+        on_its_way = piece.end;
+    }
+    let mut walk = Walk::behind(body, times, insts[insts.len() - 1], &on_its_way);
+    walk.left_at = left_at;
+    (delay, walk)
 }
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and
@@ -367,4 +546,54 @@ fn ready(
         }
     }
     ready
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::Options;
+    use crate::parallel::tests::with_threads;
+    use crate::testing::{self, Random};
+
+    /// A block of arithmetic whose results are read soon, at random.
+    fn block(random: &mut Random) -> String {
+        let mut text = "BB0:\n".to_string();
+        for _ in 0..60 {
+            let mut reg = || random.below(6);
+            let (d, a, b) = (reg(), reg(), reg());
+            text += &match random.below(4) {
+                0 => format!("R{d} = IMAD R{a}, R{b}, RZ\n"),
+                1 => format!("R{d}, PT, PT = IADD3 R{a}, R{b}, RZ\n"),
+                2 => format!("P{d}, PT = ISETP.LT.AND R{a}, R{b}, PT\n"),
+                _ => format!("@P{d} R{a} = MOV R{b}, 0xf\n"),
+            };
+        }
+        text + "@P0 EXIT PT\nEXIT PT"
+    }
+
+    #[test]
+    fn a_walk_in_pieces_is_the_walk_as_a_whole() {
+        let mut random = Random::new(7);
+        let target = Options::for_test().target;
+        for _ in 0..50 {
+            let mut function = testing::parse(&block(&mut random));
+            let body = &function.body();
+            let timings = Timings::new(body, target, body.layout());
+            let times = Times { timings: &timings, latencies: target.latencies() };
+            let entry: Vec<Issued> = Vec::new();
+            let insts = body.block(BlockId(0)).insts();
+            let mut whole = vec![0; body.inst_count()];
+            let (delay, left) = walk(body, times, BlockId(0), &entry, &mut whole);
+            for pieces in [(1, 0), (7, 0), (7, 2), (20, 10), (100, 0)] {
+                let mut stalls = vec![0; body.inst_count()];
+                let (begin, walk) = with_threads(2, || {
+                    walk_in_pieces(body, times, insts, &entry, pieces, &mut stalls)
+                });
+                let (last, issued) = walk.end();
+                let (id, stall) = last.expect("a block with instructions");
+                stalls[id.0 as usize] = stall;
+                assert_eq!((begin, &*issued, &stalls), (delay, &*left, &whole), "{pieces:?}");
+            }
+        }
+    }
 }

@@ -2,7 +2,9 @@
 
 use super::cells::{self, Cell, Places};
 use super::groups;
-use orias_components::{BlockId, Body, InstId, ModsId, Props, RegFile, View};
+use crate::parallel;
+use orias_components::scratch::Scratch;
+use orias_components::{BlockId, Body, InstId, ModsId, Props, RegFile, View, scratch};
 use orias_targets::Target;
 use orias_targets::form::Ports;
 use orias_targets::habits::{Habit, Seen};
@@ -75,57 +77,87 @@ impl Timing {
 /// The timing of every instruction in the layout.
 pub struct Timings {
     /// By id: where it is in `kinds`. A function has many instructions of few kinds.
-    of: Vec<u32>,
-    kinds: Vec<Timing>,
-    /// What products of warpgroups read and write in general registers, in the whole function.
-    products: Vec<Cell>,
+    of: Scratch<Vec<u32>>,
+    kinds: Scratch<Vec<Timing>>,
+    named: Named,
+}
+
+/// Cells that a function names.
+struct Named {
     places: Places,
+    /// What products of warpgroups read and write in general registers, in the whole function.
+    products: Scratch<Vec<Cell>>,
+}
+
+impl Named {
+    fn none() -> Named {
+        Named { places: Places::none(), products: scratch!(Vec<Cell>) }
+    }
+
+    fn add(&mut self, inst: View<'_>) {
+        cells::for_each_use(inst, |c, _| self.places.add(c));
+        cells::for_each_def(inst, |c| self.places.add(c));
+        if inst.op.has(Props::GROUP) {
+            cells::for_each_use(inst, |c, _| self.products.push(c));
+            cells::for_each_def(inst, |c| self.products.push(c));
+        }
+    }
+
+    /// All are there.
+    fn finish(&mut self) {
+        self.products.retain(|c| c.file() == RegFile::R);
+        self.products.sort_unstable();
+        self.products.dedup();
+    }
 }
 
 impl Timings {
     /// Of all instructions of these blocks.
     pub fn new(body: &Body<'_>, target: &Target, layout: &[BlockId]) -> Timings {
-        let mut of = vec![0; body.inst_count()];
-        let mut kinds = Vec::with_capacity(64);
+        let count = body.inst_count();
+        let mut of = scratch!(Vec<u32>; 0; count);
+        let mut kinds = scratch!(Vec<Timing>);
         kinds.push(Timing::UNKNOWN);
         // What the row of the table and the modifiers are, there is one timing for.
-        let mut known: FxHashMap<(u16, ModsId), u32> = FxHashMap::default();
-        let mut products = Vec::new();
-        let mut places = Places::none();
-        for block in layout {
-            for id in body.block(*block).insts() {
+        let mut known = scratch!(FxHashMap<(u16, ModsId), u32>);
+        let mut named = Named::none();
+        let mut set = |id: InstId, inst: View<'_>| {
+            let mut make = || {
+                kinds.push(Timing::of(target, body, id, true));
+                kinds.len() as u32 - 1
+            };
+            of[id.0 as usize] = match body.form(id) {
+                Some(form) => *known.entry((form, inst.mods_id())).or_insert_with(make),
+                None => make(),
+            };
+        };
+        let insts = || layout.iter().flat_map(|block| body.block(*block).insts());
+        if parallel::has_help(count) {
+            parallel::both(
+                count,
+                || insts().for_each(|id| set(*id, body.inst(*id))),
+                || insts().for_each(|id| named.add(body.inst(*id))),
+            );
+        } else {
+            for id in insts() {
                 let inst = body.inst(*id);
-                let mut make = || {
-                    kinds.push(Timing::of(target, body, *id, true));
-                    kinds.len() as u32 - 1
-                };
-                of[id.0 as usize] = match body.form(*id) {
-                    Some(form) => *known.entry((form, inst.mods_id())).or_insert_with(make),
-                    None => make(),
-                };
-                cells::for_each_use(inst, |c, _| places.add(c));
-                cells::for_each_def(inst, |c| places.add(c));
-                if inst.op.has(Props::GROUP) {
-                    cells::for_each_use(inst, |c, _| products.push(c));
-                    cells::for_each_def(inst, |c| products.push(c));
-                }
+                set(*id, inst);
+                named.add(inst);
             }
         }
-        products.retain(|c| c.file() == RegFile::R);
-        products.sort_unstable();
-        products.dedup();
-        Timings { of, kinds, products, places }
+        named.finish();
+        Timings { of, kinds, named }
     }
 
     /// The cells that instructions name.
     pub fn places(&self) -> &Places {
-        &self.places
+        &self.named.places
     }
 
     /// What an instruction waits for beside its own operands: an arrival, for the registers of the
     /// products that follow it. Observed: ptxas 13.0.88 waits there for loads, not at the product.
     pub fn arriving(&self, inst: View<'_>) -> &[Cell] {
-        if groups::is_arrival(inst) { &self.products } else { &[] }
+        if groups::is_arrival(inst) { &self.named.products } else { &[] }
     }
 
     /// Of one instruction of those.

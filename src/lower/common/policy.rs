@@ -15,7 +15,7 @@ pub fn policy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<Option<[Operand; 2
     }
     let op = inst.operands.last().ok_or("no cache policy")?;
     if let Ptx::Reg(id) = op
-        && let Some(value) = cx.constants[id.0 as usize]
+        && let Some(value) = cx.constants.get(id).copied()
     {
         return Ok(Some([imm(value as u32), imm((value as u64 >> 32) as u32)]));
     }

@@ -37,8 +37,8 @@ pub struct Cx<'a, 'w> {
     pub regs: Vec<[Reg; 4]>,
     /// By [`RegId`]: some instruction reads it.
     pub read: Vec<bool>,
-    /// By [`RegId`]: the constant that the register holds wherever it is written.
-    pub constants: Vec<Option<i128>>,
+    /// The constant that a register holds wherever it is written, of those that hold one.
+    pub constants: FxHashMap<RegId, i128>,
     /// By label index.
     pub labels: Vec<BlockId>,
     /// Uniform pair that holds the descriptor of global memory; loaded in the entry block when

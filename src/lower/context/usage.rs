@@ -2,6 +2,7 @@
 
 use crate::ptx::program::{AddressBase, Function, Operand as Ptx, RegId};
 use crate::ptx::words::Op;
+use rustc_hash::FxHashMap;
 
 /// Which registers of a function some instruction reads: every mention counts but the plain
 /// destination of an atomic.
@@ -35,7 +36,7 @@ pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
 }
 
 /// Registers that one unguarded `mov` of a constant defines and nothing else.
-pub fn constant_registers(function: &Function<'_>) -> Vec<Option<i128>> {
+pub fn constant_registers(function: &Function<'_>) -> FxHashMap<RegId, i128> {
     fn defined(op: &Ptx, f: &mut dyn FnMut(RegId)) {
         match op {
             Ptx::Reg(id) | Ptx::Element(id, _) | Ptx::Part(id, _) => f(*id),
@@ -47,19 +48,23 @@ pub fn constant_registers(function: &Function<'_>) -> Vec<Option<i128>> {
             _ => {}
         }
     }
-    let mut definitions = vec![0u32; function.regs.len()];
-    let mut constants = vec![None; function.regs.len()];
+    // One or more: most functions have few such registers, and a huge one many registers.
+    let mut definitions = vec![0u8; function.regs.len()];
+    let mut constants = FxHashMap::default();
     for inst in &function.code {
         // Destinations come first; a source in their place only makes the answer more careful.
         if let Some(first) = inst.operands.first() {
-            defined(first, &mut |id| definitions[id.0 as usize] += 1);
+            defined(first, &mut |id| {
+                let count = &mut definitions[id.0 as usize];
+                *count = count.saturating_add(1);
+            });
         }
         if let (Op::Mov, None, [Ptx::Reg(id), Ptx::Int(value)]) =
             (inst.opcode, inst.guard, &inst.operands[..])
         {
-            constants[id.0 as usize] = Some(*value);
+            constants.insert(*id, *value);
         }
     }
-    let once = constants.into_iter().zip(definitions);
-    once.map(|(constant, count)| constant.filter(|_| count == 1)).collect()
+    constants.retain(|id, _| definitions[id.0 as usize] == 1);
+    constants
 }

@@ -162,7 +162,7 @@ fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let constant = match scale {
         None => Some(1),
         Some(Ptx::Int(value)) => Some(*value),
-        Some(Ptx::Reg(id)) => cx.constants[id.0 as usize],
+        Some(Ptx::Reg(id)) => cx.constants.get(id).copied(),
         Some(_) => None,
     };
     let adds = match (constant, scale) {

@@ -18,7 +18,7 @@ use orias_systems::build::{imm, not, r};
 /// A member mask; a register that only ever holds a constant is that constant.
 fn member_mask(cx: &mut Cx<'_, '_>, mask: &Ptx) -> Sel<Operand> {
     if let Ptx::Reg(id) = mask
-        && let Some(value) = cx.constants[id.0 as usize]
+        && let Some(value) = cx.constants.get(id).copied()
     {
         return Ok(imm(value as u32));
     }

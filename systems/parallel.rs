@@ -1,0 +1,166 @@
+//! One function's work, shared among threads.
+//!
+//! Functions are compiled beside each other, each by one thread, which is the better way wherever
+//! there are several. A module of one huge function leaves the other threads idle: what phases do
+//! with each of its instructions by itself goes to them too. Results come in the order of the
+//! instructions, whoever made them, so that the code is the same for any number of threads.
+//!
+//! The function stays with the thread that has begun it, others only help ([`with_help`]): memory
+//! that one thread has asked for and another gives back is not found again by either. A function
+//! that is not huge pays one comparison.
+
+use rayon::{Scope, ThreadPool};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Instructions of a function that is worth sharing: fewer are done before another thread has
+/// begun.
+pub const LARGE: usize = 1 << 15;
+
+/// Items of a piece of work: enough that nobody waits for who hands it out.
+pub const PIECE: usize = 1 << 13;
+
+thread_local! {
+    static HELP: RefCell<Option<Help>> = const { RefCell::new(None) };
+}
+
+/// Whose threads help this one.
+#[derive(Clone)]
+struct Help {
+    /// None: rayon's own.
+    pool: Option<Arc<ThreadPool>>,
+    /// Threads that work at once, this one among them.
+    threads: usize,
+}
+
+/// Does something with the help of the threads of a pool, or of rayon's own: so many threads work
+/// at once, this one among them.
+pub fn with_help<R>(pool: Option<Arc<ThreadPool>>, threads: usize, f: impl FnOnce() -> R) -> R {
+    /// Help ends, however the work does.
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            HELP.set(None);
+        }
+    }
+    let _end = End;
+    HELP.set((threads > 1).then_some(Help { pool, threads }));
+    f()
+}
+
+/// Whether other threads may take part of the work on so many instructions.
+#[inline]
+pub fn has_help(count: usize) -> bool {
+    count >= LARGE && HELP.with_borrow(Option::is_some)
+}
+
+/// Runs something beside what others of the pool are given in the meantime.
+fn in_scope<'scope, R>(f: impl FnOnce(&Scope<'scope>, usize) -> R) -> R {
+    // What helps has no help itself.
+    let help = HELP.take();
+    let threads = help.as_ref().map_or(1, |help| help.threads);
+    let done = match help.as_ref().and_then(|help| help.pool.as_ref()) {
+        Some(pool) => pool.in_place_scope(|scope| f(scope, threads)),
+        None => rayon::in_place_scope(|scope| f(scope, threads)),
+    };
+    HELP.set(help);
+    done
+}
+
+/// Does two things, at the same time where there is help with so many instructions.
+#[inline]
+pub fn both<A, B: Send>(
+    count: usize,
+    mine: impl FnOnce() -> A,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if !has_help(count) {
+        return (mine(), other());
+    }
+    let mut result = None;
+    let mine = in_scope(|scope, _| {
+        scope.spawn(|_| result = Some(other()));
+        mine()
+    });
+    (mine, result.expect("a scope ends when all in it is done"))
+}
+
+/// Hands pieces out to this thread and to those that help it; what becomes of each, in order.
+fn hand_out<T: Send, R: Send>(
+    next: impl Fn() -> Option<(usize, T)> + Sync,
+    f: impl Fn(usize, T) -> R + Sync,
+) -> Vec<R> {
+    let done = Mutex::new(Vec::new());
+    let work = || {
+        let mut mine = Vec::new();
+        while let Some((n, piece)) = next() {
+            mine.push((n, f(n, piece)));
+        }
+        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+    };
+    in_scope(|scope, threads| {
+        (1..threads).for_each(|_| scope.spawn(|_| work()));
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What becomes of each of so many pieces of work, in order.
+pub fn each<R: Send>(count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let piece = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count);
+    hand_out(|| piece().map(|n| (n, ())), |n, ()| f(n))
+}
+
+/// Fills a table piece by piece, each of which begins at the place that it is given; what each
+/// gives besides, in order.
+pub fn fill<V: Send, R: Send>(table: &mut [V], f: impl Fn(usize, &mut [V]) -> R + Sync) -> Vec<R> {
+    let pieces = Mutex::new(table.chunks_mut(PIECE).enumerate());
+    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+    hand_out(next, |n, piece| f(n * PIECE, piece))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Works with so many threads, as the driver does.
+    pub(crate) fn with_threads<R>(threads: usize, work: impl FnOnce() -> R) -> R {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        with_help(Some(Arc::new(pool.expect("the machine gives threads"))), threads, work)
+    }
+
+    #[test]
+    fn only_what_is_large_has_help_and_only_where_others_may() {
+        assert!(!has_help(LARGE), "nobody has said so");
+        with_threads(1, || assert!(!has_help(LARGE)));
+        with_threads(2, || {
+            assert!(has_help(LARGE) && !has_help(LARGE - 1));
+            let (mine, other) = both(LARGE, || has_help(LARGE), || has_help(LARGE));
+            assert!(!mine && !other, "what is shared already");
+            assert!(has_help(LARGE), "the next one");
+        });
+        assert!(!has_help(LARGE), "it is over");
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_pieces() {
+        let count = LARGE + 5;
+        let work = || {
+            assert!(each(100, |n| n).into_iter().eq(0..100));
+            let mut doubled = vec![0; count];
+            let counts = fill(&mut doubled, |start, out| {
+                out.iter_mut().zip(start..).for_each(|(out, at)| *out = 2 * at);
+                out.len()
+            });
+            assert!(doubled.iter().enumerate().all(|(i, d)| *d == 2 * i));
+            assert_eq!(counts.iter().sum::<usize>(), count);
+            assert_eq!(both(LARGE, || 1, || 2), (1, 2));
+        };
+        with_threads(3, work);
+        work();
+    }
+}
