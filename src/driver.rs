@@ -152,6 +152,14 @@ impl Session<'_> {
         Ok(Output { fell_back: true, ..self.at_level(program, 0, times, measured)? })
     }
 
+    /// Does something for so many instructions that other threads help with, if they are many.
+    fn helped<R>(&self, instructions: usize, work: impl FnOnce() -> R) -> Result<R, Diagnostics> {
+        if instructions < parallel::LARGE {
+            return Ok(work());
+        }
+        self.pool.help(work).map_err(|error| Diagnostic::global(error.to_string()).into())
+    }
+
     /// Compiles a module at one level.
     fn at_level(
         &self,
@@ -171,7 +179,9 @@ impl Session<'_> {
             drop(model);
             image.file()
         };
-        output.cubin = output.measured.part(Part::Elf, write).map_err(failed)?;
+        let size = output.functions.iter().map(|f| f.instructions as usize).sum();
+        let write = || self.helped(size, write);
+        output.cubin = output.measured.part(Part::Elf, write)?.map_err(failed)?;
         let code = output.times.code;
         output.times = Times { code, file: started.elapsed().saturating_sub(code), ..times };
         Ok(output)
@@ -190,7 +200,9 @@ fn model(
     let options = session.options;
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level, fmad: options.fmad };
-    let mut module = measured.part(Part::Layout, || lower::module(program, &lower))?;
+    let size = program.functions.iter().map(|f| f.code.len()).sum();
+    let layout = || session.helped(size, || lower::module(program, &lower));
+    let mut module = measured.part(Part::Layout, layout)??;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global
     // maxrregcount".
     for layout in module.layouts.own_mut() {

@@ -123,6 +123,25 @@ pub fn fill<V: Send, R: Send>(table: &mut [V], f: impl Fn(usize, &mut [V]) -> R 
     hand_out(next, |n, piece| f(n * PIECE, piece))
 }
 
+/// Items that are handed out at once, where there are many small ones.
+const FEW: usize = 64;
+
+/// Makes something of each of so many items, which have so many instructions together, and takes
+/// what was made in the order of the items.
+pub fn in_order<R: Send>(
+    (count, instructions): (usize, usize),
+    make: impl Fn(usize) -> R + Sync,
+    mut take: impl FnMut(usize, R),
+) {
+    if !has_help(instructions) {
+        (0..count).for_each(|n| take(n, make(n)));
+        return;
+    }
+    let piece = |n: usize| (n * FEW..count.min((n + 1) * FEW)).map(&make).collect::<Vec<R>>();
+    let made = each(count.div_ceil(FEW), piece);
+    made.into_iter().flatten().enumerate().for_each(|(n, made)| take(n, made));
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -159,6 +178,9 @@ pub(crate) mod tests {
             assert!(doubled.iter().enumerate().all(|(i, d)| *d == 2 * i));
             assert_eq!(counts.iter().sum::<usize>(), count);
             assert_eq!(both(LARGE, || 1, || 2), (1, 2));
+            let mut squares = Vec::new();
+            in_order((1000, count), |n| n * n, |n, square| squares.push((n, square)));
+            assert!(squares.into_iter().eq((0..1000).map(|n| (n, n * n))));
         };
         with_threads(3, work);
         work();

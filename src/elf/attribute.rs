@@ -601,7 +601,7 @@ impl Attribute {
 
     /// The attribute's code byte.
     pub fn code(&self) -> u8 {
-        let mut bytes = Vec::new();
+        let mut bytes = orias_components::scratch!(Vec<u8>);
         self.encode(&mut bytes);
         bytes[1]
     }

@@ -27,6 +27,8 @@ use object::elf::{
     STT_OBJECT, STT_SECTION,
 };
 use orias_components::SymbolKey;
+use orias_systems::mercury::convert::WORD;
+use orias_systems::parallel;
 use rustc_hash::FxHashMap;
 use slotmap::SecondaryMap;
 
@@ -227,10 +229,15 @@ impl<'m> Writer<'m> {
             .collect();
         self.sections[call_graph].data = calls(&numbers);
         self.sections[info].data = encode(write_info::module_attributes(&numbers));
-        for (k, (kernel, symbols)) in kernels.iter().zip(&numbers) {
-            self.sections[k.info].data =
-                encode(write_info::kernel_attributes(self.model, kernel, symbols));
-        }
+        let bytes: usize = self.kernels.iter().map(|kernel| kernel.text.len()).sum();
+        let attributes = |k: usize| {
+            let (kernel, symbols) = &numbers[k];
+            encode(write_info::kernel_attributes(self.model, kernel, symbols))
+        };
+        let weight = (numbers.len(), bytes / WORD as usize);
+        parallel::in_order(weight, attributes, |k, data| {
+            self.sections[kernels[k].info].data = data;
+        });
         self.sections[section_names].data = std::mem::take(&mut self.section_names.data);
         self.sections[names].data = std::mem::take(&mut self.names.data);
         // ptxas leaves this much room behind the names of sections (observed); with it all later

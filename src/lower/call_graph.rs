@@ -6,6 +6,7 @@ use crate::ptx::program::{
 };
 use crate::ptx::types::{Linkage, Space};
 use crate::ptx::words::{Op, Word, WordSet};
+use orias_systems::parallel;
 use std::collections::BTreeSet;
 
 /// Functions that the driver has, under these names (observed: ptxas 13.0.88 leaves them unresolved
@@ -176,13 +177,14 @@ impl CallGraph {
     pub fn new(program: &Program<'_>) -> CallGraph {
         let mut uses: Sparse<Uses> = Sparse::new(program.functions.len());
         let mut called: BTreeSet<u32> = BTreeSet::new();
-        for (f, function) in program.functions.iter().enumerate() {
-            let of = Uses::of(function);
+        let instructions = program.functions.iter().map(|f| f.code.len()).sum();
+        let of = |f: usize| Uses::of(&program.functions[f]);
+        parallel::in_order((program.functions.len(), instructions), of, |f, of| {
             if of != Uses::default() {
-                called.extend(of.called.iter().filter(|_| function.defined));
+                called.extend(of.called.iter().filter(|_| program.functions[f].defined));
                 uses.set(FuncId(f as u32), of);
             }
-        }
+        });
         let mut taken: BTreeSet<u32> =
             uses.own().iter().flat_map(|u| u.taken.iter().copied()).collect();
         for reloc in program.vars.iter().flat_map(|v| v.relocs()) {

@@ -14,6 +14,7 @@ use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::program::{FuncId, Function, Program, VarId, Variable};
 use crate::ptx::types::{Linkage, Space};
 use orias_components::{Symbol, SymbolKey, SymbolKind};
+use orias_systems::parallel;
 use orias_targets::Target;
 pub use orias_targets::memory::SHARED_RESERVED;
 use slotmap::SlotMap;
@@ -275,14 +276,20 @@ pub fn module(program: &Program<'_>, options: &LowerOptions) -> Result<Module, D
     let needed = calls.reachable(all().filter(is_kernel));
     let mut layouts = Sparse::new(program.functions.len());
     let mut frame_align = 16;
-    for f in all() {
-        // What is wrong with it is said of each.
-        let layout = function_layout(program, f, options.target, &calls, &mut errors);
+    let instructions = program.functions.iter().map(|f| f.code.len()).sum();
+    // What is wrong with it is said of each.
+    let layout = |f: usize| {
+        let mut errors = Diagnostics::default();
+        let f = FuncId(f as u32);
+        (function_layout(program, f, options.target, &calls, &mut errors), errors)
+    };
+    parallel::in_order((program.functions.len(), instructions), layout, |f, (layout, wrong)| {
+        errors.extend(wrong);
         frame_align = frame_align.max(layout.local_align);
-        if needed.contains(&f.0) {
-            layouts.set(f, layout);
+        if needed.contains(&(f as u32)) {
+            layouts.set(FuncId(f as u32), layout);
         }
-    }
+    });
     place_globals(&mut symbols, &globals);
     let constants = module_constants.bytes.len();
     if constants > MAX_CONSTANTS {

@@ -31,7 +31,6 @@ use orias_components::{
     RegFlags, View, edges, phis,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
 
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(
@@ -72,33 +71,37 @@ fn insert(
     analyses.edges(body);
     let may_part = body.layout().iter().any(|b| body.block(*b).succs().len() > 1)
         || body.facts().may_have(&PART_WITHOUT_BRANCH);
-    let mut divergence = if may_part { analyses.divergence(body) } else { Arc::default() };
+    let nothing = Divergence::default();
+    let found = may_part.then(|| analyses.divergence(body));
+    let mut divergence = found.as_deref().unwrap_or(&nothing);
+    let everywhere;
     let mut regions = 0;
     let mut divergent = scratch!(Vec<InstId>);
     let mut exchanges = scratch!(Vec<Exchange>);
     if divergence.branches.any() {
         let flow = analyses.flow(body);
-        make_preheaders(body, &flow, &divergence);
+        make_preheaders(body, &flow, divergence);
         let mut flow = analyses.flow_after(body);
-        exchanges = self::exchanges(body, analyses, &flow, &divergence, collectives);
-        let mut plan = plan(body, &flow, &divergence, !exchanges.is_empty());
+        exchanges = self::exchanges(body, analyses, &flow, divergence, collectives);
+        let mut plan = plan(body, &flow, divergence, !exchanges.is_empty());
         if plan.incomplete {
             // The analysis assumes that threads reconverge at every join: where they may not,
             // nothing is known to be the same.
-            divergence = Arc::new(Divergence::everywhere(body));
-            make_preheaders(body, &flow, &divergence);
+            everywhere = Divergence::everywhere(body);
+            divergence = &everywhere;
+            make_preheaders(body, &flow, divergence);
             flow = analyses.flow_after(body);
-            exchanges = self::exchanges(body, analyses, &flow, &divergence, collectives);
-            plan = self::plan(body, &flow, &divergence, !exchanges.is_empty());
+            exchanges = self::exchanges(body, analyses, &flow, divergence, collectives);
+            plan = self::plan(body, &flow, divergence, !exchanges.is_empty());
         }
         regions = plan.regions.len();
-        divergent = divergent_branches(body, &divergence);
+        divergent = divergent_branches(body, divergence);
         together::gather(body, &flow, &divergence.branches);
         Emitter::new(body, &plan).emit(&plan);
     }
     collective::drop_unread_shuffles(body, &exchanges);
     analyses.edges(body);
-    let parting = parting(body, &divergence, &exchanges);
+    let parting = parting(body, divergence, &exchanges);
     meet_behind(body, &parting);
     collective::emit(body, &exchanges);
     (regions + parting.len() + exchanges.len(), divergent)

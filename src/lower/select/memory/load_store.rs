@@ -11,6 +11,7 @@ use crate::ptx::types::{Space, Type};
 use crate::ptx::words::{Word, WordSet};
 use orias_components::{Mod, Opcode, Operand, Reg};
 use orias_systems::build::{Address, cell, r, wide};
+use smallvec::{SmallVec, smallvec};
 
 /// Ordering and cache words in SASS: `STRONG.GPU`, `EF`, `CONSTANT` …
 struct AccessWords {
@@ -104,7 +105,7 @@ fn load_bytes(
     signed: bool,
 ) -> Sel {
     let wide_space = matches!(space, Space::Global | Space::Generic);
-    let mut mods = Vec::new();
+    let mut mods: SmallVec<[Mod; 8]> = SmallVec::new();
     if wide_space {
         mods.push(Mod::E);
         mods.extend(words.eviction);
@@ -133,9 +134,9 @@ fn load_bytes(
 pub fn ld(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let address_op = operand(inst, 1)?;
-    let dests: Vec<&Ptx> = match operand(inst, 0)? {
+    let dests: SmallVec<[&Ptx; 4]> = match operand(inst, 0)? {
         Ptx::Vector(parts) => parts.iter().collect(),
-        one => vec![one],
+        one => smallvec![one],
     };
     let total = ty.bytes() * dests.len() as u32;
     let space = effective_space(cx, inst, address_op);
