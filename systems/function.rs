@@ -260,3 +260,31 @@ pub struct Compiled {
     /// One row a phase.
     pub stats: Vec<PhaseStat>,
 }
+
+/// Bytes of text of a function whose lists are not kept for the next one.
+const MUCH_TEXT: usize = 1 << 16;
+
+impl Compiled {
+    /// What was made; the memory of lists stays for the next function.
+    pub(crate) fn take(&mut self) -> Compiled {
+        if self.text.len() > MUCH_TEXT {
+            return std::mem::take(self);
+        }
+        let made = self.clone();
+        self.clear();
+        made
+    }
+
+    /// Nothing is made yet; lists keep their memory.
+    pub(crate) fn clear(&mut self) {
+        let mut old = std::mem::take(self);
+        old.text.clear();
+        old.links.clear();
+        old.relocs.clear();
+        old.exits.clear();
+        old.sites.clear();
+        old.lines.clear();
+        let Compiled { text, links, relocs, exits, sites, lines, .. } = old;
+        *self = Compiled { text, links, relocs, exits, sites, lines, ..Compiled::default() };
+    }
+}

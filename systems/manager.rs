@@ -169,7 +169,7 @@ impl Worker {
         let Running { mut found, progress, .. } = self.enter();
         found.body().clear();
         *found.info = FunctionInfo::default();
-        *found.compiled = Compiled::default();
+        found.compiled.clear();
         *found.report = Report::default();
         found.marked.divergent.clear();
         found.marked.spills.clear();
@@ -250,7 +250,7 @@ impl Worker {
     /// Takes the result out of the world.
     fn take(&mut self, stats: Vec<PhaseStat>) -> Compiled {
         let world = &mut self.function.world;
-        let mut compiled = std::mem::take(&mut *world.resource_mut::<Compiled>());
+        let mut compiled = world.resource_mut::<Compiled>().take();
         let info = world.resource::<FunctionInfo>();
         compiled.name.clone_from(&info.name);
         compiled.entry = info.entry;

@@ -35,7 +35,7 @@ pub struct Spills {
     /// The register that slots are counted from.
     pointer: u32,
     /// Registers that may not be spilled (again), by id.
-    short: Vec<bool>,
+    short: Scratch<Vec<bool>>,
     /// The stores and loads.
     pub accesses: Vec<InstId>,
 }
@@ -44,7 +44,7 @@ impl Spills {
     /// No spill yet, with this many bytes of the frame taken, which begins where the register
     /// points.
     pub fn above(local_bytes: u32, pointer: u32) -> Spills {
-        Spills { frame: local_bytes, pointer, ..Spills::default() }
+        Spills { frame: local_bytes, pointer, short: scratch!(Vec<bool>), ..Spills::default() }
     }
 
     /// Registers that keep one place from their first definition to their last use.
