@@ -657,7 +657,7 @@ impl Body<'_> {
     /// others. Who knows registers by their numbers has to ask anew.
     pub fn renumber_vregs(&mut self) {
         const UNNAMED: u32 = u32::MAX;
-        let mut number = vec![UNNAMED; self.arena.vregs];
+        let mut number = scratch!(Vec<u32>; UNNAMED; self.arena.vregs);
         let each = |body: &mut Self, f: &mut dyn FnMut(Reg) -> Reg| {
             let spawned = &mut *body.rows;
             let Arena { more_rows, operands, side, insts, .. } = &mut *body.arena;

@@ -140,10 +140,13 @@ impl Body<'_> {
 
     /// The edges out of one block lead out of another one, which had none.
     pub(super) fn move_succs(&mut self, from: BlockId, to: BlockId) {
-        let succs = std::mem::take(&mut self.block_mut(from).succs);
+        let mut succs = std::mem::take(&mut self.block_mut(from).succs);
         for succ in &succs {
             self.quietly(*succ).preds.iter_mut().filter(|p| **p == from).for_each(|p| *p = to);
         }
-        self.quietly(to).succs = succs;
+        // The other's list stays for what comes.
+        std::mem::swap(&mut self.quietly(to).succs, &mut succs);
+        succs.clear();
+        self.quietly(from).succs = succs;
     }
 }
