@@ -20,6 +20,8 @@ use crate::inst::View;
 use crate::operand::{Operand, RegFlags, RegUse};
 use crate::packed::{Kind, Packed};
 use crate::register::RegFile;
+use crate::scratch;
+use crate::scratch::Scratch;
 
 /// What is wrong with a body, in words that name the place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -46,7 +48,7 @@ pub fn validate(body: &Body<'_>) -> Result<(), Invalid> {
 /// As [`validate`].
 pub fn validate_with(body: &Body<'_>, is_sound: impl Fn(InstId) -> bool) -> Result<(), Invalid> {
     let placed = layout(body)?;
-    let mut seen = vec![false; body.inst_count()];
+    let mut seen = scratch!(Vec<bool>; false; body.inst_count());
     for (at, id) in body.layout().iter().enumerate() {
         let insts = &body.block(*id).insts;
         for (n, inst) in insts.iter().enumerate() {
@@ -86,11 +88,11 @@ pub fn validate_with(body: &Body<'_>, is_sound: impl Fn(InstId) -> bool) -> Resu
 }
 
 /// Which blocks are in the layout.
-fn layout(body: &Body<'_>) -> Result<Vec<bool>, Invalid> {
+fn layout(body: &Body<'_>) -> Result<Scratch<Vec<bool>>, Invalid> {
     let fail = |id: BlockId, message: &str| {
         Err(Invalid { place: id.to_string(), message: message.into() })
     };
-    let mut seen = vec![false; body.block_count()];
+    let mut seen = scratch!(Vec<bool>; false; body.block_count());
     for id in body.layout() {
         if !body.has_block(*id) {
             return fail(*id, "the layout names a block that does not exist");
