@@ -9,7 +9,7 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// How many watch.
 static WATCHERS: AtomicUsize = AtomicUsize::new(0);
@@ -79,6 +79,21 @@ pub fn is_counted() -> bool {
     let before = mark();
     drop(std::hint::black_box(Box::new(0_u64)));
     now().since(before).allocations > 0
+}
+
+/// A processor is free while large blocks are filled.
+static HAS_SPARE: AtomicBool = AtomicBool::new(false);
+
+/// Says that a processor is free while large blocks are filled: the program's allocator may have
+/// their memory touched by another thread, which is nothing that a library does unasked.
+pub fn spare_processor() {
+    HAS_SPARE.store(true, Relaxed);
+}
+
+/// Whether someone has said so.
+#[inline]
+pub fn has_spare_processor() -> bool {
+    HAS_SPARE.load(Relaxed)
 }
 
 /// This thread's counts; [`Counts::since`] measures peaks from here on.

@@ -6,7 +6,9 @@
 //! quarter of a megabyte of data. With one size to a power of two it touches one less, of some four
 //! per cent of such a compile.
 
+use crate::ahead;
 use libmimalloc_sys as mi;
+use orias_components::heap;
 use std::alloc::{GlobalAlloc, Layout};
 
 /// Blocks up to this have their own size: they are the most, and waste would show.
@@ -26,6 +28,37 @@ pub struct FewSizes;
 pub fn keep_freed_memory() {
     // SAFETY: a number in the allocator's table of options.
     unsafe { mi::mi_option_set(PURGE_DELAY, -1) };
+}
+
+/// Whether another thread touches memory of such a block before it is used.
+#[inline]
+fn is_touched(size: usize) -> bool {
+    size >= ahead::LARGE && heap::has_spare_processor()
+}
+
+impl FewSizes {
+    /// Exchanges a block for a large one: as mimalloc does it, but that its memory is touched.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`].
+    #[cold]
+    unsafe fn grow(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the block is mimalloc's.
+        let usable = unsafe { mi::mi_usable_size(block.cast()) };
+        if size <= usable && size >= usable / 2 {
+            return block;
+        }
+        // SAFETY: an alignment that was good for the old size is for this one; both blocks have as
+        // many bytes as are copied, and the old one is the caller's to give back.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                new.copy_from_nonoverlapping(block, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
 }
 
 const fn rounded(size: usize) -> usize {
@@ -52,7 +85,11 @@ unsafe impl GlobalAlloc for FewSizes {
                 mi::mi_malloc_aligned(size, align)
             }
         };
-        block.cast()
+        let block = block.cast();
+        if is_touched(size) {
+            ahead::touch(block, size);
+        }
+        block
     }
 
     #[inline]
@@ -69,11 +106,18 @@ unsafe impl GlobalAlloc for FewSizes {
             };
         }
         // SAFETY: as above. What comes from the system is zero already.
-        unsafe { mi::mi_zalloc_aligned(size, align) }.cast()
+        let block = unsafe { mi::mi_zalloc_aligned(size, align) }.cast();
+        if is_touched(size) {
+            ahead::touch(block, size);
+        }
+        block
     }
 
     #[inline]
-    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if is_touched(layout.size()) {
+            ahead::forget(block);
+        }
         // SAFETY: the block is mimalloc's, and the caller's to give back.
         unsafe { mi::mi_free(block.cast()) };
     }
@@ -81,6 +125,13 @@ unsafe impl GlobalAlloc for FewSizes {
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let (size, align) = (rounded(new_size), layout.align());
+        if is_touched(size) {
+            // SAFETY: as the caller says.
+            return unsafe { self.grow(block, layout, size) };
+        }
+        if is_touched(layout.size()) {
+            ahead::forget(block);
+        }
         // SAFETY: the block is mimalloc's, and the caller's to exchange.
         let block = unsafe {
             if is_usual(size, align) {

@@ -28,15 +28,14 @@ thread_local! {
 /// Whose threads help this one.
 #[derive(Clone)]
 struct Help {
-    /// None: rayon's own.
-    pool: Option<Arc<ThreadPool>>,
+    pool: Arc<ThreadPool>,
     /// Threads that work at once, this one among them.
     threads: usize,
 }
 
-/// Does something with the help of the threads of a pool, or of rayon's own: so many threads work
-/// at once, this one among them.
-pub fn with_help<R>(pool: Option<Arc<ThreadPool>>, threads: usize, f: impl FnOnce() -> R) -> R {
+/// Does something with the help of the threads of a pool: so many threads work at once, this one
+/// among them.
+pub fn with_help<R>(pool: Arc<ThreadPool>, threads: usize, f: impl FnOnce() -> R) -> R {
     /// Help ends, however the work does.
     struct End;
     impl Drop for End {
@@ -55,16 +54,13 @@ pub fn has_help(count: usize) -> bool {
     count >= LARGE && HELP.with_borrow(Option::is_some)
 }
 
-/// Runs something beside what others of the pool are given in the meantime.
-fn in_scope<'scope, R>(f: impl FnOnce(&Scope<'scope>, usize) -> R) -> R {
+/// Runs something beside what others of the pool are given in the meantime; `f` hears how many
+/// threads there are. Without help it has none to give anything to.
+fn in_scope<'scope, R>(f: impl FnOnce(Option<&Scope<'scope>>, usize) -> R) -> R {
     // What helps has no help itself.
-    let help = HELP.take();
-    let threads = help.as_ref().map_or(1, |help| help.threads);
-    let done = match help.as_ref().and_then(|help| help.pool.as_ref()) {
-        Some(pool) => pool.in_place_scope(|scope| f(scope, threads)),
-        None => rayon::in_place_scope(|scope| f(scope, threads)),
-    };
-    HELP.set(help);
+    let Some(help) = HELP.take() else { return f(None, 1) };
+    let done = help.pool.in_place_scope(|scope| f(Some(scope), help.threads));
+    HELP.set(Some(help));
     done
 }
 
@@ -80,7 +76,10 @@ pub fn both<A, B: Send>(
     }
     let mut result = None;
     let mine = in_scope(|scope, _| {
-        scope.spawn(|_| result = Some(other()));
+        match scope {
+            Some(scope) => scope.spawn(|_| result = Some(other())),
+            None => result = Some(other()),
+        }
         mine()
     });
     (mine, result.expect("a scope ends when all in it is done"))
@@ -100,7 +99,9 @@ fn hand_out<T: Send, R: Send>(
         done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
     };
     in_scope(|scope, threads| {
-        (1..threads).for_each(|_| scope.spawn(|_| work()));
+        if let Some(scope) = scope {
+            (1..threads).for_each(|_| scope.spawn(|_| work()));
+        }
         work();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +150,7 @@ pub(crate) mod tests {
     /// Works with so many threads, as the driver does.
     pub(crate) fn with_threads<R>(threads: usize, work: impl FnOnce() -> R) -> R {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        with_help(Some(Arc::new(pool.expect("the machine gives threads"))), threads, work)
+        with_help(Arc::new(pool.expect("the machine gives threads")), threads, work)
     }
 
     #[test]

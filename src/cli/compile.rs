@@ -23,6 +23,8 @@ const MOST_REGISTERS: u32 = 255;
 
 /// What options are that are not given.
 const OUTPUT_FILE: &str = "elf.o";
+/// Bytes of a text whose compile writes to so much memory that it is worth a thread to touch it.
+const HUGE_TEXT: u64 = 4 << 20;
 const OPT_LEVEL: &str = "3";
 const FMAD: &str = "true";
 const MACHINE: &str = "64";
@@ -350,7 +352,10 @@ fn run(args: &CompileArgs, command_line: &[String]) -> Result<(), String> {
     let options = compile_options(args, &mut warnings)?;
     let (name, source) = match (args.inputs.as_slice(), &args.input_as_string) {
         ([], Some(text)) => ("application ptx input".to_string(), text.clone()),
-        ([input], None) => read(input)?,
+        ([input], None) => {
+            spare_processor(input, options.threads);
+            read(input)?
+        }
         ([], None) => return Err(fatal("No input file given")),
         (all, text) => {
             let count = all.len() + usize::from(text.is_some());
@@ -528,6 +533,15 @@ fn bounds(args: &CompileArgs, warnings: &mut Warnings) -> Bounds {
         }
     }
     bounds
+}
+
+/// Where a text is huge and several threads may work, one of them touches memory for the others.
+fn spare_processor(input: &str, threads: usize) {
+    let is_huge = || std::fs::metadata(input).is_ok_and(|file| file.len() >= HUGE_TEXT);
+    let has_spare = || std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    if threads != 1 && is_huge() && has_spare() {
+        heap::spare_processor();
+    }
 }
 
 /// The name that messages use, and the text; bytes that are not UTF-8 are replaced, and the lexer

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 /// Where functions and modules are compiled in parallel.
 pub(crate) struct Pool {
@@ -34,7 +35,15 @@ impl Pool {
     /// # Errors
     /// The machine gives no threads.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, ThreadPoolBuildError> {
-        match self.own()? {
+        if self.threads == 0 {
+            return Ok(work());
+        }
+        if self.own.get().is_none() {
+            let made = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
+            // Another thread may have been faster.
+            let _ = self.own.set(Arc::new(made));
+        }
+        match self.own.get() {
             Some(pool) => Ok(pool.install(work)),
             None => Ok(work()),
         }
@@ -46,23 +55,17 @@ impl Pool {
     /// # Errors
     /// The machine gives no threads.
     pub fn help<R>(&self, work: impl FnOnce() -> R) -> Result<R, ThreadPoolBuildError> {
-        if self.is_one() || rayon::current_thread_index().is_some() {
+        let all = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = if self.threads == 0 { all() } else { self.threads };
+        if threads < 2 || rayon::current_thread_index().is_some() {
             return Ok(work());
         }
-        let own = self.own()?.cloned();
-        let threads =
-            own.as_ref().map_or_else(rayon::current_num_threads, |own| own.current_num_threads());
-        Ok(parallel::with_help(own, threads, work))
-    }
-
-    /// The pool with so many threads as were asked for, if any number was.
-    fn own(&self) -> Result<Option<&Arc<ThreadPool>>, ThreadPoolBuildError> {
-        if self.threads > 0 && self.own.get().is_none() {
-            let made = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
-            // Another thread may have been faster.
-            let _ = self.own.set(Arc::new(made));
-        }
-        Ok(self.own.get())
+        let helpers = match self.own.get() {
+            Some(own) => own.clone(),
+            // This thread works too. They are not kept: what they help with is rare and large.
+            None => Arc::new(ThreadPoolBuilder::new().num_threads(threads - 1).build()?),
+        };
+        Ok(parallel::with_help(helpers, threads, work))
     }
 
     /// Does something with each of `0..count`, the first ones first, as threads become free: each

@@ -20,6 +20,7 @@ use orias_components::{
 };
 use orias_targets::Target;
 use orias_targets::form::{FlagBits, Form, Slot, SlotKind};
+use smallvec::SmallVec;
 
 /// Phases 55 and 103.
 pub fn enforce_argument_restrictions(
@@ -130,7 +131,7 @@ fn fix(
         body.set_form(id, form.index);
         return Ok(changes);
     }
-    let movable: Vec<usize> = (inst.defs as usize..inst.operands.len())
+    let movable: SmallVec<[usize; 8]> = (inst.defs as usize..inst.operands.len())
         .filter(|i| is_movable(&inst.operands[*i]))
         .collect();
     // The fewest operands, and of these the first, that make a row fit.
@@ -139,7 +140,7 @@ fn fix(
             if mask.count_ones() as usize != count {
                 continue;
             }
-            let chosen: Vec<usize> = movable
+            let chosen: SmallVec<[usize; 8]> = movable
                 .iter()
                 .enumerate()
                 .filter(|(bit, _)| mask >> bit & 1 != 0)

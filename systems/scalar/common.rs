@@ -8,7 +8,9 @@ use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
 use crate::effects;
 use crate::notes::Notes;
+use crate::parallel;
 use crate::params::Write;
+use bitvec::vec::BitVec;
 use hashbrown::HashTable;
 use orias_components::scratch;
 use orias_components::scratch::Empty;
@@ -89,20 +91,27 @@ pub fn local_value_numbering(
     let mut insts = scratch!(Vec<InstId>);
     let mut known = scratch!(Table);
     let mut operands = scratch!(Vec<Operand>);
+    let mut again = scratch!(Vec<bool>);
     for &block in body.walk().iter() {
         known.empty();
         insts.clear();
         insts.extend_from_slice(body.block(block).insts());
-        for &id in &insts {
+        let is_long = insts.len() >= LONG_BLOCK;
+        if is_long {
+            find_again(&body, &insts, &mut again);
+        }
+        for (at, &id) in insts.iter().enumerate() {
             now += 1;
             operands.clear();
-            let expression = expression(body.inst(id), &mut operands);
+            let may_be_known = !is_long || again[at];
+            let expression =
+                may_be_known.then(|| expression(body.inst(id), &mut operands)).flatten();
             let Some((key, to)) = expression else {
                 let mut write = |r: RegUse| map.cells(r).for_each(|c| written[c as usize] = now);
                 body.inst(id).for_each_def(&mut write);
                 continue;
             };
-            let hash = FxBuildHasher.hash_one((key, &*operands));
+            let hash = hash_of(key, &operands);
             let place = known.find(&body, hash, key, &operands);
             let entry = place.map(|i| &known.all[i as usize]).map(|e| (e.to, e.since));
             let entry = entry.filter(|e| holds(&map, &written, &operands, *e));
@@ -134,6 +143,48 @@ pub fn local_value_numbering(
         }
     }
     notes.count(found);
+}
+
+/// Instructions of a block in which most expressions are found to be there once before any of them
+/// is kept: a table of all would be larger than the processor's cache.
+const LONG_BLOCK: usize = 1 << 12;
+
+fn hash_of(key: Key, operands: &[Operand]) -> u64 {
+    FxBuildHasher.hash_one((key, operands))
+}
+
+/// Which of a long block's instructions are expressions that may be there more than once: of all
+/// that are, and of few others, those whose hashes happen to be alike.
+fn find_again(body: &Body<'_>, insts: &[InstId], again: &mut Vec<bool>) {
+    // 0 for what is no expression.
+    let mut hashes = scratch!(Vec<u32>; 0; insts.len());
+    let fill = |start: usize, hashes: &mut [u32]| {
+        let mut operands = scratch!(Vec<Operand>);
+        for (hash, id) in hashes.iter_mut().zip(&insts[start..]) {
+            operands.clear();
+            if let Some((key, _)) = expression(body.inst(*id), &mut operands) {
+                *hash = (hash_of(key, &operands) >> 32) as u32 | 1;
+            }
+        }
+    };
+    if parallel::has_help(insts.len()) {
+        parallel::fill(&mut hashes, fill);
+    } else {
+        fill(0, &mut hashes);
+    }
+    // A bit for each of some hashes that are alike, and of these one for what came twice: few bits,
+    // which stay in the cache.
+    let bits = (insts.len() * 8).next_power_of_two();
+    let mut once = scratch!(BitVec; false; bits);
+    let mut twice = scratch!(BitVec; false; bits);
+    let place = |hash: u32| (hash >> 1) as usize & (bits - 1);
+    for hash in hashes.iter().filter(|hash| **hash != 0) {
+        if once.replace(place(*hash), true) {
+            twice.set(place(*hash), true);
+        }
+    }
+    again.clear();
+    again.extend(hashes.iter().map(|hash| *hash != 0 && twice[place(*hash)]));
 }
 
 /// Phase `LateOriCommoning`: the same for what came of macro instructions since. A system of its

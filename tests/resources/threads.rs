@@ -7,7 +7,7 @@ use orias_systems::parallel::LARGE;
 
 /// Shapes of one function, and sizes at which it is [`LARGE`].
 const SIZES: &[(&str, usize)] =
-    &[("straight", 30_000), ("diamonds", 7_000), ("loops", 3_500), ("switch", 6_500)];
+    &[("straight", 32_000), ("diamonds", 8_000), ("loops", 3_600), ("switch", 8_500)];
 
 #[test]
 fn a_huge_function_is_the_same_code_for_any_number_of_threads() {
