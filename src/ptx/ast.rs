@@ -124,6 +124,26 @@ pub struct Variable<'s> {
     pub span: Span,
 }
 
+impl Variable<'_> {
+    /// One without a name, of 32 bits: what is said of it comes behind its state space.
+    pub(super) fn of(space: Space, linkage: Linkage, span: Span) -> Self {
+        Variable {
+            linkage,
+            space,
+            align: None,
+            vector: 1,
+            ty: Type::B32,
+            name: Ident { text: "", span },
+            dims: Vec::new(),
+            init: None,
+            attributes: Vec::new(),
+            pointee_align: None,
+            count: None,
+            span,
+        }
+    }
+}
+
 /// An initial value: where it begins in the text, and how many elements its outermost list has (1
 /// of a single value).
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 
 use super::ast::Number;
 use super::constant::{self, Const, Unary};
-use super::lexer::is_name;
+use super::lexer::{self, is_name};
 use super::types::Span;
 
 /// A place in the text.
@@ -26,6 +26,44 @@ impl Cursor<'_> {
         while matches!(self.byte(), b' ' | b'\t' | b'\n' | b'\r') {
             self.at += 1;
         }
+    }
+
+    /// The same, and over comments to the end of their line.
+    pub fn skip_blanks_and_lines(&mut self) {
+        loop {
+            self.skip_blanks();
+            if self.byte() != b'/' || self.source.as_bytes().get(self.at + 1) != Some(&b'/') {
+                return;
+            }
+            self.at = lexer::end_of_line(self.source, self.at);
+        }
+    }
+
+    /// A word with the dot before it, and without any `::`.
+    pub fn word(&mut self) -> Option<Span> {
+        let start = self.at;
+        if self.byte() != b'.' {
+            return None;
+        }
+        self.at += 1;
+        self.skip_name();
+        (!matches!(self.byte(), b':' | b'.')).then_some(self.span(start))
+    }
+
+    /// A decimal number of a few digits behind blanks.
+    pub fn count(&mut self) -> Option<u32> {
+        self.skip_blanks();
+        let start = self.at;
+        let mut value = 0u32;
+        while self.byte().is_ascii_digit() && self.at - start < 9 {
+            value = value * 10 + u32::from(self.byte() - b'0');
+            self.at += 1;
+        }
+        let usual = match self.read(start) {
+            [] | [b'0', _, ..] => false,
+            _ => !is_name(self.byte()) && self.byte() != b'.',
+        };
+        usual.then_some(value)
     }
 
     /// Goes behind this byte if it is next but for blanks.
