@@ -129,11 +129,12 @@ impl Cursor<'_> {
         self.skip_name();
         let value = match self.read(start) {
             [b'0', b'f' | b'F', digits @ ..] if digits.len() == 8 => {
-                let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                let bits = digits.iter().try_fold(0, |all, byte| Some(all << 4 | digit(byte)?));
-                Const::F32(f32::from_bits(bits?))
+                Const::F32(f32::from_bits(hexadecimal(digits)? as u32))
             }
-            text @ ([b'1'..=b'9', ..] | [b'0'] | [b'0', b'x', _, ..]) if text.len() < 19 => {
+            [b'0', b'd' | b'D', digits @ ..] if digits.len() == 16 => {
+                Const::F64(f64::from_bits(hexadecimal(digits)?))
+            }
+            text @ ([b'1'..=b'9', ..] | [b'0'] | [b'0', b'x', _, ..]) if text.len() < 21 => {
                 constant::parse_int(self.source.get(start..self.at)?)?
             }
             _ => return None,
@@ -151,4 +152,10 @@ impl Cursor<'_> {
         let (value, span) = self.number()?;
         Some((value.unary(Unary::Minus)?, Span { start: start as u32, ..span }))
     }
+}
+
+/// Of digits that are hexadecimal, at most sixteen.
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    digits.iter().try_fold(0, |all, byte| Some(all << 4 | u64::from(digit(byte)?)))
 }

@@ -138,7 +138,7 @@ const ONES: u64 = u64::MAX / 255;
 /// The highest bit of each of eight bytes that is this one; bits of those above the first may be
 /// wrong, and other bits are.
 fn among(eight: u64, byte: u8) -> u64 {
-    let other = eight ^ ONES * u64::from(byte);
+    let other = eight ^ (ONES * u64::from(byte));
     other.wrapping_sub(ONES) & !other
 }
 

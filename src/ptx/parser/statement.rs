@@ -388,16 +388,14 @@ impl<'s> Parser<'s> {
                 return Err(self.too_many("modifiers", MAX_WORDS));
             }
             let span = self.bump().span;
-            let text = self.text(Span { start: span.start + 1, end: span.end });
-            let span = Span { start: span.start + 1 - first.start, end: span.end - first.start };
-            modifiers.push(Ident { text, span });
+            modifiers
+                .push(Span { start: span.start + 1 - first.start, end: span.end - first.start });
         }
         let text = self.text(Span { start: first.start, end: self.end });
         if let Some(number) = self.tree.spellings.find(text) {
             return Ok((opcode, number, None));
         }
-        let new = Spelling { text, opcode: opcode.text, modifiers };
-        let number = self.tree.spellings.add(new);
+        let number = self.tree.spellings.add(Spelling::new(text, opcode.text, modifiers));
         Ok((opcode, number, Some(self.token.span.start as usize)))
     }
 
