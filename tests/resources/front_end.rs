@@ -13,7 +13,7 @@ fn kernel(times: usize) -> String {
     );
     for i in 0..times {
         let (a, b) = (i % 60, (i + 1) % 60);
-        let _ = write!(
+        let _ = writeln!(
             text,
             "ld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r{a}, %tid.x;\n\
              .loc 1 {i} 3\nmov.u32 %r{b}, %laneid;\nmov.u32 %r60, s;\n// a comment\n\
@@ -23,7 +23,7 @@ fn kernel(times: usize) -> String {
              ld.global.f32 %f1, [%rd4+4];\nfma.rn.f32 %f2, %f1, 0f3F800000, %f1;\n\
              mov.f64 %fd1, 0d3FF0000000000000;\n{{\n.reg .b32 %t<4>;\nmov.b32 %t1, %r{a};\n\
              xor.b32 %r{b}, %t1, %r{a};\n}}\nbar.sync 0;\nst.global.f32 [%rd4], %f2;\n\
-             $L_{i}:\nst.shared.b32 [%r60 + 4], %r{b};\n"
+             $L_{i}:\nst.shared.b32 [%r60 + 4], %r{b};"
         );
     }
     text + "ret;\n}\n"
