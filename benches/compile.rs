@@ -19,9 +19,17 @@ use orias::ptx::program::FuncId;
 use orias_systems::pipeline::PHASES;
 use orias_systems::{Options, Worker};
 
+#[path = "../src/allocator.rs"]
+mod allocator;
+
+/// The program's: what a bench in this process measures is what the program does.
+#[global_allocator]
+static ALLOCATOR: allocator::FewSizes = allocator::FewSizes;
+
 const KERNELS: usize = 1000;
 
 fn main() {
+    allocator::keep_freed_memory();
     divan::main();
 }
 

@@ -124,6 +124,26 @@ pub struct Variable<'s> {
     pub span: Span,
 }
 
+impl Variable<'_> {
+    /// One without a name, of 32 bits: what is said of it comes behind its state space.
+    pub(super) fn of(space: Space, linkage: Linkage, span: Span) -> Self {
+        Variable {
+            linkage,
+            space,
+            align: None,
+            vector: 1,
+            ty: Type::B32,
+            name: Ident { text: "", span },
+            dims: Vec::new(),
+            init: None,
+            attributes: Vec::new(),
+            pointee_align: None,
+            count: None,
+            span,
+        }
+    }
+}
+
 /// An initial value: where it begins in the text, and how many elements its outermost list has (1
 /// of a single value).
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +207,9 @@ pub struct Tree<'s> {
     /// Operands of operands: each list in one piece.
     operands: Vec<Operand>,
     /// How the module's instructions are spelled.
-    pub spellings: Spellings<'s>,
+    pub spellings: Spellings,
+    /// The whole text.
+    pub(super) source: &'s str,
 }
 
 /// Operands of an operand: places in the tree's list.
@@ -214,6 +236,11 @@ impl Operands {
 }
 
 impl<'s> Tree<'s> {
+    /// Of no instruction of the text yet.
+    pub(super) fn of(source: &'s str) -> Tree<'s> {
+        Tree { source, ..Tree::default() }
+    }
+
     /// Makes room for another instruction's operands.
     pub fn clear(&mut self) {
         self.stack.clear();
@@ -272,8 +299,9 @@ impl<'s> Tree<'s> {
     ) -> impl DoubleEndedIterator<Item = Ident<'s>> + Clone + '_ {
         let start = instruction.opcode.span.start;
         self.spellings.get(instruction.spelling).modifiers.iter().map(move |word| {
-            let span = Span { start: start + word.span.start, end: start + word.span.end };
-            Ident { text: word.text, span }
+            let span = Span { start: start + word.start, end: start + word.end };
+            let text = self.source.get(span.start as usize..span.end as usize);
+            Ident { text: text.unwrap_or(""), span }
         })
     }
 
@@ -300,30 +328,46 @@ impl<'s> Tree<'s> {
 
 /// An opcode with its modifiers as some instruction has them.
 #[derive(Debug)]
-pub struct Spelling<'s> {
-    /// From the opcode to the last modifier.
-    pub text: &'s str,
-    /// The first word.
-    pub opcode: &'s str,
+pub struct Spelling {
+    /// From the opcode to the last modifier: its own, for more modules than one are spelled so.
+    text: Box<str>,
+    /// Where the first word ends, in bytes.
+    opcode: u32,
     /// Their places count from the opcode's.
-    pub modifiers: SmallVec<[Ident<'s>; 5]>,
+    modifiers: SmallVec<[Span; 5]>,
+}
+
+impl Spelling {
+    /// Of a text that begins with the opcode, with the places of its modifiers in it.
+    pub(super) fn new(text: &str, opcode: &str, modifiers: SmallVec<[Span; 5]>) -> Spelling {
+        Spelling { text: text.into(), opcode: opcode.len() as u32, modifiers }
+    }
+
+    /// The first word.
+    pub fn opcode(&self) -> &str {
+        self.text.get(..self.opcode as usize).unwrap_or("")
+    }
+
+    /// The words behind it, without their dots.
+    pub fn modifiers(&self) -> impl Iterator<Item = &str> {
+        let text = |word: &Span| self.text.get(word.start as usize..word.end as usize);
+        self.modifiers.iter().map(move |word| text(word).unwrap_or(""))
+    }
 }
 
 /// How instructions of a module are spelled: each has its number. Modules have a few dozen for
 /// thousands of instructions.
 #[derive(Debug, Default)]
-pub struct Spellings<'s> {
+pub struct Spellings {
     /// By the text.
     numbers: HashTable<u32>,
-    all: Vec<Spelling<'s>>,
+    all: Vec<Spelling>,
 }
 
-impl<'s> Spellings<'s> {
-    /// For a text of so many bytes.
-    pub(super) fn of_text(bytes: usize) -> Spellings<'s> {
-        // Small modules have a spelling for every hundred bytes, large ones no more than these.
-        let count = (bytes / 96).min(64);
-        Spellings { numbers: HashTable::with_capacity(count), all: Vec::with_capacity(count) }
+impl Spellings {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
     }
 
     /// As many as ever have a number of their own; the others share one, in turn.
@@ -331,12 +375,12 @@ impl<'s> Spellings<'s> {
 
     /// The number of a spelling that has one.
     pub fn find(&self, text: &str) -> Option<u32> {
-        let is = |number: &u32| self.all[*number as usize].text == text;
+        let is = |number: &u32| *self.all[*number as usize].text == *text;
         self.numbers.find(FxBuildHasher.hash_one(text), is).copied()
     }
 
     /// The number of one that has none.
-    pub fn add(&mut self, new: Spelling<'s>) -> u32 {
+    pub fn add(&mut self, new: Spelling) -> u32 {
         if self.all.len() > Self::MOST {
             self.all.pop();
         }
@@ -344,15 +388,15 @@ impl<'s> Spellings<'s> {
         if number < Self::MOST {
             let Spellings { numbers, all } = self;
             let hash = |text: &str| FxBuildHasher.hash_one(text);
-            let of = |number: &u32| hash(all[*number as usize].text);
-            numbers.insert_unique(hash(new.text), number as u32, of);
+            let of = |number: &u32| hash(&all[*number as usize].text);
+            numbers.insert_unique(hash(&new.text), number as u32, of);
         }
         self.all.push(new);
         number as u32
     }
 
     /// One that was met, by its number.
-    pub fn get(&self, number: u32) -> &Spelling<'s> {
+    pub fn get(&self, number: u32) -> &Spelling {
         &self.all[number as usize]
     }
 }

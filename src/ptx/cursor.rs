@@ -3,7 +3,7 @@
 
 use super::ast::Number;
 use super::constant::{self, Const, Unary};
-use super::lexer::is_name;
+use super::lexer::{self, is_name};
 use super::types::Span;
 
 /// A place in the text.
@@ -26,6 +26,44 @@ impl Cursor<'_> {
         while matches!(self.byte(), b' ' | b'\t' | b'\n' | b'\r') {
             self.at += 1;
         }
+    }
+
+    /// The same, and over comments to the end of their line.
+    pub fn skip_blanks_and_lines(&mut self) {
+        loop {
+            self.skip_blanks();
+            if self.byte() != b'/' || self.source.as_bytes().get(self.at + 1) != Some(&b'/') {
+                return;
+            }
+            self.at = lexer::end_of_line(self.source, self.at);
+        }
+    }
+
+    /// A word with the dot before it, and without any `::`.
+    pub fn word(&mut self) -> Option<Span> {
+        let start = self.at;
+        if self.byte() != b'.' {
+            return None;
+        }
+        self.at += 1;
+        self.skip_name();
+        (!matches!(self.byte(), b':' | b'.')).then_some(self.span(start))
+    }
+
+    /// A decimal number of a few digits behind blanks.
+    pub fn count(&mut self) -> Option<u32> {
+        self.skip_blanks();
+        let start = self.at;
+        let mut value = 0u32;
+        while self.byte().is_ascii_digit() && self.at - start < 9 {
+            value = value * 10 + u32::from(self.byte() - b'0');
+            self.at += 1;
+        }
+        let usual = match self.read(start) {
+            [] | [b'0', _, ..] => false,
+            _ => !is_name(self.byte()) && self.byte() != b'.',
+        };
+        usual.then_some(value)
     }
 
     /// Goes behind this byte if it is next but for blanks.
@@ -91,11 +129,12 @@ impl Cursor<'_> {
         self.skip_name();
         let value = match self.read(start) {
             [b'0', b'f' | b'F', digits @ ..] if digits.len() == 8 => {
-                let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                let bits = digits.iter().try_fold(0, |all, byte| Some(all << 4 | digit(byte)?));
-                Const::F32(f32::from_bits(bits?))
+                Const::F32(f32::from_bits(hexadecimal(digits)? as u32))
             }
-            text @ ([b'1'..=b'9', ..] | [b'0'] | [b'0', b'x', _, ..]) if text.len() < 19 => {
+            [b'0', b'd' | b'D', digits @ ..] if digits.len() == 16 => {
+                Const::F64(f64::from_bits(hexadecimal(digits)?))
+            }
+            text @ ([b'1'..=b'9', ..] | [b'0'] | [b'0', b'x', _, ..]) if text.len() < 21 => {
                 constant::parse_int(self.source.get(start..self.at)?)?
             }
             _ => return None,
@@ -113,4 +152,10 @@ impl Cursor<'_> {
         let (value, span) = self.number()?;
         Some((value.unary(Unary::Minus)?, Span { start: start as u32, ..span }))
     }
+}
+
+/// Of digits that are hexadecimal, at most sixteen.
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    digits.iter().try_fold(0, |all, byte| Some(all << 4 | u64::from(digit(byte)?)))
 }

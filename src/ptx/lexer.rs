@@ -132,6 +132,28 @@ pub fn end_of_name(source: &str, start: usize) -> usize {
     start + 1 + rest.iter().position(|byte| !is_name(*byte)).unwrap_or(rest.len())
 }
 
+/// Each byte is 1.
+const ONES: u64 = u64::MAX / 255;
+
+/// The highest bit of each of eight bytes that is this one; bits of those above the first may be
+/// wrong, and other bits are.
+fn among(eight: u64, byte: u8) -> u64 {
+    let other = eight ^ (ONES * u64::from(byte));
+    other.wrapping_sub(ONES) & !other
+}
+
+/// Where the line that this place is in ends, or the text. Eight bytes are looked at at once.
+pub fn end_of_line(source: &str, start: usize) -> usize {
+    let rest = source.as_bytes().get(start..).unwrap_or_default();
+    let (eights, last) = rest.as_chunks::<8>();
+    let found = eights.iter().enumerate().find_map(|(i, eight)| {
+        let found = among(u64::from_le_bytes(*eight), b'\n') & (ONES << 7);
+        (found != 0).then(|| 8 * i + found.trailing_zeros() as usize / 8)
+    });
+    let end = || last.iter().position(|byte| *byte == b'\n').unwrap_or(last.len());
+    start + found.unwrap_or_else(|| 8 * eights.len() + end())
+}
+
 /// A cursor over the text; a copy of it is a place to come back to.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexer<'s> {
@@ -157,16 +179,17 @@ impl<'s> Lexer<'s> {
             .is_some_and(|byte| !matches!(byte, b'.' | b'/'))
     }
 
-    /// The next blank, if it is not far: no instruction has so many words. Eight bytes are looked
-    /// at at once.
-    pub fn near_blank(&self, start: usize) -> Option<usize> {
-        const ONES: u64 = u64::MAX / 255;
+    /// The next blank or `;`, if it is not far: no instruction has so many words. Eight bytes are
+    /// looked at at once.
+    pub fn near_end_of_words(&self, start: usize) -> Option<usize> {
         let rest = self.source.as_bytes().get(start..)?;
         let (eights, _) = rest.as_chunks::<8>();
         eights.iter().take(16).enumerate().find_map(|(i, eight)| {
             let eight = u64::from_le_bytes(*eight);
-            // The lowest bit that is set is right: of a byte that is no larger than a blank.
-            let found = eight.wrapping_sub(ONES * 0x21) & !eight & (ONES << 7);
+            // The lowest bit that is set is right: of a byte that is no larger than a blank, or
+            // that is the other one.
+            let blank = eight.wrapping_sub(ONES * 0x21) & !eight;
+            let found = (blank | among(eight, b';')) & (ONES << 7);
             (found != 0).then(|| start + 8 * i + found.trailing_zeros() as usize / 8)
         })
     }
@@ -240,8 +263,7 @@ impl<'s> Lexer<'s> {
 
     /// Moves to the end of the line.
     pub fn skip_line(&mut self) {
-        let rest = &self.source.as_bytes()[self.at..];
-        self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+        self.at = end_of_line(self.source, self.at);
     }
 
     /// The next one behind blanks and comments; at the end [`Kind::Eof`], again and again.

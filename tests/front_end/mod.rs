@@ -1,6 +1,7 @@
 //! PTX as text: what is accepted, what is refused in which words, and what is made of it.
 
 mod broken;
+mod learned;
 mod limits;
 mod load;
 mod matrix_forms;

@@ -3,8 +3,10 @@
 //! asking ptxas 13.0.88 for sm_90a; the header of that file says how it reads. What a modifier's
 //! order is does not matter, except of types, state spaces and layouts among themselves.
 //!
-//! An instruction's words are looked up once a module: [`Known`] remembers them by their text.
+//! An instruction's words are looked up once: [`Known`] remembers them by their text, and
+//! [`memory`] for the next module of the thread.
 
+pub(super) mod memory;
 mod table;
 
 use super::Checker;
@@ -66,11 +68,11 @@ struct Spelling {
 const SHAPES: usize = 4;
 
 impl Spelling {
-    fn of(spelling: &ast::Spelling<'_>) -> Spelling {
-        let words = spelling.modifiers.iter().map(|word| word.text);
+    fn of(spelling: &ast::Spelling) -> Spelling {
+        let words = spelling.modifiers();
         let modifiers = words.map(|text| Word::parse(text).unwrap_or(Word::Other)).collect();
         let words =
-            Op::parse(spelling.opcode).map(|op| Arc::new(program::Words::new(op, modifiers)));
+            Op::parse(spelling.opcode()).map(|op| Arc::new(program::Words::new(op, modifiers)));
         let address = words.as_deref().and_then(|words| wide_address(words, spelling));
         let literals = words.as_deref().and_then(|words| literal_type(&words.types));
         let by_value = words.as_deref().is_some_and(|words| by_value(words.opcode));
@@ -90,17 +92,12 @@ impl Spelling {
 }
 
 /// Spellings met in a module, by their numbers.
+#[derive(Default)]
 pub(super) struct Known {
     all: Vec<Spelling>,
 }
 
 impl Known {
-    /// For a text of so many bytes.
-    pub fn of_text(bytes: usize) -> Known {
-        // Small modules have a spelling for every hundred bytes, large ones no more than these.
-        Known { all: Vec::with_capacity((bytes / 96).min(64)) }
-    }
-
     /// Knows an instruction's spelling from now on.
     pub fn meet(&mut self, number: usize, tree: &Tree<'_>) {
         // The last number is that of many, in turn.
@@ -184,7 +181,7 @@ impl Known {
 /// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower
 /// registers. Observed: ptxas 13.0.88, which says so at the end. None: of another opcode; false: of
 /// another space.
-fn wide_address(words: &program::Words, source: &ast::Spelling<'_>) -> Option<bool> {
+fn wide_address(words: &program::Words, source: &ast::Spelling) -> Option<bool> {
     let wide = matches!(
         words.opcode,
         Op::Ld | Op::St | Op::Atom | Op::Red | Op::Ldu | Op::Prefetch | Op::Mbarrier
@@ -192,8 +189,8 @@ fn wide_address(words: &program::Words, source: &ast::Spelling<'_>) -> Option<bo
     if !wide || words.has(Word::Async) {
         return None;
     }
-    let space = source.modifiers.iter().find(|word| space(word.text).is_some());
-    Some(space.is_none_or(|space| space.text == "global"))
+    let space = source.modifiers().find(|word| space(word).is_some());
+    Some(space.is_none_or(|space| space == "global"))
 }
 
 /// Modifiers that ptxas ignores on instructions that have none of the name.

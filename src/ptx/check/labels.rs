@@ -99,57 +99,68 @@ impl Labels {
     }
 }
 
-/// Looks for the bytes that end a statement, sixteen at once.
+/// Looks for the bytes that end a statement, as many at once as a number has bits.
 struct Ends<'s> {
     bytes: &'s [u8],
-    /// The place of the first of the sixteen.
+    /// The place of the first of them.
     base: usize,
     /// [`ends`] of them, from the first that was not asked for yet.
-    found: u128,
+    found: u64,
 }
+
+/// How many bytes are looked at at once.
+const ONCE: usize = 64;
 
 impl<'s> Ends<'s> {
     fn new(bytes: &'s [u8], at: usize) -> Ends<'s> {
         Ends { bytes, base: at, found: Self::among(bytes, at) }
     }
 
-    fn among(bytes: &[u8], at: usize) -> u128 {
+    fn among(bytes: &[u8], at: usize) -> u64 {
         let rest = bytes.get(at..).unwrap_or_default();
-        let mut end = [0; 16];
-        let sixteen = rest.first_chunk().unwrap_or_else(|| {
-            end[..rest.len()].copy_from_slice(rest);
-            &end
-        });
-        ends(sixteen)
+        match rest.first_chunk() {
+            Some(many) => ends(many),
+            None => {
+                let mut many = [0; ONCE];
+                many[..rest.len()].copy_from_slice(rest);
+                ends(&many)
+            }
+        }
     }
 
     /// The first at or behind this place, which is not before the last one that was asked for.
     fn next(&mut self, at: usize) -> Option<usize> {
         let before = at - self.base;
-        if before < 16 {
-            self.found &= u128::MAX << (8 * before);
+        if before < ONCE {
+            self.found &= u64::MAX << before;
         } else {
             (self.base, self.found) = (at, Self::among(self.bytes, at));
         }
         while self.found == 0 {
-            self.base += 16;
+            self.base += ONCE;
             if self.base >= self.bytes.len() {
                 return None;
             }
             self.found = Self::among(self.bytes, self.base);
         }
-        Some(self.base + self.found.trailing_zeros() as usize / 8)
+        Some(self.base + self.found.trailing_zeros() as usize)
     }
 }
 
-/// All bits of each byte that is looked at. Without branches it is a few vector instructions.
-fn ends(bytes: &[u8; 16]) -> u128 {
-    let mut found = [0; 16];
+/// A bit for each byte that is looked for. Without branches the comparisons are a few vector
+/// instructions.
+fn ends(bytes: &[u8; ONCE]) -> u64 {
+    let mut found = [0; ONCE];
     for (found, byte) in found.iter_mut().zip(bytes) {
-        let is = |end: u8| if *byte == end { u8::MAX } else { 0 };
+        let is = |end: u8| u8::from(*byte == end);
         *found = is(b';') | is(b':') | is(b'{') | is(b'}') | is(b'/') | is(b'"');
     }
-    u128::from_le_bytes(found)
+    let (eights, _) = found.as_chunks::<8>();
+    eights.iter().rev().fold(0, |all, eight| {
+        // Moves the lowest bit of byte `i` to bit `56 + i`; no two sums of places are the same.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        all << 8 | u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56
+    })
 }
 
 /// Goes through a body; how many statements end in it.
@@ -267,8 +278,8 @@ mod tests {
     #[test]
     fn every_byte_is_found_that_ends_a_statement() {
         for byte in 0..=u8::MAX {
-            for place in 0..40 {
-                let mut bytes = [b'a'; 40];
+            for place in 0..140 {
+                let mut bytes = [b'a'; 140];
                 bytes[place] = byte;
                 let found = b";:{}/\"".contains(&byte).then_some(place);
                 assert_eq!(Ends::new(&bytes, 3).next(3), found.filter(|place| *place >= 3));

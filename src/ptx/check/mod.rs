@@ -33,6 +33,7 @@ use super::program::{
 use super::target::{self, Sm};
 use super::types::Span;
 use crate::list::List;
+use forms::memory::Learned;
 use labels::Labels;
 use scope::{Entity, Range, RegShape, Scopes};
 
@@ -73,6 +74,8 @@ pub struct Checker<'s> {
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
     forms: forms::Known,
+    /// Of which head that is; the rest of it is where it is used.
+    learned: Learned,
     /// Operands of the instruction that is checked, where they are not known to be right.
     operands: Vec<Operand>,
     /// Operands of all instructions.
@@ -81,8 +84,13 @@ pub struct Checker<'s> {
 
 /// Checks each item as it comes.
 impl<'s> Reader<'s> for Checker<'s> {
-    fn header(&mut self, header: ast::Header<'s>) {
+    fn header(&mut self, header: ast::Header<'s>) -> ast::Spellings {
+        let mut learned = Learned::take(&header);
+        self.forms = std::mem::take(&mut learned.known);
+        let spellings = std::mem::take(&mut learned.spellings);
+        self.learned = learned;
         self.header_lines(&header);
+        spellings
     }
 
     fn item(&mut self, item: ast::Item<'s>) {
@@ -108,6 +116,13 @@ impl<'s> Reader<'s> for Checker<'s> {
             self.end_function();
         }
         self.in_body = false;
+    }
+
+    fn end(&mut self, spellings: ast::Spellings) {
+        if !self.diagnostics.has_errors() {
+            let known = std::mem::take(&mut self.forms);
+            Learned { spellings, known, ..std::mem::take(&mut self.learned) }.keep();
+        }
     }
 }
 
@@ -146,7 +161,8 @@ impl<'s> Checker<'s> {
             body_variables: 0,
             memory_variables: 0,
             narrow_calls: Vec::new(),
-            forms: forms::Known::of_text(source.len()),
+            forms: forms::Known::default(),
+            learned: Learned::default(),
             operands: Vec::new(),
             shared: SharedOperands::default(),
         }

@@ -225,13 +225,13 @@ impl<'s> Scopes<'s> {
     }
 
     pub fn enter(&mut self) {
-        self.recent.clear();
         self.open.push(self.closed.pop().unwrap_or_default());
     }
 
     /// Closes the innermost scope; the module's stays. Gives what [`Scope::in_ranges`] does.
     pub fn leave(&mut self) -> Vec<(u32, String)> {
-        self.recent.clear();
+        let last = self.open.len() as u32 - 1;
+        self.recent.retain(|recent| recent.scope < last);
         let source = self.source;
         let names = self.innermost().in_ranges(source);
         if self.open.len() > 1
@@ -260,9 +260,11 @@ impl<'s> Scopes<'s> {
     /// replaced.
     pub fn define(&mut self, name: Ident<'s>, entity: Entity) -> Option<Entity> {
         let source = self.source;
-        self.recent.clear();
+        if let Some(Number { letters, .. }) = Number::of(name.text) {
+            self.recent.retain(|recent| recent.prefix != letters);
+            self.innermost().alone = true;
+        }
         let scope = self.innermost();
-        scope.alone |= Number::of(name.text).is_some();
         scope.names.insert(source, name, entity).1
     }
 
@@ -385,11 +387,11 @@ impl<'s> Scopes<'s> {
         }
         let split = split_number(name.text);
         let hash = hash(name.text);
-        // No scope farther in has names.
+        // No scope farther in has names that look like those of a range.
         let mut hides = true;
         for (depth, scope) in self.open.iter_mut().enumerate().rev() {
             let first = hides;
-            hides &= scope.names.entries.is_empty() && scope.ranges.entries.is_empty();
+            hides &= !scope.alone && scope.ranges.entries.is_empty();
             let found = scope.names.get_hashed(source, name.text, hash);
             if let Some(entity) = found
                 && !matches!(entity, Entity::Unused(_))
@@ -424,6 +426,14 @@ impl<'s> Scopes<'s> {
             }
             let range = scope.ranges.place(source, prefix);
             match (found, range) {
+                (None, Some(range)) if plain && known.is_some() => {
+                    // It was forgotten for others in between.
+                    let is_whole = !scope.alone && scope.odd.is_empty() && !self.twice;
+                    if let (true, Some(Number { letters, .. })) = (first && is_whole, numbered) {
+                        self.recent.retain(|recent| recent.prefix != letters);
+                        self.recently(letters, depth, range);
+                    }
+                }
                 (Some(_), _) => drop(scope.names.insert(source, name, entity)),
                 (None, Some(range))
                     if plain

@@ -4,8 +4,8 @@
 use super::Checker;
 use crate::ptx::ast::{self, Tree};
 use crate::ptx::constant::Const;
-use crate::ptx::program::{AddressBase, Operand, RegId, Special, Variable};
-use crate::ptx::types::Space;
+use crate::ptx::program::{AddressBase, Operand, RegId, Special, VarId, Variable};
+use crate::ptx::types::{Space, Type};
 
 /// A shape as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,10 @@ mod kind {
     pub const OTHER: u8 = 7 << 5;
 }
 
+/// Of a special register's byte: it is a variable's address, and a byte for each of what counts of
+/// the variable follows.
+const ADDRESS_OF: u8 = kind::SPECIAL | 4;
+
 /// Behind the number of a vector's elements: all are the registers of one type that follows.
 const ALIKE: u8 = kind::OTHER | 7;
 
@@ -57,6 +61,21 @@ impl Shape {
         self.bytes = self.bytes << 8 | u128::from(byte);
     }
 
+    #[inline]
+    pub fn register(&mut self, ty: Type) {
+        self.push(kind::REGISTER | ty as u8);
+    }
+
+    /// A negated predicate.
+    pub fn not(&mut self, ty: Type) {
+        self.push(kind::NOT | ty as u8);
+    }
+
+    /// The shapes of both come behind it.
+    pub fn pair(&mut self) {
+        self.push(kind::OTHER | 4);
+    }
+
     pub fn label(&mut self) {
         self.push(kind::OTHER | 6);
     }
@@ -78,10 +97,18 @@ impl Shape {
     }
 }
 
+/// Of a special register.
+pub(super) fn special(register: Special, shape: &mut Shape) {
+    shape.push(match register {
+        Special::IsExplicitCluster => kind::SPECIAL | 1,
+        other => kind::SPECIAL | u8::from(super::special::bits(other) == 64) << 1,
+    });
+}
+
 impl<'s> Checker<'s> {
     #[inline]
     pub(super) fn register_shape(&self, reg: RegId, shape: &mut Shape) {
-        shape.push(kind::REGISTER | self.register(reg).ty as u8);
+        shape.register(self.register(reg).ty);
     }
 
     /// Of an address, whatever its offset is.
@@ -97,6 +124,12 @@ impl<'s> Checker<'s> {
                 shape.push(self.role(var));
             }
         }
+    }
+
+    /// Of a variable's address.
+    pub(super) fn variable_shape(&self, var: VarId, shape: &mut Shape) {
+        shape.push(ADDRESS_OF);
+        self.base_shape(AddressBase::Var(var), shape);
     }
 
     /// Of a vector; false where it is not one of registers that have one type.
@@ -121,7 +154,7 @@ impl<'s> Checker<'s> {
         match (operand, written) {
             (_, ast::Operand::Const(value, _)) => shape.constant(*value),
             (Operand::Reg(reg), _) => self.register_shape(*reg, shape),
-            (Operand::NotReg(reg), _) => shape.push(kind::NOT | self.register(*reg).ty as u8),
+            (Operand::NotReg(reg), _) => shape.not(self.register(*reg).ty),
             (Operand::Element(reg, _), _) => {
                 shape.push(kind::ELEMENT | self.register(*reg).ty as u8);
             }
@@ -139,14 +172,12 @@ impl<'s> Checker<'s> {
                 }
             }
             (Operand::Pair(first, second), ast::Operand::Pair(both)) => {
-                shape.push(kind::OTHER | 4);
+                shape.pair();
                 self.operand_shape(first, tree.operand(*both), tree, shape);
                 self.operand_shape(second, tree.operand(both + 1), tree, shape);
             }
-            (Operand::Special(Special::IsExplicitCluster), _) => shape.push(kind::SPECIAL | 1),
-            (Operand::Special(special), _) => {
-                shape.push(kind::SPECIAL | u8::from(super::special::bits(*special) == 64) << 1);
-            }
+            (Operand::Special(register), _) => special(*register, shape),
+            (Operand::Var(var, _), ast::Operand::Name(..)) => self.variable_shape(*var, shape),
             (Operand::Sink, _) => shape.push(kind::OTHER | 5),
             (Operand::Label(_), _) => shape.label(),
             _ => shape.unknown = true,

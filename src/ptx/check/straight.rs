@@ -5,9 +5,10 @@
 use super::Checker;
 use super::scope::Entity;
 use super::shape::Shape;
+use super::special;
 use crate::ptx::cursor::Cursor;
 use crate::ptx::parser::Straight;
-use crate::ptx::program::{AddressBase, Instruction, Operand, RegId};
+use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register};
 use crate::ptx::types::{Span, Type};
 
 impl<'s> Checker<'s> {
@@ -49,13 +50,19 @@ impl<'s> Checker<'s> {
         spelling: usize,
         shape: &mut Shape,
     ) -> Option<()> {
+        cursor.skip_blanks();
+        if cursor.byte() == b';' {
+            return Some(());
+        }
         for _ in 0..MOST {
             cursor.skip_blanks();
             let operand = match cursor.byte() {
-                b'%' => {
-                    let reg = self.straight_register(cursor)?;
-                    self.register_shape(reg, shape);
-                    Operand::Reg(reg)
+                b'%' => self.straight_name(cursor, shape)?,
+                b'!' => {
+                    cursor.at += 1;
+                    let (reg, ty) = self.straight_register(cursor)?;
+                    shape.not(ty);
+                    Operand::NotReg(reg)
                 }
                 b'0'..=b'9' | b'-' => {
                     let (value, _) = cursor.signed()?;
@@ -66,12 +73,17 @@ impl<'s> Checker<'s> {
                 b'{' => self.straight_vector(cursor, shape)?,
                 _ => {
                     let name = cursor.symbol()?;
-                    let Some(Entity::Label(label)) = self.lookup_numbered(self.ident(name), None)
-                    else {
-                        return None;
-                    };
-                    shape.label();
-                    Operand::Label(label)
+                    match self.lookup_numbered(self.ident(name), None)? {
+                        Entity::Label(label) => {
+                            shape.label();
+                            Operand::Label(label)
+                        }
+                        Entity::Var(var) => {
+                            self.variable_shape(var, shape);
+                            Operand::Var(var, 0)
+                        }
+                        _ => return None,
+                    }
                 }
             };
             self.shared.push(operand);
@@ -85,12 +97,60 @@ impl<'s> Checker<'s> {
         None
     }
 
-    /// A register that is no vector.
+    /// A register that is no vector, two with `|` between them, or a special register.
     #[inline]
-    fn straight_register(&mut self, cursor: &mut Cursor<'s>) -> Option<RegId> {
+    fn straight_name(&mut self, cursor: &mut Cursor<'s>, shape: &mut Shape) -> Option<Operand> {
+        let start = cursor.at;
+        let Some((reg, ty)) = self.straight_register(cursor) else {
+            cursor.at = start;
+            return self.straight_special(cursor, shape);
+        };
+        if cursor.byte() != b'|' {
+            shape.register(ty);
+            return Some(Operand::Reg(reg));
+        }
+        cursor.at += 1;
+        let (second, second_ty) = self.straight_register(cursor)?;
+        shape.pair();
+        shape.register(ty);
+        shape.register(second_ty);
+        Some(Operand::Pair(Box::new(Operand::Reg(reg)), Box::new(Operand::Reg(second))))
+    }
+
+    /// `%tid.x`, `%laneid`, where no register has the name.
+    #[inline(never)]
+    fn straight_special(&mut self, cursor: &mut Cursor<'s>, shape: &mut Shape) -> Option<Operand> {
+        let (name, number) = cursor.register()?;
+        let name = self.ident(name);
+        let special = if cursor.byte() == b'.' {
+            cursor.at += 1;
+            let register = special::vector(name.text)?;
+            let element = cursor.symbol()?;
+            register(special::element(self.text(element))?)
+        } else {
+            special::scalar(name.text)?
+        };
+        let (version, sm) = special::since(special);
+        if cursor.byte() == b':'
+            || !self.passes(version, sm)
+            || self.lookup_numbered(name, number).is_some()
+        {
+            return None;
+        }
+        super::shape::special(special, shape);
+        Some(Operand::Special(special))
+    }
+
+    /// A register that is no vector, and its type.
+    #[inline]
+    fn straight_register(&mut self, cursor: &mut Cursor<'s>) -> Option<(RegId, Type)> {
+        if cursor.byte() != b'%' {
+            return None;
+        }
         let (name, number) = cursor.register()?;
         let reg = self.scopes.register(number?, name, &mut self.body.regs)?;
-        (self.register(reg).vector == 1).then_some(reg)
+        let Register { ty, vector, .. } = self.register(reg);
+        (*vector == 1).then_some((reg, *ty))
     }
 
     /// `[%r1]`, `[%r1+4]`, `[name]`, `[name+4]`
@@ -131,7 +191,7 @@ impl<'s> Checker<'s> {
             if cursor.byte() != b'%' || items.len() == usize::from(u8::MAX) {
                 return None;
             }
-            items.push(Operand::Reg(self.straight_register(cursor)?));
+            items.push(Operand::Reg(self.straight_register(cursor)?.0));
             cursor.skip_blanks();
             cursor.at += 1;
             match self.source.as_bytes().get(cursor.at - 1)? {

@@ -1,7 +1,7 @@
 //! Variables, registers and parameters.
 
 use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
-use crate::ptx::ast::{Ident, Init, InitPart, Variable};
+use crate::ptx::ast::{Init, InitPart, Variable};
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Space, Span, Type};
 
@@ -17,6 +17,11 @@ pub(super) fn space(word: &str) -> Option<Space> {
         ".tex" => Space::Tex,
         _ => return None,
     })
+}
+
+/// The type that a word without its dot names, where it declares something.
+pub(super) fn declared_type(word: &str) -> Option<Type> {
+    Type::parse(word).filter(|ty| !matches!(ty, Type::Bf16 | Type::Bf16x2 | Type::Tf32))
 }
 
 impl<'s> Parser<'s> {
@@ -76,20 +81,7 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected("a state space such as .reg, .global or .param"));
         };
         self.bump();
-        let mut variable = Variable {
-            linkage,
-            space,
-            align: None,
-            vector: 1,
-            ty: Type::B32,
-            name: Ident { text: "", span: start },
-            dims: Vec::new(),
-            init: None,
-            attributes: Vec::new(),
-            pointee_align: None,
-            count: None,
-            span: start,
-        };
+        let mut variable = Variable::of(space, linkage, start);
         if space == Space::Const && self.at(Kind::LBracket) {
             let message =
                 "Deprecated feature: 'explicit constant banks' not supported as of PTX version 2.2";
@@ -113,8 +105,7 @@ impl<'s> Parser<'s> {
         if variable.vector > 1 {
             self.bump();
         }
-        let ty = self.text(self.token.span).strip_prefix('.').and_then(Type::parse);
-        match ty.filter(|ty| !matches!(ty, Type::Bf16 | Type::Bf16x2 | Type::Tf32)) {
+        match self.text(self.token.span).strip_prefix('.').and_then(declared_type) {
             Some(ty) => variable.ty = ty,
             None => return Err(self.unexpected("a type such as .b32")),
         }

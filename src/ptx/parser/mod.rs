@@ -34,8 +34,8 @@ const MAX_WORDS: usize = 64;
 
 /// Who takes what is read, in the order of the text.
 pub trait Reader<'s> {
-    /// First of all, and once.
-    fn header(&mut self, header: Header<'s>);
+    /// First of all, and once; gives what it knows of how instructions are spelled.
+    fn header(&mut self, header: Header<'s>) -> Spellings;
     /// The next one of the module that is no function.
     fn item(&mut self, item: Item<'s>);
     /// What stands before its body, if it has one.
@@ -49,6 +49,8 @@ pub trait Reader<'s> {
     }
     /// Behind the last statement.
     fn end_of_body(&mut self);
+    /// Last of all, where there was no error.
+    fn end(&mut self, _: Spellings) {}
 }
 
 /// An instruction whose operands were not looked at yet.
@@ -66,7 +68,9 @@ pub struct Straight {
 
 /// Takes nothing: for who only wants to know of errors.
 impl<'s> Reader<'s> for () {
-    fn header(&mut self, _: Header<'s>) {}
+    fn header(&mut self, _: Header<'s>) -> Spellings {
+        Spellings::default()
+    }
     fn item(&mut self, _: Item<'s>) {}
     fn function(&mut self, _: &Function<'s>) {}
     fn statement(&mut self, _: Statement<'_, 's>, _: &Tree<'s>) {}
@@ -94,8 +98,10 @@ struct Parser<'s> {
 /// stands before the first.
 pub fn parse<'s>(source: &'s str, reader: &mut dyn Reader<'s>) -> Diagnostics {
     let mut parser = Parser::new(source, 0);
-    parser.tree.spellings = Spellings::of_text(source.len());
     parser.module(reader);
+    if !parser.diagnostics.has_errors() {
+        reader.end(parser.tree.spellings);
+    }
     parser.diagnostics
 }
 
@@ -105,7 +111,7 @@ impl<'s> Parser<'s> {
         let mut lexer = Lexer::new(source);
         lexer.rewind(at);
         let token = lexer.next_token();
-        let (tree, diagnostics) = Default::default();
+        let (tree, diagnostics) = (Tree::of(source), Diagnostics::default());
         Parser { source, tree, lexer, token, end: at, depth: 0, diagnostics }
     }
 

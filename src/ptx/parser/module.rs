@@ -18,7 +18,7 @@ impl<'s> Parser<'s> {
             self.diagnostics.push(Diagnostic::fatal(self.token.span, message));
         }
         self.head(&mut header);
-        reader.header(header);
+        self.tree.spellings = reader.header(header);
         while !self.at(Kind::Eof) {
             let before = self.token;
             match self.item(reader) {

@@ -126,7 +126,7 @@ fn register(cursor: &mut Cursor<'_>) -> Option<Operand> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ptx::ast::{Function, Header, Item, Operand, Statement, Tree};
+    use crate::ptx::ast::{Function, Header, Item, Operand, Spellings, Statement, Tree};
     use crate::ptx::parser::{Reader, parse};
 
     /// What every instruction is made of, as text.
@@ -156,7 +156,9 @@ mod tests {
     }
 
     impl<'s> Reader<'s> for Seen {
-        fn header(&mut self, _: Header<'s>) {}
+        fn header(&mut self, _: Header<'s>) -> Spellings {
+            Spellings::default()
+        }
         fn item(&mut self, _: Item<'s>) {}
         fn function(&mut self, _: &Function<'s>) {}
         fn end_of_body(&mut self) {}

@@ -1,13 +1,15 @@
 //! Function bodies: labels, blocks, instructions and their operands.
 
+use super::declaration::declared_type;
 use super::{MAX_LIST, MAX_WORDS, Parsed, Parser, Reader, Straight};
 use crate::ptx::ast::{
     Expr, Function, Ident, Instruction, Number, Operand, Operands, Spelling, Statement, Tree,
+    Variable,
 };
 use crate::ptx::constant::Const;
 use crate::ptx::cursor::Cursor;
 use crate::ptx::lexer::Kind;
-use crate::ptx::types::{Linkage, Span};
+use crate::ptx::types::{Linkage, Space, Span};
 use smallvec::SmallVec;
 
 impl<'s> Parser<'s> {
@@ -36,8 +38,11 @@ impl<'s> Parser<'s> {
 
     /// The next statement, behind those before it that the reader takes from the text.
     fn statement(&mut self, reader: &mut dyn Reader<'s>) -> Parsed<()> {
-        if matches!(self.token.kind, Kind::Ident | Kind::At) && self.straight(reader) {
-            return Ok(());
+        if matches!(self.token.kind, Kind::Ident | Kind::At | Kind::Word) {
+            self.straight(reader);
+            if matches!(self.token.kind, Kind::RBrace | Kind::Eof) {
+                return Ok(());
+            }
         }
         match self.token.kind {
             Kind::Ident => {
@@ -222,34 +227,110 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Instructions that the reader takes from the text, from the next token on; whether they end
-    /// at something else than an instruction.
-    fn straight(&mut self, reader: &mut dyn Reader<'s>) -> bool {
+    /// Instructions that the reader takes from the text, from the next token on, and what stands
+    /// between them that needs no tokens: labels, lists of registers, places. The next token is the
+    /// first of what is none of these.
+    fn straight(&mut self, reader: &mut dyn Reader<'s>) {
         if self.diagnostics.has_errors() {
-            return false;
+            return;
         }
         let mut cursor = Cursor { source: self.source, at: self.token.span.start as usize };
-        let mut taken = None;
-        while let Some(semi) = self.straight_one(&mut cursor, reader) {
-            cursor.at = semi as usize + 1;
-            cursor.skip_blanks();
-            taken = Some(semi + 1);
-            if !matches!(cursor.byte(), b'@' | b'a'..=b'z') {
-                break;
+        let mut end = cursor.at;
+        loop {
+            let start = cursor.at;
+            let instruction = matches!(cursor.byte(), b'@' | b'a'..=b'z');
+            if !(instruction && self.straight_one(&mut cursor, reader).is_some()) {
+                cursor.at = start;
+                if self.straight_other(&mut cursor, reader).is_none() {
+                    break;
+                }
             }
+            end = cursor.at;
+            cursor.skip_blanks_and_lines();
         }
-        if let Some(end) = taken {
-            self.go_on(end);
+        if end != self.token.span.start as usize {
+            self.go_on(end as u32);
         }
-        !matches!(self.token.kind, Kind::Ident | Kind::At)
     }
 
-    /// The `;` of the instruction that begins there, if the reader takes it.
-    fn straight_one(
+    #[inline(never)]
+    fn straight_other(
         &mut self,
         cursor: &mut Cursor<'s>,
         reader: &mut dyn Reader<'s>,
-    ) -> Option<u32> {
+    ) -> Option<()> {
+        match cursor.byte() {
+            b'a'..=b'z' | b'A'..=b'Z' | b'$' | b'_' => self.straight_label(cursor, reader),
+            b'.' => self.straight_directive(cursor, reader),
+            _ => None,
+        }
+    }
+
+    /// A label with its colon.
+    fn straight_label(
+        &mut self,
+        cursor: &mut Cursor<'s>,
+        reader: &mut dyn Reader<'s>,
+    ) -> Option<()> {
+        let span = cursor.symbol()?;
+        cursor.eat(b':')?;
+        if cursor.byte() == b':' {
+            return None;
+        }
+        let name = Ident { text: self.text(span), span };
+        reader.statement(Statement::Label(name), &self.tree);
+        Some(())
+    }
+
+    /// `.reg .b32 %r<8>;` or `.loc 1 2 3`
+    fn straight_directive(
+        &mut self,
+        cursor: &mut Cursor<'s>,
+        reader: &mut dyn Reader<'s>,
+    ) -> Option<()> {
+        let start = cursor.at;
+        let word = cursor.word()?;
+        match self.text(word) {
+            ".loc" => {
+                let [file, line, column] = [cursor.count()?, cursor.count()?, cursor.count()?];
+                let end = cursor.at;
+                cursor.skip_blanks_and_lines();
+                // With a comma behind it there is more of it.
+                if matches!(cursor.byte(), b',' | b'/' | 0) {
+                    return None;
+                }
+                cursor.at = end;
+                reader.statement(Statement::Loc(file, line, column), &self.tree);
+            }
+            ".reg" => {
+                cursor.skip_blanks();
+                let ty = cursor.word()?;
+                let ty = self.text(ty).strip_prefix('.').and_then(declared_type)?;
+                cursor.skip_blanks();
+                let (name, _) = (cursor.byte() == b'%').then(|| cursor.register())??;
+                cursor.eat(b'<')?;
+                let count = cursor.count()?;
+                cursor.eat(b'>')?;
+                // The place of a variable ends before the comma or the end.
+                let end = cursor.at;
+                cursor.eat(b';')?;
+                let variable = Variable {
+                    name: Ident { text: self.text(name), span: name },
+                    ty,
+                    count: Some(count),
+                    span: Span::new(start, end),
+                    ..Variable::of(Space::Reg, Linkage::Internal, word)
+                };
+                reader.statement(Statement::Declaration(&variable), &self.tree);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The instruction that begins there, if the reader takes it, with its `;`.
+    #[inline]
+    fn straight_one(&mut self, cursor: &mut Cursor<'s>, reader: &mut dyn Reader<'s>) -> Option<()> {
         let start = cursor.at as u32;
         let mut guard = None;
         if cursor.byte() == b'@' {
@@ -264,10 +345,12 @@ impl<'s> Parser<'s> {
             cursor.skip_blanks();
         }
         // No spelling has anything in it but words.
-        let end = self.lexer.near_blank(cursor.at)?;
+        let end = self.lexer.near_end_of_words(cursor.at)?;
         let words = self.source.get(cursor.at..end)?;
         let spelling = self.tree.spellings.find(words)?;
-        reader.straight(Straight { start, guard, spelling, operands: end as u32 })
+        let straight = Straight { start, guard, spelling, operands: end as u32 };
+        cursor.at = reader.straight(straight)? as usize + 1;
+        Some(())
     }
 
     /// Goes on behind this place, which something ends at.
@@ -305,16 +388,14 @@ impl<'s> Parser<'s> {
                 return Err(self.too_many("modifiers", MAX_WORDS));
             }
             let span = self.bump().span;
-            let text = self.text(Span { start: span.start + 1, end: span.end });
-            let span = Span { start: span.start + 1 - first.start, end: span.end - first.start };
-            modifiers.push(Ident { text, span });
+            modifiers
+                .push(Span { start: span.start + 1 - first.start, end: span.end - first.start });
         }
         let text = self.text(Span { start: first.start, end: self.end });
         if let Some(number) = self.tree.spellings.find(text) {
             return Ok((opcode, number, None));
         }
-        let new = Spelling { text, opcode: opcode.text, modifiers };
-        let number = self.tree.spellings.add(new);
+        let number = self.tree.spellings.add(Spelling::new(text, opcode.text, modifiers));
         Ok((opcode, number, Some(self.token.span.start as usize)))
     }
 
