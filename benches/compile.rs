@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use orias::Compiler;
+use orias::ahead;
 use orias::driver::{self, CompileOptions};
 use orias::lower::{self, LowerOptions};
 use orias::ptx::program::FuncId;

@@ -1,5 +1,8 @@
 //! orias: PTX in, cubin out; and the means to see and check everything on the way.
 
+/// For the program's allocator.
+#[doc(hidden)]
+pub mod ahead;
 pub mod assemble;
 pub mod attributes;
 pub mod cache;

@@ -1,11 +1,11 @@
 //! The program: see `orias::cli`.
 #![cfg_attr(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")), no_main)]
 
-mod ahead;
 mod allocator;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", any(target_env = "musl", test)))]
 mod memory;
 
+use orias::ahead;
 use orias_components::heap::Counted;
 #[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
 use std::{
