@@ -13,6 +13,7 @@ use bitvec::vec::BitVec;
 use std::cell::RefCell;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
@@ -93,16 +94,42 @@ impl<T: Ord> Empty for BinaryHeap<T> {
     }
 }
 
-/// What one place of the code has been given back, in one thread.
+/// What one place of the code has been given back, in one thread. It does not end with the thread
+/// by itself: hundreds of destructors would take longer to note than a small function's phases.
 #[derive(Debug)]
-pub struct Shelf<C>(RefCell<Vec<C>>);
+pub struct Shelf<C>(RefCell<ManuallyDrop<Vec<C>>>);
 
 impl<C> Shelf<C> {
     /// Nothing yet.
     #[allow(clippy::new_without_default)] // Made by the macro alone, as a constant.
     pub const fn new() -> Shelf<C> {
-        Shelf(RefCell::new(Vec::new()))
+        Shelf(RefCell::new(ManuallyDrop::new(Vec::new())))
     }
+}
+
+/// A shelf of this thread, whatever is on it.
+trait Clear {
+    fn clear(&'static self);
+}
+
+impl<C: 'static> Clear for LocalKey<Shelf<C>> {
+    fn clear(&'static self) {
+        let all = self.with(|shelf| std::mem::take(&mut **shelf.0.borrow_mut()));
+        drop(all);
+    }
+}
+
+/// The shelves of a thread that have been given something: cleared when it ends.
+struct Shelves(Vec<&'static dyn Clear>);
+
+impl Drop for Shelves {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|shelf| shelf.clear());
+    }
+}
+
+thread_local! {
+    static SHELVES: RefCell<Shelves> = const { RefCell::new(Shelves(Vec::new())) };
 }
 
 /// A collection from a shelf: goes back there, emptied, when it is dropped.
@@ -169,10 +196,12 @@ impl<C: Empty + 'static> Drop for Scratch<C> {
         let Some(shelf) = self.shelf.filter(|_| bytes > 0 && bytes <= MOST_BYTES) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         inner.empty();
-        // Where the thread ends and its shelves are gone, so is this.
-        let _ = shelf.try_with(|shelf| {
-            let mut kept = shelf.0.borrow_mut();
-            if kept.len() < MOST_KEPT {
+        shelf.with(|kept| {
+            let mut kept = kept.0.borrow_mut();
+            // Where the thread ends and its shelves are cleared, nothing is kept any more.
+            let note = |all: &RefCell<Shelves>| all.borrow_mut().0.push(shelf);
+            let is_kept = kept.capacity() > 0 || SHELVES.try_with(note).is_ok();
+            if is_kept && kept.len() < MOST_KEPT {
                 kept.push(inner);
             }
         });
@@ -293,6 +322,26 @@ mod tests {
         list.reserve(MOST_BYTES);
         drop(list);
         assert_eq!(work().capacity(), 0);
+    }
+
+    #[test]
+    fn what_a_thread_kept_ends_with_it() {
+        use std::sync::Arc;
+        let one = Arc::new(());
+        // A list that is kept with something in it: of lists, which are emptied when they are asked
+        // for again.
+        #[derive(Default)]
+        struct Never(Vec<Arc<()>>);
+        impl Empty for Never {
+            fn empty(&mut self) {}
+            fn bytes(&self) -> usize {
+                1
+            }
+        }
+        let other = one.clone();
+        let work = move || scratch!(Never).0.push(other);
+        std::thread::spawn(work).join().expect("it does not fail");
+        assert_eq!(Arc::strong_count(&one), 1);
     }
 
     #[test]
