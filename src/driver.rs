@@ -115,7 +115,7 @@ impl Session<'_> {
     pub fn source(&self, source: &str) -> Result<Output, CompileError> {
         let started = Instant::now();
         let mut measured = Measured::new(self.options.statistics);
-        let mut program = measured.part(Part::Parse, || ptx::load(source))?;
+        let mut program = measured.part(Part::Parse, || self.load(source))?;
         overrides::apply(&mut program, &self.options.overrides, self.options.max_registers)?;
         let missing = ptx::link::unresolved(&program);
         if missing.has_errors() {
@@ -123,6 +123,17 @@ impl Session<'_> {
         }
         let times = Times { read: started.elapsed(), ..Times::default() };
         self.program(program, times, measured)
+    }
+
+    /// Reads a module; with other threads where it is large, unless they have modules of their own.
+    fn load<'s>(&self, source: &'s str) -> Result<Program<'s>, Diagnostics> {
+        let busy = rayon::current_thread_index().is_some();
+        if busy || self.pool.is_one() || !ptx::is_large(source) {
+            return ptx::load(source);
+        }
+        // Errors are found by one, in the order of the text.
+        let read = || ptx::load_apart(source).map_or_else(|| ptx::load(source), Ok);
+        self.pool.run(read).map_err(|error| Diagnostic::global(error.to_string()))?
     }
 
     /// Compiles a module that was read in the time that stands there: at the level that is asked

@@ -4,7 +4,7 @@
 
 use std::iter::{Chain, Flatten};
 use std::ops::{Index, IndexMut};
-use std::slice;
+use std::{slice, vec};
 
 /// Elements of a chunk; a list of fewer is a `Vec`.
 const CHUNK: usize = 1 << 11;
@@ -111,6 +111,15 @@ impl<'l, T> IntoIterator for &'l List<T> {
     }
 }
 
+impl<T> IntoIterator for List<T> {
+    type Item = T;
+    type IntoIter = Chain<Flatten<vec::IntoIter<Vec<T>>>, vec::IntoIter<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.full.into_iter().flatten().chain(self.last)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +136,6 @@ mod tests {
         assert_eq!(list.iter().rev().step_by(CHUNK).count(), 3);
         assert_eq!(list.get(2 * CHUNK + 3), None);
         assert_eq!((list.pop(), list.len()), (Some(2 * CHUNK + 2), 2 * CHUNK + 2));
+        assert!(list.clone().into_iter().eq(list.iter().copied()));
     }
 }

@@ -31,3 +31,17 @@ pub fn load(source: &str) -> Result<Program<'_>, Diagnostics> {
     }
     checker.finish()
 }
+
+/// The same program, whose functions' bodies the threads of the pool that this runs in share. None
+/// where it is for [`load`] to read the module: it has an error, or few bodies, or what is rare.
+pub fn load_apart(source: &str) -> Option<Program<'_>> {
+    check::load_apart(source)
+}
+
+/// Whether a text is so long that threads may take less time for it than one.
+pub(crate) fn is_large(source: &str) -> bool {
+    source.len() >= LARGE
+}
+
+/// Bytes that one thread reads in about the time in which others are woken, several times.
+const LARGE: usize = 1 << 18;

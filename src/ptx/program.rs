@@ -421,6 +421,22 @@ impl<'a> IntoIterator for &'a Operands {
 pub(super) struct SharedOperands {
     all: Arc<OnceLock<Vec<Operand>>>,
     next: Vec<Operand>,
+    /// Full ones, where they are not final when they are full.
+    later: Option<Vec<LaterOperands>>,
+}
+
+/// A list that is not there yet.
+#[derive(Debug)]
+pub(super) struct LaterOperands {
+    all: Arc<OnceLock<Vec<Operand>>>,
+    pub list: Vec<Operand>,
+}
+
+impl LaterOperands {
+    pub fn set(self) {
+        // Nobody else does.
+        let _ = self.all.set(self.list);
+    }
 }
 
 impl SharedOperands {
@@ -481,7 +497,21 @@ impl SharedOperands {
             (self.next, full) = (full, exact);
         }
         // It is set once only: the next ones get another.
-        let _ = std::mem::take(&mut self.all).set(full);
+        let full = LaterOperands { all: std::mem::take(&mut self.all), list: full };
+        match &mut self.later {
+            None => full.set(),
+            Some(later) => later.push(full),
+        }
+    }
+
+    /// From now on full lists wait.
+    pub fn wait(&mut self) {
+        self.later = Some(Vec::new());
+    }
+
+    /// Those that wait.
+    pub fn take_later(&mut self) -> Vec<LaterOperands> {
+        self.later.take().unwrap_or_default()
     }
 }
 

@@ -37,7 +37,7 @@ impl Place {
 /// Variables of memory, and functions, of a module at most. Each is a symbol with its name, a slot
 /// for its address, a relocation: hundreds of bytes. A table of sections has room for fewer
 /// kernels.
-const MOST_VARIABLES: usize = 1 << 17;
+pub(super) const MOST_VARIABLES: usize = 1 << 17;
 const MOST_FUNCTIONS: usize = 1 << 16;
 
 /// Bytes of text that each `.local` and `.param` variable of a function has behind as many as a
@@ -123,7 +123,7 @@ impl<'s> Checker<'s> {
     pub(super) fn one_too_many(&mut self, space: Space, span: Span) -> bool {
         if matches!(space, Space::Local | Space::Param) {
             self.body_variables += 1;
-            let most = MOST_VARIABLES.max(self.source.len() / TEXT_OF_VARIABLE);
+            let most = most_in_bodies(self.source);
             if self.body_variables == most + 1 {
                 let message =
                     format!("Too many variables in functions of a text this long ({most} max)");
@@ -422,6 +422,12 @@ impl<'s> Checker<'s> {
             self.leave_scope();
             return false;
         };
+        if let Some(apart) = &mut self.apart
+            && !apart.begin(open, self.program.vars.len())
+        {
+            self.leave_scope();
+            return false;
+        }
         self.body = FunctionBody { regs, ..FunctionBody::default() };
         (self.loc, self.label) = ((0, 0, 0), None);
         match Labels::of(self.source, open) {
@@ -562,6 +568,11 @@ impl<'s> Checker<'s> {
         }
         ids
     }
+}
+
+/// `.local` and `.param` variables that the functions of a text may have.
+pub(super) fn most_in_bodies(source: &str) -> usize {
+    MOST_VARIABLES.max(source.len() / TEXT_OF_VARIABLE)
 }
 
 /// Counts a variable of the module; true where it has too many, which is said once.

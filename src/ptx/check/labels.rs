@@ -100,7 +100,7 @@ impl Labels {
 }
 
 /// Looks for the bytes that end a statement, as many at once as a number has bits.
-struct Ends<'s> {
+pub(super) struct Ends<'s> {
     bytes: &'s [u8],
     /// The place of the first of them.
     base: usize,
@@ -112,7 +112,7 @@ struct Ends<'s> {
 const ONCE: usize = 64;
 
 impl<'s> Ends<'s> {
-    fn new(bytes: &'s [u8], at: usize) -> Ends<'s> {
+    pub fn new(bytes: &'s [u8], at: usize) -> Ends<'s> {
         Ends { bytes, base: at, found: Self::among(bytes, at) }
     }
 
@@ -129,7 +129,7 @@ impl<'s> Ends<'s> {
     }
 
     /// The first at or behind this place, which is not before the last one that was asked for.
-    fn next(&mut self, at: usize) -> Option<usize> {
+    pub fn next(&mut self, at: usize) -> Option<usize> {
         let before = at - self.base;
         if before < ONCE {
             self.found &= u64::MAX << before;

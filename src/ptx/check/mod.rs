@@ -4,6 +4,7 @@
 //! Messages use ptxas's words where it has such an error (observed: ptxas 13.0.88), so that tools
 //! which read its log read ours. Symbols must be declared before they are used; labels need not.
 
+mod apart;
 mod body;
 mod call;
 mod case;
@@ -33,6 +34,8 @@ use super::program::{
 use super::target::{self, Sm};
 use super::types::Span;
 use crate::list::List;
+use apart::Apart;
+pub(super) use apart::load as load_apart;
 use forms::memory::Learned;
 use labels::Labels;
 use scope::{Entity, Range, RegShape, Scopes};
@@ -80,6 +83,8 @@ pub struct Checker<'s> {
     operands: Vec<Operand>,
     /// Operands of all instructions.
     shared: SharedOperands,
+    /// None: all bodies are its own.
+    apart: Option<Box<Apart>>,
 }
 
 /// Checks each item as it comes.
@@ -111,7 +116,14 @@ impl<'s> Reader<'s> for Checker<'s> {
         self.take_straight(straight)
     }
 
-    fn end_of_body(&mut self) {
+    fn passes_over(&mut self) -> Option<u32> {
+        self.apart.as_mut().and_then(|apart| apart.passed.take())
+    }
+
+    fn end_of_body(&mut self, end: u32) {
+        if let Some(apart) = &mut self.apart {
+            apart.end(end, self.program.vars.len());
+        }
         if self.in_body {
             self.end_function();
         }
@@ -165,6 +177,7 @@ impl<'s> Checker<'s> {
             learned: Learned::default(),
             operands: Vec::new(),
             shared: SharedOperands::default(),
+            apart: None,
         }
     }
 
@@ -173,6 +186,19 @@ impl<'s> Checker<'s> {
     /// # Errors
     /// Every error and warning that was found.
     pub fn finish(mut self) -> Result<Program<'s>, Diagnostics> {
+        self.close();
+        if self.diagnostics.has_errors() {
+            return Err(self.diagnostics);
+        }
+        self.program.warnings = self.diagnostics;
+        // What the checker alone has.
+        drop(self.scopes);
+        self.program.owned = Owned::new(self.program.functions.len(), &self.program.vars);
+        Ok(self.program)
+    }
+
+    /// What is left to be done and said behind the last item.
+    fn close(&mut self) {
         self.leave_scope();
         self.shared.close();
         if self.program.functions.iter().all(|function| function.returns.len() < 2) {
@@ -183,14 +209,6 @@ impl<'s> Checker<'s> {
             let message = "Debug information not found in presence of .target debug";
             self.diagnostics.push(Diagnostic::global(message));
         }
-        if self.diagnostics.has_errors() {
-            return Err(self.diagnostics);
-        }
-        self.program.warnings = self.diagnostics;
-        // What the checker alone has.
-        drop(self.scopes);
-        self.program.owned = Owned::new(self.program.functions.len(), &self.program.vars);
-        Ok(self.program)
     }
 
     fn header_lines(&mut self, header: &ast::Header<'s>) {

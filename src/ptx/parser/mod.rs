@@ -47,8 +47,12 @@ pub trait Reader<'s> {
     fn straight(&mut self, _: Straight) -> Option<u32> {
         None
     }
-    /// Behind the last statement.
-    fn end_of_body(&mut self);
+    /// The end of the body of the function that it was told of, if it does not want the body.
+    fn passes_over(&mut self) -> Option<u32> {
+        None
+    }
+    /// Behind the last statement; the place behind the `}`.
+    fn end_of_body(&mut self, end: u32);
     /// Last of all, where there was no error.
     fn end(&mut self, _: Spellings) {}
 }
@@ -74,7 +78,7 @@ impl<'s> Reader<'s> for () {
     fn item(&mut self, _: Item<'s>) {}
     fn function(&mut self, _: &Function<'s>) {}
     fn statement(&mut self, _: Statement<'_, 's>, _: &Tree<'s>) {}
-    fn end_of_body(&mut self) {}
+    fn end_of_body(&mut self, _: u32) {}
 }
 
 /// An error has been reported and the construct is given up.

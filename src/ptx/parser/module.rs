@@ -291,10 +291,12 @@ impl<'s> Parser<'s> {
         if clean {
             reader.function(&function);
         }
-        if defined {
+        if clean && let Some(end) = reader.passes_over() {
+            self.go_on(end);
+        } else if defined {
             let result = self.block(reader);
             if clean {
-                reader.end_of_body();
+                reader.end_of_body(self.end);
             }
             result?;
         }

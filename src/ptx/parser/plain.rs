@@ -161,7 +161,7 @@ mod tests {
         }
         fn item(&mut self, _: Item<'s>) {}
         fn function(&mut self, _: &Function<'s>) {}
-        fn end_of_body(&mut self) {}
+        fn end_of_body(&mut self, _: u32) {}
 
         fn statement(&mut self, statement: Statement<'_, 's>, tree: &Tree<'s>) {
             if let Statement::Instruction(inst) = statement {

@@ -354,7 +354,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Goes on behind this place, which something ends at.
-    fn go_on(&mut self, end: u32) {
+    pub(super) fn go_on(&mut self, end: u32) {
         self.end = end;
         self.lexer.rewind(end);
         self.token = self.lexer.next_token();
