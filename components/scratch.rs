@@ -10,7 +10,7 @@
 use crate::lists::Lists;
 use bitvec::store::BitStore;
 use bitvec::vec::BitVec;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -130,6 +130,15 @@ impl Drop for Shelves {
 
 thread_local! {
     static SHELVES: RefCell<Shelves> = const { RefCell::new(Shelves(Vec::new())) };
+    /// Whether what is given back is kept.
+    static KEEPS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that this thread does again what it has done: from now on it keeps what is given back. Until
+/// then that goes to the allocator, which has it for other sizes too: most processes compile one
+/// function, and memory that is touched the first time is a good part of their time.
+pub fn keep() {
+    KEEPS.set(true);
 }
 
 /// A collection from a shelf: goes back there, emptied, when it is dropped.
@@ -193,7 +202,8 @@ impl<C: Empty + 'static> Drop for Scratch<C> {
     #[inline]
     fn drop(&mut self) {
         let bytes = self.inner.bytes();
-        let Some(shelf) = self.shelf.filter(|_| bytes > 0 && bytes <= MOST_BYTES) else { return };
+        let is_kept = bytes > 0 && bytes <= MOST_BYTES && KEEPS.get();
+        let Some(shelf) = self.shelf.filter(|_| is_kept) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         inner.empty();
         shelf.with(|kept| {
@@ -305,7 +315,17 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_kept_until_it_is_of_use() {
+        work().reserve(100);
+        assert_eq!(work().capacity(), 0);
+        keep();
+        work().reserve(100);
+        assert!(work().capacity() >= 100);
+    }
+
+    #[test]
     fn what_was_given_back_is_found_again_empty() {
+        keep();
         let mut list = work();
         list.extend(0..100);
         let at = list.as_ptr();
@@ -318,6 +338,7 @@ mod tests {
 
     #[test]
     fn what_has_grown_large_is_not_kept() {
+        keep();
         let mut list = work();
         list.reserve(MOST_BYTES);
         drop(list);
@@ -339,19 +360,24 @@ mod tests {
             }
         }
         let other = one.clone();
-        let work = move || scratch!(Never).0.push(other);
+        let work = move || {
+            keep();
+            scratch!(Never).0.push(other);
+        };
         std::thread::spawn(work).join().expect("it does not fail");
         assert_eq!(Arc::strong_count(&one), 1);
     }
 
     #[test]
     fn places_do_not_share() {
+        keep();
         drop(scratch!(Vec<u8>; 1; 10));
         assert_eq!(scratch!(Vec<u8>).capacity(), 0);
     }
 
     #[test]
     fn a_copy_comes_from_the_same_shelf() {
+        keep();
         let bits = || scratch!(BitVec);
         let (one, other) = (bits().fill_with(true, 100), bits().fill_with(false, 100));
         drop(other);

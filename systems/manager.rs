@@ -17,6 +17,7 @@ use crate::states::{Found, States};
 use crate::stop::{Stop, Stopped};
 use bevy_ecs::prelude::*;
 use orias_components::body::Stamps;
+use orias_components::scratch;
 use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Facts, Function, edges, heap, text, work};
 use std::fmt::Write;
@@ -249,6 +250,8 @@ impl Worker {
 
     /// Takes the result out of the world.
     fn take(&mut self, stats: Vec<PhaseStat>) -> Compiled {
+        // The next function finds the lists of this one.
+        scratch::keep();
         let world = &mut self.function.world;
         let mut compiled = world.resource_mut::<Compiled>().take();
         let info = world.resource::<FunctionInfo>();

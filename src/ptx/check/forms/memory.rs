@@ -8,7 +8,7 @@
 
 use super::Known;
 use crate::ptx::ast::{Header, Spellings};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What counts of a module's head.
 #[derive(PartialEq, Eq, Debug, Default)]
@@ -38,6 +38,8 @@ const MOST: usize = 512;
 
 thread_local! {
     static LAST: RefCell<Option<Learned>> = const { RefCell::new(None) };
+    /// The thread has read a module before.
+    static HAS_READ: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Learned {
@@ -53,9 +55,10 @@ impl Learned {
         })
     }
 
-    /// Keeps it for the thread's next module.
+    /// Keeps it for the thread's next module, from its second one on: most processes read one, and
+    /// have a use for the memory.
     pub fn keep(self) {
-        if self.spellings.count() <= MOST {
+        if HAS_READ.replace(true) && self.spellings.count() <= MOST {
             LAST.with(|last| last.replace(Some(self)));
         }
     }
