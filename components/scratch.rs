@@ -134,9 +134,9 @@ thread_local! {
     static KEEPS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that this thread does again what it has done: from now on it keeps what is given back. Until
-/// then that goes to the allocator, which has it for other sizes too: most processes compile one
-/// function, and memory that is touched the first time is a good part of their time.
+/// Says that this thread does again what it has done: from now on it keeps what is given back.
+/// Until then that goes to the allocator, which has it for other sizes too: most processes compile
+/// one function, and memory that is touched the first time is a good part of their time.
 pub fn keep() {
     KEEPS.set(true);
 }

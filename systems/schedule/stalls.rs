@@ -440,10 +440,10 @@ impl Piece {
     }
 }
 
-/// Walks a long block with the help of other threads, so many instructions a piece. What is on its way at the beginning of a
-/// piece depends on a few instructions before: they are walked first, as if nothing was on its way
-/// before them, and where that was wrong the piece is walked again. So the stalls are those of one
-/// walk, whoever helps.
+/// Walks a long block with the help of other threads, so many instructions a piece. What is on its
+/// way at the beginning of a piece depends on a few instructions before: they are walked first, as
+/// if nothing was on its way before them, and where that was wrong the piece is walked again. So
+/// the stalls are those of one walk, whoever helps.
 fn walk_in_pieces<'b, 'w, 't>(
     body: &'b Body<'w>,
     times: Times<'t>,
