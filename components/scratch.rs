@@ -130,15 +130,25 @@ impl Drop for Shelves {
 
 thread_local! {
     static SHELVES: RefCell<Shelves> = const { RefCell::new(Shelves(Vec::new())) };
-    /// Whether what is given back is kept.
-    static KEEPS: Cell<bool> = const { Cell::new(false) };
+    /// How often the thread has done its work.
+    static TIMES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Says that this thread does again what it has done: from now on it keeps what is given back.
-/// Until then that goes to the allocator, which has it for other sizes too: most processes compile
-/// one function, and memory that is touched the first time is a good part of their time.
-pub fn keep() {
-    KEEPS.set(true);
+/// So often a thread does the same work before it keeps what that needed.
+pub const OFTEN: u32 = 8;
+
+/// Says that this thread has done once more what it does over and over: compiled a function. When
+/// it has done so [`OFTEN`], it keeps what is given back. Until then that goes to the allocator,
+/// which has it for other sizes too: most processes compile a few functions, and memory that is
+/// touched the first time is a good part of their time.
+pub fn done_again() {
+    TIMES.set((TIMES.get() + 1).min(OFTEN));
+}
+
+/// Whether this thread keeps what is given back.
+#[inline]
+pub fn keeps() -> bool {
+    TIMES.get() == OFTEN
 }
 
 /// A collection from a shelf: goes back there, emptied, when it is dropped.
@@ -202,7 +212,7 @@ impl<C: Empty + 'static> Drop for Scratch<C> {
     #[inline]
     fn drop(&mut self) {
         let bytes = self.inner.bytes();
-        let is_kept = bytes > 0 && bytes <= MOST_BYTES && KEEPS.get();
+        let is_kept = bytes > 0 && bytes <= MOST_BYTES && keeps();
         let Some(shelf) = self.shelf.filter(|_| is_kept) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         inner.empty();
@@ -310,15 +320,20 @@ macro_rules! scratch {
 mod tests {
     use super::*;
 
+    fn keep() {
+        (0..OFTEN).for_each(|_| done_again());
+    }
+
     fn work() -> Scratch<Vec<u32>> {
         scratch!(Vec<u32>)
     }
 
     #[test]
     fn nothing_is_kept_until_it_is_of_use() {
+        (1..OFTEN).for_each(|_| done_again());
         work().reserve(100);
         assert_eq!(work().capacity(), 0);
-        keep();
+        done_again();
         work().reserve(100);
         assert!(work().capacity() >= 100);
     }

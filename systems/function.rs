@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::*;
 use orias_components::heap::Used;
-use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey};
+use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey, scratch};
 use orias_targets::Target;
 use rustc_hash::FxHashSet;
 use std::ptr;
@@ -267,7 +267,7 @@ const MUCH_TEXT: usize = 1 << 16;
 impl Compiled {
     /// What was made; the memory of lists stays for the next function.
     pub(crate) fn take(&mut self) -> Compiled {
-        if self.text.len() > MUCH_TEXT {
+        if self.text.len() > MUCH_TEXT || !scratch::keeps() {
             return std::mem::take(self);
         }
         let made = self.clone();

@@ -250,8 +250,7 @@ impl Worker {
 
     /// Takes the result out of the world.
     fn take(&mut self, stats: Vec<PhaseStat>) -> Compiled {
-        // The next function finds the lists of this one.
-        scratch::keep();
+        scratch::done_again();
         let world = &mut self.function.world;
         let mut compiled = world.resource_mut::<Compiled>().take();
         let info = world.resource::<FunctionInfo>();

@@ -14,6 +14,7 @@ use crate::analysis::uses::Uses;
 use bevy_ecs::prelude::*;
 use orias_components::Body;
 use orias_components::body::Stamps;
+use orias_components::scratch;
 use std::sync::Arc;
 
 /// An analysis, and the number that the body had: 0 where it is stale. A stale one lies there for
@@ -161,7 +162,7 @@ impl Analyses {
 
     /// Lets go what is stale, of a function with so many instructions.
     pub fn sweep(&mut self, stamps: Stamps, insts: usize) {
-        let few = insts <= FEW;
+        let few = insts <= FEW && scratch::keeps();
         self.flow.sweep(stamps.flow, few);
         self.cells.sweep(stamps.registers, few);
         self.liveness.sweep(stamps.edits, few);

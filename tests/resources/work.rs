@@ -7,7 +7,7 @@
 
 use orias::Compiler;
 use orias::driver::CompileOptions;
-use orias_components::{heap, work};
+use orias_components::{heap, scratch, work};
 use orias_runner::oracle::workspace;
 use orias_speed::shapes;
 use orias_systems::pipeline::PHASES;
@@ -59,8 +59,8 @@ fn counted() -> (Table, Table) {
         let options = CompileOptions { statistics: true, threads: 1, ..CompileOptions::default() };
         let compiler = Compiler::new(options);
         let compile = || compiler.compile(&source).unwrap_or_else(|e| panic!("{name}: {e:?}"));
-        // Until all that grows has grown: a thread keeps nothing of its first function.
-        (0..4).for_each(|_| drop(compile()));
+        // Until all that grows has grown: a thread keeps nothing of its first functions.
+        (0..2 * scratch::OFTEN).for_each(|_| drop(compile()));
         let output = compile();
         for (phase, stat) in PHASES.iter().zip(&output.stats) {
             if stat.work == 0 && stat.heap.allocations == 0 {
