@@ -152,8 +152,12 @@ pub fn keeps() -> bool {
 }
 
 /// A collection from a shelf: goes back there, emptied, when it is dropped.
+///
+/// There are hundreds of places that have one, and a small kernel's compile comes to each a few
+/// times: what that costs is the code that has to come to the processor. So a place has little more
+/// than two calls.
 pub struct Scratch<C: Empty + 'static> {
-    inner: C,
+    inner: ManuallyDrop<C>,
     /// None for one that was made without: its memory goes to the allocator.
     shelf: Option<&'static LocalKey<Shelf<C>>>,
 }
@@ -162,14 +166,35 @@ impl<C: Empty + 'static> Scratch<C> {
     /// An empty one; see [`scratch!`](crate::scratch).
     #[inline]
     pub fn take(shelf: &'static LocalKey<Shelf<C>>) -> Scratch<C> {
-        let inner = shelf.with(|shelf| shelf.0.borrow_mut().pop());
-        Scratch { inner: inner.unwrap_or_default(), shelf: Some(shelf) }
+        let inner = if keeps() { kept(shelf) } else { C::default() };
+        Scratch { inner: ManuallyDrop::new(inner), shelf: Some(shelf) }
     }
 
     /// The collection itself, which does not go back.
     pub fn into_inner(mut self) -> C {
-        std::mem::take(&mut self.inner)
+        std::mem::take(&mut *self.inner)
     }
+}
+
+/// The last that the shelf was given.
+#[inline(never)]
+fn kept<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>) -> C {
+    shelf.with(|shelf| shelf.0.borrow_mut().pop()).unwrap_or_default()
+}
+
+/// Puts a collection on the shelf.
+#[inline(never)]
+fn give<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>, mut inner: C) {
+    inner.empty();
+    shelf.with(|kept| {
+        let mut kept = kept.0.borrow_mut();
+        // Where the thread ends and its shelves are cleared, nothing is kept any more.
+        let note = |all: &RefCell<Shelves>| all.borrow_mut().0.push(shelf);
+        let is_kept = kept.capacity() > 0 || SHELVES.try_with(note).is_ok();
+        if is_kept && kept.len() < MOST_KEPT {
+            kept.push(inner);
+        }
+    });
 }
 
 impl<T> Scratch<Vec<T>> {
@@ -190,7 +215,7 @@ impl<T> Scratch<Vec<T>> {
 
 impl<T: Clone> Scratch<Vec<T>> {
     /// So many of one value in place of what it has.
-    #[inline]
+    #[inline(never)]
     pub fn fill_with(mut self, value: T, count: usize) -> Scratch<Vec<T>> {
         self.inner.clear();
         self.inner.resize(count, value);
@@ -200,7 +225,7 @@ impl<T: Clone> Scratch<Vec<T>> {
 
 impl<T: BitStore> Scratch<BitVec<T>> {
     /// So many of one bit in place of what it has.
-    #[inline]
+    #[inline(never)]
     pub fn fill_with(mut self, value: bool, count: usize) -> Scratch<BitVec<T>> {
         self.inner.clear();
         self.inner.resize(count, value);
@@ -209,29 +234,22 @@ impl<T: BitStore> Scratch<BitVec<T>> {
 }
 
 impl<C: Empty + 'static> Drop for Scratch<C> {
-    #[inline]
+    #[inline(never)]
     fn drop(&mut self) {
         let bytes = self.inner.bytes();
         let is_kept = bytes > 0 && bytes <= MOST_BYTES && keeps();
-        let Some(shelf) = self.shelf.filter(|_| is_kept) else { return };
-        let mut inner = std::mem::take(&mut self.inner);
-        inner.empty();
-        shelf.with(|kept| {
-            let mut kept = kept.0.borrow_mut();
-            // Where the thread ends and its shelves are cleared, nothing is kept any more.
-            let note = |all: &RefCell<Shelves>| all.borrow_mut().0.push(shelf);
-            let is_kept = kept.capacity() > 0 || SHELVES.try_with(note).is_ok();
-            if is_kept && kept.len() < MOST_KEPT {
-                kept.push(inner);
-            }
-        });
+        if let Some(shelf) = self.shelf.filter(|_| is_kept) {
+            return give(shelf, std::mem::take(&mut *self.inner));
+        }
+        // SAFETY: nothing is done with it behind this.
+        unsafe { ManuallyDrop::drop(&mut self.inner) };
     }
 }
 
 impl<C: Empty + 'static> Default for Scratch<C> {
     /// An empty one that is of no shelf.
     fn default() -> Scratch<C> {
-        Scratch { inner: C::default(), shelf: None }
+        Scratch { inner: ManuallyDrop::new(C::default()), shelf: None }
     }
 }
 
@@ -258,7 +276,7 @@ where
     type IntoIter = <&'a C as IntoIterator>::IntoIter;
     #[inline]
     fn into_iter(self) -> Self::IntoIter {
-        (&self.inner).into_iter()
+        (&*self.inner).into_iter()
     }
 }
 
@@ -270,25 +288,25 @@ where
     type IntoIter = <&'a mut C as IntoIterator>::IntoIter;
     #[inline]
     fn into_iter(self) -> Self::IntoIter {
-        (&mut self.inner).into_iter()
+        (&mut *self.inner).into_iter()
     }
 }
 
 impl<C: Empty + Clone + 'static> Clone for Scratch<C> {
     fn clone(&self) -> Scratch<C> {
         let mut copy = self.shelf.map_or_else(Scratch::default, Scratch::take);
-        copy.inner.clone_from(&self.inner);
+        C::clone_from(&mut copy.inner, &self.inner);
         copy
     }
 
     fn clone_from(&mut self, source: &Scratch<C>) {
-        self.inner.clone_from(&source.inner);
+        C::clone_from(&mut self.inner, &source.inner);
     }
 }
 
 impl<C: Empty + PartialEq + 'static> PartialEq for Scratch<C> {
     fn eq(&self, other: &Scratch<C>) -> bool {
-        self.inner == other.inner
+        *self.inner == *other.inner
     }
 }
 
