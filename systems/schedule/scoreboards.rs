@@ -280,6 +280,7 @@ fn assign(
 ) -> Pending {
     let mut pool = Pool { reserved, ..Pool::default() };
     let mut state = Pending::new(timings);
+    let mut overwritten = Overwritten::default();
     for at in 0..body.block(block).insts().len() {
         let id = body.block(block).insts()[at];
         let timing = timings.get(id);
@@ -307,10 +308,9 @@ fn assign(
                 control.read_sb = pool.take_for_reads();
             }
             let free = control.read_sb == Control::NO_SB;
-            let needed = sources && timing.read_sb && {
-                let insts = &body.block(block).insts()[at..];
-                !results || overwritten_first(body, insts, timing)
-            };
+            let needed = sources
+                && timing.read_sb
+                && (!results || overwritten.first(body, body.block(block).insts(), at, timings));
             if free && (needed || timing.always_reads()) {
                 control.read_sb = pool.take_for_reads();
             }
@@ -321,33 +321,82 @@ fn assign(
     state
 }
 
-/// True when a source of the first of `insts` is overwritten later in the block before one of its
-/// results is touched: then waiting for the result would be waiting too long.
-fn overwritten_first(body: &Body<'_>, insts: &[InstId], timing: Timing) -> bool {
-    let first = body.inst(insts[0]);
-    let (mut sources, mut results) = (SmallVec::<[Cell; 16]>::new(), SmallVec::<[Cell; 16]>::new());
-    cells::for_each_use(first, |c, _| {
-        if may_be_read_late(c, timing) {
-            sources.push(c)
+/// Of which instructions of a block a source is overwritten later in the block before a result is
+/// touched: then waiting for the result would be waiting too long.
+///
+/// Most are told within a few instructions. Where many are not, as of loads that all stand before
+/// what uses them, all of the block are found in one walk.
+#[derive(Default)]
+struct Overwritten {
+    /// How many instructions were looked at.
+    looked_at: usize,
+    /// By place in the block; empty until it is worth it.
+    all: Vec<bool>,
+}
+
+impl Overwritten {
+    /// A block is walked so often before it is walked once for all of its instructions.
+    const WALKS: usize = 4;
+
+    /// Whether that is so of the instruction at this place.
+    fn first(&mut self, body: &Body<'_>, insts: &[InstId], at: usize, timings: &Timings) -> bool {
+        if self.all.is_empty() && self.looked_at > Self::WALKS * insts.len() {
+            self.all = overwritten(body, insts, timings);
         }
-    });
-    cells::for_each_def(first, |c| results.push(c));
-    for id in &insts[1..] {
-        let inst = body.inst(*id);
-        let (mut touches_result, mut overwrites) = (false, false);
-        cells::for_each_use(inst, |c, _| touches_result |= results.contains(&c));
-        cells::for_each_def(inst, |c| {
-            touches_result |= results.contains(&c);
-            overwrites |= sources.contains(&c);
+        if let Some(known) = self.all.get(at) {
+            return *known;
+        }
+        let (first, timing) = (body.inst(insts[at]), timings.get(insts[at]));
+        let mut sources = SmallVec::<[Cell; 16]>::new();
+        let mut results = SmallVec::<[Cell; 16]>::new();
+        cells::for_each_use(first, |c, _| {
+            if may_be_read_late(c, timing) {
+                sources.push(c)
+            }
         });
-        if touches_result {
-            return false;
+        cells::for_each_def(first, |c| results.push(c));
+        for id in &insts[at + 1..] {
+            self.looked_at += 1;
+            let inst = body.inst(*id);
+            let (mut touches_result, mut overwrites) = (false, false);
+            cells::for_each_use(inst, |c, _| touches_result |= results.contains(&c));
+            cells::for_each_def(inst, |c| {
+                touches_result |= results.contains(&c);
+                overwrites |= sources.contains(&c);
+            });
+            if touches_result || overwrites {
+                return !touches_result;
+            }
         }
-        if overwrites {
-            return true;
-        }
+        false
     }
-    false
+}
+
+/// The same of all instructions of a block, from its end.
+fn overwritten(body: &Body<'_>, insts: &[InstId], timings: &Timings) -> Vec<bool> {
+    // Where behind an instruction each cell is next defined, and where used or defined.
+    let (mut defined, mut touched) = (FxHashMap::default(), FxHashMap::default());
+    let mut all = vec![false; insts.len()];
+    for (at, id) in insts.iter().enumerate().rev() {
+        let (inst, timing) = (body.inst(*id), timings.get(*id));
+        let next = |of: &FxHashMap<Cell, usize>, c| of.get(&c).copied().unwrap_or(usize::MAX);
+        let (mut overwrites, mut touches_result) = (usize::MAX, usize::MAX);
+        cells::for_each_use(inst, |c, _| {
+            if may_be_read_late(c, timing) {
+                overwrites = overwrites.min(next(&defined, c));
+            }
+        });
+        cells::for_each_def(inst, |c| touches_result = touches_result.min(next(&touched, c)));
+        all[at] = overwrites < touches_result;
+        cells::for_each_use(inst, |c, _| {
+            touched.insert(c, at);
+        });
+        cells::for_each_def(inst, |c| {
+            touched.insert(c, at);
+            defined.insert(c, at);
+        });
+    }
+    all
 }
 
 /// The six scoreboards within a block: a free one if there is any, and else one on which what is

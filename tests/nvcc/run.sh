@@ -24,6 +24,11 @@ if [ "${1:-}" = --ptx ]; then
     words=("$@")
 elif [ "${1:-}" = -- ]; then
     shift
+elif [ $# != 0 ]; then
+    # Also for --help: all of it takes many minutes.
+    sed -n '2,/^set/{s/^# \{0,1\}//;/^set/!p}' "${BASH_SOURCE[0]}" >&2
+    [ "$1" = --help ]
+    exit
 fi
 [ -x "$oracle/nvcc" ] || { echo "run.sh: no nvcc in $oracle: tests/oracle.sh installs it" >&2; exit 1; }
 

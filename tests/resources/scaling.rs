@@ -41,10 +41,6 @@ const NOT_LINEAR: &[(&str, &str)] = &[
     ("dead_code::perform_last_live_dead", "goes on until nothing is dead, at most eight rounds"),
     ("ssa::generate_mov_phi", "live cells are bits in small functions, lists in large ones"),
     ("branches::branch_opt", "goes on until nothing changes"),
-    (
-        "schedule::advanced_scoreboards_and_opexes",
-        "looks for the first reader of a load, which may be far behind it",
-    ),
 ];
 
 /// Work below this is the same for every function.

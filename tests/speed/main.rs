@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use inputs::{Input, shape};
 use orias_runner::oracle;
 use orias_speed::order;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -116,16 +117,21 @@ fn main() -> ExitCode {
     }
 }
 
+/// To the standard output.
+///
+/// # Errors
+/// When nobody reads it, or it cannot be written.
+fn print(what: std::fmt::Arguments<'_>) -> Result<(), String> {
+    std::io::stdout().write_fmt(what).map_err(|error| format!("standard output: {error}"))
+}
+
 fn at_least_two(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n >= 2).ok_or("at least 2".to_string())
 }
 
 fn run(what: What) -> Result<(), String> {
     match what {
-        What::Shape { name, size } => {
-            print!("{}", shape(&name, size)?);
-            Ok(())
-        }
+        What::Shape { name, size } => print(format_args!("{}", shape(&name, size)?)),
         What::Compare { sides, large, turns, seconds, rows } => {
             let mut inputs = sides.inputs()?;
             if inputs.is_empty() && !large {
