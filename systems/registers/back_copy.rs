@@ -21,6 +21,7 @@ use crate::sync::collective;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Code, InstId, Operand, RegUse, VRegId, View};
+use smallvec::SmallVec;
 
 /// Where one register is defined and read: all that matters of it here.
 #[derive(Clone, Copy, Default)]
@@ -40,10 +41,11 @@ pub fn ori_back_copy_propagate(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let mut accesses = accesses(&body);
     let mut made = 0;
+    let mut gone = scratch!(Vec<InstId>);
     for &block in body.walk().iter() {
         // Rewriting one chain can make the next one possible: from the end, the last link first.
         let insts = body.walk_in(block);
-        let mut gone = scratch!(Vec<InstId>);
+        gone.clear();
         for at in (0..insts.len()).rev() {
             if let Some(copies) = copies_of(&body, block, &insts, at, &accesses) {
                 let from = copies.source;
@@ -98,7 +100,7 @@ struct Chain {
     /// Place of the definition in the block.
     def: usize,
     /// Places of the copies.
-    places: Scratch<Vec<usize>>,
+    places: SmallVec<[usize; 4]>,
     /// The cells of the destination that take the source's.
     to: RegUse,
 }
@@ -133,7 +135,7 @@ fn copies_of(
     let target = RegUse::at(copy.to.reg, first, from.cells);
     // Back from the last copy to the definition: nothing but the copies may touch the destination's
     // cells.
-    let mut places = scratch!(Vec<usize>);
+    let mut places = SmallVec::new();
     for at in (def + 1..=last).rev() {
         let inst = body.inst(insts[at]);
         let here = as_copy(inst).filter(|c| c.from.reg == copy.from.reg);

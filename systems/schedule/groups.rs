@@ -196,12 +196,11 @@ pub fn leaves(inst: View<'_>) -> Option<u64> {
 pub fn fix_up_tex_dep_bar_and_sync(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let layout = body.layout().to_vec();
-    let leave = |block: BlockId, state: &State| {
-        let mut state = state.clone();
+    let leave = |block: BlockId, start: &State, state: &mut State| {
+        state.clone_from(start);
         for id in body.block(block).insts() {
             state.step(body.inst(*id), |_| {});
         }
-        state
     };
     let mut entry = vec![State::default(); body.block_count()];
     flow::at_entry(&body, &layout, &mut entry, leave, State::merge);

@@ -89,6 +89,12 @@ impl Pending {
         Pending { of, order: 0, busy: 0 }
     }
 
+    /// What may be outstanding is what may be there.
+    fn set(&mut self, other: &Pending) {
+        self.of.copy_from_slice(&other.of);
+        (self.order, self.busy) = (other.order, other.busy);
+    }
+
     /// Adds what may be outstanding on another way here; true when that is news.
     fn merge(&mut self, other: &Pending) -> bool {
         let mut news = other.order & !self.order;
@@ -196,25 +202,28 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
     let mut waits = scratch!(Vec<u8>; 0; body.inst_count());
     // What long blocks leave behind that nothing outstanding has come to.
     let mut left: FxHashMap<BlockId, Pending> = FxHashMap::default();
+    let nothing = Pending::new(&timings);
+    let mut state = nothing.clone();
     for block in layout.iter() {
-        let state = assign(&mut body, &timings, *block, reserved, &mut waits);
+        state.set(&nothing);
+        assign(&mut body, &timings, *block, reserved, &mut waits, &mut state);
         if body.block(*block).insts().len() >= LONG_BLOCK {
-            left.insert(*block, state);
+            left.insert(*block, state.clone());
         }
     }
-    let leave = |block: BlockId, state: &Pending| {
-        if state.busy == 0
+    let leave = |block: BlockId, start: &Pending, state: &mut Pending| {
+        if start.busy == 0
             && let Some(left) = left.remove(&block)
         {
-            return left;
+            *state = left;
+            return;
         }
-        let mut state = state.clone();
+        state.set(start);
         for id in body.block(block).insts() {
             waits[id.0 as usize] = state.step(body.inst(*id), *id, &timings);
         }
-        state
     };
-    let mut entry = scratch!(Vec<Pending>; Pending::new(&timings); body.block_count());
+    let mut entry = scratch!(Vec<Pending>; nothing; body.block_count());
     flow::at_entry(&body, &layout, &mut entry, leave, Pending::merge);
     drop(entry);
     let mut moved = false;
@@ -270,16 +279,17 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
 }
 
 /// Gives scoreboards to the block's instructions of unknown latency, but no `reserved` one. Notes
-/// what they wait for where nothing is outstanding at its start; what then is at its end.
+/// what they wait for where nothing is outstanding at its start, as `state` says; what then is at
+/// its end is the state behind it.
 fn assign(
     body: &mut Body<'_>,
     timings: &Timings,
     block: BlockId,
     reserved: u8,
     waits: &mut [u8],
-) -> Pending {
+    state: &mut Pending,
+) {
     let mut pool = Pool { reserved, ..Pool::default() };
-    let mut state = Pending::new(timings);
     let mut overwritten = Overwritten::default();
     for at in 0..body.block(block).insts().len() {
         let id = body.block(block).insts()[at];
@@ -318,7 +328,6 @@ fn assign(
         body.set_control(id, control);
         state.issue(body.inst(id), timing, timings);
     }
-    state
 }
 
 /// Of which instructions of a block a source is overwritten later in the block before a result is

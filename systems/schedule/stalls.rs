@@ -100,10 +100,10 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
     let mut delays = scratch!(Vec<i32>; 0; body.block_count());
     // At a block's start times are 0 or less, 0 being the start.
     let mut entry = scratch!(Vec<AtEntry>; at_start(); body.block_count());
-    let leave = |block: BlockId, entry: &AtEntry| {
+    let leave = |block: BlockId, entry: &AtEntry, end: &mut AtEntry| {
         let (delay, issued) = walk(body, times, block, entry, &mut stalls);
         delays[block.0 as usize] = delay;
-        issued
+        *end = issued;
     };
     flow::at_entry(body, layout, &mut entry, leave, |to, from| merge(to, from));
     drop(entry);

@@ -20,6 +20,7 @@ use orias_components::{
     BlockId, Body, Code, FlowEdit, InstId, Loc, Opcode, Operand, Reg, RegFile, RegUse, VRegId,
     View, phis, work,
 };
+use smallvec::SmallVec;
 
 /// More ways than this into one block would not fit a phi.
 const MOST_WAYS: usize = 16_000;
@@ -335,7 +336,7 @@ impl<'a, 'w> Builder<'a, 'w> {
             self.read(RegUse::new(inst.guard.reg), before);
         }
         // The destinations' values are there for what follows, and not for the sources.
-        let mut written = scratch!(Vec<(Cell, Value)>);
+        let mut written = SmallVec::<[(Cell, Value); 4]>::new();
         for (at, operand) in inst.operands().enumerate() {
             operand.for_each_reg(|r| {
                 if !self.is_renamed(r) {
@@ -365,7 +366,7 @@ impl<'a, 'w> Builder<'a, 'w> {
     /// Names what the destinations hold where the guard is false, if anything is known of one of
     /// them.
     fn tie(&mut self, id: InstId, inst: View<'_>, before: &mut Vec<(Cell, Value)>) {
-        let mut ties = scratch!(Vec<Tie>);
+        let mut ties = SmallVec::<[Tie; 2]>::new();
         let mut known = false;
         inst.for_each_def(|r| {
             let renamed = self.is_renamed(r);

@@ -30,6 +30,7 @@ use orias_components::{
     BlockId, Body, Code, InstId, Loc, Opcode, Operand, Reg, RegUse, VRegId, edges, phis, work,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use wanted::{Place, Wanted};
 
 /// Phase 85.
@@ -158,12 +159,11 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
 }
 
 /// Destinations, and what each is tied to.
-fn ties_of(body: &Body<'_>, id: InstId) -> Scratch<Vec<(RegUse, RegUse)>> {
+fn ties_of(body: &Body<'_>, id: InstId) -> SmallVec<[(RegUse, RegUse); 2]> {
     let inst = body.inst(id);
     let named = |o: Operand| o.as_reg().copied().filter(|r| !r.reg.is_zero());
     let named = inst.dests().filter_map(named);
-    let tied = named.zip(inst.tied()).filter(|(_, tied)| !tied.reg.is_zero());
-    scratch!(Vec<(RegUse, RegUse)>).with(tied)
+    named.zip(inst.tied()).filter(|(_, tied)| !tied.reg.is_zero()).collect()
 }
 
 /// What a copy writes where the register that it writes has no range: at the end of a way, or
@@ -190,8 +190,8 @@ struct Stubs {
     lists: Scratch<Vec<List>>,
 }
 
-/// Points and stubs.
-type List = Scratch<Vec<(u32, Stub)>>;
+/// Points and stubs: most have one.
+type List = SmallVec<[(u32, Stub); 1]>;
 
 impl Stubs {
     fn new(vregs: usize) -> Stubs {
@@ -206,7 +206,7 @@ impl Stubs {
     fn push(&mut self, leader: VRegId, point: u32, stub: Stub) {
         let place = &mut self.place[leader.0 as usize];
         if *place == 0 {
-            self.lists.push(scratch!(Vec<(u32, Stub)>));
+            self.lists.push(List::new());
             *place = self.lists.len() as u32;
         }
         self.lists[*place as usize - 1].push((point, stub));
@@ -219,8 +219,7 @@ impl Stubs {
         let [long, short] = [long, short].map(|l| std::mem::take(&mut self.place[l.0 as usize]));
         self.place[outer.0 as usize] = long;
         let Some(short) = short.checked_sub(1) else { return };
-        let none = scratch!(Vec<(u32, Stub)>);
-        let short = std::mem::replace(&mut self.lists[short as usize], none);
+        let short = std::mem::take(&mut self.lists[short as usize]);
         let long = &mut self.lists[long as usize - 1];
         for &(point, stub) in &short {
             work::add(1);
@@ -413,6 +412,7 @@ fn rename(body: &mut Body<'_>, classes: &Classes) {
 fn replace_phis(body: &mut Body<'_>, phis: &Phis, starts: &[(VRegId, u32, Copy)]) {
     let mut to = &phis.to[..];
     let mut copies = scratch!(Vec<Copy>);
+    let mut parallel = Parallel::new();
     let mut seen = scratch!(FxHashSet<VRegId>);
     for block in &phis.blocks {
         let end = phis::end(body, *block);
@@ -423,7 +423,7 @@ fn replace_phis(body: &mut Body<'_>, phis: &Phis, starts: &[(VRegId, u32, Copy)]
                 copies.extend(of(starts, v).iter().map(|(.., copy)| *copy));
             }
         }
-        let made = in_parallel(body, &mut copies, Loc::default());
+        let made = parallel.write(body, &mut copies, Loc::default());
         body.replace(*block, 0..end, made.iter().copied());
     }
 }
@@ -432,6 +432,7 @@ fn replace_phis(body: &mut Body<'_>, phis: &Phis, starts: &[(VRegId, u32, Copy)]
 /// on where BSSY says, which is right behind it.
 fn write_ends(body: &mut Body<'_>, ends: &[(BlockId, u32, Copy)]) {
     let mut copies = scratch!(Vec<Copy>);
+    let mut parallel = Parallel::new();
     for of_block in ends.chunk_by(|a, b| a.0 == b.0) {
         let block = of_block[0].0;
         copies.extend(of_block.iter().map(|(.., copy)| *copy));
@@ -441,61 +442,94 @@ fn write_ends(body: &mut Body<'_>, ends: &[(BlockId, u32, Copy)]) {
         if at > 0 && body.op(insts[at - 1]) == Opcode::BSYNC {
             at -= 1;
         }
-        let made = in_parallel(body, &mut copies, loc);
+        let made = parallel.write(body, &mut copies, loc);
         body.replace(block, at..at, made.iter().copied());
     }
 }
 
-/// Instructions one after the other that do these copies at once. Empties the list.
-fn in_parallel(body: &mut Body<'_>, copies: &mut Vec<Copy>, loc: Loc) -> Scratch<Vec<InstId>> {
-    let mut made = scratch!(Vec<InstId>);
-    // Phis of one class may want the same.
-    let mut known = scratch!(FxHashSet<(RegUse, RegUse)>);
-    copies.retain(|c| known.insert((c.to, c.from)));
-    // How many copies still read a cell.
-    let mut readers = scratch!(FxHashMap<RegUse, u32>);
-    for copy in &*copies {
-        *readers.entry(copy.from).or_default() += 1;
+/// Makes instructions one after the other that do copies at once.
+struct Parallel {
+    made: Scratch<Vec<InstId>>,
+    known: Scratch<FxHashSet<(RegUse, RegUse)>>,
+    /// How many copies still read a cell.
+    readers: Scratch<FxHashMap<RegUse, u32>>,
+    /// By cell: the copy that writes it.
+    writer: Scratch<FxHashMap<RegUse, usize>>,
+    done: Scratch<Vec<bool>>,
+    ready: Scratch<Vec<usize>>,
+}
+
+impl Parallel {
+    fn new() -> Parallel {
+        Parallel {
+            made: scratch!(Vec<InstId>),
+            known: scratch!(FxHashSet<(RegUse, RegUse)>),
+            readers: scratch!(FxHashMap<RegUse, u32>),
+            writer: scratch!(FxHashMap<RegUse, usize>),
+            done: scratch!(Vec<bool>),
+            ready: scratch!(Vec<usize>),
+        }
     }
-    let mut writer = scratch!(FxHashMap<RegUse, usize>);
-    writer.extend(copies.iter().enumerate().map(|(i, c)| (c.to, i)));
-    let mut done = scratch!(Vec<bool>; false; copies.len());
-    let mut ready = scratch!(Vec<usize>);
-    let free =
-        |readers: &FxHashMap<RegUse, u32>, c: &Copy| readers.get(&c.to).is_none_or(|n| *n == 0);
-    for first in 0..copies.len() {
-        if !done[first] {
-            if !free(&readers, &copies[first]) && closes_a_ring(copies, &writer, &done, first) {
-                // Nobody can begin: what the first would overwrite is kept elsewhere.
-                let old = copies[first].to;
-                let kept = RegUse::new(body.new_vreg(old.reg.file(), 1, 1));
-                made.push(copy(body, kept, old, loc));
-                for c in copies.iter_mut().filter(|c| c.from == old) {
-                    c.from = kept;
+
+    /// The instructions. Empties the list.
+    fn write(&mut self, body: &mut Body<'_>, copies: &mut Vec<Copy>, loc: Loc) -> &[InstId] {
+        self.made.clear();
+        if let [Copy { to, from }] = copies[..] {
+            self.made.push(copy(body, to, from, loc));
+        } else {
+            self.write_several(body, copies, loc);
+        }
+        copies.clear();
+        &self.made
+    }
+
+    fn write_several(&mut self, body: &mut Body<'_>, copies: &mut Vec<Copy>, loc: Loc) {
+        let Parallel { made, known, readers, writer, done, ready } = self;
+        // Phis of one class may want the same.
+        known.clear();
+        copies.retain(|c| known.insert((c.to, c.from)));
+        readers.clear();
+        for copy in &*copies {
+            *readers.entry(copy.from).or_default() += 1;
+        }
+        writer.clear();
+        writer.extend(copies.iter().enumerate().map(|(i, c)| (c.to, i)));
+        done.clear();
+        done.resize(copies.len(), false);
+        let free =
+            |readers: &FxHashMap<RegUse, u32>, c: &Copy| readers.get(&c.to).is_none_or(|n| *n == 0);
+        for first in 0..copies.len() {
+            if !done[first] {
+                if !free(readers, &copies[first]) && closes_a_ring(copies, writer, done, first) {
+                    // Nobody can begin: what the first would overwrite is kept elsewhere.
+                    let old = copies[first].to;
+                    let kept = RegUse::new(body.new_vreg(old.reg.file(), 1, 1));
+                    made.push(copy(body, kept, old, loc));
+                    for c in copies.iter_mut().filter(|c| c.from == old) {
+                        c.from = kept;
+                    }
+                    readers.insert(old, 0);
                 }
-                readers.insert(old, 0);
+                if free(readers, &copies[first]) {
+                    ready.push(first);
+                }
             }
-            if free(&readers, &copies[first]) {
-                ready.push(first);
-            }
-        }
-        while let Some(i) = ready.pop() {
-            work::add(1);
-            if std::mem::replace(&mut done[i], true) {
-                continue;
-            }
-            let Copy { to, from } = copies[i];
-            made.push(copy(body, to, from, loc));
-            let left = readers.entry(from).or_default();
-            *left = left.saturating_sub(1);
-            // Who writes what this one read may go on.
-            if let Some(next) = writer.get(&from).filter(|n| !done[**n] && *left == 0) {
-                ready.push(*next);
+            while let Some(i) = ready.pop() {
+                work::add(1);
+                if std::mem::replace(&mut done[i], true) {
+                    continue;
+                }
+                let Copy { to, from } = copies[i];
+                made.push(copy(body, to, from, loc));
+                let left = readers.entry(from).or_default();
+                *left = left.saturating_sub(1);
+                // Who writes what this one read may go on.
+                if let Some(next) = writer.get(&from).filter(|n| !done[**n] && *left == 0) {
+                    ready.push(*next);
+                }
             }
         }
     }
-    copies.clear();
-    made
 }
 
 /// Whether the copies that wait for each other, from this one on, come back to it.

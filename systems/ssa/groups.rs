@@ -4,6 +4,7 @@ use crate::analysis::liveness::Cell;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::work;
+use smallvec::SmallVec;
 
 /// A value, by number.
 pub type Value = u32;
@@ -73,11 +74,11 @@ impl Groups {
         if rest.iter().all(|v| self.leader(*v) == self.leader(first)) {
             return true;
         }
-        let mut leaders = scratch!(Vec<Value>);
+        let mut leaders = SmallVec::<[Value; 8]>::new();
         values.iter().for_each(|v| leaders.push(self.leader(*v)));
         leaders.sort_unstable();
         leaders.dedup();
-        let mut cells = scratch!(Vec<Cell>);
+        let mut cells = SmallVec::<[Cell; 8]>::new();
         for leader in &leaders {
             cells.extend(self.members(*leader).map(|v| self.cell(v)));
         }

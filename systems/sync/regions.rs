@@ -28,6 +28,7 @@ use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::cell::RefCell;
 
 /// Most regions around one block: convergence barriers of the machine.
@@ -96,11 +97,11 @@ pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize)
     let (ahead, back) = (marks(), marks());
     let planner = Planner { graph, dom, loops, rounds, irreducible, ahead, back };
     let mut plan = Plan { regions: scratch!(Vec<Region>), incomplete: false };
-    let mut joins = scratch!(Vec<(Key, Scratch<Vec<u32>>)>);
+    let mut joins = scratch!(Vec<(Key, SmallVec<[u32; 2]>)>);
     let mut index = scratch!(FxHashMap<Key, usize>);
     let mut add = |key: Key, branch: u32| {
         let at = *index.entry(key).or_insert_with(|| {
-            joins.push((key, scratch!(Vec<u32>)));
+            joins.push((key, SmallVec::new()));
             joins.len() - 1
         });
         joins[at].1.push(branch);
@@ -204,9 +205,9 @@ impl Planner<'_> {
 
     /// Where threads that a branch makes diverge reconverge: in each iteration of the loops around
     /// it, and in the function.
-    fn joins(&self, branch: u32, whole: &Dominators) -> Scratch<Vec<(Context, u32)>> {
-        let mut found = scratch!(Vec<(Context, u32)>);
-        let mut inner = scratch!(Vec<usize>);
+    fn joins(&self, branch: u32, whole: &Dominators) -> SmallVec<[(Context, u32); 4]> {
+        let mut found = SmallVec::new();
+        let mut inner = SmallVec::<[usize; 4]>::new();
         let mut at = self.loops.innermost[branch as usize];
         loop {
             let next = |block: u32| match at {
@@ -312,7 +313,7 @@ impl Planner<'_> {
         let (mut ahead, mut back) = (self.ahead.borrow_mut(), self.back.borrow_mut());
         ahead.clear();
         ahead.add(start);
-        let mut stack = scratch!(Vec<u32>; start; 1);
+        let mut stack = SmallVec::<[u32; 16]>::from_elem(start, 1);
         while let Some(node) = stack.pop() {
             for succ in &self.graph.succs[node as usize] {
                 if goes(*succ) && ahead.add(*succ) {
@@ -322,7 +323,7 @@ impl Planner<'_> {
         }
         back.clear();
         back.add(start);
-        let mut blocks = scratch!(Vec<u32>; start; 1);
+        let mut blocks = SmallVec::<[u32; 16]>::from_elem(start, 1);
         stack.push(key.join);
         while let Some(node) = stack.pop() {
             // The context's header is passed only as the join or as the start.
@@ -359,7 +360,7 @@ impl Planner<'_> {
     /// emits no BREAK before such a way out).
     fn soon_exits(&self, block: u32, joins: &BitVec) -> bool {
         const FEW: usize = 4;
-        let mut seen = scratch!(Vec<u32>; block; 1);
+        let mut seen = SmallVec::<[u32; 8]>::from_elem(block, 1);
         let mut at = 0;
         while at < seen.len() {
             let node = seen[at] as usize;

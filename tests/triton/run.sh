@@ -14,7 +14,7 @@ work=$root/target/triton
 ptx=$work/ptx
 compare=yes
 if [ "${1:-}" = --ptx ]; then
-    ptx=${2:?a folder}
+    ptx=$(realpath --canonicalize-missing "${2:?a folder}")
     compare=no
     shift 2
 fi
