@@ -6,6 +6,9 @@
 //! another in one thread, find what the one before has just left in the processor's cache. What has
 //! grown large ([`MOST_BYTES`]) goes back to the allocator: a large function pays for it anyway,
 //! and its memory is wanted elsewhere.
+//!
+//! A list of one instruction is no scratch: a thread's first functions would ask the allocator for
+//! each of them ([`OFTEN`]). A `SmallVec`, or a list that a walk has for all of its instructions.
 
 use crate::lists::Lists;
 use bitvec::store::BitStore;
