@@ -340,7 +340,7 @@ struct Overwritten {
     /// How many instructions were looked at.
     looked_at: usize,
     /// By place in the block; empty until it is worth it.
-    all: Vec<bool>,
+    all: Scratch<Vec<bool>>,
 }
 
 impl Overwritten {
@@ -382,10 +382,11 @@ impl Overwritten {
 }
 
 /// The same of all instructions of a block, from its end.
-fn overwritten(body: &Body<'_>, insts: &[InstId], timings: &Timings) -> Vec<bool> {
+fn overwritten(body: &Body<'_>, insts: &[InstId], timings: &Timings) -> Scratch<Vec<bool>> {
     // Where behind an instruction each cell is next defined, and where used or defined.
-    let (mut defined, mut touched) = (FxHashMap::default(), FxHashMap::default());
-    let mut all = vec![false; insts.len()];
+    let mut defined = scratch!(FxHashMap<Cell, usize>);
+    let mut touched = scratch!(FxHashMap<Cell, usize>);
+    let mut all = scratch!(Vec<bool>; false; insts.len());
     for (at, id) in insts.iter().enumerate().rev() {
         let (inst, timing) = (body.inst(*id), timings.get(*id));
         let next = |of: &FxHashMap<Cell, usize>, c| of.get(&c).copied().unwrap_or(usize::MAX);

@@ -190,8 +190,8 @@ struct Stubs {
     lists: Scratch<Vec<List>>,
 }
 
-/// Points and stubs: most have one.
-type List = SmallVec<[(u32, Stub); 1]>;
+/// Points and stubs.
+type List = Scratch<Vec<(u32, Stub)>>;
 
 impl Stubs {
     fn new(vregs: usize) -> Stubs {
@@ -206,7 +206,7 @@ impl Stubs {
     fn push(&mut self, leader: VRegId, point: u32, stub: Stub) {
         let place = &mut self.place[leader.0 as usize];
         if *place == 0 {
-            self.lists.push(List::new());
+            self.lists.push(scratch!(Vec<(u32, Stub)>));
             *place = self.lists.len() as u32;
         }
         self.lists[*place as usize - 1].push((point, stub));
