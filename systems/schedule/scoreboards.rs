@@ -455,3 +455,40 @@ impl Pool {
         self.results &= !scoreboards;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cfg;
+    use crate::testing;
+    use orias_components::text;
+
+    #[test]
+    fn one_walk_from_the_end_finds_what_a_look_ahead_from_each_instruction_finds() {
+        let mut function = testing::function();
+        let code = "BB0:
+            R2 = LDS [R4]
+            R3 = LDS [R5]
+            R4, PT, PT = IADD3 R6, R7, RZ
+            R8, PT, PT = IADD3 R3, R7, RZ
+            R5, PT, PT = IADD3 R2, R7, RZ
+            STS [R8], R5
+            R9 = LDS [R9]
+            R10 = LDS [R11]
+            R11, PT, PT = IADD3 R10, R9, RZ
+            EXIT PT
+        ";
+        text::parse(code, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
+        function.run(cfg::analyze_control_flow);
+        let body = function.body();
+        let timings = Timings::new(&body, Options::for_test().target, body.layout());
+        let insts = body.block(body.layout()[0]).insts();
+        let at_once = overwritten(&body, insts, &timings);
+        let ahead = |at| Overwritten::default().first(&body, insts, at, &timings);
+        let one_by_one: Vec<bool> = (0..insts.len()).map(ahead).collect();
+        assert_eq!(*at_once, one_by_one);
+        assert!(at_once[0], "R4 is written before R2 is read");
+        assert!(!at_once[1], "R3 is read before R5 is written");
+        assert!(!at_once[7], "R10 is read where R11 is written");
+    }
+}
