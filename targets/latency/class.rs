@@ -125,3 +125,14 @@ impl Hazard {
 
 /// The files that take part; barriers do not.
 pub const FILES: [RegFile; 4] = [RegFile::R, RegFile::UR, RegFile::P, RegFile::UP];
+
+pub(super) fn index(hazard: Hazard, file: RegFile, first: Class, second: Class) -> usize {
+    let classes = Class::ALL.len();
+    ((hazard as usize * FILES.len() + file as usize) * classes + first as usize) * classes
+        + second as usize
+}
+
+/// How many hazards, files and pairs of classes there are together.
+pub(super) fn pairs() -> usize {
+    Hazard::ALL.len() * FILES.len() * Class::ALL.len() * Class::ALL.len()
+}

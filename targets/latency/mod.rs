@@ -13,6 +13,7 @@ mod needed;
 mod rows;
 
 pub use class::{Class, FILES, Hazard};
+use class::{index, pairs};
 pub use estimates::Estimates;
 pub use rows::{Provenance, Row};
 
@@ -144,17 +145,6 @@ struct Rows {
     of: Vec<u16>,
     /// By [`index`]: see [`Latencies::needed`].
     needed: Vec<u8>,
-}
-
-fn index(hazard: Hazard, file: RegFile, first: Class, second: Class) -> usize {
-    let classes = Class::ALL.len();
-    ((hazard as usize * FILES.len() + file as usize) * classes + first as usize) * classes
-        + second as usize
-}
-
-/// How many hazards, files and pairs of classes there are together.
-fn pairs() -> usize {
-    Hazard::ALL.len() * FILES.len() * Class::ALL.len() * Class::ALL.len()
 }
 
 /// Lays rows over each other: a later one goes before an earlier one.

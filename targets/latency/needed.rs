@@ -13,8 +13,8 @@
 //! - a source of fixed latency is overwritten at any time, since it is read before the soonest
 //!   result is written (NAK); by what is there at once as the rows say, where many were seen.
 
+use super::class::{Class, FILES, Hazard, index, pairs};
 use super::rows::{Provenance, Row};
-use super::{Class, FILES, Hazard, index, pairs};
 use orias_components::RegFile;
 
 /// Pairs met at least so often, and one of so many of them at the closest distance, show what the

@@ -7,7 +7,7 @@ use orias::launch::{Argument, Buffer, Launch};
 use orias::simulate::simulate;
 use orias_isa::accesses::Difference;
 use orias_isa::exceptions::group;
-use orias_isa::{accesses, ours, sources};
+use orias_isa::{accesses, ours, reference, sources};
 use orias_runner::oracle;
 use orias_targets::target;
 use rayon::prelude::*;
@@ -27,7 +27,7 @@ fn differences(text: &str, theirs: &[u8]) -> Vec<Difference> {
 fn no_access_of_the_coverage_set_lacks_a_word() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
     let one = |source: &sources::Source| {
-        let theirs = sources::ptxas(&ptxas, "sm_90a", &source.text, &["-O3"]);
+        let theirs = reference::ptxas(&ptxas, "sm_90a", &source.text, &["-O3"]);
         differences(&source.text, &theirs.expect("ptxas takes the coverage set"))
     };
     let mut all = sources::one_instruction("sm_90a");

@@ -4,8 +4,9 @@
 
 use orias::driver::{CompileOptions, Output, compile_source};
 use orias::elf::Cubin;
-use orias_isa::differ::{self, End, Setup};
-use orias_isa::sources;
+use orias_isa::differ::{self, End};
+use orias_isa::reference;
+use orias_isa::setup::Setup;
 use orias_runner::oracle;
 use std::collections::BTreeSet;
 
@@ -77,7 +78,7 @@ fn objects_of_ptxas_run_in_the_simulator() {
     let setup = Setup { steps: 2_000_000, ..Setup::default() };
     let mut wrong = Vec::new();
     for source in [CALLS, FUNCTIONS] {
-        let object = sources::ptxas(&ptxas, "sm_90a", source, &["-c"]).expect("its object");
+        let object = reference::ptxas(&ptxas, "sm_90a", source, &["-c"]).expect("its object");
         let all = differ::module(source, &object, setup, |_| true).expect("both are read");
         // ptxas loses the upper half of a b128 that a function gives back.
         let held = all.iter().filter(|v| v.kernel != "wide_values");
@@ -92,7 +93,7 @@ fn objects_of_ptxas_run_in_the_simulator() {
 #[test]
 fn bindings_of_functions_are_those_of_ptxas() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
-    let bytes = sources::ptxas(&ptxas, "sm_90a", FUNCTIONS, &[]).expect("its cubin");
+    let bytes = reference::ptxas(&ptxas, "sm_90a", FUNCTIONS, &[]).expect("its cubin");
     let functions = |bytes: &[u8]| {
         let cubin = Cubin::read(bytes).expect("a cubin");
         let all = cubin.symbols.iter().filter(|s| s.name.starts_with('$'));
@@ -107,7 +108,7 @@ fn sections_and_symbols_of_functions_are_those_of_ptxas() {
     for folder in ["recursion", "noinline_call"] {
         let path = oracle::workspace().join(format!("tests/corpus/{folder}/{folder}.ptx"));
         let source = std::fs::read_to_string(&path).expect("its PTX");
-        let theirs = sources::ptxas(&ptxas, "sm_90a", &source, &[]).expect("its cubin");
+        let theirs = reference::ptxas(&ptxas, "sm_90a", &source, &[]).expect("its cubin");
         let ours = compile(&source, 3);
         let (ours, theirs) = (Cubin::read(&ours.cubin), Cubin::read(&theirs));
         let (ours, theirs) = (ours.expect("our file"), theirs.expect("ptxas's file"));

@@ -8,7 +8,7 @@ use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias::simulate::simulate;
 use orias_fuzz::{generate, print};
-use orias_isa::{flow, order, sources};
+use orias_isa::{flow, order, reference, sources};
 use orias_runner::oracle;
 use orias_targets::{Target, target};
 use rayon::prelude::*;
@@ -71,7 +71,7 @@ const GRAPHS: [(&str, &[&str]); 3] = [
 fn nothing_is_flagged_in_code_of_ptxas_for_kernels_that_people_write() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
     for (level, known) in GRAPHS {
-        let make = |text: &str| sources::ptxas(&ptxas, "sm_90a", text, &[level]).ok();
+        let make = |text: &str| reference::ptxas(&ptxas, "sm_90a", text, &[level]).ok();
         let sum = flow_of(&modules(), make);
         assert!(sum.regions > 500, "{} regions", sum.regions);
         let found: Vec<_> = sum.found.values().flatten().map(String::as_str).collect();
@@ -101,7 +101,7 @@ fn a_meeting_that_a_barrier_keeps_threads_from_is_flagged() {
     let text = std::fs::read_to_string(oracle::workspace().join("tests/code/convergence.ptx"))
         .expect("the kernels");
     // ptxas makes such code at -O0 alone.
-    let cubin = sources::ptxas(&ptxas, "sm_90a", &text, &["-O0"]).expect("PTX");
+    let cubin = reference::ptxas(&ptxas, "sm_90a", &text, &["-O0"]).expect("PTX");
     let reports = flow::reports(hopper(), &cubin).expect("a cubin");
     let flagged = |kernel: &str| {
         let report = reports.iter().find(|r| r.kernel == kernel).expect("the kernel");
@@ -206,7 +206,7 @@ fn accesses_keep_their_order_in_our_code() {
 fn accesses_keep_their_order_in_code_of_ptxas() {
     let Some(ptxas) = oracle::tool("ptxas") else { return };
     let list = one_a_line_each(modules());
-    let make = |text: &str| sources::ptxas(&ptxas, "sm_90a", text, &["-O3", "-lineinfo"]).ok();
+    let make = |text: &str| reference::ptxas(&ptxas, "sm_90a", text, &["-O3", "-lineinfo"]).ok();
     let sum = order::check_all(hopper(), &list, false, make);
     assert!(sum.pairs > 20_000, "{} pairs", sum.pairs);
     assert!(sum.wrong.is_empty(), "{:#?}", sum.wrong);

@@ -5,7 +5,7 @@ use orias::dis::{DisOptions, cubin};
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias::simulate::simulate;
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::Limits;
 
@@ -101,7 +101,7 @@ fn results_are_those_of_ptxas() {
     let Some(ptxas) = tool("ptxas") else { return };
     for (opt_level, fmad) in [(0, true), (1, true), (3, true), (3, false)] {
         let options = [&*format!("-O{opt_level}"), &*format!("--fmad={fmad}")];
-        let theirs = sources::ptxas(&ptxas, "sm_90a", KERNEL, &options).expect("its cubin");
+        let theirs = reference::ptxas(&ptxas, "sm_90a", KERNEL, &options).expect("its cubin");
         let ours = ours(opt_level, fmad);
         assert_eq!(counts(&ours), counts(&theirs), "-O{opt_level} --fmad={fmad}");
         assert_eq!(run(&ours), run(&theirs), "-O{opt_level} --fmad={fmad}");

@@ -2,7 +2,8 @@
 //! it ptxas 13.0.88 still gets wrong.
 
 use orias::driver::{CompileOptions, compile_source};
-use orias_isa::differ::{self, End, Setup};
+use orias_isa::differ::{self, End};
+use orias_isa::setup::Setup;
 use orias_isa::sources;
 use orias_runner::oracle;
 use std::collections::BTreeMap;

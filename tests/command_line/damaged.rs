@@ -10,7 +10,7 @@ use crate::support::Scratch;
 use orias::cli::options::normalise;
 use orias::dis::{self, Check, Code, DisOptions};
 use orias::launch::parse_argument;
-use orias_isa::differ::Random;
+use orias_isa::setup::Random;
 use orias_runner::oracle::workspace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -5,7 +5,7 @@
 use orias::driver::{self, CompileOptions};
 use orias::launch::{Argument, Buffer, Launch, Scalar, parse_tensor};
 use orias::simulate::simulate;
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::{Completion, Limits};
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ fn cubins() -> &'static [(String, Vec<u8>)] {
         }
         let Some(ptxas) = ptxas else { return all };
         for level in ["-O3", "-O0"] {
-            let cubin = sources::ptxas(&ptxas, "sm_90a", MODULE, &[level]);
+            let cubin = reference::ptxas(&ptxas, "sm_90a", MODULE, &[level]);
             all.push((format!("ptxas {level}"), cubin.unwrap_or_else(|e| panic!("{e}"))));
         }
         all

@@ -8,7 +8,7 @@ use orias::elf::read::Cubin;
 use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Scalar};
 use orias::simulate::simulate;
-use orias_isa::differ::Random;
+use orias_isa::setup::Random;
 use orias_runner::case::Suite;
 use orias_runner::oracle::workspace;
 use orias_targets::misuse::Checks;

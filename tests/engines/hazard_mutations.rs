@@ -16,10 +16,11 @@
 use orias::elf::Cubin;
 use orias::launch::{Launch, Outcome};
 use orias::simulate::simulate;
-use orias_isa::latency::mined::{Key, Mined, Seen};
+use orias_isa::latency::facts;
+use orias_isa::latency::mined::{self, Key, Mined, Seen};
 use orias_isa::latency::mutate::{self, Breaks, Change, Mutation};
-use orias_isa::latency::{facts, observed};
-use orias_isa::{differ, sources};
+use orias_isa::setup::Setup;
+use orias_isa::{differ, reference};
 use orias_runner::case::Suite;
 use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
@@ -61,7 +62,7 @@ struct Kernel {
 
 fn compile(ptxas: &Path, ptx: &Path, level: u8) -> Option<Vec<u8>> {
     let text = std::fs::read_to_string(ptx).ok()?;
-    sources::ptxas(ptxas, "sm_90a", &text, &[&format!("-O{level}")]).ok()
+    reference::ptxas(ptxas, "sm_90a", &text, &[&format!("-O{level}")]).ok()
 }
 
 /// The launches of a PTX file: the smallest case of each kernel of a corpus folder, those of the
@@ -86,7 +87,7 @@ fn launches(ptx: &Path) -> Vec<Launch> {
     let source = std::fs::read_to_string(ptx).expect("a readable file");
     let Ok(program) = orias::ptx::load(&source) else { return Vec::new() };
     let kernels = program.functions.iter().filter(|f| f.entry && f.defined);
-    let setup = differ::Setup { threads: 32, ..Default::default() };
+    let setup = Setup { threads: 32, ..Default::default() };
     kernels.filter_map(|k| differ::launches(&program, k, setup).into_iter().next()).collect()
 }
 
@@ -262,7 +263,7 @@ fn judge(mined: &Mined, reads: &HashMap<(Out, In), Seen>) -> &'static Latencies 
         // What is farther apart is so for other reasons.
         let cycles = seen.closest(1)?;
         let class = mined.target.latencies().class_of(ends.0);
-        observed::is_near(class, cycles).then_some((*ends, cycles as u8))
+        mined::is_near(class, cycles).then_some((*ends, cycles as u8))
     });
     // Overwritten is, in order, what few pairs say little of; and what control flow reads at issue,
     // by ways behind RET and BRX that the miner does not walk (both as `latency/needed.rs` has it).

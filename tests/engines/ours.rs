@@ -6,7 +6,8 @@
 
 use super::except::{Exceptions, judge_cuda, kind};
 use orias::driver::CompileOptions;
-use orias_isa::differ::{self, Setup, Verdict};
+use orias_isa::differ::{self, Verdict};
+use orias_isa::setup::Setup;
 use orias_isa::{generate, ours, prepare, ptx_table, sources};
 use orias_runner::oracle;
 use rayon::prelude::*;

@@ -6,7 +6,8 @@
 //! `ORIAS_SEED=S` gives other inputs.
 
 use super::except::{Exceptions, judge_cuda, kind};
-use orias_isa::differ::{self, End, Setup, Verdict};
+use orias_isa::differ::{self, End, Verdict};
+use orias_isa::setup::Setup;
 use orias_isa::{prepare, sources};
 use orias_runner::oracle;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 
 use orias::driver::{CompileOptions, compile_program};
 use orias::launch::{Argument, Buffer, Launch, Outcome};
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::{Hazards, Limits};
 
@@ -172,7 +172,7 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
     for level in ["-O0", "-O0 -g", "-O1", "-O3", "-O0 -c", "-O3 -c"] {
         let options: Vec<&str> = level.split(' ').collect();
         let bytes =
-            sources::ptxas(&ptxas, "sm_90a", SOURCE, &options).unwrap_or_else(|e| panic!("{e}"));
+            reference::ptxas(&ptxas, "sm_90a", SOURCE, &options).unwrap_or_else(|e| panic!("{e}"));
         let outcome = orias::simulate::simulate(&bytes, &launch(entry), Limits::default());
         all.push((format!("ptxas {level}"), outcome.map_err(|e| e.to_string())));
     }

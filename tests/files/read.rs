@@ -2,7 +2,7 @@
 
 use orias::elf::attribute::{self, Attribute, KernelParam};
 use orias::elf::{Cubin, ReadError};
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::oracle;
 
 #[test]
@@ -180,7 +180,7 @@ fn other_cubins_of_ptxas_are_read_too() {
     {
         let source = format!(".version 9.0\n.target {arch}\n.address_size 64\n{text}");
         for flags in [&["-c"][..], &["-c", "-lineinfo"], &["-c", "-O0", "-g"]] {
-            let file = sources::ptxas(&tool, arch, &source, flags);
+            let file = reference::ptxas(&tool, arch, &source, flags);
             let file = file.unwrap_or_else(|e| panic!("{arch} {flags:?}: {e}"));
             let cubin = Cubin::read(&file).unwrap_or_else(|e| panic!("{arch} {flags:?}: {e}"));
             assert_eq!((cubin.sm(), cubin.file_type), (sm, 1), "{arch} {flags:?}");

@@ -80,7 +80,7 @@ fn what_differs_is_found() {
         let text = format!(
             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n.reg .b32 %r<4>;\n.shared .align 8 .b64 bar;\n{body}\nret;\n}}\n"
         );
-        orias_isa::sources::ptxas(&tool, "sm_90a", &text, &["-O3"]).expect("sound PTX")
+        orias_isa::reference::ptxas(&tool, "sm_90a", &text, &["-O3"]).expect("sound PTX")
     };
     let plain = cubin("");
     for (body, name) in [

@@ -5,7 +5,7 @@ use orias::elf::attribute::{Attribute, code};
 use orias::elf::model::*;
 use orias::elf::read::{Cubin, Function, Section};
 use orias_components::SymbolKey;
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::oracle;
 use std::path::{Path, PathBuf};
 
@@ -96,14 +96,14 @@ pub fn all_corpus_ptx() -> Vec<PathBuf> {
 /// ptxas's cubin of a PTX file, at -O`level` for sm_90a.
 pub fn ptxas(tool: &Path, ptx: &Path, level: u8) -> Vec<u8> {
     let text = std::fs::read_to_string(ptx).expect("the corpus is text");
-    let cubin = sources::ptxas(tool, "sm_90a", &text, &[&format!("-O{level}")]);
+    let cubin = reference::ptxas(tool, "sm_90a", &text, &[&format!("-O{level}")]);
     cubin.unwrap_or_else(|e| panic!("{}: {e}", ptx.display()))
 }
 
 /// ptxas's cubin of PTX text after the head of a file for sm_90a.
 pub fn ptxas_text(tool: &Path, text: &str, level: u8) -> Vec<u8> {
     let text = format!(".version 9.0\n.target sm_90a\n.address_size 64\n{text}");
-    let cubin = sources::ptxas(tool, "sm_90a", &text, &[&format!("-O{level}")]);
+    let cubin = reference::ptxas(tool, "sm_90a", &text, &[&format!("-O{level}")]);
     cubin.unwrap_or_else(|e| panic!("{e}"))
 }
 

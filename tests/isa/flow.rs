@@ -6,7 +6,7 @@
 
 use crate::exceptions::{self, Exceptions, has};
 use crate::sources::Checked;
-use crate::{coverage, ours, sources};
+use crate::{coverage, ours, reference};
 use orias::check::{self, Finding, Report, Rule};
 use orias::driver::CompileOptions;
 use orias::elf::read::Cubin;
@@ -146,7 +146,7 @@ pub fn run(target: &Target, args: &Args) -> Result<(), String> {
     for (ptxas, level) in ptxas.iter().flat_map(|p| args.checked.level.iter().map(move |l| (p, l)))
     {
         let option = format!("-O{level}");
-        check("ptxas", *level, &|text| sources::ptxas(ptxas, "sm_90a", text, &[&option]).ok());
+        check("ptxas", *level, &|text| reference::ptxas(ptxas, "sm_90a", text, &[&option]).ok());
     }
     wrong.extend(known.unused(|row| {
         there.iter().any(|(group, kernel, maker, level)| {

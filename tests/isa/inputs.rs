@@ -4,7 +4,7 @@
 //! addresses or for the number of rounds of a loop, and what they load for shared addresses or for
 //! indices; some reach far beyond their thread's place. Which, is tried.
 
-use crate::differ::{BYTES, Random, Setup};
+use crate::setup::{BYTES, Random, Setup};
 use orias::launch::{Argument, Buffer, Launch, Scalar, place};
 use orias::ptx::program::{Function, Program};
 use orias::ptx::types::Type;

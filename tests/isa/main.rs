@@ -216,7 +216,7 @@ fn run(args: Args) -> Result<(), String> {
         return generate(&args.arch, out, *short, only, (*accepted, *rejected));
     }
     if let Command::Run { paths, opt, beside, ours, only, seed, threads, all } = &args.command {
-        let setup = differ::Setup {
+        let setup = orias_isa::setup::Setup {
             seed: *seed,
             threads: *threads,
             steps: 20_000,
@@ -441,7 +441,7 @@ fn launch_all(
     arch: &str,
     paths: &[PathBuf],
     (maker, beside): (Maker<'_>, bool),
-    setup: differ::Setup,
+    setup: orias_isa::setup::Setup,
     only: &[String],
     all: bool,
 ) -> Result<(), String> {

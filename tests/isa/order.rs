@@ -3,7 +3,7 @@
 
 use crate::exceptions::{Exceptions, group, has};
 use crate::sources::Checked;
-use crate::{ours, sources};
+use crate::{ours, reference};
 use orias::check::order::{self, OrderReport, Place};
 use orias::check::ptx_lines::{self, one_a_line};
 use orias::driver::CompileOptions;
@@ -174,7 +174,7 @@ pub fn run(target: &Target, args: &Args) -> Result<(), String> {
         for level in &args.checked.level {
             let option = format!("-O{level}");
             let sum = check_all(target, &list, false, |text| {
-                sources::ptxas(&ptxas, "sm_90a", text, &[&option, "-lineinfo"]).ok()
+                reference::ptxas(&ptxas, "sm_90a", text, &[&option, "-lineinfo"]).ok()
             });
             sum.print(&format!("ptxas {option}"), all);
             wrong.extend(sum.unexplained(&mut known, "ptxas", *level));

@@ -7,7 +7,7 @@
 //! operand from a place of its own ([`values`] writes there). What only code can make stands before
 //! the kernel's first instruction ([`module`]).
 
-use crate::differ::{BYTES, Random};
+use crate::setup::{BYTES, Random};
 use orias::launch::{Argument, Buffer, Launch, Scalar, place};
 use orias_targets::memory::{Memory, SHARED_RESERVED};
 use orias_targets::tensor_map::{Element, Im2col, RANK, TensorMap};

@@ -5,9 +5,10 @@
 //! Modifiers of which an instruction has one of many that only turn a field of the word are one
 //! group: scopes, orders, roundings, comparisons, cache words, vector sizes.
 
-use crate::differ::{self, End, Setup, Verdict};
+use crate::differ::{self, End, Verdict};
 use crate::generate::{self, accept::accept};
 use crate::ours;
+use crate::setup::Setup;
 use orias::driver::CompileOptions;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! Which instructions ptxas emits: `tables/seen` is mined from its cubins, and ours are held
 //! against it.
 
+use crate::reference;
 use crate::sources::{self, Source};
 use crate::{coverage, ours};
 use clap::Args;
@@ -180,7 +181,7 @@ pub fn mine(target: &'static Target, args: &MineArgs) -> Result<(), String> {
     let all: Vec<(&Source, &str)> =
         sources.iter().flat_map(|s| ["-O0", "-O1", "-O2", "-O3"].map(|level| (s, level))).collect();
     let compiled = all.par_iter().fold(Mined::default, |mut mined, (source, level)| {
-        if let Ok(cubin) = sources::ptxas(&tool, target.name, &source.text, &[level]) {
+        if let Ok(cubin) = reference::ptxas(&tool, target.name, &source.text, &[level]) {
             mined.add(target, &cubin);
         }
         mined

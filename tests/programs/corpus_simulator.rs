@@ -5,7 +5,7 @@
 //! a hazard is one of its model of time or of the latencies.
 
 use orias::simulate::simulate;
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::case::{Case, Suite};
 use orias_runner::folders;
 use orias_runner::oracle::{tool, workspace};
@@ -18,7 +18,7 @@ const STEPS: u64 = 50_000_000;
 
 fn ptxas(ptxas: &Path, ptx: &Path, level: u8) -> Vec<u8> {
     let text = std::fs::read_to_string(ptx).unwrap();
-    let cubin = sources::ptxas(ptxas, "sm_90a", &text, &[&format!("-O{level}")]);
+    let cubin = reference::ptxas(ptxas, "sm_90a", &text, &[&format!("-O{level}")]);
     cubin.unwrap_or_else(|e| panic!("{}: {e}", ptx.display()))
 }
 

@@ -6,8 +6,9 @@
 //! finds the errors in their order.
 
 use super::Checker;
-use super::declaration::{MOST_VARIABLES, most_in_bodies};
 use super::labels::Ends;
+use super::limits::{MOST_VARIABLES, most_in_bodies};
+use super::own_bodies::{Apart, Body};
 use crate::list::List;
 use crate::ptx::lexer::Lexer;
 use crate::ptx::parser;
@@ -24,60 +25,6 @@ const FEW_BODIES: usize = 8;
 /// What stands outside of bodies each checker reads again: with more of them there would be little
 /// else.
 const MOST_CHECKERS: usize = 8;
-
-/// A function's body in the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Body {
-    /// The place of its `{`.
-    open: u32,
-    /// Behind its `}`.
-    end: u32,
-}
-
-/// Which bodies are a checker's own.
-pub(super) struct Apart {
-    bodies: Arc<[Body]>,
-    own: Range<usize>,
-    /// The number of the body that may come next.
-    next: usize,
-    /// The end of the body that is read.
-    end: u32,
-    /// Of a body that was met and is not its own: its end.
-    pub passed: Option<u32>,
-    /// The variables of each body that was met.
-    variables: Vec<Range<usize>>,
-    /// A body is not where it was thought to be.
-    odd: bool,
-}
-
-impl Apart {
-    /// At the body that begins here, behind so many variables; whether it is its own.
-    pub fn begin(&mut self, open: u32, variables: usize) -> bool {
-        let rest = self.bodies.get(self.next..).unwrap_or_default();
-        let passed = rest.iter().take_while(|body| body.open < open).count();
-        let number = self.next + passed;
-        self.next = number + 1;
-        self.variables.push(variables..variables);
-        let Some(body) = self.bodies.get(number).filter(|body| body.open == open) else {
-            self.odd = true;
-            return true;
-        };
-        if self.own.contains(&number) {
-            self.end = body.end;
-            return true;
-        }
-        self.passed = Some(body.end);
-        false
-    }
-
-    /// Behind a body of its own.
-    pub fn end(&mut self, end: u32, variables: usize) {
-        self.odd |= end != self.end;
-        if let Some(last) = self.variables.last_mut() {
-            last.end = variables;
-        }
-    }
-}
 
 /// Where bodies are, if nothing is wrong with the text: braces that are no function's may be among
 /// them. Who reads a body looks whether it ends there.

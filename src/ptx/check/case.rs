@@ -38,7 +38,7 @@ pub(super) struct Case<'a, 's> {
 }
 
 impl<'s> Case<'_, 's> {
-    /// The number of its spelling ([`super::forms::Known`]).
+    /// The number of its spelling ([`super::known::Known`]).
     pub fn spelling(&self) -> usize {
         self.source.spelling as usize
     }
@@ -106,7 +106,7 @@ impl Ty {
 }
 
 /// Instructions of which some constants are looked at here; what the table of forms says of
-/// constants it says itself ([`super::forms::Known::right`]).
+/// constants it says itself ([`super::known::Known::right`]).
 pub(super) fn by_value(opcode: Op) -> bool {
     matches!(opcode, Op::Bar | Op::Bfe | Op::Bfi)
 }

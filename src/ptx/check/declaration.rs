@@ -4,9 +4,10 @@
 
 use super::Checker;
 use super::labels::{Labels, TooMany};
+use super::limits::{most_in_bodies, one_too_many};
 use super::scope::{Entity, Range};
 use crate::ptx::ast;
-use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
+use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::lexer;
 use crate::ptx::program::{
     FuncId, Function, FunctionBody, NO_FUNCTION, Pointer, RegId, Register, VarId, Variable,
@@ -34,16 +35,8 @@ impl Place {
     }
 }
 
-/// Variables of memory, and functions, of a module at most. Each is a symbol with its name, a slot
-/// for its address, a relocation: hundreds of bytes. A table of sections has room for fewer
-/// kernels.
-pub(super) const MOST_VARIABLES: usize = 1 << 17;
+/// Each is a symbol, as a variable of memory is ([`MOST_VARIABLES`]).
 const MOST_FUNCTIONS: usize = 1 << 16;
-
-/// Bytes of text that each `.local` and `.param` variable of a function has behind as many as a
-/// module may have: fewer than any compiler writes (`.param .b32 p;`), more than a list of short
-/// names.
-const TEXT_OF_VARIABLE: usize = 14;
 
 /// Declarations `name<4>` outside the space of registers: no compiler writes any.
 const MOST_RANGES: usize = 1 << 15;
@@ -568,26 +561,6 @@ impl<'s> Checker<'s> {
         }
         ids
     }
-}
-
-/// `.local` and `.param` variables that the functions of a text may have.
-pub(super) fn most_in_bodies(source: &str) -> usize {
-    MOST_VARIABLES.max(source.len() / TEXT_OF_VARIABLE)
-}
-
-/// Counts a variable of the module; true where it has too many, which is said once.
-pub(super) fn one_too_many(
-    count: &mut usize,
-    space: Space,
-    span: Span,
-    diagnostics: &mut Diagnostics,
-) -> bool {
-    *count += usize::from(matches!(space, Space::Global | Space::Const | Space::Shared));
-    if *count == MOST_VARIABLES + 1 {
-        let message = format!("Too many variables in the module ({MOST_VARIABLES} max)");
-        diagnostics.push(Diagnostic::fatal(span, message));
-    }
-    *count > MOST_VARIABLES
 }
 
 /// What is wrong with a parameter `name[]`.

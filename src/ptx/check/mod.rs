@@ -11,8 +11,13 @@ mod case;
 mod declaration;
 mod forms;
 mod initialiser;
+mod known;
 mod labels;
+mod limits;
+mod literal;
 mod operand;
+mod operand_shape;
+mod own_bodies;
 mod parameter;
 mod rules;
 mod scope;
@@ -21,6 +26,7 @@ mod since;
 mod slots;
 mod special;
 mod straight;
+mod sum;
 mod table;
 mod words;
 
@@ -34,11 +40,13 @@ use super::program::{
 use super::target::{self, Sm};
 use super::types::Span;
 use crate::list::List;
-use apart::Apart;
 pub(super) use apart::load as load_apart;
 use forms::memory::Learned;
+use known::Known;
 use labels::Labels;
+use own_bodies::Apart;
 use scope::{Entity, Range, RegShape, Scopes};
+use sum::Sum;
 
 /// The newest PTX version that is understood (that of ptxas 13.0).
 pub const NEWEST_VERSION: (u32, u32) = (9, 0);
@@ -65,7 +73,7 @@ pub struct Checker<'s> {
     /// `.loc` in force: file, line, column.
     loc: (u32, u32, u32),
     /// Those of the instruction that is checked: nothing may be written to their registers.
-    sums: Vec<operand::Sum>,
+    sums: Vec<Sum>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.
     variable_ranges: Vec<Variable>,
     /// Variables of functions that are declared one by one.
@@ -76,7 +84,7 @@ pub struct Checker<'s> {
     /// off.
     narrow_calls: Vec<Diagnostic>,
     /// Spellings of instructions that were met.
-    forms: forms::Known,
+    forms: Known,
     /// Of which head that is; the rest of it is where it is used.
     learned: Learned,
     /// Operands of the instruction that is checked, where they are not known to be right.
@@ -173,7 +181,7 @@ impl<'s> Checker<'s> {
             body_variables: 0,
             memory_variables: 0,
             narrow_calls: Vec::new(),
-            forms: forms::Known::default(),
+            forms: Known::default(),
             learned: Learned::default(),
             operands: Vec::new(),
             shared: SharedOperands::default(),
@@ -330,7 +338,7 @@ impl<'s> Checker<'s> {
             }
             Range::Var(number) => {
                 let like = variable_ranges.get(number as usize)?;
-                if declaration::one_too_many(memory_variables, like.space, name.span, diagnostics) {
+                if limits::one_too_many(memory_variables, like.space, name.span, diagnostics) {
                     return None;
                 }
                 program.vars.push(Variable { start: name.span.start, ..like.clone() });

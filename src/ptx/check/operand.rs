@@ -2,10 +2,11 @@
 //! instruction's type.
 
 use super::Checker;
+use super::literal::{literal, literal_type};
 use super::scope::Entity;
 use super::special;
+use super::sum::Sum;
 use crate::ptx::ast::{self, Ident, Number, Operands, Tree};
-use crate::ptx::constant::Const;
 use crate::ptx::program::{AddressBase, Operand, RegId, Register, Special, Words};
 use crate::ptx::types::{Span, Type, TypeKind};
 use crate::ptx::words::{Op, Word};
@@ -17,22 +18,6 @@ pub(super) struct Of<'a, 's> {
     /// None where there is none of the name.
     pub opcode: Option<Op>,
     pub types: &'a [Type],
-}
-
-/// An addition before the instruction that is checked: `%r1 + 4` among its operands.
-#[derive(Debug)]
-pub(super) struct Sum {
-    pub words: Arc<Words>,
-    /// The register of the sum first.
-    pub operands: Vec<Operand>,
-    pub span: Span,
-}
-
-impl Sum {
-    /// Whether it writes this register.
-    pub fn writes(&self, reg: RegId) -> bool {
-        self.operands.first() == Some(&Operand::Reg(reg))
-    }
 }
 
 impl<'s> Checker<'s> {
@@ -347,27 +332,5 @@ impl<'s> Checker<'s> {
             }
         };
         Some(Operand::Address { base, offset: offset? })
-    }
-}
-
-/// The type by which a literal is read: the last one (`cvt.f32.s32`, `set.lt.u32.f32`), for a float
-/// literal the last float.
-pub(super) fn literal_type(types: &[Type]) -> Option<Type> {
-    types.iter().rev().find(|ty| ty.kind() == TypeKind::Float).or(types.last()).copied()
-}
-
-pub(super) fn literal(value: Const, ty: Option<Type>) -> Operand {
-    match (value, ty) {
-        (Const::Int { .. }, _) => Operand::Int(value.as_i128().unwrap_or(0)),
-        (Const::F32(value), Some(Type::F64)) => Operand::F64(f64::from(value)),
-        (Const::F32(value), Some(ty)) if ty.kind() != TypeKind::Float => {
-            Operand::Int(i128::from(value.to_bits()))
-        }
-        (Const::F32(value), _) => Operand::F32(value),
-        (Const::F64(value), Some(Type::F32 | Type::Tf32)) => Operand::F32(value as f32),
-        (Const::F64(value), Some(ty)) if ty.kind() != TypeKind::Float => {
-            Operand::Int(i128::from(value.to_bits()))
-        }
-        (Const::F64(value), _) => Operand::F64(value),
     }
 }

@@ -67,7 +67,7 @@ impl<'s> Checker<'s> {
                 b'0'..=b'9' | b'-' => {
                     let (value, _) = cursor.signed()?;
                     shape.constant(value);
-                    super::operand::literal(value, self.forms.literals(spelling))
+                    super::literal::literal(value, self.forms.literals(spelling))
                 }
                 b'[' => self.straight_address(cursor, shape)?,
                 b'{' => self.straight_vector(cursor, shape)?,

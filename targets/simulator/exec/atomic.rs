@@ -52,13 +52,13 @@ impl Env<'_> {
         active: u32,
     ) -> Result<(), LaneFault> {
         let places = addresses(warp, &op.address);
-        self.check_descriptor(warp, &op.address, super::first(active))?;
+        self.check_descriptor(warp, &op.address, super::env::first(active))?;
         let bytes = op.bytes();
         let [a, b] = [operand(warp, &op.src[0], bytes), operand(warp, &op.src[1], bytes)];
         let (mut rest, mut done) = (active, active);
         let mut old = [0; LANES];
         while rest != 0 {
-            let lane = super::first(rest);
+            let lane = super::env::first(rest);
             rest &= rest - 1;
             if op.done != PredDst::NOWHERE && !self.is_native(op, places[lane]) {
                 done &= !(1 << lane);

@@ -69,7 +69,7 @@ pub fn matching(warp: &mut Warp, all: bool, dst: Dst, holds: PredDst, src: &Src,
         });
     });
     if all {
-        let same = out[super::first(active)] == u64::from(active);
+        let same = out[super::env::first(active)] == u64::from(active);
         out = [if same { u64::from(active) } else { 0 }; LANES];
         warp.set_pred(holds, active, if same { !0 } else { 0 });
     }
@@ -79,7 +79,7 @@ pub fn matching(warp: &mut Warp, all: bool, dst: Dst, holds: PredDst, src: &Src,
 /// REDUX
 pub fn reduce(warp: &mut Warp, kind: ReduceKind, dst: Dst, src: &Src, active: u32) {
     let values = warp.read32(src);
-    let mut result = values[super::first(active)];
+    let mut result = values[super::env::first(active)];
     each_lane(active & (active - 1), |lane| {
         let x = values[lane];
         result = match kind {
@@ -105,7 +105,7 @@ pub fn to_uniform(
     active: u32,
 ) {
     let values = warp.read32(src);
-    let chosen = values[super::first(active)];
+    let chosen = values[super::env::first(active)];
     let mut other = 0;
     each_lane(active, |lane| other |= u32::from(values[lane] != chosen) << lane);
     if or && differs != PredDst::NOWHERE {

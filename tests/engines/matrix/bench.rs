@@ -7,7 +7,7 @@ use orias::driver::{self, CompileOptions};
 use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Outcome};
 use orias::simulate::simulate;
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_runner::oracle::tool;
 use orias_targets::simulator::{Hazards, Limits};
 use rayon::prelude::*;
@@ -196,7 +196,7 @@ fn simulated(cases: &[Case], target: &str, levels: &[&'static str]) {
     let Some(ptxas) = tool("ptxas") else { return };
     let source = module(cases, target);
     let compile = |level: &&'static str| {
-        let cubin = sources::ptxas(&ptxas, target, &source, &[level]);
+        let cubin = reference::ptxas(&ptxas, target, &source, &[level]);
         (cubin.unwrap_or_else(|e| panic!("{e}")), format!("{target} {level}"))
     };
     run_all(cases, &levels.par_iter().map(compile).collect::<Vec<_>>());

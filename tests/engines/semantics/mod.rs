@@ -18,7 +18,7 @@ use instructions::{GROUPS, Group};
 use narrow::NARROW;
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::{Argument, Buffer, Launch, Scalar};
-use orias_isa::sources;
+use orias_isa::reference;
 use orias_targets::simulator::Limits;
 use scalar::SCALAR;
 use std::fmt::Write;
@@ -126,7 +126,7 @@ fn simulated(cubin: &[u8], launch: &Launch, threads: usize) -> Result<Vec<Vec<u6
 
 fn ptxas(source: &str, name: &str) -> Option<Vec<u8>> {
     let tool = orias_runner::oracle::tool("ptxas")?;
-    let cubin = sources::ptxas(&tool, "sm_90a", source, &["-O1"]);
+    let cubin = reference::ptxas(&tool, "sm_90a", source, &["-O1"]);
     Some(cubin.unwrap_or_else(|e| panic!("{name}: {e}")))
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Difference, differences, known};
 use crate::exceptions::{group, has};
-use crate::{coverage, ours, sources};
+use crate::{coverage, ours, reference};
 use clap::Args;
 use orias::driver::CompileOptions;
 use orias_runner::oracle;
@@ -87,7 +87,7 @@ pub fn file(
     let mut arguments = vec![option.as_str()];
     arguments.extend(lineinfo.then_some("-lineinfo"));
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_string();
-    let theirs = sources::ptxas(tool, target.name, text, &arguments).map_err(first_line)?;
+    let theirs = reference::ptxas(tool, target.name, text, &arguments).map_err(first_line)?;
     let options = CompileOptions {
         target: Some(target.name.into()),
         opt_level: level,

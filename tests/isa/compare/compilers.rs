@@ -1,7 +1,7 @@
 //! The compilers: ours in this process or as another binary, and ptxas; what each says beside the
 //! cubin.
 
-use crate::sources;
+use crate::reference;
 use orias::driver::{CompileOptions, compile_source};
 use orias::ptx::diagnostics::Severity;
 use rustc_hash::FxHashMap;
@@ -36,7 +36,7 @@ impl Maker<'_> {
         match self {
             Maker::Own => own(arch, file, source, level),
             Maker::Binary(tool) | Maker::Ptxas(tool) => {
-                let kept = sources::kept(tool, arch, source, &[&format!("-O{level}"), "-v"]);
+                let kept = reference::kept(tool, arch, source, &[&format!("-O{level}"), "-v"]);
                 process(tool, arch, file, level, kept.as_deref())
             }
         }

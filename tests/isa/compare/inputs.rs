@@ -2,7 +2,7 @@
 //! NAME.json beside NAME.ptx (`tests/triton/launches.py`), whose buffers are filled here and whose
 //! results are the PTX interpreter's.
 
-use crate::differ::Random;
+use crate::setup::Random;
 use orias::interpret;
 use orias::launch::{Argument, Buffer, Launch, Scalar, parse_tensor};
 use orias_runner::case::Suite;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// Types, layouts, state spaces, the priorities of `createpolicy`, operations on bits: words that
-/// keep their order among themselves. All others are a set. `sequence` in `src/ptx/check/forms.rs`
+/// keep their order among themselves. All others are a set. `sequence` in `src/ptx/check/forms/table.rs`
 /// says the same.
 pub const SEQUENCES: usize = 5;
 

@@ -2,7 +2,7 @@
 //! dropped.
 
 use super::Module;
-use crate::sources;
+use crate::reference;
 use std::path::Path;
 
 /// A kernel that ptxas rejects, and what it says of it.
@@ -32,7 +32,7 @@ pub fn accept(ptxas: &Path, mut module: Module) -> Vec<Accepted> {
     let mut rejected = Vec::new();
     while !module.kernels.is_empty() {
         let (text, starts) = module.text();
-        let messages = match sources::ptxas(ptxas, &module.target, &text, &module.options) {
+        let messages = match reference::ptxas(ptxas, &module.target, &text, &module.options) {
             Ok(cubin) => return vec![Accepted { module, cubin, rejected }],
             Err(messages) => messages,
         };

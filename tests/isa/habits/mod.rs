@@ -4,7 +4,7 @@
 pub mod check;
 pub mod mine;
 
-use crate::{coverage, ours, sources};
+use crate::{coverage, ours, reference, sources};
 use mine::Mined;
 use orias::driver::CompileOptions;
 use orias_runner::oracle;
@@ -97,7 +97,7 @@ fn of_ptxas(target: &Target, rows: &Rows, files: &[PathBuf]) -> Result<Mined, St
         for source in sources::at(file, target.name) {
             for level in LEVELS {
                 let option = format!("-O{level}");
-                if let Ok(cubin) = sources::ptxas(&tool, target.name, &source.text, &[&option]) {
+                if let Ok(cubin) = reference::ptxas(&tool, target.name, &source.text, &[&option]) {
                     let label = format!("{} {option}", source.name);
                     let _ = mined.add(target, &words, &label, level, &cubin);
                 }

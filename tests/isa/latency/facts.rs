@@ -1,8 +1,8 @@
 //! Facts of timing by instruction, part of the result and operand slot: what `mined` holds by row,
 //! summed up by ports.
 
-use super::mined::{Key, Kind, Mined, Seen};
-use super::observed::{THERE, is_near};
+use super::mined::{Key, Kind, Mined, Seen, is_near};
+use super::observed::THERE;
 use orias_components::RegFile;
 use orias_targets::latency::{Class, Hazard, In, Out};
 use orias_targets::{Target, touch};

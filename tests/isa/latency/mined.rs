@@ -1,7 +1,6 @@
 //! What the pairs of many kernels say, by kind of instruction and operand slot, and summed up by
 //! timing class.
 
-use super::observed;
 use super::walk::{self, Between, End, Pair};
 use orias_components::{Opcode, RegFile};
 use orias_targets::Target;
@@ -212,7 +211,7 @@ impl Mined {
         let row = |((hazard, file, first, second), seen): ((_, _, Class, Class), Seen)| {
             let cycles = seen.closest(1)?;
             let (there, all) = (seen.at[cycles], seen.total());
-            observed::is_near(first, cycles).then(|| Row {
+            is_near(first, cycles).then(|| Row {
                 hazard,
                 files: vec![file],
                 first: vec![first],
@@ -255,4 +254,14 @@ fn told_by_scoreboard(pair: &Pair<'_>) -> bool {
         }
         _ => control.write_sb != 7,
     }
+}
+
+/// The longest stall that the control bits can say.
+const LONGEST_STALL: usize = 15;
+
+/// A distance may be about the latency of the first class: longer ones come about for other
+/// reasons.
+pub fn is_near(first: Class, cycles: usize) -> bool {
+    let matrix = matches!(first, Class::MmaSmall | Class::Mma | Class::MmaLong);
+    cycles <= if matrix { 2 * LONGEST_STALL } else { LONGEST_STALL }
 }

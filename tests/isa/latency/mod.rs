@@ -11,7 +11,7 @@ pub mod serial;
 pub mod source;
 pub mod walk;
 
-use crate::sources;
+use crate::reference;
 use mined::Mined;
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -94,7 +94,7 @@ pub fn everything(target: &'static Target, ptxas: &Path, more: &[PathBuf], every
     let mut mined = mine_all(target, &source::texts(ptxas, target.name, &[0, 1, 3], &files));
     let serial = serial::modules(target.name, every);
     let each = serial.par_iter().enumerate().map(|(at, module)| {
-        let cubin = sources::ptxas(ptxas, target.name, module, &["-O3"]);
+        let cubin = reference::ptxas(ptxas, target.name, module, &["-O3"]);
         cubin.map_or(Vec::new(), |cubin| source::split(&format!("serial {at}"), &cubin))
     });
     let texts: Vec<source::Text> = each.flatten().collect();

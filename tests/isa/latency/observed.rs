@@ -1,7 +1,7 @@
 //! `targets/tables/latency/observed.lat`: for each pair of timing classes the fewest cycles that
 //! ptxas relies on.
 
-use super::mined::{ByClass, Mined, Seen};
+use super::mined::{ByClass, Mined, Seen, is_near};
 use orias_components::{Opcode, RegFile};
 use orias_targets::latency::{Class, Hazard};
 use std::collections::BTreeMap;
@@ -13,22 +13,12 @@ pub const ENOUGH: u32 = 20;
 /// A distance met less often than this may be a mistake of ours about which registers are read.
 pub const THERE: u32 = 3;
 
-/// The longest stall that the control bits can say.
-const LONGEST_STALL: usize = 15;
-
 /// What the pairs of two classes show: cycles, pairs at that distance, pairs in all. `None` where
 /// they are too few, or all too far apart for the distance to be about them.
 pub fn shown(first: Class, seen: &Seen) -> Option<(usize, u32, u32)> {
     let cycles = seen.closest(THERE)?;
     (seen.total() >= ENOUGH && is_near(first, cycles))
         .then(|| (cycles, seen.at[cycles], seen.total()))
-}
-
-/// A distance may be about the latency of the first class: longer ones come about for other
-/// reasons.
-pub fn is_near(first: Class, cycles: usize) -> bool {
-    let matrix = matches!(first, Class::MmaSmall | Class::Mma | Class::MmaLong);
-    cycles <= if matrix { 2 * LONGEST_STALL } else { LONGEST_STALL }
 }
 
 /// The smallest stall of control flow and barriers, where it is more than one cycle.

@@ -1,7 +1,7 @@
 //! The kernels that are mined: PTX through ptxas for one SM at several levels. Cubins are not
 //! taken: nobody could tell who made them.
 
-use crate::{coverage, sources};
+use crate::{coverage, reference, sources};
 use orias::elf::Cubin;
 use orias_runner::oracle;
 use orias_targets::Target;
@@ -40,7 +40,8 @@ pub fn texts(ptxas: &Path, arch: &str, levels: &[u8], files: &[PathBuf]) -> Vec<
         let sources = sources::at(file, arch);
         let each = sources.iter().flat_map(|source| levels.iter().map(move |l| (source, l)));
         let made = each.filter_map(|(source, level)| {
-            let cubin = sources::ptxas(ptxas, arch, &source.text, &[&format!("-O{level}")]).ok()?;
+            let cubin =
+                reference::ptxas(ptxas, arch, &source.text, &[&format!("-O{level}")]).ok()?;
             Some(split(&format!("{} -O{level}", source.name), &cubin))
         });
         made.flatten().collect::<Vec<Text>>()

@@ -1,7 +1,7 @@
 //! Changes of one instruction.
 
 use super::Edit;
-use super::kinds::{Place, is_type};
+use super::place::{Place, is_type};
 use super::scan::{Instruction, Kind};
 use std::ops::Range;
 

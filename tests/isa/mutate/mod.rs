@@ -7,6 +7,7 @@ pub mod ask;
 mod instructions;
 mod kinds;
 mod modules;
+mod place;
 pub mod scan;
 
 pub use kinds::KINDS;
@@ -109,7 +110,7 @@ impl Vocabulary {
                 let own = by_opcode.entry(opcode).or_default();
                 for token in instruction.modifiers.clone() {
                     let word = source.scan.text(&source.text, token);
-                    if !kinds::is_type(word) {
+                    if !place::is_type(word) {
                         own.insert(word.to_string());
                         modifiers.insert(word.to_string());
                     }
@@ -140,7 +141,7 @@ pub fn mutants(
         turn += 1;
         for _ in 0..20 {
             let source = random.below(sources.len());
-            let made = change(&mut kinds::Place {
+            let made = change(&mut place::Place {
                 source: &sources[source],
                 vocabulary,
                 random: &mut random,

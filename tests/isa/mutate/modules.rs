@@ -2,7 +2,7 @@
 //! means.
 
 use super::Edit;
-use super::kinds::{Place, is_type};
+use super::place::{Place, is_type};
 use super::scan::{Declaration, Kind};
 
 type Made = Option<Vec<Edit>>;

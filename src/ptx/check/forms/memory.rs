@@ -6,7 +6,7 @@
 //! nothing else that a module has ([`super::super::shape`]): what is kept is for one head. So a
 //! module's verdicts are what they are without it; only time depends on what came before.
 
-use super::Known;
+use super::super::known::Known;
 use crate::ptx::ast::{Header, Spellings};
 use std::cell::{Cell, RefCell};
 

@@ -111,7 +111,7 @@ pub(super) fn operands(number: u16) -> &'static [&'static [Slot]] {
     LISTS.get(usize::from(number)).copied().unwrap_or(&[])
 }
 
-pub(super) fn rule(number: u16) -> Option<&'static Rule> {
+pub(in super::super) fn rule(number: u16) -> Option<&'static Rule> {
     RULES.get(usize::from(number))
 }
 
