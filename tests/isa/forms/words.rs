@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 /// Types, layouts, state spaces, the priorities of `createpolicy`, operations on bits: words that
-/// keep their order among themselves. All others are a set. `sequence` in `src/ptx/check/forms/table.rs`
-/// says the same.
+/// keep their order among themselves. All others are a set. `sequence` in
+/// `src/ptx/check/forms/table.rs` says the same.
 pub const SEQUENCES: usize = 5;
 
 const TYPES: &str = "s8 s16 s32 s64 u8 u16 u32 u64 f16 f16x2 bf16 bf16x2 tf32 f32 f32x2 f64 b8 b16 b32 b64 b128 pred e4m3 e5m2 \
