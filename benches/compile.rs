@@ -179,6 +179,18 @@ fn front_end_unrolled(bencher: Bencher<'_, '_>) {
     bencher.bench(|| orias::ptx::load(divan::black_box(UNROLLED)).is_ok());
 }
 
+/// A table of bytes, as nvcc writes one: most of some real modules, of which each transform has
+/// dozens.
+#[divan::bench(sample_count = 50)]
+fn front_end_table(bencher: Bencher<'_, '_>) {
+    let bytes: Vec<String> = (0..100_000_u32).map(|i| (i * i % 251).to_string()).collect();
+    let (count, list) = (bytes.len(), bytes.join(", "));
+    let head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+    let text = format!("{head}.global .align 8 .b8 table[{count}] = {{{list}}};\n");
+    let bencher = bencher.counter(BytesCount::of_str(&text));
+    bencher.bench_local(|| orias::ptx::load(divan::black_box(&text)).is_ok());
+}
+
 #[divan::bench(sample_count = 20)]
 fn front_end_thousand(bencher: Bencher<'_, '_>) {
     let text = module(KERNELS);

@@ -180,7 +180,7 @@ fn external_calls(
             }),
             _ => None,
         };
-        let next = code.iter().enumerate().skip(from).find_map(|(at, i)| Some((at, called(i)?)));
+        let next = code.iter().enumerate().skip(from).find_map(|(at, i)| Some((at, called(&i)?)));
         let Some((at, callee)) = next else { continue };
         way.push((function, at + 1));
         if externs.contains(&callee) {

@@ -215,7 +215,7 @@ pub fn tensor_maps(functions: &[Function<'_>]) -> u8 {
         Op::Tensormap if inst.has(Word::Replace) => 2,
         _ => 0,
     };
-    functions.iter().flat_map(|f| &f.code).fold(0, |all, inst| all | of(inst))
+    functions.iter().flat_map(|f| &f.code).fold(0, |all, inst| all | of(&inst))
 }
 
 #[cfg(test)]

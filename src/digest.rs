@@ -46,7 +46,7 @@ impl Digest {
         digest.spans.reserve_exact(function.code.len());
         for (at, inst) in function.code.iter().enumerate() {
             digest.spans.push(inst.span);
-            digest.facts.add_ptx(inst);
+            digest.facts.add_ptx(&inst);
             if OF_ATTRIBUTES.contains(&inst.opcode) {
                 digest.words.push((at as u32, inst.words.clone()));
             }
@@ -54,7 +54,8 @@ impl Digest {
         let inits = |inst: &Instruction| {
             inst.opcode == Op::Mbarrier && inst.modifiers.first() == Some(&Word::Init)
         };
-        let mut inits = digest.words.iter().filter(|(at, _)| inits(&function.code[*at as usize]));
+        let mut inits =
+            digest.words.iter().filter(|(at, _)| inits(&function.code.at(*at as usize)));
         digest.inits_in_loop = inits.any(|(at, _)| is_in_loop(function, *at as usize));
         digest
     }
@@ -110,8 +111,8 @@ fn is_in_loop(function: &Function<'_>, of: usize) -> bool {
 /// Adds the instructions that may come right after one.
 fn follow(function: &Function<'_>, at: usize, next: &mut Vec<usize>) {
     let label = |l: &LabelId| function.labels.get(l.0 as usize).map(|(at, _)| *at);
-    let inst = &function.code[at];
-    for operand in &inst.operands {
+    let inst = function.code.at(at);
+    for operand in inst.operands {
         match operand {
             Operand::Label(l) => next.extend(label(l)),
             Operand::BranchTargets(list) => {

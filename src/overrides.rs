@@ -73,13 +73,18 @@ pub fn apply(
             bound(function, &overrides.bounds, max_registers);
         }
         // To ask for the code of one without a body would make it one.
-        let body = function.body.iter_mut();
-        for inst in body.flat_map(|body| &mut Arc::make_mut(body).code) {
-            let caches = &overrides.caches;
-            match inst.opcode {
-                Op::Ld => cache(inst, &LOADS, (caches.load, caches.forced_load)),
-                Op::St => cache(inst, &STORES, (caches.store, caches.forced_store)),
-                _ => {}
+        let Some(body) = &mut function.body else { continue };
+        let code = &mut Arc::make_mut(body).code;
+        let caches = &overrides.caches;
+        for at in 0..code.len() {
+            let inst = code.at(at);
+            let words = match inst.opcode {
+                Op::Ld => cache(&inst, &LOADS, (caches.load, caches.forced_load)),
+                Op::St => cache(&inst, &STORES, (caches.store, caches.forced_store)),
+                _ => None,
+            };
+            if let Some(words) = words {
+                code.respell(at, words);
             }
         }
     }
@@ -97,12 +102,12 @@ pub fn apply(
     Ok(())
 }
 
-/// Gives an access another cache operator.
+/// An access's words with another cache operator, if it is to have one.
 fn cache(
-    inst: &mut Instruction,
+    inst: &Instruction,
     operators: &[Word],
     (default, forced): (Option<Word>, Option<Word>),
-) {
+) -> Option<Words> {
     /// Orders, other spaces, priorities of the first-level cache.
     const OTHERS: WordSet = WordSet::of(&[
         Word::Volatile,
@@ -125,17 +130,17 @@ fn cache(
         Word::L1NoAllocate,
     ]);
     if inst.set.intersects(&OTHERS) {
-        return;
+        return None;
     }
     let named = inst.modifiers.iter().position(|m| operators.contains(m));
     let wanted = if named.is_some() { forced } else { forced.or(default) };
-    let Some(word) = wanted.filter(|w| !inst.has(Word::Nc) || *w == Word::Cs) else { return };
+    let word = wanted.filter(|w| !inst.has(Word::Nc) || *w == Word::Cs)?;
     let mut modifiers = inst.modifiers.to_vec();
     match named {
         Some(at) => modifiers[at] = word,
         None => modifiers.insert(modifiers.len().saturating_sub(inst.types.len()), word),
     }
-    inst.words = Arc::new(Words::new(inst.opcode, modifiers.into()));
+    Some(Words::new(inst.opcode, modifiers.into()))
 }
 
 /// Gives a kernel directives.
@@ -175,7 +180,7 @@ mod tests {
         let mut program = crate::ptx::load(SOURCE).expect("the source is right");
         apply(&mut program, overrides, None).expect("the kernels are there");
         let joined =
-            |i: &Instruction| i.modifiers.iter().map(|m| m.name()).collect::<Vec<_>>().join(".");
+            |i: Instruction<'_>| i.modifiers.iter().map(|m| m.name()).collect::<Vec<_>>().join(".");
         program.functions[0].code.iter().map(joined).collect()
     }
 

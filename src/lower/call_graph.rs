@@ -32,7 +32,7 @@ impl Uses {
     fn of(function: &Function<'_>) -> Uses {
         let mut uses = Uses::default();
         for inst in &function.code {
-            let mut operands = &*inst.operands;
+            let mut operands = inst.operands;
             if inst.opcode == Op::Call {
                 let callee = operands.iter().position(|o| !matches!(o, Operand::List(_)));
                 match callee.and_then(|i| operands.get(i)) {
@@ -52,7 +52,7 @@ impl Uses {
             Some(useless) => {
                 let mut needed = Uses::default();
                 let live = function.code.iter().zip(&useless).filter(|(_, useless)| !**useless);
-                live.flat_map(|(inst, _)| &inst.operands).for_each(|op| needed.operand(op));
+                live.flat_map(|(inst, _)| inst.operands).for_each(|op| needed.operand(op));
                 needed.vars
             }
         };
@@ -109,10 +109,10 @@ fn useless(function: &Function<'_>) -> Option<Vec<bool>> {
         opcode => PURE.contains(&opcode),
     };
     let names = |inst: &Instruction| inst.operands.iter().any(|op| matches!(op, Operand::Var(..)));
-    if !function.code.iter().any(|inst| pure(inst) && names(inst)) {
+    if !function.code.iter().any(|inst| pure(&inst) && names(&inst)) {
         return None;
     }
-    let mut useless: Vec<bool> = function.code.iter().map(pure).collect();
+    let mut useless: Vec<bool> = function.code.iter().map(|inst| pure(&inst)).collect();
     let mut read = vec![false; function.regs.len()];
     loop {
         let mut changed = false;
@@ -128,7 +128,7 @@ fn useless(function: &Function<'_>) -> Option<Vec<bool>> {
                 continue;
             }
             changed |= std::mem::take(useless);
-            let sources = inst.operands.iter().skip(usize::from(pure(inst)));
+            let sources = inst.operands.iter().skip(usize::from(pure(&inst)));
             let mut read = |r: usize| changed |= !std::mem::replace(&mut read[r], true);
             sources.for_each(|op| registers(op, &mut read));
             inst.guard.iter().for_each(|(r, _)| read(r.0 as usize));

@@ -5,7 +5,7 @@
 //! multiply-add; a product that several additions use goes into each of them. The sum may be
 //! clamped by `.sat`, the product not. At -O0 nothing is contracted.
 
-use crate::ptx::program::{AddressBase, Function, Instruction, Operand, RegId};
+use crate::ptx::program::{AddressBase, Code, Function, Instruction, Operand, RegId};
 use crate::ptx::types::TypeKind;
 use crate::ptx::words::{Op, Word};
 
@@ -28,14 +28,14 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
     let mut fates = vec![Fate::Stays; code.len()];
     let mut mentions = vec![0u32; function.regs.len()];
     for inst in code {
-        each_mention(inst, &mut |id| mentions[id.0 as usize] += 1);
+        each_mention(&inst, &mut |id| mentions[id.0 as usize] += 1);
     }
     let mut starts_block = vec![false; code.len() + 1];
     for (at, _) in &function.labels {
         starts_block[*at] = true;
     }
     for (at, inst) in code.iter().enumerate() {
-        let Some(product) = contractible(inst, &[Op::Mul]) else { continue };
+        let Some(product) = contractible(&inst, &[Op::Mul]) else { continue };
         // The product itself is one mention; every other one must be an addition that takes it in.
         let wanted = mentions[product.0 as usize] - 1;
         let uses = uses(code, &starts_block, at, product, wanted);
@@ -62,7 +62,7 @@ fn contractible(inst: &Instruction, names: &[Op]) -> Option<RegId> {
         && inst.modifiers.iter().all(|m| {
             *m == Word::Ftz || *m == Word::Sat && inst.opcode != Op::Mul || m.ty().is_some()
         });
-    match &*inst.operands {
+    match inst.operands {
         [Operand::Reg(d), _, _] if plain => Some(*d),
         _ => None,
     }
@@ -72,20 +72,20 @@ fn contractible(inst: &Instruction, names: &[Op]) -> Option<RegId> {
 /// the end of the block or to where a factor changes. `wanted` is how often the function mentions
 /// the product besides: all found, the search ends.
 fn uses(
-    code: &[Instruction],
+    code: &Code,
     starts_block: &[bool],
     at: usize,
     product: RegId,
     mut wanted: u32,
 ) -> Vec<(usize, usize)> {
-    let mul = &code[at];
+    let mul = code.at(at);
     let mut uses = Vec::new();
     for (user, inst) in code.iter().enumerate().skip(at + 1) {
         if starts_block[user] || wanted == 0 {
             break;
         }
-        each_mention(inst, &mut |id| wanted -= u32::from(id == product));
-        let same = contractible(inst, &[Op::Add, Op::Sub]).is_some()
+        each_mention(&inst, &mut |id| wanted -= u32::from(id == product));
+        let same = contractible(&inst, &[Op::Add, Op::Sub]).is_some()
             && inst.types == mul.types
             && inst.has(Word::Ftz) == mul.has(Word::Ftz);
         let operand = [1, 2].into_iter().find(|i| inst.operands.get(*i) == Some(&mul.operands[0]));
@@ -96,7 +96,7 @@ fn uses(
         if let Some(destination) = inst.operands.first() {
             each_register(destination, &mut |id| {
                 changes |= id == product;
-                each_mention(mul, &mut |factor| changes |= factor == id);
+                each_mention(&mul, &mut |factor| changes |= factor == id);
             });
         }
         if changes {

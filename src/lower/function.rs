@@ -117,9 +117,10 @@ pub fn function(
         let lowered = match fates.get(at) {
             Some(Fate::Folded) => Ok(()),
             Some(Fate::Fused { product, operand }) => {
-                select::fused(&mut cx, &function.code[*product as usize], inst, *operand as usize)
+                let product = function.code.at(*product as usize);
+                select::fused(&mut cx, &product, &inst, *operand as usize)
             }
-            _ => select::lower(&mut cx, inst),
+            _ => select::lower(&mut cx, &inst),
         };
         if let Err(message) = lowered {
             let (start, end) = (inst.span.start as usize, inst.span.end as usize);
@@ -166,7 +167,7 @@ pub fn function(
 fn labels_named(function: &Function<'_>) -> Vec<bool> {
     let mut named = vec![false; function.labels.len()];
     let targets = function.branch_targets.iter().flatten().copied();
-    let operands = function.code.iter().flat_map(|inst| &inst.operands);
+    let operands = function.code.iter().flat_map(|inst| inst.operands);
     let places = operands.filter_map(|operand| match operand {
         Ptx::Label(label) => Some(*label),
         _ => None,

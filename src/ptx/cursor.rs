@@ -1,13 +1,13 @@
 //! Reads what most operands are made of without making tokens: names of registers and symbols,
 //! numbers. Whatever looks different it does not read, and who asks goes back to where that begins.
 
-use super::ast::Number;
 use super::constant::{self, Const, Unary};
 use super::lexer::{self, is_name};
+use super::number::Number;
 use super::types::Span;
 
 /// A place in the text.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'s> {
     /// The whole text.
     pub source: &'s str,
@@ -151,6 +151,110 @@ impl Cursor<'_> {
         self.at += 1;
         let (value, span) = self.number()?;
         Some((value.unary(Unary::Minus)?, Span { start: start as u32, ..span }))
+    }
+}
+
+/// The numbers that a list in braces begins with, without a comment among them: tables of a
+/// thousand bytes are a good part of real modules.
+#[derive(Debug)]
+pub struct Numbers<'s> {
+    cursor: Cursor<'s>,
+    last: Span,
+    taken: usize,
+    ended: bool,
+}
+
+impl<'s> Numbers<'s> {
+    /// Of a list whose first, or next, element begins there.
+    pub(super) fn new(source: &'s str, at: u32) -> Numbers<'s> {
+        let cursor = Cursor { source, at: at as usize };
+        Numbers { cursor, last: Span::default(), taken: 0, ended: false }
+    }
+
+    /// Where the one that was read last stands.
+    pub fn span(&self) -> Span {
+        self.last
+    }
+
+    /// How many were read.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Where the next element begins, or the list's `}`.
+    pub(super) fn end(&self) -> u32 {
+        self.cursor.at as u32
+    }
+
+    /// Whether the `}` follows.
+    pub(super) fn ended(&self) -> bool {
+        self.ended
+    }
+}
+
+impl Numbers<'_> {
+    /// What most are: a few digits, with one blank before and a comma behind them at most.
+    #[inline]
+    pub(super) fn short(&mut self) -> Option<u64> {
+        if self.ended {
+            return None;
+        }
+        let start = self.cursor.at;
+        let eight = self.cursor.source.as_bytes().get(start..)?.first_chunk()?;
+        let mut window = u64::from_le_bytes(*eight);
+        let blank = u64::from(window as u8 == b' ');
+        window >>= 8 * blank;
+        let digit = |window: u64| u64::from((window as u8).wrapping_sub(b'0'));
+        let mut value = digit(window);
+        if value > 9 {
+            return None;
+        }
+        window >>= 8;
+        let mut length = 1;
+        // Behind a zero there are other numbers.
+        if value != 0 {
+            while digit(window) <= 9 {
+                value = 10 * value + digit(window);
+                window >>= 8;
+                length += 1;
+            }
+        }
+        let start = start + blank as usize;
+        match window as u8 {
+            b',' => self.cursor.at = start + length + 1,
+            b'}' => (self.cursor.at, self.ended) = (start + length, true),
+            _ => return None,
+        }
+        (self.last, self.taken) = (Span::new(start, start + length), self.taken + 1);
+        Some(value)
+    }
+
+    #[inline(never)]
+    fn long(&mut self) -> Option<Const> {
+        let mut cursor = self.cursor;
+        cursor.skip_blanks();
+        let (value, span) = cursor.signed()?;
+        cursor.skip_blanks();
+        match cursor.byte() {
+            b',' => cursor.at += 1,
+            b'}' => self.ended = true,
+            _ => return None,
+        }
+        (self.cursor, self.last, self.taken) = (cursor, span, self.taken + 1);
+        Some(value)
+    }
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = Const;
+
+    #[inline]
+    fn next(&mut self) -> Option<Const> {
+        match self.short() {
+            Some(bits) => Some(Const::Int { bits, unsigned: false }),
+            None if self.ended => None,
+            None => self.long(),
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 
 pub mod ast;
 pub mod check;
+pub mod code;
 pub mod constant;
 mod cursor;
 pub mod diagnostics;
 pub mod lexer;
 pub mod link;
+mod number;
+pub mod operand;
 pub mod parser;
 pub mod program;
 pub mod target;

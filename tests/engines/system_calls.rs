@@ -161,7 +161,7 @@ fn everywhere(entry: &str) -> Vec<(String, Result<Outcome, String>)> {
         let options = CompileOptions { opt_level, verify_each: true, ..Default::default() };
         let mut program = program.clone();
         for kernel in program.functions.iter_mut().filter(|f| f.entry && f.name != entry) {
-            (kernel.defined, kernel.code) = (false, Vec::new());
+            (kernel.defined, kernel.code) = (false, Default::default());
         }
         let output = compile_program(&program, &options).unwrap_or_else(|e| panic!("{e}"));
         let limits = Limits { hazards: Hazards::Find, ..Limits::default() };

@@ -38,7 +38,7 @@ fn said(program: &Program<'_>) -> String {
             let _ = writeln!(
                 text,
                 "{:?} {:?} {:?} {:?} {:?}",
-                i.guard, i.words, &*i.operands, i.span, i.loc
+                i.guard, i.words, i.operands, i.span, i.loc
             );
         }
     }

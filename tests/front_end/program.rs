@@ -32,7 +32,7 @@ fn function<'p, 's>(program: &'p Program<'s>, name: &str) -> &'p Function<'s> {
 fn second(statements: &str) -> Operand {
     let source = body(statements);
     let program = program(&source);
-    function(&program, "k").code[0].operands[1].clone()
+    function(&program, "k").code.at(0).operands[1].clone()
 }
 
 fn names<'s>(function: &Function<'s>, instruction: &Instruction) -> Vec<&'s str> {
@@ -72,7 +72,7 @@ fn only_registers_that_are_used_are_in_the_program() {
     let program = program(&source);
     let k = function(&program, "k");
     assert_eq!(k.regs.iter().map(|reg| reg.name).collect::<Vec<_>>(), ["%r7", "%r2"]);
-    assert_eq!(names(k, &k.code[0]), ["%r7", "%r2", "%r7"]);
+    assert_eq!(names(k, &k.code.at(0)), ["%r7", "%r2", "%r7"]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn branch_targets_are_a_list_of_labels() {
     let source = body("brx.idx %r1, T;\nA: ret;\nB: ret;\nT: .branchtargets A, B, A;");
     let program = program(&source);
     let k = function(&program, "k");
-    assert_eq!(k.code[0].operands[1], Operand::BranchTargets(0));
+    assert_eq!(k.code.at(0).operands[1], Operand::BranchTargets(0));
     let names: Vec<_> =
         k.branch_targets[0].iter().map(|LabelId(i)| k.labels[*i as usize].1).collect();
     assert_eq!(names, ["A", "B", "A"]);
@@ -156,8 +156,8 @@ fn an_index_counts_elements() {
     );
     let program = program(&source);
     let k = function(&program, "k");
-    assert!(matches!(k.code[0].operands[1], Operand::Var(_, 12)));
-    assert!(matches!(k.code[1].operands[1], Operand::Address { offset: 8, .. }));
+    assert!(matches!(k.code.at(0).operands[1], Operand::Var(_, 12)));
+    assert!(matches!(k.code.at(1).operands[1], Operand::Address { offset: 8, .. }));
 }
 
 #[test]
@@ -167,9 +167,11 @@ fn vectors_pairs_and_sinks() {
     );
     let program = program(&source);
     let code = &function(&program, "k").code;
-    assert!(matches!(&code[0].operands[0], Operand::Vector(items) if items[1] == Operand::Sink));
-    assert!(matches!(&code[1].operands[0], Operand::Pair(_, second) if **second == Operand::Sink));
-    assert!(matches!(&code[2].operands[0], Operand::Pair(..)));
+    assert!(matches!(&code.at(0).operands[0], Operand::Vector(items) if items[1] == Operand::Sink));
+    assert!(
+        matches!(&code.at(1).operands[0], Operand::Pair(_, second) if **second == Operand::Sink)
+    );
+    assert!(matches!(&code.at(2).operands[0], Operand::Pair(..)));
 }
 
 #[test]
@@ -183,9 +185,12 @@ fn parts_of_registers_in_video_instructions() {
         Operand::Part(_, part) => *part,
         other => panic!("{other:?}"),
     };
-    assert_eq!(part(&code[0].operands[1]), Part { halves: false, count: 4, lanes: [7, 6, 1, 0] });
-    assert!(matches!(&code[2].operands[3], Operand::Neg(_)));
-    assert_eq!(part(&code[1].operands[1]), Part { halves: true, count: 1, lanes: [1, 0, 0, 0] });
+    assert_eq!(
+        part(&code.at(0).operands[1]),
+        Part { halves: false, count: 4, lanes: [7, 6, 1, 0] }
+    );
+    assert!(matches!(&code.at(2).operands[3], Operand::Neg(_)));
+    assert_eq!(part(&code.at(1).operands[1]), Part { halves: true, count: 1, lanes: [1, 0, 0, 0] });
 }
 
 #[test]
@@ -240,16 +245,102 @@ fn calls_name_their_function_and_arguments() {
     let program = program(&source);
     let k = function(&program, "k");
     assert!(
-        matches!(&k.code[0].operands[..], [Operand::List(_), Operand::Func(_), Operand::List(a)] if a.len() == 2)
+        matches!(k.code.at(0).operands, [Operand::List(_), Operand::Func(_), Operand::List(a)] if a.len() == 2)
     );
-    assert!(matches!(&k.code[1].operands[0], Operand::List(r) if matches!(r[0], Operand::Reg(_))));
-    assert_eq!(k.code[2].operands[3], Operand::Prototype(0));
+    assert!(
+        matches!(&k.code.at(1).operands[0], Operand::List(r) if matches!(r[0], Operand::Reg(_)))
+    );
+    assert_eq!(k.code.at(2).operands[3], Operand::Prototype(0));
     assert_eq!((k.prototypes[0].0.len(), k.prototypes[0].1.len()), (1, 1));
-    assert_eq!(k.code[3].operands[3], Operand::CallTargets(0));
+    assert_eq!(k.code.at(3).operands[3], Operand::CallTargets(0));
     assert!(!function(&program, "f").defined && function(&program, "g").defined);
     let g = function(&program, "g");
     let params = [g.returns[0], g.params[0]].map(|id| program.vars[id.0 as usize].reg());
     assert!(params.iter().all(Option::is_some) && params[0] != params[1]);
+}
+
+/// The bytes of a variable, or the error.
+fn initial(declaration: &str) -> Result<Vec<u8>, String> {
+    let source =
+        format!(".version 9.0\n.target sm_90a\n.address_size 64\n.global .u32 a;\n{declaration}\n");
+    let program = orias::ptx::load(&source).map_err(|errors| errors.to_string())?;
+    let last = program.vars.iter().last().expect("a variable");
+    Ok(last.init.as_ref().map_or(Vec::new(), |init| init.bytes.to_vec()))
+}
+
+#[test]
+fn numbers_beside_each_other_are_what_each_of_them_is() {
+    let elements = [
+        "0",
+        "7",
+        "255",
+        "300",
+        "1234567",
+        "123456789012",
+        "-1",
+        "0x1f",
+        "017",
+        "5U",
+        "(3+4)",
+        "0b11",
+    ];
+    for ty in ["b8", "u16", "s32", "b64"] {
+        for from in 0..elements.len() {
+            let some: Vec<&str> = elements.iter().cycle().skip(from).take(7).copied().collect();
+            let of = |list: &str| initial(&format!(".global .{ty} t[7] = {{{list}}};"));
+            // No list is read at once that has comments.
+            let alone = of(&some.join("/**/,/**/"));
+            assert!(alone.is_ok(), "{some:?}: {alone:?}");
+            for between in [",", ", ", " ,\n\t", ",  "] {
+                assert_eq!(of(&some.join(between)), alone, "{ty} {some:?}");
+            }
+        }
+    }
+    let floats = initial(".global .f32 t[4] = {0f3F800000, 0d4000000000000000, -0f3F800000, 1.0};");
+    let words = [0x3f80_0000_u32, 0x4000_0000, 0xbf80_0000, 0x3f80_0000];
+    assert_eq!(floats, Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect()));
+    let nested = initial(".global .b8 t[2][3] = {{1, 2}, {3, 4, 5}};");
+    assert_eq!(nested, Ok(vec![1, 2, 0, 3, 4, 5]));
+    assert_eq!(
+        initial(".global .u64 t[3] = {1, a, 2};").map(|bytes| (bytes[0], bytes[16])),
+        Ok((1, 2))
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_list_of_numbers_is_found() {
+    let errors = [
+        ("b8 t[2] = {1, 2, 3}", "Greater number of elements"),
+        ("b8 t[2][2] = {{1, 2, 3}}", "Greater number of elements"),
+        ("b8 t[2][2] = {1, 2}", "Initial value type mismatch"),
+        ("b8 t[2] = {1, 2, }", "Parsing error near '}'"),
+        ("b8 t[2] = {, 2}", "Parsing error near ','"),
+        ("b8 t[2] = {1 2}", "Parsing error near '2'"),
+        ("b8 t[2] = {1, 12ab}", "12ab"),
+        ("f32 t[2] = {0f3F800000, 1}", "Initial value type mismatch"),
+        ("b8 t[2] = {1, 0f3F800000}", ""),
+        ("b8 t[9] = {1, 99999999999999999999}", "invalid number"),
+        ("b8 t[9] = {1, 2", ""),
+    ];
+    for (declaration, error) in errors {
+        let found = initial(&format!(".global .{declaration};"));
+        let with_comments = initial(&format!(".global .{};", declaration.replace(',', " , /**/ ")));
+        let message = |result: &Result<Vec<u8>, String>| {
+            result.clone().err().map(|text| {
+                text.lines()
+                    .next()
+                    .unwrap_or_default()
+                    .rsplit(": ")
+                    .next()
+                    .unwrap_or_default()
+                    .to_string()
+            })
+        };
+        assert_eq!(message(&found), message(&with_comments), "{declaration}: {found:?}");
+        if let Err(text) = &found {
+            assert!(text.contains(error), "{declaration}: {text}");
+        }
+    }
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn alone(program: &Program<'_>, all: &[usize], options: &CompileOptions) -> Vec<
 /// Leaves nothing of a kernel's code.
 fn leave_out(program: &mut Program<'_>, kernel: usize) {
     let function = &mut program.functions[kernel];
-    function.code.clear();
+    function.code = Default::default();
     function.labels.clear();
     function.branch_targets.clear();
 }

@@ -58,7 +58,7 @@ impl<'a, 's> Decoder<'a, 's> {
             let place =
                 SourcePlace { function: self.id, start: inst.span.start, end: inst.span.end };
             code.places.push(place);
-            let op = self.instruction(inst);
+            let op = self.instruction(&inst);
             let guard = inst.guard.map(|(reg, negated)| (self.slot(reg), negated));
             let op = op.unwrap_or_else(|what| Op::Unsupported(what.into()));
             code.insts.push(Inst { guard, op, place: code.places.len() as u32 - 1 });

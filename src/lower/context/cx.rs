@@ -183,7 +183,7 @@ pub fn cells_of(ty: Type) -> u8 {
 }
 
 /// Operands of an instruction, by position.
-pub fn operand(inst: &Instruction, i: usize) -> Sel<&Ptx> {
+pub fn operand<'p>(inst: &Instruction<'p>, i: usize) -> Sel<&'p Ptx> {
     inst.operands.get(i).ok_or_else(|| format!("operand {} is missing", i + 1))
 }
 

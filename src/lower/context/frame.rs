@@ -145,7 +145,7 @@ fn named(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId> {
             found.insert(var);
         }
     };
-    for operand in function.code.iter().flat_map(|inst| &inst.operands) {
+    for operand in function.code.iter().flat_map(|inst| inst.operands) {
         for_each_var(operand, &mut note);
     }
     found
@@ -166,7 +166,7 @@ fn in_memory(program: &Program<'_>, function: &Function<'_>) -> FxHashSet<VarId>
         }
         let bytes = inst.types.first().map_or(1, |t| i64::from(t.bytes().max(1)));
         let access = matches!(inst.opcode, Op::Ld | Op::St | Op::Ldu);
-        for operand in &inst.operands {
+        for operand in inst.operands {
             match operand {
                 Ptx::Var(var, _) => note(var),
                 Ptx::Address { base: AddressBase::Var(var), offset } => {
@@ -206,7 +206,7 @@ impl Frame {
             all.moves_stack |= matches!(inst.opcode, Op::Alloca | Op::Stackrestore);
             if inst.opcode == Op::Call {
                 all.align = all.align.max(frame_align);
-                let (passing, ..) = passing(program, &call(program, function, inst)?);
+                let (passing, ..) = passing(program, &call(program, function, &inst)?);
                 all.outgoing = all.outgoing.max(passing.stack_bytes);
                 all.results = all.results.max(passing.result_bytes);
                 all.align = all.align.max(passing.align);

@@ -60,7 +60,7 @@ pub fn constant_registers(function: &Function<'_>) -> FxHashMap<RegId, i128> {
             });
         }
         if let (Op::Mov, None, [Ptx::Reg(id), Ptx::Int(value)]) =
-            (inst.opcode, inst.guard, &inst.operands[..])
+            (inst.opcode, inst.guard, inst.operands)
         {
             constants.insert(*id, *value);
         }

@@ -10,10 +10,11 @@ use super::labels::Ends;
 use super::limits::{MOST_VARIABLES, most_in_bodies};
 use super::own_bodies::{Apart, Body};
 use crate::list::List;
+use crate::ptx::code::LaterOperands;
 use crate::ptx::lexer::Lexer;
 use crate::ptx::parser;
 use crate::ptx::program::{
-    AddressBase, FunctionBody, LaterOperands, Operand, Owned, Program, SymbolRef, VarId, Variable,
+    AddressBase, FunctionBody, Operand, Owned, Program, SymbolRef, VarId, Variable,
 };
 use rayon::prelude::*;
 use std::ops::Range;

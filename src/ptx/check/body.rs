@@ -11,7 +11,7 @@ use super::scope::{self, Entity, RegShape};
 use super::shape::Shape;
 use super::sum::Sum;
 use crate::ptx::ast::{self, Ident, Statement, Tree};
-use crate::ptx::program::{AddressBase, FuncId, Instruction, LabelId, Operand, RegId, VarId};
+use crate::ptx::program::{AddressBase, FuncId, LabelId, Operand, RegId, VarId};
 use crate::ptx::types::{Space, Span, Type};
 
 /// Labels of a `.branchtargets` at most. Each is a way of control through the function, which costs
@@ -256,9 +256,8 @@ impl<'s> Checker<'s> {
             Some(words) if self.shared.from(start).len() == tree.top().len() => {
                 // Behind an error nobody reads it.
                 if !self.diagnostics.has_errors() {
-                    let (words, operands) = (words.clone(), self.shared.end(start));
-                    let (span, loc) = (instruction.span, self.loc);
-                    self.body.code.push(Instruction { guard, words, operands, span, loc });
+                    let operands = self.shared.end(start, &mut self.body.code);
+                    self.body.code.push(guard, words, operands, (instruction.span, self.loc));
                 }
             }
             _ => self.odd_instruction(instruction, guard, start, shape, tree),
@@ -280,26 +279,27 @@ impl<'s> Checker<'s> {
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
         self.shared.take_back(start, &mut operands);
-        let Some(words) = self.forms.words(spelling).cloned() else {
+        let Some((id, words)) = self.forms.words(spelling) else {
             self.operands = operands;
             if resolved {
                 self.diagnostics.push(unknown_opcode(instruction.opcode));
             }
             return;
         };
-        let mut checked = Checked { guard, words, operands };
+        let mut checked = Checked { guard, words: words.clone(), operands };
         if resolved {
             self.check_instruction(&mut checked, instruction, shape, tree);
         }
-        let Checked { guard, words, mut operands } = checked;
+        let Checked { guard, mut operands, .. } = checked;
         if !self.diagnostics.has_errors() {
-            let (span, loc) = (instruction.span, self.loc);
+            let (code, loc) = (&mut self.body.code, self.loc);
             for Sum { words, mut operands, span } in std::mem::take(&mut self.sums) {
-                let operands = self.shared.add(&mut operands);
-                self.body.code.push(Instruction { guard: None, words, operands, span, loc });
+                let operands = self.shared.add(&mut operands, code);
+                let words = code.own(words);
+                code.push(None, words, operands, (span, loc));
             }
-            let operands = self.shared.add(&mut operands);
-            self.body.code.push(Instruction { guard, words, operands, span, loc });
+            let operands = self.shared.add(&mut operands, code);
+            code.push(guard, id, operands, (instruction.span, loc));
         }
         self.operands = operands;
     }
@@ -329,7 +329,7 @@ impl<'s> Checker<'s> {
         tree: &Tree<'s>,
         shape: &mut Shape,
     ) {
-        let words = self.forms.words(spelling).cloned();
+        let words = self.forms.words(spelling).map(|(_, words)| words.clone());
         let of = Of {
             tree,
             opcode: words.as_ref().map(|words| words.opcode),

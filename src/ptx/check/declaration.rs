@@ -435,7 +435,8 @@ impl<'s> Checker<'s> {
         }
         // Few instructions have fewer bytes.
         let most = self.labels.statements.min((self.source.len() - open as usize) / 24);
-        self.body.code.reserve_exact(most);
+        self.body.code.begin(self.spelled.clone(), most);
+        self.shared.begin_function();
         // A statement writes one register, as a rule.
         self.body.regs.reserve_exact(most);
         self.declare_labels(open);

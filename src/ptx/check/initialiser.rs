@@ -5,6 +5,7 @@ use super::scope::Entity;
 use crate::list::List;
 use crate::ptx::ast::{Expr, Init, InitPart};
 use crate::ptx::constant::{Binary, Const, Unary};
+use crate::ptx::cursor::Numbers;
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::program::{InitReloc, Initial, SymbolRef};
 use crate::ptx::types::{Space, Span, Type, TypeKind};
@@ -66,9 +67,16 @@ impl Cursor<'_> {
         Ok(self.open.iter().zip(&self.steps).map(|(next, step)| next * step).sum())
     }
 
-    fn done(&mut self) {
+    /// How many elements there may still be in the list that is open.
+    fn rest(&self) -> u64 {
+        let next = self.open.last().copied().unwrap_or(0);
+        let count = self.open.len().checked_sub(1).and_then(|above| self.shape.get(above));
+        count.map_or(1, |count| count.saturating_sub(next))
+    }
+
+    fn done(&mut self, elements: u64) {
         if let Some(next) = self.open.last_mut() {
-            *next += 1;
+            *next += elements;
         }
     }
 }
@@ -108,16 +116,20 @@ impl<'s> Checker<'s> {
     /// One step; None when an error was reported.
     fn fill(
         &mut self,
-        part: InitPart<'s>,
+        part: InitPart<'_, 's>,
         cursor: &mut Cursor<'_>,
         data: &mut Data,
         span: Span,
     ) -> Option<()> {
-        if let InitPart::Close = part {
-            cursor.open.pop();
-            cursor.done();
-            return Some(());
-        }
+        let part = match part {
+            InitPart::Close => {
+                cursor.open.pop();
+                cursor.done(1);
+                return Some(());
+            }
+            InitPart::Numbers(numbers) => return self.fill_numbers(numbers, cursor, data, span),
+            part => part,
+        };
         let at = match cursor.next(matches!(part, InitPart::Open)) {
             Ok(at) => at,
             Err(message) => {
@@ -128,9 +140,51 @@ impl<'s> Checker<'s> {
         match part {
             InitPart::Value(expr) => {
                 self.fill_scalar(&expr, cursor.ty, at, data)?;
-                cursor.done();
+                cursor.done(1);
             }
-            InitPart::Open | InitPart::Close => cursor.open.push(0),
+            InitPart::Open | InitPart::Numbers(_) | InitPart::Close => cursor.open.push(0),
+        }
+        Some(())
+    }
+
+    /// Elements of the list that is open, one beside the other.
+    fn fill_numbers(
+        &mut self,
+        numbers: &mut Numbers<'s>,
+        cursor: &mut Cursor<'_>,
+        data: &mut Data,
+        span: Span,
+    ) -> Option<()> {
+        let (ty, mut first) = (cursor.ty, numbers.next());
+        let width = ty.bytes() as usize;
+        while let Some(value) = first {
+            // It may be where no element is, or one too many behind the last.
+            let start = match cursor.next(false) {
+                Ok(at) => at as usize,
+                Err(message) => {
+                    self.diagnostics.push(Diagnostic::fatal(span, message));
+                    return None;
+                }
+            };
+            let Some(bits) = bits(value, ty) else {
+                let message = "Initial value type mismatch";
+                self.diagnostics.push(Diagnostic::fatal(numbers.span(), message));
+                return None;
+            };
+            put(&mut data.bytes, start, ty, bits)?;
+            let begin = start + width;
+            let end = begin + width * (cursor.rest() as usize - 1);
+            let place = data.bytes.get_mut(begin..end)?;
+            let short = match (ty.kind(), width) {
+                (TypeKind::Float, _) => 0,
+                (_, 1) => fill_short::<1>(numbers, place),
+                (_, 2) => fill_short::<2>(numbers, place),
+                (_, 4) => fill_short::<4>(numbers, place),
+                (_, 8) => fill_short::<8>(numbers, place),
+                _ => 0,
+            };
+            cursor.done(1 + short as u64);
+            first = numbers.next();
         }
         Some(())
     }
@@ -144,11 +198,7 @@ impl<'s> Checker<'s> {
                     self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
                     return None;
                 };
-                let place = data.bytes.get_mut(at as usize..at as usize + bytes as usize)?;
-                // Memory that nothing is written to costs nothing: a long list of zeros is none.
-                if bits != 0 {
-                    place.copy_from_slice(&u128::from(bits).to_le_bytes()[..bytes as usize]);
-                }
+                put(&mut data.bytes, at as usize, ty, bits)?;
             }
             Value::Address { target, addend, generic, shift, mask } => {
                 // A byte of an address may stand in a byte. Observed: ptxas 13.0.88.
@@ -260,6 +310,33 @@ impl<'s> Checker<'s> {
         self.diagnostics.push(Diagnostic::fatal(expr.span(), message));
         None
     }
+}
+
+/// Writes integers of so many bytes, as long as they are short ones and have a place; how many.
+fn fill_short<const BYTES: usize>(numbers: &mut Numbers<'_>, place: &mut [u8]) -> usize {
+    let (elements, _) = place.as_chunks_mut::<BYTES>();
+    let mut done = 0;
+    for element in elements {
+        let Some(value) = numbers.short() else { break };
+        if value != 0
+            && let Some(bytes) = value.to_le_bytes().first_chunk()
+        {
+            *element = *bytes;
+        }
+        done += 1;
+    }
+    done
+}
+
+/// Writes an element; None where it has no place.
+fn put(bytes: &mut [u8], at: usize, ty: Type, bits: u64) -> Option<()> {
+    let width = ty.bytes() as usize;
+    let place = bytes.get_mut(at..at + width)?;
+    // Memory that nothing is written to costs nothing: a long list of zeros is none.
+    if bits != 0 {
+        place.copy_from_slice(&u128::from(bits).to_le_bytes()[..width]);
+    }
+    Some(())
 }
 
 /// The value's bits in a variable of this type; None where the type takes no such value. Observed:

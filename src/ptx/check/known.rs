@@ -7,7 +7,8 @@ use super::shape::Shape;
 use super::table::Row;
 use super::words::space;
 use crate::ptx::ast::{self, Spellings, Tree};
-use crate::ptx::program::{self, Operand};
+use crate::ptx::code::{Words, WordsId};
+use crate::ptx::program::Operand;
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word};
 use std::sync::Arc;
@@ -31,8 +32,8 @@ pub(super) struct Broken {
 
 /// An opcode with its modifiers, and what was found out of them.
 pub(super) struct Spelling {
-    /// None: there is no such opcode.
-    words: Option<Arc<program::Words>>,
+    /// Its place among the words of all; None: there is no such opcode.
+    words: Option<WordsId>,
     /// With so many operands it is right, by this row of [`super::table`] if there is one.
     row: Option<(usize, Option<&'static Row>)>,
     pub form: Option<Form>,
@@ -56,14 +57,17 @@ pub(super) struct Spelling {
 const SHAPES: usize = 4;
 
 impl Spelling {
-    fn of(spelling: &ast::Spelling) -> Spelling {
+    fn of(spelling: &ast::Spelling, all: &mut Vec<Arc<Words>>) -> Spelling {
         let words = spelling.modifiers();
         let modifiers = words.map(|text| Word::parse(text).unwrap_or(Word::Other)).collect();
-        let words =
-            Op::parse(spelling.opcode()).map(|op| Arc::new(program::Words::new(op, modifiers)));
-        let address = words.as_deref().and_then(|words| wide_address(words, spelling));
-        let literals = words.as_deref().and_then(|words| literal_type(&words.types));
-        let by_value = words.as_deref().is_some_and(|words| by_value(words.opcode));
+        let words = Op::parse(spelling.opcode()).map(|op| Words::new(op, modifiers));
+        let address = words.as_ref().and_then(|words| wide_address(words, spelling));
+        let literals = words.as_ref().and_then(|words| literal_type(&words.types));
+        let by_value = words.as_ref().is_some_and(|words| by_value(words.opcode));
+        let words = words.map(|words| {
+            all.push(Arc::new(words));
+            WordsId(all.len() as u32 - 1)
+        });
         Spelling {
             words,
             row: None,
@@ -83,6 +87,8 @@ impl Spelling {
 #[derive(Default)]
 pub(super) struct Known {
     pub all: Vec<Spelling>,
+    /// What functions find their instructions' words in.
+    words: Vec<Arc<Words>>,
 }
 
 impl Known {
@@ -93,16 +99,22 @@ impl Known {
             return;
         }
         while self.all.len() <= number {
-            self.all.push(Spelling::of(tree.spellings.get(self.all.len() as u32)));
+            let next = tree.spellings.get(self.all.len() as u32);
+            self.all.push(Spelling::of(next, &mut self.words));
         }
         if number == Spellings::MOST {
-            self.all[number] = Spelling::of(tree.spellings.get(number as u32));
+            self.all[number] = Spelling::of(tree.spellings.get(number as u32), &mut self.words);
         }
     }
 
     /// None: there is no such opcode.
-    pub fn words(&self, number: usize) -> Option<&Arc<program::Words>> {
-        self.all[number].words.as_ref()
+    pub fn words(&self, number: usize) -> Option<(WordsId, &Arc<Words>)> {
+        self.all[number].words.map(|id| (id, &self.words[id.0 as usize]))
+    }
+
+    /// All words, by their numbers.
+    pub fn all_words(&self) -> Vec<Arc<Words>> {
+        self.words.clone()
     }
 
     /// The type by which constants are read.
@@ -122,12 +134,7 @@ impl Known {
 
     /// The words of an instruction whose shape is one that was right, and whose constants break no
     /// rule.
-    pub fn right(
-        &self,
-        number: usize,
-        shape: Shape,
-        operands: &[Operand],
-    ) -> Option<&Arc<program::Words>> {
+    pub fn right(&self, number: usize, shape: Shape, operands: &[Operand]) -> Option<WordsId> {
         let (spelling, whole) = (&self.all[number], shape.whole()?);
         let at = spelling.right.iter().position(|right| *right == whole)?;
         if let Some(rules) = spelling.rules[at]
@@ -135,7 +142,7 @@ impl Known {
         {
             return None;
         }
-        spelling.words.as_ref()
+        spelling.words
     }
 
     /// One was, by this list of operands if it has one: all of its shape are whose constants break
@@ -169,7 +176,7 @@ impl Known {
 /// Opcodes whose addresses in global and generic memory have 64 bits; some others take narrower
 /// registers. Observed: ptxas 13.0.88, which says so at the end. None: of another opcode; false: of
 /// another space.
-fn wide_address(words: &program::Words, source: &ast::Spelling) -> Option<bool> {
+fn wide_address(words: &Words, source: &ast::Spelling) -> Option<bool> {
     let wide = matches!(
         words.opcode,
         Op::Ld | Op::St | Op::Atom | Op::Red | Op::Ldu | Op::Prefetch | Op::Mbarrier

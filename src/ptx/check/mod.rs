@@ -31,11 +31,11 @@ mod table;
 mod words;
 
 use super::ast;
+use super::code::{Shared, SharedOperands, Words};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::parser::{Again, Reader, Straight};
 use super::program::{
-    FuncId, FunctionBody, Operand, Owned, Program, RegId, Register, SharedOperands, SourceFile,
-    VarId, Variable,
+    FuncId, FunctionBody, Operand, Owned, Program, RegId, Register, SourceFile, VarId, Variable,
 };
 use super::target::{self, Sm};
 use super::types::Span;
@@ -46,6 +46,7 @@ use known::Known;
 use labels::Labels;
 use own_bodies::Apart;
 use scope::{Entity, Range, RegShape, Scopes};
+use std::sync::Arc;
 use sum::Sum;
 
 /// The newest PTX version that is understood (that of ptxas 13.0).
@@ -91,6 +92,8 @@ pub struct Checker<'s> {
     operands: Vec<Operand>,
     /// Operands of all instructions.
     shared: SharedOperands,
+    /// What bodies find words of instructions in.
+    spelled: Shared<Arc<Words>>,
     /// None: all bodies are its own.
     apart: Option<Box<Apart>>,
 }
@@ -141,6 +144,7 @@ impl<'s> Reader<'s> for Checker<'s> {
     fn end(&mut self, spellings: ast::Spellings) {
         if !self.diagnostics.has_errors() {
             let known = std::mem::take(&mut self.forms);
+            self.spelled.set(known.all_words());
             Learned { spellings, known, ..std::mem::take(&mut self.learned) }.keep();
         }
     }
@@ -185,6 +189,7 @@ impl<'s> Checker<'s> {
             learned: Learned::default(),
             operands: Vec::new(),
             shared: SharedOperands::default(),
+            spelled: Shared::default(),
             apart: None,
         }
     }

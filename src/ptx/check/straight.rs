@@ -8,7 +8,7 @@ use super::shape::Shape;
 use super::special;
 use crate::ptx::cursor::Cursor;
 use crate::ptx::parser::Straight;
-use crate::ptx::program::{AddressBase, Instruction, Operand, RegId, Register};
+use crate::ptx::program::{AddressBase, Operand, RegId, Register};
 use crate::ptx::types::{Span, Type};
 
 impl<'s> Checker<'s> {
@@ -36,9 +36,9 @@ impl<'s> Checker<'s> {
             self.shared.give_back(start);
             return None;
         };
-        let (words, operands) = (words.clone(), self.shared.end(start));
+        let operands = self.shared.end(start, &mut self.body.code);
         let span = Span { start: straight.start, end: cursor.at as u32 };
-        self.body.code.push(Instruction { guard, words, operands, span, loc: self.loc });
+        self.body.code.push(guard, words, operands, (span, self.loc));
         self.label = None;
         Some(cursor.at as u32)
     }
@@ -237,7 +237,7 @@ mod tests {
                     let [a, b] = [a, b].map(|i| {
                         format!(
                             "{:?} {:?} {:?} {:?} {:?}",
-                            i.guard, i.words, &*i.operands, i.span, i.loc
+                            i.guard, i.words, i.operands, i.span, i.loc
                         )
                     });
                     assert_eq!(a, b, "{file}");

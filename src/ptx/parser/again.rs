@@ -21,7 +21,7 @@ impl<'s> Again<'s> {
     }
 
     /// An initial value.
-    pub fn init(self, at: u32, mut each: impl FnMut(InitPart<'s>)) {
+    pub fn init(self, at: u32, mut each: impl FnMut(InitPart<'_, 's>)) {
         let _ = Parser::new(self.source, at).init(&mut each);
     }
 

@@ -2,6 +2,7 @@
 
 use super::{MAX_LIST, MAX_WORDS, Parsed, Parser};
 use crate::ptx::ast::{Init, InitPart, Variable};
+use crate::ptx::cursor::Numbers;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Space, Span, Type};
 
@@ -182,7 +183,7 @@ impl<'s> Parser<'s> {
     }
 
     /// An initial value, step by step; how many elements the outermost list has.
-    pub(super) fn init(&mut self, each: &mut dyn FnMut(InitPart<'s>)) -> Parsed<u32> {
+    pub(super) fn init(&mut self, each: &mut dyn FnMut(InitPart<'_, 's>)) -> Parsed<u32> {
         if !self.at(Kind::LBrace) {
             each(InitPart::Value(self.expression()?));
             return Ok(1);
@@ -191,12 +192,21 @@ impl<'s> Parser<'s> {
             parser.bump();
             each(InitPart::Open);
             let mut length = 0;
-            if !parser.at(Kind::RBrace) {
+            while !parser.at(Kind::RBrace) || length > 0 {
+                let mut numbers = Numbers::new(parser.source, parser.token.span.start);
+                each(InitPart::Numbers(&mut numbers));
+                numbers.by_ref().for_each(drop);
+                if numbers.taken() > 0 {
+                    length += numbers.taken() as u32;
+                    parser.go_on(numbers.end());
+                    if numbers.ended() {
+                        break;
+                    }
+                }
                 parser.init(each)?;
                 length += 1;
-                while parser.eat(Kind::Comma) {
-                    parser.init(each)?;
-                    length += 1;
+                if !parser.eat(Kind::Comma) {
+                    break;
                 }
             }
             parser.expect(Kind::RBrace, "'}' or ','")?;

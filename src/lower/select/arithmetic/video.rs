@@ -68,7 +68,7 @@ impl Number {
 struct Operation<'i> {
     op: Op,
     lanes: u8,
-    inst: &'i Instruction,
+    inst: &'i Instruction<'i>,
 }
 
 fn bits(part: Part) -> u32 {

@@ -17,7 +17,7 @@ pub fn bar(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if inst.has(Word::Red) {
         return reduce(cx, inst);
     }
-    let operands = place(cx, inst, &inst.operands)?;
+    let operands = place(cx, inst, inst.operands)?;
     let mods: &[Mod] =
         if inst.has(Word::Arrive) { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
     converge(cx, inst);
