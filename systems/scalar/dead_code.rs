@@ -77,6 +77,8 @@ pub struct Clean {
     pub copies: u64,
     /// No copy to propagate.
     pub propagated: u64,
+    /// Nothing of which fewer instructions can be made.
+    pub combined: u64,
     /// What the validator has seen.
     pub checked: u64,
 }

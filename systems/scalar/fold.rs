@@ -5,13 +5,15 @@ use crate::function::Options;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::scalar::dead_code::Clean;
-use crate::scalar::{algebra, copies, dead_code};
+use crate::scalar::{algebra, combine, copies, dead_code};
+use crate::ssa::Form;
 use orias_components::Code;
 
 /// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few
 /// rounds), then dead code.
 pub fn general_optimize(
     code: Code<'_>,
+    form: Read<'_, Form>,
     options: Read<'_, Options>,
     mut analyses: Write<'_, Analyses>,
     mut clean: Write<'_, Clean>,
@@ -34,5 +36,11 @@ pub fn general_optimize(
             clean.copies = body.stamp();
         }
     }
+    if form.is_ssa && clean.combined != body.stamp() {
+        notes.count(combine::combine(&mut body, &mut analyses, options.target));
+    }
     notes.count(dead_code::remove_unread(&mut body, &mut analyses, &mut clean));
+    if form.is_ssa {
+        clean.combined = body.stamp();
+    }
 }

@@ -1,7 +1,13 @@
 //! Optimizations of single values: dead code, copies and constants, common subexpressions.
 
 mod algebra;
+mod combine;
 pub mod common;
 pub mod copies;
 pub mod dead_code;
 pub mod fold;
+mod logic;
+#[cfg(test)]
+mod proof;
+mod rules;
+mod values;

@@ -28,9 +28,9 @@ pub use check::check;
 pub use construct::generate_mov_phi;
 pub use destruct::convert_all_mov_phi_to_mov;
 pub use form::Form;
+pub use values::{Fixed, is_value};
 
 use orias_components::{Body, Cloner};
-use values::Fixed;
 
 /// Clones blocks of a body in this form: values get new names.
 pub fn cloner(body: &Body<'_>, form: Form) -> Cloner {

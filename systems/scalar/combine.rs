@@ -1,0 +1,322 @@
+//! Several instructions become one, in SSA form: by the rules of [`super::rules`], and logic of up
+//! to three inputs by its truth table ([`super::logic`]).
+//!
+//! A rule's last instruction is met first; the others are found from what it reads, each as the one
+//! writer of a cell. What they read has in SSA form the same value at the last one's place.
+
+use super::logic;
+use super::rules::{RULES, Rule, Slot, Step};
+use super::values::{Values, plain};
+use crate::analysis::Analyses;
+use crate::ssa::{Fixed, is_value};
+use orias_components::{Body, Inst, InstId, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View};
+use orias_targets::Target;
+use orias_targets::slots::IADD3;
+use smallvec::SmallVec;
+
+/// How far before the last instruction of a rule one may stand that writes a part of the result:
+/// most stand beside each other.
+const NEAR: usize = 16;
+
+/// What a rule's names stand for, as far as it is known.
+#[derive(Clone, Default)]
+struct Match {
+    /// Registers, with the cell that counts as their first.
+    regs: [Option<(Reg, u8)>; 4],
+    any: [Option<Operand>; 6],
+    /// By step of the rule.
+    insts: [Option<InstId>; 4],
+}
+
+impl Match {
+    fn bind_reg(&mut self, name: u8, cell: u8, operand: &Operand, count: u8) -> bool {
+        let Some(r) = plain(operand).filter(|r| r.count == count && r.cell >= cell) else {
+            return false;
+        };
+        let new = (r.reg, r.cell - cell);
+        *self.regs[usize::from(name)].get_or_insert(new) == new
+    }
+
+    fn bind(&mut self, slot: Slot, operand: &Operand) -> bool {
+        match slot {
+            Slot::Cell(name, cell) => self.bind_reg(name, cell, operand, 1),
+            Slot::Pair(name) => self.bind_reg(name, 0, operand, 2),
+            Slot::Any(name) => *self.any[usize::from(name)].get_or_insert(*operand) == *operand,
+            Slot::Number(name) => {
+                matches!(operand, Operand::Imm(_))
+                    && *self.any[usize::from(name)].get_or_insert(*operand) == *operand
+            }
+            Slot::Zero => *operand == Operand::RZ,
+            Slot::True => *operand == Operand::PT,
+            Slot::False => *operand == Operand::NOT_PT,
+        }
+    }
+
+    /// The register use that a slot names.
+    fn register(&self, slot: Slot) -> Option<RegUse> {
+        let (name, cell, count) = match slot {
+            Slot::Cell(name, cell) => (name, cell, 1),
+            Slot::Pair(name) => (name, 0, 2),
+            _ => return None,
+        };
+        let (reg, first) = self.regs[usize::from(name)]?;
+        Some(RegUse { count, ..RegUse::at(reg, first + cell, 1) })
+    }
+
+    fn operand(&self, slot: Slot) -> Option<Operand> {
+        match slot {
+            Slot::Cell(..) | Slot::Pair(_) => self.register(slot).map(Operand::Reg),
+            Slot::Any(name) | Slot::Number(name) => self.any[usize::from(name)],
+            Slot::Zero => Some(Operand::RZ),
+            Slot::True => Some(Operand::PT),
+            Slot::False => Some(Operand::NOT_PT),
+        }
+    }
+}
+
+/// What looks for rules.
+struct Combiner<'a, 'm> {
+    values: Values<'m>,
+    target: &'a Target,
+    /// Found out when it is asked for first.
+    fixed: Option<Fixed>,
+}
+
+/// Makes fewer instructions of more; how often.
+pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Target) -> usize {
+    let facts = body.facts();
+    if !facts.may_have(&[Opcode::IADD3, Opcode::LOP3]) {
+        return 0;
+    }
+    let map = &*analyses.cells(body);
+    let mut combiner = Combiner { values: Values::of(body, map), target, fixed: None };
+    let mut found = 0;
+    for at in 0..body.layout().len() {
+        let block = body.layout()[at];
+        for n in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[n];
+            // What became something else may be a part of the next.
+            while combiner.one(body, (block, n), id) {
+                found += 1;
+            }
+        }
+    }
+    found
+}
+
+impl Combiner<'_, '_> {
+    fn one(
+        &mut self,
+        body: &mut Body<'_>,
+        (block, n): (orias_components::BlockId, usize),
+        id: InstId,
+    ) -> bool {
+        let inst = body.inst(id);
+        if !inst.guard.is_always() {
+            return false;
+        }
+        match inst.op {
+            Opcode::IADD3 => {
+                let rules = RULES
+                    .iter()
+                    .filter(|rule| rule.from.last().is_some_and(|last| is_step(inst, last)));
+                for rule in rules {
+                    let start = Match::default();
+                    let Some(found) = self.find(body, rule, rule.from.len() - 1, id, &start) else {
+                        continue;
+                    };
+                    let insts = body.block(block).insts();
+                    let before = &insts[n.saturating_sub(NEAR)..n];
+                    if let Some(new) = self.allowed(body, rule, &found, before) {
+                        self.apply(body, rule, &found, id, &new);
+                        return true;
+                    }
+                }
+                false
+            }
+            Opcode::LOP3 => {
+                let Some(new) = logic::fuse(body, &self.values, self.target, id) else {
+                    return false;
+                };
+                if !self.are_values(body, &new) {
+                    return false;
+                }
+                self.replace(body, id, &new);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the step may be this instruction, and those before it what it reads; with what.
+    fn find(
+        &self,
+        body: &Body<'_>,
+        rule: &Rule,
+        at: usize,
+        id: InstId,
+        known: &Match,
+    ) -> Option<Match> {
+        let (inst, step) = (body.inst(id), &rule.from[at]);
+        if !is_step(inst, step) || !inst.guard.is_always() {
+            return None;
+        }
+        let swaps: &[bool] = if step.op == Opcode::IADD3 { &[false, true] } else { &[false] };
+        swaps.iter().find_map(|swap| {
+            let mut found = known.clone();
+            found.insts[at] = Some(id);
+            let all = step.operands.iter().enumerate().all(|(i, slot)| {
+                let from = match i {
+                    IADD3::A if *swap => IADD3::B,
+                    IADD3::B if *swap => IADD3::A,
+                    _ => i,
+                };
+                found.bind(*slot, &inst.operand(from))
+            });
+            if !all {
+                return None;
+            }
+            let Some(next) = at.checked_sub(1) else { return Some(found) };
+            let step = &rule.from[next];
+            let dests = &step.operands[..usize::from(step.defs)];
+            let dest = dests.iter().find_map(|slot| found.register(*slot))?;
+            let writer = self.values.writer(dest)?;
+            self.find(body, rule, next, writer, &found)
+        })
+    }
+
+    /// The new instruction, if it may stand for what was found. `before` is what stands near before
+    /// the last.
+    fn allowed(
+        &mut self,
+        body: &Body<'_>,
+        rule: &Rule,
+        found: &Match,
+        before: &[InstId],
+    ) -> Option<Inst> {
+        let operands: Option<SmallVec<[Operand; 8]>> =
+            rule.to.operands.iter().map(|slot| found.operand(*slot)).collect();
+        let new =
+            Inst { operands: operands?, ..Inst::new(rule.to.op, rule.to.mods, rule.to.defs, &[]) };
+        // Pairs are pairs for the machine, too.
+        let is_aligned = |operand: &Operand| match operand {
+            Operand::Reg(r) if r.count == 2 => {
+                let align = r.reg.vreg().map_or(2, |v| body.vreg(v).align);
+                r.cell % 2 == 0 && align >= 2
+            }
+            _ => true,
+        };
+        // More than one sign was never seen.
+        let signs = new
+            .sources()
+            .iter()
+            .filter(|o| matches!(o, Operand::Reg(r) if r.flags.has(RegFlags::NEG)));
+        if !new.operands.iter().all(is_aligned)
+            || signs.count() > 1
+            || self.target.takes(&new).is_none()
+            || !self.are_values(body, &new)
+        {
+            return None;
+        }
+        let reads_here = |r: RegUse| {
+            let mut count = 0;
+            for id in found.insts.iter().flatten() {
+                body.inst(*id).for_each_use(|u| {
+                    count +=
+                        u32::from(u.reg == r.reg && (u.cell..u.cell + u.count).contains(&r.cell));
+                });
+            }
+            count
+        };
+        let only_here = |r: RegUse| self.values.reads(r) == reads_here(r);
+        let written = written(&rule.to);
+        for (step, id) in rule.from.iter().zip(found.insts).rev().skip(1) {
+            let dests = &step.operands[..usize::from(step.defs)];
+            let goes = dests.iter().any(|slot| written.contains(&name(*slot)));
+            for slot in dests {
+                let Some(r) = found.register(*slot) else { continue };
+                let one = |cell| RegUse::at(r.reg, r.cell + cell, 1);
+                let mut cells = (0..r.count).map(one);
+                let once = name(*slot).is_some_and(|name| rule.once.contains(&name));
+                // What is not written any more nobody else may read.
+                let lost = goes && !written.contains(&name(*slot));
+                if (once || lost) && !cells.all(only_here) {
+                    return None;
+                }
+                // What is written later now nobody may read before.
+                if goes && !lost {
+                    let from = before.iter().position(|before| Some(*before) == id)?;
+                    let mut reads = false;
+                    for between in &before[from + 1..] {
+                        body.inst(*between).for_each_use(|u| reads |= u.reg == r.reg);
+                    }
+                    if reads {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(new)
+    }
+
+    /// Whether all that it names has one value wherever it is read.
+    fn are_values(&mut self, body: &Body<'_>, inst: &Inst) -> bool {
+        let fixed = &*self.fixed.get_or_insert_with(|| Fixed::of(body));
+        inst.operands.iter().all(|operand| match operand {
+            Operand::Imm(_) => true,
+            Operand::Reg(r) if r.reg.is_zero() => true,
+            Operand::Reg(r) => r.reg.vreg().is_some_and(|v| {
+                matches!(r.reg.file(), RegFile::R | RegFile::P) && is_value(body, fixed, v)
+            }),
+            Operand::Const(c) => c.base == Reg::RZ && !c.is_bindless(),
+            _ => false,
+        })
+    }
+
+    fn apply(&mut self, body: &mut Body<'_>, rule: &Rule, found: &Match, id: InstId, new: &Inst) {
+        let written = written(&rule.to);
+        for (step, gone) in rule.from.iter().zip(found.insts).rev().skip(1) {
+            let dests = &step.operands[..usize::from(step.defs)];
+            let (Some(gone), true) =
+                (gone, dests.iter().any(|slot| written.contains(&name(*slot))))
+            else {
+                continue;
+            };
+            // Without a result it is dead code.
+            for at in 0..dests.len() {
+                let Operand::Reg(r) = body.inst(gone).operand(at) else { continue };
+                let none = if r.reg.file() == RegFile::P { Operand::PT } else { Operand::RZ };
+                body.set_operand(gone, at, none);
+            }
+        }
+        self.replace(body, id, new);
+    }
+
+    fn replace(&mut self, body: &mut Body<'_>, id: InstId, new: &Inst) {
+        self.values.count(body.inst(id), false);
+        body.set_inst(id, new);
+        self.values.count(body.inst(id), true);
+        self.values.rewritten(body.inst(id), id);
+    }
+}
+
+fn is_step(inst: View<'_>, step: &Step) -> bool {
+    inst.op == step.op
+        && inst.defs == step.defs
+        && inst.len() == step.operands.len()
+        && inst.mods().as_slice() == step.mods
+}
+
+/// The register that a slot names.
+fn name(slot: Slot) -> Option<u8> {
+    match slot {
+        Slot::Cell(name, _) | Slot::Pair(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The registers that a step writes.
+fn written(step: &Step) -> SmallVec<[Option<u8>; 3]> {
+    let dests = &step.operands[..usize::from(step.defs)];
+    dests.iter().map(|slot| name(*slot)).filter(Option::is_some).collect()
+}

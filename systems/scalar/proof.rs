@@ -1,0 +1,195 @@
+//! Each rule proved: what its instructions compute, and what stands for them computes, on the
+//! simulator, for random values and those at the edges.
+
+use super::rules::{RULES, Rule, Slot, Step};
+use crate::testing::Random;
+use orias_components::{Function, text};
+use orias_targets::Target;
+use orias_targets::memory::{Memory, MemorySpace};
+use orias_targets::simulator::{CODE_BASE, Image, Kernel, Launch, Limits, Text, run};
+
+const LANES: usize = 32;
+/// Words that a lane has in the buffer: inputs, what the rule's instructions give, what stands for
+/// them gives.
+const WORDS: usize = 16;
+const INPUTS: usize = 8;
+const RESULTS: usize = 3;
+
+/// How operands that may be anything are written: as they are, or one of them with a minus, or all
+/// inverted.
+const SIGNS: [[&str; 3]; 5] =
+    [["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"], ["", "", "~"]];
+
+/// Registers that stand for those of a rule: its result's have the last number.
+fn operand(slot: Slot, result: u32, signs: [&str; 3], number: u32) -> String {
+    match slot {
+        Slot::Cell(0, cell) => format!("R{}", result + u32::from(cell)),
+        Slot::Pair(0) => format!("R{result}:2"),
+        Slot::Cell(1, cell) => format!("R{}", 20 + cell),
+        Slot::Pair(1) => "R20:2".into(),
+        Slot::Cell(2, cell) => format!("R{}", 10 + cell),
+        Slot::Pair(2) => "R10:2".into(),
+        Slot::Cell(..) | Slot::Pair(_) => "P1".into(),
+        Slot::Any(any @ 0..3) => format!("{}R{}", signs[usize::from(any)], 12 + any),
+        // A carry that comes out of it, and one that goes in.
+        Slot::Any(3) => "P2".into(),
+        Slot::Any(_) => "P3".into(),
+        Slot::Number(_) => number.to_string(),
+        Slot::Zero => "RZ".into(),
+        Slot::True => "PT".into(),
+        Slot::False => "!PT".into(),
+    }
+}
+
+fn line(step: &Step, result: u32, signs: [&str; 3], number: u32) -> String {
+    let names: Vec<String> =
+        step.operands.iter().map(|slot| operand(*slot, result, signs, number)).collect();
+    let (dests, sources) = names.split_at(usize::from(step.defs));
+    let mods: String = step.mods.iter().map(|word| format!(".{word}")).collect();
+    format!("    {} = {}{mods} {}\n", dests.join(", "), step.op, sources.join(", "))
+}
+
+/// Stores the result's cells and the carry that came out.
+fn store(result: u32, at: usize) -> String {
+    let words = "    R24 = SEL R25, RZ, P2\n    P2, PT = ISETP.NE.U32.AND RZ, RZ, PT\n";
+    let to = |i: usize| 4 * (at + i);
+    format!(
+        "{words}    STG.E desc[UR4:2], [R4:2.64+{}], R{result}
+    STG.E desc[UR4:2], [R4:2.64+{}], R{}
+    STG.E desc[UR4:2], [R4:2.64+{}], R24\n",
+        to(0),
+        to(1),
+        result + 1,
+        to(2)
+    )
+}
+
+/// A program that loads a lane's inputs and computes both; None where the machine has no such
+/// instruction.
+fn program(target: &Target, rule: &Rule, signs: [&str; 3], number: u32) -> Option<Vec<u8>> {
+    let mut source = String::from(
+        "BB0:
+    R2:2 = LDC.64 c[0x0][0x210]
+    UR4:2 = ULDC.64 c[0x0][0x208]
+    R0 = S2R SR33
+    R4:2, PT = IMAD.WIDE.U32 R0, 64, R2:2
+    R25 = MOV 1, 15
+    P2, PT = ISETP.NE.U32.AND RZ, RZ, PT
+    R16 = MOV RZ, 15
+    R17 = MOV RZ, 15
+    R18 = MOV RZ, 15
+    R19 = MOV RZ, 15\n",
+    );
+    for input in 0..5 {
+        source +=
+            &format!("    PT, R{} = LDG.E desc[UR4:2], [R4:2.64+{}], PT\n", 10 + input, 4 * input);
+    }
+    source += "    PT, R26 = LOP3.LUT R14, 1, RZ, 192, !PT
+    P3, PT = ISETP.NE.U32.AND R26, RZ, PT\n";
+    let body: Vec<String> = rule
+        .from
+        .iter()
+        .map(|step| line(step, 16, signs, number))
+        .chain([store(16, INPUTS), line(&rule.to, 18, signs, number), store(18, INPUTS + RESULTS)])
+        .collect();
+    source += &body.concat();
+    source += "    EXIT PT\n";
+    let mut function = Function::default();
+    let mut body = function.body();
+    text::parse(&source, &mut body).unwrap_or_else(|e| panic!("{}: {e}\n{source}", rule.name));
+    let block = body.layout()[0];
+    let insts = body.block(block).insts().iter().enumerate();
+    let words = insts.map(|(at, id)| {
+        target.encode(&body.inst(*id).to_inst(), 16 * at as u64).ok().map(u128::to_le_bytes)
+    });
+    let words: Option<Vec<[u8; 16]>> = words.collect();
+    Some(words?.concat())
+}
+
+fn run_on(target: &'static Target, code: Vec<u8>, inputs: &[u8]) -> Vec<u32> {
+    let image = Image {
+        target,
+        texts: vec![Text { name: "k".into(), address: CODE_BASE, bytes: code }],
+        kernels: vec![Kernel {
+            name: "k".into(),
+            text: 0,
+            registers: 32,
+            shared_bytes: 0,
+            local_bytes: 0,
+            param_base: 0x210,
+            constants: Vec::new(),
+        }],
+        constants: Vec::new(),
+        const_window: 0,
+    };
+    let mut memory = Memory::default();
+    let base = memory.map("the buffer", MemorySpace::Global, inputs.to_vec(), true);
+    let launch = Launch {
+        grid: [1, 1, 1],
+        block: [LANES as u32, 1, 1],
+        cluster: None,
+        dynamic_shared: 0,
+        params: base.to_le_bytes().to_vec(),
+    };
+    run(&image, "k", &launch, &mut memory, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+    let bytes = &memory.region(base).expect("it was mapped").bytes;
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+#[test]
+fn what_stands_for_a_rule_computes_what_it_did() {
+    const EDGES: [u32; 6] = [0, 1, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0x5555_5555];
+    let target = orias_targets::target("sm_90a").expect("in the list of targets");
+    let mut random = Random::new(7);
+    for rule in RULES {
+        let mut tried = 0;
+        for signs in SIGNS {
+            for number in [1, 2, 3, 8, 17, 31] {
+                let Some(code) = program(target, rule, signs, number) else { continue };
+                let mut word = |_| match random.below(3) {
+                    0 => EDGES[random.below(EDGES.len() as u64) as usize],
+                    1 => random.next() as u32 >> random.below(32),
+                    _ => random.next() as u32,
+                };
+                let inputs: Vec<u32> = (0..LANES * WORDS).map(&mut word).collect();
+                let bytes: Vec<u8> = inputs.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let results = run_on(target, code, &bytes);
+                for lane in results.chunks_exact(WORDS) {
+                    let (inputs, both) = lane.split_at(INPUTS);
+                    let (first, second) = both[..2 * RESULTS].split_at(RESULTS);
+                    assert_eq!(
+                        first, second,
+                        "{} with {signs:?} and {number} of {inputs:x?}",
+                        rule.name
+                    );
+                }
+                tried += 1;
+            }
+        }
+        assert!(tried >= 6, "{}: no instruction of it can be encoded", rule.name);
+    }
+}
+
+#[test]
+fn a_rule_gives_no_more_instructions_than_it_takes() {
+    for rule in RULES {
+        let taken = rule.from.last().expect("a rule has steps");
+        assert_eq!(
+            taken.op.to_string(),
+            "IADD3",
+            "{}: who looks for rules asks for these",
+            rule.name
+        );
+        let mut operands = rule.to.operands.iter();
+        let known = |slot: &Slot| {
+            let mut all = rule.from.iter().flat_map(|step| step.operands);
+            matches!(slot, Slot::Zero | Slot::True | Slot::False)
+                || all.any(|other| other == slot)
+                || matches!(slot, Slot::Pair(name) if {
+                    let has = |cell| rule.from.iter().any(|s| s.operands.contains(&Slot::Cell(*name, cell)));
+                    has(0) && has(1)
+                })
+        };
+        assert!(operands.all(known), "{}: its result names what it has not", rule.name);
+    }
+}

@@ -1,0 +1,158 @@
+//! Rewrite rules: what several instructions compute that one can.
+//!
+//! A rule names registers and operands by number and says nothing of how they are found: that is
+//! [`super::combine`]'s matter. Each is proved by random inputs in its tests, through what the
+//! simulator computes.
+
+use orias_components::{Mod, Opcode};
+
+/// What stands in an operand's place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    /// A cell of a numbered register, counted from its first one: a value without sign changes.
+    Cell(u8, u8),
+    /// Both cells of a numbered register.
+    Pair(u8),
+    /// Whatever the instruction has there, by number.
+    Any(u8),
+    /// An immediate, numbered among those.
+    Number(u8),
+    /// RZ
+    Zero,
+    /// PT
+    True,
+    /// !PT
+    False,
+}
+
+/// An instruction of a rule: unguarded, with an operand for each slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub op: Opcode,
+    pub mods: &'static [Mod],
+    pub defs: u8,
+    pub operands: &'static [Slot],
+}
+
+/// What stands for what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub name: &'static str,
+    /// In the order of the code, the last one first found. All but that stay, unless nothing reads
+    /// them any more, or the rule's result writes what they do.
+    pub from: &'static [Step],
+    /// Registers that nothing else may read: without that there would be more code, not less.
+    pub once: &'static [u8],
+    /// In place of the last one.
+    pub to: Step,
+}
+
+const fn step(op: Opcode, mods: &'static [Mod], defs: u8, operands: &'static [Slot]) -> Step {
+    Step { op, mods, defs, operands }
+}
+
+use Slot::{Any, Cell, False, Number, Pair, True, Zero};
+
+// Registers.
+const D: u8 = 0;
+const W: u8 = 1;
+const B: u8 = 2;
+const C: u8 = 3;
+// What any operand may be, and immediates.
+const X: u8 = 0;
+const Y: u8 = 1;
+const Z: u8 = 2;
+const P: u8 = 3;
+const Q: u8 = 4;
+const K: u8 = 5;
+
+const SUM: &[Slot] = &[Cell(D, 0), True, True, Cell(W, 0), Any(Z), Zero];
+const LOW_SUM: Step =
+    step(Opcode::IADD3, &[], 3, &[Cell(D, 0), Cell(C, 0), True, Cell(W, 0), Cell(B, 0), Zero]);
+const HIGH_SUM: Step = step(
+    Opcode::IADD3,
+    &[Mod::X],
+    3,
+    &[Cell(D, 1), True, True, Cell(W, 1), Cell(B, 1), Zero, Cell(C, 0), False],
+);
+
+/// All rules. Of two that fit the first one counts.
+pub(super) const RULES: &[Rule] = &[
+    // A product that several sums take is made for each of them: ptxas 13.0.88 does so, too.
+    Rule {
+        name: "a signed product of 64 bits and a sum",
+        from: &[
+            step(Opcode::IMAD, &[Mod::WIDE], 2, &[Pair(W), True, Any(X), Any(Y), Zero]),
+            LOW_SUM,
+            HIGH_SUM,
+        ],
+        once: &[],
+        to: step(Opcode::IMAD, &[Mod::WIDE], 2, &[Pair(D), True, Any(X), Any(Y), Pair(B)]),
+    },
+    Rule {
+        name: "an unsigned product of 64 bits and a sum",
+        from: &[
+            step(Opcode::IMAD, &[Mod::WIDE, Mod::U32], 2, &[Pair(W), True, Any(X), Any(Y), Zero]),
+            LOW_SUM,
+            HIGH_SUM,
+        ],
+        once: &[],
+        to: step(
+            Opcode::IMAD,
+            &[Mod::WIDE, Mod::U32],
+            2,
+            &[Pair(D), True, Any(X), Any(Y), Pair(B)],
+        ),
+    },
+    Rule {
+        name: "a shift and a sum",
+        from: &[
+            step(Opcode::SHF, &[Mod::L, Mod::U32], 1, &[Cell(W, 0), Any(X), Number(K), Zero]),
+            step(Opcode::IADD3, &[], 3, &[Cell(D, 0), Any(P), True, Cell(W, 0), Any(Z), Zero]),
+        ],
+        once: &[],
+        to: step(Opcode::LEA, &[], 2, &[Cell(D, 0), Any(P), Any(X), Any(Z), Number(K)]),
+    },
+    Rule {
+        name: "the high words of a shift and of a sum",
+        from: &[
+            step(
+                Opcode::SHF,
+                &[Mod::L, Mod::U64, Mod::HI],
+                1,
+                &[Cell(W, 0), Any(X), Number(K), Any(Y)],
+            ),
+            step(
+                Opcode::IADD3,
+                &[Mod::X],
+                3,
+                &[Cell(D, 0), Any(P), True, Cell(W, 0), Any(Z), Zero, Any(Q), False],
+            ),
+        ],
+        once: &[],
+        to: step(
+            Opcode::LEA,
+            &[Mod::HI, Mod::X],
+            2,
+            &[Cell(D, 0), Any(P), Any(X), Any(Z), Any(Y), Number(K), Any(Q)],
+        ),
+    },
+    Rule {
+        name: "a product and a sum",
+        from: &[
+            step(Opcode::IMAD, &[], 1, &[Cell(W, 0), Any(X), Any(Y), Zero]),
+            step(Opcode::IADD3, &[], 3, SUM),
+        ],
+        once: &[W],
+        to: step(Opcode::IMAD, &[], 1, &[Cell(D, 0), Any(X), Any(Y), Any(Z)]),
+    },
+    Rule {
+        name: "a sum of a sum",
+        from: &[
+            step(Opcode::IADD3, &[], 3, &[Cell(W, 0), True, True, Any(X), Any(Y), Zero]),
+            step(Opcode::IADD3, &[], 3, SUM),
+        ],
+        once: &[W],
+        to: step(Opcode::IADD3, &[], 3, &[Cell(D, 0), True, True, Any(X), Any(Y), Any(Z)]),
+    },
+];

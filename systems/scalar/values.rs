@@ -1,0 +1,80 @@
+//! Which instruction a value comes from, and how often it is read.
+
+use crate::analysis::liveness::{Cell, CellMap};
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
+use orias_components::{Body, InstId, Operand, RegFlags, RegUse, View};
+
+/// What writes each cell of a value, and how often it is read.
+pub(super) struct Values<'m> {
+    map: &'m CellMap,
+    /// By cell: 1 + the instruction; 0 where there is none, or more than one.
+    writers: Scratch<Vec<u32>>,
+    reads: Scratch<Vec<u32>>,
+}
+
+impl<'m> Values<'m> {
+    pub fn of(body: &Body<'_>, map: &'m CellMap) -> Values<'m> {
+        let mut writers = scratch!(Vec<u32>; 0; map.count());
+        let mut reads = scratch!(Vec<u32>; 0; map.count());
+        let mut again = scratch!(Vec<Cell>);
+        for block in body.layout() {
+            for id in body.block(*block).insts() {
+                let inst = body.inst(*id);
+                inst.for_each_def(|r| {
+                    for cell in map.cells(r) {
+                        let writer = &mut writers[cell as usize];
+                        if *writer != 0 {
+                            again.push(cell);
+                        }
+                        *writer = id.0 + 1;
+                    }
+                });
+                inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
+            }
+        }
+        again.iter().for_each(|cell| writers[*cell as usize] = 0);
+        Values { map, writers, reads }
+    }
+
+    fn cell(&self, r: RegUse) -> Option<usize> {
+        self.map.cells(r).next().map(|cell| cell as usize)
+    }
+
+    /// The one instruction that writes a cell.
+    pub fn writer(&self, r: RegUse) -> Option<InstId> {
+        self.writers[self.cell(r)?].checked_sub(1).map(InstId)
+    }
+
+    /// How often a cell is read.
+    pub fn reads(&self, r: RegUse) -> u32 {
+        self.cell(r).map_or(0, |cell| self.reads[cell])
+    }
+
+    /// An instruction is another one now, which writes what it did and maybe more.
+    pub fn rewritten(&mut self, inst: View<'_>, id: InstId) {
+        let Values { map, writers, .. } = self;
+        inst.for_each_def(|r| {
+            map.cells(r).for_each(|cell| writers[cell as usize] = id.0 + 1);
+        });
+    }
+
+    /// An instruction came, or went.
+    pub fn count(&mut self, inst: View<'_>, came: bool) {
+        let Values { map, reads, .. } = self;
+        inst.for_each_use(|r| {
+            for cell in map.cells(r) {
+                let reads = &mut reads[cell as usize];
+                *reads = if came { *reads + 1 } else { reads.saturating_sub(1) };
+            }
+        });
+    }
+}
+
+/// Whether it is one cell of a virtual register, without sign changes or a part.
+pub(super) fn plain(operand: &Operand) -> Option<RegUse> {
+    match operand {
+        Operand::Reg(r) if r.reg.vreg().is_some() && r.flags == RegFlags::NONE => Some(*r),
+        _ => None,
+    }
+}
