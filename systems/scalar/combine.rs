@@ -5,10 +5,14 @@
 //! writer of a cell. What they read has in SSA form the same value at the last one's place.
 
 use super::logic;
+use super::predicate;
 use super::rules::{RULES, Rule, Slot, Step};
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
+use crate::effects;
 use crate::ssa::{Fixed, is_value};
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
 use orias_components::{Body, Inst, InstId, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View};
 use orias_targets::Target;
 use orias_targets::slots::IADD3;
@@ -46,6 +50,7 @@ impl Match {
                 matches!(operand, Operand::Imm(_))
                     && *self.any[usize::from(name)].get_or_insert(*operand) == *operand
             }
+            Slot::Rest(_) => false,
             Slot::Zero => *operand == Operand::RZ,
             Slot::True => *operand == Operand::PT,
             Slot::False => *operand == Operand::NOT_PT,
@@ -67,6 +72,10 @@ impl Match {
         match slot {
             Slot::Cell(..) | Slot::Pair(_) => self.register(slot).map(Operand::Reg),
             Slot::Any(name) | Slot::Number(name) => self.any[usize::from(name)],
+            Slot::Rest(name) => match self.any[usize::from(name)]? {
+                Operand::Imm(number @ 1..32) => Some(Operand::Imm(32 - number)),
+                _ => None,
+            },
             Slot::Zero => Some(Operand::RZ),
             Slot::True => Some(Operand::PT),
             Slot::False => Some(Operand::NOT_PT),
@@ -80,16 +89,20 @@ struct Combiner<'a, 'm> {
     target: &'a Target,
     /// Found out when it is asked for first.
     fixed: Option<Fixed>,
+    /// By instruction, those that nobody reads any more: their reads count no more, either.
+    dead: Scratch<Vec<bool>>,
 }
 
 /// Makes fewer instructions of more; how often.
 pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Target) -> usize {
     let facts = body.facts();
-    if !facts.may_have(&[Opcode::IADD3, Opcode::LOP3]) {
+    if !facts.may_have(&[Opcode::IADD3, Opcode::LOP3, Opcode::PLOP3, Opcode::SEL, Opcode::FSEL]) {
         return 0;
     }
     let map = &*analyses.cells(body);
-    let mut combiner = Combiner { values: Values::of(body, map), target, fixed: None };
+    let values = Values::of(body, map);
+    let dead = scratch!(Vec<bool>; false; body.inst_count());
+    let mut combiner = Combiner { values, target, fixed: None, dead };
     let mut found = 0;
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
@@ -112,7 +125,7 @@ impl Combiner<'_, '_> {
         id: InstId,
     ) -> bool {
         let inst = body.inst(id);
-        if !inst.guard.is_always() {
+        if !inst.guard.is_always() || self.dead[id.0 as usize] {
             return false;
         }
         match inst.op {
@@ -134,13 +147,16 @@ impl Combiner<'_, '_> {
                 }
                 false
             }
-            Opcode::LOP3 => {
-                let Some(new) = logic::fuse(body, &self.values, self.target, id) else {
+            Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL => {
+                let find = match inst.op {
+                    Opcode::LOP3 => logic::fuse,
+                    Opcode::PLOP3 => predicate::compose,
+                    _ => predicate::guard,
+                };
+                let new = find(body, &self.values, self.target, id);
+                let Some(new) = new.filter(|new| self.are_values(body, new)) else {
                     return false;
                 };
-                if !self.are_values(body, &new) {
-                    return false;
-                }
                 self.replace(body, id, &new);
                 true
             }
@@ -262,7 +278,9 @@ impl Combiner<'_, '_> {
     /// Whether all that it names has one value wherever it is read.
     fn are_values(&mut self, body: &Body<'_>, inst: &Inst) -> bool {
         let fixed = &*self.fixed.get_or_insert_with(|| Fixed::of(body));
-        inst.operands.iter().all(|operand| match operand {
+        let guard = [Operand::reg(inst.guard.reg)];
+        let tied = inst.tied.iter().map(|r| Operand::Reg(*r));
+        inst.operands.iter().copied().chain(guard).chain(tied).all(|operand| match operand {
             Operand::Imm(_) => true,
             Operand::Reg(r) if r.reg.is_zero() => true,
             Operand::Reg(r) => r.reg.vreg().is_some_and(|v| {
@@ -292,10 +310,29 @@ impl Combiner<'_, '_> {
         self.replace(body, id, new);
     }
 
+    /// Forgets what nobody reads now that an instruction is another one.
+    fn bury(&mut self, body: &Body<'_>, was: &Inst) {
+        let mut read = SmallVec::<[RegUse; 8]>::new();
+        was.for_each_use(|r| read.push(r));
+        while let Some(r) = read.pop() {
+            let Some(writer) = self.values.writer(r) else { continue };
+            let inst = body.inst(writer);
+            let mut is_read = self.dead[writer.0 as usize] || !effects::is_removable(inst);
+            inst.for_each_def(|d| is_read |= self.values.is_read(d));
+            if !is_read {
+                self.dead[writer.0 as usize] = true;
+                self.values.count(inst, false);
+                inst.for_each_use(|r| read.push(r));
+            }
+        }
+    }
+
     fn replace(&mut self, body: &mut Body<'_>, id: InstId, new: &Inst) {
+        let old = body.inst(id).to_inst();
         self.values.count(body.inst(id), false);
         body.set_inst(id, new);
         self.values.count(body.inst(id), true);
+        self.bury(body, &old);
         self.values.rewritten(body.inst(id), id);
     }
 }

@@ -1,5 +1,6 @@
 //! Logic of logic: two truth tables of three become one where they have no more inputs together.
 
+use super::bits;
 use super::values::{Values, plain};
 use orias_components::{Body, Inst, InstId, Opcode, Operand, View};
 use orias_targets::Target;
@@ -36,13 +37,40 @@ pub(super) fn fuse(
     target: &Target,
     id: InstId,
 ) -> Option<Inst> {
+    if let Some(copy) = bits::idle_mask(body, values, id) {
+        return Some(copy);
+    }
     let outer = logic(body.inst(id))?;
+    if let Some(new) = of_constants(body, values, id, &outer) {
+        return target.takes(&new).map(|_| new);
+    }
     (0..3).find_map(|at| {
         let r = plain(&outer.inputs[at]).filter(|r| values.reads(*r) == 1)?;
         let inner = logic(body.inst(values.writer(r)?))?;
         let new = together(body.inst(id), &outer, &inner, at)?;
         target.takes(&new).map(|_| new)
     })
+}
+
+/// `x op K` of `x op L`, where both are the same and care for no order.
+fn of_constants(body: &Body<'_>, values: &Values<'_>, id: InstId, outer: &Logic) -> Option<Inst> {
+    let inner = logic(body.inst(values.writer(plain(&outer.inputs[0])?)?))?;
+    let (Operand::Imm(a), Operand::Imm(b)) = (outer.inputs[1], inner.inputs[1]) else {
+        return None;
+    };
+    let is_of_two = |logic: &Logic| logic.inputs[2] == Operand::RZ;
+    if outer.table != inner.table || !is_of_two(outer) || !is_of_two(&inner) {
+        return None;
+    }
+    let constant = match u64::from(outer.table) {
+        bits::AND => a & b,
+        bits::OR => a | b,
+        bits::XOR => a ^ b,
+        _ => return None,
+    };
+    let mut new = body.inst(id).to_inst();
+    (new.operands[LOP3::A], new.operands[LOP3::B]) = (inner.inputs[0], Operand::Imm(constant));
+    Some(new)
 }
 
 fn together(inst: View<'_>, outer: &Logic, inner: &Logic, at: usize) -> Option<Inst> {

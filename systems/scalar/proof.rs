@@ -35,6 +35,7 @@ fn operand(slot: Slot, result: u32, signs: [&str; 3], number: u32) -> String {
         Slot::Any(3) => "P2".into(),
         Slot::Any(_) => "P3".into(),
         Slot::Number(_) => number.to_string(),
+        Slot::Rest(_) => (32 - number).to_string(),
         Slot::Zero => "RZ".into(),
         Slot::True => "PT".into(),
         Slot::False => "!PT".into(),
@@ -183,7 +184,7 @@ fn a_rule_gives_no_more_instructions_than_it_takes() {
         let mut operands = rule.to.operands.iter();
         let known = |slot: &Slot| {
             let mut all = rule.from.iter().flat_map(|step| step.operands);
-            matches!(slot, Slot::Zero | Slot::True | Slot::False)
+            matches!(slot, Slot::Zero | Slot::True | Slot::False | Slot::Rest(_))
                 || all.any(|other| other == slot)
                 || matches!(slot, Slot::Pair(name) if {
                     let has = |cell| rule.from.iter().any(|s| s.operands.contains(&Slot::Cell(*name, cell)));

@@ -17,6 +17,8 @@ pub(super) enum Slot {
     Any(u8),
     /// An immediate, numbered among those.
     Number(u8),
+    /// In a result: 32 less a numbered immediate.
+    Rest(u8),
     /// RZ
     Zero,
     /// PT
@@ -37,6 +39,8 @@ pub(super) struct Step {
 /// What stands for what.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
+    /// For who reads the table, and its tests.
+    #[cfg_attr(not(test), expect(dead_code, reason = "code has no names"))]
     pub name: &'static str,
     /// In the order of the code, the last one first found. All but that stay, unless nothing reads
     /// them any more, or the rule's result writes what they do.
@@ -51,7 +55,7 @@ const fn step(op: Opcode, mods: &'static [Mod], defs: u8, operands: &'static [Sl
     Step { op, mods, defs, operands }
 }
 
-use Slot::{Any, Cell, False, Number, Pair, True, Zero};
+use Slot::{Any, Cell, False, Number, Pair, Rest, True, Zero};
 
 // Registers.
 const D: u8 = 0;
@@ -136,6 +140,20 @@ pub(super) const RULES: &[Rule] = &[
             2,
             &[Cell(D, 0), Any(P), Any(X), Any(Z), Any(Y), Number(K), Any(Q)],
         ),
+    },
+    Rule {
+        name: "a shift to the right and a sum",
+        from: &[
+            step(
+                Opcode::SHF,
+                &[Mod::R, Mod::U32, Mod::HI],
+                1,
+                &[Cell(W, 0), Zero, Number(K), Any(X)],
+            ),
+            step(Opcode::IADD3, &[], 3, &[Cell(D, 0), Any(P), True, Cell(W, 0), Any(Z), Zero]),
+        ],
+        once: &[W],
+        to: step(Opcode::LEA, &[Mod::HI], 2, &[Cell(D, 0), Any(P), Any(X), Any(Z), Zero, Rest(K)]),
     },
     Rule {
         name: "a product and a sum",

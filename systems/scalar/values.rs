@@ -46,6 +46,11 @@ impl<'m> Values<'m> {
         self.writers[self.cell(r)?].checked_sub(1).map(InstId)
     }
 
+    /// Whether any cell is read.
+    pub fn is_read(&self, r: RegUse) -> bool {
+        self.map.cells(r).any(|cell| self.reads[cell as usize] > 0)
+    }
+
     /// How often a cell is read.
     pub fn reads(&self, r: RegUse) -> u32 {
         self.cell(r).map_or(0, |cell| self.reads[cell])

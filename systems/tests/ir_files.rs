@@ -1,11 +1,12 @@
-//! Every file in `ir/` is a phase's test: its head names the phase, then come the IR before it and,
-//! behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes what the phases do into the
+//! Every file in `ir/` is a phase's test: its head names the phase, and whether the function is in
+//! SSA form, then come the IR before it and, behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes what the phases do into the
 //! files: read the diff.
 
 use orias_components::edges;
 use orias_components::text;
 use orias_components::validate::{definitions, validate};
 use orias_systems::pipeline::{self, Status};
+use orias_systems::ssa::Form;
 use orias_systems::states::States;
 use orias_systems::{Report, testing};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,10 @@ fn files() -> Vec<PathBuf> {
 
 /// What the phase makes of the text.
 fn run(phase: &str, input: &str) -> Result<String, String> {
+    let (phase, is_ssa) = match phase.strip_suffix(" in SSA form") {
+        Some(phase) => (phase, true),
+        None => (phase, false),
+    };
     let phase = pipeline::find(phase).ok_or_else(|| format!("no phase is named {phase}"))?;
     let Status::Implemented(_, system) = phase.status else {
         return Err(format!("{} is {}", phase.name, phase.status.name()));
@@ -34,6 +39,7 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
         .map_err(|e| format!("before: {e}"))?;
     body.update_edges();
     function.body();
+    function.world.insert_resource(Form { is_ssa });
     let mut states = States::new(&mut function.world);
     (system.run)(&mut states.find(&mut function.world));
     if let Some(error) = function.world.get_resource::<Report>().and_then(|e| e.errors.first()) {
