@@ -23,7 +23,7 @@ use crate::legalize::{guards, operands};
 use crate::report::check;
 use crate::scalar::{common, copies, dead_code, fold};
 use crate::states::Found;
-use crate::sync::{convergence, progress, workarounds};
+use crate::sync::{convergence, idle, progress, workarounds};
 use crate::uniform::constants;
 use crate::{mercury, registers, schedule, ssa};
 use orias_components::{Facts, Opcode, Props};
@@ -397,7 +397,7 @@ pub static PHASES: [Phase; 159] = [
     phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
     phase(80, "OriDoRemat", Late, Optimization, Above(1), PLANNED),
     phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
-    phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), PLANNED),
+    phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), optional(system!(idle::optimize_sync_instructions where |f| f.may_have(&[Opcode::WARPSYNC])))),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
     phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(system!(convergence::late_expand_sync_instructions))),
     phase(85, "ConvertAllMovPhiToMov", Late, Lowering, Unstated, needed_at_gate(system!(ssa::convert_all_mov_phi_to_mov))),

@@ -74,7 +74,7 @@ fn may_fold(inst: View<'_>) -> bool {
         Opcode::IADD3 => (IADD3::A..=IADD3::C).filter(|at| known(*at).is_some()).count() > 1,
         Opcode::IMAD => known(IMAD::A).or(known(IMAD::B)).is_some(),
         Opcode::LOP3 => (LOP3::A..=LOP3::C).all(|at| known(at).is_some()),
-        Opcode::SHF => known(SHF::B).is_some_and(|n| n == 0 || known(SHF::A).is_some()),
+        Opcode::SHF => known(SHF::B).is_some_and(|n| n == 0 || n >= 32 || known(SHF::A).is_some()),
         Opcode::SEL => {
             inst.get(SEL::X) == Some(Operand::PT) || inst.get(SEL::A) == inst.get(SEL::B)
         }
@@ -133,6 +133,31 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
                 ((table >> row & 1) as u32) << i
             };
             constant(inst, to, (0..32).map(bit).sum())
+        }
+        // Of two words by one word, or more, one of them is left.
+        Opcode::SHF
+            if matches!(
+                inst.mods.as_slice(),
+                [Mod::L, Mod::U64, Mod::HI] | [Mod::R, Mod::U64] | [Mod::R, Mod::U32, Mod::HI]
+            ) && ops.len() == SHF::COUNT
+                && number(&ops[SHF::B]).is_some_and(|n| n >= 32) =>
+        {
+            let (to, count) = (one_cell(SHF::D)?, number(&ops[SHF::B])?);
+            let left = if inst.mods.has(Mod::L) { ops[SHF::A] } else { ops[SHF::C] };
+            match inst.mods.has(Mod::U64) {
+                true if count == 32 && (is_plain(&left) || number(&left).is_some()) => {
+                    Some(mov(inst, to, left))
+                }
+                false if ops[SHF::A] == Operand::RZ => constant(inst, to, 0),
+                _ => None,
+            }
+        }
+        Opcode::SHF
+            if inst.mods.as_slice() == [Mod::L, Mod::U32]
+                && ops.len() == SHF::COUNT
+                && number(&ops[SHF::B]).is_some_and(|n| n >= 32) =>
+        {
+            constant(inst, one_cell(SHF::D)?, 0)
         }
         // A left shift of 32 bits takes the low word.
         Opcode::SHF if inst.mods.as_slice() == [Mod::L, Mod::U32] && ops.len() == SHF::COUNT => {

@@ -65,7 +65,7 @@ fn loaded(inst: View<'_>) -> u32 {
     }
 }
 
-/// The copy that a mask is which takes no bit away that may be one.
+/// The copy that a mask is which takes no bit away that may be one, or all of them.
 pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
     let inst = body.inst(id);
     let is_mask = inst.op == Opcode::LOP3
@@ -75,12 +75,17 @@ pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Opt
         && inst.operand(LOP3::T) == Operand::Imm(AND)
         && inst.operand(LOP3::C) == Operand::RZ;
     let (from, Operand::Imm(mask)) = (inst.get(LOP3::A)?, inst.get(LOP3::B)?) else { return None };
-    if !is_mask || ones_of(body, values, &from, DEPTH) & !(mask as u32) != 0 {
+    if !is_mask {
         return None;
     }
-    plain(&from)?;
+    let ones = ones_of(body, values, &from, DEPTH);
+    let left = match mask as u32 {
+        mask if ones & mask == 0 => Operand::RZ,
+        mask if ones & !mask == 0 => Operand::Reg(plain(&from)?),
+        _ => return None,
+    };
     Some(Inst {
-        operands: smallvec![inst.operand(LOP3::D), from, Operand::Imm(0xf)],
+        operands: smallvec![inst.operand(LOP3::D), left, Operand::Imm(0xf)],
         ..Inst::new(Opcode::MOV, &[], 1, &[])
     })
 }

@@ -47,7 +47,7 @@ impl Match {
             Slot::Pair(name) => self.bind_reg(name, 0, operand, 2),
             Slot::Any(name) => *self.any[usize::from(name)].get_or_insert(*operand) == *operand,
             Slot::Number(name) => {
-                matches!(operand, Operand::Imm(_))
+                matches!(operand, Operand::Imm(1..32))
                     && *self.any[usize::from(name)].get_or_insert(*operand) == *operand
             }
             Slot::Rest(_) => false,
@@ -108,6 +108,7 @@ pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Tar
         let block = body.layout()[at];
         for n in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[n];
+            found += usize::from(combiner.drop_unread(body, id));
             // What became something else may be a part of the next.
             while combiner.one(body, (block, n), id) {
                 found += 1;
@@ -118,6 +119,26 @@ pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Tar
 }
 
 impl Combiner<'_, '_> {
+    /// Takes away a predicate beside a result, where nobody reads it: more forms take constants.
+    fn drop_unread(&mut self, body: &mut Body<'_>, id: InstId) -> bool {
+        let inst = body.inst(id);
+        if inst.defs < 2 || !inst.guard.is_always() {
+            return false;
+        }
+        let unread = |operand: Operand| {
+            plain(&operand).is_some_and(|r| r.reg.file() == RegFile::P && !self.values.is_read(r))
+        };
+        let Some(at) = (0..usize::from(inst.defs)).find(|at| unread(inst.operand(*at))) else {
+            return false;
+        };
+        let read =
+            inst.dests().any(|operand| plain(&operand).is_some_and(|r| self.values.is_read(r)));
+        if read {
+            body.set_operand(id, at, Operand::PT);
+        }
+        read
+    }
+
     fn one(
         &mut self,
         body: &mut Body<'_>,

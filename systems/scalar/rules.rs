@@ -15,7 +15,7 @@ pub(super) enum Slot {
     Pair(u8),
     /// Whatever the instruction has there, by number.
     Any(u8),
-    /// An immediate, numbered among those.
+    /// An immediate from 1 to 31, numbered among those.
     Number(u8),
     /// In a result: 32 less a numbered immediate.
     Rest(u8),

@@ -3,6 +3,7 @@
 
 pub mod collective;
 pub mod convergence;
+pub mod idle;
 pub mod progress;
 pub mod regions;
 pub mod together;

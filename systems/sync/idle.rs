@@ -1,0 +1,97 @@
+//! `OptimizeSyncInstructions`: a WARPSYNC of the whole warp before an exchange of values, where its
+//! threads are together in any case.
+//!
+//! A warp begins a kernel together, and stays so until a branch at which its threads may part. What
+//! joins them again is not asked: behind the first WARPSYNC they are together. Observed (ptxas
+//! 13.0.88, sm_90a): where no such branch stands before shuffles, votes and their like, no WARPSYNC
+//! does; those of `bar.warp.sync` stay, and are left here, too.
+
+use super::regions::MAX_DEPTH;
+use crate::analysis::Analyses;
+use crate::analysis::divergence::Divergence;
+use crate::function::FunctionInfo;
+use crate::notes::Notes;
+use crate::params::{Read, Write};
+use bitvec::vec::BitVec;
+use orias_components::scratch;
+use orias_components::{Body, Code, InstId, Mod, Opcode, View};
+use std::sync::Arc;
+
+/// What takes and gives values of all threads of a warp at once.
+const EXCHANGES: [Opcode; 4] = [Opcode::SHFL, Opcode::VOTE, Opcode::MATCH, Opcode::REDUX];
+
+/// Phase 82.
+pub fn optimize_sync_instructions(
+    code: Code<'_>,
+    info: Read<'_, FunctionInfo>,
+    mut analyses: Write<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
+    let mut body = code.body();
+    let flow = analyses.flow(&body);
+    let mut divergence = analyses.divergence(&body);
+    // It takes threads to reconverge at every join. Where some region may have no barrier for that,
+    // they may part wherever a value may differ.
+    let may_stay_apart = flow.irreducible().any()
+        || divergence.branches.count_ones() >= MAX_DEPTH - 1
+        || body.facts().may_have(&[Opcode::PCALL]);
+    if may_stay_apart {
+        divergence = Arc::new(Divergence::everywhere(&body));
+    }
+    let parts = |block: usize| divergence.branches.get(block).is_some_and(|parts| *parts);
+    let graph = flow.graph();
+    // What is not known yet counts as together: what is found out takes that away.
+    let mut together = scratch!(BitVec).fill_with(true, graph.len());
+    if let Some(entry) = body.layout().first() {
+        together.set(entry.0 as usize, info.entry);
+    }
+    let mut work = scratch!(Vec<u32>);
+    work.extend(body.layout().iter().rev().map(|block| block.0));
+    while let Some(block) = work.pop() {
+        let block = block as usize;
+        let mut state = together[block];
+        let insts = body.block(orias_components::BlockId(block as u32)).insts();
+        insts.iter().for_each(|id| state = after(body.inst(*id), state));
+        if state && !parts(block) {
+            continue;
+        }
+        for succ in &graph.succs[block] {
+            if together.replace(*succ as usize, false) {
+                work.push(*succ);
+            }
+        }
+    }
+    let mut removed = 0;
+    for &block in body.walk().iter() {
+        let mut state = together[block.0 as usize];
+        let mut idle = scratch!(Vec<InstId>);
+        let insts = body.block(block).insts();
+        for (n, id) in insts.iter().enumerate() {
+            let inst = body.inst(*id);
+            let next = insts.get(n + 1).map(|next| body.op(*next));
+            if state && gathers(inst) && next.is_some_and(|next| EXCHANGES.contains(&next)) {
+                idle.push(*id);
+            }
+            state = after(inst, state);
+        }
+        if !idle.is_empty() {
+            removed += body.retain(block, |_: &Body<'_>, id| !idle.contains(&id));
+        }
+    }
+    notes.count(removed);
+}
+
+/// Whether it brings the whole warp together.
+fn gathers(inst: View<'_>) -> bool {
+    inst.op == Opcode::WARPSYNC && inst.mods().has(Mod::ALL) && inst.guard.is_always()
+}
+
+/// Whether the warp is together behind an instruction, given whether it was before.
+fn after(inst: View<'_>, together: bool) -> bool {
+    match inst.op {
+        Opcode::WARPSYNC => gathers(inst) || together && inst.mods().has(Mod::ALL),
+        // In the function that is called they may part.
+        Opcode::PCALL | Opcode::ENDCOLLECTIVE | Opcode::YIELD => false,
+        _ => together,
+    }
+}
