@@ -645,7 +645,7 @@ const ALSO: &[(Props, &[Opcode])] = {
             Props::WORDS,
             &[
                 MOV, IADD3, IMAD, ISETP, LEA, LOP3, SHF, SEL, PRMT, VIADD, VIMNMX, IMNMX, IABS,
-                POPC, FLO, BREV, SGXT, FADD, FMUL, FFMA, FSETP, FSEL, FMNMX,
+                POPC, FLO, BREV, SGXT, FADD, FMUL, FFMA, FSETP, FSEL, FMNMX, SHFL,
             ],
         ),
     ]

@@ -168,10 +168,11 @@ impl Combiner<'_, '_> {
                 }
                 false
             }
-            Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL => {
+            Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL | Opcode::ISETP => {
                 let find = match inst.op {
                     Opcode::LOP3 => logic::fuse,
                     Opcode::PLOP3 => predicate::compose,
+                    Opcode::ISETP => predicate::test,
                     _ => predicate::guard,
                 };
                 let new = find(body, &self.values, self.target, id);

@@ -26,8 +26,8 @@ use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
 };
-use orias_targets::Target;
 use orias_targets::slots::{LDC, MOV};
+use orias_targets::{Form, SlotKind, Target};
 use std::sync::Arc;
 
 /// Rewrites of one instruction at a time.
@@ -517,11 +517,22 @@ fn rewrite_uses(
 /// Puts an operand in its place where a row takes the instruction with it; whether it did.
 fn takes_with(target: &Target, inst: &mut Inst, at: usize, new: Operand) -> bool {
     let old = std::mem::replace(&mut inst.operands[at], new);
-    let takes = target.takes(inst).is_some();
+    let takes = target.takes(inst).is_some_and(|form| fits(form, at, &new));
     if !takes {
         inst.operands[at] = old;
     }
     takes
+}
+
+/// Whether an immediate has no more bits than its slot: what says that a row takes an instruction
+/// does not look at values.
+fn fits(form: &Form, at: usize, operand: &Operand) -> bool {
+    match (form.slots.get(at).map(|slot| &slot.kind), operand) {
+        (Some(SlotKind::Imm { bits, signed: false, .. }), Operand::Imm(value)) => {
+            bits.width() >= 32 || value >> bits.width() == 0
+        }
+        _ => true,
+    }
 }
 
 /// The same for a phi: each of its values is read at the end of the block that it comes from.

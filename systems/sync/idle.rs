@@ -2,7 +2,8 @@
 //! threads are together in any case.
 //!
 //! A warp begins a kernel together, and stays so until a branch at which its threads may part. What
-//! joins them again is not asked: behind the first WARPSYNC they are together. Observed (ptxas
+//! joins them again is not asked: they are together behind the first WARPSYNC that all of them come
+//! to. (Of an exchange on both ways of a branch each has its own, and they meet in neither.) Observed (ptxas
 //! 13.0.88, sm_90a): where no such branch stands before shuffles, votes and their like, no WARPSYNC
 //! does; those of `bar.warp.sync` stay, and are left here, too.
 
@@ -40,6 +41,14 @@ pub fn optimize_sync_instructions(
     }
     let parts = |block: usize| divergence.branches.get(block).is_some_and(|parts| *parts);
     let graph = flow.graph();
+    // Blocks that all threads come to which do not exit before.
+    let mut passed = scratch!(BitVec).fill_with(false, graph.len());
+    let mut at = body.layout().first().map(|entry| entry.0);
+    while let Some(block) = at.filter(|block| (*block as usize) < graph.len()) {
+        passed.set(block as usize, true);
+        at = flow.post_dominators().idom(block);
+    }
+    let after = |block: usize, inst: View<'_>, state: bool| after(inst, state, passed[block]);
     // What is not known yet counts as together: what is found out takes that away.
     let mut together = scratch!(BitVec).fill_with(true, graph.len());
     if let Some(entry) = body.layout().first() {
@@ -51,7 +60,7 @@ pub fn optimize_sync_instructions(
         let block = block as usize;
         let mut state = together[block];
         let insts = body.block(orias_components::BlockId(block as u32)).insts();
-        insts.iter().for_each(|id| state = after(body.inst(*id), state));
+        insts.iter().for_each(|id| state = after(block, body.inst(*id), state));
         if state && !parts(block) {
             continue;
         }
@@ -72,7 +81,7 @@ pub fn optimize_sync_instructions(
             if state && gathers(inst) && next.is_some_and(|next| EXCHANGES.contains(&next)) {
                 idle.push(*id);
             }
-            state = after(inst, state);
+            state = after(block.0 as usize, inst, state);
         }
         if !idle.is_empty() {
             removed += body.retain(block, |_: &Body<'_>, id| !idle.contains(&id));
@@ -86,12 +95,13 @@ fn gathers(inst: View<'_>) -> bool {
     inst.op == Opcode::WARPSYNC && inst.mods().has(Mod::ALL) && inst.guard.is_always()
 }
 
-/// Whether the warp is together behind an instruction, given whether it was before.
-fn after(inst: View<'_>, together: bool) -> bool {
+/// Whether the warp is together behind an instruction, given whether it was before, and whether all
+/// threads come to its block.
+fn after(inst: View<'_>, together: bool, passed: bool) -> bool {
     match inst.op {
-        Opcode::WARPSYNC => gathers(inst) || together && inst.mods().has(Mod::ALL),
-        // In the function that is called they may part.
-        Opcode::PCALL | Opcode::ENDCOLLECTIVE | Opcode::YIELD => false,
+        Opcode::WARPSYNC if gathers(inst) => together || passed,
+        // In the function that is called they may part, and at what a part of them does.
+        Opcode::WARPSYNC | Opcode::PCALL | Opcode::ENDCOLLECTIVE | Opcode::YIELD => false,
         _ => together,
     }
 }
