@@ -93,25 +93,38 @@ struct Combiner<'a, 'm> {
     dead: Scratch<Vec<bool>>,
 }
 
-/// Makes fewer instructions of more; how often.
-pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Target) -> usize {
+/// What was made of what.
+#[derive(Default)]
+pub(super) struct Found {
+    /// How often.
+    pub count: usize,
+    /// There may be copies and constants now that readers do not know of.
+    pub copies: bool,
+}
+
+/// Makes fewer instructions of more.
+pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Target) -> Found {
     let facts = body.facts();
     if !facts.may_have(&[Opcode::IADD3, Opcode::LOP3, Opcode::PLOP3, Opcode::SEL, Opcode::FSEL]) {
-        return 0;
+        return Found::default();
     }
     let map = &*analyses.cells(body);
     let values = Values::of(body, map);
     let dead = scratch!(Vec<bool>; false; body.inst_count());
     let mut combiner = Combiner { values, target, fixed: None, dead };
-    let mut found = 0;
+    let mut found = Found::default();
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         for n in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[n];
-            found += usize::from(combiner.drop_unread(body, id));
+            if combiner.drop_unread(body, id) {
+                found.count += 1;
+                found.copies = true;
+            }
             // What became something else may be a part of the next.
             while combiner.one(body, (block, n), id) {
-                found += 1;
+                found.count += 1;
+                found.copies |= body.op(id) == Opcode::MOV;
             }
         }
     }
@@ -175,7 +188,9 @@ impl Combiner<'_, '_> {
                     Opcode::ISETP => predicate::test,
                     _ => predicate::guard,
                 };
-                let new = find(body, &self.values, self.target, id);
+                let insts = body.block(block).insts();
+                let before = &insts[n.saturating_sub(NEAR)..n];
+                let new = find(body, &self.values, self.target, (id, before));
                 let Some(new) = new.filter(|new| self.are_values(body, new)) else {
                     return false;
                 };
@@ -254,6 +269,11 @@ impl Combiner<'_, '_> {
             || self.target.takes(&new).is_none()
             || !self.are_values(body, &new)
         {
+            return None;
+        }
+        // All but the last are as good as moved to its place.
+        let earlier = found.insts.iter().take(rule.from.len() - 1).flatten();
+        if !earlier.copied().all(|id| self.values.may_move(body, id, before)) {
             return None;
         }
         let reads_here = |r: RegUse| {

@@ -37,7 +37,12 @@ pub fn general_optimize(
         }
     }
     if form.is_ssa && clean.combined != body.stamp() {
-        notes.count(combine::combine(&mut body, &mut analyses, options.target));
+        let is_clean = clean.copies == body.stamp();
+        let found = combine::combine(&mut body, &mut analyses, options.target);
+        notes.count(found.count);
+        if is_clean && !found.copies {
+            clean.copies = body.stamp();
+        }
     }
     notes.count(dead_code::remove_unread(&mut body, &mut analyses, &mut clean));
     if form.is_ssa {

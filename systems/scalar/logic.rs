@@ -35,26 +35,33 @@ pub(super) fn fuse(
     body: &Body<'_>,
     values: &Values<'_>,
     target: &Target,
-    id: InstId,
+    (id, before): (InstId, &[InstId]),
 ) -> Option<Inst> {
     if let Some(copy) = bits::idle_mask(body, values, id) {
         return Some(copy);
     }
     let outer = logic(body.inst(id))?;
-    if let Some(new) = of_constants(body, values, id, &outer) {
+    if let Some(new) = of_constants(body, values, (id, before), &outer) {
         return target.takes(&new).map(|_| new);
     }
     (0..3).find_map(|at| {
         let r = plain(&outer.inputs[at]).filter(|r| values.reads(*r) == 1)?;
-        let inner = logic(body.inst(values.writer(r)?))?;
+        let by = values.writer(r).filter(|by| values.may_move(body, *by, before))?;
+        let inner = logic(body.inst(by))?;
         let new = together(body.inst(id), &outer, &inner, at)?;
         target.takes(&new).map(|_| new)
     })
 }
 
 /// `x op K` of `x op L`, where both are the same and care for no order.
-fn of_constants(body: &Body<'_>, values: &Values<'_>, id: InstId, outer: &Logic) -> Option<Inst> {
-    let inner = logic(body.inst(values.writer(plain(&outer.inputs[0])?)?))?;
+fn of_constants(
+    body: &Body<'_>,
+    values: &Values<'_>,
+    (id, before): (InstId, &[InstId]),
+    outer: &Logic,
+) -> Option<Inst> {
+    let by = values.writer(plain(&outer.inputs[0])?)?;
+    let inner = logic(body.inst(by)).filter(|_| values.may_move(body, by, before))?;
     let (Operand::Imm(a), Operand::Imm(b)) = (outer.inputs[1], inner.inputs[1]) else {
         return None;
     };

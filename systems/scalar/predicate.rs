@@ -31,7 +31,7 @@ pub(super) fn compose(
     body: &Body<'_>,
     values: &Values<'_>,
     target: &Target,
-    id: InstId,
+    (id, before): (InstId, &[InstId]),
 ) -> Option<Inst> {
     let inst = body.inst(id);
     let is_of_two = inst.op == Opcode::PLOP3
@@ -47,7 +47,8 @@ pub(super) fn compose(
         let other = inst.operand(if *at == PLOP3::X { PLOP3::Y } else { PLOP3::X });
         let outcome = plain(&inst.operand(*at))?;
         plain(&other)?;
-        let comparison = body.inst(values.writer(outcome)?);
+        let by = values.writer(outcome).filter(|by| values.may_move(body, *by, before))?;
+        let comparison = body.inst(by);
         let is_plain = matches!(comparison.op, Opcode::ISETP | Opcode::FSETP)
             && comparison.guard.is_always()
             && comparison.len() == ISETP::COUNT
@@ -76,7 +77,7 @@ pub(super) fn test(
     body: &Body<'_>,
     values: &Values<'_>,
     target: &Target,
-    id: InstId,
+    (id, before): (InstId, &[InstId]),
 ) -> Option<Inst> {
     let inst = body.inst(id);
     let is_test = inst.op == Opcode::ISETP
@@ -90,7 +91,8 @@ pub(super) fn test(
         return None;
     }
     let word = plain(&inst.operand(ISETP::A)).filter(|r| values.reads(*r) == 1)?;
-    let logic = body.inst(values.writer(word)?);
+    let by = values.writer(word).filter(|by| values.may_move(body, *by, before))?;
+    let logic = body.inst(by);
     let is_word = logic.op == Opcode::LOP3
         && logic.guard.is_always()
         && logic.len() == LOP3::COUNT
@@ -111,7 +113,7 @@ pub(super) fn guard(
     body: &Body<'_>,
     values: &Values<'_>,
     target: &Target,
-    id: InstId,
+    (id, before): (InstId, &[InstId]),
 ) -> Option<Inst> {
     let inst = body.inst(id);
     if inst.len() != SEL::COUNT || inst.defs != 1 || !inst.mods().is_empty() {
@@ -125,6 +127,9 @@ pub(super) fn guard(
         |(at, other, inverts)| {
             let (computed, kept) = (word(at)?, word(other)?);
             let by = values.writer(computed).filter(|_| values.reads(computed) == 1)?;
+            if !values.may_move(body, by, before) {
+                return None;
+            }
             let computes = body.inst(by);
             let is_alone = effects::is_pure(computes.op)
                 && !computes.op.is_pseudo()
