@@ -26,7 +26,8 @@ const SIZES: &[(&str, usize)] = &[
     ("chain", 1500),
     ("switch", 100),
     ("pressure", 16),
-    ("calls", 60),
+    // With some hundred blocks liveness goes from bits to lists: both sizes are beyond that.
+    ("calls", 200),
     ("labels", 32_000),
     ("kernels", 20),
 ];
