@@ -10,7 +10,7 @@ use crate::ssa::Form;
 use orias_components::Code;
 
 /// Phases `GeneralOptimize…`: copies, constants and algebra to a fixed point (at most a few
-/// rounds), then dead code.
+/// rounds), in SSA form fewer instructions of more, then dead code.
 pub fn general_optimize(
     code: Code<'_>,
     form: Read<'_, Form>,
