@@ -1,7 +1,7 @@
 //! The code of a function: one row an instruction, without anything of its own. What many have in
-//! common is in tables that all functions of a module share: how instructions are spelled, and lists
-//! of operands. So an instruction is made and let go without an allocation and without counting who
-//! shares what.
+//! common is in tables that all functions of a module share: how instructions are spelled, and
+//! lists of operands. So an instruction is made and let go without an allocation and without
+//! counting who shares what.
 
 use super::operand::{Operand, RegId};
 use super::types::{Span, Type};

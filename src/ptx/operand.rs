@@ -5,8 +5,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RegId(pub u32);
 
-/// A variable: index into [`super::program::Program::vars`] (module scope and function scope alike; scoping is
-/// resolved).
+/// A variable: index into [`super::program::Program::vars`] (module scope and function scope alike;
+/// scoping is resolved).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct VarId(pub u32);
 

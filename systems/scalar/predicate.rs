@@ -72,7 +72,8 @@ pub(super) fn compose(
     })
 }
 
-/// The logic that says of its result whether it is not zero, where a comparison alone asks for that.
+/// The logic that says of its result whether it is not zero, where a comparison alone asks for
+/// that.
 pub(super) fn test(
     body: &Body<'_>,
     values: &Values<'_>,

@@ -3,9 +3,9 @@
 //!
 //! A warp begins a kernel together, and stays so until a branch at which its threads may part. What
 //! joins them again is not asked: they are together behind the first WARPSYNC that all of them come
-//! to. (Of an exchange on both ways of a branch each has its own, and they meet in neither.) Observed (ptxas
-//! 13.0.88, sm_90a): where no such branch stands before shuffles, votes and their like, no WARPSYNC
-//! does; those of `bar.warp.sync` stay, and are left here, too.
+//! to. (Of an exchange on both ways of a branch each has its own, and they meet in neither.)
+//! Observed (ptxas 13.0.88, sm_90a): where no such branch stands before shuffles, votes and their
+//! like, no WARPSYNC does; those of `bar.warp.sync` stay, and are left here, too.
 
 use super::regions::MAX_DEPTH;
 use crate::analysis::Analyses;

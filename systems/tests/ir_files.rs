@@ -1,6 +1,6 @@
 //! Every file in `ir/` is a phase's test: its head names the phase, and whether the function is in
-//! SSA form, then come the IR before it and, behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes what the phases do into the
-//! files: read the diff.
+//! SSA form, then come the IR before it and, behind a line of dashes, the IR after it.
+//! `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
 use orias_components::edges;
 use orias_components::text;
