@@ -96,6 +96,7 @@ pub(super) fn test(
     let logic = body.inst(by);
     let is_word = logic.op == Opcode::LOP3
         && logic.guard.is_always()
+        && logic.mods().as_slice() == [Mod::LUT]
         && logic.len() == LOP3::COUNT
         && logic.operand(LOP3::P) == Operand::PT
         && logic.operand(LOP3::X) == Operand::NOT_PT;
