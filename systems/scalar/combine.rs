@@ -164,10 +164,8 @@ impl Combiner<'_, '_> {
         }
         match inst.op {
             Opcode::IADD3 => {
-                let rules = RULES
-                    .iter()
-                    .filter(|rule| rule.from.last().is_some_and(|last| is_step(inst, last)));
-                for rule in rules {
+                let writers = self.writers(body, inst);
+                for rule in RULES.iter().filter(|rule| may_begin(rule, inst, &writers)) {
                     let start = Match::default();
                     let Some(found) = self.find(body, rule, rule.from.len() - 1, id, &start) else {
                         continue;
@@ -199,6 +197,16 @@ impl Combiner<'_, '_> {
             }
             _ => false,
         }
+    }
+
+    /// The opcodes of what writes the values that an instruction reads.
+    fn writers(&self, body: &Body<'_>, inst: View<'_>) -> SmallVec<[Opcode; 4]> {
+        let mut found = SmallVec::new();
+        inst.for_each_use(|r| {
+            let one = RegUse { count: 1, ..r };
+            found.extend(self.values.writer(one).map(|writer| body.op(writer)));
+        });
+        found
     }
 
     /// Whether the step may be this instruction, and those before it what it reads; with what.
@@ -377,6 +385,13 @@ impl Combiner<'_, '_> {
         self.bury(body, &old);
         self.values.rewritten(body.inst(id), id);
     }
+}
+
+/// Whether an instruction may be a rule's last one, by its spelling and by which opcodes write what
+/// it reads: most are not, and are not matched operand by operand for that.
+fn may_begin(rule: &Rule, inst: View<'_>, writers: &[Opcode]) -> bool {
+    let Some((last, earlier)) = rule.from.split_last() else { return false };
+    earlier.last().is_none_or(|step| writers.contains(&step.op)) && is_step(inst, last)
 }
 
 fn is_step(inst: View<'_>, step: &Step) -> bool {
