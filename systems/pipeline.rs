@@ -21,7 +21,7 @@ use crate::control_flow::{branches, layout, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::report::check;
-use crate::scalar::{common, copies, dead_code, fold};
+use crate::scalar::{common, copies, dead_code, fold, sink};
 use crate::states::Found;
 use crate::sync::{convergence, idle, progress, workarounds};
 use crate::uniform::constants;
@@ -395,7 +395,7 @@ pub static PHASES: [Phase; 159] = [
     phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
     phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
     phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
-    phase(80, "OriDoRemat", Late, Optimization, Above(1), PLANNED),
+    phase(80, "OriDoRemat", Late, Optimization, Above(1), optional(system!(sink::sink_comparisons where |f| f.may_have(&[Opcode::ISETP, Opcode::FSETP])))),
     phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
     phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), optional(system!(idle::optimize_sync_instructions where |f| f.may_have(&[Opcode::WARPSYNC])))),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),

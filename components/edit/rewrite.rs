@@ -106,6 +106,14 @@ impl Rewrite {
 }
 
 impl<'w> Body<'w> {
+    /// Puts a block's instructions into another order.
+    ///
+    /// # Panics
+    /// Where `order` has not as many as the block.
+    pub fn reorder(&mut self, block: BlockId, order: &[InstId]) {
+        self.block_mut(block).insts.copy_from_slice(order);
+    }
+
     /// Rewrites a block: `f` says of each instruction, in order, what stands in its place by
     /// putting that into the [`Rewrite`]. What it does not put there again is removed.
     ///

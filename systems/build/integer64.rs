@@ -1,7 +1,7 @@
 //! Integer arithmetic of 64 bits by words.
 
 use super::emit::Emit;
-use super::operand::{cell, halves, imm, neg, not, r, wide};
+use super::operand::{cell, imm, neg, not, r, wide};
 use orias_components::{Mod, Opcode, Operand, Reg};
 
 impl<'w> Emit<'w> {
@@ -35,22 +35,27 @@ impl<'w> Emit<'w> {
         self.imad_wide(d, a[0], b[0], wide(addend, 2), false);
     }
 
-    /// High 64 bits of the unsigned 128-bit product.
+    /// High 64 bits of the unsigned 128-bit product: the two middle products with the carry out of
+    /// their sum, that carry and the one of the low words into the high product, as ptxas 13.0.88
+    /// does it.
     pub fn mul64_hi(&mut self, a: [Operand; 2], b: [Operand; 2]) -> Reg {
+        let (a, b) = if matches!(a[0], Operand::Imm(_)) { (b, a) } else { (a, b) };
+        let cross = self.temp(2);
+        self.imad_wide(cross, a[1], b[0], Operand::RZ, false);
+        let (middle, over) = (self.temp(2), self.temp_pred());
+        let operands = [wide(middle, 2), r(over), a[0], b[1], wide(cross, 2)];
+        self.put(Opcode::IMAD, &[Mod::WIDE, Mod::U32], 2, &operands);
         let low = self.temp(2);
         self.imad_wide(low, a[0], b[0], Operand::RZ, false);
-        let carry = self.join(cell(low, 1), Operand::RZ);
-        let mid = self.temp(2);
-        self.imad_wide(mid, a[0], b[1], wide(carry, 2), false);
-        let carry = self.join(cell(mid, 0), Operand::RZ);
-        let cross = self.temp(2);
-        self.imad_wide(cross, a[1], b[0], wide(carry, 2), false);
-        let carry = self.join(cell(mid, 1), Operand::RZ);
+        let carry = self.temp_pred();
+        self.iadd_carry_out(Operand::RZ, r(carry), cell(low, 1), cell(middle, 0));
+        let upper = self.temp(2);
+        self.mov(cell(upper, 0), cell(middle, 1));
+        self.iadd_x(cell(upper, 1), Operand::PT, Operand::RZ, Operand::RZ, r(over));
         let high = self.temp(2);
-        self.imad_wide(high, a[1], b[1], wide(carry, 2), false);
-        let sum = self.temp(2);
-        self.add64(sum, halves(high), [cell(cross, 1), Operand::RZ]);
-        sum
+        let operands = [wide(high, 2), Operand::PT, a[1], b[1], wide(upper, 2), r(carry)];
+        self.put(Opcode::IMAD, &[Mod::WIDE, Mod::U32, Mod::X], 2, &operands);
+        high
     }
 
     /// The absolute value of a 64-bit integer, and the predicate "was negative".

@@ -135,29 +135,29 @@ pub(super) fn fold(inst: &Inst) -> Option<Inst> {
             constant(inst, to, (0..32).map(bit).sum())
         }
         // Of two words by one word, or more, one of them is left.
-        Opcode::SHF
-            if matches!(
-                inst.mods.as_slice(),
-                [Mod::L, Mod::U64, Mod::HI] | [Mod::R, Mod::U64] | [Mod::R, Mod::U32, Mod::HI]
-            ) && ops.len() == SHF::COUNT
-                && number(&ops[SHF::B]).is_some_and(|n| n >= 32) =>
-        {
+        Opcode::SHF if ops.len() == SHF::COUNT && number(&ops[SHF::B]).is_some_and(|n| n >= 32) => {
             let (to, count) = (one_cell(SHF::D)?, number(&ops[SHF::B])?);
-            let left = if inst.mods.has(Mod::L) { ops[SHF::A] } else { ops[SHF::C] };
-            match inst.mods.has(Mod::U64) {
-                true if count == 32 && (is_plain(&left) || number(&left).is_some()) => {
-                    Some(mov(inst, to, left))
+            let (left, one): (Operand, &[Mod]) = match inst.mods.as_slice() {
+                [Mod::L, Mod::U64, Mod::HI] => (ops[SHF::A], &[Mod::L, Mod::U32]),
+                [Mod::R, Mod::U64] => (ops[SHF::C], &[Mod::R, Mod::U32, Mod::HI]),
+                [Mod::R, Mod::S64] => (ops[SHF::C], &[Mod::R, Mod::S32, Mod::HI]),
+                [Mod::R, Mod::U32, Mod::HI] if ops[SHF::A] == Operand::RZ => {
+                    return constant(inst, to, 0);
                 }
-                false if ops[SHF::A] == Operand::RZ => constant(inst, to, 0),
+                [Mod::L, Mod::U32] => return constant(inst, to, 0),
+                _ => return None,
+            };
+            match count - 32 {
+                0 if is_plain(&left) || number(&left).is_some() => Some(mov(inst, to, left)),
+                rest @ 1..32 if is_plain(&left) => {
+                    let mut places = [Operand::RZ, Operand::Imm(u64::from(rest)), Operand::RZ];
+                    places[if one[0] == Mod::L { 0 } else { 2 }] = left;
+                    let [a, b, c] = places;
+                    let mods = Mods::new(one);
+                    Some(Inst { mods, operands: smallvec![to, a, b, c], ..inst.clone() })
+                }
                 _ => None,
             }
-        }
-        Opcode::SHF
-            if inst.mods.as_slice() == [Mod::L, Mod::U32]
-                && ops.len() == SHF::COUNT
-                && number(&ops[SHF::B]).is_some_and(|n| n >= 32) =>
-        {
-            constant(inst, one_cell(SHF::D)?, 0)
         }
         // A left shift of 32 bits takes the low word.
         Opcode::SHF if inst.mods.as_slice() == [Mod::L, Mod::U32] && ops.len() == SHF::COUNT => {

@@ -2,7 +2,7 @@
 
 use super::values::{Values, plain};
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegUse, View};
-use orias_targets::slots::{LOP3_LUT as LOP3, MOV, SEL, SHF};
+use orias_targets::slots::{LOP3_LUT as LOP3, MOV, PRMT, SEL, SHF};
 use smallvec::smallvec;
 
 /// Steps back from what is asked for: what most masks stand behind is nearer.
@@ -50,10 +50,29 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
             }
         }
         Opcode::SEL if inst.len() == SEL::COUNT => of(SEL::A) | of(SEL::B),
+        Opcode::PRMT if inst.len() == PRMT::COUNT && inst.mods().is_empty() => {
+            let Operand::Imm(picks) = inst.operand(PRMT::B) else { return u32::MAX };
+            picked(picks, of(PRMT::A), of(PRMT::C))
+        }
         Opcode::MOV if inst.len() == MOV::COUNT => of(MOV::B),
         Opcode::POPC => 63,
         _ => u32::MAX,
     }
+}
+
+/// Of bytes that are picked from two words, and of signs that are spread over one.
+fn picked(picks: u64, low: u32, high: u32) -> u32 {
+    let both = u64::from(low) | u64::from(high) << 32;
+    let byte = |at: u32| {
+        let pick = picks >> (4 * at) & 0xf;
+        let bits = (both >> (8 * (pick & 7)) & 0xff) as u32;
+        match pick & 8 {
+            0 => bits,
+            _ if bits & 0x80 != 0 => 0xff,
+            _ => 0,
+        }
+    };
+    (0..4).map(|at| byte(at) << (8 * at)).sum()
 }
 
 /// Of a load the width says it.
@@ -65,17 +84,43 @@ fn loaded(inst: View<'_>) -> u32 {
     }
 }
 
-/// The copy that a mask is which takes no bit away that may be one, or all of them.
-pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+/// The copy that an extension is which gives each byte what it has: those that it fills are zero,
+/// and so is the sign that it fills them with.
+pub(super) fn idle_extension(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
     let inst = body.inst(id);
-    let is_mask = inst.op == Opcode::LOP3
+    let (from, Operand::Imm(picks)) = (inst.get(PRMT::A)?, inst.get(PRMT::B)?) else { return None };
+    plain(&from)?;
+    let ones = ones_of(body, values, &from, DEPTH);
+    let high = ones_of(body, values, &inst.operand(PRMT::C), DEPTH);
+    let both = u64::from(ones) | u64::from(high) << 32;
+    let byte = |at: u64| both >> (8 * (at & 7)) & 0xff;
+    let stays = |at: u64| match picks >> (4 * at) & 0xf {
+        pick if pick == at => true,
+        pick if pick & 8 == 0 => byte(at) == 0 && byte(pick) == 0,
+        pick => byte(at) == 0 && byte(pick) & 0x80 == 0,
+    };
+    (0..4).all(stays).then(|| copy(inst.operand(PRMT::D), from))
+}
+
+/// Whether it is the bits that two words have both, and says nothing of them.
+pub(super) fn is_mask(inst: View<'_>) -> bool {
+    inst.op == Opcode::LOP3
         && inst.len() == LOP3::COUNT
         && inst.operand(LOP3::P) == Operand::PT
         && inst.operand(LOP3::X) == Operand::NOT_PT
         && inst.operand(LOP3::T) == Operand::Imm(AND)
-        && inst.operand(LOP3::C) == Operand::RZ;
+        && inst.operand(LOP3::C) == Operand::RZ
+}
+
+/// The copy that logic is which is the same as its only input, or takes away no bit of it that may
+/// be one, or all of them.
+pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let inst = body.inst(id);
+    if let Some(from) = only_input(inst) {
+        return Some(copy(inst.operand(LOP3::D), Operand::Reg(from)));
+    }
     let (from, Operand::Imm(mask)) = (inst.get(LOP3::A)?, inst.get(LOP3::B)?) else { return None };
-    if !is_mask {
+    if !is_mask(inst) {
         return None;
     }
     let ones = ones_of(body, values, &from, DEPTH);
@@ -84,8 +129,23 @@ pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Opt
         mask if ones & !mask == 0 => Operand::Reg(plain(&from)?),
         _ => return None,
     };
-    Some(Inst {
-        operands: smallvec![inst.operand(LOP3::D), left, Operand::Imm(0xf)],
-        ..Inst::new(Opcode::MOV, &[], 1, &[])
-    })
+    Some(copy(inst.operand(LOP3::D), left))
+}
+
+fn copy(to: Operand, from: Operand) -> Inst {
+    Inst { operands: smallvec![to, from, Operand::Imm(0xf)], ..Inst::new(Opcode::MOV, &[], 1, &[]) }
+}
+
+/// The one input that logic is the same as, the others being zero.
+fn only_input(inst: View<'_>) -> Option<RegUse> {
+    let is_word = inst.op == Opcode::LOP3
+        && inst.len() == LOP3::COUNT
+        && inst.operand(LOP3::P) == Operand::PT
+        && inst.operand(LOP3::X) == Operand::NOT_PT;
+    let Operand::Imm(table) = inst.get(LOP3::T).filter(|_| is_word)? else { return None };
+    let inputs = [LOP3::A, LOP3::B, LOP3::C].map(|at| inst.operand(at));
+    let mut others = inputs.iter().enumerate().filter(|(_, input)| **input != Operand::RZ);
+    let ((place, input), None) = (others.next()?, others.next()) else { return None };
+    let is_same = table & 1 == 0 && table >> (1 << (2 - place)) & 1 != 0;
+    plain(input).filter(|_| is_same)
 }

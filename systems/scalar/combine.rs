@@ -4,8 +4,12 @@
 //! A rule's last instruction is met first; the others are found from what it reads, each as the one
 //! writer of a cell. What they read has in SSA form the same value at the last one's place.
 
+use super::address;
+use super::bits;
+use super::demand;
 use super::logic;
 use super::predicate;
+use super::products;
 use super::rules::{RULES, Rule, Slot, Step};
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
@@ -13,9 +17,11 @@ use crate::effects;
 use crate::ssa::{Fixed, is_value};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
-use orias_components::{Body, Inst, InstId, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View};
+use orias_components::{
+    Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
+};
 use orias_targets::Target;
-use orias_targets::slots::IADD3;
+use orias_targets::slots::{IADD3, PRMT};
 use smallvec::SmallVec;
 
 /// How far before the last instruction of a rule one may stand that writes a part of the result:
@@ -50,7 +56,18 @@ impl Match {
                 matches!(operand, Operand::Imm(1..32))
                     && *self.any[usize::from(name)].get_or_insert(*operand) == *operand
             }
-            Slot::Rest(_) => false,
+            Slot::Minus(name, cell) => match operand {
+                Operand::Reg(r) if r.flags == RegFlags::NEG => {
+                    let plain = Operand::Reg(RegUse { flags: RegFlags::NONE, ..*r });
+                    self.bind_reg(name, cell, &plain, 1)
+                }
+                _ => false,
+            },
+            Slot::Word(name) => {
+                matches!(operand, Operand::Imm(_))
+                    && *self.any[usize::from(name)].get_or_insert(*operand) == *operand
+            }
+            Slot::Rest(_) | Slot::Opposite(_) => false,
             Slot::Zero => *operand == Operand::RZ,
             Slot::True => *operand == Operand::PT,
             Slot::False => *operand == Operand::NOT_PT,
@@ -71,7 +88,12 @@ impl Match {
     fn operand(&self, slot: Slot) -> Option<Operand> {
         match slot {
             Slot::Cell(..) | Slot::Pair(_) => self.register(slot).map(Operand::Reg),
-            Slot::Any(name) | Slot::Number(name) => self.any[usize::from(name)],
+            Slot::Minus(..) => None,
+            Slot::Any(name) | Slot::Number(name) | Slot::Word(name) => self.any[usize::from(name)],
+            Slot::Opposite(name) => match self.any[usize::from(name)]? {
+                Operand::Imm(word) => Some(Operand::Imm(u64::from((word as u32).wrapping_neg()))),
+                _ => None,
+            },
             Slot::Rest(name) => match self.any[usize::from(name)]? {
                 Operand::Imm(number @ 1..32) => Some(Operand::Imm(32 - number)),
                 _ => None,
@@ -105,14 +127,30 @@ pub(super) struct Found {
 /// Makes fewer instructions of more.
 pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Target) -> Found {
     let facts = body.facts();
-    if !facts.may_have(&[Opcode::IADD3, Opcode::LOP3, Opcode::PLOP3, Opcode::SEL, Opcode::FSEL]) {
+    if !facts.may_have(&[
+        Opcode::IADD3,
+        Opcode::IMAD,
+        Opcode::PRMT,
+        Opcode::LOP3,
+        Opcode::PLOP3,
+        Opcode::SEL,
+        Opcode::FSEL,
+    ]) {
         return Found::default();
     }
+    let (mut has_masks, mut has_high) = (false, false);
+    for id in body.layout().iter().flat_map(|block| body.block(*block).insts()) {
+        let inst = body.inst(*id);
+        has_masks |= demand::may_be_idle(inst);
+        has_high |= products::is_high(inst);
+    }
+    let joined = if has_high { products::join_halves(body) } else { 0 };
     let map = &*analyses.cells(body);
+    let idle = if has_masks { demand::drop_idle_masks(body, analyses, map) } else { 0 };
+    let mut found = Found { count: joined + idle, copies: joined + idle > 0 };
     let values = Values::of(body, map);
     let dead = scratch!(Vec<bool>; false; body.inst_count());
     let mut combiner = Combiner { values, target, fixed: None, dead };
-    let mut found = Found::default();
     for at in 0..body.layout().len() {
         let block = body.layout()[at];
         for n in 0..body.block(block).insts().len() {
@@ -159,7 +197,20 @@ impl Combiner<'_, '_> {
         id: InstId,
     ) -> bool {
         let inst = body.inst(id);
-        if !inst.guard.is_always() || self.dead[id.0 as usize] {
+        if self.dead[id.0 as usize] {
+            return false;
+        }
+        if inst.op.has(Props::LOAD) || inst.op.has(Props::STORE) {
+            let insts = body.block(block).insts();
+            let before = &insts[n.saturating_sub(NEAR)..n];
+            let new = address::with_offset(body, &self.values, self.target, (id, before));
+            let Some((new, _)) = new.filter(|(_, base)| self.is_value(body, *base)) else {
+                return false;
+            };
+            self.replace(body, id, &new);
+            return true;
+        }
+        if !inst.guard.is_always() {
             return false;
         }
         match inst.op {
@@ -179,6 +230,15 @@ impl Combiner<'_, '_> {
                 }
                 false
             }
+            Opcode::PRMT if inst.len() == PRMT::COUNT && inst.mods().is_empty() => {
+                match bits::idle_extension(body, &self.values, id) {
+                    Some(new) if self.are_values(body, &new, id) => {
+                        self.replace(body, id, &new);
+                        true
+                    }
+                    _ => false,
+                }
+            }
             Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL | Opcode::ISETP => {
                 let find = match inst.op {
                     Opcode::LOP3 => logic::fuse,
@@ -189,7 +249,7 @@ impl Combiner<'_, '_> {
                 let insts = body.block(block).insts();
                 let before = &insts[n.saturating_sub(NEAR)..n];
                 let new = find(body, &self.values, self.target, (id, before));
-                let Some(new) = new.filter(|new| self.are_values(body, new)) else {
+                let Some(new) = new.filter(|new| self.are_values(body, new, id)) else {
                     return false;
                 };
                 self.replace(body, id, &new);
@@ -275,7 +335,7 @@ impl Combiner<'_, '_> {
         if !new.operands.iter().all(is_aligned)
             || signs.count() > 1
             || self.target.takes(&new).is_none()
-            || !self.are_values(body, &new)
+            || !found.insts[rule.from.len() - 1].is_some_and(|id| self.are_values(body, &new, id))
         {
             return None;
         }
@@ -325,19 +385,28 @@ impl Combiner<'_, '_> {
         Some(new)
     }
 
-    /// Whether all that it names has one value wherever it is read.
-    fn are_values(&mut self, body: &Body<'_>, inst: &Inst) -> bool {
-        let fixed = &*self.fixed.get_or_insert_with(|| Fixed::of(body));
+    /// Whether all that it names has one value wherever it is read, or is a uniform register that
+    /// the instruction reads already in whose place it is to stand.
+    fn are_values(&mut self, body: &Body<'_>, inst: &Inst, id: InstId) -> bool {
+        let read = body.inst(id);
         let guard = [Operand::reg(inst.guard.reg)];
         let tied = inst.tied.iter().map(|r| Operand::Reg(*r));
         inst.operands.iter().copied().chain(guard).chain(tied).all(|operand| match operand {
             Operand::Imm(_) => true,
-            Operand::Reg(r) if r.reg.is_zero() => true,
-            Operand::Reg(r) => r.reg.vreg().is_some_and(|v| {
-                matches!(r.reg.file(), RegFile::R | RegFile::P) && is_value(body, fixed, v)
-            }),
+            Operand::Reg(r) if r.reg.file() == RegFile::UR => {
+                read.operands().any(|other| other == operand)
+            }
+            Operand::Reg(r) => r.reg.is_zero() || self.is_value(body, r),
             Operand::Const(c) => c.base == Reg::RZ && !c.is_bindless(),
             _ => false,
+        })
+    }
+
+    /// Whether a register has one value wherever it is read.
+    fn is_value(&mut self, body: &Body<'_>, r: RegUse) -> bool {
+        let fixed = &*self.fixed.get_or_insert_with(|| Fixed::of(body));
+        r.reg.vreg().is_some_and(|v| {
+            matches!(r.reg.file(), RegFile::R | RegFile::P) && is_value(body, fixed, v)
         })
     }
 

@@ -1,8 +1,8 @@
 //! Copy and constant propagation, cell by cell.
 //!
-//! A cell (32 bits of a register) that an unguarded `MOV` writes holds what its source holds, until
-//! one of them is written again; a cell loaded by `LDC` from a fixed place of a constant bank holds
-//! that constant for good. Uses are replaced
+//! A cell (32 bits of a register) that an unguarded `MOV` writes (or a product with zero) holds
+//! what its source holds, until one of them is written again; a cell loaded by `LDC` from a fixed
+//! place of a constant bank holds that constant for good. Uses are replaced
 //! * behind the copy in the same block, as long as neither side is written;
 //! * in blocks that the copy's block dominates, when both sides have one definition in the
 //!   function: then neither can change between the two (a second run of the source's definition
@@ -26,7 +26,7 @@ use orias_components::{
     BlockId, Body, Code, ConstRef, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View,
 };
-use orias_targets::slots::{LDC, MOV};
+use orias_targets::slots::{IMAD_WIDE as WIDE, LDC, LOP3_LUT as LOP3, MOV};
 use orias_targets::{Form, SlotKind, Target};
 use std::sync::Arc;
 
@@ -41,6 +41,18 @@ pub(super) enum Source {
     Imm(u32),
     /// A fixed place in a constant bank.
     Const(ConstRef),
+    /// A uniform register, of one cell.
+    Uniform(RegUse),
+}
+
+impl Source {
+    /// The register that it is, if it is one.
+    fn reg(self) -> Option<RegUse> {
+        match self {
+            Source::Cell(r) | Source::Uniform(r) => Some(r),
+            Source::Imm(_) | Source::Const(_) => None,
+        }
+    }
 }
 
 /// Phase `OriCopyProp`.
@@ -187,7 +199,13 @@ pub(super) fn propagate(
 
 /// What an instruction copies, by cell: an unguarded MOV or LDC.
 fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source)) {
-    if !matches!(inst.op, Opcode::MOV | Opcode::LDC) || !inst.guard.is_always() || inst.defs != 1 {
+    if !inst.guard.is_always() {
+        return;
+    }
+    if inst.op == Opcode::IMAD && inst.defs == 2 {
+        return copies_of_product(map, inst, found);
+    }
+    if !matches!(inst.op, Opcode::MOV | Opcode::LDC) || inst.defs != 1 {
         return;
     }
     let from = if inst.op == Opcode::MOV { MOV::B } else { LDC::A };
@@ -212,6 +230,14 @@ fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source))
                 {
                     Source::Cell(r)
                 }
+                Operand::Reg(r)
+                    if r.reg.vreg().is_some()
+                        && r.reg.file() == RegFile::UR
+                        && r.count == 1
+                        && r.flags == RegFlags::NONE =>
+                {
+                    Source::Uniform(r)
+                }
                 Operand::Imm(v) => Source::Imm(v as u32),
                 Operand::Const(c) if is_fixed(&c) => Source::Const(c),
                 _ => return,
@@ -226,6 +252,36 @@ fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source))
             }
         }
         _ => {}
+    }
+}
+
+/// A product of 64 bits with zero is a copy of what is added to it.
+fn copies_of_product(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source)) {
+    let is_zero = |at: usize| matches!(inst.get(at), Some(Operand::RZ | Operand::Imm(0)));
+    let is_wide = matches!(inst.mods().as_slice(), [Mod::WIDE] | [Mod::WIDE, Mod::U32]);
+    if !is_wide || inst.get(WIDE::P) != Some(Operand::PT) {
+        return;
+    }
+    let (Some(Operand::Reg(to)), Some(Operand::Reg(from))) = (inst.get(WIDE::D), inst.get(WIDE::C))
+    else {
+        return;
+    };
+    let is_whole = |r: RegUse| {
+        r.reg.vreg().is_some()
+            && r.reg.file() == RegFile::R
+            && r.count == 2
+            && r.flags == RegFlags::NONE
+    };
+    let is_zero = is_zero(WIDE::A) || is_zero(WIDE::B);
+    if !is_zero || !is_whole(to) || !(is_whole(from) || from.reg == Reg::RZ) {
+        return;
+    }
+    for (i, cell) in map.cells(to).enumerate() {
+        let source = match from.reg {
+            Reg::RZ => Source::Imm(0),
+            reg => Source::Cell(RegUse::at(reg, from.cell + i as u8, 1)),
+        };
+        found(cell, source);
     }
 }
 
@@ -270,8 +326,8 @@ impl Here {
         }
         let place = self.copy[cell as usize].checked_sub(1)?;
         let source = self.copies[place as usize];
-        match source {
-            Source::Cell(from) if map.cells(from).any(|c| self.written[c as usize] > time) => None,
+        match source.reg() {
+            Some(from) if map.cells(from).any(|c| self.written[c as usize] > time) => None,
             _ => Some(source),
         }
     }
@@ -319,23 +375,23 @@ impl Everywhere {
         }
         let mut definitions = scratch!(Vec<u8>; 0; map.count());
         let mut found = scratch!(Vec<(Cell, Source, BlockId)>);
+        let first = body.layout().first();
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
                 inst.for_each_def(|r| {
+                    // Uniform registers that live long are written at the start.
+                    let is_short = r.reg.file() == RegFile::UR && Some(block) != first;
                     for cell in map.cells(r) {
                         let n = &mut definitions[cell as usize];
-                        *n = n.saturating_add(1);
+                        *n = n.saturating_add(if is_short { u8::MAX } else { 1 });
                     }
                 });
                 copies_of(map, inst, |c, s| found.push((c, s, *block)));
             }
         }
         let once = |cell: Cell| definitions[cell as usize] == 1;
-        let fixed = |source: &Source| match source {
-            Source::Cell(r) => map.cells(*r).all(once),
-            _ => true,
-        };
+        let fixed = |source: &Source| source.reg().is_none_or(|r| map.cells(r).all(once));
         found.retain(|(cell, source, _)| once(*cell) && fixed(source));
         if !found.is_empty() {
             all.copy.resize(map.count(), 0);
@@ -415,9 +471,12 @@ fn rewrite_uses(
     let may_change = places.into_iter().any(|at| match inst.get(at) {
         Some(Operand::Reg(r)) => map.cells(r).any(|cell| match find(cell) {
             Some(Source::Cell(_)) => true,
-            Some(Source::Imm(_)) => takes_words || inst.op.has(Props::MACRO),
-            Some(Source::Const(c)) => {
-                let new = Operand::Const(c);
+            Some(Source::Imm(_)) => takes_words || inst.op.has(Props::MACRO) || r.count > 1,
+            Some(source @ (Source::Const(_) | Source::Uniform(_))) => {
+                let new = match source {
+                    Source::Const(c) => Operand::Const(c),
+                    source => source.reg().map_or(Operand::RZ, Operand::Reg),
+                };
                 let other = exchangeable(inst.op, usize::from(inst.defs), at);
                 let takes = |at: usize| target.may_take(inst.op, at, &new);
                 takes_words && (takes(at) || other.is_some_and(takes))
@@ -460,7 +519,14 @@ fn rewrite_uses(
             }
             continue;
         }
-        if r.count != 1 || r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
+        if r.flags != RegFlags::NONE || r.reg.file() != RegFile::R {
+            continue;
+        }
+        if r.count > 1 {
+            let new = wide_constant(&changed, at, map, r, &find);
+            if new.is_some_and(|new| takes_with(target, &mut changed, at, new)) {
+                replaced += 1;
+            }
             continue;
         }
         if !takes_words {
@@ -472,6 +538,7 @@ fn rewrite_uses(
             Some(Source::Imm(0)) => Operand::RZ,
             Some(Source::Imm(v)) => Operand::Imm(u64::from(v)),
             Some(Source::Const(c)) => Operand::Const(c),
+            Some(Source::Uniform(r)) => Operand::Reg(r),
             _ => continue,
         };
         let other = exchangeable(changed.op, changed.defs as usize, at);
@@ -483,11 +550,11 @@ fn rewrite_uses(
             replaced += 1;
         } else if let Some(other) = other {
             // The second source takes constants where the others do not.
-            changed.operands.swap(at, other);
+            exchange(&mut changed, at, other);
             if takes_with(target, &mut changed, other, new) {
                 replaced += 1;
             } else {
-                changed.operands.swap(at, other);
+                exchange(&mut changed, at, other);
             }
         }
     }
@@ -566,15 +633,64 @@ fn constant(map: &CellMap, r: RegUse, find: &impl Fn(Cell) -> Option<Source>) ->
     })
 }
 
+/// What stands for a constant of several words: RZ for zero, and for a double whose low word is
+/// zero its high word. As ptxas 13.0.88 does it in doubles' arithmetic, in stores and in what
+/// products add.
+fn wide_constant(
+    inst: &Inst,
+    at: usize,
+    map: &CellMap,
+    r: RegUse,
+    find: &impl Fn(Cell) -> Option<Source>,
+) -> Option<Operand> {
+    let mut words = map.cells(r).map(|cell| match find(cell) {
+        Some(Source::Imm(word)) => Some(word),
+        _ => None,
+    });
+    let op = inst.op;
+    let is_double = matches!(op, Opcode::DADD | Opcode::DMUL | Opcode::DFMA | Opcode::DSETP);
+    let is_store = matches!(op, Opcode::STG | Opcode::STS | Opcode::STL | Opcode::ST);
+    let is_matrix = matches!(op, Opcode::HMMA | Opcode::IMMA | Opcode::DMMA);
+    let is_added = is_matrix && at == usize::from(inst.defs) + 2;
+    if !(is_double || is_store || is_added || op == Opcode::IMAD) {
+        return None;
+    }
+    match words.next()?? {
+        0 if is_double && r.count == 2 => match words.next()?? {
+            0 => Some(Operand::RZ),
+            high => Some(Operand::Imm(u64::from(high))),
+        },
+        0 => words.all(|word| word == Some(0)).then_some(Operand::RZ),
+        _ => None,
+    }
+}
+
 /// The second source, when operand `at` may change places with it. `first` is the first source.
 pub fn exchangeable(op: Opcode, first: usize, at: usize) -> Option<usize> {
     let second = first + 1;
     let any_of = match op {
-        Opcode::IADD3 => first..first + 3,
+        Opcode::IADD3 | Opcode::LOP3 => first..first + 3,
         Opcode::IMAD | Opcode::FADD | Opcode::FMUL | Opcode::FFMA => first..first + 2,
         _ => return None,
     };
     (any_of.contains(&at) && at != second).then_some(second)
+}
+
+/// Gives two sources, which [`exchangeable`] says can, each other's place.
+pub fn exchange(inst: &mut Inst, at: usize, other: usize) {
+    inst.operands.swap(at, other);
+    if inst.op != Opcode::LOP3 {
+        return;
+    }
+    // The rows of the truth table, too: the first input is bit 2 of their number.
+    let (at, other) = (LOP3::C - at, LOP3::C - other);
+    if let Operand::Imm(table) = &mut inst.operands[LOP3::T] {
+        let row = |row: u64| {
+            let differ = (row >> at ^ row >> other) & 1;
+            row ^ (differ << at | differ << other)
+        };
+        *table = (0..8).map(|n| (*table >> row(n) & 1) << n).sum();
+    }
 }
 
 /// The register whose cells a use's cells are copies of.

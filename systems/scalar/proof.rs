@@ -34,7 +34,10 @@ fn operand(slot: Slot, result: u32, signs: [&str; 3], number: u32) -> String {
         // A carry that comes out of it, and one that goes in.
         Slot::Any(3) => "P2".into(),
         Slot::Any(_) => "P3".into(),
-        Slot::Number(_) => number.to_string(),
+        Slot::Minus(1, cell) => format!("-R{}", 20 + cell),
+        Slot::Minus(..) => unreachable!("rules subtract nothing else"),
+        Slot::Number(_) | Slot::Word(_) => number.to_string(),
+        Slot::Opposite(_) => number.wrapping_neg().to_string(),
         Slot::Rest(_) => (32 - number).to_string(),
         Slot::Zero => "RZ".into(),
         Slot::True => "PT".into(),
@@ -184,8 +187,10 @@ fn a_rule_gives_no_more_instructions_than_it_takes() {
         let mut operands = rule.to.operands.iter();
         let known = |slot: &Slot| {
             let mut all = rule.from.iter().flat_map(|step| step.operands);
-            matches!(slot, Slot::Zero | Slot::True | Slot::False | Slot::Rest(_))
-                || all.any(|other| other == slot)
+            matches!(
+                slot,
+                Slot::Zero | Slot::True | Slot::False | Slot::Rest(_) | Slot::Opposite(_)
+            ) || all.any(|other| other == slot)
                 || matches!(slot, Slot::Pair(name) if {
                     let has = |cell| rule.from.iter().any(|s| s.operands.contains(&Slot::Cell(*name, cell)));
                     has(0) && has(1)

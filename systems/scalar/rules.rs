@@ -15,6 +15,12 @@ pub(super) enum Slot {
     Pair(u8),
     /// Whatever the instruction has there, by number.
     Any(u8),
+    /// The negative of such a cell.
+    Minus(u8, u8),
+    /// An immediate, numbered among those.
+    Word(u8),
+    /// In a result: the negative of a numbered immediate.
+    Opposite(u8),
     /// An immediate from 1 to 31, numbered among those.
     Number(u8),
     /// In a result: 32 less a numbered immediate.
@@ -55,7 +61,7 @@ const fn step(op: Opcode, mods: &'static [Mod], defs: u8, operands: &'static [Sl
     Step { op, mods, defs, operands }
 }
 
-use Slot::{Any, Cell, False, Number, Pair, Rest, True, Zero};
+use Slot::{Any, Cell, False, Minus, Number, Opposite, Pair, Rest, True, Word, Zero};
 
 // Registers.
 const D: u8 = 0;
@@ -163,6 +169,15 @@ pub(super) const RULES: &[Rule] = &[
         ],
         once: &[W],
         to: step(Opcode::IMAD, &[], 1, &[Cell(D, 0), Any(X), Any(Y), Any(Z)]),
+    },
+    Rule {
+        name: "a difference of something and a product with a number",
+        from: &[
+            step(Opcode::IMAD, &[], 1, &[Cell(W, 0), Any(X), Word(K), Zero]),
+            step(Opcode::IADD3, &[], 3, &[Cell(D, 0), True, True, Minus(W, 0), Any(Z), Zero]),
+        ],
+        once: &[W],
+        to: step(Opcode::IMAD, &[], 1, &[Cell(D, 0), Any(X), Opposite(K), Any(Z)]),
     },
     Rule {
         name: "a sum of a sum",

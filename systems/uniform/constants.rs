@@ -15,7 +15,7 @@ use crate::function::FunctionInfo;
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
-use crate::scalar::copies::exchangeable;
+use crate::scalar::copies::{exchange, exchangeable};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{
@@ -201,6 +201,6 @@ fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
     // The second source takes uniform registers where the others do not.
     let [at] = places[..] else { return None };
     let other = exchangeable(changed.op, changed.defs as usize, at)?;
-    changed.operands.swap(at, other);
+    exchange(&mut changed, at, other);
     target.takes(&changed).map(|_| changed)
 }

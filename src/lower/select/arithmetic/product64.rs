@@ -12,6 +12,14 @@ pub fn mul_hi(cx: &mut Cx<'_, '_>, a: [Operand; 2], b: [Operand; 2], signed: boo
     }
     // A negative factor counts 2^64 too much: take the other factor off the high half.
     for (x, y) in [(a, b), (b, a)] {
+        if let Operand::Imm(high) = x[1] {
+            if (high as i32) < 0 {
+                let next = cx.e.temp(2);
+                cx.e.sub64(next, halves(result), y);
+                result = next;
+            }
+            continue;
+        }
         let p = cx.e.temp_pred();
         let sign = cx.in_reg(x[1]);
         cx.e.icmp(r(p), Mod::LT, true, sign, Operand::RZ);

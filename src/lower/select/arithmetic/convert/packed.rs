@@ -81,30 +81,30 @@ pub fn to_tf32(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 }
 
 /// `cvt.rna.tf32.f32`: half an ulp of the 10-bit mantissa is added, the rest cut off; infinities
-/// stay, or are the largest number with `.satfinite`, and a NaN is one that keeps its bits when it
-/// is cut off.
+/// stay, or are the largest number with `.satfinite`. Of a NaN without that the rest is cut off,
+/// too, as ptxas 13.0.88 does it: which NaN comes out is open.
 fn to_nearest_away(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let d = cx.dst(operand(inst, 0)?)?;
     let a = cx.src(operand(inst, 1)?, Type::F32)?;
     let a = cx.in_reg(a);
-    let (nan, large) = (cx.e.temp_pred(), cx.e.temp_pred());
     let and = (Mod::AND, Operand::PT);
-    cx.e.fsetp(r(nan), Mod::NAN, false, [a, a], and);
-    cx.e.fsetp(r(large), Mod::GE, false, [fabs(a), imm(0x7f80_0000)], and);
-    let (up, chosen, cut) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp(1));
+    let (large, up, chosen) = (cx.e.temp_pred(), cx.e.temp(1), cx.e.temp(1));
+    cx.e.fsetp(r(large), Mod::GEU, false, [fabs(a), imm(0x7f80_0000)], and);
     cx.e.iadd3(r(up), a, imm(0x1000), Operand::RZ);
     cx.e.sel(r(chosen), a, r(up), r(large));
-    cx.e.and(r(cut), r(chosen), imm(0xffff_e000));
-    if inst.has(Word::Satfinite) {
-        let (most, signed, infinite) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp_pred());
-        cx.e.fsetp(r(infinite), Mod::GE, false, [fabs(r(cut)), imm(0x7f80_0000)], and);
-        cx.e.mov(r(most), imm(0x7f7f_e000));
-        cx.e.lop3(r(signed), a, imm(0x8000_0000), r(most), 0xea);
-        let finite = cx.e.temp(1);
-        cx.e.sel(r(finite), r(signed), r(cut), r(infinite));
-        cx.e.sel(r(d), r(finite), imm(0x7fff_e000), not(r(nan)));
-    } else {
-        cx.e.sel(r(d), r(cut), imm(0x7fff_e000), not(r(nan)));
+    if !inst.has(Word::Satfinite) {
+        cx.e.and(r(d), r(chosen), imm(0xffff_e000));
+        return Ok(());
     }
+    let (nan, cut) = (cx.e.temp_pred(), cx.e.temp(1));
+    cx.e.fsetp(r(nan), Mod::NAN, false, [a, a], and);
+    cx.e.and(r(cut), r(chosen), imm(0xffff_e000));
+    let (most, signed, infinite) = (cx.e.temp(1), cx.e.temp(1), cx.e.temp_pred());
+    cx.e.fsetp(r(infinite), Mod::GE, false, [fabs(r(cut)), imm(0x7f80_0000)], and);
+    cx.e.mov(r(most), imm(0x7f7f_e000));
+    cx.e.lop3(r(signed), a, imm(0x8000_0000), r(most), 0xea);
+    let finite = cx.e.temp(1);
+    cx.e.sel(r(finite), r(signed), r(cut), r(infinite));
+    cx.e.sel(r(d), r(finite), imm(0x7fff_e000), not(r(nan)));
     Ok(())
 }
