@@ -139,16 +139,19 @@ pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Tar
         return Found::default();
     }
     let (mut has_masks, mut has_high) = (false, false);
-    for id in body.layout().iter().flat_map(|block| body.block(*block).insts()) {
-        let inst = body.inst(*id);
+    let mut map = analyses.cells(body);
+    let mut values = Values::of(body, &map, |inst| {
         has_masks |= demand::may_be_idle(inst);
         has_high |= products::is_high(inst);
-    }
+    });
     let joined = if has_high { products::join_halves(body) } else { 0 };
-    let map = &*analyses.cells(body);
-    let idle = if has_masks { demand::drop_idle_masks(body, analyses, map) } else { 0 };
+    let new_map = analyses.cells(body);
+    let idle = if has_masks { demand::drop_idle_masks(body, analyses, &new_map) } else { 0 };
     let mut found = Found { count: joined + idle, copies: joined + idle > 0 };
-    let values = Values::of(body, map);
+    if found.copies {
+        map = new_map;
+        values = Values::of(body, &map, |_| {});
+    }
     let dead = scratch!(Vec<bool>; false; body.inst_count());
     let mut combiner = Combiner { values, target, fixed: None, dead };
     for at in 0..body.layout().len() {

@@ -7,10 +7,11 @@
 
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
-use crate::analysis::liveness::Liveness;
+use crate::analysis::liveness::{Cell, CellMap, Liveness};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form, is_value};
+use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::{
     BlockId, Body, Code, InstId, Opcode, Operand, RegFile, RegUse, VRegId, View,
@@ -40,7 +41,7 @@ pub fn sink_comparisons(
     let mut body = code.body();
     let all = (0..body.vreg_count() as u32).map(VRegId);
     let predicates = all.filter(|id| body.vreg(*id).file == RegFile::P).count();
-    if !form.is_ssa || predicates <= ROOM {
+    if !form.is_ssa || predicates <= ROOM || at_most(&body, &analyses.cells(&body)) <= ROOM {
         return;
     }
     let liveness = analyses.liveness(&body);
@@ -51,7 +52,7 @@ pub fn sink_comparisons(
         return;
     }
     let map = analyses.cells(&body);
-    let (values, fixed) = (Values::of(&body, &map), Fixed::of(&body));
+    let (values, fixed) = (Values::of(&body, &map, |_| {}), Fixed::of(&body));
     let plans = scratch!(Vec<(BlockId, Before)>)
         .with(crowded.iter().map(|block| (*block, plan(&body, &values, &fixed, *block))));
     for (block, before) in &plans {
@@ -74,13 +75,52 @@ fn put(before: &Before, order: &mut Vec<InstId>, id: InstId) {
     order.push(id);
 }
 
+/// No more predicates than this are live anywhere: those that come from another block, and the most
+/// of a block's own. One walk, where liveness takes many.
+fn at_most(body: &Body<'_>, map: &CellMap) -> usize {
+    let mut live = scratch!(BitVec).fill_with(false, map.count());
+    let mut across = scratch!(BitVec).fill_with(false, map.count());
+    let mut read = scratch!(Vec<usize>);
+    let mut most = 0;
+    for block in body.layout() {
+        let mut now = 0_usize;
+        for id in body.block(*block).insts().iter().rev() {
+            let inst = body.inst(*id);
+            let of_predicates = |r: RegUse| {
+                let cells = (r.reg.file() == RegFile::P).then(|| map.cells(r));
+                cells.into_iter().flatten().map(|cell| cell as usize)
+            };
+            inst.for_each_def(|r| {
+                of_predicates(r).for_each(|c| now -= usize::from(live.replace(c, false)));
+            });
+            inst.for_each_use(|r| {
+                for cell in of_predicates(r) {
+                    if !live.replace(cell, true) {
+                        now += 1;
+                        read.push(cell);
+                    }
+                }
+            });
+            most = most.max(now);
+        }
+        for cell in read.drain(..) {
+            if live.replace(cell, false) {
+                across.set(cell, true);
+            }
+        }
+    }
+    most + across.count_ones()
+}
+
 /// The most predicates that are live at once in a block.
 fn most_live(body: &Body<'_>, liveness: &Liveness, block: BlockId) -> usize {
     let is_predicate = |r: RegUse| r.reg.file() == RegFile::P;
-    let of_file = liveness.map.of_file(RegFile::P);
     let mut live = liveness.cells();
     live.start(liveness, block);
-    let mut now = liveness.live_out(block).filter(|cell| of_file.contains(cell)).count();
+    let is_predicate_cell = |cell: &Cell| {
+        liveness.map.vreg(*cell).is_some_and(|(id, _)| body.vreg(id).file == RegFile::P)
+    };
+    let mut now = liveness.live_out(block).filter(is_predicate_cell).count();
     let mut most = now;
     for id in body.block(block).insts().iter().rev() {
         let inst = body.inst(*id);

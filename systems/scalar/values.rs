@@ -17,7 +17,8 @@ pub(super) struct Values<'m> {
 }
 
 impl<'m> Values<'m> {
-    pub fn of(body: &Body<'_>, map: &'m CellMap) -> Values<'m> {
+    /// Of all instructions, each of which is shown to `see`.
+    pub fn of(body: &Body<'_>, map: &'m CellMap, mut see: impl FnMut(View<'_>)) -> Values<'m> {
         let mut writers = scratch!(Vec<u32>; 0; map.count());
         let mut reads = scratch!(Vec<u32>; 0; map.count());
         let mut again = scratch!(Vec<Cell>);
@@ -25,6 +26,7 @@ impl<'m> Values<'m> {
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
+                see(inst);
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {
                         let writer = &mut writers[cell as usize];
