@@ -160,18 +160,18 @@ def test_other_threads_of_python_run_meanwhile():
     counter = threading.Thread(target=count)
     counter.start()
     start = time.monotonic()
-    orias.compile_many(modules, threads=1)
+    while time.monotonic() < start + 0.5:
+        orias.compile_many(modules, threads=1)
     end = time.monotonic()
     done.set()
     counter.join()
     meanwhile = [tick for tick in ticks if start < tick < end]
-    assert end - start > 0.1, "too short to tell"
     assert len(meanwhile) > (end - start) / 0.1
 
 
 def test_what_is_called_off_ends_and_what_is_done_stays(store):
     cancel = orias.Cancel()
-    modules = [store] + [slow_module(5000 + i) for i in range(40)]
+    modules = [store] + [slow_module(5000 + i) for i in range(200)]
     timer = threading.Timer(0.3, cancel.cancel)
     timer.start()
     results = orias.compile_many(modules, threads=1, cancel=cancel)
