@@ -28,6 +28,10 @@ use smallvec::SmallVec;
 /// most stand beside each other.
 const NEAR: usize = 16;
 
+/// How often one instruction becomes another at most: of a long chain of sums each one would go
+/// over all before it.
+const MOST_STEPS: usize = 8;
+
 /// What a rule's names stand for, as far as it is known.
 #[derive(Clone, Default)]
 struct Match {
@@ -163,7 +167,10 @@ pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Tar
                 found.copies = true;
             }
             // What became something else may be a part of the next.
-            while combiner.one(body, (block, n), id) {
+            for _ in 0..MOST_STEPS {
+                if !combiner.one(body, (block, n), id) {
+                    break;
+                }
                 found.count += 1;
                 found.copies |= body.op(id) == Opcode::MOV;
             }

@@ -16,7 +16,7 @@ use orias_components::scratch;
 use orias_components::{
     BlockId, Body, Code, InstId, Opcode, Operand, RegFile, RegUse, VRegId, View,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Predicates of the machine, less one for what is made later.
@@ -24,6 +24,9 @@ const ROOM: usize = 6;
 
 /// A comparison further away from its reader stays: who looks between them would take too long.
 const FAR: usize = 512;
+
+/// So many comparisons move together, each of which the next one reads.
+const CHAIN: u8 = 8;
 
 /// So many readers before its own a comparison stands: to read it at once would be to wait for it.
 const LEAD: usize = 3;
@@ -142,19 +145,22 @@ fn most_live(body: &Body<'_>, liveness: &Liveness, block: BlockId) -> usize {
 fn plan(body: &Body<'_>, values: &Values<'_>, fixed: &Fixed, block: BlockId) -> Before {
     let insts = body.block(block).insts();
     let mut readers = scratch!(FxHashMap<RegUse, usize>);
-    let (mut before, mut moved) = (Before::default(), scratch!(FxHashSet<InstId>));
+    // What moves, with how many of those that read it do so.
+    let (mut before, mut moved) = (Before::default(), scratch!(FxHashMap<InstId, u8>));
     for (at, id) in insts.iter().enumerate().rev() {
         let inst = body.inst(*id);
         let reader = comparison(inst).and_then(|r| readers.get(&r).copied().map(|at| (r, at)));
         if let Some((r, reader)) = reader
             && values.reads(r) == 1
-            && (moved.contains(&insts[reader]) || reader > at + 1)
+            && let behind = moved.get(&insts[reader]).copied().unwrap_or(0)
+            && (behind > 0 || reader > at + 1)
+            && behind < CHAIN
             && reader - at < FAR
             && reads_values(body, fixed, inst)
             && values.may_move(body, *id, &insts[at..reader])
         {
             before.entry(insts[reader]).or_default().insert(0, *id);
-            moved.insert(*id);
+            moved.insert(*id, behind + 1);
         }
         if inst.op != Opcode::MOVPHI {
             inst.for_each_use(|r| {
@@ -178,10 +184,10 @@ fn reads_values(body: &Body<'_>, fixed: &Fixed, inst: View<'_>) -> bool {
 }
 
 /// The same with each comparison some readers ahead of its own, as far as it may stand there.
-fn ahead(insts: &[InstId], moved: &FxHashSet<InstId>, mut before: Before) -> Before {
+fn ahead(insts: &[InstId], moved: &FxHashMap<InstId, u8>, mut before: Before) -> Before {
     let mut places = scratch!(FxHashMap<InstId, usize>);
     places.extend(insts.iter().enumerate().map(|(at, id)| (*id, at)));
-    let is_reader = |id: &&InstId| before.contains_key(*id) && !moved.contains(*id);
+    let is_reader = |id: &&InstId| before.contains_key(*id) && !moved.contains_key(*id);
     let readers = scratch!(Vec<InstId>).with(insts.iter().filter(is_reader).copied());
     for (at, reader) in readers.iter().enumerate().skip(1) {
         let own = before.remove(reader).unwrap_or_default();
