@@ -33,6 +33,9 @@ use std::ops::{Deref, DerefMut};
 const FIRST_ROWS: usize = 64;
 const FIRST_BLOCKS: usize = 16;
 
+/// Edits that are known one by one at least.
+const LONGEST_LOG: usize = 64;
+
 /// What a function has besides its entities: operands, and rows that are not spawned yet.
 #[derive(Resource, Debug, Default)]
 pub struct Arena {
@@ -40,9 +43,14 @@ pub struct Arena {
     pub(crate) blocks: usize,
     vregs: usize,
     /// Grows with each change of the body, over functions too.
-    pub(crate) edits: u64,
+    edits: u64,
+    /// The instructions that the last edits were of, one for each: [`NOT_AN_INST`] where it was of
+    /// none. Empty where there were more than is worth to know.
+    log: Vec<InstId>,
     /// The same of changes that may be changes of edges: of branches, and of the layout.
     pub(crate) flow: u64,
+    /// The same of instructions, but for branches, that are made or changed.
+    values: u64,
     /// The same of new registers.
     registers: u64,
     /// What [`Stamps::flow`] was when the blocks' edges were made.
@@ -67,16 +75,46 @@ pub struct Stamps {
     pub edits: u64,
     /// Branches and the layout, from which edges follow.
     pub flow: u64,
+    /// Instructions but for branches, and for those that were removed.
+    pub values: u64,
     /// Which registers there are, and of how many cells.
     pub registers: u64,
 }
 
+/// An edit of no instruction: of a block's list, or of registers.
+const NOT_AN_INST: InstId = InstId(u32::MAX);
+
 impl Arena {
+    /// Counts an edit of an instruction with an opcode.
+    #[inline]
+    fn edit_of(&mut self, id: InstId, op: Opcode) {
+        self.values += u64::from(!op.is_branch());
+        self.edit(id);
+    }
+
+    /// Counts an edit that makes or changes no value.
+    #[inline]
+    fn edit(&mut self, id: InstId) {
+        self.edits += 1;
+        // Where half of the function has changed, phases look at all of it.
+        if self.log.len() >= LONGEST_LOG.max(self.insts / 2) {
+            self.log.clear();
+        } else {
+            self.log.push(id);
+        }
+    }
+
+    /// Counts an edit that is of no instruction.
+    #[inline]
+    pub(crate) fn edit_other(&mut self) {
+        self.edit(NOT_AN_INST);
+    }
+
     /// The numbers of the body; none is 0.
     pub fn stamps(&self) -> Stamps {
         // Physical registers have numbers of their own once any is named.
         let registers = 2 * self.registers + u64::from(self.side.names_physical()) + 1;
-        Stamps { edits: self.edits + 1, flow: self.flow + 1, registers }
+        Stamps { edits: self.edits + 1, flow: self.flow + 1, values: self.values + 1, registers }
     }
 
     /// See [`Body::facts`].
@@ -395,8 +433,14 @@ impl Body<'_> {
 
     #[inline]
     pub(crate) fn row_mut(&mut self, id: InstId) -> &mut Row {
-        self.arena.edits += 1;
+        self.arena.edit_of(id, self.op(id));
         at_mut(self.rows, &mut self.arena.more_rows, id.0 as usize)
+    }
+
+    /// Takes an instruction out of the world.
+    pub(crate) fn bury(&mut self, id: InstId) {
+        self.arena.edit(id);
+        at_mut(self.rows, &mut self.arena.more_rows, id.0 as usize).bury();
     }
 
     /// Notes that edges may be others, where the opcode is one that makes some.
@@ -501,7 +545,6 @@ impl Body<'_> {
 
     /// Replaces one operand. Panics where the instruction has none at that place.
     pub fn set_operand(&mut self, id: InstId, at: usize, operand: Operand) {
-        self.arena.edits += 1;
         let row = *self.row(id);
         assert!(at < row.len as usize, "{id:?} has no operand {at}");
         self.touch_flow(row.op);
@@ -528,8 +571,8 @@ impl Body<'_> {
     pub fn redirect(&mut self, id: InstId, from: BlockId, to: BlockId) -> bool {
         let row = *self.row(id);
         let arena = &mut *self.arena;
+        arena.edit_of(id, row.op);
         let words = &mut arena.operands[row.first as usize..][..row.len as usize];
-        arena.edits += 1;
         let mut found = false;
         for word in words.iter_mut().filter(|w| w.as_block() == Some(from)) {
             *word = Packed::pack(&Operand::Block(to), &mut arena.side);
@@ -544,7 +587,7 @@ impl Body<'_> {
         let row = *self.row(id);
         self.touch_flow(row.op);
         let arena = &mut *self.arena;
-        arena.edits += 1;
+        arena.edit_of(id, row.op);
         for word in &mut arena.operands[row.first as usize..][..row.len as usize] {
             work::add(1);
             if let Some(block) = word.as_block() {
@@ -584,7 +627,7 @@ impl Body<'_> {
 
     #[inline]
     pub(crate) fn block_mut(&mut self, id: BlockId) -> &mut Block {
-        self.arena.edits += 1;
+        self.arena.edit_other();
         at_mut(self.blocks, &mut self.arena.more_blocks, id.0 as usize)
     }
 
@@ -648,7 +691,7 @@ impl Body<'_> {
         let vreg = VReg { id, file, cells, align, assigned: None };
         push(self.vregs, &mut self.arena.more_vregs, n, vreg);
         self.arena.vregs += 1;
-        self.arena.edits += 1;
+        self.arena.edit_other();
         self.arena.registers += 1;
         Reg::virt(file, id)
     }
@@ -689,7 +732,9 @@ impl Body<'_> {
         let more = count.saturating_sub(self.vregs.len());
         self.arena.more_vregs.truncate(more);
         self.arena.vregs = count;
-        self.arena.edits += 1;
+        self.arena.values += 1;
+        self.arena.edit_other();
+        self.arena.log.clear();
         self.arena.registers += 1;
         each(self, &mut |reg| match reg.vreg() {
             Some(v) => Reg::virt(reg.file(), VRegId(number[v.0 as usize])),
@@ -764,7 +809,7 @@ impl Body<'_> {
         let loc = LocId::new(loc, &mut self.arena.locs);
         push(self.locs, &mut self.arena.more_locs, n, loc);
         self.arena.insts += 1;
-        self.arena.edits += 1;
+        self.arena.edit_of(InstId(n as u32), row.op);
         InstId(n as u32)
     }
 
@@ -795,6 +840,14 @@ impl Body<'_> {
         self.stamps().edits
     }
 
+    /// The instructions that were changed, made or removed since the body had this number, some of
+    /// them more than once; None where that is not known.
+    pub fn changed_since(&self, stamp: u64) -> Option<impl Iterator<Item = InstId> + use<'_>> {
+        let edits = self.stamp().checked_sub(stamp)? as usize;
+        let first = self.arena.log.len().checked_sub(edits).filter(|_| stamp > 0)?;
+        Some(self.arena.log[first..].iter().copied().filter(|id| *id != NOT_AN_INST))
+    }
+
     /// What to know by whether the body, or a part of it, has changed.
     pub fn stamps(&self) -> Stamps {
         self.arena.stamps()
@@ -811,8 +864,10 @@ impl Body<'_> {
     /// Removes everything, ready for the next function. Allocations stay.
     pub fn clear(&mut self) {
         let arena = &mut *self.arena;
-        arena.edits += 1;
+        arena.edit_other();
+        arena.log.clear();
         arena.flow += 1;
+        arena.values += 1;
         arena.registers += 1;
         (arena.insts, arena.blocks, arena.vregs) = (0, 0, 0);
         arena.facts = Facts::default();

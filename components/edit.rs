@@ -127,7 +127,7 @@ impl Body<'_> {
     /// Removes from the world an instruction that is in no block's list (any more).
     pub fn discard(&mut self, inst: InstId) {
         self.touch_flow(self.op(inst));
-        self.row_mut(inst).bury();
+        self.bury(inst);
     }
 }
 
@@ -139,7 +139,7 @@ impl Body<'_> {
         if self.arena.layout == order {
             return;
         }
-        self.arena.edits += 1;
+        self.arena.edit_other();
         self.arena.flow += 1;
         self.arena.layout.clear();
         self.arena.layout.extend_from_slice(order);

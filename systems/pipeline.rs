@@ -21,7 +21,7 @@ use crate::control_flow::{branches, layout, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::report::check;
-use crate::scalar::{common, copies, dead_code, fold, sink};
+use crate::scalar::{common, dead_code, fold, propagate, sink};
 use crate::states::Found;
 use crate::sync::{convergence, idle, progress, workarounds};
 use crate::uniform::constants;
@@ -335,7 +335,7 @@ pub static PHASES: [Phase; 159] = [
     phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
     phase(20, "OriLoopSimplification", Early, Optimization, Unstated, PLANNED),
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
-    phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(copies::copy_prop))),
+    phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop))),
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
     phase(24, "OriStrengthReduce", Early, Optimization, Unstated, PLANNED),
     phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), PLANNED),

@@ -274,3 +274,27 @@ fn a_new_phi_has_a_pair_for_each_way() {
         assert_eq!(phis::end(body, BlockId(3)), 2);
     });
 }
+
+#[test]
+fn a_body_says_which_instructions_have_changed_since_a_number() {
+    let mut function = Function::default();
+    let mut body = function.body();
+    text::parse(DIAMOND, &mut body).expect("Ori");
+    let changed = |body: &Body<'_>, stamp| -> Option<Vec<u32>> {
+        body.changed_since(stamp).map(|ids| ids.map(|id| id.0).collect())
+    };
+    let start = body.stamp();
+    assert_eq!(changed(&body, start), Some(vec![]));
+    body.set_operand(InstId(0), 1, Operand::Special(0x22));
+    let later = body.stamp();
+    body.remove(BlockId(1), InstId(2));
+    assert_eq!(changed(&body, start), Some(vec![0, 2]));
+    assert_eq!(changed(&body, later), Some(vec![2]));
+    // Nothing is known of a number that no body had yet, and of more edits than are worth it.
+    assert_eq!(changed(&body, 0), None);
+    (0..100).for_each(|_| body.set_operand(InstId(0), 1, Operand::Special(0x21)));
+    assert_eq!(changed(&body, start), None);
+    let now = body.stamp();
+    body.clear();
+    assert_eq!(changed(&body, now), None, "the next function is another one");
+}

@@ -12,9 +12,11 @@ use crate::analysis::reaching::Reaching;
 use crate::analysis::trips::Trips;
 use crate::analysis::uses::Uses;
 use bevy_ecs::prelude::*;
-use orias_components::Body;
+use bitvec::vec::BitVec;
 use orias_components::body::Stamps;
 use orias_components::scratch;
+use orias_components::scratch::Scratch;
+use orias_components::{BlockId, Body};
 use std::sync::Arc;
 
 /// An analysis, and the number that the body had: 0 where it is stale. A stale one lies there for
@@ -96,6 +98,23 @@ impl Analyses {
     pub fn flow_after(&mut self, body: &mut Body<'_>) -> Arc<ControlFlow> {
         self.edges(body);
         self.flow(body)
+    }
+
+    /// All blocks, each before its successors except along back edges, those last that the entry
+    /// does not reach (shared subroutines). See [`Analyses::flow`].
+    pub fn order(&mut self, body: &Body<'_>) -> Scratch<Vec<BlockId>> {
+        if body.layout().len() < 2 {
+            return body.walk();
+        }
+        let flow = self.flow(body);
+        let reached = flow.reverse_postorder();
+        let mut order = scratch!(Vec<BlockId>).with(reached.iter().copied().map(BlockId));
+        if reached.len() < body.layout().len() {
+            let mut is_there = scratch!(BitVec).fill_with(false, body.block_count());
+            reached.iter().for_each(|block| is_there.set(*block as usize, true));
+            order.extend(body.layout().iter().filter(|block| !is_there[block.0 as usize]));
+        }
+        order
     }
 
     /// The edges that blocks hold, for a phase that reads them after it has changed branches or the

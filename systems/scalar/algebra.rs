@@ -7,18 +7,6 @@ use orias_components::{
 use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, SEL, SHF};
 use smallvec::{SmallVec, smallvec};
 
-/// Whether some instruction is simpler by itself.
-pub(super) fn folds_any(body: &Body<'_>) -> bool {
-    let folds = |id: &InstId| {
-        let inst = body.inst(*id);
-        may_fold(inst) && {
-            let inst = inst.to_inst();
-            fold(&inst).is_some_and(|new| new != inst)
-        }
-    };
-    body.layout().iter().any(|block| body.block(*block).insts().iter().any(folds))
-}
-
 /// Simplifies an instruction by itself; whether it changed.
 pub(super) fn fold_one(body: &mut Body<'_>, id: InstId) -> bool {
     if !may_fold(body.inst(id)) {
@@ -68,7 +56,7 @@ fn constant(inst: &Inst, to: Operand, value: u32) -> Option<Inst> {
 
 /// Whether [`fold`] may find something: most instructions have too few known sources to be unpacked
 /// for it.
-fn may_fold(inst: View<'_>) -> bool {
+pub(super) fn may_fold(inst: View<'_>) -> bool {
     let known = |at: usize| inst.get(at).as_ref().and_then(number);
     match inst.op {
         Opcode::IADD3 => (IADD3::A..=IADD3::C).filter(|at| known(*at).is_some()).count() > 1,

@@ -5,20 +5,15 @@
 //! writer of a cell. What they read has in SSA form the same value at the last one's place.
 
 use super::address;
+use super::algebra;
 use super::bits;
-use super::demand;
 use super::logic;
 use super::predicate;
-use super::products;
 use super::rules::{RULES, Rule, Slot, Step};
 use super::values::{Values, plain};
-use crate::analysis::Analyses;
-use crate::effects;
 use crate::ssa::{Fixed, is_value};
-use orias_components::scratch;
-use orias_components::scratch::Scratch;
 use orias_components::{
-    Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
+    BlockId, Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
 use orias_targets::slots::{IADD3, PRMT};
@@ -111,12 +106,9 @@ impl Match {
 
 /// What looks for rules.
 struct Combiner<'a, 'm> {
-    values: Values<'m>,
+    values: &'a mut Values<'m>,
+    fixed: &'a Fixed,
     target: &'a Target,
-    /// Found out when it is asked for first.
-    fixed: Option<Fixed>,
-    /// By instruction, those that nobody reads any more: their reads count no more, either.
-    dead: Scratch<Vec<bool>>,
 }
 
 /// What was made of what.
@@ -124,14 +116,13 @@ struct Combiner<'a, 'm> {
 pub(super) struct Found {
     /// How often.
     pub count: usize,
-    /// There may be copies and constants now that readers do not know of.
+    /// There are copies now that readers do not know of.
     pub copies: bool,
 }
 
-/// Makes fewer instructions of more.
-pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Target) -> Found {
-    let facts = body.facts();
-    if !facts.may_have(&[
+/// Whether the function has anything of which fewer instructions may be made.
+pub(super) fn applies(body: &Body<'_>) -> bool {
+    body.facts().may_have(&[
         Opcode::IADD3,
         Opcode::IMAD,
         Opcode::PRMT,
@@ -139,32 +130,34 @@ pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Tar
         Opcode::PLOP3,
         Opcode::SEL,
         Opcode::FSEL,
-    ]) {
-        return Found::default();
-    }
-    let (mut has_masks, mut has_high) = (false, false);
-    let mut map = analyses.cells(body);
-    let mut values = Values::of(body, &map, |inst| {
-        has_masks |= demand::may_be_idle(inst);
-        has_high |= products::is_high(inst);
-    });
-    let joined = if has_high { products::join_halves(body) } else { 0 };
-    let new_map = analyses.cells(body);
-    let idle = if has_masks { demand::drop_idle_masks(body, analyses, &new_map) } else { 0 };
-    let mut found = Found { count: joined + idle, copies: joined + idle > 0 };
-    if found.copies {
-        map = new_map;
-        values = Values::of(body, &map, |_| {});
-    }
-    let dead = scratch!(Vec<bool>; false; body.inst_count());
-    let mut combiner = Combiner { values, target, fixed: None, dead };
-    for at in 0..body.layout().len() {
-        let block = body.layout()[at];
+    ])
+}
+
+/// Makes fewer instructions of more: of the news, and of what reads them.
+pub(super) fn combine(
+    body: &mut Body<'_>,
+    values: &mut Values<'_>,
+    fixed: &Fixed,
+    target: &Target,
+    order: &[BlockId],
+) -> Found {
+    let mut found = Found::default();
+    let mut combiner = Combiner { values, fixed, target };
+    for &block in order {
         for n in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[n];
+            let inst = body.inst(id);
+            if !(may_be_last(inst.op) || inst.defs > 1) || !combiner.concerns(body, id) {
+                continue;
+            }
             if combiner.drop_unread(body, id) {
                 found.count += 1;
-                found.copies = true;
+                // A sum without a carry may be simpler.
+                let old = body.inst(id).to_inst();
+                if algebra::fold_one(body, id) {
+                    combiner.values.changed(body, id, &old);
+                    found.copies |= body.op(id) == Opcode::MOV;
+                }
             }
             // What became something else may be a part of the next.
             for _ in 0..MOST_STEPS {
@@ -179,7 +172,35 @@ pub(super) fn combine(body: &mut Body<'_>, analyses: &mut Analyses, target: &Tar
     found
 }
 
+/// Whether a rule may end with it.
+fn may_be_last(op: Opcode) -> bool {
+    op.has(Props::LOAD.with(Props::STORE))
+        || matches!(
+            op,
+            Opcode::IADD3
+                | Opcode::PRMT
+                | Opcode::LOP3
+                | Opcode::PLOP3
+                | Opcode::SEL
+                | Opcode::FSEL
+                | Opcode::ISETP
+        )
+}
+
 impl Combiner<'_, '_> {
+    /// Whether it is among the news, or reads some.
+    fn concerns(&self, body: &Body<'_>, id: InstId) -> bool {
+        let mut found = self.values.news.has(id);
+        if !found {
+            body.inst(id).for_each_use(|r| {
+                let one = |cell| RegUse { cell: r.cell + cell, count: 1, ..r };
+                let mut writers = (0..r.count).filter_map(|cell| self.values.writer(one(cell)));
+                found |= writers.any(|writer| self.values.news.has(writer));
+            });
+        }
+        found && !self.values.is_dead(id)
+    }
+
     /// Takes away a predicate beside a result, where nobody reads it: more forms take constants.
     fn drop_unread(&mut self, body: &mut Body<'_>, id: InstId) -> bool {
         let inst = body.inst(id);
@@ -200,24 +221,19 @@ impl Combiner<'_, '_> {
         read
     }
 
-    fn one(
-        &mut self,
-        body: &mut Body<'_>,
-        (block, n): (orias_components::BlockId, usize),
-        id: InstId,
-    ) -> bool {
+    fn one(&mut self, body: &mut Body<'_>, (block, n): (BlockId, usize), id: InstId) -> bool {
         let inst = body.inst(id);
-        if self.dead[id.0 as usize] {
+        if self.values.is_dead(id) {
             return false;
         }
         if inst.op.has(Props::LOAD) || inst.op.has(Props::STORE) {
             let insts = body.block(block).insts();
             let before = &insts[n.saturating_sub(NEAR)..n];
-            let new = address::with_offset(body, &self.values, self.target, (id, before));
+            let new = address::with_offset(body, self.values, self.target, (id, before));
             let Some((new, _)) = new.filter(|(_, base)| self.is_value(body, *base)) else {
                 return false;
             };
-            self.replace(body, id, &new);
+            self.values.replace(body, id, &new);
             return true;
         }
         if !inst.guard.is_always() {
@@ -241,9 +257,9 @@ impl Combiner<'_, '_> {
                 false
             }
             Opcode::PRMT if inst.len() == PRMT::COUNT && inst.mods().is_empty() => {
-                match bits::idle_extension(body, &self.values, id) {
+                match bits::idle_extension(body, self.values, id) {
                     Some(new) if self.are_values(body, &new, id) => {
-                        self.replace(body, id, &new);
+                        self.values.replace(body, id, &new);
                         true
                     }
                     _ => false,
@@ -258,11 +274,11 @@ impl Combiner<'_, '_> {
                 };
                 let insts = body.block(block).insts();
                 let before = &insts[n.saturating_sub(NEAR)..n];
-                let new = find(body, &self.values, self.target, (id, before));
+                let new = find(body, self.values, self.target, (id, before));
                 let Some(new) = new.filter(|new| self.are_values(body, new, id)) else {
                     return false;
                 };
-                self.replace(body, id, &new);
+                self.values.replace(body, id, &new);
                 true
             }
             _ => false,
@@ -414,7 +430,7 @@ impl Combiner<'_, '_> {
 
     /// Whether a register has one value wherever it is read.
     fn is_value(&mut self, body: &Body<'_>, r: RegUse) -> bool {
-        let fixed = &*self.fixed.get_or_insert_with(|| Fixed::of(body));
+        let fixed = self.fixed;
         r.reg.vreg().is_some_and(|v| {
             matches!(r.reg.file(), RegFile::R | RegFile::P) && is_value(body, fixed, v)
         })
@@ -436,33 +452,7 @@ impl Combiner<'_, '_> {
                 body.set_operand(gone, at, none);
             }
         }
-        self.replace(body, id, new);
-    }
-
-    /// Forgets what nobody reads now that an instruction is another one.
-    fn bury(&mut self, body: &Body<'_>, was: &Inst) {
-        let mut read = SmallVec::<[RegUse; 8]>::new();
-        was.for_each_use(|r| read.push(r));
-        while let Some(r) = read.pop() {
-            let Some(writer) = self.values.writer(r) else { continue };
-            let inst = body.inst(writer);
-            let mut is_read = self.dead[writer.0 as usize] || !effects::is_removable(inst);
-            inst.for_each_def(|d| is_read |= self.values.is_read(d));
-            if !is_read {
-                self.dead[writer.0 as usize] = true;
-                self.values.count(inst, false);
-                inst.for_each_use(|r| read.push(r));
-            }
-        }
-    }
-
-    fn replace(&mut self, body: &mut Body<'_>, id: InstId, new: &Inst) {
-        let old = body.inst(id).to_inst();
-        self.values.count(body.inst(id), false);
-        body.set_inst(id, new);
-        self.values.count(body.inst(id), true);
-        self.bury(body, &old);
-        self.values.rewritten(body.inst(id), id);
+        self.values.replace(body, id, new);
     }
 }
 

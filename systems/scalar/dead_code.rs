@@ -64,6 +64,18 @@ impl Clean {
     }
 }
 
+impl Clean {
+    /// Nothing is left that nothing reads; is some cell of a register written more than once?
+    pub(super) fn unread_are_gone(&mut self, body: &Body<'_>, rewritten: bool) {
+        self.rewritten = rewritten;
+        self.unread = body.stamp();
+        if !rewritten {
+            // What is written once is read behind that, or nowhere: places add nothing.
+            self.dead = body.stamp();
+        }
+    }
+}
+
 /// Bodies, by their stamps, in which phases last found nothing to do: they need not look again.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Clean {
@@ -75,7 +87,7 @@ pub struct Clean {
     rewritten: bool,
     /// No copy to propagate, and nothing to fold.
     pub copies: u64,
-    /// No copy to propagate.
+    /// No copy to propagate in blocks as they were: the number of its values.
     pub propagated: u64,
     /// Nothing of which fewer instructions can be made.
     pub combined: u64,
@@ -97,11 +109,7 @@ pub(super) fn remove_unread(
         clean.rewritten = rewritten;
         removed
     });
-    clean.unread = body.stamp();
-    if !clean.rewritten {
-        // What is written once is read behind that, or nowhere: places add nothing.
-        clean.dead = body.stamp();
-    }
+    clean.unread_are_gone(body, clean.rewritten);
     removed
 }
 

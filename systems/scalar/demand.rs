@@ -6,8 +6,8 @@
 //! a phi is met before what it reads, and a phi wants all.
 
 use super::bits;
+use super::values::Values;
 use crate::analysis::Analyses;
-use crate::analysis::liveness::CellMap;
 use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::{
@@ -27,8 +27,9 @@ fn below(wanted: u32) -> u32 {
 pub(super) fn drop_idle_masks(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
-    map: &CellMap,
+    values: &mut Values<'_>,
 ) -> usize {
+    let map = values.map;
     let flow = analyses.flow(body);
     let order = flow.reverse_postorder();
     if order.len() != body.layout().len() {
@@ -79,7 +80,7 @@ pub(super) fn drop_idle_masks(
             operands: smallvec![result, *kept, Operand::Imm(0xf)],
             ..Inst::new(Opcode::MOV, &[], 1, &[])
         };
-        body.set_inst(*id, &copy);
+        values.replace(body, *id, &copy);
     }
     idle.len()
 }

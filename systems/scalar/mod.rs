@@ -5,7 +5,7 @@ mod algebra;
 mod bits;
 mod combine;
 pub mod common;
-pub mod copies;
+mod copies;
 pub mod dead_code;
 mod demand;
 pub mod fold;
@@ -14,6 +14,9 @@ mod predicate;
 mod products;
 #[cfg(test)]
 mod proof;
+pub mod propagate;
+pub mod replace;
 mod rules;
+mod simplify;
 pub mod sink;
 mod values;

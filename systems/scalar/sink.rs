@@ -55,7 +55,7 @@ pub fn sink_comparisons(
         return;
     }
     let map = analyses.cells(&body);
-    let (values, fixed) = (Values::of(&body, &map, |_| {}), Fixed::of(&body));
+    let (values, fixed) = (Values::of(&body, &map, |_, _, _| {}), Fixed::of(&body));
     let plans = scratch!(Vec<(BlockId, Before)>)
         .with(crowded.iter().map(|block| (*block, plan(&body, &values, &fixed, *block))));
     for (block, before) in &plans {

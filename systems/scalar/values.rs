@@ -1,24 +1,99 @@
 //! Which instruction a value comes from, and how often it is read.
 
 use crate::analysis::liveness::{Cell, CellMap};
+use crate::effects;
 use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
-use orias_components::{Body, InstId, Opcode, Operand, RegFlags, RegUse, View};
+use orias_components::{BlockId, Body, Inst, InstId, Opcode, Operand, RegFlags, RegUse, View};
+use smallvec::SmallVec;
 
-/// What writes each cell of a value, and how often it is read.
+/// What writes each cell of a value, and how often it is read. Who changes an instruction says so
+/// ([`Values::replace`], [`Values::changed`]), and what nobody reads then is dead.
 pub(super) struct Values<'m> {
-    map: &'m CellMap,
+    pub map: &'m CellMap,
     /// By cell: 1 + the instruction; 0 where there is none, or more than one.
     writers: Scratch<Vec<u32>>,
     reads: Scratch<Vec<u32>>,
     /// By cell, whether a phi makes or takes it: what it becomes wants its register.
     of_phi: Scratch<BitVec>,
+    /// By instruction, those that nobody reads any more: their reads count no more, either. It ends
+    /// where none is dead.
+    dead: Scratch<Vec<bool>>,
+    /// How many are dead.
+    pub dead_count: usize,
+    /// Instructions that are to be looked at.
+    pub news: News,
+    /// Those that have changed, some of them more than once.
+    pub changes: Scratch<Vec<InstId>>,
+    /// Whether some cell is written more than once.
+    pub is_rewritten: bool,
+    /// Whether something that a phi makes or takes has lost a reader and kept others: these may be
+    /// its own ones.
+    pub may_circle: bool,
+}
+
+/// Instructions that have changed since the last look, if that is known, and those of this one.
+#[derive(Default)]
+pub(super) struct News(Option<Scratch<Vec<bool>>>);
+
+impl News {
+    /// Since the body had this number.
+    pub fn since(body: &Body<'_>, stamp: u64) -> News {
+        let Some(changed) = body.changed_since(stamp) else { return News(None) };
+        let mut news = scratch!(Vec<bool>; false; body.inst_count());
+        changed.for_each(|id| news[id.0 as usize] = true);
+        News(Some(news))
+    }
+
+    /// These, some of which may be gone.
+    pub fn of(body: &Body<'_>, ids: &[InstId]) -> News {
+        let mut news = scratch!(Vec<bool>; false; body.inst_count());
+        ids.iter().for_each(|id| news[id.0 as usize] = true);
+        News(Some(news))
+    }
+
+    /// Whether they are all instructions.
+    pub fn are_all(&self) -> bool {
+        self.0.is_none()
+    }
+
+    #[inline]
+    pub fn has(&self, id: InstId) -> bool {
+        self.0.as_ref().is_none_or(|news| news.get(id.0 as usize).is_none_or(|new| *new))
+    }
+
+    /// These, and what has changed since the body had a number.
+    pub fn and_since(self, body: &Body<'_>, stamp: u64) -> News {
+        let (Some(mut news), Some(changed)) = (self.0, body.changed_since(stamp)) else {
+            return News(None);
+        };
+        let known = news.len();
+        news.resize(body.inst_count(), true);
+        changed.filter(|id| (id.0 as usize) < known).for_each(|id| news[id.0 as usize] = true);
+        News(Some(news))
+    }
+
+    /// These too.
+    pub fn and(mut self, ids: &[InstId]) -> News {
+        ids.iter().for_each(|id| self.add(*id));
+        self
+    }
+
+    pub fn add(&mut self, id: InstId) {
+        if let Some(place) = self.0.as_mut().and_then(|news| news.get_mut(id.0 as usize)) {
+            *place = true;
+        }
+    }
 }
 
 impl<'m> Values<'m> {
     /// Of all instructions, each of which is shown to `see`.
-    pub fn of(body: &Body<'_>, map: &'m CellMap, mut see: impl FnMut(View<'_>)) -> Values<'m> {
+    pub fn of(
+        body: &Body<'_>,
+        map: &'m CellMap,
+        mut see: impl FnMut(BlockId, InstId, View<'_>),
+    ) -> Values<'m> {
         let mut writers = scratch!(Vec<u32>; 0; map.count());
         let mut reads = scratch!(Vec<u32>; 0; map.count());
         let mut again = scratch!(Vec<Cell>);
@@ -26,7 +101,7 @@ impl<'m> Values<'m> {
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
-                see(inst);
+                see(*block, *id, inst);
                 inst.for_each_def(|r| {
                     for cell in map.cells(r) {
                         let writer = &mut writers[cell as usize];
@@ -46,7 +121,23 @@ impl<'m> Values<'m> {
             }
         }
         again.iter().for_each(|cell| writers[*cell as usize] = 0);
-        Values { map, writers, reads, of_phi }
+        Values {
+            map,
+            writers,
+            reads,
+            of_phi,
+            dead: scratch!(Vec<bool>),
+            dead_count: 0,
+            news: News::default(),
+            changes: scratch!(Vec<InstId>),
+            is_rewritten: !again.is_empty(),
+            may_circle: false,
+        }
+    }
+
+    /// Whether one instruction writes the cell.
+    pub fn is_single(&self, cell: Cell) -> bool {
+        self.writers[cell as usize] != 0
     }
 
     fn cell(&self, r: RegUse) -> Option<usize> {
@@ -90,23 +181,92 @@ impl<'m> Values<'m> {
         self.cell(r).map_or(0, |cell| self.reads[cell])
     }
 
-    /// An instruction is another one now, which writes what it did and maybe more.
-    pub fn rewritten(&mut self, inst: View<'_>, id: InstId) {
-        let Values { map, writers, .. } = self;
+    /// Whether nobody needs the instruction any more.
+    #[inline]
+    pub fn is_dead(&self, id: InstId) -> bool {
+        self.dead.get(id.0 as usize).is_some_and(|dead| *dead)
+    }
+
+    /// Whether it writes something, and nothing that is read.
+    #[inline]
+    pub fn is_unread(&self, inst: View<'_>) -> bool {
+        let mut is_read = inst.defs == 0;
+        inst.for_each_def(|r| is_read |= self.is_read(r));
+        !is_read
+    }
+
+    /// An instruction is to become another one.
+    pub fn replace(&mut self, body: &mut Body<'_>, id: InstId, new: &Inst) {
+        let old = body.inst(id).to_inst();
+        body.set_inst(id, new);
+        self.changed(body, id, &old);
+    }
+
+    /// An instruction was `old`, and now writes what it did and maybe more.
+    pub fn changed(&mut self, body: &Body<'_>, id: InstId, old: &Inst) {
+        let inst = body.inst(id);
+        let Values { map, writers, reads, .. } = self;
+        inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
         inst.for_each_def(|r| {
             map.cells(r).for_each(|cell| writers[cell as usize] = id.0 + 1);
         });
+        let mut lost = SmallVec::new();
+        old.for_each_use(|r| self.unread(r, &mut lost));
+        self.bury(body, lost);
+        self.news.add(id);
+        self.changes.push(id);
     }
 
-    /// An instruction came, or went.
-    pub fn count(&mut self, inst: View<'_>, came: bool) {
-        let Values { map, reads, .. } = self;
-        inst.for_each_use(|r| {
-            for cell in map.cells(r) {
-                let reads = &mut reads[cell as usize];
-                *reads = if came { *reads + 1 } else { reads.saturating_sub(1) };
+    /// Nobody needs an instruction, nor maybe what it reads.
+    pub fn kill(&mut self, body: &Body<'_>, id: InstId) {
+        let mut lost = SmallVec::new();
+        self.mark(body, id, &mut lost);
+        self.bury(body, lost);
+    }
+
+    /// An instruction is dead.
+    fn mark(&mut self, body: &Body<'_>, id: InstId, lost: &mut SmallVec<[Cell; 8]>) {
+        if self.dead.is_empty() {
+            self.dead.resize(body.inst_count(), false);
+        }
+        self.dead[id.0 as usize] = true;
+        self.dead_count += 1;
+        body.inst(id).for_each_use(|r| self.unread(r, lost));
+    }
+
+    /// One reader less: adds the cells that have none left.
+    fn unread(&mut self, r: RegUse, lost: &mut SmallVec<[Cell; 8]>) {
+        for cell in self.map.cells(r) {
+            let reads = &mut self.reads[cell as usize];
+            *reads = reads.saturating_sub(1);
+            if *reads == 0 {
+                lost.push(cell);
+            } else {
+                self.may_circle |= self.of_phi[cell as usize];
             }
-        });
+        }
+    }
+
+    /// Finds what nobody reads now that some cells have no readers any more.
+    fn bury(&mut self, body: &Body<'_>, mut lost: SmallVec<[Cell; 8]>) {
+        while let Some(cell) = lost.pop() {
+            let Some(writer) = self.writers[cell as usize].checked_sub(1).map(InstId) else {
+                continue;
+            };
+            let inst = body.inst(writer);
+            if !self.is_dead(writer) && self.is_unread(inst) && effects::is_removable(inst) {
+                self.mark(body, writer, &mut lost);
+            }
+        }
+    }
+
+    /// Removes what is dead.
+    pub fn sweep(&mut self, body: &mut Body<'_>) {
+        if std::mem::take(&mut self.dead_count) > 0 {
+            for &block in body.walk().iter() {
+                body.retain(block, |_, id| !self.is_dead(id));
+            }
+        }
     }
 }
 

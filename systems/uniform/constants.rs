@@ -15,7 +15,7 @@ use crate::function::FunctionInfo;
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
-use crate::scalar::copies::{exchange, exchangeable};
+use crate::scalar::replace::{exchange, exchangeable};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{

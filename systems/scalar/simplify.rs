@@ -1,0 +1,213 @@
+//! Copies, constants, algebra and dead code in SSA form: one walk that meets each value before what
+//! reads it.
+//!
+//! There a copy of a value ([`super::copies`]) is worth its source wherever it is read, and a phi
+//! of one value is a copy of it. What readers no longer read goes at once, with what it alone read.
+
+use super::algebra;
+use super::copies::{Source, copies_of};
+use super::replace;
+use super::values::Values;
+use crate::analysis::liveness::{Cell, CellMap};
+use crate::effects;
+use crate::ssa::{Fixed, is_value};
+use orias_components::scratch;
+use orias_components::scratch::Scratch;
+use orias_components::{BlockId, Body, InstId, Opcode, RegFile, VRegId, View};
+use orias_targets::Target;
+
+/// What a copy says: the cell, what it is a copy of, where, and the cell's register.
+type Found = (Cell, Source, BlockId, VRegId);
+
+/// The copies of a function in SSA form.
+pub(super) struct Copies {
+    /// By cell: 1 + the place in `all`; empty where there are none.
+    place: Scratch<Vec<u32>>,
+    /// What it is a copy of, and the only block in which that holds if it is one.
+    all: Scratch<Vec<(Source, Option<BlockId>)>>,
+    /// Copies that others than walks over all instructions do not know of yet, by cell.
+    fresh: Scratch<Vec<bool>>,
+    found: Scratch<Vec<Found>>,
+}
+
+impl Copies {
+    pub fn none() -> Copies {
+        Copies {
+            place: scratch!(Vec<u32>),
+            all: scratch!(Vec<(Source, Option<BlockId>)>),
+            fresh: scratch!(Vec<bool>),
+            found: scratch!(Vec<Found>),
+        }
+    }
+
+    /// Takes note of what an instruction copies, until all instructions are known.
+    pub fn see(&mut self, map: &CellMap, block: BlockId, inst: View<'_>) {
+        copies_of(map, inst, |cell, source| {
+            if let Some(v) = inst.reg(0).and_then(|r| r.reg.vreg()) {
+                self.found.push((cell, source, block, v));
+            }
+        });
+    }
+
+    /// Keeps what was seen and holds wherever it is read; whether that is all.
+    pub fn settle(&mut self, body: &Body<'_>, values: &Values<'_>, fixed: &Fixed) -> bool {
+        let found = std::mem::replace(&mut self.found, scratch!(Vec<Found>));
+        let mut all = true;
+        for found in found.iter() {
+            all &= self.add(body, values, fixed, *found);
+        }
+        all
+    }
+
+    fn add(
+        &mut self,
+        body: &Body<'_>,
+        values: &Values<'_>,
+        fixed: &Fixed,
+        (cell, source, block, v): Found,
+    ) -> bool {
+        let is_value = |v: VRegId| is_value(body, fixed, v);
+        let holds = values.is_single(cell)
+            && is_value(v)
+            && source.reg().is_none_or(|r| {
+                let is_uniform = r.reg.file() == RegFile::UR;
+                values.map.cells(r).all(|cell| values.is_single(cell))
+                    && r.reg.vreg().is_some_and(|v| is_uniform || is_value(v))
+            });
+        if !holds {
+            return false;
+        }
+        // Uniform registers that live long are written at the start.
+        let only = matches!(source, Source::Uniform(_)) && body.layout().first() != Some(&block);
+        if self.place.is_empty() {
+            self.place.resize(values.map.count(), 0);
+            self.fresh.resize(values.map.count(), false);
+        }
+        self.all.push((source, only.then_some(block)));
+        self.place[cell as usize] = self.all.len() as u32;
+        true
+    }
+
+    #[inline]
+    fn may_know(&self, cell: Cell) -> bool {
+        self.place.get(cell as usize).is_some_and(|place| *place != 0)
+    }
+
+    /// What a cell is a copy of for who reads it in a block.
+    fn at(&self, cell: Cell, block: BlockId) -> Option<Source> {
+        let place = self.place.get(cell as usize)?.checked_sub(1)?;
+        let (source, only) = self.all[place as usize];
+        only.is_none_or(|only| only == block).then_some(source)
+    }
+
+    fn freshen(&mut self, cell: Cell) {
+        if let Some(fresh) = self.fresh.get_mut(cell as usize) {
+            *fresh = true;
+        }
+    }
+
+    fn is_fresh(&self, cell: Cell) -> bool {
+        self.fresh.get(cell as usize).is_some_and(|fresh| *fresh)
+    }
+}
+
+/// Looks at the news and at what reads them: how many changes it took. `order` has each block
+/// behind those that dominate it.
+pub(super) fn simplify(
+    body: &mut Body<'_>,
+    values: &mut Values<'_>,
+    copies: &mut Copies,
+    fixed: &Fixed,
+    target: &Target,
+    order: &[BlockId],
+) -> usize {
+    let map = values.map;
+    let mut count = 0;
+    for &block in order {
+        for n in 0..body.block(block).insts().len() {
+            let id = body.block(block).insts()[n];
+            if values.is_dead(id) {
+                continue;
+            }
+            let inst = body.inst(id);
+            if values.is_unread(inst) && effects::is_removable(inst) {
+                values.kill(body, id);
+                count += 1;
+                continue;
+            }
+            let (mut reads_copy, mut reads_news) = (false, values.news.has(id));
+            inst.for_each_use(|r| {
+                for cell in map.cells(r) {
+                    reads_copy |= copies.may_know(cell);
+                    reads_news |= copies.is_fresh(cell);
+                }
+            });
+            if !reads_news {
+                continue;
+            }
+            let mut changed = 0;
+            if reads_copy || algebra::may_fold(inst) {
+                let old = inst.to_inst();
+                let is_phi = old.op == Opcode::MOVPHI;
+                let find = |cell: Cell| copies.at(cell, block);
+                changed += match (reads_copy, is_phi) {
+                    (true, true) => replace::rewrite_phi(body, map, id, |cell, _| find(cell)),
+                    (true, false) => replace::rewrite(body, map, target, id, find),
+                    (false, _) => 0,
+                };
+                changed += usize::from(algebra::fold_one(body, id));
+                if changed > 0 {
+                    values.changed(body, id, &old);
+                }
+            }
+            count += changed;
+            if changed > 0 || !values.news.are_all() || body.op(id) == Opcode::MOVPHI {
+                let inst = body.inst(id);
+                let mut new = scratch!(Vec<Found>);
+                if let Some(v) = inst.reg(0).and_then(|r| r.reg.vreg()) {
+                    copies_of(map, inst, |cell, source| new.push((cell, source, block, v)));
+                    new.extend(
+                        one_value(map, copies, id, body, block).map(|(c, s)| (c, s, block, v)),
+                    );
+                }
+                for new in new.iter() {
+                    if copies.add(body, values, fixed, *new) {
+                        copies.freshen(new.0);
+                    }
+                }
+            }
+        }
+    }
+    count
+}
+
+/// The one value that a phi has, wherever control comes from.
+fn one_value(
+    map: &CellMap,
+    copies: &Copies,
+    id: InstId,
+    body: &Body<'_>,
+    block: BlockId,
+) -> Option<(Cell, Source)> {
+    let inst = body.inst(id);
+    if inst.op != Opcode::MOVPHI || inst.reg(0)?.reg.file() != RegFile::R {
+        return None;
+    }
+    let result = map.cells(inst.reg(0)?).next()?;
+    let mut same = None;
+    for at in (usize::from(inst.defs)..inst.len()).step_by(2) {
+        let value = inst.reg(at)?;
+        let cell = map.cells(value).next()?;
+        if cell == result {
+            continue;
+        }
+        let source = match copies.at(cell, block) {
+            Some(constant @ (Source::Imm(_) | Source::Const(_))) => constant,
+            _ => Source::Cell(value),
+        };
+        if *same.get_or_insert(source) != source {
+            return None;
+        }
+    }
+    same.map(|source| (result, source))
+}
