@@ -51,15 +51,37 @@ impl<'w> Emit<'w> {
         let second = rare(self);
         let second = self.end_way(result, cells, second);
         self.open(after);
-        if self.is_ssa {
-            for i in 0..cells {
-                let ways =
-                    [first, second].map(|(value, block)| (Some(RegUse::at(value, i, 1)), block));
-                let phi = phis::new(&mut self.body, RegUse::at(result, i, 1), &ways);
-                self.keep(phi);
-            }
-        }
+        self.choose_by_way(result, cells, [first, second]);
         result
+    }
+
+    /// `value` where the predicate holds, and elsewhere what `rare` gives, in blocks of its own: a
+    /// register of so many cells that has the one or the other.
+    pub fn unless(
+        &mut self,
+        is_common: Operand,
+        (value, cells): (Reg, u8),
+        rare: impl FnOnce(&mut Emit<'w>) -> Reg,
+    ) -> Reg {
+        let result = self.temp(cells);
+        let after = self.label();
+        let first = self.end_way(result, cells, value);
+        self.branch_if(is_common, after);
+        self.open_new();
+        let second = rare(self);
+        let second = self.end_way(result, cells, second);
+        self.open(after);
+        self.choose_by_way(result, cells, [first, second]);
+        result
+    }
+
+    /// In SSA form: the result has what the way taken brings.
+    fn choose_by_way(&mut self, result: Reg, cells: u8, ways: [(Reg, BlockId); 2]) {
+        for i in 0..if self.is_ssa { cells } else { 0 } {
+            let ways = ways.map(|(value, block)| (Some(RegUse::at(value, i, 1)), block));
+            let phi = phis::new(&mut self.body, RegUse::at(result, i, 1), &ways);
+            self.keep(phi);
+        }
     }
 
     /// The end of one of two ways: what it brings, and from where. Without phis it writes the

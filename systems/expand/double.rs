@@ -2,7 +2,7 @@
 //!
 //! The common case is Newton's iteration on the special function unit's estimate of the high word,
 //! then a remainder step, which rounds correctly (Markstein) as long as no step leaves the normal
-//! range. The other quotients are computed on mantissas alone; the exponent is put back by integer
+//! range. It is run first, and then a test says whether it was right. The other quotients are computed on mantissas alone; the exponent is put back by integer
 //! arithmetic, and a subnormal result is rounded there, once, from the quotient and the sign of its
 //! remainder.
 //!
@@ -11,7 +11,7 @@
 //! sign: adding it with the wanted rounding rounds correctly.
 
 use super::float::rounding;
-use super::shared::{LEAST_RARE_USES, LEAST_USES, Shared};
+use super::shared::{LEAST_RARE_USES, Shared};
 use crate::build::{Emit, cell, halves, imm, neg, not, r, wide};
 use orias_components::pseudo::macros;
 use orias_components::{Inst, Mod, Opcode, Operand, Reg, RegFlags, RegUse};
@@ -79,27 +79,9 @@ fn exponent(e: &mut Emit<'_>, a: Reg) -> Operand {
     field
 }
 
-/// `p` = low <= a < low + count
-fn within(e: &mut Emit<'_>, a: Operand, low: i32, count: u32, also: Operand) -> Operand {
-    let (from, p) = (temp(e), pred(e));
-    e.iadd3(from, a, imm(low.wrapping_neg() as u32), Operand::RZ);
-    e.isetp(p, Mod::LT, false, [from, imm(count)], Mod::AND, also);
-    p
-}
-
 /// The quotient of ordinary numbers, rounded to nearest, its remainder, and the reciprocal of `b`.
 fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> [Operand; 3] {
-    let estimate = e.temp(2);
-    e.mufu(Mod::RCP64H, cell(estimate, 1), cell(reg(b), 1));
-    e.mov(cell(estimate, 0), Operand::RZ);
-    let one = constant(e, ONE);
-    let mut y = wide(estimate, 2);
-    // 20 bits, 40, 80.
-    for _ in 0..3 {
-        let error = dfma(e, minus(b), y, one);
-        y = dfma(e, y, error, y);
-    }
-    let y = above_for_full_mantissa(e, b, y);
+    let y = reciprocal(e, b, imm(1));
     let q = dmul(e, a, y);
     let rest = dfma(e, minus(b), q, a);
     let q = dfma(e, y, rest, q);
@@ -107,55 +89,81 @@ fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> [Operand; 3] {
     [q, rest, y]
 }
 
-/// The reciprocal of a mantissa of ones lies just above the middle between two numbers, and the
-/// iteration ends at the lower one, with which the remainder step would not round correctly
-/// (Markstein's exception): takes the upper one.
-fn above_for_full_mantissa(e: &mut Emit<'_>, b: Operand, y: Operand) -> Operand {
-    let (b, y) = (reg(b), reg(y));
-    let (ones, full) = (temp(e), pred(e));
-    // low & (high | exponent and sign)
-    e.lop3(ones, cell(b, 0), cell(b, 1), imm(0xfff0_0000), 0xe0);
-    e.icmp(full, Mod::EQ, false, ones, imm(u32::MAX));
-    let (low, d) = (temp(e), e.temp(2));
-    e.or(low, cell(y, 0), imm(1));
-    e.sel(cell(d, 0), low, cell(y, 0), full);
-    e.mov(cell(d, 1), cell(y, 1));
-    wide(d, 2)
+/// The reciprocal of a number that is ordinary, from an estimate whose low word is given: rounded to
+/// nearest. The word is not zero, so that the estimate is above the reciprocal of a mantissa of
+/// ones, which the last step would else round down (Markstein's exception). As ptxas 13.0.88 has it.
+fn reciprocal(e: &mut Emit<'_>, b: Operand, low: Operand) -> Operand {
+    let estimate = e.temp(2);
+    e.mufu(Mod::RCP64H, cell(estimate, 1), cell(reg(b), 1));
+    e.mov(cell(estimate, 0), low);
+    let (one, y) = (constant(e, ONE), wide(estimate, 2));
+    let error = dfma(e, minus(b), y, one);
+    // 20 bits, 60, and all.
+    let both = dfma(e, error, error, error);
+    let y = dfma(e, y, both, y);
+    let error = dfma(e, minus(b), y, one);
+    dfma(e, y, error, y)
 }
 
-/// FDIV.F64 and FRCP.F64.
+/// The magnitude of a word, read as a single.
+fn magnitude(word: Operand) -> Operand {
+    match word {
+        Operand::Reg(u) => Operand::Reg(RegUse { flags: RegFlags::ABS, ..u }),
+        word => word,
+    }
+}
+
+/// FDIV.F64 and FRCP.F64: the common way first, and then whether it was right. As ptxas 13.0.88.
 pub fn divide(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
     let round = rounding(inst);
+    let d = reg(inst.operands[macros::D]);
+    if inst.op == Opcode::FRCP && round.is_none() {
+        let b = inst.operands[macros::A];
+        // Exponents from 1 to 2044 and a bit: neither it nor the reciprocal is subnormal.
+        let (low, is_common) = (temp(e), pred(e));
+        e.iadd3(low, cell(reg(b), 1), imm(0x0030_0402), Operand::RZ);
+        let and = (Mod::AND, Operand::PT);
+        e.fsetp(is_common, Mod::GEU, false, [magnitude(low), imm(0x0040_0402)], and);
+        let y = reciprocal(e, b, low);
+        let result = e.unless(is_common, (reg(y), 2), |e| {
+            let one = constant(e, ONE);
+            rare_quotient(e, inst, shared, one, b)
+        });
+        return copy(e, d, result);
+    }
     let (a, b) = if inst.op == Opcode::FRCP {
         (constant(e, ONE), inst.operands[macros::A])
     } else {
         (inst.operands[macros::A], inst.operands[macros::B])
     };
-    let (ra, rb) = (reg(a), reg(b));
-    let (ea, eb) = (exponent(e, ra), exponent(e, rb));
-    let difference = temp(e);
-    e.iadd3(difference, ea, neg(eb), Operand::RZ);
-    // Remainders stay normal, so does the reciprocal, and so does the quotient.
-    let p = within(e, ea, 128, 2047 - 128, Operand::PT);
-    let p = within(e, eb, 1, 2044, p);
-    let easy = within(e, difference, -1000, 2001, p);
-    let result = e.two_ways(
-        not(easy),
-        2,
-        |e| {
-            let [q, rest, y] = quotient(e, a, b);
-            reg(match round {
-                Some(_) => dfma_rounded(e, round, [y, rest, q]),
-                None => q,
-            })
-        },
-        |e| {
-            shared.run(e, inst, LEAST_RARE_USES, (&[a, b], 2), |e, given| {
-                divide_rare(e, reg(given[0]), reg(given[1]), round)
-            })
-        },
-    );
-    copy(e, reg(inst.operands[macros::D]), result);
+    let [mut q, rest, y] = quotient(e, a, b);
+    if round.is_some() {
+        q = dfma_rounded(e, round, [y, rest, q]);
+    }
+    // The remainder is exact where a is not small. The quotient is normal, and neither it nor b is
+    // beyond what a single's exponent holds of a double's high word.
+    let (is_large, is_common, sum) = (pred(e), pred(e), temp(e));
+    let large = [magnitude(cell(reg(a), 1)), imm(0x0360_0000)];
+    e.fsetp(is_large, Mod::GEU, false, large, (Mod::AND, Operand::PT));
+    e.ffma(&[], sum, Operand::RZ, cell(reg(b), 1), cell(reg(q), 1));
+    let normal = [magnitude(sum), imm(0x0010_0000)];
+    e.fsetp(is_common, Mod::GT, false, normal, (Mod::AND, is_large));
+    let result = e.unless(is_common, (reg(q), 2), |e| rare_quotient(e, inst, shared, a, b));
+    copy(e, d, result);
+}
+
+/// Any quotient, in line or by a call.
+fn rare_quotient(
+    e: &mut Emit<'_>,
+    inst: &Inst,
+    shared: &mut Shared,
+    a: Operand,
+    b: Operand,
+) -> Reg {
+    let round = rounding(inst);
+    shared.run(e, inst, LEAST_RARE_USES, (&[a, b], 2), |e, given| {
+        divide_rare(e, reg(given[0]), reg(given[1]), round)
+    })
 }
 
 /// A finite, nonzero number's mantissa in [1, 2) without sign, and its exponent, unbiased.
@@ -369,16 +377,44 @@ fn more_than_half_or_odd(e: &mut Emit<'_>, lost: Reg, kept: Reg) -> Operand {
     up
 }
 
-/// FSQRT.F64. Roots are never subnormal: small numbers are scaled up before and their roots down
-/// after.
+/// FSQRT.F64: the common way first, and then whether it was right. As ptxas 13.0.88.
 pub fn square_root(e: &mut Emit<'_>, inst: &Inst, shared: &mut Shared) {
-    let (round, d) = (rounding(inst), reg(inst.operands[macros::D]));
-    let root = shared.run(e, inst, LEAST_USES, (&[inst.operands[macros::A]], 2), |e, given| {
-        root(e, reg(given[0]), round)
+    let (round, a) = (rounding(inst), inst.operands[macros::A]);
+    // Positive, finite and so large that what is left of it beside the root's square is exact.
+    let (low, is_common) = (temp(e), pred(e));
+    e.iadd3(low, cell(reg(a), 1), imm(0x0350_0000_u32.wrapping_neg()), Operand::RZ);
+    e.icmp(is_common, Mod::LT, false, low, imm(0x7ca0_0000));
+    let estimate = e.temp(2);
+    e.mufu(Mod::RSQ64H, cell(estimate, 1), cell(reg(a), 1));
+    e.mov(cell(estimate, 0), low);
+    let y = wide(estimate, 2);
+    let (one, half) = (constant(e, ONE), constant(e, 0x3fe0_0000));
+    let three_eighths = constant(e, 0x3fd8_0000);
+    let square = dmul(e, y, y);
+    let error = dfma(e, a, minus(square), one);
+    let slope = dfma(e, error, three_eighths, half);
+    let step = dmul(e, y, error);
+    let y = dfma(e, slope, step, y);
+    let s = dmul(e, a, y);
+    // Half of it: its exponent is not small.
+    let h = e.temp(2);
+    e.mov(cell(h, 0), cell(reg(y), 0));
+    e.iadd3(cell(h, 1), cell(reg(y), 1), imm(0x0010_0000_u32.wrapping_neg()), Operand::RZ);
+    let h = wide(h, 2);
+    let rest = dfma(e, s, minus(s), a);
+    let mut s = dfma(e, rest, h, s);
+    if round.is_some() {
+        let rest = dfma(e, s, minus(s), a);
+        s = dfma_rounded(e, round, [rest, h, s]);
+    }
+    let result = e.unless(is_common, (reg(s), 2), |e| {
+        shared.run(e, inst, LEAST_RARE_USES, (&[a], 2), |e, given| root(e, reg(given[0]), round))
     });
-    copy(e, d, root);
+    copy(e, reg(inst.operands[macros::D]), result);
 }
 
+/// Any root. They are never subnormal: small numbers are scaled up before and their roots down
+/// after.
 fn root(e: &mut Emit<'_>, a: Reg, round: Option<Mod>) -> Reg {
     let field = exponent(e, a);
     let small = pred(e);
