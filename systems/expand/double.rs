@@ -2,9 +2,9 @@
 //!
 //! The common case is Newton's iteration on the special function unit's estimate of the high word,
 //! then a remainder step, which rounds correctly (Markstein) as long as no step leaves the normal
-//! range. It is run first, and then a test says whether it was right. The other quotients are computed on mantissas alone; the exponent is put back by integer
-//! arithmetic, and a subnormal result is rounded there, once, from the quotient and the sign of its
-//! remainder.
+//! range. It is run first, and then a test says whether it was right. The other quotients are
+//! computed on mantissas alone; the exponent is put back by integer arithmetic, and a subnormal
+//! result is rounded there, once, from the quotient and the sign of its remainder.
 //!
 //! Directed roundings take one step more. With a result that is rounded to nearest and its exact
 //! remainder, what is missing is less than half a unit in the last place and has the remainder's
@@ -89,9 +89,9 @@ fn quotient(e: &mut Emit<'_>, a: Operand, b: Operand) -> [Operand; 3] {
     [q, rest, y]
 }
 
-/// The reciprocal of a number that is ordinary, from an estimate whose low word is given: rounded to
-/// nearest. The word is not zero, so that the estimate is above the reciprocal of a mantissa of
-/// ones, which the last step would else round down (Markstein's exception). As ptxas 13.0.88 has it.
+/// The reciprocal of a number that is ordinary, from an estimate whose low word is given: rounded
+/// to nearest. The word is not zero, so that the estimate is above the reciprocal of a mantissa of
+/// ones, which the last step would else round down (Markstein's exception). As ptxas 13.0.88.
 fn reciprocal(e: &mut Emit<'_>, b: Operand, low: Operand) -> Operand {
     let estimate = e.temp(2);
     e.mufu(Mod::RCP64H, cell(estimate, 1), cell(reg(b), 1));

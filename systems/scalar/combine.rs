@@ -120,17 +120,20 @@ pub(super) struct Found {
     pub copies: bool,
 }
 
+/// What a rule ends with, beside loads and stores.
+const LAST: [Opcode; 7] = [
+    Opcode::IADD3,
+    Opcode::PRMT,
+    Opcode::LOP3,
+    Opcode::PLOP3,
+    Opcode::SEL,
+    Opcode::FSEL,
+    Opcode::ISETP,
+];
+
 /// Whether the function has anything of which fewer instructions may be made.
 pub(super) fn applies(body: &Body<'_>) -> bool {
-    body.facts().may_have(&[
-        Opcode::IADD3,
-        Opcode::IMAD,
-        Opcode::PRMT,
-        Opcode::LOP3,
-        Opcode::PLOP3,
-        Opcode::SEL,
-        Opcode::FSEL,
-    ])
+    body.facts().may_have(&LAST) || body.facts().may_have(&[Opcode::IMAD])
 }
 
 /// Makes fewer instructions of more: of the news, and of what reads them.
@@ -174,17 +177,7 @@ pub(super) fn combine(
 
 /// Whether a rule may end with it.
 fn may_be_last(op: Opcode) -> bool {
-    op.has(Props::LOAD.with(Props::STORE))
-        || matches!(
-            op,
-            Opcode::IADD3
-                | Opcode::PRMT
-                | Opcode::LOP3
-                | Opcode::PLOP3
-                | Opcode::SEL
-                | Opcode::FSEL
-                | Opcode::ISETP
-        )
+    op.has(Props::LOAD.with(Props::STORE)) || LAST.contains(&op)
 }
 
 impl Combiner<'_, '_> {

@@ -1,6 +1,6 @@
 //! The `GeneralOptimize` bundle.
 
-use super::combine::{self, combine};
+use super::combine::{self, Found, combine};
 use super::dead_code::{self, Clean};
 use super::demand;
 use super::products;
@@ -121,9 +121,12 @@ fn optimize_values(
             values.news = news.and(&values.changes);
         }
     }
-    for _ in 0..if may_combine { ROUNDS } else { 0 } {
+    for _ in 0..ROUNDS {
         values.changes.clear();
-        let found = combine(body, &mut values, &fixed, target, &order);
+        let found = match may_combine {
+            true => combine(body, &mut values, &fixed, target, &order),
+            false => Found::default(),
+        };
         count += found.count;
         if !found.copies {
             break;

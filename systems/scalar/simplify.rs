@@ -13,8 +13,9 @@ use crate::effects;
 use crate::ssa::{Fixed, is_value};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
-use orias_components::{BlockId, Body, InstId, Opcode, RegFile, VRegId, View};
+use orias_components::{BlockId, Body, Opcode, RegFile, VRegId, View, phis};
 use orias_targets::Target;
+use smallvec::SmallVec;
 
 /// What a copy says: the cell, what it is a copy of, where, and the cell's register.
 type Found = (Cell, Source, BlockId, VRegId);
@@ -25,8 +26,9 @@ pub(super) struct Copies {
     place: Scratch<Vec<u32>>,
     /// What it is a copy of, and the only block in which that holds if it is one.
     all: Scratch<Vec<(Source, Option<BlockId>)>>,
-    /// Copies that others than walks over all instructions do not know of yet, by cell.
+    /// By cell, the copies that this walk has found: who reads them is to be looked at.
     fresh: Scratch<Vec<bool>>,
+    /// What was seen, until all instructions are known.
     found: Scratch<Vec<Found>>,
 }
 
@@ -40,13 +42,9 @@ impl Copies {
         }
     }
 
-    /// Takes note of what an instruction copies, until all instructions are known.
+    /// Takes note of what an instruction copies.
     pub fn see(&mut self, map: &CellMap, block: BlockId, inst: View<'_>) {
-        copies_of(map, inst, |cell, source| {
-            if let Some(v) = inst.reg(0).and_then(|r| r.reg.vreg()) {
-                self.found.push((cell, source, block, v));
-            }
-        });
+        each_copy(map, block, inst, |copy| self.found.push(copy));
     }
 
     /// Keeps what was seen and holds wherever it is read; whether that is all.
@@ -123,6 +121,8 @@ pub(super) fn simplify(
 ) -> usize {
     let map = values.map;
     let mut count = 0;
+    // Whether phis, around a loop, may have been met before a copy that they take.
+    let mut missed = false;
     for &block in order {
         for n in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[n];
@@ -151,7 +151,9 @@ pub(super) fn simplify(
                 let is_phi = old.op == Opcode::MOVPHI;
                 let find = |cell: Cell| copies.at(cell, block);
                 changed += match (reads_copy, is_phi) {
-                    (true, true) => replace::rewrite_phi(body, map, id, |cell, _| find(cell)),
+                    (true, true) => {
+                        replace::rewrite_phi(body, map, id, |cell, from| copies.at(cell, from))
+                    }
                     (true, false) => replace::rewrite(body, map, target, id, find),
                     (false, _) => 0,
                 };
@@ -163,17 +165,28 @@ pub(super) fn simplify(
             count += changed;
             if changed > 0 || !values.news.are_all() || body.op(id) == Opcode::MOVPHI {
                 let inst = body.inst(id);
-                let mut new = scratch!(Vec<Found>);
-                if let Some(v) = inst.reg(0).and_then(|r| r.reg.vreg()) {
-                    copies_of(map, inst, |cell, source| new.push((cell, source, block, v)));
-                    new.extend(
-                        one_value(map, copies, id, body, block).map(|(c, s)| (c, s, block, v)),
-                    );
-                }
+                let mut new = SmallVec::<[Found; 2]>::new();
+                each_copy(map, block, inst, |copy| new.push(copy));
+                new.extend(one_value(map, copies, inst, block));
                 for new in new.iter() {
                     if copies.add(body, values, fixed, *new) {
                         copies.freshen(new.0);
+                        missed |= values.is_taken_by_phi(new.0);
                     }
+                }
+            }
+        }
+    }
+    for &block in order.iter().filter(|_| missed) {
+        for n in 0..phis::end(body, block) {
+            let id = body.block(block).insts()[n];
+            if !values.is_dead(id) {
+                let old = body.inst(id).to_inst();
+                let changed =
+                    replace::rewrite_phi(body, map, id, |cell, from| copies.at(cell, from));
+                if changed > 0 {
+                    count += changed;
+                    values.changed(body, id, &old);
                 }
             }
         }
@@ -181,24 +194,27 @@ pub(super) fn simplify(
     count
 }
 
+/// What an instruction copies.
+fn each_copy(map: &CellMap, block: BlockId, inst: View<'_>, mut found: impl FnMut(Found)) {
+    copies_of(map, inst, |cell, source| {
+        if let Some(v) = inst.reg(0).and_then(|r| r.reg.vreg()) {
+            found((cell, source, block, v));
+        }
+    });
+}
+
 /// The one value that a phi has, wherever control comes from.
-fn one_value(
-    map: &CellMap,
-    copies: &Copies,
-    id: InstId,
-    body: &Body<'_>,
-    block: BlockId,
-) -> Option<(Cell, Source)> {
-    let inst = body.inst(id);
-    if inst.op != Opcode::MOVPHI || inst.reg(0)?.reg.file() != RegFile::R {
+fn one_value(map: &CellMap, copies: &Copies, inst: View<'_>, block: BlockId) -> Option<Found> {
+    if inst.op != Opcode::MOVPHI {
         return None;
     }
-    let result = map.cells(inst.reg(0)?).next()?;
+    let result = inst.reg(0).filter(|r| r.reg.file() == RegFile::R)?;
+    let to = map.cells(result).next()?;
     let mut same = None;
     for at in (usize::from(inst.defs)..inst.len()).step_by(2) {
         let value = inst.reg(at)?;
         let cell = map.cells(value).next()?;
-        if cell == result {
+        if cell == to {
             continue;
         }
         let source = match copies.at(cell, block) {
@@ -209,5 +225,5 @@ fn one_value(
             return None;
         }
     }
-    same.map(|source| (result, source))
+    Some((to, same?, block, result.reg.vreg()?))
 }

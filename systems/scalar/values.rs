@@ -8,11 +8,14 @@ use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Inst, InstId, Opcode, Operand, RegFlags, RegUse, View};
 use smallvec::SmallVec;
 
+/// Of a cell that more than one instruction writes: for good, whatever becomes of them.
+const MANY: u32 = u32::MAX;
+
 /// What writes each cell of a value, and how often it is read. Who changes an instruction says so
 /// ([`Values::replace`], [`Values::changed`]), and what nobody reads then is dead.
 pub(super) struct Values<'m> {
     pub map: &'m CellMap,
-    /// By cell: 1 + the instruction; 0 where there is none, or more than one.
+    /// By cell: 1 + the instruction; 0 where there is none, [`MANY`] where there is more than one.
     writers: Scratch<Vec<u32>>,
     reads: Scratch<Vec<u32>>,
     /// By cell, whether a phi makes or takes it: what it becomes wants its register.
@@ -21,7 +24,7 @@ pub(super) struct Values<'m> {
     /// where none is dead.
     dead: Scratch<Vec<bool>>,
     /// How many are dead.
-    pub dead_count: usize,
+    dead_count: usize,
     /// Instructions that are to be looked at.
     pub news: News,
     /// Those that have changed, some of them more than once.
@@ -120,7 +123,7 @@ impl<'m> Values<'m> {
                 }
             }
         }
-        again.iter().for_each(|cell| writers[*cell as usize] = 0);
+        again.iter().for_each(|cell| writers[*cell as usize] = MANY);
         Values {
             map,
             writers,
@@ -137,7 +140,7 @@ impl<'m> Values<'m> {
 
     /// Whether one instruction writes the cell.
     pub fn is_single(&self, cell: Cell) -> bool {
-        self.writers[cell as usize] != 0
+        !matches!(self.writers[cell as usize], 0 | MANY)
     }
 
     fn cell(&self, r: RegUse) -> Option<usize> {
@@ -146,12 +149,21 @@ impl<'m> Values<'m> {
 
     /// The one instruction that writes a cell.
     pub fn writer(&self, r: RegUse) -> Option<InstId> {
-        self.writers[self.cell(r)?].checked_sub(1).map(InstId)
+        self.writer_of(self.map.cells(r).next()?)
+    }
+
+    fn writer_of(&self, cell: Cell) -> Option<InstId> {
+        self.writers[cell as usize].checked_sub(1).filter(|_| self.is_single(cell)).map(InstId)
     }
 
     /// Whether any cell is read.
     pub fn is_read(&self, r: RegUse) -> bool {
         self.map.cells(r).any(|cell| self.reads[cell as usize] > 0)
+    }
+
+    /// Whether a phi makes or takes the cell, and something reads it.
+    pub fn is_taken_by_phi(&self, cell: Cell) -> bool {
+        self.of_phi[cell as usize] && self.reads[cell as usize] > 0
     }
 
     fn is_of_phi(&self, r: RegUse) -> bool {
@@ -208,7 +220,10 @@ impl<'m> Values<'m> {
         let Values { map, writers, reads, .. } = self;
         inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
         inst.for_each_def(|r| {
-            map.cells(r).for_each(|cell| writers[cell as usize] = id.0 + 1);
+            for cell in map.cells(r) {
+                let writer = &mut writers[cell as usize];
+                *writer = if *writer == MANY { MANY } else { id.0 + 1 };
+            }
         });
         let mut lost = SmallVec::new();
         old.for_each_use(|r| self.unread(r, &mut lost));
@@ -250,9 +265,7 @@ impl<'m> Values<'m> {
     /// Finds what nobody reads now that some cells have no readers any more.
     fn bury(&mut self, body: &Body<'_>, mut lost: SmallVec<[Cell; 8]>) {
         while let Some(cell) = lost.pop() {
-            let Some(writer) = self.writers[cell as usize].checked_sub(1).map(InstId) else {
-                continue;
-            };
+            let Some(writer) = self.writer_of(cell) else { continue };
             let inst = body.inst(writer);
             if !self.is_dead(writer) && self.is_unread(inst) && effects::is_removable(inst) {
                 self.mark(body, writer, &mut lost);
@@ -275,5 +288,40 @@ pub(super) fn plain(operand: &Operand) -> Option<RegUse> {
     match operand {
         Operand::Reg(r) if r.reg.vreg().is_some() && r.flags == RegFlags::NONE => Some(*r),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analyses;
+    use crate::testing;
+    use orias_components::text;
+
+    const TWICE: &str = "
+        BB0:
+            %R0 = S2R SR33
+            %R1 = MOV %R0, 0xf
+            %R2 = MOV %R1, 0xf
+            %R1 = MOV 0x7, 0xf
+            STS [%R2], %R1
+            EXIT PT";
+
+    #[test]
+    fn what_two_write_has_no_one_writer_though_one_of_them_has_changed() {
+        let mut function = testing::function();
+        let mut body = function.body();
+        text::parse(TWICE, &mut body).expect("Ori");
+        let map = Analyses::default().cells(&body);
+        let mut values = Values::of(&body, &map, |_, _, _| {});
+        let result = |body: &Body<'_>, id| body.inst(InstId(id)).reg(0).expect("a register");
+        assert_eq!(values.writer(result(&body, 2)), Some(InstId(2)));
+        assert_eq!(values.writer(result(&body, 1)), None);
+        let mut new = body.inst(InstId(1)).to_inst();
+        new.operands[1] = Operand::Imm(3);
+        values.replace(&mut body, InstId(1), &new);
+        assert_eq!(values.writer(result(&body, 1)), None);
+        assert!(values.is_dead(InstId(0)), "nobody reads %R0 any more");
+        assert!(!values.is_dead(InstId(2)));
     }
 }
