@@ -180,7 +180,9 @@ pub(super) fn simplify(
     for &block in order.iter().filter(|_| missed) {
         for n in 0..phis::end(body, block) {
             let id = body.block(block).insts()[n];
-            if !values.is_dead(id) {
+            let mut reads_copy = false;
+            body.inst(id).for_each_use(|r| reads_copy |= map.cells(r).any(|c| copies.may_know(c)));
+            if reads_copy && !values.is_dead(id) {
                 let old = body.inst(id).to_inst();
                 let changed =
                     replace::rewrite_phi(body, map, id, |cell, from| copies.at(cell, from));
