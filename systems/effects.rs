@@ -152,6 +152,13 @@ fn gives_first(inst: View<'_>) -> bool {
         && inst.operand(PLOP3::T) == FIRST
 }
 
+/// Whether threads that stand here go on at another copy of what comes next, with what is in their
+/// registers by then: WARPSYNC.COLLECTIVE. Observed (ptxas 13.0.88, sm_90a): all scoreboards are
+/// waited for and every result has arrived before it; a stall behind it would be another copy's.
+pub(super) fn goes_on_elsewhere(inst: View<'_>) -> bool {
+    inst.op == Opcode::WARPSYNC && inst.mods().has(Mod::COLLECTIVE)
+}
+
 /// Whether registers may be another warp's after the instruction: nothing may be on its way to
 /// them.
 pub(super) fn gives_registers_back(inst: View<'_>) -> bool {

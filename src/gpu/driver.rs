@@ -7,6 +7,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use libloading::Library;
+use orias_targets::tensor_map::Element;
 
 use super::GpuError;
 
@@ -15,13 +16,44 @@ pub type Handle = *mut c_void;
 
 pub const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
 pub const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+pub const SHARED_SIZE: c_int = 1;
+pub const LOCAL_SIZE: c_int = 3;
+pub const REGISTERS: c_int = 4;
 pub const MAX_DYNAMIC_SHARED_SIZE: c_int = 8;
+/// `CU_LIMIT_STACK_SIZE`.
+pub const STACK_SIZE: c_int = 0;
+pub const NON_PORTABLE_CLUSTER_SIZE: c_int = 14;
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
+pub const CLUSTER_DIMENSION: c_int = 4;
 pub const NOT_READY: c_int = 600;
 /// The keys of `cuLaunchKernel`'s `extra` list.
 pub const PARAM_BUFFER: usize = 1;
 pub const PARAM_BUFFER_SIZE: usize = 2;
 
 type Status = c_int;
+
+/// `CUlaunchAttribute`: its number, and a value of 64 bytes that is here three integers.
+#[repr(C, align(8))]
+pub struct LaunchAttribute {
+    pub id: c_int,
+    pub pad: c_uint,
+    pub value: [c_uint; 16],
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+pub struct LaunchConfig {
+    pub grid: [c_uint; 3],
+    pub block: [c_uint; 3],
+    pub shared: c_uint,
+    pub stream: Handle,
+    pub attributes: *mut LaunchAttribute,
+    pub attribute_count: c_uint,
+}
+
+/// `CUtensorMap`.
+#[repr(C, align(64))]
+pub struct TensorMapBytes(pub [u8; 128]);
 
 macro_rules! driver {
     ($($name:ident = $symbol:literal ($($arg:ty),*);)*) => {
@@ -62,22 +94,44 @@ driver! {
     context_retain = b"cuDevicePrimaryCtxRetain\0" (*mut Handle, c_int);
     context_reset = b"cuDevicePrimaryCtxReset_v2\0" (c_int);
     context_set = b"cuCtxSetCurrent\0" (Handle);
+    set_limit = b"cuCtxSetLimit\0" (c_int, usize);
     synchronize = b"cuCtxSynchronize\0" ();
     module_load = b"cuModuleLoadData\0" (*mut Handle, *const c_void);
     module_unload = b"cuModuleUnload\0" (Handle);
     module_function = b"cuModuleGetFunction\0" (*mut Handle, Handle, *const c_char);
     function_set = b"cuFuncSetAttribute\0" (Handle, c_int, c_int);
+    function_get = b"cuFuncGetAttribute\0" (*mut c_int, c_int, Handle);
     alloc = b"cuMemAlloc_v2\0" (*mut DevicePointer, usize);
     free = b"cuMemFree_v2\0" (DevicePointer);
     to_device = b"cuMemcpyHtoD_v2\0" (DevicePointer, *const c_void, usize);
     to_host = b"cuMemcpyDtoH_v2\0" (*mut c_void, DevicePointer, usize);
     fill = b"cuMemsetD8Async\0" (DevicePointer, u8, usize, Handle);
-    launch = b"cuLaunchKernel\0" (Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
+    launch_ex = b"cuLaunchKernelEx\0" (*const LaunchConfig, Handle, *mut *mut c_void, *mut *mut c_void);
+    tensor_map_tiled = b"cuTensorMapEncodeTiled\0" (*mut TensorMapBytes, c_int, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint, c_int, c_int, c_int, c_int);
     event_create = b"cuEventCreate\0" (*mut Handle, c_uint);
     event_record = b"cuEventRecord\0" (Handle, Handle);
     event_query = b"cuEventQuery\0" (Handle);
     event_elapsed = b"cuEventElapsedTime\0" (*mut f32, Handle, Handle);
     event_destroy = b"cuEventDestroy_v2\0" (Handle);
+}
+
+/// The `CUtensorMapDataType` of an element.
+pub fn element(element: Element) -> c_int {
+    match element {
+        Element::U8 => 0,
+        Element::U16 => 1,
+        Element::U32 => 2,
+        Element::S32 => 3,
+        Element::U64 => 4,
+        Element::S64 => 5,
+        Element::F16 => 6,
+        Element::F32 => 7,
+        Element::F64 => 8,
+        Element::Bf16 => 9,
+        Element::F32Ftz => 10,
+        Element::Tf32 => 11,
+        Element::Tf32Ftz => 12,
+    }
 }
 
 impl Driver {

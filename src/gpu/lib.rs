@@ -10,13 +10,17 @@ use std::cell::Cell;
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::time::{Duration, Instant};
 
-use driver::{DevicePointer, Driver, Handle};
+use driver::{DevicePointer, Driver, Handle, LaunchAttribute, LaunchConfig, TensorMapBytes};
 
 use orias::elf::read::{Cubin, ReadError};
 use orias::launch::{Argument, Launch, LaunchError, Outcome, Parameter, Placed, parameter_block};
+use orias_targets::tensor_map::TensorMap;
 
 /// How long a kernel may run.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
+
+/// Bytes of stack of each thread, where the kernel does not say how many it needs.
+const STACK_BYTES: usize = 16 << 10;
 
 /// Bytes that are filled before a timed launch, so that the device is busy until the launch is
 /// queued behind it, and finds nothing of its data in the caches.
@@ -34,8 +38,8 @@ pub enum GpuError {
     Call { what: &'static str, name: String, text: String },
     #[error("the kernel did not end in {} seconds", TIME_LIMIT.as_secs())]
     Timeout,
-    #[error("the GPU is still busy with a kernel that does not end")]
-    Hung,
+    #[error("the GPU is lost to this process: an earlier kernel faulted or does not end")]
+    Lost,
     #[error("{0}")]
     Launch(#[from] LaunchError),
     #[error("{0}")]
@@ -47,7 +51,7 @@ pub struct Gpu {
     driver: Driver,
     device: c_int,
     context: Cell<Handle>,
-    hung: Cell<bool>,
+    lost: Cell<bool>,
 }
 
 /// What a launch on the GPU gave.
@@ -57,6 +61,18 @@ pub struct GpuOutcome {
     pub outcome: Outcome,
     /// The median kernel time in microseconds, if repetitions were asked for.
     pub microseconds: Option<f64>,
+}
+
+/// What the driver made of a kernel that it loaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loaded {
+    pub name: String,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of static shared memory of a block.
+    pub shared: u32,
+    /// Bytes of local memory of a thread.
+    pub local: u32,
 }
 
 impl Gpu {
@@ -76,7 +92,7 @@ impl Gpu {
         // SAFETY: writes one integer; device 0 exists.
         driver.check("cuDeviceGet", unsafe { (driver.device_get)(&mut device, 0) })?;
         let context = Cell::new(std::ptr::null_mut());
-        let gpu = Gpu { driver, device, context, hung: Cell::new(false) };
+        let gpu = Gpu { driver, device, context, lost: Cell::new(false) };
         gpu.make_current()?;
         Ok(gpu)
     }
@@ -90,6 +106,10 @@ impl Gpu {
         driver.check("cuDevicePrimaryCtxRetain", status)?;
         // SAFETY: the handle is valid.
         driver.check("cuCtxSetCurrent", unsafe { (driver.context_set)(context) })?;
+        // Of a kernel with recursion or calls through pointers nobody knows how much it needs.
+        // Where a device has less, kernels that need less run.
+        // SAFETY: a limit of the current context.
+        unsafe { (driver.set_limit)(driver::STACK_SIZE, STACK_BYTES) };
         self.context.set(context);
         Ok(())
     }
@@ -118,6 +138,29 @@ impl Gpu {
         Ok(get(driver::COMPUTE_CAPABILITY_MAJOR)? * 10 + get(driver::COMPUTE_CAPABILITY_MINOR)?)
     }
 
+    /// Loads a cubin, launches nothing, and says what the driver takes its kernels to be.
+    pub fn load(&self, cubin: &[u8]) -> Result<Vec<Loaded>, GpuError> {
+        let read = Cubin::read(cubin)?;
+        let module = Module::new(self, cubin)?;
+        let mut all = Vec::new();
+        for kernel in read.kernels() {
+            let function = module.function(kernel.name)?;
+            let get = |attribute| {
+                let mut value = 0;
+                // SAFETY: a function of a loaded module; writes one integer.
+                let status = unsafe { (self.driver.function_get)(&mut value, attribute, function) };
+                self.driver.check("cuFuncGetAttribute", status).map(|()| value as u32)
+            };
+            all.push(Loaded {
+                name: kernel.name.to_string(),
+                registers: get(driver::REGISTERS)?,
+                shared: get(driver::SHARED_SIZE)?,
+                local: get(driver::LOCAL_SIZE)?,
+            });
+        }
+        Ok(all)
+    }
+
     /// One launch for its result, then `repetitions` for the median time of the kernel.
     pub fn run(
         &self,
@@ -125,17 +168,18 @@ impl Gpu {
         launch: &Launch,
         repetitions: usize,
     ) -> Result<GpuOutcome, GpuError> {
-        if self.hung.get() {
-            return Err(GpuError::Hung);
+        if self.lost.get() {
+            return Err(GpuError::Lost);
         }
         let result = self.all(cubin, launch, repetitions);
         match &result {
-            Err(GpuError::Timeout) => self.hung.set(true),
+            Err(GpuError::Timeout) => self.lost.set(true),
             Err(GpuError::Call { .. }) => {
-                // A fault stays with the context: the next launch gets a new one.
+                // A refusal leaves the context as it is. A fault stays with it, and since CUDA 13
+                // with the process: then not even a new context can be had.
                 // SAFETY: all handles of the old context were released or are not used again.
                 unsafe { (self.driver.context_reset)(self.device) };
-                self.make_current()?;
+                self.lost.set(self.make_current().is_err());
             }
             _ => {}
         }
@@ -158,18 +202,22 @@ impl Gpu {
             kernels: read.kernels().map(|k| k.name.to_string()).collect(),
         })?;
         launch.check_shape(0)?;
-        let maps = launch.args.iter().any(|arg| matches!(arg, Argument::Tensor(_)));
-        if launch.cluster.is_some() || maps {
-            let why = "cluster shapes and tensor maps of the launch are not passed on to a GPU yet";
-            return Err(LaunchError::Shape(why.to_string()).into());
-        }
         let parameters: Vec<Parameter> = kernel
             .params
             .iter()
             .map(|p| Parameter { offset: u64::from(p.offset), size: u64::from(p.size) })
             .collect();
         let buffers = Buffers::new(self, &launch.args)?;
-        let block = parameter_block(launch, &parameters, &buffers.placed())?;
+        let placed = buffers.placed();
+        let mut block = parameter_block(launch, &parameters, &placed)?;
+        // The map that the driver makes, in place of ours.
+        for (arg, parameter) in launch.args.iter().zip(&parameters) {
+            let Argument::Tensor(tensor) = arg else { continue };
+            let base = placed.address(tensor.buffer).unwrap_or_default();
+            let map = TensorMap { address: base + tensor.map.address, ..tensor.map };
+            let slot = &mut block[parameter.offset as usize..][..parameter.size as usize];
+            slot.copy_from_slice(&self.tensor_map(&map)?);
+        }
         let delay = if repetitions > 0 { Some(Memory::new(self, DELAY_BYTES)?) } else { None };
         let mut times = Vec::with_capacity(repetitions);
         buffers.fill(self, &launch.args)?;
@@ -182,6 +230,36 @@ impl Gpu {
         times.sort_by(f64::total_cmp);
         let outcome = Outcome { buffers: contents, ..Outcome::default() };
         Ok(GpuOutcome { outcome, microseconds: times.get(times.len() / 2).copied() })
+    }
+
+    /// The driver's object for a map in tiled mode.
+    pub fn tensor_map(&self, map: &TensorMap) -> Result<[u8; 128], GpuError> {
+        if map.im2col.is_some() {
+            let why = "tensor maps of the im2col mode are not passed on to a GPU yet";
+            return Err(LaunchError::Shape(why.to_string()).into());
+        }
+        let mut bytes = TensorMapBytes([0; 128]);
+        let dims = map.dims.map(u64::from);
+        // SAFETY: writes 128 bytes at an address that is a multiple of 64; the arrays have five
+        // numbers (strides four), and the driver reads as many as the rank says.
+        let status = unsafe {
+            (self.driver.tensor_map_tiled)(
+                &mut bytes,
+                driver::element(map.element),
+                map.rank,
+                map.address as *mut c_void,
+                dims.as_ptr(),
+                map.strides.as_ptr(),
+                map.boxes.as_ptr(),
+                map.element_strides.as_ptr(),
+                map.interleave as c_int,
+                map.swizzle as c_int,
+                0,
+                c_int::from(map.fill_nan),
+            )
+        };
+        self.driver.check("cuTensorMapEncodeTiled", status)?;
+        Ok(bytes.0)
     }
 
     /// Loads the module and launches the kernel; the kernel's time in microseconds.
@@ -221,26 +299,32 @@ impl Gpu {
             (&raw mut size).cast(),
             std::ptr::null_mut(),
         ];
-        let [gx, gy, gz]: [c_uint; 3] = launch.grid;
-        let [bx, by, bz]: [c_uint; 3] = launch.block;
+        let cluster = launch.cluster.unwrap_or([1; 3]);
+        if cluster.iter().product::<u32>() > 8 {
+            // SAFETY: a function of a loaded module.
+            let status =
+                unsafe { (driver.function_set)(function, driver::NON_PORTABLE_CLUSTER_SIZE, 1) };
+            driver.check("cuFuncSetAttribute", status)?;
+        }
+        let mut shape = LaunchAttribute {
+            id: driver::CLUSTER_DIMENSION,
+            pad: 0,
+            value: std::array::from_fn(|i| cluster.get(i).copied().unwrap_or(0)),
+        };
+        let config = LaunchConfig {
+            grid: launch.grid,
+            block: launch.block,
+            shared: shared as c_uint,
+            stream: std::ptr::null_mut(),
+            attributes: &raw mut shape,
+            attribute_count: u32::from(launch.cluster.is_some()),
+        };
         // SAFETY: a function of a loaded module; the parameters are copied from the block during
         // the call, whose size is that of the kernel's parameters.
         let status = unsafe {
-            (driver.launch)(
-                function,
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                shared as c_uint,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-                extra.as_mut_ptr(),
-            )
+            (driver.launch_ex)(&config, function, std::ptr::null_mut(), extra.as_mut_ptr())
         };
-        driver.check("cuLaunchKernel", status)?;
+        driver.check("cuLaunchKernelEx", status)?;
         end.record()?;
         if let Err(error) = end.wait() {
             if matches!(error, GpuError::Timeout) {
@@ -358,7 +442,7 @@ impl<'g> Memory<'g> {
 
 impl Drop for Memory<'_> {
     fn drop(&mut self) {
-        if !self.gpu.hung.get() {
+        if !self.gpu.lost.get() {
             // SAFETY: allocated, and freed once.
             unsafe { (self.gpu.driver.free)(self.pointer) };
         }

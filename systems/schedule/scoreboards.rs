@@ -114,9 +114,9 @@ impl Pending {
             return 0;
         }
         let leaves = matches!(inst.op, Opcode::CALL | Opcode::RET | Opcode::ENDCOLLECTIVE);
-        if leaves || effects::gives_registers_back(inst) {
+        if leaves || effects::gives_registers_back(inst) || effects::goes_on_elsewhere(inst) {
             // The other side of a call knows nothing of our scoreboards, nor do threads that come
-            // from another copy of a vote.
+            // from another copy of a vote, or go on at one.
             return self.all();
         }
         let orders = effects::is_ordered(inst.op) && !timing.never_waits();

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use super::cells::{self, Cell};
 use super::flow;
 use super::timing::{Timing, Timings};
+use crate::effects;
 use crate::parallel::{self, PIECE};
 
 /// The longest stall that the control bits can say, in cycles. What needs more (matrix products)
@@ -65,6 +66,8 @@ impl Cells {
 struct Times<'t> {
     timings: &'t Timings,
     latencies: &'t Latencies,
+    /// The block leads to one that begins with BSYNC: see [`Walk::arrival`].
+    joins: bool,
 }
 
 impl Times<'_> {
@@ -93,7 +96,7 @@ impl Times<'_> {
 
 /// Sets the stall and the yield bit of every instruction; waits and scoreboards are there already.
 pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[BlockId]) {
-    let times = Times { timings, latencies: target.latencies() };
+    let times = Times { timings, latencies: target.latencies(), joins: false };
     // By id, in cycles.
     let mut stalls = scratch!(Vec<u16>; 0; body.inst_count());
     // By block: cycles that must go by before its first instruction.
@@ -101,6 +104,11 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
     // At a block's start times are 0 or less, 0 being the start.
     let mut entry = scratch!(Vec<AtEntry>; at_start(); body.block_count());
     let leave = |block: BlockId, entry: &AtEntry, end: &mut AtEntry| {
+        let is_join = |b: &BlockId| {
+            body.block(*b).insts().first().is_some_and(|id| body.op(*id) == Opcode::BSYNC)
+        };
+        let joins = body.block(block).succs().iter().any(is_join);
+        let times = Times { joins, ..times };
         let (delay, issued) = walk(body, times, block, entry, &mut stalls);
         delays[block.0 as usize] = delay;
         *end = issued;
@@ -240,6 +248,13 @@ struct Neighbour<'a> {
     inst: View<'a>,
 }
 
+/// A uniform register that an instruction of the uniform pipe has read, and when: results that are
+/// there at once must not come sooner than it reads, whatever stands between.
+type Late = (Cell, In, i32);
+
+/// Uniform registers have been read so many cycles after the issue.
+const LATEST_READ: i32 = 3;
+
 /// What an instruction reads and writes, read once from its operands.
 #[derive(Default)]
 struct Access {
@@ -274,6 +289,9 @@ struct Walk<'b, 'w, 't> {
     /// When the instruction before issues.
     now: i32,
     before: Option<Neighbour<'b>>,
+    late: SmallVec<[Late; 8]>,
+    /// Instructions from which others need a distance, and when they were issued.
+    marks: SmallVec<[(Opcode, i32); 4]>,
     /// What the instruction before touches, and room for what the next one does.
     last: Access,
     access: Access,
@@ -296,6 +314,8 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
             issued,
             now: 0,
             before: None,
+            late: SmallVec::new(),
+            marks: SmallVec::new(),
             last: Access::default(),
             access: Access::default(),
             delay: 0,
@@ -303,13 +323,59 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
         }
     }
 
-    /// Goes on behind an instruction that issues at 0, with what is on its way then.
-    fn behind(body: &'b Body<'w>, times: Times<'t>, id: InstId, issued: &[Issued]) -> Self {
+    /// Goes on behind the last of these instructions, which issues at 0, with what is on its way
+    /// then; the stalls of those before it are known.
+    fn behind(
+        body: &'b Body<'w>,
+        times: Times<'t>,
+        insts: &[InstId],
+        stalls: &[u16],
+        issued: &[Issued],
+    ) -> Self {
         let mut walk = Walk::new(body, times, issued);
+        let Some((&id, earlier)) = insts.split_last() else { return walk };
+        let mut when = 0;
+        let far = LATEST_READ.max(i32::from(times.latencies.longest_gap()));
+        for id in earlier.iter().rev() {
+            when -= i32::from(stalls[id.0 as usize]);
+            if when <= -far {
+                break;
+            }
+            walk.access.read(body.inst(*id), times.timings.get(*id).ports);
+            walk.note_late(times.timings.get(*id), when);
+            walk.mark(body.op(*id), when);
+        }
         let inst = body.inst(id);
-        walk.last.read(inst, times.timings.get(id).ports);
+        walk.access.read(inst, times.timings.get(id).ports);
+        walk.note_late(times.timings.get(id), 0);
+        walk.mark(inst.op, 0);
+        std::mem::swap(&mut walk.access, &mut walk.last);
         walk.before = Some(Neighbour { id, inst });
         walk
+    }
+
+    /// When everything that is on its way has arrived: before BSYNC and WARPSYNC.COLLECTIVE. Who
+    /// comes last goes on with those who wait there, when they do, and no stall of his counts.
+    fn arrival(&self) -> i32 {
+        let joined = |(cell, result, when): &Issued| {
+            when + i32::from(self.times.latencies.joined(*result, cell.file()))
+        };
+        self.issued.iter().map(joined).max().unwrap_or(-self.times.longest())
+    }
+
+    fn mark(&mut self, op: Opcode, when: i32) {
+        if self.times.latencies.begins_gap(op) {
+            self.marks.push((op, when));
+        }
+    }
+
+    /// Notes the uniform registers that the instruction of [`Walk::access`] reads.
+    fn note_late(&mut self, timing: Timing, when: i32) {
+        if timing.class == Class::Uniform {
+            let uniform = |(cell, _): &&(Cell, In)| cell.file() == RegFile::UR;
+            let sources = self.access.sources.iter().filter(uniform);
+            self.late.extend(sources.map(|(cell, source)| (*cell, *source, when)));
+        }
     }
 
     /// Goes over the next instruction: the stall of the one before, where there is one.
@@ -318,7 +384,25 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
         let inst = self.body.inst(id);
         let timing = times.timings.get(id);
         self.access.read(inst, timing.ports);
-        let ready = ready(times, inst, timing, &self.access, (&self.issued, self.cells));
+        let mut ready = ready(times, inst, timing, &self.access, (&self.issued, self.cells));
+        if !self.late.is_empty() {
+            for (written, by) in &self.access.results {
+                for (_, source, when) in self.late.iter().filter(|(read, ..)| read == written) {
+                    let file = written.file();
+                    let wait = times.latencies.write_after_read(file, *source, *by);
+                    ready = ready.max(when + i32::from(wait));
+                }
+            }
+        }
+        if self.before.is_some() && inst.op == Opcode::BSYNC || effects::goes_on_elsewhere(inst) {
+            ready = ready.max(self.arrival());
+        } else if times.joins && inst.op.is_branch() {
+            let leaves = i32::from(times.least_stall(id, inst.op));
+            ready = ready.max(self.arrival() - leaves);
+        }
+        for (first, when) in &self.marks {
+            ready = ready.max(when + i32::from(times.latencies.gap(*first, inst.op)));
+        }
         let stall = match self.before {
             None => {
                 self.delay = ready.max(0);
@@ -357,6 +441,13 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
             }
         }
         self.cells = cells;
+        self.late.retain(|(_, _, when)| now - *when < LATEST_READ);
+        if !self.marks.is_empty() {
+            let longest = i32::from(times.latencies.longest_gap());
+            self.marks.retain(|(_, when)| now - *when < longest);
+        }
+        self.mark(inst.op, now);
+        self.note_late(timing, now);
         self.before = Some(Neighbour { id, inst });
         std::mem::swap(&mut self.access, &mut self.last);
         stall
@@ -371,9 +462,16 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
     /// first leave it, in time from there.
     fn end(mut self) -> (Option<(InstId, u16)>, AtEntry) {
         let last = self.before.map(|last| {
-            let stall = self.times.least_stall(last.id, last.inst.op);
-            self.now += i32::from(stall);
-            (last.id, u16::from(stall))
+            // What comes next may be any instruction.
+            let late = self.late.iter().map(|(_, _, when)| when + LATEST_READ - self.now);
+            let gap = i32::from(self.times.latencies.longest_gap());
+            let marks = self.marks.iter().map(|(_, when)| when + gap - self.now);
+            let stall = i32::from(self.times.least_stall(last.id, last.inst.op));
+            let stall = late.chain(marks).fold(stall, i32::max);
+            let joins = self.times.joins && !last.inst.op.is_branch();
+            let stall = if joins { stall.max(self.arrival() - self.now) } else { stall };
+            self.now += stall;
+            (last.id, stall as u16)
         });
         let end = self.left_at.unwrap_or(self.now);
         for (_, _, when) in self.issued.iter_mut() {
@@ -469,7 +567,7 @@ fn walk_in_pieces<'b, 'w, 't>(
         if n == 0 {
             delay = piece.delay;
         } else if piece.begin != on_its_way {
-            let walk = Walk::behind(body, times, insts[start - 1], &on_its_way);
+            let walk = Walk::behind(body, times, &insts[..start], stalls, &on_its_way);
             piece = Piece::walk(walk, &insts[part(n)]);
         }
         for stall in &piece.stalls {
@@ -479,14 +577,14 @@ fn walk_in_pieces<'b, 'w, 't>(
         left_at = left_at.map(|at: i32| at - piece.time).or(piece.left_at);
         on_its_way = piece.end;
     }
-    let mut walk = Walk::behind(body, times, insts[insts.len() - 1], &on_its_way);
+    let mut walk = Walk::behind(body, times, insts, stalls, &on_its_way);
     walk.left_at = left_at;
     (delay, walk)
 }
 
 /// The least stall of `before`, given what follows it: a scoreboard that it sets must be seen, and
-/// a source that it reads not overwritten too soon. (No source is read more than a stall or two
-/// after the issue, so only neighbours matter.)
+/// a source that it reads not overwritten too soon. (Of general registers no source is read more
+/// than a stall or two after the issue, so only neighbours matter; the others are [`Late`].)
 fn least_stall(
     times: Times<'_>,
     (before, reads): (Neighbour<'_>, &Access),
@@ -538,7 +636,7 @@ fn ready(
             class => latencies.cycles(Hazard::ReadAfterWrite, cell.file(), class, timing.class),
         });
     }
-    if matches!(inst.op, Opcode::CALL | Opcode::RET) || crate::effects::gives_registers_back(inst) {
+    if matches!(inst.op, Opcode::CALL | Opcode::RET) || effects::gives_registers_back(inst) {
         // The other side may do anything with general registers; of the others it reads none.
         for (cell, result, when) in issued {
             let wait = latencies.settled(*result, cell.file() == RegFile::R);
@@ -579,7 +677,7 @@ mod tests {
             let mut function = testing::parse(&block(&mut random));
             let body = &function.body();
             let timings = Timings::new(body, target, body.layout());
-            let times = Times { timings: &timings, latencies: target.latencies() };
+            let times = Times { timings: &timings, latencies: target.latencies(), joins: false };
             let entry: Vec<Issued> = Vec::new();
             let insts = body.block(BlockId(0)).insts();
             let mut whole = vec![0; body.inst_count()];

@@ -291,3 +291,94 @@ fn at_o0_each_opcode_has_the_scoreboards_that_ptxas_gives_it() {
     assert_eq!(c.len(), 8, "a NOP stands behind NANOSLEEP");
     assert!(c.iter().all(|c| c.wait == 0b11 && !c.yield_));
 }
+
+/// An H200 gave ULEA the word that ULDC loads, two cycles behind it.
+#[test]
+fn a_uniform_source_is_read_before_a_word_that_is_there_at_once_comes() {
+    let c = control(
+        "BB0:
+            UR6 = S2UR 137
+            UR7 = UMOV 1024
+            UR6, UPT = ULEA UR6, UR7, 24
+            R0 = LDC c[0x0][0x22c]
+            UR7 = ULDC c[0x0][0x228]
+            R4, PT, PT = IADD3 R0, UR7, RZ
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c[2].stall + c[3].stall, 3);
+}
+
+/// An H200 read sums before they were there where the wait stood two cycles behind the group.
+#[test]
+fn a_wait_for_products_stands_three_cycles_behind_them() {
+    let c = control(
+        "BB0:
+            WARPGROUP.ARRIVE
+            R24:4 = HGMMA.64x8x16.F32 UR8:4, R24:4, UPT, 0
+            WARPGROUP.DEPBAR.LE 0, 0
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert!(c[1].stall >= 3);
+}
+
+/// Which copy of a vote threads go on at is not known: whatever one reads has to be there before.
+#[test]
+fn everything_has_arrived_before_threads_gather_at_a_copy_of_a_vote() {
+    let c = control(
+        "BB0:
+            R5 = LDC c[0x0][0x210]
+            P0, PT = ISETP.LT.AND R2, R3, PT
+            WARPSYNC.COLLECTIVE R4, BB1
+            R6, PT = VOTE.ANY P0
+            ENDCOLLECTIVE
+        BB1:
+            R7, PT, PT = IADD3 R5, R6, RZ
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert!(c[1].stall >= 13, "the predicate is there: {}", c[1].stall);
+    assert_eq!(c[2].wait, 1 << c[0].write_sb, "and what was loaded");
+}
+
+/// Observed (ptxas 13.0.88): six cycles at least; an H200 gave products of what was in registers
+/// before their loads where the product stood right behind ARRIVE.
+#[test]
+fn products_stand_six_cycles_behind_their_arrival() {
+    let c = control(
+        "BB0:
+            WARPGROUP.ARRIVE
+            R2 = MOV RZ, 15
+            R24:4 = HGMMA.64x8x16.F32 UR8:4, R24:4, UPT, 0
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c[0].stall + c[1].stall, 6);
+}
+
+/// Who comes last to BSYNC goes on with the others at once.
+#[test]
+fn results_have_arrived_where_threads_join() {
+    let c = control(
+        "BB0:
+            B0 = BSSY BB3
+            @P0 BRA PT, BB2
+        BB1:
+            R6 = FADD R2, R3
+            P1, PT = ISETP.LT.AND R2, R3, PT
+        BB2:
+            BSYNC B0
+        BB3:
+            @P1 R7 = FADD R6, R3
+            EXIT PT
+        ",
+        advanced_scoreboards_and_opexes,
+    );
+    assert_eq!(c[0].stall, 4, "a region has begun before threads part: {c:?}");
+    assert_eq!((c[2].stall, c[3].stall), (1, 13), "{c:?}");
+}

@@ -4,7 +4,11 @@
 //! thread that spins until another one of its warp, which already waits, releases a lock would spin
 //! without end. YIELD lets the waiting threads go on. Observed (ptxas 13.0.88, sm_90a, -O0 and
 //! -O3): a loop whose exit depends on an atomic operation or a volatile load that it makes itself
-//! starts with YIELD; other loops do not.
+//! starts with YIELD; other loops do not. Nor do those that the compiler makes of one PTX
+//! instruction, in which a thread tries again only because another one has succeeded.
+//!
+//! Whom YIELD lets go on leaves BSYNC without the others (an H200 did so in every loop of a
+//! compare-and-swap on shared memory): behind such a loop the warp is apart until a WARPSYNC.
 
 use crate::analysis::Analyses;
 use crate::analysis::loops::Loop;
@@ -34,9 +38,17 @@ pub fn forward_progress(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut n
     notes.count(headers.len());
 }
 
+/// The PTX instruction that the branches back to the header are of: what else is of it, the
+/// compiler has made a loop of.
+fn made_of(body: &Body<'_>, l: &Loop) -> Option<u32> {
+    let last = body.block(BlockId(*l.latches.first()?)).insts().last()?;
+    Some(body.loc(*last).ptx_inst).filter(|inst| *inst != 0)
+}
+
 /// Whether the loop's exit depends on memory that other threads change while it runs.
 fn waits_for_others(body: &Body<'_>, l: &Loop) -> bool {
     let blocks = l.blocks.as_slice();
+    let own = made_of(body, l);
     let mut shared = RoaringBitmap::new();
     // Values flow around the loop: until no more are found.
     loop {
@@ -44,7 +56,7 @@ fn waits_for_others(body: &Body<'_>, l: &Loop) -> bool {
         for block in blocks {
             for id in body.block(BlockId(*block)).insts() {
                 let inst = body.inst(*id);
-                let mut depends = sees_other_threads(inst);
+                let mut depends = sees_other_threads(inst) && own != Some(body.loc(*id).ptx_inst);
                 inst.for_each_use(|r| {
                     depends |= r.reg.vreg().is_some_and(|v| shared.contains(v.0))
                 });

@@ -128,6 +128,12 @@ pub struct Latencies {
     cycles: Cow<'static, [u8]>,
     /// By opcode.
     stalls: &'static [u8],
+    /// By opcode: 1 where a gap begins with it.
+    begins_gap: &'static [u8],
+    /// First and second opcode (16 bits each), and cycles.
+    gaps: &'static [u8],
+    /// By file and class: see [`Latencies::joined`].
+    joins: &'static [u8],
     longest: u8,
     /// Facts as the build script wrote them; read when they are first asked for.
     facts: &'static [u8],
@@ -183,6 +189,10 @@ impl Latencies {
         let waw = Matrix::read(&mut bytes, results, results);
         let longest = bytes.take(1)[0];
         let stalls = bytes.take(Opcode::LIST.len());
+        let begins_gap = bytes.take(Opcode::LIST.len());
+        let gaps = bytes.short() as usize;
+        let gaps = bytes.take(5 * gaps);
+        let joins = bytes.take(FILES.len() * Class::ALL.len());
         Latencies {
             raw,
             waw,
@@ -190,6 +200,9 @@ impl Latencies {
             results,
             cycles: Cow::Borrowed(cycles),
             stalls,
+            begins_gap,
+            gaps,
+            joins,
             longest,
             facts: bytes.0,
             seen: OnceLock::new(),
@@ -210,6 +223,9 @@ impl Latencies {
             classes: &[],
             results: 0,
             stalls: &[],
+            begins_gap: &[],
+            gaps: &[],
+            joins: &[],
             longest,
             facts: &[],
             seen: OnceLock::from(seen),
@@ -347,9 +363,39 @@ impl Latencies {
         if read { written.max(self.raw.most(result.0)) } else { written }
     }
 
+    /// Cycles from the issue of an instruction with this result in a file until threads may join
+    /// others and go on with them: `join`; until everything may read it where no row says.
+    pub fn joined(&self, result: Out, file: RegFile) -> u8 {
+        let class = self.class(result.0 as usize);
+        let place = FILES.iter().position(|f| *f == file).zip(class);
+        let row = place.map(|(file, class)| file * Class::ALL.len() + class as usize);
+        let cycles = row.and_then(|row| self.joins.get(row)).filter(|cycles| **cycles != 0);
+        cycles.copied().unwrap_or_else(|| self.settled(result, true))
+    }
+
     /// No two instructions need be farther apart than this, in cycles.
     pub fn longest(&self) -> u8 {
         self.longest
+    }
+
+    /// Whether some instructions need a distance from this one whatever registers they name: `gap`.
+    #[inline]
+    pub fn begins_gap(&self, op: Opcode) -> bool {
+        self.begins_gap.get(op as usize).is_some_and(|begins| *begins != 0)
+    }
+
+    /// The fewest cycles from one instruction to another behind it, whatever registers they name;
+    /// 1 for most.
+    pub fn gap(&self, first: Opcode, second: Opcode) -> u8 {
+        let [first, second] = [first, second].map(|op| (op as u16).to_le_bytes());
+        let rows = self.gaps.as_chunks::<5>().0;
+        let row = rows.iter().find(|row| row[..2] == first && row[2..4] == second);
+        row.map_or(1, |row| row[4])
+    }
+
+    /// No gap is longer, in cycles.
+    pub fn longest_gap(&self) -> u8 {
+        self.gaps.as_chunks::<5>().0.iter().map(|row| row[4]).max().unwrap_or(1)
     }
 
     /// The smallest stall of an instruction, whatever follows it; 1 for most.

@@ -11,7 +11,8 @@
 //!   cycles sooner no sooner than after `n`; results told by scoreboards, and those that are there
 //!   at once, are as the rows say where many were seen;
 //! - a source of fixed latency is overwritten at any time, since it is read before the soonest
-//!   result is written (NAK); by what is there at once as the rows say, where many were seen.
+//!   result is written (NAK); by what is there at once as the rows say, where many were seen or
+//!   a GPU was.
 
 use super::class::{Class, FILES, Hazard, index, pairs};
 use super::rows::{Provenance, Row};
@@ -45,6 +46,7 @@ fn is_sure(provenance: &Provenance, sm: u32) -> bool {
         Provenance::Observed(seen) => {
             seen.iter().any(|(of, there, all)| *of == sm && *all >= MANY && there * ONE_OF >= *all)
         }
+        Provenance::Measured(_) => true,
         _ => false,
     }
 }
@@ -58,7 +60,9 @@ pub fn of(sm: u32, rows: &[Row]) -> Vec<u8> {
             said.cycles = row.cycles;
             said.sure = is_sure(&row.provenance, sm);
             match row.provenance {
-                Provenance::Published(_) => said.published = Some(row.cycles),
+                Provenance::Published(_) | Provenance::Measured(_) => {
+                    said.published = Some(row.cycles)
+                }
                 Provenance::Observed(_) => said.observed = Some(row.cycles),
                 Provenance::Assumed(_) => said.published = None,
             }

@@ -15,6 +15,8 @@ const TEXTS: [(&str, &str); 2] = [
 pub enum Provenance {
     /// Seen in what ptxas emits: SM, pairs at this distance, pairs at any.
     Observed(Vec<(u32, u32, u32)>),
+    /// Found on a GPU: which, and how.
+    Measured(String),
     /// A source that can be read.
     Published(String),
     /// The reason.
@@ -50,7 +52,7 @@ impl Row {
 #[derive(Clone)]
 enum Said {
     Pair(Row),
-    /// A least stall: `table/latency.rs` reads those.
+    /// A least stall or distance: `table/latency.rs` reads those.
     Stall,
 }
 
@@ -116,6 +118,17 @@ fn read_what(what: &str, provenance: Provenance) -> Result<Said, String> {
         Opcode::parse(op).ok_or_else(|| format!("no opcode {op}"))?;
         return number::<u8>(cycles).map(|_| Said::Stall);
     }
+    if let ["gap", first, "->", second, cycles] = words[..] {
+        for op in first.split(',').chain(second.split(',')) {
+            Opcode::parse(op).ok_or_else(|| format!("no opcode {op}"))?;
+        }
+        return number::<u8>(cycles).map(|_| Said::Stall);
+    }
+    if let ["join", files, classes, cycles] = words[..] {
+        list(files, &FILES, |f| f.prefix())?;
+        list(classes, Class::ALL, |c| c.name())?;
+        return number::<u8>(cycles).map(|_| Said::Stall);
+    }
     let [hazard, files, first, "->", second, cycles] = words[..] else {
         return Err("HAZARD FILE CLASS -> CLASS CYCLES".into());
     };
@@ -149,9 +162,10 @@ pub(super) fn list<T: Copy>(
     text.split(',').map(one).collect()
 }
 
-/// `observed 90:12/40 80:7/20`, `published WHERE`, `assumed WHY`
+/// `observed 90:12/40 80:7/20`, `measured WHAT`, `published WHERE`, `assumed WHY`
 fn provenance_of(text: &str) -> Result<Provenance, String> {
-    let (kind, rest) = text.split_once(' ').ok_or("observed, published or assumed, and by what")?;
+    let (kind, rest) =
+        text.split_once(' ').ok_or("observed, measured, published or assumed, and by what")?;
     Ok(match kind {
         "observed" => {
             let one = |word: &str| {
@@ -161,9 +175,14 @@ fn provenance_of(text: &str) -> Result<Provenance, String> {
             };
             Provenance::Observed(rest.split_whitespace().map(one).collect::<Result<_, String>>()?)
         }
+        "measured" => Provenance::Measured(rest.trim().into()),
         "published" => Provenance::Published(rest.trim().into()),
         "assumed" => Provenance::Assumed(rest.trim().into()),
-        other => return Err(format!("{other} is neither observed nor published nor assumed")),
+        other => {
+            return Err(format!(
+                "{other} is neither observed nor measured nor published nor assumed"
+            ));
+        }
     })
 }
 

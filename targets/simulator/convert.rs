@@ -100,7 +100,12 @@ pub fn narrow(c: Conversion, x: f64) -> u64 {
         Format::F64 => x.to_bits(),
         Format::F32 if x.is_nan() => u64::from(NAN32),
         Format::F32 => u64::from(round_flushing(x, c.round, c.ftz).to_bits()),
-        Format::F16 => u64::from(double_to_half(HalfFormat::F16, x, c.round)),
+        Format::F16 => {
+            let half = u64::from(double_to_half(HalfFormat::F16, x, c.round));
+            // F2F.FTZ: an H200 made a zero of what rounding down left subnormal.
+            let subnormal = half & 0x7c00 == 0;
+            if c.ftz && c.from == Format::F32 && subnormal { half & 0x8000 } else { half }
+        }
         Format::Tf32 | Format::E4m3 | Format::E5m2 => narrow_small(c, x),
         Format::Bf16 => u64::from(double_to_half(HalfFormat::Bf16, x, c.round)),
     }

@@ -421,7 +421,10 @@ pub enum Op {
         resume: u32,
     },
     EndCollective,
-    Yield,
+    Yield {
+        /// Lanes that wait for these at BSYNC go on without them.
+        release: bool,
+    },
     Barrier {
         kind: BarrierKind,
         barrier: Src,

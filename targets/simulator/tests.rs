@@ -199,6 +199,31 @@ BB3:
 }
 
 #[test]
+fn who_spins_with_yield_lets_go_who_waits_for_him_at_bsync() {
+    // Each lane goes round as often as its number says, and counts those that vote with it then.
+    let program = |yields: &str| {
+        format!(
+            "
+    R7 = MOV RZ, 15
+    B0 = BSSY BB3
+BB1:
+    {yields}
+    R7 = VIADD R7, 1
+    P1, PT = ISETP.LT.U32.AND R7, R0, PT
+    @P1 BRA PT, BB1
+BB2:
+    BSYNC B0
+BB3:
+    R8, PT = VOTE.ANY PT
+    STG.E desc[UR4:2], [R4:2.64], R8
+    EXIT PT"
+        )
+    };
+    assert!(words(&program("NOP")).iter().all(|together| *together == u32::MAX));
+    assert!(words(&program("YIELD")).iter().any(|together| *together != u32::MAX));
+}
+
+#[test]
 fn a_region_that_lanes_enter_anew_is_waited_for() {
     // Each lane goes round as often as its number says, always through BSSY; those that are done
     // wait at BSYNC.

@@ -69,10 +69,10 @@ pub fn write(folder: &Path, sm: u16, ports: &Ports) -> Result<Vec<u8>, String> {
         let path = folder.join("latency").join(name);
         std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
     };
-    let (mut rows, mut stalls) = (Vec::new(), Vec::new());
+    let (mut rows, mut least) = (Vec::new(), Least::default());
     for name in ["base.lat", "observed.lat"] {
         for (at, line) in read(name)?.lines().enumerate() {
-            read_row(line, sm, &mut rows, &mut stalls)
+            read_row(line, sm, &mut rows, &mut least)
                 .map_err(|e| format!("{name}:{}: {e}", at + 1))?;
         }
     }
@@ -80,7 +80,7 @@ pub fn write(folder: &Path, sm: u16, ports: &Ports) -> Result<Vec<u8>, String> {
         Ok(text) => read_facts(&text, ports).map_err(|e| format!("facts{sm}.lat:{e}"))?,
         Err(_) => Facts::new(),
     };
-    Ok(put(&class_cycles(&rows), &stalls, &facts, ports))
+    Ok(put(&class_cycles(&rows), &least, &facts, ports))
 }
 
 fn words(line: &str, after: char) -> Option<Vec<&str>> {
@@ -119,20 +119,43 @@ fn holds(line: &str, sm: u16) -> Result<bool, String> {
     })
 }
 
-fn read_row(
-    line: &str,
-    sm: u16,
-    rows: &mut Vec<Row>,
-    stalls: &mut Vec<(Opcode, u8)>,
-) -> Result<(), String> {
+/// What instructions need whatever registers they name: the least stall of one, and the least
+/// distance from one to another.
+#[derive(Default)]
+struct Least {
+    stalls: Vec<(Opcode, u8)>,
+    gaps: Vec<(Opcode, Opcode, u8)>,
+    /// By file and class: cycles from a result to where threads join.
+    joins: Vec<u8>,
+}
+
+fn opcode(name: &str) -> Result<Opcode, String> {
+    Opcode::parse(name).ok_or_else(|| format!("no opcode {name}"))
+}
+
+fn read_row(line: &str, sm: u16, rows: &mut Vec<Row>, least: &mut Least) -> Result<(), String> {
     let Some(words) = words(line, ';') else { return Ok(()) };
     if !holds(line, sm)? {
         return Ok(());
     }
     match words[..] {
         ["stall", op, cycles] => {
-            let op = Opcode::parse(op).ok_or_else(|| format!("no opcode {op}"))?;
-            stalls.push((op, number(cycles)?));
+            least.stalls.push((opcode(op)?, number(cycles)?));
+        }
+        ["gap", first, "->", second, cycles] => {
+            for first in first.split(',') {
+                for second in second.split(',') {
+                    least.gaps.push((opcode(first)?, opcode(second)?, number(cycles)?));
+                }
+            }
+        }
+        ["join", files, classes, cycles] => {
+            least.joins.resize(FILES.len() * CLASSES.len(), 0);
+            for file in list(files, &FILES)? {
+                for class in list(classes, &CLASSES)? {
+                    least.joins[file * CLASSES.len() + class] = number(cycles)?;
+                }
+            }
         }
         [hazard, files, first, "->", second, cycles] => rows.push(Row {
             hazard: list(hazard, &HAZARDS)?[0],
@@ -258,7 +281,7 @@ fn put16(out: &mut Vec<u8>, n: u16) {
     out.extend_from_slice(&n.to_le_bytes());
 }
 
-fn put(cycles: &[u8], stalls: &[(Opcode, u8)], facts: &Facts, ports: &Ports) -> Vec<u8> {
+fn put(cycles: &[u8], least: &Least, facts: &Facts, ports: &Ports) -> Vec<u8> {
     let class = |name: &str| CLASSES.iter().position(|c| *c == name).unwrap_or(CLASSES.len() - 1);
     let results: Vec<(usize, usize)> =
         ports.results.list.iter().map(|(p, c)| (p.file, class(c))).collect();
@@ -299,9 +322,21 @@ fn put(cycles: &[u8], stalls: &[(Opcode, u8)], facts: &Facts, ports: &Ports) -> 
     out.push(cycles.iter().copied().max().unwrap_or(0).max(raw).max(waw));
     let first = out.len();
     out.resize(first + Opcode::LIST.len(), 1);
-    for (op, cycles) in stalls {
+    for (op, cycles) in &least.stalls {
         out[first + *op as usize] = *cycles;
     }
+    let begins = out.len();
+    out.resize(begins + Opcode::LIST.len(), 0);
+    put16(&mut out, least.gaps.len() as u16);
+    for (first, second, cycles) in &least.gaps {
+        out[begins + *first as usize] = 1;
+        put16(&mut out, *first as u16);
+        put16(&mut out, *second as u16);
+        out.push(*cycles);
+    }
+    let joins = out.len();
+    out.extend_from_slice(&least.joins);
+    out.resize(joins + FILES.len() * CLASSES.len(), 0);
     for ((hazard, first, second), fact) in facts {
         put16(&mut out, *first);
         put16(&mut out, *second);

@@ -13,5 +13,6 @@ mod half_atomics;
 mod latencies;
 mod lowering;
 mod miscompiled;
+mod progress;
 mod seen_forms;
 mod spills;

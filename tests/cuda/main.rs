@@ -7,7 +7,7 @@ use orias_cuda::nvcc::{self, Flavour};
 use orias_cuda::program::Program;
 use orias_cuda::report::Summary;
 use orias_cuda::{found, print, shrink};
-use orias_fuzz::engines::{Failure, What};
+use orias_fuzz::engines::{self, Failure, What};
 use orias_fuzz::rounds::Rounds;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +35,9 @@ struct Args {
     ptxas_every: u64,
     #[arg(long, default_value_t = 1)]
     jobs: usize,
+    /// Runs cubins on the first GPU, not in the simulator.
+    #[arg(long)]
+    gpu: bool,
     /// Prints the program of a seed.
     #[arg(long)]
     show: Option<u64>,
@@ -63,6 +66,15 @@ fn main() -> ExitCode {
     }
     // Panics of the engines are results; their messages stand in the report.
     std::panic::set_hook(Box::new(|_| {}));
+    if args.gpu {
+        match engines::use_gpu() {
+            Ok(name) => println!("{name}"),
+            Err(error) => {
+                eprintln!("error: {error}");
+                return ExitCode::from(2);
+            }
+        }
+    }
     if !args.file.is_empty() {
         return files(&args.file, args.ptxas_every > 0);
     }
@@ -131,6 +143,7 @@ fn report(program: &Program, verdict: &Verdict, flavour: Flavour, args: &Args) {
     println!("seed {} ({}): {}", program.seed, flavour.name(), lines(&verdict.failures));
     println!("agree: {}", agree.join(", "));
     let Some(kind) = verdict.first() else { return };
+    engines::end_if_lost(kind.1 == What::Stopped && engines::on_gpu());
     if args.no_shrink || kind.0 == Side::Reference {
         return;
     }

@@ -2,12 +2,14 @@
 
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::Launch;
+use orias_runner::gpu::GpuThread;
 use orias_runner::oracle;
 use orias_targets::simulator::{Hazards, Limits};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Warp instructions of a launch at most: programs of the generator need some thousands, deep
@@ -113,8 +115,46 @@ pub enum Maker {
     Orias,
 }
 
-/// Runs a cubin.
+static GPU: OnceLock<GpuThread> = OnceLock::new();
+
+/// From now on cubins run on the machine's GPU, not in the simulator; says which GPU it is.
+///
+/// # Errors
+/// When there is none.
+pub fn use_gpu() -> Result<&'static str, String> {
+    if GPU.get().is_none() {
+        let _ = GPU.set(GpuThread::start()?);
+    }
+    GPU.get().map(GpuThread::name).ok_or("no GPU".to_string())
+}
+
+/// A launch went wrong on the GPU: after a fault none does any more in this process.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Ends a run that has lost the GPU, once it has said so of the program that faulted.
+pub fn end_if_lost(stopped: bool) {
+    if stopped && LOST.load(Ordering::Relaxed) {
+        println!("the GPU is lost to this process");
+        std::process::exit(3);
+    }
+}
+
+/// Whether cubins run on the machine's GPU.
+pub fn on_gpu() -> bool {
+    GPU.get().is_some()
+}
+
+/// Runs a cubin: in the simulator, or on the GPU after [`use_gpu`].
 pub fn simulate(cubin: &[u8], launch: &Launch, maker: Maker) -> Result<Buffers, Failure> {
+    if let Some(gpu) = GPU.get() {
+        let ran = gpu.run(cubin, launch);
+        return ran.map(|o| o.buffers).map_err(|text| {
+            // What comes after a fault says nothing.
+            let what = if text.contains("lost") { What::Unsupported } else { What::Stopped };
+            LOST.store(true, Ordering::Relaxed);
+            Failure { what, text }
+        });
+    }
     // Groups of lanes change often in some runs: what one breaks for another shows.
     let slices = [256, 1, 7];
     let group_slice = slices[launch.block.iter().sum::<u32>() as usize % slices.len()];

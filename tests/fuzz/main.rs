@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use orias_fuzz::batch::{self, Case, Levels, Verdict};
-use orias_fuzz::engines::{Side, What};
+use orias_fuzz::engines::{self, Side, What};
 use orias_fuzz::generate::{Wishes, program};
 use orias_fuzz::program::Program;
 use orias_fuzz::report::{Summary, title};
@@ -54,6 +54,9 @@ struct Args {
     /// Hazards in ptxas's cubins are mistakes too; in ours they always are.
     #[arg(long)]
     hazards: bool,
+    /// Runs cubins on the first GPU, not in the simulator.
+    #[arg(long)]
+    gpu: bool,
     #[arg(long)]
     no_ptxas: bool,
     #[arg(long)]
@@ -94,6 +97,15 @@ fn main() -> ExitCode {
         with_orias: !args.no_orias,
         hazards: args.hazards,
     };
+    if args.gpu {
+        match engines::use_gpu() {
+            Ok(name) => println!("{name}"),
+            Err(error) => {
+                eprintln!("error: {error}");
+                return ExitCode::from(2);
+            }
+        }
+    }
     if !args.file.is_empty() {
         return files(&args, levels);
     }
@@ -146,12 +158,14 @@ fn main() -> ExitCode {
 /// Prints what differs, made small.
 fn report(program: &Program, verdict: &Verdict, levels: (Option<u8>, Option<u8>), args: &Args) {
     let Some(kind) = title(verdict) else { return };
+    let faulted = engines::on_gpu() && kind.1 == What::Stopped;
     let text = |verdict: &Verdict| {
         let lines = verdict.mistakes().map(|(side, f)| format!("{side}: {:?}: {}", f.what, f.text));
         lines.collect::<Vec<_>>().join("\n")
     };
-    if args.no_shrink {
+    if args.no_shrink || faulted {
         println!("seed {}: {:?}\n{}\n", program.seed, kind, text(verdict));
+        engines::end_if_lost(faulted);
         return;
     }
     let needed = needed(kind, levels);

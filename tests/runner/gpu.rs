@@ -1,6 +1,9 @@
 //! The GPU engine: cubins through the CUDA driver.
 
+use std::sync::mpsc::{Receiver, Sender, channel};
+
 use orias::launch::{Launch, Outcome};
+pub use orias_gpu::Loaded;
 
 /// Launches for the median time.
 const REPETITIONS: usize = 21;
@@ -19,10 +22,77 @@ impl Gpu {
         self.0.name()
     }
 
+    /// Loads a cubin and launches nothing.
+    pub fn load(&self, cubin: &[u8]) -> Result<Vec<Loaded>, String> {
+        self.0.load(cubin).map_err(|error| error.to_string())
+    }
+
     /// One launch on a freshly loaded module for the result, then more for the median kernel time
     /// in microseconds.
     pub fn run(&self, cubin: &[u8], launch: &Launch) -> Result<(Outcome, Option<f64>), String> {
         let ran = self.0.run(cubin, launch, REPETITIONS).map_err(|error| error.to_string())?;
         Ok((ran.outcome, ran.microseconds))
+    }
+}
+
+/// A launch, and where its outcome is awaited.
+type Request = (Vec<u8>, Launch, usize, Sender<Ran>);
+
+/// Buffers, and the median time in microseconds where several launches were asked for.
+type Ran = Result<(Outcome, Option<f64>), String>;
+
+/// The GPU on a thread of its own, for a program of several threads: the driver's context belongs
+/// to a thread, and a kernel's fault to everything in the context.
+pub struct GpuThread {
+    requests: Sender<Request>,
+    name: String,
+}
+
+impl GpuThread {
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn start() -> Result<GpuThread, String> {
+        let (requests, queue): (_, Receiver<Request>) = channel();
+        let (opened, answer) = channel();
+        std::thread::spawn(move || {
+            let gpu = match orias_gpu::Gpu::open() {
+                Ok(gpu) => gpu,
+                Err(error) => {
+                    let _ = opened.send(Err(error.to_string()));
+                    return;
+                }
+            };
+            let _ = opened.send(Ok(gpu.name()));
+            for (cubin, launch, repetitions, result) in queue {
+                let ran = gpu.run(&cubin, &launch, repetitions);
+                let ran = ran.map(|ran| (ran.outcome, ran.microseconds));
+                // Who asked may be gone.
+                let _ = result.send(ran.map_err(|error| error.to_string()));
+            }
+        });
+        let name = answer.recv().map_err(|error| error.to_string())??;
+        Ok(GpuThread { requests, name })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One launch on a freshly loaded module.
+    pub fn run(&self, cubin: &[u8], launch: &Launch) -> Result<Outcome, String> {
+        self.ask(cubin, launch, 0).map(|(outcome, _)| outcome)
+    }
+
+    /// As [`Gpu::run`].
+    pub fn timed(&self, cubin: &[u8], launch: &Launch) -> Ran {
+        self.ask(cubin, launch, REPETITIONS)
+    }
+
+    fn ask(&self, cubin: &[u8], launch: &Launch, repetitions: usize) -> Ran {
+        let (result, outcome) = channel();
+        let ended = "the thread of the GPU has ended";
+        let request = (cubin.to_vec(), launch.clone(), repetitions, result);
+        self.requests.send(request).map_err(|_| ended)?;
+        outcome.recv().map_err(|_| ended)?
     }
 }

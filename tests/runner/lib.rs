@@ -5,6 +5,7 @@ pub mod bundle;
 pub mod compiler;
 pub mod folders;
 pub mod gpu;
+pub mod load;
 pub mod oracle;
 pub mod run;
 pub mod skip;

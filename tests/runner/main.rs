@@ -8,6 +8,7 @@ use clap::Parser;
 use orias_runner::bundle;
 use orias_runner::case::Suite;
 use orias_runner::compiler::Compiler;
+use orias_runner::load;
 use orias_runner::oracle::workspace;
 use orias_runner::run::{Cubins, Engine, Variant, run};
 
@@ -32,6 +33,10 @@ struct Options {
     /// Run the cases and cubins of a folder that --build wrote
     #[arg(long, value_name = "DIR")]
     cubins: Option<PathBuf>,
+    /// Only have the driver load each .cubin below a folder, and say what it takes the kernels to
+    /// be: name, registers, bytes of shared and of local memory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cubins", "build"])]
+    load: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -46,6 +51,9 @@ fn main() -> ExitCode {
 }
 
 fn work(options: &Options) -> Result<bool, String> {
+    if let Some(folder) = &options.load {
+        return load::load(folder);
+    }
     let corpus = match &options.cubins {
         Some(folder) => folder.join("corpus"),
         None => workspace().join("tests").join("corpus"),

@@ -15,6 +15,7 @@ fn args(paths: Vec<PathBuf>) -> Args {
         changed: false,
         brief: true,
         no_run: false,
+        gpu: false,
         max_steps: 10_000_000,
     }
 }

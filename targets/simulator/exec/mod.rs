@@ -311,8 +311,11 @@ impl Env<'_> {
                 warp.groups.end_collective();
                 Ok(Flow::Stop(Stop::Changed))
             }
-            Op::Yield => {
+            Op::Yield { release } => {
                 warp.groups.set_pc(next);
+                if *release {
+                    warp.groups.let_go(active, &mut warp.barriers);
+                }
                 Ok(Flow::Stop(Stop::Idle))
             }
             Op::Async(op) => self.asynchronous(warp, op, pc, mask, active),

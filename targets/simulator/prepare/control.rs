@@ -85,7 +85,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
         NOP | NANOSLEEP | PMTRIG | MEMBAR | FENCE | ERRBAR | CGAERRBAR | CCTL | CCTLL | PREEXIT
         | ACQBULK => {
             if s.inst.op == NANOSLEEP {
-                Op::Yield
+                Op::Yield { release: false }
             } else {
                 Op::Nop
             }
@@ -148,7 +148,7 @@ pub fn prepare(s: &Slots<'_>) -> Result<Op, Cause> {
             unconditional(s)?;
             Op::EndCollective
         }
-        YIELD => Op::Yield,
+        YIELD => Op::Yield { release: true },
         UCGABAR_ARV => Op::ClusterBarrier { wait: false },
         UCGABAR_WAIT => Op::ClusterBarrier { wait: true },
         BAR => bar(s)?,

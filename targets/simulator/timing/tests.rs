@@ -276,3 +276,20 @@ fn what_has_its_result_has_read_its_sources() {
     assert_eq!(problems(&program("0-----")), []);
     assert_eq!(problems(&program("------")), [Problem::NotAwaited { scoreboard: 0 }]);
 }
+
+#[test]
+fn a_uniform_source_is_overwritten_at_once_only_once_it_is_read() {
+    let program = |stall: u32| {
+        format!(
+            "
+    [B------:R-:W-:-:S02] UR10 = UMOV 1024
+    [B------:R-:W-:Y:S12] UR11 = UMOV 3
+    [B------:R-:W-:-:S01] UR12, UPT = ULEA UR11, UR10, 24
+    [B------:R-:W-:-:S0{stall}] NOP
+    [B------:R-:W-:Y:S12] UR10 = UMOV 5
+    [B------:R-:W-:-:S05] EXIT PT"
+        )
+    };
+    assert_eq!(problems(&program(2)), []);
+    assert_eq!(problems(&program(1)), [Problem::TooEarly { cycles: 2, needed: 3 }]);
+}

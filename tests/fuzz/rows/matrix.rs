@@ -244,7 +244,7 @@ pub const EIGHTS: Family = Family {
             "bar.warp.sync -1; { .reg .b32 %t; mov.u32 %t, %laneid; mad.lo.u32 %t, %t, #(1,15,2), #(0,127); and.b32 %t, %t, 127; mad.lo.u32 %t, %t, 16, %mxs; stmatrix.sync.aligned.m8n8.<x1~1/x2~2/x4~4></.trans>.shared</::cta>.b16 [%t], {!b32:$1'}; } bar.warp.sync -1; ld.shared.v4.b32 {=b32:4}, [%mxt+#(0,48,16)]",
         ),
         whole_warp(
-            "bar.warp.sync -1; stmatrix.sync.aligned.m8n8.<x1~1/x2~2/x4~4></.trans>.b16 [%mxl+#(0,48,16)], {!b32:$1'}; bar.warp.sync -1; ld.shared.v2.b32 {=b32:2}, [%mxt+#(0,56,8)]",
+            "bar.warp.sync -1; { .reg .b32 %t; .reg .b64 %u; mov.u32 %t, %laneid; mad.wide.u32 %u, %t, 16, %mxl; stmatrix.sync.aligned.m8n8.<x1~1/x2~2/x4~4></.trans>.b16 [%u+#(0,48,16)], {!b32:$1'}; } bar.warp.sync -1; ld.shared.v2.b32 {=b32:2}, [%mxt+#(0,56,8)]",
         ),
         whole_warp("movmatrix.sync.aligned.m8n8.trans.b16 =<b32/xf16/xbf16>, !$1"),
         whole_warp(

@@ -5,6 +5,7 @@ use orias::elf::read::Cubin;
 use orias::launch::Launch;
 use orias::simulate::simulate_read;
 use orias_components::{Inst, Opcode, Operand};
+use orias_runner::gpu::GpuThread;
 use orias_targets::Target;
 use orias_targets::simulator::{Hazards, Limits};
 use rustc_hash::FxHashMap;
@@ -38,8 +39,18 @@ pub struct Run {
     pub cycles: u64,
     /// Pairs of instructions in which a register is read or overwritten too early.
     pub hazards: u64,
+    /// Median kernel times on a GPU, summed; None where none was asked for.
+    pub microseconds: Option<f64>,
     /// Buffers that are not as expected, and launches that failed.
     pub wrong: Vec<String>,
+}
+
+/// What launches run on: the simulator, and besides it a GPU where there is one.
+#[derive(Clone, Copy)]
+pub struct Machine<'a> {
+    /// The most instructions of warps in the simulator.
+    pub max_steps: u64,
+    pub gpu: Option<&'a GpuThread>,
 }
 
 /// Every kernel's code, in the file's order.
@@ -87,8 +98,9 @@ fn count(inst: &Inst, code: &mut Code) {
 pub fn runs(
     cubin: &[u8],
     inputs: &Inputs,
-    max_steps: u64,
+    machine: Machine<'_>,
 ) -> Result<FxHashMap<String, Run>, String> {
+    let bytes = cubin;
     let cubin = Cubin::read(cubin).map_err(|e| e.to_string())?;
     let mut all: FxHashMap<String, Run> = FxHashMap::default();
     match inputs {
@@ -100,12 +112,12 @@ pub fn runs(
                     Err(error) => vec![error.to_string()],
                 };
                 let run = all.entry(case.entry.clone()).or_default();
-                run.add(&cubin, &launch, max_steps, &case.name, right);
+                run.add((bytes, &cubin), &launch, machine, &case.name, right);
             }
         }
         Inputs::Made(made) => {
             let run = all.entry(made.launch.entry.clone()).or_default();
-            run.add(&cubin, &made.launch, max_steps, "", |buffers| made.verify(buffers));
+            run.add((bytes, &cubin), &made.launch, machine, "", |buffers| made.verify(buffers));
         }
     }
     Ok(all)
@@ -114,14 +126,17 @@ pub fn runs(
 impl Run {
     fn add(
         &mut self,
-        cubin: &Cubin<'_>,
+        (bytes, cubin): (&[u8], &Cubin<'_>),
         launch: &Launch,
-        max_steps: u64,
+        machine: Machine<'_>,
         name: &str,
         wrong: impl Fn(&[Vec<u8>]) -> Vec<String>,
     ) {
-        let limits =
-            Limits { warp_instructions: max_steps, hazards: Hazards::Find, ..Limits::default() };
+        let limits = Limits {
+            warp_instructions: machine.max_steps,
+            hazards: Hazards::Find,
+            ..Limits::default()
+        };
         let named = |text: String| if name.is_empty() { text } else { format!("{name}: {text}") };
         match simulate_read(cubin, launch, limits) {
             Ok(outcome) => {
@@ -131,6 +146,16 @@ impl Run {
                 self.wrong.extend(wrong(&outcome.buffers).into_iter().map(named));
             }
             Err(error) => self.wrong.push(named(error.to_string())),
+        }
+        let Some(gpu) = machine.gpu else { return };
+        match gpu.timed(bytes, launch) {
+            Ok((outcome, microseconds)) => {
+                let wrong = wrong(&outcome.buffers).into_iter();
+                self.wrong.extend(wrong.map(|text| named(format!("on the GPU: {text}"))));
+                let sum = self.microseconds.unwrap_or(0.0) + microseconds.unwrap_or(0.0);
+                self.microseconds = Some(sum);
+            }
+            Err(error) => self.wrong.push(named(format!("on the GPU: {error}"))),
         }
     }
 }

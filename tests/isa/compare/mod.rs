@@ -14,7 +14,8 @@ mod tsv;
 use clap::Args as Arguments;
 use compilers::{Made, Maker};
 use inputs::Inputs;
-use measure::{Code, Run};
+use measure::{Code, Machine, Run};
+use orias_runner::gpu::GpuThread;
 use orias_runner::oracle;
 use orias_targets::Target;
 use rayon::prelude::*;
@@ -49,6 +50,9 @@ pub struct Args {
     /// Only compile: no runs in the simulator.
     #[arg(long)]
     pub no_run: bool,
+    /// Run on the first GPU too: results, and median times of kernels.
+    #[arg(long, conflicts_with = "no_run")]
+    pub gpu: bool,
     /// The most instructions of warps that a run may take; what takes more is left out.
     #[arg(long, default_value_t = 200_000_000)]
     pub max_steps: u64,
@@ -114,8 +118,10 @@ pub fn rows(target: &'static Target, args: &Args) -> Result<Vec<Row>, String> {
     // A panic of our compiler is what it says of the file.
     std::panic::set_hook(Box::new(|_| {}));
     let files = crate::coverage::files(&args.paths, "ptx");
-    let all: Result<Vec<Vec<Row>>, String> =
-        files.par_iter().map(|file| one_file(target, args, makers, file)).collect();
+    let gpu = args.gpu.then(GpuThread::start).transpose()?;
+    let machine = Machine { max_steps: args.max_steps, gpu: gpu.as_ref() };
+    let one = |file: &PathBuf| one_file(target, args, makers, machine, file);
+    let all: Result<Vec<Vec<Row>>, String> = files.par_iter().map(one).collect();
     let _ = std::panic::take_hook();
     Ok(all?.into_iter().flatten().collect())
 }
@@ -124,6 +130,7 @@ fn one_file(
     target: &'static Target,
     args: &Args,
     makers: [Maker<'_>; 2],
+    machine: Machine<'_>,
     file: &Path,
 ) -> Result<Vec<Row>, String> {
     let source = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -134,7 +141,7 @@ fn one_file(
     };
     let [ours, theirs] = makers.map(|maker| {
         let made = maker.compile(target.name, file, &source, args.level)?;
-        let measured = measured(target, &made, inputs.as_ref(), args.max_steps)?;
+        let measured = measured(target, &made, inputs.as_ref(), machine)?;
         Ok::<_, String>((made, measured))
     });
     let only = |a: &Made, b: &Made| {
@@ -174,10 +181,10 @@ fn measured(
     target: &'static Target,
     made: &Made,
     inputs: Option<&Inputs>,
-    max_steps: u64,
+    machine: Machine<'_>,
 ) -> Result<FxHashMap<String, Measured>, String> {
     let mut runs = match inputs {
-        Some(inputs) => measure::runs(&made.cubin, inputs, max_steps)?,
+        Some(inputs) => measure::runs(&made.cubin, inputs, machine)?,
         None => FxHashMap::default(),
     };
     let codes = measure::codes(target, &made.cubin)?;

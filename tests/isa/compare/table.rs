@@ -11,7 +11,7 @@ pub struct Metric {
 }
 
 /// All of them. Runs whose results are wrong have no numbers.
-pub const METRICS: [Metric; 13] = [
+pub const METRICS: [Metric; 14] = [
     Metric { name: "instructions", of: |m| Some(m.code.instructions as f64) },
     Metric { name: "registers", of: |m| Some(m.code.registers as f64) },
     Metric { name: "executed", of: |m| run(m).map(|r| r.executed as f64) },
@@ -24,6 +24,7 @@ pub const METRICS: [Metric; 13] = [
     Metric { name: "constant_loads", of: |m| Some(m.code.constant_loads as f64) },
     Metric { name: "constant_operands", of: |m| Some(m.code.constant_operands as f64) },
     Metric { name: "unseen", of: |m| m.code.unseen.as_ref().map(|u| u.len() as f64) },
+    Metric { name: "microseconds", of: |m| run(m).and_then(|r| r.microseconds) },
     Metric { name: "seconds", of: |m| m.seconds },
 ];
 

@@ -97,6 +97,7 @@ pub fn one(mined: &Mined, by_class: &ByClass) -> String {
         let why = latencies.row(*hazard, *file, *first, *second).map(|r| &r.provenance);
         let kind = match why {
             Some(Provenance::Observed(_)) => "observed",
+            Some(Provenance::Measured(_)) => "measured",
             Some(Provenance::Published(_)) => "published",
             Some(Provenance::Assumed(_)) => "assumed",
             None => "none",

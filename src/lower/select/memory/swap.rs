@@ -54,7 +54,7 @@ impl Update {
             }
         }
         self.combine(e, new, old)?;
-        // CAST gives one where it has stored.
+        // CAST gives one where it has stored; one of 64 bits is compared whole, as ptxas does.
         let (old_value, new_value) = (whole(old, cells), whole(new, cells));
         match memory {
             Memory::Shared => {
@@ -72,7 +72,12 @@ impl Update {
             }
         }
         let p = e.temp_pred();
-        e.icmp(r(p), Mod::NE, false, cell(got, 0), imm(1));
+        if cells == 2 {
+            let (got, one) = ([cell(got, 0), cell(got, 1)], [imm(1), Operand::RZ]);
+            e.isetp64(r(p), Mod::NE, false, got, one, (Mod::AND, Operand::PT));
+        } else {
+            e.icmp(r(p), Mod::NE, false, cell(got, 0), imm(1));
+        }
         e.branch_if(r(p), head);
         e.open_new();
         if !d.is_zero() {

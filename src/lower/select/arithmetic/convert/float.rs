@@ -89,7 +89,9 @@ fn one_cell(cx: &mut Cx<'_, '_>, a: Value) -> Reg {
 }
 
 /// f32 to a half. The fast converter rounds to nearest or to zero, and does not flush; of f16
-/// no result shows that, because a subnormal single is far below its least number.
+/// no result shows that, because a subnormal single is far below its least number. Where one is
+/// rounded down or up it shows, and the other converter's `.FTZ` makes zeros of subnormal halves
+/// (an H200 did; ptxas leaves it out, and what PTX asks for undone): a product by one flushes.
 fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, a: Reg, to: Type) -> Sel {
     let round = rounding(inst);
     let (relu, satfinite) = (inst.has(Word::Relu), inst.has(Word::Satfinite));
@@ -99,13 +101,16 @@ fn narrow(cx: &mut Cx<'_, '_>, inst: &Instruction, d: Reg, a: Reg, to: Type) -> 
         if relu || satfinite {
             return Err("these modifiers together".into());
         }
-        let mut mods = Vec::new();
-        if flush {
+        let (mut mods, mut source) = (Vec::new(), a);
+        if flush && to == Type::F16 {
+            source = cx.e.temp(1);
+            cx.e.fmul(&[Mod::FTZ], r(source), r(a), imm(1f32.to_bits()));
+        } else if flush {
             mods.push(Mod::FTZ);
         }
         mods.extend([word(to), Mod::F32]);
         mods.extend(round);
-        cx.e.put(Opcode::F2F, &mods, 1, &[r(t), r(a)]);
+        cx.e.put(Opcode::F2F, &mods, 1, &[r(t), r(source)]);
     } else {
         let mut mods = Vec::new();
         if satfinite {
