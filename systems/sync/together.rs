@@ -11,7 +11,8 @@
 //!   collective there is a barrier, and so for branches further out. At -O0 ptxas does so for
 //!   `bar.sync` alone, and its code for the others never ends where a thread does stay away.
 //! * From such a branch on, behind a `WARPSYNC` of a part of the warp, and behind a loop with
-//!   YIELD (which lets threads leave BSYNC alone), `WARPSYNC.ALL` stands before barriers of the CTA.
+//!   YIELD (which lets threads leave BSYNC alone), `WARPSYNC.ALL` stands before barriers of the
+//!   CTA.
 //! * A collective of some of the lanes changes nothing: which lanes it names is not known.
 //! * No barrier where nothing is left to do but to exit, however many exits there are.
 
@@ -91,8 +92,8 @@ pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Scra
 }
 
 /// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
-/// branch that no convergence barrier joins again, behind a meeting of a part of the warp, or behind
-/// YIELD.
+/// branch that no convergence barrier joins again, behind a meeting of a part of the warp, or
+/// behind YIELD.
 pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
     let is_barrier = |body: &Body<'_>, id: &InstId| body.op(*id) == Opcode::BAR;
     let is_part = |body: &Body<'_>, id: &InstId| {

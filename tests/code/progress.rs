@@ -1,6 +1,6 @@
 //! Loops in which threads wait for each other, and what may follow them. YIELD lets threads leave
-//! BSYNC alone (found on an H200), so what needs the whole warp behind such a loop gathers it first,
-//! and loops of the compiler's own do without: theirs cannot wait for ever.
+//! BSYNC alone (found on an H200), so what needs the whole warp behind such a loop gathers it
+//! first, and loops of the compiler's own do without: theirs cannot wait for ever.
 
 use orias::dis::{DisOptions, cubin};
 use orias::driver::{CompileOptions, compile_source};
