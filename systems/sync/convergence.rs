@@ -18,7 +18,7 @@ use super::collective::Exchange;
 use crate::analysis::divergence::Divergence;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects;
-use crate::function::{Marked, Options};
+use crate::function::{FunctionInfo, Marked, Options};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::sync::regions::{self, Plan};
@@ -35,7 +35,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Phase `LateExpandSyncInstructions`: inserts the barriers.
 pub fn late_expand_sync_instructions(
     code: Code<'_>,
-    options: Read<'_, Options>,
+    (options, info): (Read<'_, Options>, Read<'_, FunctionInfo>),
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
     mut marked: Write<'_, Marked>,
@@ -47,7 +47,7 @@ pub fn late_expand_sync_instructions(
         &[Operand::RZ, Operand::Block(BlockId(0))],
     );
     let collectives = options.target.takes(&collective).is_some();
-    let (made, divergent) = insert(&mut code.body(), &mut analyses, collectives);
+    let (made, divergent) = insert(&mut code.body(), &mut analyses, collectives, info.entry);
     marked.divergent.clear();
     marked.divergent.extend(&divergent);
     notes.count(made);
@@ -56,15 +56,16 @@ pub fn late_expand_sync_instructions(
 /// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how
 /// many.
 pub fn insert_barriers(body: &mut Body<'_>) -> usize {
-    insert(body, &mut Analyses::default(), true).0
+    insert(body, &mut Analyses::default(), true, true).0
 }
 
 /// How many barriers there are now, and the branches at which threads may diverge. `collectives`:
-/// the machine gathers threads that stand at different places.
+/// the machine gathers threads that stand at different places. `is_kernel`: they come together.
 fn insert(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
     collectives: bool,
+    is_kernel: bool,
 ) -> (usize, Scratch<Vec<InstId>>) {
     analyses.edges(body);
     drop_idle_branches(body);
@@ -96,8 +97,11 @@ fn insert(
         }
         regions = plan.regions.len();
         divergent = divergent_branches(body, divergence);
-        together::gather(body, &flow, &divergence.branches);
+        together::gather(body, &flow, &divergence.branches, is_kernel);
         Emitter::new(body, &plan).emit(&plan);
+    } else if body.facts().may_have(&[Opcode::BAR]) {
+        let flow = analyses.flow(body);
+        together::gather(body, &flow, &divergence.branches, is_kernel);
     }
     collective::drop_unread_shuffles(body, &exchanges);
     analyses.edges(body);

@@ -10,9 +10,10 @@
 //!   exited are to come to it, so none is to be held. Where all ways out of the branch have such a
 //!   collective there is a barrier, and so for branches further out. At -O0 ptxas does so for
 //!   `bar.sync` alone, and its code for the others never ends where a thread does stay away.
-//! * From such a branch on, behind a `WARPSYNC` of a part of the warp, and behind a loop with
-//!   YIELD (which lets threads leave BSYNC alone), `WARPSYNC.ALL` stands before barriers of the
-//!   CTA.
+//! * From such a branch on, behind a `WARPSYNC` of a part of the warp, behind YIELD (which lets
+//!   threads leave BSYNC alone), behind a call (of a function that has YIELD, or that keeps a
+//!   convergence barrier of its caller's: while it does, others leave the BSYNC of that), and in a
+//!   function that is called, `WARPSYNC.ALL` stands before barriers of the CTA.
 //! * A collective of some of the lanes changes nothing: which lanes it names is not known.
 //! * No barrier where nothing is left to do but to exit, however many exits there are.
 
@@ -92,13 +93,14 @@ pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Scra
 }
 
 /// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
-/// branch that no convergence barrier joins again, behind a meeting of a part of the warp, or
-/// behind YIELD.
-pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
+/// branch that no convergence barrier joins again, behind what parts them without a branch, and in
+/// a function that they may come to apart.
+pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec, is_kernel: bool) {
     let is_barrier = |body: &Body<'_>, id: &InstId| body.op(*id) == Opcode::BAR;
     let is_part = |body: &Body<'_>, id: &InstId| {
         let inst = body.inst(*id);
-        inst.op == Opcode::YIELD || inst.op == Opcode::WARPSYNC && !inst.mods().has(Mod::ALL)
+        let whole = inst.op != Opcode::WARPSYNC || inst.mods().has(Mod::ALL);
+        matches!(inst.op, Opcode::YIELD | Opcode::PCALL) || !whole
     };
     if !body.facts().may_have(&[Opcode::BAR]) {
         return;
@@ -123,6 +125,7 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec) {
         .filter(|b| body.block(*b).insts().iter().any(|i| is_part(body, i)));
     let parts = scratch!(Vec<BlockId>).with(parts);
     work.extend(parts.iter().flat_map(|b| &graph.succs[b.0 as usize]));
+    work.extend(body.layout().first().filter(|_| !is_kernel).map(|entry| entry.0));
     let mut apart = scratch!(BitVec).fill_with(false, graph.len());
     while let Some(block) = work.pop() {
         if !apart.replace(block as usize, true) {

@@ -60,3 +60,36 @@ fn behind_a_loop_that_waits_for_others_the_warp_gathers_before_a_barrier() {
     let at = |op: &str| text.find(op).unwrap_or_else(|| panic!("no {op}: {text}"));
     assert!(at("YIELD") < at("WARPSYNC.ALL") && at("WARPSYNC.ALL") < at("BAR.SYNC"));
 }
+
+#[test]
+fn behind_a_call_and_in_a_function_the_warp_gathers_before_a_barrier() {
+    let source = "
+.version 9.0
+.target sm_90a
+.address_size 64
+.func (.param .b32 r) f(.param .b32 a)
+{
+    .reg .b32 %x; .shared .align 4 .b32 word;
+    ld.param.b32 %x, [a];
+    st.shared.u32 [word], %x;
+    bar.sync 0;
+    ld.shared.u32 %x, [word];
+    mad.lo.u32 %x, %x, %x, %x; mad.lo.u32 %x, %x, %x, %x; mad.lo.u32 %x, %x, %x, %x;
+    st.param.b32 [r], %x;
+    ret;
+}
+.visible .entry k(.param .u64 out)
+{
+    .reg .b64 %o; .reg .b32 %x; .reg .pred %p;
+    ld.param.u64 %o, [out];
+    mov.u32 %x, %tid.x;
+    { .param .b32 a; .param .b32 r; st.param.b32 [a], %x; call (r), f, (a); ld.param.b32 %x, [r]; }
+    bar.sync 1;
+    st.global.u32 [%o], %x;
+    ret;
+}";
+    let made = compile_source(source, &CompileOptions::default()).expect("a kernel that compiles");
+    let text = cubin(&made.cubin, DisOptions::default()).expect("a cubin that can be read");
+    let count = |op: &str| text.lines().filter(|line| line.contains(&format!(" {op}"))).count();
+    assert_eq!((count("BAR.SYNC"), count("WARPSYNC.ALL")), (2, 2), "{text}");
+}
