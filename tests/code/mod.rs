@@ -2,6 +2,7 @@
 //! ptxas's does not.
 
 mod accesses;
+mod apart;
 mod calls;
 mod check;
 mod clones;
