@@ -161,6 +161,11 @@ impl Gpu {
         Ok(all)
     }
 
+    /// Whether an earlier kernel has faulted or does not end: no other runs in this process.
+    pub fn is_lost(&self) -> bool {
+        self.lost.get()
+    }
+
     /// One launch for its result, then `repetitions` for the median time of the kernel.
     pub fn run(
         &self,

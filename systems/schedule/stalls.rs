@@ -104,10 +104,7 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
     // At a block's start times are 0 or less, 0 being the start.
     let mut entry = scratch!(Vec<AtEntry>; at_start(); body.block_count());
     let leave = |block: BlockId, entry: &AtEntry, end: &mut AtEntry| {
-        let is_join = |b: &BlockId| {
-            body.block(*b).insts().first().is_some_and(|id| body.op(*id) == Opcode::BSYNC)
-        };
-        let joins = body.block(block).succs().iter().any(is_join);
+        let joins = body.block(block).succs().iter().any(|s| begins_with_join(body, *s));
         let times = Times { joins, ..times };
         let (delay, issued) = walk(body, times, block, entry, &mut stalls);
         delays[block.0 as usize] = delay;
@@ -200,6 +197,20 @@ pub fn nop(cycles: i32) -> Inst {
     nop.control.stall = cycles.min(LONGEST) as u8;
     nop.control.yield_ = cycles <= 2;
     nop
+}
+
+/// Whether control that enters a block comes to BSYNC first, through empty blocks too.
+fn begins_with_join(body: &Body<'_>, block: BlockId) -> bool {
+    let mut at = block;
+    for _ in 0..body.block_count() {
+        let block = body.block(at);
+        match (block.insts().first(), block.succs()) {
+            (Some(first), _) => return body.op(*first) == Opcode::BSYNC,
+            (None, [only]) => at = *only,
+            (None, _) => return false,
+        }
+    }
+    false
 }
 
 fn pass_delays_through_empty_blocks(body: &Body<'_>, layout: &[BlockId], delay: &mut [u8]) {

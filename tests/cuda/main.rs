@@ -66,14 +66,8 @@ fn main() -> ExitCode {
     }
     // Panics of the engines are results; their messages stand in the report.
     std::panic::set_hook(Box::new(|_| {}));
-    if args.gpu {
-        match engines::use_gpu() {
-            Ok(name) => println!("{name}"),
-            Err(error) => {
-                eprintln!("error: {error}");
-                return ExitCode::from(2);
-            }
-        }
+    if let Err(code) = engines::choose_gpu(args.gpu) {
+        return code;
     }
     if !args.file.is_empty() {
         return files(&args.file, args.ptxas_every > 0);

@@ -2,14 +2,14 @@
 
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::Launch;
-use orias_runner::gpu::GpuThread;
+use orias_runner::gpu::{GpuError, GpuThread};
 use orias_runner::oracle;
 use orias_targets::simulator::{Hazards, Limits};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Warp instructions of a launch at most: programs of the generator need some thousands, deep
@@ -117,23 +117,28 @@ pub enum Maker {
 
 static GPU: OnceLock<GpuThread> = OnceLock::new();
 
-/// From now on cubins run on the machine's GPU, not in the simulator; says which GPU it is.
+/// With `--gpu`: from now on cubins run on the machine's first GPU, not in the simulator, and its
+/// name is printed.
 ///
 /// # Errors
-/// When there is none.
-pub fn use_gpu() -> Result<&'static str, String> {
-    if GPU.get().is_none() {
-        let _ = GPU.set(GpuThread::start()?);
+/// The exit status of a program that finds none, once it has said so.
+pub fn choose_gpu(wanted: bool) -> Result<(), ExitCode> {
+    if !wanted || GPU.get().is_some() {
+        return Ok(());
     }
-    GPU.get().map(GpuThread::name).ok_or("no GPU".to_string())
+    let gpu = GpuThread::start().map_err(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })?;
+    println!("{}", gpu.name());
+    // Somebody else's is as good.
+    let _ = GPU.set(gpu);
+    Ok(())
 }
-
-/// A launch went wrong on the GPU: after a fault none does any more in this process.
-static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Ends a run that has lost the GPU, once it has said so of the program that faulted.
 pub fn end_if_lost(stopped: bool) {
-    if stopped && LOST.load(Ordering::Relaxed) {
+    if stopped && GPU.get().is_some_and(GpuThread::is_lost) {
         println!("the GPU is lost to this process");
         std::process::exit(3);
     }
@@ -144,15 +149,16 @@ pub fn on_gpu() -> bool {
     GPU.get().is_some()
 }
 
-/// Runs a cubin: in the simulator, or on the GPU after [`use_gpu`].
+/// Runs a cubin: in the simulator, or on the GPU after [`choose_gpu`].
 pub fn simulate(cubin: &[u8], launch: &Launch, maker: Maker) -> Result<Buffers, Failure> {
     if let Some(gpu) = GPU.get() {
-        let ran = gpu.run(cubin, launch);
-        return ran.map(|o| o.buffers).map_err(|text| {
-            // What comes after a fault says nothing.
-            let what = if text.contains("lost") { What::Unsupported } else { What::Stopped };
-            LOST.store(true, Ordering::Relaxed);
-            Failure { what, text }
+        return gpu.run(cubin, launch).map(|outcome| outcome.buffers).map_err(|error| {
+            let what = match error {
+                // What comes after a fault says nothing.
+                GpuError::Lost => What::Unsupported,
+                _ => What::Stopped,
+            };
+            Failure { what, text: error.to_string() }
         });
     }
     // Groups of lanes change often in some runs: what one breaks for another shows.

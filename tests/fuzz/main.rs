@@ -97,14 +97,8 @@ fn main() -> ExitCode {
         with_orias: !args.no_orias,
         hazards: args.hazards,
     };
-    if args.gpu {
-        match engines::use_gpu() {
-            Ok(name) => println!("{name}"),
-            Err(error) => {
-                eprintln!("error: {error}");
-                return ExitCode::from(2);
-            }
-        }
+    if let Err(code) = engines::choose_gpu(args.gpu) {
+        return code;
     }
     if !args.file.is_empty() {
         return files(&args, levels);

@@ -1,9 +1,11 @@
 //! The GPU engine: cubins through the CUDA driver.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use orias::launch::{Launch, Outcome};
-pub use orias_gpu::Loaded;
+pub use orias_gpu::{GpuError, Loaded};
 
 /// Launches for the median time.
 const REPETITIONS: usize = 21;
@@ -39,13 +41,14 @@ impl Gpu {
 type Request = (Vec<u8>, Launch, usize, Sender<Ran>);
 
 /// Buffers, and the median time in microseconds where several launches were asked for.
-type Ran = Result<(Outcome, Option<f64>), String>;
+type Ran = Result<(Outcome, Option<f64>), GpuError>;
 
 /// The GPU on a thread of its own, for a program of several threads: the driver's context belongs
 /// to a thread, and a kernel's fault to everything in the context.
 pub struct GpuThread {
     requests: Sender<Request>,
     name: String,
+    lost: Arc<AtomicBool>,
 }
 
 impl GpuThread {
@@ -54,6 +57,8 @@ impl GpuThread {
     pub fn start() -> Result<GpuThread, String> {
         let (requests, queue): (_, Receiver<Request>) = channel();
         let (opened, answer) = channel();
+        let lost = Arc::new(AtomicBool::new(false));
+        let said = lost.clone();
         std::thread::spawn(move || {
             let gpu = match orias_gpu::Gpu::open() {
                 Ok(gpu) => gpu,
@@ -66,20 +71,26 @@ impl GpuThread {
             for (cubin, launch, repetitions, result) in queue {
                 let ran = gpu.run(&cubin, &launch, repetitions);
                 let ran = ran.map(|ran| (ran.outcome, ran.microseconds));
+                said.store(gpu.is_lost(), Ordering::SeqCst);
                 // Who asked may be gone.
-                let _ = result.send(ran.map_err(|error| error.to_string()));
+                let _ = result.send(ran);
             }
         });
         let name = answer.recv().map_err(|error| error.to_string())??;
-        Ok(GpuThread { requests, name })
+        Ok(GpuThread { requests, name, lost })
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// Whether a kernel has faulted or does not end: no other runs in this process.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::SeqCst)
+    }
+
     /// One launch on a freshly loaded module.
-    pub fn run(&self, cubin: &[u8], launch: &Launch) -> Result<Outcome, String> {
+    pub fn run(&self, cubin: &[u8], launch: &Launch) -> Result<Outcome, GpuError> {
         self.ask(cubin, launch, 0).map(|(outcome, _)| outcome)
     }
 
@@ -90,9 +101,8 @@ impl GpuThread {
 
     fn ask(&self, cubin: &[u8], launch: &Launch, repetitions: usize) -> Ran {
         let (result, outcome) = channel();
-        let ended = "the thread of the GPU has ended";
         let request = (cubin.to_vec(), launch.clone(), repetitions, result);
-        self.requests.send(request).map_err(|_| ended)?;
-        outcome.recv().map_err(|_| ended)?
+        self.requests.send(request).map_err(|_| GpuError::Lost)?;
+        outcome.recv().map_err(|_| GpuError::Lost)?
     }
 }
