@@ -318,25 +318,30 @@ impl<'w> Deref for ReadOnly<'w> {
 
 /// A world with one function, and the way into it.
 pub struct Function {
-    /// One function's instructions, blocks and registers as entities, and the phases' resources.
+    /// One function's instructions, blocks and registers as entities.
     pub world: World,
-    state: SystemState<Code<'static>>,
+    tables: SystemState<Tables<'static, 'static>>,
 }
 
 impl Default for Function {
     fn default() -> Function {
         let mut world = World::new();
         prepare(&mut world);
-        let state = SystemState::new(&mut world);
-        Function { world, state }
+        let tables = SystemState::new(&mut world);
+        Function { world, tables }
     }
 }
 
 impl Function {
+    /// The function's tables, once all of it is in them.
+    pub fn hold(&mut self) -> Held<'_> {
+        settle(&mut self.world);
+        self.tables.get_mut(&mut self.world).expect("the world was prepared").hold()
+    }
+
     /// The function, for changes, outside the run of a phase.
     pub fn body(&mut self) -> Body<'_> {
-        settle(&mut self.world);
-        self.state.get_mut(&mut self.world).expect("the world was prepared").body()
+        self.hold().into_body()
     }
 
     /// Runs a phase once, and makes edges new that it left stale, as the manager does: for tests.

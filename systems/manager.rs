@@ -1,19 +1,16 @@
 //! Runs the phases of the table over one function after another.
 //!
-//! A [`Worker`] owns one world and the phases' way into it, made once. Between functions its tables
+//! A [`Worker`] owns one world and the phases' resources, made once. Between functions its tables
 //! and resources are emptied, their allocations stay. One worker belongs to one thread; functions
 //! in parallel means several workers.
 
-use crate::analysis::Analyses;
 use crate::analysis::liveness::may_read_unwritten;
-use crate::function::{Compiled, FunctionInfo, Marked, Options, PhaseStat};
-use crate::mercury::{CodeList, Words};
+use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
 use crate::notes::{PhaseError, Report};
 use crate::pipeline::{self, PHASES, Phase, Status, System, When};
 use crate::registers::map::RegisterMap;
-use crate::scalar::dead_code::Clean;
 use crate::ssa;
-use crate::states::{Found, States};
+use crate::states::{Found, Resources};
 use crate::stop::{Stop, Stopped};
 use bevy_ecs::prelude::*;
 use orias_components::body::Stamps;
@@ -52,21 +49,6 @@ fn describe(phase: &str, errors: &[PhaseError]) -> String {
     text
 }
 
-/// The resources that phases find in their world.
-pub(crate) fn insert_resources(world: &mut World, options: &Options) {
-    world.insert_resource(options.clone());
-    world.init_resource::<FunctionInfo>();
-    world.init_resource::<Compiled>();
-    world.init_resource::<Report>();
-    world.init_resource::<Marked>();
-    world.init_resource::<Clean>();
-    world.init_resource::<RegisterMap>();
-    world.init_resource::<CodeList>();
-    world.init_resource::<Words>();
-    world.init_resource::<ssa::Form>();
-    world.init_resource::<Analyses>();
-}
-
 /// One phase of a worker: its system when it runs at all under the worker's options.
 #[derive(Clone, Copy)]
 struct Step {
@@ -78,11 +60,12 @@ struct Step {
     optimization: Option<usize>,
 }
 
-/// A world, the phases that run on it, and the options that they run under.
+/// A world, the resources of phases, the phases that run on them, and the options that they run
+/// under.
 pub struct Worker {
     function: Function,
     options: Options,
-    states: States,
+    resources: Resources,
     steps: Vec<Step>,
     progress: Progress,
 }
@@ -132,8 +115,6 @@ impl Worker {
                 return Err(PipelineError::NeededPhase(phase.name));
             }
         }
-        let mut function = Function::default();
-        insert_resources(&mut function.world, &options);
         let steps = PHASES
             .iter()
             .map(|phase| Step {
@@ -144,10 +125,8 @@ impl Worker {
             })
             .collect();
         let progress = Progress { settled: vec![None; PHASES.len()], ..Progress::default() };
-        let states = States::new(&mut function.world);
-        let mut worker = Worker { function, options, states, steps, progress };
-        worker.reset();
-        Ok(worker)
+        let (function, resources) = (Function::default(), Resources::new(options.clone()));
+        Ok(Worker { function, options, resources, steps, progress })
     }
 
     /// What the phases run by.
@@ -157,7 +136,7 @@ impl Worker {
 
     /// What lowering says of the function.
     pub fn set_info(&mut self, info: FunctionInfo) {
-        *self.function.world.resource_mut::<FunctionInfo>() = info;
+        self.resources.info = info;
     }
 
     /// The body of the current function.
@@ -187,7 +166,7 @@ impl Worker {
     /// Finds what phases name, once all of the function is in its tables.
     fn enter(&mut self) -> Running<'_> {
         Running {
-            found: self.states.find(&mut self.function.world),
+            found: self.resources.find(&mut self.function),
             options: &self.options,
             steps: &self.steps,
             progress: &mut self.progress,
@@ -251,9 +230,8 @@ impl Worker {
     /// Takes the result out of the world.
     fn take(&mut self, stats: Vec<PhaseStat>) -> Compiled {
         scratch::done_again();
-        let world = &mut self.function.world;
-        let mut compiled = world.resource_mut::<Compiled>().take();
-        let info = world.resource::<FunctionInfo>();
+        let mut compiled = self.resources.compiled.take();
+        let info = &self.resources.info;
         compiled.name.clone_from(&info.name);
         compiled.entry = info.entry;
         compiled.stats = stats;
@@ -326,20 +304,32 @@ impl Running<'_> {
     fn step(&mut self, at: usize, stats: &mut Vec<PhaseStat>) -> Result<(), PipelineError> {
         let Step { system, dump, .. } = self.steps[at];
         if self.options.statistics {
-            stats.push(self.run_phase(at)?);
+            stats.push(self.measure_phase(at)?);
         } else if system.is_some() || dump {
             self.run_phase(at)?;
         }
         Ok(())
     }
 
-    fn run_phase(&mut self, at: usize) -> Result<PhaseStat, PipelineError> {
-        let statistics = self.options.statistics;
-        let mut stat = PhaseStat::default();
-        if statistics {
-            stat.insts_before = self.found.body().live_inst_count() as u32;
-            stat.insts_after = stat.insts_before;
-        }
+    /// One phase, and what it took.
+    fn measure_phase(&mut self, at: usize) -> Result<PhaseStat, PipelineError> {
+        let insts_before = self.found.body().live_inst_count() as u32;
+        let idle = PhaseStat { insts_before, insts_after: insts_before, ..PhaseStat::default() };
+        let (start, work, heap) = (Instant::now(), work::done(), heap::mark());
+        let Some(rewrites) = self.run_phase(at)? else { return Ok(idle) };
+        Ok(PhaseStat {
+            began: Some(start),
+            nanoseconds: start.elapsed().as_nanos() as u64,
+            heap: heap::now().since(heap),
+            work: work::done() - work,
+            rewrites,
+            insts_after: self.found.body().live_inst_count() as u32,
+            ..idle
+        })
+    }
+
+    /// One phase: how often it has rewritten something. None: there is nothing for it.
+    fn run_phase(&mut self, at: usize) -> Result<Option<u32>, PipelineError> {
         let Step { system, dump, optimization, .. } = self.steps[at];
         if dump {
             self.print(at, "before");
@@ -347,31 +337,26 @@ impl Running<'_> {
         let progress = &*self.progress;
         let settled = optimization.is_some_and(|o| progress.settled[o] == Some(progress.rewrites));
         let applies = |s: &System| s.applies.is_none_or(|has| has(&progress.facts));
+        let mut rewrites = None;
         if let Some(system) = system.filter(|s| !settled && applies(s)) {
-            let start = statistics.then(Instant::now);
-            let (work, heap) = (work::done(), statistics.then(heap::mark));
             (system.run)(&mut self.found);
             self.tidy();
-            if let (Some(start), Some(heap)) = (start, heap) {
-                stat.began = Some(start);
-                stat.nanoseconds = start.elapsed().as_nanos() as u64;
-                stat.heap = heap::now().since(heap);
-                stat.work = work::done() - work;
-                stat.insts_after = self.found.body().live_inst_count() as u32;
-            }
-            let report = std::mem::take(self.found.report);
-            stat.rewrites = report.rewrites;
+            let count = std::mem::take(&mut self.found.report.rewrites);
             let progress = &mut *self.progress;
-            progress.rewrites += u64::from(stat.rewrites);
-            if let Some(first) = optimization.filter(|_| stat.rewrites == 0) {
+            progress.rewrites += u64::from(count);
+            if let Some(first) = optimization.filter(|_| count == 0) {
                 progress.settled[first] = Some(progress.rewrites);
             }
-            self.check(at, report.errors)?;
+            if self.options.verify_each || !self.found.report.errors.is_empty() {
+                let errors = std::mem::take(&mut self.found.report.errors);
+                self.check(at, errors)?;
+            }
+            rewrites = Some(count);
         }
         if dump {
             self.print(at, "after");
         }
-        Ok(stat)
+        Ok(rewrites)
     }
 
     /// After a phase: makes edges current, lets go of analyses that are stale.

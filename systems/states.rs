@@ -1,8 +1,13 @@
-//! Runs phases over a world. They are ordinary systems, and say by their parameters what they
+//! Runs phases over a function. They are ordinary systems, and say by their parameters what they
 //! touch. What bevy does to find it, in the world and in tables of entities, takes longer than most
 //! phases run over a small function, and the memory that it goes through more of the processor's
 //! cache than such a function. So all that phases name is found once for a whole run ([`Found`]),
 //! and each phase gets of that what it names ([`Part`]).
+//!
+//! For the same reason a worker's resources stand beside its world ([`Resources`]): in it each is an
+//! entity with an archetype and a table of its own, and a process that compiles one small kernel
+//! would run a twentieth of its code to make them. Where a phase is run by bevy itself, as tests
+//! do, it finds them in the world.
 
 use crate::analysis::Analyses;
 use crate::function::{Compiled, FunctionInfo, Marked, Options};
@@ -13,31 +18,9 @@ use crate::registers::map::RegisterMap;
 use crate::scalar::dead_code::Clean;
 use crate::ssa::Form;
 use bevy_ecs::prelude::*;
-use bevy_ecs::system::{SystemParam, SystemParamFunction, SystemParamItem, SystemState};
-use orias_components::body::{Held, Tables, settle};
-use orias_components::{Body, Code, Reader};
-
-/// The way into one world.
-pub struct States {
-    all: SystemState<All<'static, 'static>>,
-}
-
-impl States {
-    /// The way into this world.
-    pub fn new(world: &mut World) -> States {
-        States { all: SystemState::new(world) }
-    }
-
-    /// Finds all that phases name, when all of the function is in its tables.
-    ///
-    /// # Panics
-    /// When a resource of the phases is not in the world.
-    pub fn find<'w>(&mut self, world: &'w mut World) -> Found<'w> {
-        settle(world);
-        let all = self.all.get_mut(world);
-        all.unwrap_or_else(|error| panic!("the world has what phases name: {error}")).found()
-    }
-}
+use bevy_ecs::system::{SystemParam, SystemParamFunction, SystemParamItem};
+use orias_components::body::Held;
+use orias_components::{Body, Code, Function, Reader};
 
 /// What a phase can name: a parameter of its own, or several.
 pub trait Part: SystemParam {
@@ -45,18 +28,39 @@ pub trait Part: SystemParam {
     fn take<'w, 's>(all: &mut Parts<'w>) -> SystemParamItem<'w, 's, Self>;
 }
 
+/// A resource before the first phase.
+macro_rules! first {
+    (options, $options:ident) => {
+        $options
+    };
+    ($other:ident, $options:ident) => {
+        Default::default()
+    };
+}
+
 macro_rules! resources {
     ($($name:ident: $of:ty;)*) => {
-        #[derive(SystemParam)]
-        struct All<'w, 's> { tables: Tables<'w, 's>, $($name: ResMut<'w, $of>,)* }
+        /// What phases read and write beside the function: one of each type.
+        pub struct Resources { $(pub $name: $of,)* }
 
-        impl<'w> All<'w, '_> {
-            fn found(self) -> Found<'w> {
-                Found { held: self.tables.hold(), $($name: self.$name.into_inner(),)* }
+        impl Resources {
+            /// As they are before the first phase, under these options.
+            pub fn new(options: Options) -> Resources {
+                Resources { $($name: first!($name, options),)* }
+            }
+
+            /// Finds all that phases name, when all of the function is in its tables.
+            pub fn find<'w>(&'w mut self, function: &'w mut Function) -> Found<'w> {
+                Found { held: function.hold(), $($name: &mut self.$name,)* }
+            }
+
+            /// Gives the resources to a world, for phases that bevy runs there.
+            pub fn insert_into(self, world: &mut World) {
+                $(world.insert_resource(self.$name);)*
             }
         }
 
-        /// The function of a world and the resources of phases.
+        /// A function and the resources of phases.
         pub struct Found<'w> {
             pub(crate) held: Held<'w>,
             $(pub(crate) $name: &'w mut $of,)*

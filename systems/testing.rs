@@ -7,7 +7,7 @@ pub mod run;
 pub use random::Random;
 
 use crate::function::Options;
-use crate::manager;
+use crate::states::Resources;
 use orias_components::{Function, text};
 
 impl Options {
@@ -26,10 +26,10 @@ impl Options {
     }
 }
 
-/// An empty function, with the resources that phases want.
+/// An empty function, with the resources that phases want in its world.
 pub fn function() -> Function {
     let mut function = Function::default();
-    manager::insert_resources(&mut function.world, &Options::for_test());
+    Resources::new(Options::for_test()).insert_into(&mut function.world);
     function
 }
 

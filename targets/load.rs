@@ -216,11 +216,14 @@ impl Data {
     }
 
     fn text(&self, at: u16) -> Result<&'static str> {
+        std::str::from_utf8(self.bytes(at)?).map_err(|e| e.to_string())
+    }
+
+    fn bytes(&self, at: u16) -> Result<&'static [u8]> {
         let end = |at: usize| self.ends.get(at).map(|end| u32::from_le_bytes(*end) as usize);
         let start = (at as usize).checked_sub(1).map_or(Some(0), end);
         let place = start.zip(end(at as usize)).ok_or("a string beyond the list")?;
-        let text = self.text.get(place.0..place.1).ok_or("a string ends too early")?;
-        std::str::from_utf8(text).map_err(|e| e.to_string())
+        Ok(self.text.get(place.0..place.1).ok_or("a string ends too early")?)
     }
 
     fn words(&self, count: u8, at: u32) -> Result<&'static [Mod]> {
@@ -313,6 +316,13 @@ impl Data {
             kinds: u64::from_le_bytes(kinds),
             kinds_mask: u64::from_le_bytes(kinds_mask),
         }))
+    }
+
+    /// The number of a special register, without a list of all.
+    pub fn special(&self, name: &str) -> Option<u8> {
+        let all = self.specials.iter().map(|bytes| numbers(*bytes));
+        let mut named = all.filter(|(_, at)| self.bytes(*at).is_ok_and(|n| n == name.as_bytes()));
+        named.next().map(|(number, _)| number as u8)
     }
 
     /// Special registers, in order of their numbers.

@@ -81,6 +81,11 @@ impl Table {
         self.data.numbered(number).map(|index| (index, self.data.head(index)))
     }
 
+    /// The number of a special register.
+    pub fn special(&self, name: &str) -> Option<u8> {
+        self.data.special(name)
+    }
+
     /// Special registers, in order of their numbers.
     pub fn specials(&self) -> &[(u8, &'static str)] {
         self.specials.get_or_init(|| self.data.specials().expect("a test reads every table"))
@@ -327,7 +332,7 @@ impl Target {
 
     /// The number of a special register (`SR_TID.X`).
     pub fn special(&self, name: &str) -> Option<u8> {
-        let named = self.table().specials().iter().find(|s| s.1 == name).map(|s| s.0);
+        let named = self.table().special(name);
         named.or_else(|| name.strip_prefix("SR")?.parse().ok())
     }
 }

@@ -2,13 +2,12 @@
 //! SSA form, then come the IR before it and, behind a line of dashes, the IR after it.
 //! `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
-use orias_components::edges;
 use orias_components::text;
 use orias_components::validate::{definitions, validate};
+use orias_components::{Function, edges};
+use orias_systems::Options;
 use orias_systems::pipeline::{self, Status};
-use orias_systems::ssa::Form;
-use orias_systems::states::States;
-use orias_systems::{Report, testing};
+use orias_systems::states::Resources;
 use std::path::{Path, PathBuf};
 
 const DASHES: &str = "----------------\n";
@@ -31,18 +30,17 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     let Status::Implemented(_, system) = phase.status else {
         return Err(format!("{} is {}", phase.name, phase.status.name()));
     };
-    let mut function = testing::function();
+    let mut function = Function::default();
     let mut body = function.body();
     text::parse(input, &mut body).map_err(|e| e.to_string())?;
     validate(&body)
         .and_then(|()| definitions(&body, |_| true))
         .map_err(|e| format!("before: {e}"))?;
     body.update_edges();
-    function.body();
-    function.world.insert_resource(Form { is_ssa });
-    let mut states = States::new(&mut function.world);
-    (system.run)(&mut states.find(&mut function.world));
-    if let Some(error) = function.world.get_resource::<Report>().and_then(|e| e.errors.first()) {
+    let mut resources = Resources::new(Options::for_test());
+    resources.form.is_ssa = is_ssa;
+    (system.run)(&mut resources.find(&mut function));
+    if let Some(error) = resources.report.errors.first() {
         return Err(error.message.clone());
     }
     let body = function.body();
