@@ -40,7 +40,8 @@ impl Renames {
         body.block(new).succs().iter().for_each(|to| self.rename(body, *to, old, new));
     }
 
-    fn tell(&mut self, body: &mut Body<'_>, to: BlockId) {
+    /// Tells the phis of one block.
+    pub(crate) fn tell(&mut self, body: &mut Body<'_>, to: BlockId) {
         let Some(renames) = self.0.remove(&to) else { return };
         let last = |mut block: BlockId| {
             while let Some(next) = renames.get(&block) {

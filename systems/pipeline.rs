@@ -17,7 +17,7 @@
 
 use crate::analysis::cfg;
 use crate::calls;
-use crate::control_flow::{branches, layout, switches};
+use crate::control_flow::{branches, layout, predication, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::report::check;
@@ -387,7 +387,7 @@ pub static PHASES: [Phase; 159] = [
     phase(69, "OriSimpleLiveDead", Late, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(70, "OriPerformLiveDeadThird", Late, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, PLANNED),
-    phase(72, "OriDoPredication", Late, Optimization, Above(1), PLANNED),
+    phase(72, "OriDoPredication", Late, Optimization, Above(1), optional(system!(predication::do_predication where |f| f.may_have(&[Opcode::BRA])))),
     phase(73, "LateVectorization", Late, Optimization, Unstated, PLANNED),
     phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::late_commoning where |f| f.may_have_any(Props::MACRO)))),
     phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),

@@ -4,8 +4,8 @@
 //! cache than such a function. So all that phases name is found once for a whole run ([`Found`]),
 //! and each phase gets of that what it names ([`Part`]).
 //!
-//! For the same reason a worker's resources stand beside its world ([`Resources`]): in it each is an
-//! entity with an archetype and a table of its own, and a process that compiles one small kernel
+//! For the same reason a worker's resources stand beside its world ([`Resources`]): in it each is
+//! an entity with an archetype and a table of its own, and a process that compiles one small kernel
 //! would run a twentieth of its code to make them. Where a phase is run by bevy itself, as tests
 //! do, it finds them in the world.
 

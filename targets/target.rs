@@ -148,6 +148,9 @@ pub struct Target {
     pub scoreboards: u32,
     /// Threads in a warp.
     pub warp: u32,
+    /// Of what a conditional branch leads around: how many instructions are done under its
+    /// condition instead, copies not counted.
+    pub predication: Predication,
     /// Bytes of an instruction.
     pub instruction_bytes: u64,
     /// Largest shared memory of a CTA in bytes: static, and with opt-in dynamic.
@@ -171,6 +174,20 @@ pub struct Target {
     pub const_stack: u32,
 }
 
+/// How long a way of a conditional branch may be for its instructions to be done under the
+/// condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Predication {
+    /// The one way that does something, where the other one leads right behind it.
+    pub alone: u32,
+    /// Each of two ways.
+    pub each: u32,
+    /// The same where it loads from global memory.
+    pub with_loads: u32,
+    /// Copies and constants, which become selects.
+    pub moves: u32,
+}
+
 const SM_90: Target = Target {
     name: "sm_90",
     sm: 90,
@@ -187,6 +204,11 @@ const SM_90: Target = Target {
     cta_barriers: 16,
     scoreboards: 6,
     warp: 32,
+    // Found by trying (ptxas 13.0.88, sm_90a -O3): ways of 1 to 24 sums, products, logic, singles
+    // and doubles, stores, loads from shared memory: 8 are the most, 7 and a branch where there are
+    // two ways; with one load from global memory or more 20 with all that is among them; of
+    // constants 17.
+    predication: Predication { alone: 8, each: 7, with_loads: 20, moves: 17 },
     instruction_bytes: 16,
     static_shared: 49152,
     max_shared: 232448,

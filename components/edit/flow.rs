@@ -110,6 +110,36 @@ impl FlowEdit {
         body.remove_detached_block(next);
     }
 
+    /// What one of a block's successors does, whose only predecessor it is, is done at the block's
+    /// end. The successor goes: where it led, the block leads. Branches that led there or stood at
+    /// its end are gone already, and phis behind it know.
+    pub fn absorb(&mut self, body: &mut Body<'_>, block: BlockId, side: BlockId) {
+        let mut moved = std::mem::take(&mut body.block_mut(side).insts);
+        body.block_mut(block).insts.append(&mut moved);
+        // Its memory is for the next function's.
+        body.quietly(side).insts = moved;
+        let succs = std::mem::take(&mut body.block_mut(side).succs);
+        body.block_mut(block).succs.retain(|s| *s != side);
+        for succ in succs {
+            let preds = &mut body.block_mut(succ).preds;
+            match preds.contains(&block) {
+                true => preds.retain(|p| *p != side),
+                false => preds.iter_mut().filter(|p| **p == side).for_each(|p| *p = block),
+            }
+            let known = &mut body.block_mut(block).succs;
+            if !known.contains(&succ) {
+                known.push(succ);
+            }
+        }
+        self.order.remove(side);
+        body.remove_detached_block(side);
+    }
+
+    /// Tells the phis of one block what they have not heard yet: for who reads them now.
+    pub fn tell(&mut self, body: &mut Body<'_>, block: BlockId) {
+        self.renames.tell(body, block);
+    }
+
     /// Tells phis what they have not heard yet.
     pub(super) fn tell_phis(&mut self, body: &mut Body<'_>) {
         std::mem::take(&mut self.renames).finish(body);

@@ -2,4 +2,5 @@
 
 pub mod branches;
 pub mod layout;
+pub mod predication;
 pub mod switches;

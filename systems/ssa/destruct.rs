@@ -48,6 +48,9 @@ pub fn convert_all_mov_phi_to_mov(
 fn destruct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let (copies, phis) = wanted(body, &analyses.cells(body));
     if copies.is_empty() && phis.blocks.is_empty() {
+        if phis.has_ties {
+            untie(body, &[]);
+        }
         return 0;
     }
     let map = analyses.cells(body);
@@ -93,6 +96,8 @@ struct Phis {
     blocks: Scratch<Vec<BlockId>>,
     /// By block, as they stand there.
     to: Scratch<Vec<(BlockId, RegUse)>>,
+    /// Some instruction is tied, be it to nothing.
+    has_ties: bool,
 }
 
 /// All copies that there would be without coalescing, and the phis. Meeting registers are made.
@@ -155,7 +160,8 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
             }
         }
     }
-    (copies, Phis { blocks: with_phis, to: phis })
+    let has_ties = !tied.is_empty();
+    (copies, Phis { blocks: with_phis, to: phis, has_ties })
 }
 
 /// Destinations, and what each is tied to.

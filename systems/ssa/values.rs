@@ -34,7 +34,8 @@ impl Fixed {
     }
 }
 
-/// Whether a register's cells are values.
+/// Whether a register's cells are values; those that were made since are.
 pub fn is_value(body: &Body<'_>, fixed: &Fixed, id: VRegId) -> bool {
-    matches!(body.vreg(id).file, RegFile::R | RegFile::P) && !fixed.0[id.0 as usize]
+    let is_fixed = fixed.0.get(id.0 as usize).is_some_and(|f| *f);
+    matches!(body.vreg(id).file, RegFile::R | RegFile::P) && !is_fixed
 }
