@@ -18,7 +18,7 @@ use crate::effects;
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
-use crate::ssa::{Fixed, Form, is_value};
+use crate::ssa::{Fixed, Form, copy, is_value};
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Loc, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View, edges, phis, scratch, scratch::Scratch,
@@ -289,7 +289,7 @@ impl Predicator<'_> {
         let all = scratch!(Vec<InstId>).with(phis::of(body, meet));
         for &id in all.iter() {
             let mut phi = body.inst(id).to_inst();
-            let Operand::Reg(dest) = phi.operands[0] else { continue };
+            let [Operand::Reg(dest)] = *phi.dests() else { continue };
             let of = |block: BlockId| {
                 let mut pairs = phi.sources().chunks_exact(2);
                 let pair = pairs.find(|pair| pair[1] == Operand::Block(block));
@@ -472,14 +472,6 @@ fn operand(guard: Guard) -> Operand {
     Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) })
 }
 
-fn copy(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc) -> InstId {
-    let (to, from) = (Operand::Reg(to), Operand::Reg(from));
-    match to.file() {
-        Some(RegFile::P) => body.new_inst(&plop3(to, [from, Operand::PT, Operand::PT], 0x80), loc),
-        _ => body.make(Opcode::MOV, &[], 1, &[to, from, Operand::Imm(0xf)], loc),
-    }
-}
-
 /// `to = when ? with : without`.
 fn select(
     body: &mut Body<'_>,
@@ -511,5 +503,5 @@ fn bring(phi: &mut Inst, [yes, no]: [BlockId; 2], (value, from): (RegUse, BlockI
     let goes = |block: Operand| block == Operand::Block(yes) || block == Operand::Block(no);
     let kept = phi.sources().chunks_exact(2).filter(|pair| !goes(pair[1])).flatten().copied();
     let pair = [Operand::Reg(value), Operand::Block(from)];
-    phi.operands = [phi.operands[0]].into_iter().chain(kept).chain(pair).collect();
+    phi.operands = phi.dests().iter().copied().chain(kept).chain(pair).collect();
 }

@@ -297,6 +297,7 @@ mod tests {
     use crate::analysis::Analyses;
     use crate::testing;
     use orias_components::text;
+    use orias_targets::slots::MOV;
 
     const TWICE: &str = "
         BB0:
@@ -318,7 +319,7 @@ mod tests {
         assert_eq!(values.writer(result(&body, 2)), Some(InstId(2)));
         assert_eq!(values.writer(result(&body, 1)), None);
         let mut new = body.inst(InstId(1)).to_inst();
-        new.operands[1] = Operand::Imm(3);
+        new.operands[MOV::B] = Operand::Imm(3);
         values.replace(&mut body, InstId(1), &new);
         assert_eq!(values.writer(result(&body, 1)), None);
         assert!(values.is_dead(InstId(0)), "nobody reads %R0 any more");

@@ -550,7 +550,7 @@ impl Writer<'_, '_, '_> {
 }
 
 /// A copy of one cell.
-pub(super) fn copy(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc) -> InstId {
+pub(crate) fn copy(body: &mut Body<'_>, to: RegUse, from: RegUse, loc: Loc) -> InstId {
     let (to, from) = (Operand::Reg(to), Operand::Reg(from));
     match to.file() {
         Some(RegFile::P) => {

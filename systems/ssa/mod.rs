@@ -25,6 +25,7 @@ mod groups;
 mod values;
 
 pub use check::check;
+pub(crate) use construct::copy;
 pub use construct::generate_mov_phi;
 pub use destruct::convert_all_mov_phi_to_mov;
 pub use form::Form;
