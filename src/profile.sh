@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the profile by which src/release.sh builds: which functions compiles run, and which ways through them they go. It is
-# src/profile/rustc-VERSION.profdata.xz, for this version of rustc alone. Make it again when much code has moved: what has changed since
-# is built without it, and is no less right.
+# src/profile/rustc-VERSION.profdata.xz, for this version of rustc alone. Of what is built by it, rustc-VERSION.order.xz says which
+# pieces compiles touch, which the linker puts beside each other. Make both again when much code has moved: what has changed since
+# is built without them, and is no less right.
 #
 # Trained on the corpus at several levels, on the shapes of tests/speed at small sizes, on a little of the other commands, and on nothing
 # that is measured as real modules (tests/nvcc, tests/triton).
@@ -50,6 +51,13 @@ done
 
 "$profdata" merge --output "$folder/orias.profdata" "$folder/raw"
 mkdir -p src/profile
-rm -f src/profile/*.xz
+rm -f src/profile/*.profdata.xz
 xz -9 --stdout "$folder/orias.profdata" > "src/profile/rustc-$version.profdata.xz"
+
+export ORIAS_MAP=$folder/orias.map
+orias=$(src/release.sh)
+cargo build --release --quiet --package orias-speed
+target/release/orias-speed order --orias "$orias" --map "$ORIAS_MAP" --to "$folder/orias.order" tests/corpus
+rm -f src/profile/*.order.xz
+xz -9 --stdout "$folder/orias.order" > "src/profile/rustc-$version.order.xz"
 ls -l src/profile

@@ -9,6 +9,7 @@ pub mod expand;
 pub mod function;
 pub mod legalize;
 pub mod manager;
+pub mod memory;
 pub mod mercury;
 pub mod notes;
 pub mod parallel;

@@ -20,6 +20,7 @@ use crate::calls;
 use crate::control_flow::{branches, layout, predication, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
+use crate::memory::vectorize;
 use crate::report::check;
 use crate::scalar::{common, dead_code, fold, propagate, sink};
 use crate::states::Found;
@@ -355,7 +356,7 @@ pub static PHASES: [Phase; 159] = [
     phase(38, "OriPerformLiveDeadSecond", Mid, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(39, "ExtractShaderConstsFirst", Mid, Optimization, Unstated, PLANNED),
     phase(40, "OriHoistInvariantsEarly", Mid, Optimization, Above(1), PLANNED),
-    phase(41, "Vectorization", Mid, Optimization, Unstated, PLANNED),
+    phase(41, "Vectorization", Mid, Optimization, Unstated, optional(system!(vectorize::vectorize where |f| f.may_have(&[Opcode::LDS, Opcode::STS])))),
     phase(42, "EmitPSI", Mid, Lowering, Unstated, GRAPHICS_ONLY),
     phase(43, "GeneralOptimizeMid", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), PLANNED),

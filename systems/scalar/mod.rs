@@ -20,3 +20,5 @@ mod rules;
 mod simplify;
 pub mod sink;
 mod values;
+
+pub(crate) use values::{Values, plain};

@@ -13,7 +13,7 @@ const MANY: u32 = u32::MAX;
 
 /// What writes each cell of a value, and how often it is read. Who changes an instruction says so
 /// ([`Values::replace`], [`Values::changed`]), and what nobody reads then is dead.
-pub(super) struct Values<'m> {
+pub(crate) struct Values<'m> {
     pub map: &'m CellMap,
     /// By cell: 1 + the instruction; 0 where there is none, [`MANY`] where there is more than one.
     writers: Scratch<Vec<u32>>,
@@ -38,7 +38,7 @@ pub(super) struct Values<'m> {
 
 /// Instructions that have changed since the last look, if that is known, and those of this one.
 #[derive(Default)]
-pub(super) struct News(Option<Scratch<Vec<bool>>>);
+pub(crate) struct News(Option<Scratch<Vec<bool>>>);
 
 impl News {
     /// Since the body had this number.
@@ -284,7 +284,7 @@ impl<'m> Values<'m> {
 }
 
 /// Whether it is one cell of a virtual register, without sign changes or a part.
-pub(super) fn plain(operand: &Operand) -> Option<RegUse> {
+pub(crate) fn plain(operand: &Operand) -> Option<RegUse> {
     match operand {
         Operand::Reg(r) if r.reg.vreg().is_some() && r.flags == RegFlags::NONE => Some(*r),
         _ => None,

@@ -47,15 +47,18 @@ enum What {
         #[command(flatten)]
         sides: Sides,
     },
-    /// Writes what puts the functions that compiles call beside each other in the program.
+    /// Writes a linker script that puts what compiles touch of the program beside each other.
     Order {
         /// PTX files, or folders that are searched for them.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Our compiler with its names: `target/profiling/orias`.
+        /// Our compiler.
         #[arg(long)]
         orias: PathBuf,
-        /// Writes `order.ld`, and `order.txt` with the names of C functions, to this folder.
+        /// What its linker has written of it (`ORIAS_MAP` of `src/release.sh`).
+        #[arg(long)]
+        map: PathBuf,
+        /// The script.
         #[arg(long)]
         to: PathBuf,
     },
@@ -107,6 +110,9 @@ const COUNTED: &[(&str, usize)] =
 /// The corpus's largest.
 const COUNTED_KERNEL: &str = "tests/corpus/sha256/sha256.ptx";
 
+/// Of so many files, the smallest, it is seen which constants are read: they say it of all.
+const TRACED: usize = 16;
+
 fn main() -> ExitCode {
     match run(Program::parse().what) {
         Ok(()) => ExitCode::SUCCESS,
@@ -152,21 +158,25 @@ fn run(what: What) -> Result<(), String> {
             }
             sides.with(|both, folder| tables::callgrind(&inputs, both, folder))
         }
-        What::Order { files, orias, to } => {
+        What::Order { files, orias, map, to } => {
             orias_speed::callgrind::ready()?;
             let folder = std::env::temp_dir().join(format!("orias-order-{}", std::process::id()));
             std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-            let sizes = order::sizes(&orias)?;
-            let mut compiles = Vec::new();
+            let pieces = order::Pieces::of(&map)?;
+            let mut inputs = Vec::new();
             for input in inputs::named(&files, &[])? {
-                compiles.push(order::called(&orias, &input.file(&folder)?.1, &folder)?);
+                let file = input.file(&folder)?.1;
+                inputs.push((std::fs::metadata(&file).map_err(|e| e.to_string())?.len(), file));
+            }
+            inputs.sort();
+            let mut compiles = Vec::new();
+            for (n, (_, file)) in inputs.iter().enumerate() {
+                let trace = if n < TRACED { order::Trace::Data } else { order::Trace::Code };
+                compiles.push(order::touched(&orias, file, &folder, &pieces, &trace)?);
             }
             std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
-            let write = |name: &str, text: String| {
-                std::fs::write(to.join(name), text).map_err(|error| format!("{name}: {error}"))
-            };
-            write("order.ld", order::script(&compiles, &sizes))?;
-            write("order.txt", order::symbols(&compiles, &sizes))
+            std::fs::write(&to, order::script(&compiles, &pieces))
+                .map_err(|error| format!("{}: {error}", to.display()))
         }
     }
 }

@@ -1,206 +1,201 @@
-//! Which functions compiles call: what the linker puts beside each other.
+//! Which pieces of the program compiles touch: what the linker puts beside each other.
 //!
 //! A small compile runs each of some thousand functions a few times, and what it waits for is that
-//! they come to memory: 64 KB of the program at a time. Those that compiles call are two fifths of
-//! it. `valgrind --tool=callgrind` says which they are; here their names become patterns of a
-//! linker script, as short as those of functions that no compile calls allow.
+//! they come to memory: 64 KB of the program at a time, each some three microseconds to map and to
+//! let go. What compiles touch is a third of the program. The linker's map says where its pieces
+//! (input sections: functions, what is rare in them, tables) are, valgrind what is touched; here
+//! that becomes a linker script. Its names are of one build: by them, as by a profile's, another
+//! one is ordered as far as it has the same.
 
-use object::{Object, ObjectSymbol, SymbolKind};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The names of the functions that one compile calls, as the linker knows them.
+/// A piece of the program.
+#[derive(Debug, PartialEq, Eq)]
+struct Piece {
+    start: u64,
+    end: u64,
+    /// The name of its section.
+    name: String,
+}
+
+/// The pieces of a program that have names of their own, in the order of their addresses.
+pub struct Pieces(Vec<Piece>);
+
+/// Of what a map has, these have names of their own; what stands behind them is one function or
+/// one constant.
+const KINDS: [&str; 2] = [".text.", ".rodata."];
+
+/// Pieces that the linker joins with all of their like.
+const MERGED: [&str; 2] = [".rodata.str", ".rodata.cst"];
+
+impl Pieces {
+    /// Of a program whose linker (LLVM's) has written this map.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has none.
+    pub fn of(map: &Path) -> Result<Pieces, String> {
+        let fail = |what: &str| format!("{}: {what}", map.display());
+        let text = std::fs::read_to_string(map).map_err(|error| fail(&error.to_string()))?;
+        let pieces = Pieces(pieces(&text));
+        if pieces.0.is_empty() { Err(fail("no map of lld's with sections")) } else { Ok(pieces) }
+    }
+
+    /// The piece that has this byte.
+    fn at(&self, address: u64) -> Option<usize> {
+        let at = self.0.partition_point(|piece| piece.start <= address).checked_sub(1)?;
+        (address < self.0[at].end).then_some(at)
+    }
+}
+
+/// Rows of a map: address, load address, size (hexadecimal), alignment, `FILE:(SECTION)`.
+fn pieces(map: &str) -> Vec<Piece> {
+    let piece = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let start = u64::from_str_radix(fields.next()?, 16).ok()?;
+        let size = u64::from_str_radix(fields.nth(1)?, 16).ok()?;
+        let (_, section) = line.rsplit_once(":(")?;
+        let name = section.strip_suffix(')')?;
+        let is_one = KINDS.iter().any(|kind| name.starts_with(kind))
+            && !MERGED.iter().any(|merged| name.starts_with(merged));
+        (is_one && size > 0).then(|| Piece { start, end: start + size, name: name.to_string() })
+    };
+    let mut pieces: Vec<Piece> = map.lines().filter_map(piece).collect();
+    pieces.sort_by_key(|piece| piece.start);
+    pieces
+}
+
+/// What valgrind says of one compile.
+pub enum Trace {
+    /// The instructions that run (callgrind).
+    Code,
+    /// The constants that are read, too (lackey: some ten times the time).
+    Data,
+}
+
+/// The pieces that one compile touches.
 ///
 /// # Errors
-/// When it fails, or callgrind does.
-pub fn called(program: &Path, ptx: &Path, folder: &Path) -> Result<BTreeSet<String>, String> {
-    let profile = folder.join("callgrind.out");
-    let done = Command::new("valgrind")
-        .args(["--tool=callgrind", "--demangle=no", "--compress-strings=no"])
-        .arg(format!("--callgrind-out-file={}", profile.display()))
-        .arg(program)
-        .args(["-arch", "sm_90a"])
-        .arg(ptx)
-        .arg("-o")
-        .arg(folder.join("order.cubin"))
-        .stderr(Stdio::null())
-        .status()
-        .map_err(|error| format!("valgrind: {error}"))?;
+/// When it fails, or valgrind does.
+pub fn touched(
+    program: &Path,
+    ptx: &Path,
+    folder: &Path,
+    pieces: &Pieces,
+    trace: &Trace,
+) -> Result<BTreeSet<usize>, String> {
+    let log = folder.join("trace");
+    let mut command = Command::new("valgrind");
+    match trace {
+        Trace::Code => command
+            .args(["--tool=callgrind", "--dump-instr=yes", "--compress-pos=no"])
+            .arg(format!("--callgrind-out-file={}", log.display())),
+        Trace::Data => command
+            .args(["--tool=lackey", "--trace-mem=yes"])
+            .arg(format!("--log-file={}", log.display())),
+    };
+    command.arg(program).args(["-arch", "sm_90a"]).arg(ptx).arg("-o");
+    let done = command.arg(folder.join("order.cubin")).stderr(Stdio::null()).status();
+    let done = done.map_err(|error| format!("valgrind: {error}"))?;
     if !done.success() {
-        return Err(format!("{}: {done} under callgrind", ptx.display()));
+        return Err(format!("{}: {done} under valgrind", ptx.display()));
     }
-    let text = std::fs::read_to_string(&profile)
-        .map_err(|error| format!("{}: {error}", profile.display()))?;
-    Ok(names(&text))
-}
-
-/// The functions of a profile. A call of itself has the name with a quote and a number.
-fn names(profile: &str) -> BTreeSet<String> {
-    let name =
-        |line: &str| line.strip_prefix("fn=").map(|name| name.split('\'').next().map(String::from));
-    profile.lines().filter_map(name).flatten().collect()
-}
-
-/// The functions in C that these compiles call, the most called first: their names are the same in
-/// every build, so the linker takes them as they are.
-pub fn symbols(compiles: &[BTreeSet<String>], sizes: &BTreeMap<String, u64>) -> String {
-    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
-    for name in compiles.iter().flatten().filter(|name| !is_rust(name)) {
-        // What stands behind a dot is of one version of a compiler.
-        if sizes.contains_key(name) && !name.contains('.') {
-            *counts.entry(name).or_default() += 1;
-        }
+    let fail = |error: std::io::Error| format!("{}: {error}", log.display());
+    let mut found = BTreeSet::new();
+    for line in BufReader::new(File::open(&log).map_err(fail)?).split(b'\n') {
+        let line = line.map_err(fail)?;
+        found.extend(address(&line, trace).and_then(|address| pieces.at(address)));
     }
-    let mut names: Vec<(&String, usize)> = counts.into_iter().collect();
-    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    names.iter().map(|(name, _)| format!("{name}\n")).collect()
+    std::fs::remove_file(&log).map_err(fail)?;
+    Ok(found)
 }
 
-/// Named in the way that says of which types an instance is (`.cargo/config.toml`): else all of a
-/// name would be alike but for hashes that change with every build.
-fn is_rust(name: &str) -> bool {
-    name.starts_with("_R")
+/// The address that a line of a trace names: ` L 04222c10,8` (lackey), `0x4222c10 12 1`
+/// (callgrind).
+fn address(line: &[u8], trace: &Trace) -> Option<u64> {
+    let text = std::str::from_utf8(line).ok()?;
+    let digits = match trace {
+        Trace::Code => text.strip_prefix("0x")?.split(' ').next()?,
+        Trace::Data => text.trim_start().get(1..)?.trim_start().split_once(',')?.0,
+    };
+    u64::from_str_radix(digits, 16).ok()
 }
 
-/// The sizes of a program's functions by their names.
-///
-/// # Errors
-/// When it cannot be read, or has no names.
-pub fn sizes(program: &Path) -> Result<BTreeMap<String, u64>, String> {
-    let fail = |what: &str| format!("{}: {what}", program.display());
-    let bytes = std::fs::read(program).map_err(|error| fail(&error.to_string()))?;
-    let file = object::File::parse(&*bytes).map_err(|error| fail(&error.to_string()))?;
-    let functions = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);
-    let named = functions.filter_map(|s| Some((s.name().ok()?.to_string(), s.size())));
-    let sizes: BTreeMap<String, u64> = named.collect();
-    if sizes.is_empty() {
-        return Err(fail("it has no names of functions (build it with --profile profiling)"));
-    }
-    Ok(sizes)
-}
-
-/// Of the compiles so many must call a function for it to stand with those that all call.
-const USUAL: f64 = 0.5;
-
-/// A linker script's patterns: first the functions that most of these compiles call, then the
-/// others that any does.
-pub fn script(compiles: &[BTreeSet<String>], sizes: &BTreeMap<String, u64>) -> String {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for name in sizes.keys().filter(|name| is_rust(name)) {
-        let count = compiles.iter().filter(|called| called.contains(name)).count();
-        // Functions with the same name but for the build's hashes are one to the linker.
-        let most = counts.entry(stable(name)).or_default();
-        *most = count.max(*most);
-    }
-    let usual = (USUAL * compiles.len() as f64).ceil().max(1.0) as usize;
-    let names: Vec<(&str, usize)> = counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+/// A linker script that puts what compiles touch beside each other, what most of them touch first.
+pub fn script(compiles: &[BTreeSet<usize>], pieces: &Pieces) -> String {
+    let mut counts = vec![0_usize; pieces.0.len()];
+    compiles.iter().flatten().for_each(|&piece| counts[piece] += 1);
+    let mut order: Vec<usize> = (0..counts.len()).filter(|&piece| counts[piece] > 0).collect();
+    // In the order of addresses where as many compiles touch them.
+    order.sort_by_key(|&piece| std::cmp::Reverse(counts[piece]));
     let mut text = String::from(
-        "/* Functions that compiles call, beside each other: made by `orias-speed order`. */\n\
-         SECTIONS\n{\n  .text.compile :\n  {\n",
+        "/* What compiles touch, beside each other: made by `orias-speed order`. */\n",
     );
-    // The linker takes the first pattern that a function has.
-    let mut known = usize::MAX;
-    for least in [usual, 1] {
-        let mut patterns = Vec::new();
-        collect(&names, 0, &|count| count >= least, &|count| count < known, &mut patterns);
-        for pattern in &patterns {
-            // What the compiler takes for rare has sections of another name.
-            let _ = writeln!(text, "    *(.text.{pattern} .text.unlikely.{pattern})");
+    for kind in KINDS {
+        let section = kind.trim_end_matches('.');
+        let _ = writeln!(text, "SECTIONS\n{{\n  {section}.often :\n  {{");
+        let mut known = BTreeSet::new();
+        for &piece in &order {
+            let name = pieces.0[piece].name.as_str();
+            if name.starts_with(kind) && known.insert(name) {
+                let _ = writeln!(text, "    *({name})");
+            }
         }
-        known = least;
+        let _ = writeln!(text, "  }}\n}}\nINSERT BEFORE {section};");
     }
-    text.push_str("  }\n}\nINSERT BEFORE .text;\n");
     text
-}
-
-/// The shortest patterns that those of these names have that are `taken`, and no other has: names
-/// in order, all alike up to `at`. Where none of them is `new` there is nothing to say.
-fn collect(
-    names: &[(&str, usize)],
-    at: usize,
-    taken: &dyn Fn(usize) -> bool,
-    new: &dyn Fn(usize) -> bool,
-    patterns: &mut Vec<String>,
-) {
-    let any = |(_, count): &(&str, usize)| taken(*count) && new(*count);
-    let Some((first, _)) = names.iter().find(|name| any(name)) else { return };
-    if names.iter().all(|(_, count)| taken(*count)) {
-        patterns.push(pattern(first, at));
-        return;
-    }
-    let next = |name: &(&str, usize)| name.0.as_bytes().get(at).copied();
-    for group in names.chunk_by(|a, b| next(a) == next(b)) {
-        match next(&group[0]) {
-            Some(_) => collect(group, at + 1, taken, new, patterns),
-            // The whole of a name that others begin with.
-            None => patterns.extend(group.iter().filter(|n| any(n)).map(|n| n.0.to_string())),
-        }
-    }
-}
-
-/// What begins as this name does up to a place.
-fn pattern(name: &str, end: usize) -> String {
-    // A star cuts no hash in two: it stands for it.
-    format!("{}*", name[..end].trim_end_matches('*'))
-}
-
-/// A name as it is in every build: without the hashes of crates, and without what tells copies of
-/// a function apart that the compiler has made.
-fn stable(name: &str) -> String {
-    without_crate_hash(name.split(".llvm.").next().unwrap_or(name))
-}
-
-/// `Cs` and what is behind it up to `_` name a build of a crate.
-fn without_crate_hash(name: &str) -> String {
-    let mut pieces = name.split("Cs");
-    let mut out = pieces.next().unwrap_or("").to_string();
-    for piece in pieces {
-        match piece.split_once('_') {
-            Some((hash, rest)) if hash.bytes().all(|b| b.is_ascii_alphanumeric()) => {
-                let _ = write!(out, "Cs*_{rest}");
-            }
-            _ => {
-                let _ = write!(out, "Cs{piece}");
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MAP: &str = "\
+             VMA              LMA     Size Align Out     In      Symbol
+            1000             1000      300     4 .rodata
+            1000             1000       20     4         a.o:(.rodata.B)
+            1000             1000       20     4                 B
+            1020             1020       10     4         <internal>:(.rodata.cst16)
+            2000             2000       40     4         a.o:(.text.hot.f)
+            2040             2040       10     4         a.o:(.text.split.f)
+            2050             2050        0     4         a.o:(.text.unlikely.g)
+            2050             2050       10     4         lib.a(b.o):(.text)
+            2060             2060       10     4         lib.a(b.o):(.text.h)
+";
+
     #[test]
-    fn a_name_is_without_hashes() {
-        assert_eq!(
-            stable("_RNvCsf1A2_7___rustc12___rust_alloc"),
-            "_RNvCs*_7___rustc12___rust_alloc"
-        );
-        assert_eq!(stable("_RNvCs1_1a1b.llvm.123"), "_RNvCs*_1a1b");
+    fn a_map_has_the_pieces_with_names_of_their_own() {
+        let pieces = Pieces(pieces(MAP));
+        let name = |address| pieces.at(address).map(|piece| pieces.0[piece].name.as_str());
+        assert_eq!(pieces.0.len(), 4);
+        assert_eq!(name(0x101f), Some(".rodata.B"));
+        assert_eq!(name(0x1020), None);
+        assert_eq!(name(0x2040), Some(".text.split.f"));
+        assert_eq!(name(0x2055), None);
+        assert_eq!(name(0x206f), Some(".text.h"));
+        assert_eq!(name(0x2070), None);
     }
 
     #[test]
-    fn a_profile_names_what_has_a_cost() {
-        let profile =
-            "fl=a.rs\nfn=_Rb\n1 2\ncfn=_Rc\ncalls=1 1\n3 4\nfn=_Rd'2\n5 6\nfn=main\n7 8\n";
-        assert_eq!(names(profile).into_iter().collect::<Vec<_>>(), ["_Rb", "_Rd", "main"]);
+    fn traces_name_addresses() {
+        assert_eq!(address(b"0x4222c1 12 1", &Trace::Code), Some(0x4222c1));
+        assert_eq!(address(b"fn=(1) main", &Trace::Code), None);
+        assert_eq!(address(b"I  0077abe1,3", &Trace::Data), Some(0x77abe1));
+        assert_eq!(address(b" S 1ffe,8", &Trace::Data), Some(0x1ffe));
+        assert_eq!(address(b"==7== Lackey, an example", &Trace::Data), None);
     }
 
     #[test]
-    fn the_usual_functions_come_first_by_their_shortest_names() {
-        let all = ["_Rax1", "_Rax2", "_Ray1", "_Ray11", "_Rb1", "_Rb2", "_Rc"];
-        let sizes: BTreeMap<String, u64> = all.iter().map(|n| (n.to_string(), 100)).collect();
-        let set = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<BTreeSet<_>>();
-        let always = ["_Rax1", "_Rax2", "_Ray1"];
-        let compiles = [set(&always), set(&always), set(&[&always[..], &["_Rb2"]].concat())];
-        let text = script(&compiles, &sizes);
-        let patterns: Vec<&str> =
-            text.lines().filter_map(|l| l.trim().strip_prefix("*(.text.")).collect();
-        let both = |pattern| format!("{pattern} .text.unlikely.{pattern})");
-        // `_Ray1` is the beginning of a name that nobody calls.
-        assert_eq!(patterns, [both("_Rax*"), both("_Ray1"), both("_Rb2*")]);
+    fn what_most_compiles_touch_stands_first() {
+        let pieces = Pieces(pieces(MAP));
+        let compiles = [BTreeSet::from([0, 1, 3]), BTreeSet::from([3])];
+        let text = script(&compiles, &pieces);
+        let names: Vec<&str> =
+            text.lines().filter_map(|line| line.trim().strip_prefix("*(")).collect();
+        assert_eq!(names, [".text.h)", ".text.hot.f)", ".rodata.B)"]);
     }
 }

@@ -12,13 +12,10 @@ use std::{env, fs};
 
 const TABLE: &str = "src/ptx/check/forms.tbl";
 
-/// Which functions stand beside each other: what compiles call comes to memory in fewer pieces.
-/// `orias-speed order` makes both files, of functions in Rust and in C.
-const ORDER: [(&str, &str); 2] =
-    [("src/order.ld", "-T,"), ("src/order.txt", "--symbol-ordering-file=")];
-
-/// What goes before those where a profile has told the compiler what runs often, and what never.
-const BY_PROFILE: (&str, &str) = ("src/profile/order.ld", "-T,");
+/// What the environment may ask of the linker that comes with Rust: an order of the program's
+/// pieces by which compiles touch few pages of it (`src/profile.sh` makes one), and a map of what
+/// it made.
+const ASKED: [(&str, &str); 2] = [("ORIAS_ORDER", "-T,"), ("ORIAS_MAP", "-Map=")];
 
 /// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
 /// of words.
@@ -97,15 +94,11 @@ fn link() {
         println!("cargo::rustc-link-arg-bin=orias=-B{}", linker.display());
         println!("cargo::rustc-link-arg-bin=orias=-fuse-ld=lld");
     }
-    if let Some(home) = env::var_os("CARGO_MANIFEST_DIR") {
-        let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-        let has_profile = flags.contains("profile-use");
-        for (file, option) in has_profile.then_some(BY_PROFILE).into_iter().chain(ORDER) {
-            println!("cargo::rerun-if-changed={file}");
-            let file = Path::new(&home).join(file);
-            println!("cargo::rustc-link-arg-bin=orias=-Wl,{option}{}", file.display());
+    for (name, option) in ASKED {
+        println!("cargo::rerun-if-env-changed={name}");
+        if let Ok(file) = env::var(name) {
+            println!("cargo::rustc-link-arg-bin=orias=-Wl,{option}{file}");
         }
-        println!("cargo::rustc-link-arg-bin=orias=-Wl,--no-warn-symbol-ordering");
     }
     if !is_musl && let Some(folder) = archives() {
         println!("cargo::rustc-link-arg-bin=orias=-static");
@@ -113,7 +106,7 @@ fn link() {
     }
 }
 
-/// Where the linker stands that comes with Rust: no other one takes both files of the order, and
+/// Where the linker stands that comes with Rust: no other one takes an order of this length, and
 /// GNU's does not look into an archive twice, as the C library's want. A system's own Rust may come
 /// without it, and a build may ask for another.
 fn own_linker() -> Option<PathBuf> {

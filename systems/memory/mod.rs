@@ -1,0 +1,4 @@
+//! Accesses to memory: which of them become one.
+
+mod alignment;
+pub mod vectorize;
