@@ -8,6 +8,7 @@ pub mod effects;
 pub mod expand;
 pub mod function;
 pub mod legalize;
+pub mod loops;
 pub mod manager;
 pub mod memory;
 pub mod mercury;

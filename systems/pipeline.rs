@@ -20,6 +20,7 @@ use crate::calls;
 use crate::control_flow::{branches, layout, predication, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
+use crate::loops::unroll;
 use crate::memory::vectorize;
 use crate::report::check;
 use crate::scalar::{common, dead_code, fold, propagate, sink};
@@ -339,7 +340,7 @@ pub static PHASES: [Phase; 159] = [
     phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop))),
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
     phase(24, "OriStrengthReduce", Early, Optimization, Unstated, PLANNED),
-    phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), PLANNED),
+    phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), optional(system!(unroll::unroll_loops where |f| f.may_have(&[Opcode::BRA])))),
     phase(26, "GenerateMovPhi", Early, Lowering, Unstated, needed_at_gate(system!(ssa::generate_mov_phi))),
     phase(27, "OriPipelining", Early, Optimization, Above(1), PLANNED),
     phase(28, "StageAndFence", Early, Lowering, Unstated, PLANNED),
