@@ -7,6 +7,7 @@ pub(crate) mod pool;
 pub(crate) mod teams;
 
 use orias_components::Loc;
+use orias_systems::knobs::{Knob, Knobs};
 use orias_systems::parallel;
 use orias_systems::pipeline::PHASES;
 use orias_systems::{Options, PhaseStat, PipelineError, Stop, Stopped, Worker};
@@ -290,9 +291,13 @@ fn find_target(
         ptx::target::compatible(program.target, name).map_err(Diagnostic::global)?;
     }
     // `--knob UnseenForms=1`: code may use all that the instruction table has.
-    let widen = options.knobs.iter().any(|(name, value)| name == UNSEEN_FORMS && value != "0");
+    let knobs = Knobs::read(&options.knobs).map_err(Diagnostic::global)?;
     let target = orias_targets::target(name).filter(|t| t.codegen);
-    target.map(|t| if widen { t.widened() } else { t }).ok_or_else(|| {
+    let widen = |t: &'static Target| match knobs.is_on(Knob::UnseenForms, t) {
+        true => t.widened(),
+        false => t,
+    };
+    target.map(widen).ok_or_else(|| {
         // The words that clients look for (FACTS: XLA).
         Diagnostic::global(format!("Value '{name}' is not defined for option 'gpu-name'")).into()
     })
@@ -423,7 +428,7 @@ fn compile_functions(
         disabled: options.disabled.clone(),
         phase_limit: options.phase_limit,
         statistics: options.statistics,
-        knobs: options.knobs.clone(),
+        knobs: Knobs::read(&options.knobs).unwrap_or_default(),
     };
     let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
     let size = units.iter().map(code).sum::<usize>();

@@ -1,5 +1,6 @@
 //! What a phase knows of its function besides the body, and what comes out of the pipeline.
 
+use crate::knobs::Knobs;
 use bevy_ecs::prelude::*;
 use orias_components::heap::Used;
 use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey, scratch};
@@ -49,8 +50,8 @@ pub struct Options {
     pub phase_limit: Option<u32>,
     /// Count instructions before and after each phase.
     pub statistics: bool,
-    /// `--knob NAME=VALUE`, in the order of the command line.
-    pub knobs: Vec<(String, String)>,
+    /// `--knob`.
+    pub knobs: Knobs,
 }
 
 impl Options {

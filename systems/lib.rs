@@ -7,6 +7,7 @@ pub mod control_flow;
 pub mod effects;
 pub mod expand;
 pub mod function;
+pub mod knobs;
 pub mod legalize;
 pub mod loops;
 pub mod manager;

@@ -115,11 +115,13 @@ impl Worker {
                 return Err(PipelineError::NeededPhase(phase.name));
             }
         }
+        // Phases before that do not run at -O1.
+        let mut before = 0;
         let steps = PHASES
             .iter()
             .map(|phase| Step {
                 phase,
-                system: system(phase, &options),
+                system: system(phase, &options, &mut before),
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
                 optimization: optimization(phase),
             })
@@ -440,7 +442,7 @@ fn optimization(phase: &Phase) -> Option<usize> {
     PHASES.iter().position(|other| code(other) == Some(mine))
 }
 
-fn system(phase: &Phase, options: &Options) -> Option<System> {
+fn system(phase: &Phase, options: &Options, before: &mut u32) -> Option<System> {
     let Status::Implemented(_, code) = phase.status else { return None };
     let needed = phase.is_needed(options.opt_level);
     let limited = options.phase_limit.is_some_and(|n| phase.index as u32 >= n) && !needed;
@@ -448,7 +450,9 @@ fn system(phase: &Phase, options: &Options) -> Option<System> {
     if off || !phase.runs_at(options.opt_level) {
         return None;
     }
-    Some(code)
+    let may_run = needed || options.knobs.let_run(phase, *before, options.target);
+    *before += u32::from(!phase.runs_at(1));
+    may_run.then_some(code)
 }
 
 #[cfg(test)]

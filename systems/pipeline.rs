@@ -240,6 +240,11 @@ impl Phase {
         }
     }
 
+    /// Whether it is there to make code better, and for nothing else.
+    pub fn is_optional(&self) -> bool {
+        matches!(self.status, Status::Implemented(When::Optional, _))
+    }
+
     /// Whether it runs at this level when nothing switches it off.
     pub fn runs_at(&self, opt_level: u8) -> bool {
         match self.status {

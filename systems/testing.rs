@@ -7,6 +7,7 @@ pub mod run;
 pub use random::Random;
 
 use crate::function::Options;
+use crate::knobs::Knobs;
 use crate::states::Resources;
 use orias_components::{Function, text};
 
@@ -21,7 +22,7 @@ impl Options {
             disabled: Vec::new(),
             phase_limit: None,
             statistics: false,
-            knobs: Vec::new(),
+            knobs: Knobs::default(),
         }
     }
 }

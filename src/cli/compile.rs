@@ -10,6 +10,7 @@ use crate::ptx::check::NEWEST_VERSION;
 use crate::ptx::words::Word;
 use clap::Args;
 use orias_components::heap;
+use orias_systems::knobs::Knobs;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -466,6 +467,8 @@ pub(super) fn compile_options(
             None => return Err(fatal(format!("'{knob}': expected NAME=VALUE"))),
         }
     }
+    // A wrong one is the command line's error, before any file is read.
+    Knobs::read(&knobs).map_err(fatal)?;
     Ok(CompileOptions {
         target: args.gpu_name.clone(),
         opt_level,

@@ -6,6 +6,7 @@ mod bench;
 mod compile;
 mod dis;
 mod exit;
+mod knobs;
 pub mod launch;
 pub mod options;
 mod phases;
@@ -45,7 +46,7 @@ struct Cli {
     compile: compile::CompileArgs,
 }
 
-const SUBCOMMANDS: [&str; 6] = ["batch", "bench", "sim", "run", "dis", "phases"];
+const SUBCOMMANDS: [&str; 7] = ["batch", "bench", "sim", "run", "dis", "phases", "knobs"];
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -59,6 +60,8 @@ enum Command {
     Dis(dis::DisArgs),
     /// List the phases of the pipeline
     Phases(phases::PhasesArgs),
+    /// List the knobs: numbers that phases decide by, for --knob
+    Knobs(knobs::KnobsArgs),
     /// Measure compiles: time by part and phase, settings compared, what phases are worth
     Bench(bench::BenchArgs),
 }
@@ -92,6 +95,7 @@ pub fn main(given: impl Iterator<Item = OsString>) -> u8 {
             },
             Some(Command::Dis(args)) => finish(dis::dis(&args)),
             Some(Command::Phases(args)) => finish(phases::phases(&args)),
+            Some(Command::Knobs(args)) => finish(knobs::knobs(&args)),
             Some(Command::Bench(args)) => finish(bench::bench(&args)),
             None => help(),
         };

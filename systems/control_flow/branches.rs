@@ -13,8 +13,10 @@
 //! it does not look at.
 
 use crate::analysis::Analyses;
+use crate::function::Options;
+use crate::knobs::Knob;
 use crate::notes::Notes;
-use crate::params::Write;
+use crate::params::{Read, Write};
 use orias_components::scratch;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
@@ -46,25 +48,36 @@ fn ends_block(body: &Body<'_>, id: InstId, next: InstId) -> bool {
 }
 
 /// Phase 17.
-pub fn branch_opt(code: Code<'_>, mut analyses: Write<'_, Analyses>, mut notes: Notes<'_>) {
+pub fn branch_opt(
+    code: Code<'_>,
+    mut analyses: Write<'_, Analyses>,
+    options: Read<'_, Options>,
+    mut notes: Notes<'_>,
+) {
     let mut body = code.body();
     if body.facts().may_have(&[Opcode::BSSY, Opcode::BSYNC]) {
         return;
     }
     // Each round removes a branch, a block or a detour; the limit only guards against a fault in
     // this reasoning.
+    let converges = options.knobs.is_on(Knob::BranchOptConvergence, options.target);
     let mut total = 0;
     for _ in 0..body.block_count() * 2 + 8 {
         let mut changed = remove_unreachable(&mut body, &mut analyses);
         let layout = body.walk();
         for (at, block) in layout.iter().enumerate() {
+            let before = changed;
             changed += thread_jumps(&mut body, *block);
-            changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
+            if converges || changed == before {
+                changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
+            }
         }
         analyses.edges(&mut body);
-        changed += merge_chains(&mut body);
+        if converges {
+            changed += merge_chains(&mut body);
+        }
         total += changed;
-        if changed == 0 {
+        if changed == 0 || !converges {
             break;
         }
     }

@@ -16,6 +16,7 @@ use crate::analysis::Analyses;
 use crate::build::plop3;
 use crate::effects;
 use crate::function::Options;
+use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form, copy, is_value};
@@ -23,7 +24,7 @@ use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Loc, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View, edges, phis, scratch, scratch::Scratch,
 };
-use orias_targets::Target;
+use orias_targets::{Predication, Target};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -48,14 +49,21 @@ pub fn do_predication(
     form: Read<'_, Form>,
     mut notes: Notes<'_>,
 ) {
-    if !form.is_ssa {
+    let knob = |knob| options.knobs.get(knob, options.target);
+    if !form.is_ssa || knob(Knob::PredicationRegions) == 0 {
         return;
     }
+    let limits = Predication {
+        alone: knob(Knob::PredicationAlone),
+        each: knob(Knob::PredicationEach),
+        with_loads: knob(Knob::PredicationWithLoads),
+        moves: knob(Knob::PredicationMoves),
+    };
     let mut body = code.body();
     let order = analyses.order(&body);
     let edit = FlowEdit::of(&body);
     let grown = scratch!(FxHashSet<BlockId>);
-    let mut work = Predicator { target: options.target, edit, fixed: None, grown };
+    let mut work = Predicator { target: options.target, limits, edit, fixed: None, grown };
     let mut count = 0;
     // In the order of flow: what a block grows by has not grown itself, so that nothing is moved
     // again and again. Who has lost a branch may be a way now of the branch before it.
@@ -101,6 +109,7 @@ struct Region {
 
 struct Predicator<'t> {
     target: &'t Target,
+    limits: Predication,
     edit: FlowEdit,
     /// Made for the first branch that might go.
     fixed: Option<Fixed>,
@@ -116,7 +125,7 @@ impl Predicator<'_> {
             self.fixed = Some(Fixed::of(body));
         }
         let ends = region.ways.iter().any(|way| way.to.is_none());
-        let limits = self.target.predication;
+        let limits = self.limits;
         let most = if region.ways.len() == 2 { limits.each } else { limits.alone };
         let is_sole = ends || body.block(region.meet).preds().len() == 2;
         let is_short = |way: &Way| {

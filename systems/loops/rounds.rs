@@ -135,7 +135,7 @@ impl<'a> Rounds<'a> {
         let mut depths = scratch!(Vec<u32>; 0; self.insts.len());
         let mut loads = scratch!(Vec<(u32, u32)>);
         for (at, inst) in self.insts.iter().enumerate() {
-            // What stands before the last round's writers is no source of theirs: it is before them.
+            // What stands before the last round's writers is no source of theirs.
             let before = self.after[at].iter().filter(|before| (**before as usize) < at);
             let depth = before.map(|before| depths[*before as usize]).max().unwrap_or(0);
             let is_load = effects::reads_memory(inst.op);

@@ -18,6 +18,7 @@ use crate::analysis::Analyses;
 use crate::analysis::uses::Uses;
 use crate::effects;
 use crate::function::Options;
+use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use orias_components::{
@@ -36,14 +37,25 @@ pub fn unroll_loops(
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
-    let limits = options.target.unrolling;
+    let knob = |knob| options.knobs.get(knob, options.target);
+    let limits = Unrolling {
+        most: knob(Knob::UnrollMost),
+        without_loads: knob(Knob::UnrollWithoutLoads),
+        whole: knob(Knob::UnrollWhole),
+        times: knob(Knob::UnrollTimes),
+    };
     let all = body.layout().iter().filter_map(|block| find(&body, *block, limits));
     let mut loops = scratch!(Vec<Found>).with(all);
     if loops.is_empty() {
         return;
     }
     let uses = analyses.uses(&body);
-    loops.retain(|of| of.rounds.is_some() || !is_rest(&body, &uses, of, limits.times));
+    loops.retain(|of| {
+        of.rounds.is_some() || limits.times > 1 && !is_rest(&body, &uses, of, limits.times)
+    });
+    if loops.is_empty() {
+        return;
+    }
     let mut edit = FlowEdit::of(&body);
     for of in loops.iter() {
         match of.rounds {

@@ -13,6 +13,8 @@
 use super::alignment::{MOST, zeros};
 use crate::analysis::Analyses;
 use crate::effects;
+use crate::function::Options;
+use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::scalar::{Values, plain};
@@ -26,10 +28,6 @@ use orias_targets::slots::{LDS, STS};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-/// Instructions from the first of some loads to the last: what all of them load is live from then
-/// on.
-const FAR: usize = 160;
-
 /// So many runs are open at once, of so many accesses each: others are closed for them, so that a
 /// block is walked in the time of its length.
 const OPEN: usize = 8;
@@ -42,6 +40,7 @@ const WIDEST: u8 = 4;
 pub fn vectorize(
     code: Code<'_>,
     form: Read<'_, Form>,
+    options: Read<'_, Options>,
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
@@ -49,7 +48,9 @@ pub fn vectorize(
         return;
     }
     let mut body = code.body();
-    let runs = find(&body);
+    // What all of some loads load is live from the first of them on.
+    let far = options.knobs.get(Knob::VectorizationDistance, options.target) as usize;
+    let runs = find(&body, far);
     if runs.is_empty() {
         return;
     }
@@ -133,7 +134,7 @@ fn is_load(inst: View<'_>) -> bool {
 }
 
 /// The runs of more than one access.
-fn find(body: &Body<'_>) -> Scratch<Vec<Run>> {
+fn find(body: &Body<'_>, far: usize) -> Scratch<Vec<Run>> {
     let mut runs = scratch!(Vec<Run>);
     for &block in body.layout() {
         let mut open: SmallVec<[Run; 8]> = SmallVec::new();
@@ -158,7 +159,7 @@ fn find(body: &Body<'_>) -> Scratch<Vec<Run>> {
                 (Opcode::LDS, Some(_)) => close(&mut open, &|run| {
                     run.op == Opcode::STS
                         || found.is_some_and(|(place, _)| {
-                            by(run.place) == by(place) && at - run.accesses[0].at > FAR
+                            by(run.place) == by(place) && at - run.accesses[0].at > far
                         })
                 }),
                 // A store to another place by the same registers is no store to these.

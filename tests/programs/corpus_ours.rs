@@ -7,21 +7,15 @@ use orias_runner::folders;
 use orias_runner::oracle::workspace;
 use orias_targets::simulator::{Hazards, Limits};
 
-fn compile(source: &str, opt_level: u8) -> Result<Vec<u8>, String> {
-    // One thread: the tests themselves run in parallel. Every phase is verified, the allocation is
-    // checked.
-    let options = CompileOptions { opt_level, verify_each: true, threads: 1, ..Default::default() };
-    driver::compile_source(source, &options).map(|out| out.cubin).map_err(|e| e.to_string())
-}
-
-/// What is wrong with a folder at a level: empty when each of its cases gives the expected buffers.
-fn failures(name: &str, opt_level: u8) -> Vec<String> {
+/// What is wrong with a folder, compiled so: empty when each of its cases gives the expected
+/// buffers.
+pub(super) fn failures(name: &str, options: &CompileOptions) -> Vec<String> {
     let folder = workspace().join("tests/corpus").join(name);
     let suite = Suite::load(&folder).expect("a case.json that can be read");
     let source = suite.source().expect("its PTX");
-    let cubin = match compile(&source, opt_level) {
-        Ok(cubin) => cubin,
-        Err(error) => return vec![format!("{name} -O{opt_level}: {error}")],
+    let cubin = match driver::compile_source(&source, options) {
+        Ok(out) => out.cubin,
+        Err(error) => return vec![format!("{name}: {error}")],
     };
     let mut failures = Vec::new();
     for case in &suite.cases {
@@ -35,8 +29,7 @@ fn failures(name: &str, opt_level: u8) -> Vec<String> {
             }
             Err(error) => vec![error.to_string()],
         };
-        let at = format!("{name}/{} -O{opt_level}", case.name);
-        failures.extend(wrong.into_iter().map(|text| format!("{at}: {text}")));
+        failures.extend(wrong.into_iter().map(|text| format!("{name}/{}: {text}", case.name)));
     }
     failures
 }
@@ -44,7 +37,10 @@ fn failures(name: &str, opt_level: u8) -> Vec<String> {
 fn all_pass(opt_level: u8) {
     let names = folders::all();
     assert!(names.len() >= 60, "the corpus has {} folders", names.len());
-    let failures: Vec<String> = names.iter().flat_map(|n| failures(n, opt_level)).collect();
+    // One thread: the tests themselves run in parallel. Every phase is verified, the allocation is
+    // checked.
+    let options = CompileOptions { opt_level, verify_each: true, threads: 1, ..Default::default() };
+    let failures: Vec<String> = names.iter().flat_map(|n| failures(n, &options)).collect();
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 

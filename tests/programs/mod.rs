@@ -5,3 +5,4 @@ mod corpus_ours;
 mod corpus_simulator;
 mod cuda;
 mod fuzz;
+mod settings;

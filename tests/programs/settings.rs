@@ -1,0 +1,115 @@
+//! The corpus with each optimization left out, and with each knob turned: other code, and the
+//! expected buffers all the same.
+
+use super::corpus_ours::failures;
+use orias::driver::{self, CompileOptions};
+use orias_runner::folders;
+use orias_runner::oracle::workspace;
+use orias_systems::knobs::KNOBS;
+use orias_systems::pipeline::PHASES;
+use rayon::prelude::*;
+
+/// Each knob, what it is turned to, and a PTX file of the corpus whose code is another one then;
+/// [`KNOWN`] for a loop of a known number of rounds, of which the corpus has none.
+const TURNED: &[(&str, &str, &str)] = &[
+    ("BranchOptDisable", "1", "branches/branches"),
+    ("BranchOptConvergence", "0", "branches/branches"),
+    ("GeneralOptimization", "0", "vecadd/vecadd"),
+    ("OptimizationBudget", "4", "vecadd/vecadd"),
+    ("PredicationRegions", "0", "histogram/histogram"),
+    ("PredicationAlone", "1", "branches/branches"),
+    ("PredicationEach", "1", "switch_sparse/switch_sparse"),
+    ("PredicationWithLoads", "1", "gemm_tiled/gemm_tiled"),
+    ("PredicationMoves", "0", "branches/branches"),
+    ("UnrollMost", "1", "spmv_csr/spmv_csr"),
+    ("UnrollWithoutLoads", "200", "rng_mc/rng_mc"),
+    ("UnrollWhole", "1", KNOWN),
+    ("UnrollTimes", "7", "spmv_csr/spmv_csr"),
+    ("VectorizationDistance", "1", "gemm_tiled/gemm_tiled"),
+    ("UnseenForms", "1", "vecadd/vecadd"),
+];
+
+const KNOWN: &str = "";
+const KNOWN_PTX: &str = "
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .u64 %rd<3>; .reg .u32 %r<4>; .reg .pred %p;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, 0;
+    mov.u32 %r2, 0;
+L:
+    mad.lo.u32 %r2, %r2, %r2, %r1;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p, %r1, 5;
+    @%p bra L;
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+";
+
+fn turned(name: &str, value: &str) -> CompileOptions {
+    let knobs = vec![(name.to_string(), value.to_string())];
+    CompileOptions { knobs, threads: 1, ..Default::default() }
+}
+
+/// What goes wrong over the corpus with each of these options.
+fn wrong(settings: Vec<(String, CompileOptions)>) -> Vec<String> {
+    let names = folders::all();
+    let one = |(setting, options): &(String, CompileOptions)| {
+        let of = |name: &String| failures(name, options);
+        let all = names.iter().flat_map(of).map(|failure| format!("{setting}: {failure}"));
+        all.collect::<Vec<_>>()
+    };
+    settings.par_iter().flat_map(one).collect()
+}
+
+#[test]
+fn every_optimization_may_be_left_out() {
+    let optional = PHASES.iter().filter(|phase| phase.is_optional());
+    let settings: Vec<(String, CompileOptions)> = optional
+        .map(|phase| {
+            let disabled = vec![phase.name.to_string()];
+            let options = CompileOptions { disabled, threads: 1, ..Default::default() };
+            (phase.name.to_string(), options)
+        })
+        .collect();
+    assert!(settings.len() > 10, "{} optimizations", settings.len());
+    assert_eq!(wrong(settings), Vec::<String>::new());
+}
+
+#[test]
+fn every_knob_may_be_turned() {
+    let settings = TURNED.iter();
+    let settings =
+        settings.map(|(name, value, _)| (format!("{name}={value}"), turned(name, value)));
+    assert_eq!(wrong(settings.collect()), Vec::<String>::new());
+}
+
+#[test]
+fn every_knob_is_read() {
+    let names: Vec<&str> = TURNED.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, KNOBS.iter().map(|row| row.name).collect::<Vec<_>>());
+    for (name, value, file) in TURNED {
+        let source = match *file {
+            KNOWN => KNOWN_PTX.to_string(),
+            file => {
+                let path = workspace().join("tests/corpus").join(file).with_extension("ptx");
+                std::fs::read_to_string(path).expect("a file of the corpus")
+            }
+        };
+        let compile = |options: &CompileOptions| {
+            driver::compile_source(&source, options).expect("it compiles").cubin
+        };
+        let usual = compile(&CompileOptions { threads: 1, ..Default::default() });
+        assert_ne!(usual, compile(&turned(name, value)), "{name}={value} changes nothing");
+    }
+}
+
+#[test]
+fn a_knob_that_nothing_reads_is_an_error() {
+    let made = driver::compile_source(KNOWN_PTX, &turned("NoSuchKnob", "1"));
+    assert!(made.is_err_and(|e| e.to_string().contains("no knob is named 'NoSuchKnob'")));
+}
