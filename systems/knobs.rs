@@ -1,7 +1,6 @@
 //! Knobs: numbers that phases decide by, for who looks for better ones or for a fault. Each is read
 //! by the phase that its row names.
 
-use crate::pipeline::Phase;
 use orias_targets::Target;
 
 /// A row of the table.
@@ -120,15 +119,6 @@ impl Knobs {
     /// Whether a knob is on.
     pub fn is_on(&self, knob: Knob, target: &Target) -> bool {
         self.get(knob, target) != 0
-    }
-
-    /// Whether a phase runs that the options ask for, of which so many before it wanted more than
-    /// -O1.
-    pub(crate) fn let_run(&self, phase: &Phase, before: u32, target: &Target) -> bool {
-        let is_on = |knob| self.is_on(knob, target);
-        (is_on(Knob::GeneralOptimization) || !phase.is_optional())
-            && !(phase.name == "OriBranchOpt" && is_on(Knob::BranchOptDisable))
-            && (before < self.get(Knob::OptimizationBudget, target) || phase.runs_at(1))
     }
 }
 

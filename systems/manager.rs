@@ -6,6 +6,7 @@
 
 use crate::analysis::liveness::may_read_unwritten;
 use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
+use crate::knobs::Knob;
 use crate::notes::{PhaseError, Report};
 use crate::pipeline::{self, PHASES, Phase, Status, System, When};
 use crate::registers::map::RegisterMap;
@@ -450,9 +451,18 @@ fn system(phase: &Phase, options: &Options, before: &mut u32) -> Option<System> 
     if off || !phase.runs_at(options.opt_level) {
         return None;
     }
-    let may_run = needed || options.knobs.let_run(phase, *before, options.target);
+    let may_run = needed || knobs_let_run(phase, options, *before);
     *before += u32::from(!phase.runs_at(1));
     may_run.then_some(code)
+}
+
+/// Whether knobs let a phase run that the options ask for, before which so many have run that do
+/// not at -O1.
+fn knobs_let_run(phase: &Phase, options: &Options, before: u32) -> bool {
+    let get = |knob| options.knobs.get(knob, options.target);
+    let is_off = phase.is_optional() && get(Knob::GeneralOptimization) == 0
+        || phase.name == "OriBranchOpt" && get(Knob::BranchOptDisable) != 0;
+    !is_off && (before < get(Knob::OptimizationBudget) || phase.runs_at(1))
 }
 
 #[cfg(test)]
