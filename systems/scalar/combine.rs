@@ -9,14 +9,14 @@ use super::algebra;
 use super::bits;
 use super::logic;
 use super::predicate;
-use super::rules::{RULES, Rule, Slot, Step};
+use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
 use super::values::{Values, plain};
 use crate::ssa::{Fixed, is_value};
 use orias_components::{
     BlockId, Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use orias_targets::slots::{IADD3, PRMT};
+use orias_targets::slots::PRMT;
 use smallvec::SmallVec;
 
 /// How far before the last instruction of a rule one may stand that writes a part of the result:
@@ -121,8 +121,9 @@ pub(super) struct Found {
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 7] = [
+const LAST: [Opcode; 8] = [
     Opcode::IADD3,
+    Opcode::VIMNMX,
     Opcode::PRMT,
     Opcode::LOP3,
     Opcode::PLOP3,
@@ -233,7 +234,7 @@ impl Combiner<'_, '_> {
             return false;
         }
         match inst.op {
-            Opcode::IADD3 => {
+            op if ENDS.contains(&op) => {
                 let writers = self.writers(body, inst);
                 for rule in RULES.iter().filter(|rule| may_begin(rule, inst, &writers)) {
                     let start = Match::default();
@@ -301,14 +302,15 @@ impl Combiner<'_, '_> {
         if !is_step(inst, step) || !inst.guard.is_always() {
             return None;
         }
-        let swaps: &[bool] = if step.op == Opcode::IADD3 { &[false, true] } else { &[false] };
+        let places = swapped(step.op);
+        let swaps: &[bool] = if places.is_some() { &[false, true] } else { &[false] };
         swaps.iter().find_map(|swap| {
             let mut found = known.clone();
             found.insts[at] = Some(id);
             let all = step.operands.iter().enumerate().all(|(i, slot)| {
-                let from = match i {
-                    IADD3::A if *swap => IADD3::B,
-                    IADD3::B if *swap => IADD3::A,
+                let from = match places.filter(|_| *swap) {
+                    Some([a, b]) if i == a => b,
+                    Some([a, b]) if i == b => a,
                     _ => i,
                 };
                 found.bind(*slot, &inst.operand(from))
@@ -336,8 +338,13 @@ impl Combiner<'_, '_> {
     ) -> Option<Inst> {
         let operands: Option<SmallVec<[Operand; 8]>> =
             rule.to.operands.iter().map(|slot| found.operand(*slot)).collect();
-        let new =
+        let mut new =
             Inst { operands: operands?, ..Inst::new(rule.to.op, rule.to.mods, rule.to.defs, &[]) };
+        if self.target.takes(&new).is_none() {
+            // There may be room for one immediate, and a word of zeros is a register.
+            let zeros = new.operands.iter_mut().filter(|o| **o == Operand::Imm(0));
+            zeros.for_each(|zero| *zero = Operand::RZ);
+        }
         // Pairs are pairs for the machine, too.
         let is_aligned = |operand: &Operand| match operand {
             Operand::Reg(r) if r.count == 2 => {

@@ -1,7 +1,7 @@
 //! Each rule proved: what its instructions compute, and what stands for them computes, on the
 //! simulator, for random values and those at the edges.
 
-use super::rules::{RULES, Rule, Slot, Step};
+use super::rules::{ENDS, RULES, Rule, Slot, Step};
 use crate::testing::Random;
 use orias_components::{Function, text};
 use orias_targets::Target;
@@ -178,12 +178,7 @@ fn what_stands_for_a_rule_computes_what_it_did() {
 fn a_rule_gives_no_more_instructions_than_it_takes() {
     for rule in RULES {
         let taken = rule.from.last().expect("a rule has steps");
-        assert_eq!(
-            taken.op.to_string(),
-            "IADD3",
-            "{}: who looks for rules asks for these",
-            rule.name
-        );
+        assert!(ENDS.contains(&taken.op), "{}: no one looks for its end", rule.name);
         let mut operands = rule.to.operands.iter();
         let known = |slot: &Slot| {
             let mut all = rule.from.iter().flat_map(|step| step.operands);

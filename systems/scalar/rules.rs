@@ -5,6 +5,7 @@
 //! simulator computes.
 
 use orias_components::{Mod, Opcode};
+use orias_targets::slots::{IADD3, VIMNMX};
 
 /// What stands in an operand's place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,4 +189,34 @@ pub(super) const RULES: &[Rule] = &[
         once: &[W],
         to: step(Opcode::IADD3, &[], 3, &[Cell(D, 0), True, True, Any(X), Any(Y), Any(Z)]),
     },
+    Rule {
+        name: "the lesser or greater of a signed sum and something",
+        from: &[
+            step(Opcode::IADD3, &[], 3, &[Cell(W, 0), True, True, Any(X), Any(Y), Zero]),
+            step(Opcode::VIMNMX, &[], 1, &[Cell(D, 0), Cell(W, 0), Any(Z), Any(P)]),
+        ],
+        once: &[W],
+        to: step(Opcode::VIADDMNMX, &[], 1, &[Cell(D, 0), Any(X), Any(Y), Any(Z), Any(P)]),
+    },
+    Rule {
+        name: "the lesser or greater of an unsigned sum and something",
+        from: &[
+            step(Opcode::IADD3, &[], 3, &[Cell(W, 0), True, True, Any(X), Any(Y), Zero]),
+            step(Opcode::VIMNMX, &[Mod::U32], 1, &[Cell(D, 0), Cell(W, 0), Any(Z), Any(P)]),
+        ],
+        once: &[W],
+        to: step(Opcode::VIADDMNMX, &[Mod::U32], 1, &[Cell(D, 0), Any(X), Any(Y), Any(Z), Any(P)]),
+    },
 ];
+
+/// What rules end with: who looks for them asks for no others.
+pub(super) const ENDS: [Opcode; 2] = [Opcode::IADD3, Opcode::VIMNMX];
+
+/// Two places of an instruction whose operands may be swapped.
+pub(super) fn swapped(op: Opcode) -> Option<[usize; 2]> {
+    match op {
+        Opcode::IADD3 => Some([IADD3::A, IADD3::B]),
+        Opcode::VIMNMX => Some([VIMNMX::A, VIMNMX::B]),
+        _ => None,
+    }
+}
