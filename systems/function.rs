@@ -30,6 +30,9 @@ pub struct FunctionInfo {
     pub moves_stack: bool,
     /// Named barriers used: highest number + 1; 16 when the number is not a constant.
     pub barriers: u32,
+    /// It has loads or stores that are volatile or have an order: of shared memory the code does
+    /// not say which (observed: ptxas 13.0.88 writes plain LDS and STS for them).
+    pub has_strong: bool,
 }
 
 /// How the pipeline is to run: shared by all functions of a compilation.

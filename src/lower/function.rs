@@ -11,6 +11,7 @@ use crate::lower::context::usage::{constant_registers, registers_read};
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Function, Operand as Ptx, Program};
 use crate::ptx::types::Type;
+use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
 use orias_systems::build::{Emit, imm, plop3, r, wide};
@@ -102,11 +103,13 @@ pub fn function(
             next_label += 1;
         }
     };
+    let mut has_strong = false;
     for (at, inst) in function.code.iter().enumerate() {
         if at == SAMPLE {
             cx.e.body.expect(at, function.code.len());
         }
         open_labels(&mut cx, at);
+        has_strong |= matches!(inst.opcode, Op::Ld | Op::St) && inst.set.intersects(&STRONG);
         let (file, line, column) = inst.loc;
         let loc = Loc { file, line, column, ptx_inst: at as u32 + 1 };
         let guard = match inst.guard {
@@ -158,10 +161,15 @@ pub fn function(
         local_align: cx.frame.align,
         moves_stack: cx.frame.moves_stack,
         barriers: cx.barriers,
+        has_strong,
     };
     cx.e.finish();
     Ok(info)
 }
+
+/// Accesses that keep their number and their order.
+const STRONG: WordSet =
+    WordSet::of(&[Word::Volatile, Word::Relaxed, Word::Acquire, Word::Release, Word::Mmio]);
 
 /// By label: whether control may go there but from the instruction before.
 fn labels_named(function: &Function<'_>) -> Vec<bool> {

@@ -17,7 +17,7 @@ use super::rounds::append;
 use crate::analysis::Analyses;
 use crate::analysis::uses::Uses;
 use crate::effects;
-use crate::function::Options;
+use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
@@ -34,8 +34,13 @@ pub fn unroll_loops(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
     options: Read<'_, Options>,
+    info: Read<'_, FunctionInfo>,
     mut notes: Notes<'_>,
 ) {
+    // Rounds load in another order.
+    if info.has_strong {
+        return;
+    }
     let mut body = code.body();
     let knob = |knob| options.knobs.get(knob, options.target);
     let limits = Unrolling {

@@ -13,7 +13,7 @@
 use super::alignment::{MOST, zeros};
 use crate::analysis::Analyses;
 use crate::effects;
-use crate::function::Options;
+use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
@@ -41,10 +41,12 @@ pub fn vectorize(
     code: Code<'_>,
     form: Read<'_, Form>,
     options: Read<'_, Options>,
+    info: Read<'_, FunctionInfo>,
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
-    if !form.is_ssa {
+    // Volatile accesses stay as many as they are.
+    if !form.is_ssa || info.has_strong {
         return;
     }
     let mut body = code.body();

@@ -17,3 +17,4 @@ mod miscompiled;
 mod progress;
 mod seen_forms;
 mod spills;
+mod volatile;
