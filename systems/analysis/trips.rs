@@ -79,7 +79,8 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    fn of(word: Mod) -> Option<Comparison> {
+    /// What an ISETP's word asks for.
+    pub fn of(word: Mod) -> Option<Comparison> {
         Some(match word {
             Mod::LT => Comparison::Less,
             Mod::LE => Comparison::LessEqual,
@@ -89,6 +90,18 @@ impl Comparison {
             Mod::GT => Comparison::Greater,
             _ => return None,
         })
+    }
+
+    /// The word for it.
+    pub fn word(self) -> Mod {
+        match self {
+            Comparison::Less => Mod::LT,
+            Comparison::LessEqual => Mod::LE,
+            Comparison::Equal => Mod::EQ,
+            Comparison::NotEqual => Mod::NE,
+            Comparison::GreaterEqual => Mod::GE,
+            Comparison::Greater => Mod::GT,
+        }
     }
 
     /// What holds where this one does not.
@@ -187,7 +200,7 @@ impl Counter {
 
 /// How often a test holds for `first`, `first + step` …, modulo `modulus`, before it does not.
 /// None where it always does.
-fn rounds(
+pub fn rounds(
     modulus: u128,
     (first, step): (u128, u128),
     (comparison, is_signed): (Comparison, bool),

@@ -15,6 +15,7 @@
 
 use super::rounds::append;
 use crate::analysis::Analyses;
+use crate::analysis::trips::{Comparison, rounds};
 use crate::analysis::uses::Uses;
 use crate::effects;
 use crate::function::{FunctionInfo, Options};
@@ -84,67 +85,33 @@ struct Found {
     counter: RegUse,
     step: i32,
     bound: Operand,
-    how: Comparison,
+    how: How,
     /// How often it runs, where that is known.
     rounds: Option<u32>,
 }
 
-/// How the counter compares with the bound while the loop goes on.
-#[derive(Clone, Copy)]
-struct Comparison {
-    is: Mod,
-    is_signed: bool,
+/// How the counter compares with the bound while the loop goes on, and whether as signed numbers.
+type How = (Comparison, bool);
+
+/// Of a comparison whose sides may be swapped, and that may be to fail.
+fn how(inst: View<'_>, is_swapped: bool, fails: bool) -> Option<How> {
+    let (word, is_signed) = match inst.mods().as_slice() {
+        [word, Mod::AND] => (*word, true),
+        [word, Mod::U32, Mod::AND] => (*word, false),
+        _ => return None,
+    };
+    let is = Comparison::of(word)?;
+    let is = if is_swapped { is.mirrored() } else { is };
+    Some((if fails { is.negated() } else { is }, is_signed))
 }
 
-impl Comparison {
-    /// Of a comparison whose sides may be swapped, and that may be to fail.
-    fn of(inst: View<'_>, is_swapped: bool, fails: bool) -> Option<Comparison> {
-        let (is, is_signed) = match inst.mods().as_slice() {
-            [is, Mod::AND] => (*is, true),
-            [is, Mod::U32, Mod::AND] => (*is, false),
-            _ => return None,
-        };
-        let swapped = match (is, is_swapped) {
-            (Mod::LT, true) => Mod::GT,
-            (Mod::GT, true) => Mod::LT,
-            (Mod::LE, true) => Mod::GE,
-            (Mod::GE, true) => Mod::LE,
-            (is, _) => is,
-        };
-        let is = match (swapped, fails) {
-            (Mod::LT, true) => Mod::GE,
-            (Mod::GE, true) => Mod::LT,
-            (Mod::GT, true) => Mod::LE,
-            (Mod::LE, true) => Mod::GT,
-            (Mod::EQ, true) => Mod::NE,
-            (Mod::NE, true) => Mod::EQ,
-            (is, _) => is,
-        };
-        Some(Comparison { is, is_signed })
-    }
-
-    /// Whether a counter that grows by this step comes to where it does not hold.
-    fn ends(self, step: i32) -> bool {
-        match self.is {
-            Mod::LT | Mod::LE => step > 0,
-            Mod::GT | Mod::GE => step < 0,
-            Mod::NE => step == 1 || step == -1,
-            _ => false,
-        }
-    }
-
-    fn holds(self, counter: u32, bound: u32) -> bool {
-        let order = match self.is_signed {
-            true => (counter as i32).cmp(&(bound as i32)),
-            false => counter.cmp(&bound),
-        };
-        match self.is {
-            Mod::LT => order.is_lt(),
-            Mod::LE => order.is_le(),
-            Mod::GT => order.is_gt(),
-            Mod::GE => order.is_ge(),
-            _ => order.is_ne(),
-        }
+/// Whether a counter that grows by this step comes to where the comparison does not hold.
+fn ends(is: Comparison, step: i32) -> bool {
+    match is {
+        Comparison::Less | Comparison::LessEqual => step > 0,
+        Comparison::Greater | Comparison::GreaterEqual => step < 0,
+        Comparison::NotEqual => step == 1 || step == -1,
+        Comparison::Equal => false,
     }
 }
 
@@ -200,12 +167,13 @@ fn find(body: &Body<'_>, block: BlockId, limits: Unrolling) -> Option<Found> {
         (None, Some((counter, step))) => (counter, step, a, true),
         _ => return None,
     };
-    let how = Comparison::of(compares, is_swapped, branch.guard.negated)?;
-    if !how.ends(step) || !stays(body, rounds, bound) {
+    let how = how(compares, is_swapped, branch.guard.negated)?;
+    if !ends(how.0, step) || !stays(body, rounds, bound) {
         return None;
     }
     let mut found = Found { block, back, counter, step, bound, how, rounds: None };
-    let known = rounds_of(body, &found).filter(|n| n * rounds.len() as u32 <= limits.whole);
+    let known = rounds_of(body, &found)
+        .filter(|n| u64::from(*n) * rounds.len() as u64 <= limits.whole.into());
     found.rounds = known;
     Some(found)
 }
@@ -293,15 +261,10 @@ fn rounds_of(body: &Body<'_>, of: &Found) -> Option<u32> {
         return None;
     }
     let Operand::Imm(start) = start.operand(MOV::B) else { return None };
-    const MOST: u32 = 1024;
-    let mut counter = start as u32;
-    for round in 1..MOST {
-        counter = counter.wrapping_add_signed(of.step);
-        if !of.how.holds(counter, bound as u32) {
-            return Some(round);
-        }
-    }
-    None
+    let first = (start as u32).wrapping_add_signed(of.step);
+    let step = u128::from(of.step as u32);
+    let again = rounds(1 << 32, (first.into(), step), of.how, u128::from(bound as u32))?;
+    u32::try_from(again + 1).ok()
 }
 
 /// A loop becomes so many rounds.
@@ -343,22 +306,23 @@ fn split(body: &mut Body<'_>, edit: &mut FlowEdit, of: &Found, times: u32) {
         true => make.add(first, far, bound, Operand::Reg(up)),
         false => make.add(first, far, down, Operand::Reg(back)),
     }
-    let (least, is) = match of.how.is {
-        Mod::LE | Mod::GE => (steps.unsigned_abs(), Mod::GE),
-        Mod::NE => (times, Mod::GE),
-        _ => (steps.unsigned_abs(), Mod::GT),
+    let (least, is) = match of.how.0 {
+        Comparison::LessEqual | Comparison::GreaterEqual => {
+            (steps.unsigned_abs(), Comparison::GreaterEqual)
+        }
+        Comparison::NotEqual => (times, Comparison::GreaterEqual),
+        _ => (steps.unsigned_abs(), Comparison::Greater),
     };
     let enough = Operand::Imm(least.into());
-    let go = match of.how.is {
-        Mod::NE => make.compare(first, (is, false), far, enough, Operand::PT),
+    let go = match of.how.0 {
+        Comparison::NotEqual => make.compare(first, (is, false), far, enough, Operand::PT),
         _ => {
-            let how = (of.how.is, of.how.is_signed);
-            let inside = make.compare(first, how, of.counter, Operand::Reg(bound), Operand::PT);
+            let inside = make.compare(first, of.how, of.counter, Operand::Reg(bound), Operand::PT);
             make.compare(first, (is, false), far, enough, Operand::reg(inside))
         }
     };
     let limit = make.temp();
-    if of.how.is != Mod::NE {
+    if of.how.0 != Comparison::NotEqual {
         make.add(first, limit, bound, Operand::Imm(u64::from(steps.wrapping_neg() as u32)));
     }
     make.branch(first, (go, true), block);
@@ -366,8 +330,8 @@ fn split(body: &mut Body<'_>, edit: &mut FlowEdit, of: &Found, times: u32) {
     let insts = scratch!(Vec<InstId>);
     let insts = insts.with(make.body.block(block).insts()[..of.back].iter().copied());
     append(make.body, many, &insts, times);
-    let again = match of.how.is {
-        Mod::NE => {
+    let again = match of.how.0 {
+        Comparison::NotEqual => {
             let left = make.temp();
             match of.step > 0 {
                 true => make.add(many, left, bound, Operand::Reg(up)),
@@ -375,15 +339,11 @@ fn split(body: &mut Body<'_>, edit: &mut FlowEdit, of: &Found, times: u32) {
             }
             make.compare(many, (is, false), left, enough, Operand::PT)
         }
-        _ => {
-            let how = (of.how.is, of.how.is_signed);
-            make.compare(many, how, of.counter, Operand::Reg(limit), Operand::PT)
-        }
+        _ => make.compare(many, of.how, of.counter, Operand::Reg(limit), Operand::PT),
     };
     make.branch(many, (again, false), many);
     // Nobody asks what the rounds' own tests said: they go.
-    let how = (of.how.is, of.how.is_signed);
-    let more = make.compare(rest, how, of.counter, Operand::Reg(bound), Operand::PT);
+    let more = make.compare(rest, of.how, of.counter, Operand::Reg(bound), Operand::PT);
     make.branch(rest, (more, true), out);
 }
 
@@ -442,13 +402,14 @@ impl Make<'_, '_> {
     fn compare(
         &mut self,
         block: BlockId,
-        (is, is_signed): (Mod, bool),
+        (is, is_signed): How,
         a: RegUse,
         b: Operand,
         and: Operand,
     ) -> Reg {
         let p = self.body.new_vreg(RegFile::P, 1, 1);
         let operands = [Operand::reg(p), Operand::PT, Operand::Reg(a), b, and];
+        let is = is.word();
         let mods = [is, Mod::U32, Mod::AND];
         let mods = if is_signed { &[is, Mod::AND][..] } else { &mods[..] };
         self.body.push(block, Inst::new(Opcode::ISETP, mods, 2, &operands), self.loc);
