@@ -35,7 +35,7 @@ impl Cluster {
     /// Lets go who waits at one BSYNC of one warp; says whether somebody did.
     pub fn give_up(&mut self) -> bool {
         let mut warps = self.ctas.iter_mut().flat_map(|cta| &mut cta.warps);
-        warps.any(|warp| warp.groups.give_up(&mut warp.barriers))
+        warps.any(|warp| warp.groups.give_up(&mut warp.barriers, &mut warp.saved))
     }
 
     /// What a group of the CTA waits for, for a message.

@@ -168,7 +168,7 @@ fn run_warp(
     while steps < WARP_SLICE {
         let Some(group) = warp.groups.ready() else {
             let give_up = !env.strict_regions && warp.groups.is_locked();
-            if give_up && warp.groups.give_up(&mut warp.barriers) {
+            if give_up && warp.groups.give_up(&mut warp.barriers, &mut warp.saved) {
                 continue;
             }
             break;

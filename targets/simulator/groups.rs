@@ -8,6 +8,7 @@
 
 use super::operand::{BARRIERS, GROUPS, each_lane};
 use super::operand::{LANES, Lanes};
+use super::saved::Saved;
 use smallvec::SmallVec;
 
 /// Why a group does not run.
@@ -322,7 +323,7 @@ impl Groups {
     /// `tests/cuda/found/left-for-a-barrier-of-the-block.cu`). Which region a machine would give up
     /// is not known. Here it is an inner one: those who are missed at it wait at no BSYNC, so that
     /// an outer region whose lanes wait further in holds.
-    pub fn give_up(&mut self, barriers: &mut [Lanes; BARRIERS]) -> bool {
+    pub fn give_up(&mut self, barriers: &mut [Lanes; BARRIERS], saved: &mut Saved) -> bool {
         let mut at_sync = 0;
         let mut waits: SmallVec<[(u8, u32, u32); 4]> = SmallVec::new();
         for (at, g) in self.list.iter().enumerate() {
@@ -333,11 +334,8 @@ impl Groups {
             }
         }
         let inner = waits.iter().find(|(_, _, missed)| missed & at_sync == 0);
-        let Some((barrier, here, missed)) = inner.or(waits.first()).copied() else { return false };
-        let masks = &mut barriers[usize::from(barrier)];
-        each_lane(missed, |lane| masks[lane] &= !here);
-        each_lane(here, |lane| masks[lane] = 0);
-        self.release(here, State::Sync(barrier));
+        let Some((barrier, here, _)) = inner.or(waits.first()).copied() else { return false };
+        self.leave(barrier, here, barriers, saved);
         self.settle(barriers);
         true
     }
@@ -345,22 +343,34 @@ impl Groups {
     /// YIELD: who waits at a BSYNC for one of these lanes goes on, and the region is no longer
     /// waited for. Measured on an H200: the lanes of a compare-and-swap loop with YIELD left its
     /// BSYNC one by one, each as it was done.
-    pub fn let_go(&mut self, lanes: u32, barriers: &mut [Lanes; BARRIERS]) {
+    pub fn let_go(&mut self, lanes: u32, barriers: &mut [Lanes; BARRIERS], saved: &mut Saved) {
         let mut at = 0;
         while let Some(group) = self.list.get(at) {
             at += 1;
             let State::Sync(barrier) = group.state else { continue };
-            let masks = &mut barriers[usize::from(barrier)];
+            let masks = &barriers[usize::from(barrier)];
             let (want, here) = self.arrivals(at - 1, barrier, masks);
-            let missed = want & !here;
-            if missed & lanes != 0 {
-                each_lane(missed, |lane| masks[lane] &= !here);
-                each_lane(here, |lane| masks[lane] = 0);
-                self.release(here, State::Sync(barrier));
+            if want & !here & lanes != 0 {
+                self.leave(barrier, here, barriers, saved);
                 // The list changed: look at all of it again.
                 at = 0;
             }
         }
+    }
+
+    /// Lanes that wait at a BSYNC go on as if they had left its region: also for those that have
+    /// put the barrier away in a function meanwhile.
+    fn leave(
+        &mut self,
+        barrier: u8,
+        lanes: u32,
+        barriers: &mut [Lanes; BARRIERS],
+        saved: &mut Saved,
+    ) {
+        saved.leave(barrier, lanes, barriers);
+        let masks = &mut barriers[usize::from(barrier)];
+        each_lane(lanes, |lane| masks[lane] = 0);
+        self.release(lanes, State::Sync(barrier));
     }
 
     /// Lanes wait for those of their mask to come with the same mask: to wait at a WARPSYNC of
@@ -511,12 +521,12 @@ mod tests {
         g.settle(&mut b);
         assert!(g.is_locked() && g.ready().is_none());
 
-        assert!(g.give_up(&mut b));
+        assert!(g.give_up(&mut b, &mut Saved::default()));
         assert_eq!(g.ready().unwrap(), Group { pc: 13, mask: 0b010, state: State::Ready });
         // It comes to the outer end: lane 0 waited for it, and still waits for lane 2.
         g.wait(0b010, 5, 6, State::Sync(0));
         g.settle(&mut b);
-        assert!(g.is_locked() && g.give_up(&mut b));
+        assert!(g.is_locked() && g.give_up(&mut b, &mut Saved::default()));
         assert_eq!(g.ready().unwrap(), Group { pc: 6, mask: 0b011, state: State::Ready });
         for lane in 0..2 {
             g.want(lane, 0b111, 0);
@@ -533,7 +543,7 @@ mod tests {
         g.ready();
         g.branch(0b10, 10, 1);
         g.wait(0b01, 5, 6, State::Sync(0));
-        assert!(g.give_up(&mut b));
+        assert!(g.give_up(&mut b, &mut Saved::default()));
         g.select(0b10);
         g.wait(0b10, 5, 6, State::Sync(0));
         g.settle(&mut b);
@@ -546,7 +556,7 @@ mod tests {
         g.ready();
         g.want(0, 0b11, 0);
         g.wait(0b01, 5, 6, State::WarpSync);
-        assert!(!g.give_up(&mut { NONE }));
+        assert!(!g.give_up(&mut { NONE }, &mut Saved::default()));
     }
 
     #[test]

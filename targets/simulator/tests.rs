@@ -224,6 +224,37 @@ BB3:
 }
 
 #[test]
+fn who_is_let_go_while_others_have_put_the_barrier_away_is_not_waited_for_again() {
+    // Even lanes wait at BSYNC while odd ones are in what a function does that keeps the barrier,
+    // and yield there: they are let go, and wait for the odd ones at WARPSYNC. (Seed 940193 of
+    // `orias-cuda`: the mask that was put back had all of them again.)
+    let got = words(
+        "
+    R7 = MOV RZ, 15
+    PT, R8 = LOP3.LUT R0, 1, RZ, 192, !PT
+    P1, PT = ISETP.EQ.U32.AND R8, 0, PT
+    B0 = BSSY BB4
+    @P1 BRA PT, BB3
+BB1:
+    R9 = BMOV.32.CLEAR B0
+BB2:
+    YIELD
+    R7 = VIADD R7, 1
+    P2, PT = ISETP.LT.AND R7, 3, PT
+    @P2 BRA PT, BB2
+    B0 = BMOV.32 R9
+BB3:
+    BSYNC B0
+BB4:
+    WARPSYNC.ALL
+    R8, PT = VOTE.ANY PT
+    STG.E desc[UR4:2], [R4:2.64], R8
+    EXIT PT",
+    );
+    assert!(got.iter().all(|together| *together == u32::MAX), "{got:x?}");
+}
+
+#[test]
 fn a_region_that_lanes_enter_anew_is_waited_for() {
     // Each lane goes round as often as its number says, always through BSSY; those that are done
     // wait at BSYNC.

@@ -314,7 +314,7 @@ impl Env<'_> {
             Op::Yield { release } => {
                 warp.groups.set_pc(next);
                 if *release {
-                    warp.groups.let_go(active, &mut warp.barriers);
+                    warp.groups.let_go(active, &mut warp.barriers, &mut warp.saved);
                 }
                 Ok(Flow::Stop(Stop::Idle))
             }
