@@ -584,7 +584,7 @@ opcodes! {
         /// `d = phi(v0, block0, v1, block1, …)`, at the start of a block.
         MOVPHI;
     JUMPING:
-        /// A branch with many ways, `index, first, block0, block1, …`;
+        /// A branch with many ways, `index, block0, block1, …`; the index is below their number.
         /// `ExpandJmxComputation` expands it.
         SWITCH;
     // Macro instructions, which LateExpansion expands.

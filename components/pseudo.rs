@@ -1,4 +1,5 @@
-//! The places of pseudo instructions' operands, by name. Those of the machine's instructions follow
+//! The places of pseudo instructions' operands, by name (and of BRX's, whose word has no room for
+//! its targets). Those of the machine's instructions follow
 //! from the target's rows (`orias_targets::slots`); these have none. [`Opcode`](crate::Opcode) says
 //! what each does.
 
@@ -16,8 +17,14 @@ pub mod macros {
 pub mod switch {
     /// The number by which a block is chosen.
     pub const INDEX: usize = 0;
-    /// The number that leads to the first block.
-    pub const FIRST: usize = 1;
+}
+
+/// `BRX` until it is encoded: the blocks that it may go to follow, in the order of its table.
+pub mod brx {
+    /// The pair with the offset from the start of the section.
+    pub const OFFSET: usize = 0;
+    /// Where its table begins among those of the function, in bytes.
+    pub const TABLE: usize = 1;
 }
 
 /// `PARGS`.

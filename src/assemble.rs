@@ -99,7 +99,9 @@ fn kernel(
     places: Option<&Places<'_>>,
 ) -> Kernel {
     let (lines, ptx_lines) = places.map(|p| p.rows(&linked)).unwrap_or_default();
-    let Linked { compiled, inner, stack_bytes, own_bytes, .. } = linked;
+    let Linked { compiled, inner, stack_bytes, own_bytes, constant2, pointers, .. } = linked;
+    let constant2 = (pointers || !constant2.is_empty())
+        .then_some(Constant2 { data: constant2, function_addresses: pointers });
     let params = layout.params.iter().map(|p| param(program, p));
     let relocations = compiled.relocs.iter().map(|r| TextRelocation {
         offset: r.offset,
@@ -147,7 +149,7 @@ fn kernel(
         clusters: Vec::new(),
         shared,
         names_reserved,
-        constant2: linked.pointers.map(|data| Constant2 { data, function_addresses: true }),
+        constant2,
         divergent: compiled.divergent,
         unwind: Unwind::kernel(compiled.prologue_end, compiled.frame_bytes, last_exit),
         exits: compiled.exits,

@@ -56,7 +56,8 @@ impl CodeFacts {
     /// The facts of one function's own code.
     pub fn of(ptx: &Digest, compiled: &Compiled) -> CodeFacts {
         let needs = ptx.facts.needs.and(compiled.needs);
-        let mut facts = CodeFacts { needs, ..ptx.facts.clone() };
+        let jumps = compiled.jumps.iter().map(|jump| (jump.at, jump.targets.clone())).collect();
+        let mut facts = CodeFacts { needs, jumps, ..ptx.facts.clone() };
         let mut last_vote = None;
         for site in &compiled.sites {
             if site.op == Opcode::WARPSYNC {
@@ -149,6 +150,14 @@ impl CodeFacts {
             let (offsets, masks) = self.cooperative.iter().copied().unzip();
             all.push(Attribute::CoopGroupMaskRegs(masks));
             all.push(Attribute::CoopGroupOffsets(offsets));
+        }
+        if !self.jumps.is_empty() {
+            let entry = |(at, targets): &(u32, Vec<u32>)| {
+                let head = [*at, 0, targets.len() as u32];
+                head.into_iter().chain(targets.clone()).collect::<Vec<u32>>()
+            };
+            let words = self.jumps.iter().flat_map(entry).collect();
+            all.push(Attribute::IndirectBranchTargets(words));
         }
         if self.needs.reconfigures {
             all.push(flag(code::REG_RECONFIG));

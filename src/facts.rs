@@ -18,6 +18,8 @@ pub struct CodeFacts {
     pub counts: Vec<(u32, u8)>,
     /// Stores and loads of spill code.
     pub spills: Vec<u32>,
+    /// Branches through tables, each with its targets.
+    pub jumps: Vec<(u32, Vec<u32>)>,
     /// There are `wmma` instructions.
     pub wmma: bool,
     /// The places that the system reserves in shared memory are asked for.
@@ -40,6 +42,9 @@ impl CodeFacts {
         self.mbarrier_inits = self.mbarrier_inits.saturating_add(other.mbarrier_inits);
         self.counts.extend(other.counts.iter().map(|(at, register)| (base + at, *register)));
         self.spills.extend(other.spills.iter().map(moved));
+        let jumps = other.jumps.iter();
+        self.jumps
+            .extend(jumps.map(|(at, targets)| (base + at, targets.iter().map(moved).collect())));
         self.wmma |= other.wmma;
         self.reserved_shared |= other.reserved_shared;
         self.reserved_names |= other.reserved_names;

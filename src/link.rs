@@ -10,8 +10,8 @@ use crate::lower::Module;
 use crate::origin::Origin;
 use crate::ptx::program::FuncId;
 use orias_components::{Opcode, Operand, SymbolKey};
-use orias_systems::function::{Link, LinkTo};
-use orias_systems::mercury::{encode, pad};
+use orias_systems::function::{Jump, Link, LinkTo};
+use orias_systems::mercury::{encode, pad, table_start};
 use orias_systems::{Compiled, TextReloc};
 use orias_targets::Target;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -58,9 +58,11 @@ pub struct Linked {
     pub own_bytes: u32,
     /// Functions in its text, by place.
     pub inner: Vec<Inner>,
-    /// Constant bank 2: where the functions are that pointers lead to. None where it calls through
-    /// none.
-    pub pointers: Option<Vec<u8>>,
+    /// Constant bank 2: where the functions are that pointers lead to, where it calls through some;
+    /// then the tables of jumps.
+    pub constant2: Vec<u8>,
+    /// It calls through pointers.
+    pub pointers: bool,
     /// Offsets of calls of functions of the system.
     pub system_calls: Vec<u32>,
     /// Bytes of stack of the kernel and what it calls, as far as that is known.
@@ -92,12 +94,14 @@ pub fn kernel(
     let stack_bytes = stack(module, func, &kernel, callees);
     // A call alone makes ptxas 13.0.88 speak of the stack of calls, unless the function is the
     // system's.
-    kernel.divergent |= kernel.links.iter().any(|l| l.to != LinkTo::System);
+    let is_call = |l: &Link| !matches!(l.to, LinkTo::System | LinkTo::Tables);
+    kernel.divergent |= kernel.links.iter().any(is_call);
     let mut linked = Linked {
         func,
         own_bytes,
         inner: Vec::new(),
-        pointers: None,
+        constant2: Vec::new(),
+        pointers: layout.indirect && !callees.is_empty(),
         system_calls,
         stack_bytes,
         facts,
@@ -105,18 +109,27 @@ pub fn kernel(
         compiled: kernel,
     };
     if callees.is_empty() {
+        append_tables(&mut linked.constant2, 0, &linked.compiled.jumps);
         return Ok(linked);
     }
+    // No pointer is null: the first entry is of no function (observed: ptxas 13.0.88 has 1 there).
+    let entries = if layout.indirect { module.pointers.len() + 1 } else { 0 };
+    linked.constant2.resize(8 * entries, 0);
     let all = &mut linked.compiled;
     let mut words = words_of(all);
-    let mut links: Vec<(u32, Link)> = all.links.drain(..).map(|l| (0, l)).collect();
+    let mut links: Vec<(Place, Link)> = Vec::new();
+    let place = Place { text: 0, tables: linked.constant2.len() as u32 };
+    links.extend(all.links.drain(..).map(|l| (place, l)));
+    append_tables(&mut linked.constant2, 0, &all.jumps);
     let mut places: FxHashMap<SymbolKey, u32> = FxHashMap::default();
     for (callee, code) in callees {
         let compiled = &code.compiled;
         let base = (words.len() * WORD) as u32;
         places.insert(module.functions[callee.0 as usize], base);
         words.extend(words_of(compiled));
-        links.extend(compiled.links.iter().map(|l| (base, *l)));
+        let place = Place { text: base, tables: linked.constant2.len() as u32 };
+        links.extend(compiled.links.iter().map(|l| (place, *l)));
+        append_tables(&mut linked.constant2, base, &compiled.jumps);
         linked.system_calls.extend(system(compiled, base));
         let moved = |list: &[u32]| -> Vec<u32> { list.iter().map(|at| base + at).collect() };
         all.exits.extend(moved(&compiled.exits));
@@ -137,8 +150,8 @@ pub fn kernel(
             saved: compiled.saved.clone(),
         });
     }
-    for (base, link) in links {
-        set(target, &mut words, base, link, &places)?;
+    for (place, link) in links {
+        set(target, &mut words, place, link, &places)?;
     }
     pad(target, &mut words)?;
     if let Some(last) = linked.inner.last_mut() {
@@ -148,14 +161,11 @@ pub fn kernel(
     all.text = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     all.code_bytes = all.text.len() as u32;
     if layout.indirect {
-        // No pointer is null: the first entry is of no function (observed: ptxas 13.0.88 has 1
-        // there).
-        let mut table = 1u64.to_le_bytes().to_vec();
-        for f in &module.pointers {
-            let place = places.get(&module.functions[f.0 as usize]).copied().unwrap_or(0);
-            table.extend(u64::from(place).to_le_bytes());
+        let place = |f: &FuncId| places.get(&module.functions[f.0 as usize]).copied().unwrap_or(0);
+        let values = std::iter::once(1).chain(module.pointers.iter().map(place));
+        for (entry, value) in linked.constant2.chunks_exact_mut(8).zip(values) {
+            entry.copy_from_slice(&u64::from(value).to_le_bytes());
         }
-        linked.pointers = Some(table);
     }
     Ok(linked)
 }
@@ -167,18 +177,40 @@ fn words_of(compiled: &Compiled) -> Vec<u128> {
     chunks.map(u128::from_le_bytes).collect()
 }
 
-/// Writes what depends on places into one instruction of the function that begins at `base`.
+/// Adds the tables of a function whose text begins at `base` to a bank.
+fn append_tables(bank: &mut Vec<u8>, base: u32, jumps: &[Jump]) {
+    let start = bank.len();
+    for jump in jumps {
+        // The text may have them in another order than the tables.
+        let at = start + jump.table as usize;
+        let end = at + 4 * jump.targets.len();
+        bank.resize(bank.len().max(end), 0);
+        for (entry, target) in bank[at..end].chunks_exact_mut(4).zip(&jump.targets) {
+            entry.copy_from_slice(&(base + target).to_le_bytes());
+        }
+    }
+}
+
+/// Where a function's bytes begin.
+#[derive(Clone, Copy)]
+struct Place {
+    text: u32,
+    /// Its tables of jumps, in bank 2.
+    tables: u32,
+}
+
+/// Writes what depends on places into one instruction of a function.
 fn set(
     target: &Target,
     words: &mut [u128],
-    base: u32,
+    Place { text: base, tables }: Place,
     link: Link,
     places: &FxHashMap<SymbolKey, u32>,
 ) -> Result<(), String> {
     let value = match link.to {
         LinkTo::System => return Ok(()),
         LinkTo::Here(offset) => Operand::Imm(u64::from(base + offset)),
-        LinkTo::Start => Operand::Addr(0),
+        LinkTo::Start | LinkTo::Tables => Operand::Addr(0),
         LinkTo::Function(key) => {
             let place = places.get(&key).ok_or("a function that is called is not there")?;
             Operand::Addr(u64::from(*place))
@@ -189,10 +221,15 @@ fn set(
     let mut inst = target.decode(*word, u64::from(link.offset)).map_err(|e| e.to_string())?;
     let wanted = |o: &&mut Operand| match inst.op {
         Opcode::MOV => matches!(o, Operand::Imm(_)),
+        Opcode::LDC => matches!(o, Operand::Const(_)),
         _ => matches!(o, Operand::Addr(_)),
     };
     let slot = inst.operands.iter_mut().find(wanted).ok_or("no place for an address")?;
-    *slot = value;
+    match slot {
+        Operand::Const(entry) => entry.offset += tables as i32,
+        _ if inst.op == Opcode::BRX => *slot = table_start(u64::from(at)),
+        _ => *slot = value,
+    }
     *word = encode(target, &inst, u64::from(at))?;
     Ok(())
 }

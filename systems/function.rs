@@ -151,6 +151,20 @@ pub enum LinkTo {
     Start,
     /// A call of a function of the system; nothing in its words changes.
     System,
+    /// Of a jump through a table: the load of the entry counts from where the function's tables
+    /// begin in bank 2, BRX from the start of the section.
+    Tables,
+}
+
+/// A jump through a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Jump {
+    /// Byte offset of the branch in the function's text.
+    pub at: u32,
+    /// Where its table begins among those of the function, in bytes.
+    pub table: u32,
+    /// The entries: byte offsets in the function's text.
+    pub targets: Vec<u32>,
 }
 
 /// An instruction whose place the file tells tools of, as far as its opcode shows; what it is for
@@ -232,6 +246,8 @@ pub struct Compiled {
     pub code_bytes: u32,
     /// What depends on where the function's text begins in its section, in order.
     pub links: Vec<Link>,
+    /// Jumps through tables, in order.
+    pub jumps: Vec<Jump>,
     /// Registers that the function saves, and how far above R1 each is, in bytes.
     pub saved: Vec<(u8, u32)>,
     /// Words that hold a symbol's address, in order.
@@ -284,11 +300,13 @@ impl Compiled {
         let mut old = std::mem::take(self);
         old.text.clear();
         old.links.clear();
+        old.jumps.clear();
         old.relocs.clear();
         old.exits.clear();
         old.sites.clear();
         old.lines.clear();
-        let Compiled { text, links, relocs, exits, sites, lines, .. } = old;
-        *self = Compiled { text, links, relocs, exits, sites, lines, ..Compiled::default() };
+        let Compiled { text, links, jumps, relocs, exits, sites, lines, .. } = old;
+        let made = Compiled { text, links, jumps, relocs, exits, ..Compiled::default() };
+        *self = Compiled { sites, lines, ..made };
     }
 }

@@ -69,6 +69,10 @@ knobs! {
     PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";
     PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
+    SwitchOptBudget None, Initial::Is(1024), MANY, "DoSwitchOpt: most values of a table";
+    SwitchOptExtendedPatternMatch None, Initial::Is(1), 1, "DoSwitchOpt takes comparisons for order too, not only chains for equality";
+    SwitchOptComparisons None, Initial::Of(|t| t.switches.least), MANY, "DoSwitchOpt: fewest comparisons that become a table";
+    SwitchOptSpread None, Initial::Of(|t| t.switches.spread), MANY, "DoSwitchOpt: most values of a table for each comparison";
     UnrollMost None, Initial::Of(|t| t.unrolling.most), MANY, "OriLoopUnrolling: most instructions of a loop that loads";
     UnrollWithoutLoads None, Initial::Of(|t| t.unrolling.without_loads), MANY, "OriLoopUnrolling: most instructions of a loop that does not load";
     UnrollWhole None, Initial::Of(|t| t.unrolling.whole), MANY, "OriLoopUnrolling: most instructions of all rounds, where their number is known";

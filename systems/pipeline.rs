@@ -17,7 +17,7 @@
 
 use crate::analysis::cfg;
 use crate::calls;
-use crate::control_flow::{branches, layout, predication, switches};
+use crate::control_flow::{branches, layout, predication, switch_opt, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::loops::unroll;
@@ -336,7 +336,7 @@ pub static PHASES: [Phase; 159] = [
     phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(system!(fold::general_optimize))),
     // 2-early-optimization
     phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),
-    phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), PLANNED),
+    phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_first where |f| f.may_have(&[Opcode::BRA])))),
     phase(17, "OriBranchOpt", Early, Optimization, Above(1), optional(system!(branches::branch_opt))),
     phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
@@ -354,7 +354,7 @@ pub static PHASES: [Phase; 159] = [
     phase(31, "SinkRemat", Early, Optimization, Above(1), PLANNED),
     phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, PLANNED),
     phase(33, "GeneralOptimize", Early, Optimization, Unstated, optional(system!(fold::general_optimize))),
-    phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), PLANNED),
+    phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_second where |f| f.may_have(&[Opcode::BRA])))),
     phase(35, "OriLinearReplacement", Early, Optimization, Unstated, PLANNED),
     phase(36, "CompactLocalMemory", Early, Optimization, Unstated, PLANNED),
     phase(37, "ConvertMemoryToRegisterOrUniform", Early, Optimization, Unstated, PLANNED),

@@ -39,4 +39,4 @@ pub use decode::DecodeError;
 pub use encode::{EncodeError, kind_code};
 pub use form::{Form, Slot, SlotKind};
 pub use layout::NamedField;
-pub use target::{Predication, Table, Target, Unrolling, is_immediate, target};
+pub use target::{Predication, Switches, Table, Target, Unrolling, is_immediate, target};

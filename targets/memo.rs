@@ -3,6 +3,7 @@
 
 use crate::form::Form;
 use crate::target::{Table, Target};
+use orias_components::pseudo::brx;
 use orias_components::{Inst, Mods, Opcode, Operand, RegFile, RegFlags};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -102,8 +103,22 @@ thread_local! {
         RefCell::new(Memo { table: ptr::null(), bound: false, found: FxHashMap::default() });
 }
 
+/// BRX as its word has it: where it leads is the matter of its table.
+fn without_ways(inst: &Inst) -> Option<Inst> {
+    if inst.op != Opcode::BRX || !matches!(inst.operands.get(brx::TABLE), Some(Operand::Imm(_))) {
+        return None;
+    }
+    let mut word = inst.clone();
+    word.operands.truncate(brx::TABLE);
+    word.operands.push(Operand::Addr(0));
+    Some(word)
+}
+
 /// The row of an instruction on this target, if there is any.
 pub fn find(target: &Target, inst: &Inst) -> Found {
+    if let Some(word) = without_ways(inst) {
+        return find(target, &word);
+    }
     let Some(key) = Key::of(inst) else { return look_up(target, inst) };
     MEMO.with_borrow_mut(|memo| {
         let table = target.table();

@@ -151,6 +151,8 @@ pub struct Target {
     /// Of what a conditional branch leads around: how many instructions are done under its
     /// condition instead, copies not counted.
     pub predication: Predication,
+    /// Which trees of comparisons become a jump through a table.
+    pub switches: Switches,
     /// Which loops do several rounds at once.
     pub unrolling: Unrolling,
     /// Bytes of an instruction.
@@ -190,6 +192,15 @@ pub struct Predication {
     pub moves: u32,
 }
 
+/// How dense the constants of a tree of comparisons have to be for a table of places to go to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switches {
+    /// Fewest comparisons.
+    pub least: u32,
+    /// Most values from the least constant to the greatest, for each comparison.
+    pub spread: u32,
+}
+
 /// How long a loop of one block may be to do several rounds without a test, in instructions of the
 /// IR with its branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -225,6 +236,9 @@ const SM_90: Target = Target {
     // two ways; with one load from global memory or more 20 with all that is among them; of
     // constants 17.
     predication: Predication { alone: 8, each: 7, with_loads: 20, moves: 17 },
+    // The spread was found by compiling chains of 2 to 150 comparisons whose values are 1 to 5000
+    // apart (ptxas 13.0.88, from 2 on); a table is six instructions, and each comparison two.
+    switches: Switches { least: 4, spread: 5 },
     // Found by compiling loops that add 1 to 128 products (ptxas 13.0.88): with a load they do
     // four rounds at once up to 50 instructions, without one up to some 24; with a known number of
     // rounds all of them, up to some thousand instructions (700 here: code is not all that it

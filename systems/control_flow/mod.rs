@@ -3,4 +3,5 @@
 pub mod branches;
 pub mod layout;
 pub mod predication;
+pub mod switch_opt;
 pub mod switches;

@@ -1,17 +1,18 @@
-//! Branches with many ways: `SWITCH index, first, BB0, BB1, …` goes to the block of number `index -
-//! first` in its list, and to the last one for numbers beyond it. Lowering makes one of `brx.idx`;
-//! one branch it stays until phase 94, `ExpandJmxComputation`, makes it a search among its targets
-//! by halves.
+//! Branches with many ways: `SWITCH index, BB0, BB1, …` goes to the block of this number in its
+//! list. Lowering makes one of `brx.idx`; one branch it stays until phase 94,
+//! `ExpandJmxComputation`, makes it a jump through a table of constant bank 2.
 
 use crate::analysis::Analyses;
-use crate::build::{Emit, imm, not, r};
+use crate::build::{Emit, cell, imm, r, wide};
 use crate::control_flow::branches::destination;
 use crate::function::Marked;
 use crate::notes::Notes;
 use crate::params::Write;
-use orias_components::pseudo::switch;
-use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Mod, Opcode, Operand, edges};
-use rustc_hash::{FxHashMap, FxHashSet};
+use orias_components::pseudo::{brx, switch};
+use orias_components::{
+    BlockId, Body, Code, FlowEdit, Guard, InstId, Opcode, Operand, RegUse, View, edges,
+};
+use rustc_hash::FxHashSet;
 
 /// Phase 94.
 pub fn expand_jmx_computation(
@@ -29,23 +30,17 @@ pub fn expand_jmx_computation(
     for (_, id) in &blocks {
         lead_past_empty_blocks(&mut body, *id, &mut passed);
     }
-    let switches: FxHashSet<BlockId> = blocks.iter().map(|(block, _)| *block).collect();
-    let mut free = free_targets(&body, &switches);
     let mut e = Emit::edit(body);
+    let (mut switches, mut table) = (blocks.iter().peekable(), 0);
     for &block in e.body.walk().iter() {
-        match free.get_mut(&block) {
-            Some(is_placed) if *is_placed => continue,
-            Some(is_placed) => *is_placed = true,
-            None => {}
-        }
-        if !switches.contains(&block) {
+        if switches.next_if(|(of, _)| *of == block).is_none() {
             e.open(block);
             continue;
         }
         let mut insts = e.reopen(block);
         let Some(id) = insts.next_back() else { continue };
         insts.for_each(|id| e.keep(id));
-        search(&mut e, id, &mut free, &mut marked);
+        table += jump(&mut e, id, table, &mut marked);
     }
     let mut body = e.finish();
     analyses.edges(&mut body);
@@ -73,77 +68,43 @@ fn lead_past_empty_blocks(body: &mut Body<'_>, id: InstId, passed: &mut Vec<Bloc
     passed.extend(moved.iter().map(|(t, _)| *t));
 }
 
-/// Blocks that may stand anywhere, so behind the comparison that leads to them: one SWITCH alone
-/// does, and nothing falls into them or out of them. Each with whether it has its place yet.
-fn free_targets(body: &Body<'_>, switches: &FxHashSet<BlockId>) -> FxHashMap<BlockId, bool> {
-    let falls = |b: BlockId| edges::falls_through(body, body.block(b));
-    let pairs = body.layout().windows(2).filter(|pair| !falls(pair[0]) && !falls(pair[1]));
-    let is_free = |b: &BlockId| match body.block(*b).preds()[..] {
-        [only] => switches.contains(&only) && !switches.contains(b),
-        _ => false,
-    };
-    pairs.map(|pair| pair[1]).filter(is_free).map(|b| (b, false)).collect()
-}
+/// The constant bank with tables.
+const BANK: u8 = 2;
 
-/// Puts the search for the target in place of a SWITCH. Neighbours in the list with the same target
-/// are one range.
-fn search(e: &mut Emit<'_>, id: InstId, free: &mut FxHashMap<BlockId, bool>, marked: &mut Marked) {
-    let inst = e.body.inst(id).to_inst();
-    let index = inst.operands[switch::INDEX];
-    let Operand::Imm(first) = inst.operands[switch::FIRST] else { return };
-    let mut ranges: Vec<(u32, BlockId)> = Vec::new();
-    for (i, target) in edges::targets(e.body.inst(id)).enumerate() {
-        if ranges.last().is_none_or(|(_, last)| *last != target) {
-            ranges.push((first as u32 + i as u32, target));
-        }
-    }
+/// Bytes of an entry of a table.
+const ENTRY: u32 = 4;
+
+/// Puts a jump through a table in place of a SWITCH, as ptxas 13.0.88 has it at every level: the
+/// table holds offsets from the start of the section and begins where the function's tables are in
+/// bank 2; BRX adds the offset, as 64 bits with its sign, to its own place, which is taken off
+/// again by the number in its word. Gives the bytes of the table.
+fn jump(e: &mut Emit<'_>, id: InstId, table: u32, marked: &mut Marked) -> u32 {
+    let mut operands = vec![Operand::RZ, imm(table)];
+    operands.extend(edges::targets(e.body.inst(id)).map(Operand::Block));
+    let bytes = ENTRY * (operands.len() - brx::TABLE - 1) as u32;
+    let index = e.body.inst(id).to_inst().operands[switch::INDEX];
     let is_divergent = marked.divergent.remove(&id);
-    e.start(e.body.loc(id), inst.guard);
+    e.start(e.body.loc(id), Guard::ALWAYS);
     e.body.discard(id);
-    // Ranges still to search, each with the block where its search starts.
-    let mut work = vec![(e.block, 0, ranges.len())];
-    while let Some((block, from, to)) = work.pop() {
-        if block != e.block {
-            e.open(block);
-        }
-        let (lower, middle) = (ranges[from].1, from + (to - from) / 2);
-        if middle == from {
-            finish(e, lower, free);
-            continue;
-        }
-        let (p, two) = (e.temp_pred(), to - from == 2);
-        e.icmp(r(p), Mod::GE, false, index, imm(ranges[middle].0));
-        let upper = if to - middle == 1 { ranges[middle].1 } else { e.label() };
-        // Of the last two, control goes on to the one that may stand here.
-        let is_free = |b: BlockId| free.get(&b) == Some(&false);
-        let (condition, away, next) = match two && is_free(upper) && !is_free(lower) {
-            true => (not(r(p)), lower, upper),
-            false => (r(p), upper, lower),
-        };
-        e.branch_if(condition, away);
-        let branch = e.body.block(e.block).insts().last().copied();
-        marked.divergent.extend(branch.filter(|_| is_divergent));
-        if to - middle > 1 {
-            work.push((upper, middle, to));
-        }
-        if middle - from == 1 {
-            finish(e, next, free);
-        } else {
-            let rest = e.label();
-            work.push((rest, from, middle));
-        }
-    }
+    let (place, offset) = (e.temp(1), e.temp(2));
+    e.shl(r(place), index, imm(ENTRY.trailing_zeros()));
+    let mut entry = Operand::constant(BANK, table as i32);
+    entry.map_regs(|_| RegUse::new(place));
+    e.ldc(&[], cell(offset, 0), entry);
+    e.shr(cell(offset, 1), cell(offset, 0), imm(31), true);
+    operands[brx::OFFSET] = wide(offset, 2);
+    e.put(Opcode::BRX, &[], 0, &operands);
+    let branch = e.body.block(e.block).insts().last().copied();
+    marked.divergent.extend(branch.filter(|_| is_divergent));
+    bytes
 }
 
-/// Goes on to a target: it follows here when it is free, or is branched to.
-fn finish(e: &mut Emit<'_>, target: BlockId, free: &mut FxHashMap<BlockId, bool>) {
-    match free.get_mut(&target) {
-        Some(is_placed) if !*is_placed => {
-            *is_placed = true;
-            e.open(target);
-        }
-        _ => e.branch(target),
-    }
+/// Whether an instruction loads an entry of a table. (What [`crate::calls`] loads from the same
+/// bank is the address of a function, and as wide.)
+pub fn is_entry_load(inst: View<'_>) -> bool {
+    let is_of_bank =
+        |o: Operand| matches!(o, Operand::Const(c) if c.bank == BANK && !c.is_bindless());
+    inst.op == Opcode::LDC && inst.mods().is_empty() && inst.sources().any(is_of_bank)
 }
 
 /// Gives each edge from a SWITCH to a block that others lead to as well a block of its own: what a
@@ -176,39 +137,52 @@ mod tests {
         text::print(&function.body(), &text::Style::default())
     }
 
-    /// How often a word stands in the text of a switch over these targets, once it is expanded.
-    fn expanded(targets: &str, word: &str) -> usize {
+    /// The text of a switch over these targets, once it is expanded.
+    fn expanded(targets: &str) -> String {
         let mut function = testing::parse(&format!(
-            "{START} SWITCH %R0, 0x0, {targets}\nBB1:\n EXIT PT\nBB2:\n STS [RZ], %R0\n EXIT PT\nBB3:\n BRA PT, BB2\n"
+            "{START} SWITCH %R0, {targets}\nBB1:\n EXIT PT\nBB2:\n STS [RZ], %R0\n EXIT PT\nBB3:\n BRA PT, BB2\n"
         ));
         function.run(expand_jmx_computation);
         edges::check(&function.body()).expect("edges");
-        let text = printed(&mut function);
-        text.split(|c: char| !c.is_alphanumeric()).filter(|w| *w == word).count()
+        printed(&mut function)
     }
 
     #[test]
-    fn a_search_compares_once_less_than_there_are_ranges() {
-        assert_eq!(expanded("BB1, BB2, BB1, BB2", "ISETP"), 3);
-        assert_eq!(expanded("BB1, BB1, BB2, BB2", "ISETP"), 1);
-        assert_eq!(expanded("BB1, BB1", "ISETP"), 0);
+    fn a_switch_is_a_jump_through_a_table() {
+        let text = expanded("BB1, BB2, BB1, BB2");
+        let jump = [
+            "%R1 = SHF.L.U32 %R0, 0x2, RZ",
+            "%R2 = LDC c[0x2][%R1]",
+            "%R2[1] = SHF.R.S32.HI RZ, 0x1f, %R2",
+            "BRX %R2:2, 0x0, BB1, BB2, BB1, BB2",
+        ];
+        assert!(jump.iter().all(|line| text.contains(line)), "{text}");
+    }
+
+    #[test]
+    fn the_table_of_the_second_switch_begins_where_that_of_the_first_ends() {
+        let mut function = testing::parse(&format!(
+            "{START} SWITCH %R0, BB1, BB2, BB2\nBB1:\n SWITCH %R0, BB2, BB3\nBB2:\n EXIT PT\nBB3:\n EXIT PT\n"
+        ));
+        function.run(expand_jmx_computation);
+        let text = printed(&mut function);
+        assert!(text.contains("0x0, BB1, BB2, BB2") && text.contains("0xc, BB2, BB3"), "{text}");
     }
 
     #[test]
     fn an_empty_block_on_the_way_is_passed_and_gone() {
-        assert_eq!(expanded("BB1, BB3, BB2", "BB3"), 0);
-        assert_eq!(expanded("BB1, BB3, BB2", "ISETP"), 1);
+        assert!(!expanded("BB1, BB3, BB2").contains("BB3"));
     }
 
     #[test]
     fn an_edge_to_where_other_ways_lead_too_is_split() {
         let mut function = testing::parse(&format!(
-            "{START} SWITCH %R0, 0x0, BB1, BB2, BB2\nBB1:\n NOP\nBB2:\n STS [RZ], %R0\n EXIT PT\n"
+            "{START} SWITCH %R0, BB1, BB2, BB2\nBB1:\n NOP\nBB2:\n STS [RZ], %R0\n EXIT PT\n"
         ));
         split_edges(&mut function.body());
         function.body().update_edges();
         edges::check(&function.body()).expect("edges");
         let text = printed(&mut function);
-        assert!(text.contains("SWITCH %R0, 0x0, BB1, BB3, BB3"), "{text}");
+        assert!(text.contains("SWITCH %R0, BB1, BB3, BB3"), "{text}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::params::{Read, Write};
 use bevy_ecs::prelude::*;
+use orias_components::pseudo::brx;
 use orias_components::{
     BlockId, Body, Control, Inst, InstId, Loc, Mods, Opcode, Operand, Reader, Reg, RegUse,
 };
@@ -197,6 +198,12 @@ fn canonical(mut operand: Operand) -> Operand {
     operand
 }
 
+/// What BRX at a place in the section adds to the entries of its table, which count from the start
+/// of the section, while it adds them to the place behind itself.
+pub fn table_start(pc: u64) -> Operand {
+    Operand::Addr((pc + WORD).wrapping_neg())
+}
+
 /// The offset behind the first call at or after a place in the text.
 pub(super) fn behind_next_call(body: &Body<'_>, code: &CodeList, at: usize) -> u64 {
     let is_call = |id: &InstId| body.op(*id) == Opcode::CALL;
@@ -230,6 +237,10 @@ fn meeting_place(body: &Body<'_>, code: &CodeList, join: BlockId, barrier: Optio
 /// symbol: a relocation or the linking of functions fills it in.
 fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Inst {
     let mut inst = body.inst(code.insts[at]).to_inst();
+    if inst.op == Opcode::BRX {
+        inst.operands.truncate(brx::TABLE);
+        inst.operands.push(table_start(at as u64 * WORD));
+    }
     let is_branch = inst.op.is_branch();
     let barrier = inst.operands.first().copied().filter(|_| inst.op == Opcode::BSSY);
     for operand in &mut inst.operands {

@@ -2,13 +2,15 @@
 
 use crate::parallel;
 use crate::params::{Read, Write};
-use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reader, Reg, RegFile};
+use orias_components::pseudo::brx;
+use orias_components::{Body, InstId, Loc, Mod, Opcode, Operand, Reader, Reg, RegFile, View};
 
 use super::convert::{CodeList, WORD};
 use super::encode::{Words, behind_next_call};
 use super::sites;
 use crate::calls;
-use crate::function::{Compiled, FunctionInfo, Link, LinkTo, Marked, TextReloc};
+use crate::control_flow::switches;
+use crate::function::{Compiled, FunctionInfo, Jump, Link, LinkTo, Marked, TextReloc};
 
 /// Lines that there is room for before the list grows.
 const FEW: usize = 64;
@@ -58,6 +60,9 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
                 compiled.relocs.push(TextReloc { offset, key, addend, part });
             }
         }
+        if inst.op == Opcode::BRX {
+            compiled.jumps.extend(jump(inst, offset, list));
+        }
         if let Some(to) = link(body, list, at) {
             compiled.links.push(Link { offset, to });
         }
@@ -93,8 +98,17 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
         Opcode::MOV if inst.operands().any(|o| calls::is_behind_call(&o)) => {
             Some(LinkTo::Here(behind_next_call(body, code, at) as u32))
         }
+        Opcode::BRX => Some(LinkTo::Tables),
+        Opcode::LDC if switches::is_entry_load(inst) => Some(LinkTo::Tables),
         _ => None,
     }
+}
+
+/// The table that a branch goes by.
+fn jump(inst: View<'_>, at: u32, code: &CodeList) -> Option<Jump> {
+    let Some(Operand::Imm(table)) = inst.operands().nth(brx::TABLE) else { return None };
+    let targets = inst.blocks().map(|block| code.starts[block.0 as usize] as u32);
+    Some(Jump { at, table: table as u32, targets: targets.collect() })
 }
 
 /// Where the entry block has made the frame, or its end.

@@ -7,5 +7,5 @@ pub mod format;
 pub mod sites;
 
 pub use convert::{CodeList, merc_converter};
-pub use encode::{Words, encode, merc_encode_and_decode, pad};
+pub use encode::{Words, encode, merc_encode_and_decode, pad, table_start};
 pub use format::format_code_list;

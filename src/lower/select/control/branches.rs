@@ -22,7 +22,8 @@ pub fn bra(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 /// Most targets of one SWITCH: what looks at each edge of a block beside the others stays cheap.
 const MOST_TARGETS: usize = 256;
 
-/// `brx.idx`: one branch, or for long lists a search by halves for one of several.
+/// `brx.idx`: one branch, or for long lists a search by halves for one of several. What an index
+/// beyond the list does is not defined.
 pub fn brx(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let index = cx.src(operand(inst, 0)?, Type::U32)?;
     let index = cx.in_reg(index);
@@ -47,7 +48,15 @@ pub fn brx(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
             if range.iter().all(|b| *b == range[0]) {
                 e.branch(range[0]);
             } else if range.len() <= MOST_TARGETS {
-                let mut operands = vec![index, imm(from as u32)];
+                let place = match from {
+                    0 => index,
+                    _ => {
+                        let place = r(e.temp(1));
+                        e.iadd3(place, index, imm((from as u32).wrapping_neg()), Operand::RZ);
+                        place
+                    }
+                };
+                let mut operands = vec![place];
                 operands.extend(range.iter().map(|b| Operand::Block(*b)));
                 e.put(Opcode::SWITCH, &[], 0, &operands);
             } else {
