@@ -377,7 +377,7 @@ pub static PHASES: [Phase; 159] = [
     phase(53, "GeneralOptimizeMid2", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(54, "AdvancedPhaseEarlyEnforceArgs", Mid, Gate, Unstated, marker("marks the place: its worker is phase 55")),
     phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, always(system!(operands::enforce_argument_restrictions))),
-    phase(56, "GvnCse", Mid, Optimization, Above(1), optional(system!(common::local_value_numbering))),
+    phase(56, "GvnCse", Mid, Optimization, Above(1), optional(system!(common::global_value_numbering))),
     phase(57, "OriCommoning", Mid, Optimization, Unstated, PLANNED),
     phase(58, "OriReassociateAndCommon", Mid, Optimization, Unstated, PLANNED),
     phase(59, "ExtractShaderConstsFinal", Mid, Optimization, Unstated, PLANNED),

@@ -30,7 +30,8 @@ pub(super) fn drop_idle_masks(
     values: &mut Values<'_>,
 ) -> usize {
     let map = values.map;
-    let flow = analyses.flow(body);
+    // Branches may have got other guards on the way here.
+    let flow = analyses.flow_after(body);
     let order = flow.reverse_postorder();
     if order.len() != body.layout().len() {
         return 0;
