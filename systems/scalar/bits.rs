@@ -1,8 +1,8 @@
 //! Which bits of a value may be one, and masks that take nothing away.
 
 use super::values::{Values, plain};
-use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegUse, View};
-use orias_targets::slots::{LOP3_LUT as LOP3, MOV, PRMT, SEL, SHF};
+use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFlags, RegUse, View};
+use orias_targets::slots::{IADD3, LOP3_LUT as LOP3, MOV, PRMT, SEL, SHF};
 use smallvec::smallvec;
 
 /// Steps back from what is asked for: what most masks stand behind is nearer.
@@ -50,6 +50,19 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
             }
         }
         Opcode::SEL if inst.len() == SEL::COUNT => of(SEL::A) | of(SEL::B),
+        // A sum ends with as many zeros as all its terms do, and so do their negatives.
+        Opcode::IADD3 if inst.len() == IADD3::COUNT && inst.mods().is_empty() => {
+            let term = |at: usize| match inst.operand(at) {
+                Operand::Reg(r) if r.flags == RegFlags::NEG => {
+                    let positive = Operand::Reg(RegUse { flags: RegFlags::NONE, ..r });
+                    ones_of(body, values, &positive, depth)
+                }
+                term => ones_of(body, values, &term, depth),
+            };
+            let terms = [IADD3::A, IADD3::B, IADD3::C].map(term);
+            let zeros = terms.into_iter().map(u32::trailing_zeros).min().unwrap_or(0);
+            u32::MAX.checked_shl(zeros).unwrap_or(0)
+        }
         Opcode::PRMT if inst.len() == PRMT::COUNT && inst.mods().is_empty() => {
             let Operand::Imm(picks) = inst.operand(PRMT::B) else { return u32::MAX };
             picked(picks, of(PRMT::A), of(PRMT::C))

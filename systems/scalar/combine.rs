@@ -7,9 +7,11 @@
 use super::address;
 use super::algebra;
 use super::bits;
+use super::bounds;
 use super::logic;
 use super::predicate;
 use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
+use super::signs;
 use super::values::{Values, plain};
 use crate::ssa::{Fixed, is_value};
 use orias_components::{
@@ -121,7 +123,7 @@ pub(super) struct Found {
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 8] = [
+const LAST: [Opcode; 18] = [
     Opcode::IADD3,
     Opcode::VIMNMX,
     Opcode::PRMT,
@@ -130,6 +132,17 @@ const LAST: [Opcode; 8] = [
     Opcode::SEL,
     Opcode::FSEL,
     Opcode::ISETP,
+    // Of floats.
+    Opcode::FADD,
+    Opcode::FMUL,
+    Opcode::FFMA,
+    Opcode::FSETP,
+    Opcode::FMNMX,
+    Opcode::MUFU,
+    Opcode::DADD,
+    Opcode::DMUL,
+    Opcode::DFMA,
+    Opcode::DSETP,
 ];
 
 /// Whether the function has anything of which fewer instructions may be made.
@@ -227,6 +240,19 @@ impl Combiner<'_, '_> {
             let Some((new, _)) = new.filter(|(_, base)| self.is_value(body, *base)) else {
                 return false;
             };
+            self.values.replace(body, id, &new);
+            return true;
+        }
+        if (!inst.guard.is_always() || inst.op == Opcode::FSEL)
+            && let Some(new) = bounds::settled(body, self.values, id)
+            && self.are_values(body, &new, id)
+        {
+            self.values.replace(body, id, &new);
+            return true;
+        }
+        if signs::may_fold(inst.op) {
+            let new = signs::fold(body, self.values, self.target, id);
+            let Some(new) = new.filter(|new| self.are_values(body, new, id)) else { return false };
             self.values.replace(body, id, &new);
             return true;
         }

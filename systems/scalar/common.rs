@@ -7,6 +7,7 @@
 
 use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
+use crate::build::plop3;
 use crate::effects;
 use crate::notes::Notes;
 use crate::parallel;
@@ -19,8 +20,8 @@ use orias_components::scratch;
 use orias_components::scratch::Empty;
 use orias_components::scratch::Scratch;
 use orias_components::{
-    BlockId, Body, Code, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, Reg, RegFile, RegFlags,
-    RegUse, View,
+    BlockId, Body, Code, Guard, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, Reg, RegFile,
+    RegFlags, RegUse, View,
 };
 use rustc_hash::FxBuildHasher;
 use smallvec::smallvec;
@@ -225,7 +226,9 @@ impl Walk {
             // One that begins with constants alone is loaded again in other blocks: to keep it took
             // 2 % more registers of nvcc's modules, and a fifth more spill code.
             let is_first = key.op.has(Props::CONSTANT.with(Props::SPECIAL));
-            let may_keep = |at: usize| at >= start || !is_first;
+            // Predicates are few.
+            let is_predicate = to.reg.file() == RegFile::P;
+            let may_keep = |at: usize| at >= start || !is_first && !is_predicate;
             let same = known.find(hash, key, operands);
             match same.filter(|(at, from)| from.count == to.count && may_keep(*at)) {
                 Some((_, from)) => {
@@ -291,16 +294,19 @@ pub fn late_commoning(code: Code<'_>, analyses: Write<'_, Analyses>, notes: Note
     global_value_numbering(code, analyses, notes);
 }
 
-/// The instruction as an expression with one result in file R, when it is one; adds its operands.
+/// The instruction as an expression with one result, when it is one; adds its operands.
 fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUse)> {
     // A copy is copy propagation's matter.
     let is_left = inst.op.has(Props::UNIFORM) || inst.op == Opcode::MOV;
-    if !effects::is_pure(inst.op) || is_left || !inst.guard.is_always() {
+    if !effects::is_pure(inst.op) || is_left {
         return None;
     }
     let mut results = inst.dests().filter(|o| *o != Operand::PT && *o != Operand::RZ);
     let (Some(Operand::Reg(to)), None) = (results.next(), results.next()) else { return None };
-    if to.reg.vreg().is_none() || to.reg.file() != RegFile::R || to.flags != RegFlags::NONE {
+    if to.reg.vreg().is_none() || to.flags != RegFlags::NONE {
+        return None;
+    }
+    if !matches!(to.reg.file(), RegFile::R | RegFile::P) {
         return None;
     }
     if effects::reads_what_changes(inst) {
@@ -308,6 +314,17 @@ fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUs
     }
     let at = inst.dests().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
     operands.extend(inst.sources());
+    if !inst.guard.is_always() {
+        // Under a guard, it is one of two values.
+        let Guard { reg, negated } = inst.guard;
+        let flags = if negated { RegFlags::NOT } else { RegFlags::NONE };
+        let before = operands.len() + 1;
+        operands.push(Operand::Reg(RegUse { flags, ..RegUse::new(reg) }));
+        operands.extend(inst.tied().map(Operand::Reg));
+        if operands.len() == before {
+            return None;
+        }
+    }
     Some((Key { op: inst.op, mods: inst.mods_id(), at: at as u8 }, to))
 }
 
@@ -319,6 +336,10 @@ fn become_copy(
     to: RegUse,
     from: RegUse,
 ) {
+    if to.reg.file() == RegFile::P {
+        let [to, from] = [to, from].map(Operand::Reg);
+        return body.set_inst(id, &plop3(to, [from, Operand::PT, Operand::PT], 0x80));
+    }
     let copy = |i: u8| {
         let cell = |r: RegUse| Operand::Reg(RegUse::at(r.reg, r.cell + i, 1));
         Inst {

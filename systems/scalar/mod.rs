@@ -3,6 +3,7 @@
 mod address;
 mod algebra;
 mod bits;
+mod bounds;
 mod combine;
 pub mod common;
 mod copies;
@@ -17,6 +18,7 @@ mod proof;
 pub mod propagate;
 pub mod replace;
 mod rules;
+mod signs;
 mod simplify;
 pub mod sink;
 mod values;
