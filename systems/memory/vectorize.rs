@@ -97,6 +97,8 @@ struct Run {
     /// The place of one of them.
     place: MemRef,
     accesses: SmallVec<[Access; 16]>,
+    /// Of loads, where something was stored by the same registers since the first: from and to.
+    stored: SmallVec<[(i32, i32); 4]>,
 }
 
 /// Accesses that are to be one.
@@ -165,19 +167,28 @@ fn find(body: &Body<'_>, far: usize) -> Scratch<Vec<Run>> {
                         })
                 }),
                 // A store to another place by the same registers is no store to these.
-                (Opcode::STS, Some((place, value))) => close(&mut open, &|run| {
-                    let meets = |a: &Access| {
-                        let end = |offset: i32, cells: u8| offset + 4 * i32::from(cells);
-                        a.offset < end(place.offset, value.count)
-                            && place.offset < end(a.offset, a.value.count)
-                    };
-                    by(run.place) != by(place) || run.accesses.iter().any(meets)
-                }),
+                (Opcode::STS, Some((place, value))) => {
+                    let here = range(place.offset, value);
+                    close(&mut open, &|run| {
+                        let meets = |a: &Access| meet(range(a.offset, a.value), here);
+                        let many = run.stored.len() >= LONG;
+                        many || by(run.place) != by(place) || run.accesses.iter().any(meets)
+                    });
+                    let loads = open.iter_mut().filter(|run| run.op == Opcode::LDS);
+                    loads.for_each(|run| run.stored.push(here));
+                }
                 _ if is_elsewhere(inst) => {}
                 _ if is_load(inst) => close(&mut open, &|run| run.op == Opcode::STS),
                 _ => close(&mut open, &|_| true),
             }
             let Some((place, value)) = found else { continue };
+            // What was stored since is not there at the first load.
+            let here = range(place.offset, value);
+            close(&mut open, &|run| {
+                inst.op == Opcode::LDS
+                    && by(run.place) == by(place)
+                    && run.stored.iter().any(|stored| meet(*stored, here))
+            });
             let access = Access { id, at, offset: place.offset, value };
             let same = |run: &&mut Run| run.op == inst.op && by(run.place) == by(place);
             match open.iter_mut().find(same).filter(|run| run.accesses.len() < LONG) {
@@ -189,13 +200,23 @@ fn find(body: &Body<'_>, far: usize) -> Scratch<Vec<Run>> {
                         close(&mut open, &|run| by(run.place) == by(oldest));
                     }
                     let accesses = smallvec![access];
-                    open.push(Run { block, op: inst.op, place, accesses });
+                    let stored = SmallVec::new();
+                    open.push(Run { block, op: inst.op, place, accesses, stored });
                 }
             }
         }
         close(&mut open, &|_| true);
     }
     runs
+}
+
+/// The bytes of an access, from and to.
+fn range(offset: i32, value: RegUse) -> (i32, i32) {
+    (offset, offset.saturating_add(4 * i32::from(value.count)))
+}
+
+fn meet(a: (i32, i32), b: (i32, i32)) -> bool {
+    a.0 < b.1 && b.0 < a.1
 }
 
 /// Registers of which something is copied into a wide one, or that a phi takes or makes: these are

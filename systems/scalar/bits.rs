@@ -145,6 +145,53 @@ pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Opt
     Some(copy(inst.operand(LOP3::D), left))
 }
 
+/// The mask that a shift is of what was shifted by as much the other way, or whose high half was
+/// taken: what PTX makes of the second of two halves, as a word or a float.
+pub(super) fn masked(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let inst = body.inst(id);
+    let (is_left, from, count) = shifted(inst)?;
+    let writer = body.inst(values.writer(plain(&from)?)?);
+    let from = match shifted(writer) {
+        Some((other, from, by)) if other != is_left && by == count => from,
+        None if is_left && count == 16 => high_half(writer)?,
+        _ => return None,
+    };
+    let mask = if is_left { u32::MAX << count } else { u32::MAX >> count };
+    let [mask, table] = [u64::from(mask), AND].map(Operand::Imm);
+    let from = Operand::Reg(plain(&from)?);
+    let operands =
+        [Operand::PT, inst.operand(SHF::D), from, mask, Operand::RZ, table, Operand::NOT_PT];
+    Some(Inst::new(Opcode::LOP3, &[Mod::LUT], 2, &operands))
+}
+
+/// Whether a word is shifted to the left, or to the right without its sign, which, and how far.
+fn shifted(inst: View<'_>) -> Option<(bool, Operand, u32)> {
+    if inst.op != Opcode::SHF || inst.len() != SHF::COUNT || !inst.guard.is_always() {
+        return None;
+    }
+    let Operand::Imm(count @ 1..32) = inst.operand(SHF::B) else { return None };
+    let (low, high) = (inst.operand(SHF::A), inst.operand(SHF::C));
+    match inst.mods().as_slice() {
+        [Mod::L, Mod::U32] if high == Operand::RZ => Some((true, low, count as u32)),
+        [Mod::R, Mod::U32, Mod::HI] if low == Operand::RZ => Some((false, high, count as u32)),
+        _ => None,
+    }
+}
+
+/// The word whose high half is the low half of what an instruction picks.
+fn high_half(inst: View<'_>) -> Option<Operand> {
+    let is_pick = inst.op == Opcode::PRMT
+        && inst.len() == PRMT::COUNT
+        && inst.mods().is_empty()
+        && inst.guard.is_always();
+    let Operand::Imm(picks) = inst.get(PRMT::B).filter(|_| is_pick)? else { return None };
+    match picks & 0xff {
+        0x32 => Some(inst.operand(PRMT::A)),
+        0x76 => Some(inst.operand(PRMT::C)),
+        _ => None,
+    }
+}
+
 fn copy(to: Operand, from: Operand) -> Inst {
     Inst { operands: smallvec![to, from, Operand::Imm(0xf)], ..Inst::new(Opcode::MOV, &[], 1, &[]) }
 }

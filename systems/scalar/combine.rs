@@ -123,7 +123,7 @@ pub(super) struct Found {
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 18] = [
+const LAST: [Opcode; 19] = [
     Opcode::IADD3,
     Opcode::VIMNMX,
     Opcode::PRMT,
@@ -132,6 +132,7 @@ const LAST: [Opcode; 18] = [
     Opcode::SEL,
     Opcode::FSEL,
     Opcode::ISETP,
+    Opcode::SHF,
     // Of floats.
     Opcode::FADD,
     Opcode::FMUL,
@@ -284,6 +285,14 @@ impl Combiner<'_, '_> {
                     }
                     _ => false,
                 }
+            }
+            Opcode::SHF => {
+                let new = bits::masked(body, self.values, id);
+                let Some(new) = new.filter(|new| self.are_values(body, new, id)) else {
+                    return false;
+                };
+                self.values.replace(body, id, &new);
+                true
             }
             Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL | Opcode::ISETP => {
                 let find = match inst.op {

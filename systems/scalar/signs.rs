@@ -38,6 +38,10 @@ pub(super) fn fold(
     if inst.op == Opcode::MUFU && !matches!(inst.mods().as_slice(), [one] if reads_single(*one)) {
         return None;
     }
+    // Which reads the signs besides what it does to them.
+    if inst.mods().has(Mod::XORSIGN) {
+        return None;
+    }
     let is_double = DOUBLES.contains(&inst.op);
     let mut new = None::<Inst>;
     for at in usize::from(inst.defs)..inst.len() {
