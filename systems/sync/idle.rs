@@ -73,19 +73,15 @@ pub fn optimize_sync_instructions(
     let mut removed = 0;
     for &block in body.walk().iter() {
         let mut state = together[block.0 as usize];
-        // Those who passed one together are so up to the next in the block, whoever they are.
-        let mut since = false;
         let mut idle = scratch!(Vec<InstId>);
         let insts = body.block(block).insts();
         for (n, id) in insts.iter().enumerate() {
             let inst = body.inst(*id);
             let next = insts.get(n + 1).map(|next| body.op(*next));
-            let is_before_exchange = next.is_some_and(|next| EXCHANGES.contains(&next));
-            if (state || since) && gathers(inst) && is_before_exchange {
+            if state && gathers(inst) && next.is_some_and(|next| EXCHANGES.contains(&next)) {
                 idle.push(*id);
             }
             state = after(block.0 as usize, inst, state);
-            since = self::after(inst, since, true);
         }
         if !idle.is_empty() {
             removed += body.retain(block, |_: &Body<'_>, id| !idle.contains(&id));
