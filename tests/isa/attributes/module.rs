@@ -220,15 +220,18 @@ fn points_to_functions(cubin: &Cubin<'_>) -> bool {
     cubin.kernels().any(|k| !k.inner.is_empty())
 }
 
-/// Places of functions in both, or jump tables in theirs.
+/// Places of functions in both, or jump tables in one; where both have those, places differ.
 fn constant2(found: &mut Found, ours: &Cubin<'_>, theirs: &Cubin<'_>, section: &str) {
     let kernel = section.trim_start_matches(".nv.constant2.");
     let jumps = |cubin: &Cubin<'_>| {
         let attributes = cubin.kernel(kernel).map(|k| &k.attributes[..]).unwrap_or_default();
         attributes.iter().any(|a| matches!(a, Attribute::IndirectBranchTargets(_)))
     };
-    let tables = jumps(theirs) && !jumps(ours);
-    found.add(if tables { "jump tables" } else { "pointers to functions" }, section);
+    match (jumps(ours), jumps(theirs)) {
+        (true, true) => {}
+        (false, false) => found.add("pointers to functions", section),
+        _ => found.add("jump tables", section),
+    }
 }
 
 fn relocations(cubin: &Cubin<'_>, section: &Section<'_>) -> Vec<String> {
