@@ -54,7 +54,8 @@ pub fn do_switch_opt_first(
     do_switch_opt(code, analyses, options, notes);
 }
 
-/// Phase 34: once more, for chains that other phases have made or laid bare.
+/// Phase 34: once more, for trees that other phases have made or laid bare. A system of its own:
+/// one that found nothing is not asked again.
 pub fn do_switch_opt_second(
     code: Code<'_>,
     analyses: Write<'_, Analyses>,
