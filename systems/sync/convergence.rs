@@ -266,7 +266,8 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
     let graph = flow.graph();
     let mut branches = divergence.branches.clone();
     branches.resize(graph.len(), false);
-    for &branch in &together::branches(body, flow, &branches) {
+    let meets = together::meetings(body, flow);
+    for &branch in &together::branches(flow, &meets, &branches) {
         branches.set(branch as usize, false);
     }
     // Where a thread may wait for others that are held at a barrier, it has to leave the barrier
@@ -277,7 +278,7 @@ fn plan(body: &Body<'_>, flow: &ControlFlow, divergence: &Divergence, exchanges:
         let wait = body.block(*block).insts().iter().any(|id| effects::may_wait(body.op(*id)));
         waits.set(block.0 as usize, wait);
     }
-    let mut plan = regions::plan(flow, &branches, &waits, most_regions(body, exchanges));
+    let mut plan = regions::plan(flow, &branches, (&waits, &meets), most_regions(body, exchanges));
     plan.regions.retain(|r| !together::only_exits(body, BlockId(r.join)));
     // Who leaves a region with BREAK is no longer of it. A callee that saved the barrier before,
     // for threads that stay, would bring him back when it restores it, and they would wait for him

@@ -75,6 +75,8 @@ struct Planner<'a> {
     loops: &'a Loops,
     /// By loop; None where no branch is divergent.
     rounds: Scratch<Vec<Option<Round>>>,
+    /// Where all threads that have not exited wait for each other, if anywhere.
+    meets: Option<&'a BitVec>,
     /// Blocks of cycles that are no natural loops.
     irreducible: &'a BitVec,
     /// Scratch of [`Planner::between`].
@@ -83,11 +85,17 @@ struct Planner<'a> {
 }
 
 /// Plans the regions of a function. `divergent` are the blocks whose branch may be divergent,
-/// `waits` those where a thread may wait for others otherwise than at a join.
+/// `waits` those where a thread may wait for others otherwise than at a join, `meets` those where
+/// it waits for all that have not exited.
 ///
 /// `most` regions may lie around a block, at most [`MAX_DEPTH`]. Each loop that has such a branch
 /// needs a preheader: see [`without_preheader`].
-pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize) -> Plan {
+pub fn plan(
+    flow: &ControlFlow,
+    divergent: &BitVec,
+    (waits, meets): (&BitVec, &BitVec),
+    most: usize,
+) -> Plan {
     let (graph, dom, loops) = (flow.graph(), flow.dominators(), flow.loops());
     let irreducible = flow.irreducible();
     let has_branch = |l: &Loop| l.blocks.iter().any(|b| divergent[b as usize]);
@@ -95,7 +103,8 @@ pub fn plan(flow: &ControlFlow, divergent: &BitVec, waits: &BitVec, most: usize)
     let rounds = scratch!(Vec<Option<Round>>).with(loops.all.iter().map(round));
     let marks = || RefCell::new(Marks::new(graph.len()));
     let (ahead, back) = (marks(), marks());
-    let planner = Planner { graph, dom, loops, rounds, irreducible, ahead, back };
+    let meets = meets.any().then_some(meets);
+    let planner = Planner { graph, dom, loops, rounds, meets, irreducible, ahead, back };
     let mut plan = Plan { regions: scratch!(Vec<Region>), incomplete: false };
     let mut joins = scratch!(Vec<(Key, SmallVec<[u32; 2]>)>);
     let mut index = scratch!(FxHashMap<Key, usize>);
@@ -178,6 +187,14 @@ impl Round {
         Some(self.blocks.get(next as usize).copied().unwrap_or(header))
     }
 
+    /// Whether threads that take some ways out of a branch cannot but come to one of `meets` before
+    /// the end of the round, and others can: see [`around`].
+    fn goes_around(&self, branch: u32, meets: &BitVec) -> bool {
+        let Some(&number) = self.number.get(&branch) else { return false };
+        let meets = |b: u32| self.blocks.get(b as usize).is_some_and(|b| meets[*b as usize]);
+        around(self.flow.graph(), self.flow.post_dominators_by_exit(), meets, number)
+    }
+
     /// Whether all threads of the round that pass `block` pass `join` after it.
     fn always_passes(&self, join: u32, block: u32) -> bool {
         match (self.number.get(&join), self.number.get(&block)) {
@@ -187,6 +204,26 @@ impl Round {
             _ => false,
         }
     }
+}
+
+/// Whether some ways out of a branch cannot but come to a block that `meets` before the ways come
+/// together again, and some can: where threads wait for all others there, none is to be held where
+/// the ways come together.
+pub fn around(graph: &Graph, post: &Dominators, meets: impl Fn(u32) -> bool, branch: u32) -> bool {
+    let end = post.idom(branch);
+    let must_meet = |succ: &&u32| {
+        let mut at = Some(**succ);
+        while let Some(block) = at.filter(|b| Some(*b) != end) {
+            if meets(block) {
+                return true;
+            }
+            at = post.idom(block);
+        }
+        false
+    };
+    let succs = &graph.succs[branch as usize];
+    let meeting = succs.iter().filter(must_meet).count();
+    meeting > 0 && meeting < succs.len()
 }
 
 impl Planner<'_> {
@@ -215,7 +252,11 @@ impl Planner<'_> {
                 None => whole.idom(block),
             };
             let parts = match at.and_then(|i| self.rounds[i].as_ref()) {
-                Some(round) => round.flow.graph().succs[round.number[&branch] as usize].len() > 1,
+                Some(round) => {
+                    let several =
+                        round.flow.graph().succs[round.number[&branch] as usize].len() > 1;
+                    several && !self.meets.is_some_and(|meets| round.goes_around(branch, meets))
+                }
                 None => true,
             };
             let header = at.map(|i| self.loops.all[i].header);

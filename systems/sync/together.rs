@@ -10,6 +10,8 @@
 //!   exited are to come to it, so none is to be held. Where all ways out of the branch have such a
 //!   collective there is a barrier, and so for branches further out. At -O0 ptxas does so for
 //!   `bar.sync` alone, and its code for the others never ends where a thread does stay away.
+//! * The same in each round of a loop: none for a branch one way of which starts the next round and
+//!   the other comes to such a collective (who goes around comes to it later).
 //! * From such a branch on, behind a `WARPSYNC` of a part of the warp, behind YIELD (which lets
 //!   threads leave BSYNC alone), behind a call (of a function that has YIELD, or that keeps a
 //!   convergence barrier of its caller's: while it does, others leave the BSYNC of that), and in a
@@ -19,6 +21,7 @@
 
 use crate::analysis::ControlFlow;
 use crate::effects::is_removable;
+use crate::sync::regions;
 use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
@@ -60,35 +63,24 @@ fn is_meeting(inst: View<'_>) -> bool {
     }
 }
 
-/// Of the blocks whose branch may be divergent, those that a meeting of the whole warp depends on
-/// directly: some way out of the branch cannot but come to one, and some way can.
-pub fn branches(body: &Body<'_>, flow: &ControlFlow, divergent: &BitVec) -> Scratch<Vec<u32>> {
-    let graph = flow.graph();
-    let mut meets = scratch!(BitVec).fill_with(false, graph.len());
+/// The blocks with a meeting of the whole warp.
+pub fn meetings(body: &Body<'_>, flow: &ControlFlow) -> Scratch<BitVec> {
+    let mut meets = scratch!(BitVec).fill_with(false, flow.graph().len());
     for block in body.layout() {
         let any = body.block(*block).insts().iter().any(|id| is_meeting(body.inst(*id)));
         meets.set(block.0 as usize, any);
     }
+    meets
+}
+
+/// Of the blocks whose branch may be divergent, those that a meeting of the whole warp depends on
+/// directly: some way out of the branch cannot but come to one, and some way can.
+pub fn branches(flow: &ControlFlow, meets: &BitVec, divergent: &BitVec) -> Scratch<Vec<u32>> {
     if !meets.any() {
         return scratch!(Vec<u32>);
     }
-    let post = flow.post_dominators();
-    let must_meet = |branch: u32, succ: u32| {
-        let end = post.idom(branch);
-        let mut at = Some(succ);
-        while let Some(block) = at.filter(|b| Some(*b) != end) {
-            if meets[block as usize] {
-                return true;
-            }
-            at = post.idom(block);
-        }
-        false
-    };
-    let around = |branch: &u32| {
-        let succs = &graph.succs[*branch as usize];
-        let meeting = succs.iter().filter(|s| must_meet(*branch, **s)).count();
-        meeting > 0 && meeting < succs.len()
-    };
+    let (graph, post) = (flow.graph(), flow.post_dominators());
+    let around = |b: &u32| regions::around(graph, post, |b| meets[b as usize], *b);
     scratch!(Vec<u32>).with(divergent.iter_ones().map(|b| b as u32).filter(around))
 }
 
@@ -111,7 +103,7 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec, is_ke
     all.resize(graph.len(), false);
     let divergent = all;
     let mut work = scratch!(Vec<u32>);
-    for &branch in &branches(body, flow, &divergent) {
+    for &branch in &branches(flow, &meetings(body, flow), &divergent) {
         let succs = &graph.succs[branch as usize];
         // Threads that only exit are waited for by no one.
         if !succs.iter().any(|s| only_exits(body, BlockId(*s))) {
