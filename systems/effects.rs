@@ -102,6 +102,11 @@ pub fn differs_by_thread(inst: View<'_>) -> bool {
         let of_warp = |o: Operand| matches!(o, Operand::Special(n) if OF_WARP.contains(&n));
         return !inst.sources().all(of_warp);
     }
+    // Whether a phase of an mbarrier is over is one answer for all that ask together. (Observed:
+    // ptxas emits no barrier around a loop that waits at one mbarrier.)
+    if inst.op == Opcode::SYNCS && inst.mods().has(Mod::PHASECHK) {
+        return false;
+    }
     let may_differ = Props::LOAD.with(Props::CONVERGENT).with(Props::STATE);
     inst.op.has(may_differ) && !inst.op.has(Props::SHARED.with(Props::ALIKE))
 }

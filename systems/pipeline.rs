@@ -21,7 +21,7 @@ use crate::control_flow::{branches, layout, predication, switch_opt, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::loops::unroll;
-use crate::memory::vectorize;
+use crate::memory::{atomics, vectorize};
 use crate::report::check;
 use crate::scalar::{common, dead_code, fold, propagate, sink};
 use crate::states::Found;
@@ -371,7 +371,7 @@ pub static PHASES: [Phase; 159] = [
     phase(47, "MarkAdditionalColdBlocks", Mid, Analysis, Unstated, PLANNED),
     phase(48, "ExpandMbarrier", Mid, Lowering, Unstated, PLANNED),
     phase(49, "ForwardProgress", Mid, Lowering, Unstated, needed(system!(progress::forward_progress))),
-    phase(50, "OptimizeUniformAtomic", Mid, Optimization, Unstated, PLANNED),
+    phase(50, "OptimizeUniformAtomic", Mid, Optimization, Unstated, optional(system!(atomics::optimize_uniform_atomic where |f| f.may_have(&atomics::KNOWN)))),
     phase(51, "MidExpansion", Mid, Lowering, Unstated, PLANNED),
     phase(52, "AdvancedPhaseAfterMidExpansion", Mid, Gate, Unstated, marker("marks the end of mid expansion: no phase asks for it")),
     phase(53, "GeneralOptimizeMid2", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),

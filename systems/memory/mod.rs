@@ -1,4 +1,5 @@
 //! Accesses to memory: which of them become one.
 
 mod alignment;
+pub mod atomics;
 pub mod vectorize;

@@ -217,6 +217,8 @@ impl<'m> Values<'m> {
     /// An instruction was `old`, and now writes what it did and maybe more.
     pub fn changed(&mut self, body: &Body<'_>, id: InstId, old: &Inst) {
         let inst = body.inst(id);
+        // What a dead one reads does not count.
+        let was_dead = self.is_dead(id);
         let Values { map, writers, reads, .. } = self;
         inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
         inst.for_each_def(|r| {
@@ -226,7 +228,17 @@ impl<'m> Values<'m> {
             }
         });
         let mut lost = SmallVec::new();
-        old.for_each_use(|r| self.unread(r, &mut lost));
+        if was_dead {
+            // It lives again if it writes something more that is read.
+            if self.is_unread(inst) {
+                inst.for_each_use(|r| self.unread(r, &mut lost));
+            } else {
+                self.dead[id.0 as usize] = false;
+                self.dead_count -= 1;
+            }
+        } else {
+            old.for_each_use(|r| self.unread(r, &mut lost));
+        }
         self.bury(body, lost);
         self.news.add(id);
         self.changes.push(id);
@@ -307,6 +319,30 @@ mod tests {
             %R1 = MOV 0x7, 0xf
             STS [%R2], %R1
             EXIT PT";
+
+    /// A dead one's operands had their reader taken away when it died, and no second time when it
+    /// was made another one: a load that others still read went with it.
+    #[test]
+    fn a_dead_one_that_changes_takes_no_reader_away_again() {
+        const DEAD: &str = "
+            BB0:
+                %R0 = S2R SR33
+                %R1 = LDS [%R0]
+                %R2 = MOV %R1, 0xf
+                STS [%R0], %R1
+                EXIT PT";
+        let mut function = testing::function();
+        let mut body = function.body();
+        text::parse(DEAD, &mut body).expect("Ori");
+        let map = Analyses::default().cells(&body);
+        let mut values = Values::of(&body, &map, |_, _, _| {});
+        values.kill(&body, InstId(2));
+        let mut new = body.inst(InstId(2)).to_inst();
+        new.operands[MOV::B] = Operand::Imm(3);
+        values.replace(&mut body, InstId(2), &new);
+        assert!(values.is_dead(InstId(2)));
+        assert!(!values.is_dead(InstId(1)), "%R1 is stored");
+    }
 
     #[test]
     fn what_two_write_has_no_one_writer_though_one_of_them_has_changed() {

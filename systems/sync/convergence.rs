@@ -15,6 +15,7 @@
 
 use super::collective;
 use super::collective::Exchange;
+use super::joined;
 use crate::analysis::divergence::Divergence;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::effects;
@@ -47,7 +48,8 @@ pub fn late_expand_sync_instructions(
         &[Operand::RZ, Operand::Block(BlockId(0))],
     );
     let collectives = options.target.takes(&collective).is_some();
-    let (made, divergent) = insert(&mut code.body(), &mut analyses, collectives, info.entry);
+    let how = How { collectives, is_kernel: info.entry, drops_idle: options.opt_level > 0 };
+    let (made, divergent) = insert(&mut code.body(), &mut analyses, how);
     marked.divergent.clear();
     marked.divergent.extend(&divergent);
     notes.count(made);
@@ -56,16 +58,26 @@ pub fn late_expand_sync_instructions(
 /// Inserts the barriers that a body without any needs, and leaves its edges current. Returns how
 /// many.
 pub fn insert_barriers(body: &mut Body<'_>) -> usize {
-    insert(body, &mut Analyses::default(), true, true).0
+    let how = How { collectives: true, is_kernel: true, drops_idle: true };
+    insert(body, &mut Analyses::default(), how).0
 }
 
-/// How many barriers there are now, and the branches at which threads may diverge. `collectives`:
-/// the machine gathers threads that stand at different places. `is_kernel`: they come together.
+/// What barriers are inserted for.
+#[derive(Clone, Copy)]
+struct How {
+    /// The machine gathers threads that stand at different places.
+    collectives: bool,
+    /// Threads come to the body's start together.
+    is_kernel: bool,
+    /// WARPSYNC goes where barriers make it idle.
+    drops_idle: bool,
+}
+
+/// How many barriers there are now, and the branches at which threads may diverge.
 fn insert(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
-    collectives: bool,
-    is_kernel: bool,
+    How { collectives, is_kernel, drops_idle }: How,
 ) -> (usize, Scratch<Vec<InstId>>) {
     analyses.edges(body);
     drop_idle_branches(body);
@@ -78,6 +90,7 @@ fn insert(
     let everywhere;
     let mut regions = 0;
     let mut divergent = scratch!(Vec<InstId>);
+    let mut idle = None;
     let mut exchanges = scratch!(Vec<Exchange>);
     if divergence.branches.any() {
         let flow = analyses.flow(body);
@@ -97,13 +110,25 @@ fn insert(
         }
         regions = plan.regions.len();
         divergent = divergent_branches(body, divergence);
-        together::gather(body, &flow, &divergence.branches, is_kernel);
+        if drops_idle {
+            let branches = &divergence.branches;
+            let found = joined::idle(body, &flow, &plan, branches, &exchanges, is_kernel);
+            exchanges.retain(|e| !found.meets.contains(&e.meet));
+            idle = Some(found);
+        }
+        let together = |id: InstId| idle.as_ref().is_some_and(|i| i.barriers.contains(&id));
+        together::gather(body, &flow, &divergence.branches, is_kernel, together);
         Emitter::new(body, &plan).emit(&plan);
     } else if body.facts().may_have(&[Opcode::BAR]) {
         let flow = analyses.flow(body);
-        together::gather(body, &flow, &divergence.branches, is_kernel);
+        together::gather(body, &flow, &divergence.branches, is_kernel, |_| false);
     }
     collective::drop_unread_shuffles(body, &exchanges);
+    if let Some(idle) = idle.filter(|idle| !idle.meets.is_empty()) {
+        for &block in body.walk().iter() {
+            body.retain(block, |_, id| !idle.meets.contains(&id));
+        }
+    }
     analyses.edges(body);
     let parting = parting(body, divergence, &exchanges);
     meet_behind(body, &parting);

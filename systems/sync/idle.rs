@@ -7,6 +7,7 @@
 //! Observed (ptxas 13.0.88, sm_90a): where no such branch stands before shuffles, votes and their
 //! like, no WARPSYNC does; those of `bar.warp.sync` stay, and are left here, too.
 
+use super::joined::{gathers, is_of_next, parts};
 use super::regions::MAX_DEPTH;
 use crate::analysis::Analyses;
 use crate::analysis::divergence::Divergence;
@@ -15,11 +16,8 @@ use crate::notes::Notes;
 use crate::params::{Read, Write};
 use bitvec::vec::BitVec;
 use orias_components::scratch;
-use orias_components::{Body, Code, InstId, Mod, Opcode, View};
+use orias_components::{Body, Code, InstId, Opcode, View};
 use std::sync::Arc;
-
-/// What takes and gives values of all threads of a warp at once.
-const EXCHANGES: [Opcode; 4] = [Opcode::SHFL, Opcode::VOTE, Opcode::MATCH, Opcode::REDUX];
 
 /// Phase 82.
 pub fn optimize_sync_instructions(
@@ -39,7 +37,7 @@ pub fn optimize_sync_instructions(
     if may_stay_apart {
         divergence = Arc::new(Divergence::everywhere(&body));
     }
-    let parts = |block: usize| divergence.branches.get(block).is_some_and(|parts| *parts);
+    let may_part = |block: usize| divergence.branches.get(block).is_some_and(|parts| *parts);
     let graph = flow.graph();
     // Blocks that all threads come to which do not exit before.
     let mut passed = scratch!(BitVec).fill_with(false, graph.len());
@@ -61,7 +59,7 @@ pub fn optimize_sync_instructions(
         let mut state = together[block];
         let insts = body.block(orias_components::BlockId(block as u32)).insts();
         insts.iter().for_each(|id| state = after(block, body.inst(*id), state));
-        if state && !parts(block) {
+        if state && !may_part(block) {
             continue;
         }
         for succ in &graph.succs[block] {
@@ -77,8 +75,7 @@ pub fn optimize_sync_instructions(
         let insts = body.block(block).insts();
         for (n, id) in insts.iter().enumerate() {
             let inst = body.inst(*id);
-            let next = insts.get(n + 1).map(|next| body.op(*next));
-            if state && gathers(inst) && next.is_some_and(|next| EXCHANGES.contains(&next)) {
+            if state && gathers(inst) && is_of_next(&body, insts, n) {
                 idle.push(*id);
             }
             state = after(block.0 as usize, inst, state);
@@ -90,18 +87,11 @@ pub fn optimize_sync_instructions(
     notes.count(removed);
 }
 
-/// Whether it brings the whole warp together.
-fn gathers(inst: View<'_>) -> bool {
-    inst.op == Opcode::WARPSYNC && inst.mods().has(Mod::ALL) && inst.guard.is_always()
-}
-
 /// Whether the warp is together behind an instruction, given whether it was before, and whether all
 /// threads come to its block.
 fn after(inst: View<'_>, together: bool, passed: bool) -> bool {
     match inst.op {
         Opcode::WARPSYNC if gathers(inst) => together || passed,
-        // In the function that is called they may part, and at what a part of them does.
-        Opcode::WARPSYNC | Opcode::PCALL | Opcode::ENDCOLLECTIVE | Opcode::YIELD => false,
-        _ => together,
+        _ => together && !parts(inst),
     }
 }

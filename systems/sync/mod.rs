@@ -4,6 +4,7 @@
 pub mod collective;
 pub mod convergence;
 pub mod idle;
+mod joined;
 pub mod progress;
 pub mod regions;
 pub mod together;

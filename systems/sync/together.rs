@@ -86,8 +86,14 @@ pub fn branches(flow: &ControlFlow, meets: &BitVec, divergent: &BitVec) -> Scrat
 
 /// Puts `WARPSYNC.ALL` before each barrier of the CTA that threads may come to apart: behind a
 /// branch that no convergence barrier joins again, behind what parts them without a branch, and in
-/// a function that they may come to apart.
-pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec, is_kernel: bool) {
+/// a function that they may come to apart. None before those to which the warp comes `together`.
+pub fn gather(
+    body: &mut Body<'_>,
+    flow: &ControlFlow,
+    divergent: &BitVec,
+    is_kernel: bool,
+    together: impl Fn(InstId) -> bool,
+) {
     let is_barrier = |body: &Body<'_>, id: &InstId| body.op(*id) == Opcode::BAR;
     let is_part = |body: &Body<'_>, id: &InstId| {
         let inst = body.inst(*id);
@@ -131,7 +137,7 @@ pub fn gather(body: &mut Body<'_>, flow: &ControlFlow, divergent: &BitVec, is_ke
         }
         body.rewrite(block, |body, out, id| {
             alone |= is_part(body, &id);
-            if is_barrier(body, &id) && alone {
+            if is_barrier(body, &id) && alone && !together(id) {
                 let guard = body.inst(id).guard;
                 let meet = Inst { guard, ..Inst::new(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]) };
                 out.put(body, &meet, body.loc(id));
