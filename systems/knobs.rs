@@ -69,6 +69,7 @@ knobs! {
     PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";
     PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
+    RematRegisters None, Initial::Is(200), MANY, "OriDoRemat: where more registers than these are live, values are computed late";
     SwitchOptBudget None, Initial::Is(1024), MANY, "DoSwitchOpt: most values of a table";
     SwitchOptExtendedPatternMatch None, Initial::Is(1), 1, "DoSwitchOpt takes comparisons for order too, not only chains for equality";
     SwitchOptComparisons None, Initial::Of(|t| t.switches.least), MANY, "DoSwitchOpt: fewest comparisons that become a table";

@@ -23,7 +23,7 @@ use crate::legalize::{guards, operands};
 use crate::loops::unroll;
 use crate::memory::{atomics, vectorize};
 use crate::report::check;
-use crate::scalar::{common, dead_code, fold, propagate, sink};
+use crate::scalar::{common, dead_code, fold, near, propagate};
 use crate::states::Found;
 use crate::sync::{convergence, idle, progress, workarounds};
 use crate::uniform::constants;
@@ -402,7 +402,7 @@ pub static PHASES: [Phase; 159] = [
     phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
     phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
     phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
-    phase(80, "OriDoRemat", Late, Optimization, Above(1), optional(system!(sink::sink_comparisons where |f| f.may_have(&[Opcode::ISETP, Opcode::FSETP])))),
+    phase(80, "OriDoRemat", Late, Optimization, Above(1), optional(system!(near::do_remat))),
     phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
     phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), optional(system!(idle::optimize_sync_instructions where |f| f.may_have(&[Opcode::WARPSYNC])))),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),

@@ -11,6 +11,7 @@ pub mod dead_code;
 mod demand;
 pub mod fold;
 mod logic;
+pub mod near;
 mod predicate;
 mod products;
 #[cfg(test)]
@@ -20,7 +21,7 @@ pub mod replace;
 mod rules;
 mod signs;
 mod simplify;
-pub mod sink;
+mod sink;
 mod values;
 
 pub(crate) use values::{Values, plain};

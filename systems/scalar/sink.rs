@@ -1,4 +1,4 @@
-//! `OriDoRemat`: comparisons stand before the one instruction that reads them, where more of them
+//! Comparisons stand before the one instruction that reads them, where more of them
 //! wait for that than there are predicates.
 //!
 //! A predicate that finds no register goes through a general one: two instructions more for each
@@ -8,14 +8,10 @@
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
 use crate::analysis::liveness::{Cell, CellMap, Liveness};
-use crate::notes::Notes;
-use crate::params::{Read, Write};
-use crate::ssa::{Fixed, Form, is_value};
+use crate::ssa::{Fixed, is_value};
 use bitvec::vec::BitVec;
 use orias_components::scratch;
-use orias_components::{
-    BlockId, Body, Code, InstId, Opcode, Operand, RegFile, RegUse, VRegId, View,
-};
+use orias_components::{BlockId, Body, InstId, Opcode, Operand, RegFile, RegUse, VRegId, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -34,30 +30,25 @@ const LEAD: usize = 3;
 /// What is to stand before an instruction, in the order of the code.
 type Before = FxHashMap<InstId, SmallVec<[InstId; 4]>>;
 
-/// Phase 80.
-pub fn sink_comparisons(
-    code: Code<'_>,
-    form: Read<'_, Form>,
-    mut analyses: Write<'_, Analyses>,
-    mut notes: Notes<'_>,
-) {
-    let mut body = code.body();
+/// How many comparisons have moved, of a body in SSA form.
+pub(super) fn sink_comparisons(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let all = (0..body.vreg_count() as u32).map(VRegId);
     let predicates = all.filter(|id| body.vreg(*id).file == RegFile::P).count();
-    if !form.is_ssa || predicates <= ROOM || at_most(&body, &analyses.cells(&body)) <= ROOM {
-        return;
+    if predicates <= ROOM || at_most(body, &analyses.cells(body)) <= ROOM {
+        return 0;
     }
-    let liveness = analyses.liveness(&body);
+    let liveness = analyses.liveness(body);
     let crowded = body.layout().iter().copied();
-    let crowded = crowded.filter(|block| most_live(&body, &liveness, *block) > ROOM);
+    let crowded = crowded.filter(|block| most_live(body, &liveness, *block) > ROOM);
     let crowded = scratch!(Vec<BlockId>).with(crowded);
     if crowded.is_empty() {
-        return;
+        return 0;
     }
-    let map = analyses.cells(&body);
-    let (values, fixed) = (Values::of(&body, &map, |_, _, _| {}), Fixed::of(&body));
+    let map = analyses.cells(body);
+    let (values, fixed) = (Values::of(body, &map, |_, _, _| {}), Fixed::of(body));
     let plans = scratch!(Vec<(BlockId, Before)>)
-        .with(crowded.iter().map(|block| (*block, plan(&body, &values, &fixed, *block))));
+        .with(crowded.iter().map(|block| (*block, plan(body, &values, &fixed, *block))));
+    let mut count = 0;
     for (block, before) in &plans {
         let mut sorted = scratch!(Vec<InstId>).with(before.values().flatten().copied());
         sorted.sort_unstable();
@@ -68,8 +59,9 @@ pub fn sink_comparisons(
             }
         }
         body.reorder(*block, &order);
-        notes.count(sorted.len());
+        count += sorted.len();
     }
+    count
 }
 
 /// An instruction with what is to stand before it.

@@ -193,6 +193,11 @@ impl<'m> Values<'m> {
         self.cell(r).map_or(0, |cell| self.reads[cell])
     }
 
+    /// The same of a cell.
+    pub fn reads_of(&self, cell: Cell) -> u32 {
+        self.reads[cell as usize]
+    }
+
     /// Whether nobody needs the instruction any more.
     #[inline]
     pub fn is_dead(&self, id: InstId) -> bool {

@@ -280,11 +280,23 @@ impl<'a, 'w> Builder<'a, 'w> {
     fn enter(&mut self, block: u32, before: &mut Vec<(Cell, Value)>) {
         self.order.push(BlockId(block));
         let mut at = self.phis_of.first(block);
+        let mut last = None;
         while let Some((phi, next)) = self.phis_of.get(at) {
             let cell = self.phis[phi as usize].cell;
             let value = self.values.add(cell);
             self.phis[phi as usize].value = value;
             self.set(cell, value, before);
+            // The words of what is 64 bits wide stay beside each other: a sum of a product and them
+            // is one instruction, and addresses need no copies. (The higher one comes first.)
+            let is_low =
+                |c| self.map.vreg(c).is_some_and(|(v, at)| at == 0 && self.body.vreg(v).cells == 2);
+            if let Some((other, word)) = last
+                && cell + 1 == other
+                && is_low(cell)
+            {
+                self.values.join(&[value, word]);
+            }
+            last = Some((cell, value));
             at = next;
         }
         let body = self.body;

@@ -3,8 +3,8 @@
 //!
 //! The warp is together
 //! * at the start of a kernel;
-//! * behind the WARPSYNC of an exchange of the whole warp that stands at one place only (no other one
-//!   could meet it there: those are [`Exchange`]s): all threads that have not exited come to it;
+//! * behind the WARPSYNC of an exchange of the whole warp that stands at one place only (no other
+//!   one could meet it: those are [`Exchange`]s): all threads that have not exited come to it;
 //! * behind the join of a region at whose start it was, where nobody leaves the region otherwise,
 //!   and nothing in it lets threads go on without the others (YIELD, calls, WARPSYNC of a part).
 //!

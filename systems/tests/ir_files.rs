@@ -1,11 +1,13 @@
-//! Every file in `ir/` is a phase's test: its head names the phase, and whether the function is in
-//! SSA form, then come the IR before it and, behind a line of dashes, the IR after it.
-//! `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
+//! Every file in `ir/` is a phase's test: its head names the phase, whether the function is in
+//! SSA form, and a knob if one is not as it is by itself (`NAME in SSA form with KNOB=VALUE`),
+//! then come the IR before it and, behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes
+//! what the phases do into the files: read the diff.
 
 use orias_components::text;
 use orias_components::validate::{definitions, validate};
 use orias_components::{Function, edges};
 use orias_systems::Options;
+use orias_systems::knobs::Knobs;
 use orias_systems::pipeline::{self, Status};
 use orias_systems::states::Resources;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,10 @@ fn files() -> Vec<PathBuf> {
 
 /// What the phase makes of the text.
 fn run(phase: &str, input: &str) -> Result<String, String> {
+    let (phase, knob) = match phase.split_once(" with ") {
+        Some((phase, knob)) => (phase, knob.split_once('=')),
+        None => (phase, None),
+    };
     let (phase, is_ssa) = match phase.strip_suffix(" in SSA form") {
         Some(phase) => (phase, true),
         None => (phase, false),
@@ -37,7 +43,9 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
         .and_then(|()| definitions(&body, |_| true))
         .map_err(|e| format!("before: {e}"))?;
     body.update_edges();
-    let mut resources = Resources::new(Options::for_test());
+    let given: Vec<_> = knob.into_iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let knobs = Knobs::read(&given)?;
+    let mut resources = Resources::new(Options { knobs, ..Options::for_test() });
     resources.form.is_ssa = is_ssa;
     (system.run)(&mut resources.find(&mut function));
     if let Some(error) = resources.report.errors.first() {

@@ -30,6 +30,7 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("UnrollWhole", "1", KNOWN),
     ("UnrollTimes", "7", "spmv_csr/spmv_csr"),
     ("VectorizationDistance", "1", "gemm_tiled/gemm_tiled"),
+    ("RematRegisters", "8", "nbody/nbody"),
     ("UnseenForms", "1", "vecadd/vecadd"),
 ];
 

@@ -1,0 +1,343 @@
+//! `OriDoRemat`: where more registers are live than there are, values are computed right before
+//! what reads them first; predicates before that ([`sink`]).
+//!
+//! An address that is the sum of two registers which stay anyway takes a register (or two) only
+//! while it is waited for. PTX computes the addresses of all loads of a round before the first of
+//! them; a scheduler that knows no order of its own leaves them there, and the accumulators of a
+//! product are spilled.
+//!
+//! What holds behind it, for blocks in which more is live than a function may have: what is pure,
+//! unguarded and first read in its block stands before that reader, where it then takes fewer
+//! registers than it would keep its operands alive for.
+
+use super::sink;
+use super::values::Values;
+use crate::analysis::Analyses;
+use crate::analysis::liveness::{Cell, CellMap, Liveness};
+use crate::effects;
+use crate::function::{FunctionInfo, Options};
+use crate::knobs::Knob;
+use crate::notes::Notes;
+use crate::params::{Read, Write};
+use crate::ssa::{Fixed, Form, is_value};
+use orias_components::{
+    BlockId, Body, Code, InstId, Opcode, RegFile, RegUse, VRegId, View, phis, scratch,
+    scratch::Scratch,
+};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// So many instructions that hand predicates on move together.
+const CHAIN: usize = 4;
+
+/// Readers for whom a register is kept though none is won by the first of them.
+const MANY: u32 = 4;
+
+/// Phase 80.
+pub fn do_remat(
+    code: Code<'_>,
+    (form, options, info): (Read<'_, Form>, Read<'_, Options>, Read<'_, FunctionInfo>),
+    mut analyses: Write<'_, Analyses>,
+    mut notes: Notes<'_>,
+) {
+    let mut body = code.body();
+    if !form.is_ssa {
+        return;
+    }
+    // What comparisons compare follows them.
+    notes.count(sink::sink_comparisons(&mut body, &mut analyses));
+    let room = options.knobs.get(Knob::RematRegisters, options.target);
+    let room = room.min(info.max_registers.unwrap_or(room)) as usize;
+    // No more is live at once than there is.
+    let all = (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)));
+    let all: usize = all.filter(|v| v.file == RegFile::R).map(|v| usize::from(v.cells)).sum();
+    if all <= room {
+        return;
+    }
+    let liveness = analyses.liveness(&body);
+    let crowded = body.layout().iter().copied();
+    let crowded = crowded.filter(|block| most_live(&body, &liveness, *block) > room);
+    let crowded = scratch!(Vec<BlockId>).with(crowded);
+    if crowded.is_empty() {
+        return;
+    }
+    let map = analyses.cells(&body);
+    let (values, fixed) = (Values::of(&body, &map, |_, _, _| {}), Fixed::of(&body));
+    let phis = phis_of(&body, &map);
+    let look = Look {
+        body: &body,
+        map: &map,
+        values: &values,
+        fixed: &fixed,
+        liveness: &liveness,
+        phis: &phis,
+    };
+    let orders = crowded.iter().filter_map(|block| Some((*block, look.order(*block)?)));
+    let orders = scratch!(Vec<(BlockId, Moved)>).with(orders);
+    drop(values);
+    for (block, moved) in &orders {
+        body.reorder(*block, &moved.order);
+        notes.count(moved.count);
+    }
+}
+
+/// A block's instructions in their new order, and how many have moved.
+struct Moved {
+    order: Scratch<Vec<InstId>>,
+    count: usize,
+}
+
+/// The most general registers that are live at once in a block.
+fn most_live(body: &Body<'_>, liveness: &Liveness, block: BlockId) -> usize {
+    let map = &liveness.map;
+    let is_general =
+        |cell: &Cell| map.vreg(*cell).is_some_and(|(v, _)| body.vreg(v).file == RegFile::R);
+    let mut live = liveness.cells();
+    live.start(liveness, block);
+    let mut now = liveness.live_out(block).filter(is_general).count();
+    let mut most = now;
+    for id in body.block(block).insts().iter().rev() {
+        let inst = body.inst(*id);
+        let (mut gone, mut came) = (0, SmallVec::<[Cell; 8]>::new());
+        let cells = |r: RegUse| map.cells(r).filter(move |_| r.reg.file() == RegFile::R);
+        if inst.guard.is_always() {
+            inst.for_each_def(|r| gone += cells(r).filter(|c| live.contains(*c)).count());
+        }
+        inst.for_each_use(|r| {
+            for cell in cells(r) {
+                if !live.contains(cell) && !came.contains(&cell) {
+                    came.push(cell);
+                }
+            }
+        });
+        now = now + came.len() - gone;
+        most = most.max(now);
+        live.step_back(map, inst);
+    }
+    most
+}
+
+struct Look<'a, 'w, 'm> {
+    body: &'a Body<'w>,
+    map: &'m CellMap,
+    values: &'a Values<'m>,
+    fixed: &'a Fixed,
+    liveness: &'a Liveness,
+    phis: &'a Phis,
+}
+
+/// What phis take, by what they give.
+type Phis = FxHashMap<Cell, SmallVec<[Cell; 2]>>;
+
+/// Places in a block.
+type Place = usize;
+
+/// What is known of a block, from its end on.
+#[derive(Default)]
+struct Seen {
+    places: FxHashMap<InstId, Place>,
+    /// Where the first of the readers that have been seen stands, or will, and how many there are.
+    readers: FxHashMap<Cell, (Place, u32)>,
+    /// Where the last of all readers stands, or will.
+    last: FxHashMap<Cell, Place>,
+}
+
+impl Look<'_, '_, '_> {
+    /// None where nothing moves.
+    fn order(&self, block: BlockId) -> Option<Moved> {
+        let insts = self.body.block(block).insts();
+        let mut seen = Seen::default();
+        for (at, id) in insts.iter().enumerate() {
+            seen.places.insert(*id, at);
+            self.body.inst(*id).for_each_use(|r| {
+                seen.last.extend(self.map.cells(r).map(|cell| (cell, at)));
+            });
+        }
+        // What stands before each place, in its old order, and where each goes.
+        let mut before = scratch!(FxHashMap<Place, SmallVec<[InstId; 4]>>);
+        let mut moved = scratch!(FxHashMap<InstId, Place>);
+        for (at, id) in insts.iter().enumerate().rev() {
+            if !moved.contains_key(id)
+                && let Some(to) = self.target(*id, at, &seen)
+                && let Some(group) = self.group(*id, at, &seen.places, &moved)
+                && group.iter().all(|id| self.is_read_from(*id, to, &group, &seen))
+                && self.pays(&group, to, &seen, block)
+                && group.iter().all(|id| self.may_stand(*id, block, &insts[seen.places[id]..to]))
+            {
+                moved.extend(group.iter().map(|id| (*id, to)));
+                before.entry(to).or_default().extend(group);
+            }
+            let now = moved.get(id).copied().unwrap_or(at);
+            self.body.inst(*id).for_each_use(|r| {
+                for cell in self.map.cells(r) {
+                    let (first, reads) = seen.readers.entry(cell).or_insert((now, 0));
+                    (*first, *reads) = ((*first).min(now), *reads + 1);
+                    let last = seen.last.entry(cell).or_insert(now);
+                    *last = (*last).max(now);
+                }
+            });
+        }
+        if moved.is_empty() {
+            return None;
+        }
+        let mut order = scratch!(Vec<InstId>);
+        for (at, id) in insts.iter().enumerate() {
+            if let Some(group) = before.get_mut(&at) {
+                group.sort_unstable_by_key(|id| seen.places[id]);
+                order.extend(group.iter().copied());
+            }
+            order.extend((!moved.contains_key(id)).then_some(*id));
+        }
+        Some(Moved { order, count: moved.len() })
+    }
+
+    /// Where the first of its readers is to stand, if it is one to move there.
+    fn target(&self, id: InstId, at: Place, seen: &Seen) -> Option<Place> {
+        let inst = self.body.inst(id);
+        let mut to: Option<Place> = None;
+        let mut all = self.may_move(inst);
+        inst.for_each_def(|r| {
+            all &= r.reg.file() == RegFile::R;
+            for cell in self.map.cells(r) {
+                if let Some((reader, _)) = seen.readers.get(&cell) {
+                    to = Some(to.map_or(*reader, |to| to.min(*reader)));
+                }
+            }
+        });
+        to.filter(|to| all && *to > at + 1)
+    }
+
+    fn may_move(&self, inst: View<'_>) -> bool {
+        let mut known = inst.op != Opcode::MOVPHI && inst.guard.is_always();
+        known &= effects::is_pure(inst.op) && !effects::reads_what_changes(inst);
+        let mut see = |r: RegUse| {
+            known &= r.reg.vreg().is_some_and(|v| match r.reg.file() {
+                RegFile::R | RegFile::P => is_value(self.body, self.fixed, v),
+                // What is once for the warp is read where it was.
+                _ => false,
+            });
+        };
+        inst.for_each_use(&mut see);
+        inst.for_each_def(&mut see);
+        known
+    }
+
+    /// An instruction, and those before it that give it the predicates which nobody else reads.
+    fn group(
+        &self,
+        id: InstId,
+        at: Place,
+        places: &FxHashMap<InstId, Place>,
+        moved: &FxHashMap<InstId, Place>,
+    ) -> Option<SmallVec<[InstId; 4]>> {
+        let mut group = SmallVec::<[InstId; 4]>::from_elem(id, 1);
+        let mut next = 0;
+        while let Some(id) = group.get(next).copied() {
+            next += 1;
+            let mut fits = group.len() <= CHAIN;
+            self.body.inst(id).for_each_use(|r| {
+                if r.reg.file() != RegFile::P || !fits {
+                    return;
+                }
+                let writer = self.values.writer(r).filter(|w| {
+                    let near = places.get(w).is_some_and(|place| *place < at);
+                    near && !moved.contains_key(w) && self.may_move(self.body.inst(*w))
+                });
+                match writer.filter(|_| self.values.reads(r) == 1) {
+                    Some(writer) => group.push(writer),
+                    None => fits = false,
+                }
+            });
+            if !fits {
+                return None;
+            }
+        }
+        group.sort_unstable_by_key(|id| places[id]);
+        Some(group)
+    }
+
+    /// Whether nothing but the group and what stands from this place on reads what an instruction
+    /// gives.
+    fn is_read_from(&self, id: InstId, to: Place, group: &[InstId], seen: &Seen) -> bool {
+        let mut fits = true;
+        self.body.inst(id).for_each_def(|r| {
+            let whole = RegUse { count: 1, ..r };
+            for (i, cell) in self.map.cells(r).enumerate() {
+                let one = RegUse { cell: r.cell + i as u8, ..whole };
+                let mut own = 0;
+                for id in group {
+                    self.body.inst(*id).for_each_use(|r| {
+                        own += self.map.cells(r).filter(|c| *c == cell).count() as u32;
+                    });
+                }
+                let (first, reads) = seen.readers.get(&cell).copied().unwrap_or((to, 0));
+                fits &= first >= to
+                    && self.values.reads(one) == reads + own
+                    && !self.liveness.may_cross_blocks(cell);
+            }
+        });
+        fits
+    }
+
+    /// Whether more registers are free meanwhile than operands live longer.
+    fn pays(&self, group: &[InstId], to: Place, seen: &Seen, block: BlockId) -> bool {
+        let (mut results, mut kept) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
+        for id in group {
+            let inst = self.body.inst(*id);
+            inst.for_each_def(|r| {
+                results.extend(self.map.cells(r).filter(|_| r.reg.file() == RegFile::R));
+            });
+            inst.for_each_use(|r| {
+                for cell in self.map.cells(r).filter(|_| r.reg.file() == RegFile::R) {
+                    let ends = seen.last.get(&cell).is_none_or(|at| *at < to)
+                        && !self.liveness.is_live_out(block, cell);
+                    if ends && !kept.contains(&cell) {
+                        kept.push(cell);
+                    }
+                }
+            });
+        }
+        kept.retain(|cell| !results.contains(cell));
+        // What many read is kept for them all.
+        let many = |cell: &Cell| self.values.reads_of(*cell) >= MANY;
+        results.len() > kept.len() || (results.len() == kept.len() && kept.iter().all(many))
+    }
+
+    /// Whether it may stand behind these, of which it is the first: not where one of them gives a
+    /// phi what is to have the register of what it reads.
+    fn may_stand(&self, id: InstId, block: BlockId, over: &[InstId]) -> bool {
+        let mut nexts = SmallVec::<[Cell; 8]>::new();
+        self.body.inst(id).for_each_use(|r| {
+            for cell in self.map.cells(r) {
+                if !self.liveness.is_live_out(block, cell) {
+                    nexts.extend(self.phis.get(&cell).into_iter().flatten().copied());
+                }
+            }
+        });
+        let mut stands = true;
+        for id in over.iter().filter(|_| !nexts.is_empty()) {
+            self.body.inst(*id).for_each_def(|r| {
+                stands &= !self.map.cells(r).any(|cell| nexts.contains(&cell));
+            });
+        }
+        stands
+    }
+}
+
+/// What phis take, by what they give.
+fn phis_of(body: &Body<'_>, map: &CellMap) -> Phis {
+    let mut phis = Phis::default();
+    for block in body.layout() {
+        for id in &body.block(*block).insts()[..phis::end(body, *block)] {
+            let inst = body.inst(*id);
+            inst.for_each_def(|to| {
+                inst.for_each_use(|from| {
+                    for (to, from) in map.cells(to).zip(map.cells(from)) {
+                        phis.entry(to).or_default().push(from);
+                    }
+                });
+            });
+        }
+    }
+    phis
+}
