@@ -13,7 +13,7 @@
 use super::sink;
 use super::values::Values;
 use crate::analysis::Analyses;
-use crate::analysis::liveness::{Cell, CellMap, Liveness};
+use crate::analysis::liveness::{Cell, CellMap, LiveCells, Liveness};
 use crate::effects;
 use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
@@ -51,12 +51,13 @@ pub fn do_remat(
     // No more is live at once than there is.
     let all = (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)));
     let all: usize = all.filter(|v| v.file == RegFile::R).map(|v| usize::from(v.cells)).sum();
-    if all <= room {
+    if all <= room || sink::at_most(&body, &analyses.cells(&body), RegFile::R) <= room {
         return;
     }
     let liveness = analyses.liveness(&body);
+    let mut live = liveness.cells();
     let crowded = body.layout().iter().copied();
-    let crowded = crowded.filter(|block| most_live(&body, &liveness, *block) > room);
+    let crowded = crowded.filter(|block| most_live(&body, &liveness, &mut live, *block) > room);
     let crowded = scratch!(Vec<BlockId>).with(crowded);
     if crowded.is_empty() {
         return;
@@ -88,29 +89,27 @@ struct Moved {
 }
 
 /// The most general registers that are live at once in a block.
-fn most_live(body: &Body<'_>, liveness: &Liveness, block: BlockId) -> usize {
+fn most_live(body: &Body<'_>, liveness: &Liveness, live: &mut LiveCells, block: BlockId) -> usize {
     let map = &liveness.map;
     let is_general =
         |cell: &Cell| map.vreg(*cell).is_some_and(|(v, _)| body.vreg(v).file == RegFile::R);
-    let mut live = liveness.cells();
     live.start(liveness, block);
     let mut now = liveness.live_out(block).filter(is_general).count();
     let mut most = now;
     for id in body.block(block).insts().iter().rev() {
         let inst = body.inst(*id);
-        let (mut gone, mut came) = (0, SmallVec::<[Cell; 8]>::new());
+        let (mut gone, mut came) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
         let cells = |r: RegUse| map.cells(r).filter(move |_| r.reg.file() == RegFile::R);
         if inst.guard.is_always() {
-            inst.for_each_def(|r| gone += cells(r).filter(|c| live.contains(*c)).count());
+            inst.for_each_def(|r| gone.extend(cells(r).filter(|c| live.contains(*c))));
         }
         inst.for_each_use(|r| {
             for cell in cells(r) {
-                if !live.contains(cell) && !came.contains(&cell) {
-                    came.push(cell);
-                }
+                let is_new = !live.contains(cell) || gone.contains(&cell);
+                came.extend((is_new && !came.contains(&cell)).then_some(cell));
             }
         });
-        now = now + came.len() - gone;
+        now = now + came.len() - gone.len();
         most = most.max(now);
         live.step_back(map, inst);
     }
@@ -127,34 +126,43 @@ struct Look<'a, 'w, 'm> {
 }
 
 /// What phis take, by what they give.
-type Phis = FxHashMap<Cell, SmallVec<[Cell; 2]>>;
+type Phis = Scratch<FxHashMap<Cell, SmallVec<[Cell; 2]>>>;
 
 /// Places in a block.
 type Place = usize;
 
 /// What is known of a block, from its end on.
-#[derive(Default)]
 struct Seen {
-    places: FxHashMap<InstId, Place>,
+    places: Scratch<FxHashMap<InstId, Place>>,
     /// Where the first of the readers that have been seen stands, or will, and how many there are.
-    readers: FxHashMap<Cell, (Place, u32)>,
+    readers: Scratch<FxHashMap<Cell, (Place, u32)>>,
     /// Where the last of all readers stands, or will.
-    last: FxHashMap<Cell, Place>,
+    last: Scratch<FxHashMap<Cell, Place>>,
+}
+
+impl Seen {
+    fn new() -> Seen {
+        Seen {
+            places: scratch!(FxHashMap<InstId, Place>),
+            readers: scratch!(FxHashMap<Cell, (Place, u32)>),
+            last: scratch!(FxHashMap<Cell, Place>),
+        }
+    }
 }
 
 impl Look<'_, '_, '_> {
     /// None where nothing moves.
     fn order(&self, block: BlockId) -> Option<Moved> {
         let insts = self.body.block(block).insts();
-        let mut seen = Seen::default();
+        let mut seen = Seen::new();
         for (at, id) in insts.iter().enumerate() {
             seen.places.insert(*id, at);
             self.body.inst(*id).for_each_use(|r| {
                 seen.last.extend(self.map.cells(r).map(|cell| (cell, at)));
             });
         }
-        // What stands before each place, in its old order, and where each goes.
-        let mut before = scratch!(FxHashMap<Place, SmallVec<[InstId; 4]>>);
+        // Where each goes, and where it was.
+        let mut goes = scratch!(Vec<(Place, Place, InstId)>);
         let mut moved = scratch!(FxHashMap<InstId, Place>);
         for (at, id) in insts.iter().enumerate().rev() {
             if !moved.contains_key(id)
@@ -165,7 +173,7 @@ impl Look<'_, '_, '_> {
                 && group.iter().all(|id| self.may_stand(*id, block, &insts[seen.places[id]..to]))
             {
                 moved.extend(group.iter().map(|id| (*id, to)));
-                before.entry(to).or_default().extend(group);
+                goes.extend(group.iter().map(|id| (to, seen.places[id], *id)));
             }
             let now = moved.get(id).copied().unwrap_or(at);
             self.body.inst(*id).for_each_use(|r| {
@@ -180,11 +188,12 @@ impl Look<'_, '_, '_> {
         if moved.is_empty() {
             return None;
         }
+        goes.sort_unstable();
         let mut order = scratch!(Vec<InstId>);
+        let mut next = goes.iter().peekable();
         for (at, id) in insts.iter().enumerate() {
-            if let Some(group) = before.get_mut(&at) {
-                group.sort_unstable_by_key(|id| seen.places[id]);
-                order.extend(group.iter().copied());
+            while let Some((.., id)) = next.next_if(|(to, ..)| *to == at) {
+                order.push(*id);
             }
             order.extend((!moved.contains_key(id)).then_some(*id));
         }
@@ -326,7 +335,7 @@ impl Look<'_, '_, '_> {
 
 /// What phis take, by what they give.
 fn phis_of(body: &Body<'_>, map: &CellMap) -> Phis {
-    let mut phis = Phis::default();
+    let mut phis = scratch!(FxHashMap<Cell, SmallVec<[Cell; 2]>>);
     for block in body.layout() {
         for id in &body.block(*block).insts()[..phis::end(body, *block)] {
             let inst = body.inst(*id);

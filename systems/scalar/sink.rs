@@ -7,7 +7,7 @@
 
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
-use crate::analysis::liveness::{Cell, CellMap, Liveness};
+use crate::analysis::liveness::{Cell, CellMap, LiveCells, Liveness};
 use crate::ssa::{Fixed, is_value};
 use bitvec::vec::BitVec;
 use orias_components::scratch;
@@ -34,12 +34,13 @@ type Before = FxHashMap<InstId, SmallVec<[InstId; 4]>>;
 pub(super) fn sink_comparisons(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let all = (0..body.vreg_count() as u32).map(VRegId);
     let predicates = all.filter(|id| body.vreg(*id).file == RegFile::P).count();
-    if predicates <= ROOM || at_most(body, &analyses.cells(body)) <= ROOM {
+    if predicates <= ROOM || at_most(body, &analyses.cells(body), RegFile::P) <= ROOM {
         return 0;
     }
     let liveness = analyses.liveness(body);
+    let mut live = liveness.cells();
     let crowded = body.layout().iter().copied();
-    let crowded = crowded.filter(|block| most_live(body, &liveness, *block) > ROOM);
+    let crowded = crowded.filter(|block| most_live(body, &liveness, &mut live, *block) > ROOM);
     let crowded = scratch!(Vec<BlockId>).with(crowded);
     if crowded.is_empty() {
         return 0;
@@ -70,9 +71,9 @@ fn put(before: &Before, order: &mut Vec<InstId>, id: InstId) {
     order.push(id);
 }
 
-/// No more predicates than this are live anywhere: those that come from another block, and the most
-/// of a block's own. One walk, where liveness takes many.
-fn at_most(body: &Body<'_>, map: &CellMap) -> usize {
+/// No more registers of a file than this are live anywhere: those that come from another block, and
+/// the most of a block's own. One walk, where liveness takes many.
+pub(super) fn at_most(body: &Body<'_>, map: &CellMap, file: RegFile) -> usize {
     let mut live = scratch!(BitVec).fill_with(false, map.count());
     let mut across = scratch!(BitVec).fill_with(false, map.count());
     let mut read = scratch!(Vec<usize>);
@@ -81,15 +82,15 @@ fn at_most(body: &Body<'_>, map: &CellMap) -> usize {
         let mut now = 0_usize;
         for id in body.block(*block).insts().iter().rev() {
             let inst = body.inst(*id);
-            let of_predicates = |r: RegUse| {
-                let cells = (r.reg.file() == RegFile::P).then(|| map.cells(r));
+            let of_file = |r: RegUse| {
+                let cells = (r.reg.file() == file).then(|| map.cells(r));
                 cells.into_iter().flatten().map(|cell| cell as usize)
             };
             inst.for_each_def(|r| {
-                of_predicates(r).for_each(|c| now -= usize::from(live.replace(c, false)));
+                of_file(r).for_each(|c| now -= usize::from(live.replace(c, false)));
             });
             inst.for_each_use(|r| {
-                for cell in of_predicates(r) {
+                for cell in of_file(r) {
                     if !live.replace(cell, true) {
                         now += 1;
                         read.push(cell);
@@ -108,9 +109,8 @@ fn at_most(body: &Body<'_>, map: &CellMap) -> usize {
 }
 
 /// The most predicates that are live at once in a block.
-fn most_live(body: &Body<'_>, liveness: &Liveness, block: BlockId) -> usize {
+fn most_live(body: &Body<'_>, liveness: &Liveness, live: &mut LiveCells, block: BlockId) -> usize {
     let is_predicate = |r: RegUse| r.reg.file() == RegFile::P;
-    let mut live = liveness.cells();
     live.start(liveness, block);
     let is_predicate_cell = |cell: &Cell| {
         liveness.map.vreg(*cell).is_some_and(|(id, _)| body.vreg(id).file == RegFile::P)
