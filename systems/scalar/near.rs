@@ -13,7 +13,7 @@
 use super::sink;
 use super::values::Values;
 use crate::analysis::Analyses;
-use crate::analysis::liveness::{Cell, CellMap, LiveCells, Liveness};
+use crate::analysis::liveness::{Cell, CellMap, Liveness};
 use crate::effects;
 use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
@@ -57,7 +57,8 @@ pub fn do_remat(
     let liveness = analyses.liveness(&body);
     let mut live = liveness.cells();
     let crowded = body.layout().iter().copied();
-    let crowded = crowded.filter(|block| most_live(&body, &liveness, &mut live, *block) > room);
+    let crowded = crowded
+        .filter(|block| sink::most_live(&body, (&liveness, &mut live), RegFile::R, *block) > room);
     let crowded = scratch!(Vec<BlockId>).with(crowded);
     if crowded.is_empty() {
         return;
@@ -86,34 +87,6 @@ pub fn do_remat(
 struct Moved {
     order: Scratch<Vec<InstId>>,
     count: usize,
-}
-
-/// The most general registers that are live at once in a block.
-fn most_live(body: &Body<'_>, liveness: &Liveness, live: &mut LiveCells, block: BlockId) -> usize {
-    let map = &liveness.map;
-    let is_general =
-        |cell: &Cell| map.vreg(*cell).is_some_and(|(v, _)| body.vreg(v).file == RegFile::R);
-    live.start(liveness, block);
-    let mut now = liveness.live_out(block).filter(is_general).count();
-    let mut most = now;
-    for id in body.block(block).insts().iter().rev() {
-        let inst = body.inst(*id);
-        let (mut gone, mut came) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
-        let cells = |r: RegUse| map.cells(r).filter(move |_| r.reg.file() == RegFile::R);
-        if inst.guard.is_always() {
-            inst.for_each_def(|r| gone.extend(cells(r).filter(|c| live.contains(*c))));
-        }
-        inst.for_each_use(|r| {
-            for cell in cells(r) {
-                let is_new = !live.contains(cell) || gone.contains(&cell);
-                came.extend((is_new && !came.contains(&cell)).then_some(cell));
-            }
-        });
-        now = now + came.len() - gone.len();
-        most = most.max(now);
-        live.step_back(map, inst);
-    }
-    most
 }
 
 struct Look<'a, 'w, 'm> {

@@ -40,7 +40,8 @@ pub(super) fn sink_comparisons(body: &mut Body<'_>, analyses: &mut Analyses) -> 
     let liveness = analyses.liveness(body);
     let mut live = liveness.cells();
     let crowded = body.layout().iter().copied();
-    let crowded = crowded.filter(|block| most_live(body, &liveness, &mut live, *block) > ROOM);
+    let crowded =
+        crowded.filter(|block| most_live(body, (&liveness, &mut live), RegFile::P, *block) > ROOM);
     let crowded = scratch!(Vec<BlockId>).with(crowded);
     if crowded.is_empty() {
         return 0;
@@ -108,27 +109,34 @@ pub(super) fn at_most(body: &Body<'_>, map: &CellMap, file: RegFile) -> usize {
     most + across.count_ones()
 }
 
-/// The most predicates that are live at once in a block.
-fn most_live(body: &Body<'_>, liveness: &Liveness, live: &mut LiveCells, block: BlockId) -> usize {
-    let is_predicate = |r: RegUse| r.reg.file() == RegFile::P;
+/// The most registers of a file that are live at once in a block.
+pub(super) fn most_live(
+    body: &Body<'_>,
+    (liveness, live): (&Liveness, &mut LiveCells),
+    file: RegFile,
+    block: BlockId,
+) -> usize {
+    let map = &liveness.map;
+    let is_of_file = |cell: &Cell| map.vreg(*cell).is_some_and(|(v, _)| body.vreg(v).file == file);
     live.start(liveness, block);
-    let is_predicate_cell = |cell: &Cell| {
-        liveness.map.vreg(*cell).is_some_and(|(id, _)| body.vreg(id).file == RegFile::P)
-    };
-    let mut now = liveness.live_out(block).filter(is_predicate_cell).count();
+    let mut now = liveness.live_out(block).filter(is_of_file).count();
     let mut most = now;
     for id in body.block(block).insts().iter().rev() {
         let inst = body.inst(*id);
-        let (mut gone, mut came) = (0, SmallVec::<[RegUse; 4]>::new());
-        inst.for_each_def(|r| gone += usize::from(is_predicate(r) && live.any(&liveness.map, r)));
-        let ends = inst.guard.is_always();
+        let (mut gone, mut came) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
+        let cells = |r: RegUse| map.cells(r).filter(move |_| r.reg.file() == file);
+        if inst.guard.is_always() {
+            inst.for_each_def(|r| gone.extend(cells(r).filter(|c| live.contains(*c))));
+        }
         inst.for_each_use(|r| {
-            let is_new = is_predicate(r) && !live.any(&liveness.map, r) && !came.contains(&r);
-            came.extend(is_new.then_some(RegUse { flags: Default::default(), ..r }));
+            for cell in cells(r) {
+                let is_new = !live.contains(cell) || gone.contains(&cell);
+                came.extend((is_new && !came.contains(&cell)).then_some(cell));
+            }
         });
-        now = now + came.len() - if ends { gone.min(now) } else { 0 };
+        now = now + came.len() - gone.len();
         most = most.max(now);
-        live.step_back(&liveness.map, inst);
+        live.step_back(map, inst);
     }
     most
 }
