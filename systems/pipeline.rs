@@ -338,7 +338,7 @@ pub static PHASES: [Phase; 159] = [
     phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),
     phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_first where |f| f.may_have(&[Opcode::BRA])))),
     phase(17, "OriBranchOpt", Early, Optimization, Above(1), optional(system!(branches::branch_opt))),
-    phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
+    phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
     phase(20, "OriLoopSimplification", Early, Optimization, Unstated, PLANNED),
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),

@@ -11,7 +11,8 @@ use crate::analysis::lists::Lists;
 use crate::analysis::liveness::CellMap;
 use crate::effects::is_removable;
 use crate::notes::Notes;
-use crate::params::Write;
+use crate::params::{Read, Write};
+use crate::ssa::Form;
 use bevy_ecs::prelude::*;
 use orias_components::scratch;
 use orias_components::{Body, Code, InstId, RegUse};
@@ -20,9 +21,8 @@ use orias_components::{Body, Code, InstId, RegUse};
 /// rare.
 const ROUNDS: usize = 8;
 
-/// Phases 18, 38, 70: removes dead instructions by liveness. Chains of them that cross blocks take
-/// a round for each crossing, and liveness for each round: a sweep in SSA form, which is made
-/// behind the first of these phases, finds all of a chain at once.
+/// Phases 38 and 70: removes dead instructions, in SSA form by liveness only what writes a register
+/// of more than one writer.
 pub fn perform_live_dead(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
@@ -32,14 +32,21 @@ pub fn perform_live_dead(
     notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean, 1));
 }
 
-/// Phase 99: the same, to the end, for no phase behind it looks again.
+/// Phase 99: the same out of SSA form, to the end, for no phase behind it looks again. Where
+/// nothing was dead as SSA form was left, phases since then may have left what nothing reads, and
+/// that is all.
 pub fn perform_last_live_dead(
     code: Code<'_>,
+    form: Read<'_, Form>,
     mut analyses: Write<'_, Analyses>,
     mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
-    notes.count(remove_dead(&mut code.body(), &mut analyses, &mut clean, ROUNDS));
+    let (body, clean) = (&mut code.body(), &mut clean);
+    notes.count(match form.left_all_read {
+        true => remove_unread(body, &mut analyses, clean),
+        false => remove_dead(body, &mut analyses, clean, ROUNDS),
+    });
 }
 
 impl Clean {
@@ -65,6 +72,11 @@ impl Clean {
 }
 
 impl Clean {
+    /// Nothing is left that nothing reads, and each cell is written once.
+    pub(crate) fn writes_once(&self, body: &Body<'_>) -> bool {
+        self.unread == body.stamp() && !self.rewritten
+    }
+
     /// Nothing is left that nothing reads; is some cell of a register written more than once?
     pub(super) fn unread_are_gone(&mut self, body: &Body<'_>, rewritten: bool) {
         self.rewritten = rewritten;
@@ -96,7 +108,7 @@ pub struct Clean {
 }
 
 /// Removes what no needed instruction reads, as a part of other phases: how many instructions went.
-pub(super) fn remove_unread(
+pub(crate) fn remove_unread(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
     clean: &mut Clean,
@@ -168,7 +180,9 @@ fn remove_by_liveness(
     removed
 }
 
-/// Phases 11 and 69: removes what no needed instruction reads, without regard to places.
+/// Phases 11, 18 and 69: removes what no needed instruction reads, without regard to places. By
+/// places the first ones would find little more than a sweep in SSA form, which is made behind
+/// them, and finds at once what liveness would take a round for each crossing of blocks for.
 pub fn simple_live_dead(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,

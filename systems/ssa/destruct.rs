@@ -23,6 +23,7 @@ use crate::notes::Notes;
 use crate::params::Write;
 use crate::registers::coalesce::{Classes, Joint};
 use crate::registers::ranges::Ranges;
+use crate::scalar::dead_code::{self, Clean};
 use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
@@ -38,10 +39,15 @@ pub fn convert_all_mov_phi_to_mov(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
     mut form: Write<'_, Form>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     if std::mem::take(&mut form.is_ssa) {
-        notes.count(destruct(&mut code.body(), &mut analyses));
+        let mut body = code.body();
+        // Here a value that something reads is read behind its definition on some way.
+        dead_code::remove_unread(&mut body, &mut analyses, &mut clean);
+        form.left_all_read = clean.writes_once(&body);
+        notes.count(destruct(&mut body, &mut analyses));
     }
 }
 

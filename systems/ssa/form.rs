@@ -6,4 +6,7 @@ use bevy_ecs::prelude::*;
 #[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Form {
     pub is_ssa: bool,
+    /// It was, and something read each value of it: what SSA form's copies made of that is read,
+    /// too.
+    pub left_all_read: bool,
 }

@@ -252,7 +252,7 @@ fn a_clone_has_the_control_and_the_places_of_what_it_is_one_of() {
     let mut function = testing::parse(text);
     let mut body = function.body();
     let mut edit = FlowEdit::of(&body);
-    let mut cloner = ssa::cloner(&body, Form { is_ssa: true });
+    let mut cloner = ssa::cloner(&body, Form { is_ssa: true, ..Form::default() });
     let from = [BlockId(0)];
     let stamps = body.stamps();
     let cloned = cloner.block(&mut body, &mut edit, BlockId(1), (BlockId(0), &from));

@@ -46,7 +46,7 @@ const STEPS: u64 = 50_000_000;
 /// Clones all loops of a body in SSA form; how many there are.
 fn clone_loops(body: &mut Body<'_>, way: Way) -> usize {
     let flow = Analyses::default().flow(body);
-    let loops = clones::clone_loops(body, &flow, Form { is_ssa: true }, way);
+    let loops = clones::clone_loops(body, &flow, Form { is_ssa: true, ..Form::default() }, way);
     body.update_edges();
     loops
 }

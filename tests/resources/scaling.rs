@@ -137,7 +137,7 @@ const ASKED: [(&str, &str, Ask); 3] = [
 /// Peels a round off each loop.
 fn peel(analyses: &mut Analyses, body: &mut Body<'_>) {
     let flow = analyses.flow(body);
-    clones::clone_loops(body, &flow, Form { is_ssa: true }, clones::Way::Peel);
+    clones::clone_loops(body, &flow, Form { is_ssa: true, ..Form::default() }, clones::Way::Peel);
 }
 
 #[test]
