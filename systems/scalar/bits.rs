@@ -2,11 +2,18 @@
 
 use super::values::{Values, plain};
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFlags, RegUse, View};
-use orias_targets::slots::{IADD3, LOP3_LUT as LOP3, MOV, PRMT, SEL, SHF};
+use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SHF, VIMNMX};
 use smallvec::smallvec;
 
 /// Steps back from what is asked for: what most masks stand behind is nearer.
 const DEPTH: u32 = 6;
+
+/// Special registers of which not all bits may be one: there are 32 lanes, and at most 1024 threads
+/// in the first two dimensions of a CTA and 64 in the third (the limits of CUDA for every GPU).
+const SR_LANEID: u8 = 0x00;
+const SR_TID_X: u8 = 0x21;
+const SR_TID_Y: u8 = 0x22;
+const SR_TID_Z: u8 = 0x23;
 
 /// Truth tables of two inputs, the third RZ.
 pub(super) const AND: u64 = 0xc0;
@@ -45,6 +52,9 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
             let (low, high) = (inst.operand(SHF::A), inst.operand(SHF::C));
             match inst.mods().as_slice() {
                 [Mod::R, Mod::U32, Mod::HI] if low == Operand::RZ => of(SHF::C) >> count,
+                [Mod::R, Mod::S32, Mod::HI] if low == Operand::RZ => {
+                    (of(SHF::C) as i32 >> count) as u32
+                }
                 [Mod::L, Mod::U32] if high == Operand::RZ => of(SHF::A) << count,
                 _ => u32::MAX,
             }
@@ -61,8 +71,35 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
             };
             let terms = [IADD3::A, IADD3::B, IADD3::C].map(term);
             let zeros = terms.into_iter().map(u32::trailing_zeros).min().unwrap_or(0);
-            u32::MAX.checked_shl(zeros).unwrap_or(0)
+            let least = u32::MAX.checked_shl(zeros).unwrap_or(0);
+            let is_negative =
+                |o: &Operand| matches!(o, Operand::Reg(r) if r.flags != RegFlags::NONE);
+            match inst.sources().any(|o| is_negative(&o)) {
+                true => least,
+                false => least & up_to(terms.into_iter().map(u64::from).sum()),
+            }
         }
+        Opcode::IMAD if inst.len() == IMAD::COUNT && inst.mods().is_empty() => {
+            let is_plain = |at: usize| match inst.operand(at) {
+                Operand::Reg(r) => r.flags == RegFlags::NONE,
+                operand => matches!(operand, Operand::Imm(_)),
+            };
+            let [a, b, c] = [IMAD::A, IMAD::B, IMAD::C].map(|at| match is_plain(at) {
+                true => u64::from(of(at)),
+                false => u64::from(u32::MAX),
+            });
+            up_to((a * b).saturating_add(c))
+        }
+        Opcode::VIMNMX if inst.len() == VIMNMX::COUNT && inst.mods().is_empty() => {
+            clamped(body, values, inst)
+        }
+        Opcode::F2I => loaded(inst),
+        Opcode::S2R => match inst.operand(S2R::A) {
+            Operand::Special(SR_LANEID) => 31,
+            Operand::Special(SR_TID_X | SR_TID_Y) => 1023,
+            Operand::Special(SR_TID_Z) => 63,
+            _ => u32::MAX,
+        },
         Opcode::PRMT if inst.len() == PRMT::COUNT && inst.mods().is_empty() => {
             let Operand::Imm(picks) = inst.operand(PRMT::B) else { return u32::MAX };
             picked(picks, of(PRMT::A), of(PRMT::C))
@@ -71,6 +108,44 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
         Opcode::POPC => 63,
         _ => u32::MAX,
     }
+}
+
+/// All bits of the numbers up to one.
+fn up_to(most: u64) -> u32 {
+    match u32::try_from(most) {
+        Ok(most) => u32::MAX.checked_shr(most.leading_zeros()).unwrap_or(0),
+        Err(_) => u32::MAX,
+    }
+}
+
+/// Of a signed number that is made no less than one number and no greater than another, neither of
+/// them negative.
+fn clamped(body: &Body<'_>, values: &Values<'_>, inst: View<'_>) -> u32 {
+    // The number, what it is compared with, and whether the lesser of them is taken.
+    let step = |inst: View<'_>| {
+        let is_lesser = match inst.get(VIMNMX::X)? {
+            Operand::PT => true,
+            Operand::NOT_PT => false,
+            _ => return None,
+        };
+        let bound = match inst.operand(VIMNMX::B) {
+            Operand::Imm(bound) => Some(bound as u32).filter(|bound| *bound as i32 >= 0)?,
+            operand if operand == Operand::RZ => 0,
+            _ => return None,
+        };
+        Some((inst.operand(VIMNMX::A), bound, is_lesser))
+    };
+    let bound = || {
+        let (from, last, is_lesser) = step(inst)?;
+        let first = body.inst(values.writer(plain(&from)?)?);
+        let is_one = first.op == Opcode::VIMNMX
+            && first.mods().is_empty()
+            && first.guard.is_always()
+            && first.len() == VIMNMX::COUNT;
+        let (_, bound, was_lesser) = step(first).filter(|_| is_one)?;
+        (is_lesser != was_lesser).then_some(if is_lesser { last } else { last.max(bound) })
+    };
+    bound().map_or(u32::MAX, |most| up_to(u64::from(most)))
 }
 
 /// Of bytes that are picked from two words, and of signs that are spread over one.
@@ -143,6 +218,14 @@ pub(super) fn idle_mask(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Opt
         _ => return None,
     };
     Some(copy(inst.operand(LOP3::D), left))
+}
+
+/// The zero that a shift leaves of what has no other bits.
+pub(super) fn nothing(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let inst = body.inst(id);
+    let result = inst.get(SHF::D).filter(|_| inst.op == Opcode::SHF)?;
+    let is_zero = ones(body, values, plain(&result)?, DEPTH) == 0;
+    is_zero.then(|| copy(result, Operand::RZ))
 }
 
 /// The mask that a shift is of what was shifted by as much the other way, or whose high half was

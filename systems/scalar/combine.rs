@@ -12,10 +12,12 @@ use super::logic;
 use super::predicate;
 use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
 use super::signs;
+use super::sums;
 use super::values::{Values, plain};
+use super::zero;
 use crate::ssa::{Fixed, is_value};
 use orias_components::{
-    BlockId, Body, Inst, InstId, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
+    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
 use orias_targets::slots::PRMT;
@@ -68,7 +70,8 @@ impl Match {
                 matches!(operand, Operand::Imm(_))
                     && *self.any[usize::from(name)].get_or_insert(*operand) == *operand
             }
-            Slot::Rest(_) | Slot::Opposite(_) => false,
+            Slot::Rest(_) | Slot::Opposite(_) | Slot::Total(..) => false,
+            Slot::Exactly(number) => *operand == Operand::Imm(u64::from(number)),
             Slot::Zero => *operand == Operand::RZ,
             Slot::True => *operand == Operand::PT,
             Slot::False => *operand == Operand::NOT_PT,
@@ -95,10 +98,17 @@ impl Match {
                 Operand::Imm(word) => Some(Operand::Imm(u64::from((word as u32).wrapping_neg()))),
                 _ => None,
             },
+            Slot::Total(a, b) => match (self.any[usize::from(a)]?, self.any[usize::from(b)]?) {
+                (Operand::Imm(a), Operand::Imm(b)) => {
+                    Some(Operand::Imm(u64::from((a as u32).wrapping_add(b as u32))))
+                }
+                _ => None,
+            },
             Slot::Rest(name) => match self.any[usize::from(name)]? {
                 Operand::Imm(number @ 1..32) => Some(Operand::Imm(32 - number)),
                 _ => None,
             },
+            Slot::Exactly(number) => Some(Operand::Imm(u64::from(number))),
             Slot::Zero => Some(Operand::RZ),
             Slot::True => Some(Operand::PT),
             Slot::False => Some(Operand::NOT_PT),
@@ -123,8 +133,9 @@ pub(super) struct Found {
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 19] = [
+const LAST: [Opcode; 22] = [
     Opcode::IADD3,
+    Opcode::LEA,
     Opcode::VIMNMX,
     Opcode::PRMT,
     Opcode::LOP3,
@@ -132,6 +143,8 @@ const LAST: [Opcode; 19] = [
     Opcode::SEL,
     Opcode::FSEL,
     Opcode::ISETP,
+    Opcode::BRA,
+    Opcode::EXIT,
     Opcode::SHF,
     // Of floats.
     Opcode::FADD,
@@ -230,10 +243,19 @@ impl Combiner<'_, '_> {
     }
 
     fn one(&mut self, body: &mut Body<'_>, (block, n): (BlockId, usize), id: InstId) -> bool {
-        let inst = body.inst(id);
         if self.values.is_dead(id) {
             return false;
         }
+        let inst = body.inst(id);
+        let asks = !inst.guard.is_always() || inst.op == Opcode::SEL;
+        let has_carry = inst.op == Opcode::IADD3 && inst.mods().has(Mod::X);
+        if asks && self.ask_opposite(body, (block, n), id)
+            || has_carry && self.add_numbers(body, (block, n), id)
+            || has_carry && self.add_three(body, (block, n), id)
+        {
+            return true;
+        }
+        let inst = body.inst(id);
         if inst.op.has(Props::LOAD) || inst.op.has(Props::STORE) {
             let insts = body.block(block).insts();
             let before = &insts[n.saturating_sub(NEAR)..n];
@@ -287,18 +309,28 @@ impl Combiner<'_, '_> {
                 }
             }
             Opcode::SHF => {
-                let new = bits::masked(body, self.values, id);
+                let new = bits::nothing(body, self.values, id);
+                let new = new.or_else(|| bits::masked(body, self.values, id));
                 let Some(new) = new.filter(|new| self.are_values(body, new, id)) else {
                     return false;
                 };
                 self.values.replace(body, id, &new);
                 true
             }
-            Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL | Opcode::ISETP => {
+            Opcode::ISETP => {
+                let insts = body.block(block).insts();
+                let before = &insts[n.saturating_sub(NEAR)..n];
+                let found = zero::answer(body, self.values, self.target, (id, before), Mod::NE);
+                let Some(found) = found.filter(|found| self.may_answer(body, found, id)) else {
+                    return false;
+                };
+                found.apply(body, self.values, id);
+                true
+            }
+            Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL => {
                 let find = match inst.op {
                     Opcode::LOP3 => logic::fuse,
                     Opcode::PLOP3 => predicate::compose,
-                    Opcode::ISETP => predicate::test,
                     _ => predicate::guard,
                 };
                 let insts = body.block(block).insts();
@@ -312,6 +344,70 @@ impl Combiner<'_, '_> {
             }
             _ => false,
         }
+    }
+
+    /// Lets logic answer whether its result is zero by saying the opposite to the one instruction
+    /// that asks.
+    fn ask_opposite(
+        &mut self,
+        body: &mut Body<'_>,
+        (block, n): (BlockId, usize),
+        id: InstId,
+    ) -> bool {
+        let Some((comparison, new)) = zero::opposite(body, self.values, id) else { return false };
+        let insts = body.block(block).insts();
+        let before = &insts[n.saturating_sub(NEAR)..n];
+        let Some(at) = before.iter().position(|before| *before == comparison) else { return false };
+        let asked = (comparison, &before[..at]);
+        let found = zero::answer(body, self.values, self.target, asked, Mod::EQ);
+        let Some(found) = found.filter(|found| {
+            self.target.takes(&new).is_some() && self.may_answer(body, found, comparison)
+        }) else {
+            return false;
+        };
+        self.values.replace(body, id, &new);
+        found.apply(body, self.values, comparison);
+        true
+    }
+
+    /// Makes a sum of 64 bits of what such a sum was added to a number.
+    fn add_numbers(
+        &mut self,
+        body: &mut Body<'_>,
+        (block, n): (BlockId, usize),
+        id: InstId,
+    ) -> bool {
+        let insts = body.block(block).insts();
+        let before = &insts[n.saturating_sub(NEAR)..n];
+        let found = sums::numbers(body, self.values, self.target, (id, before));
+        let Some(((low, new_low), high)) = found else { return false };
+        if !self.are_values(body, &new_low, low) || !self.are_values(body, &high, id) {
+            return false;
+        }
+        self.values.replace(body, low, &new_low);
+        self.values.replace(body, id, &high);
+        true
+    }
+
+    /// Makes two sums of 64 bits one of three values.
+    fn add_three(&mut self, body: &mut Body<'_>, (block, n): (BlockId, usize), id: InstId) -> bool {
+        let insts = body.block(block).insts();
+        let before = &insts[n.saturating_sub(NEAR)..n];
+        let found = sums::three(body, self.values, self.target, (id, before));
+        let Some(sums::Sum { low: (low, new_low), high, gone }) = found else { return false };
+        if !self.are_values(body, &new_low, low) || !self.are_values(body, &high, id) {
+            return false;
+        }
+        // Without results they are dead code.
+        gone.iter().for_each(|gone| without_results(body, *gone));
+        self.values.replace(body, low, &new_low);
+        self.values.replace(body, id, &high);
+        true
+    }
+
+    fn may_answer(&mut self, body: &Body<'_>, answer: &zero::Answer, comparison: InstId) -> bool {
+        // What stays where it is reads what it did.
+        !answer.is_moved || self.are_values(body, &answer.inst, comparison)
     }
 
     /// The opcodes of what writes the values that an instruction reads.
@@ -481,13 +577,17 @@ impl Combiner<'_, '_> {
                 continue;
             };
             // Without a result it is dead code.
-            for at in 0..dests.len() {
-                let Operand::Reg(r) = body.inst(gone).operand(at) else { continue };
-                let none = if r.reg.file() == RegFile::P { Operand::PT } else { Operand::RZ };
-                body.set_operand(gone, at, none);
-            }
+            without_results(body, gone);
         }
         self.values.replace(body, id, new);
+    }
+}
+
+fn without_results(body: &mut Body<'_>, id: InstId) {
+    for at in 0..usize::from(body.inst(id).defs) {
+        let Operand::Reg(r) = body.inst(id).operand(at) else { continue };
+        let none = if r.reg.file() == RegFile::P { Operand::PT } else { Operand::RZ };
+        body.set_operand(id, at, none);
     }
 }
 

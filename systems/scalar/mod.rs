@@ -22,6 +22,8 @@ mod rules;
 mod signs;
 mod simplify;
 mod sink;
+mod sums;
 mod values;
+mod zero;
 
 pub(crate) use values::{Values, plain};

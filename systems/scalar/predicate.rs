@@ -8,7 +8,7 @@ use orias_components::{
     Body, Inst, InstId, Mod, Opcode, Operand, Props, RegFile, RegFlags, RegUse,
 };
 use orias_targets::Target;
-use orias_targets::slots::{ISETP, LOP3_LUT as LOP3, PLOP3_LUT as PLOP3, SEL};
+use orias_targets::slots::{ISETP, PLOP3_LUT as PLOP3, SEL};
 use smallvec::smallvec;
 
 /// `a ? b : false` and its like of two predicates, `PT` the third: the truth table, how a
@@ -70,43 +70,6 @@ pub(super) fn compose(
         };
         target.takes(&new).map(|_| new)
     })
-}
-
-/// The logic that says of its result whether it is not zero, where a comparison alone asks for
-/// that.
-pub(super) fn test(
-    body: &Body<'_>,
-    values: &Values<'_>,
-    target: &Target,
-    (id, before): (InstId, &[InstId]),
-) -> Option<Inst> {
-    let inst = body.inst(id);
-    let is_test = inst.op == Opcode::ISETP
-        && inst.len() == ISETP::COUNT
-        && inst.mods().has(Mod::NE)
-        && inst.mods().has(Mod::AND)
-        && inst.operand(ISETP::Q) == Operand::PT
-        && inst.operand(ISETP::X) == Operand::PT
-        && matches!(inst.operand(ISETP::B), Operand::RZ | Operand::Imm(0));
-    if !is_test {
-        return None;
-    }
-    let word = plain(&inst.operand(ISETP::A)).filter(|r| values.reads(*r) == 1)?;
-    let by = values.writer(word).filter(|by| values.may_move(body, *by, before))?;
-    let logic = body.inst(by);
-    let is_word = logic.op == Opcode::LOP3
-        && logic.guard.is_always()
-        && logic.mods().as_slice() == [Mod::LUT]
-        && logic.len() == LOP3::COUNT
-        && logic.operand(LOP3::P) == Operand::PT
-        && logic.operand(LOP3::X) == Operand::NOT_PT;
-    if !is_word {
-        return None;
-    }
-    let mut new = logic.to_inst();
-    new.operands[LOP3::P] = inst.operand(ISETP::P);
-    new.operands[LOP3::D] = Operand::RZ;
-    target.takes(&new).map(|_| new)
 }
 
 /// The instruction under a guard that stands for a select of what it alone computes, where what

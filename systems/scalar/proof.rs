@@ -38,6 +38,8 @@ fn operand(slot: Slot, result: u32, signs: [&str; 3], number: u32) -> String {
         Slot::Minus(..) => unreachable!("rules subtract nothing else"),
         Slot::Number(_) | Slot::Word(_) => number.to_string(),
         Slot::Opposite(_) => number.wrapping_neg().to_string(),
+        Slot::Exactly(number) => number.to_string(),
+        Slot::Total(..) => number.wrapping_add(number).to_string(),
         Slot::Rest(_) => (32 - number).to_string(),
         Slot::Zero => "RZ".into(),
         Slot::True => "PT".into(),
@@ -184,7 +186,12 @@ fn a_rule_gives_no_more_instructions_than_it_takes() {
             let mut all = rule.from.iter().flat_map(|step| step.operands);
             matches!(
                 slot,
-                Slot::Zero | Slot::True | Slot::False | Slot::Rest(_) | Slot::Opposite(_)
+                Slot::Zero
+                    | Slot::True
+                    | Slot::False
+                    | Slot::Rest(_)
+                    | Slot::Opposite(_)
+                    | Slot::Total(..)
             ) || all.any(|other| other == slot)
                 || matches!(slot, Slot::Pair(name) if {
                     let has = |cell| rule.from.iter().any(|s| s.operands.contains(&Slot::Cell(*name, cell)));

@@ -22,8 +22,12 @@ pub(super) enum Slot {
     Word(u8),
     /// In a result: the negative of a numbered immediate.
     Opposite(u8),
+    /// In a result: the sum of two numbered immediates.
+    Total(u8, u8),
     /// An immediate from 1 to 31, numbered among those.
     Number(u8),
+    /// This immediate.
+    Exactly(u8),
     /// In a result: 32 less a numbered immediate.
     Rest(u8),
     /// RZ
@@ -62,7 +66,9 @@ const fn step(op: Opcode, mods: &'static [Mod], defs: u8, operands: &'static [Sl
     Step { op, mods, defs, operands }
 }
 
-use Slot::{Any, Cell, False, Minus, Number, Opposite, Pair, Rest, True, Word, Zero};
+use Slot::{
+    Any, Cell, Exactly, False, Minus, Number, Opposite, Pair, Rest, Total, True, Word, Zero,
+};
 
 // Registers.
 const D: u8 = 0;
@@ -163,6 +169,73 @@ pub(super) const RULES: &[Rule] = &[
         to: step(Opcode::LEA, &[Mod::HI], 2, &[Cell(D, 0), Any(P), Any(X), Any(Z), Zero, Rest(K)]),
     },
     Rule {
+        name: "a signed shift to the right and a sum",
+        from: &[
+            step(
+                Opcode::SHF,
+                &[Mod::R, Mod::S32, Mod::HI],
+                1,
+                &[Cell(W, 0), Zero, Number(K), Any(X)],
+            ),
+            step(Opcode::IADD3, &[], 3, &[Cell(D, 0), Any(P), True, Cell(W, 0), Any(Z), Zero]),
+        ],
+        once: &[W],
+        to: step(
+            Opcode::LEA,
+            &[Mod::HI, Mod::SX32],
+            2,
+            &[Cell(D, 0), Any(P), Any(X), Any(Z), Rest(K)],
+        ),
+    },
+    Rule {
+        name: "a signed shift to the right and the high word of a sum",
+        from: &[
+            step(
+                Opcode::SHF,
+                &[Mod::R, Mod::S32, Mod::HI],
+                1,
+                &[Cell(W, 0), Zero, Number(K), Any(X)],
+            ),
+            step(
+                Opcode::IADD3,
+                &[Mod::X],
+                3,
+                &[Cell(D, 0), Any(P), True, Cell(W, 0), Any(Z), Zero, Any(Q), False],
+            ),
+        ],
+        once: &[W],
+        to: step(
+            Opcode::LEA,
+            &[Mod::HI, Mod::X, Mod::SX32],
+            2,
+            &[Cell(D, 0), Any(P), Any(X), Any(Z), Rest(K), Any(Q)],
+        ),
+    },
+    Rule {
+        name: "the sign of what is shifted, and the high word of a sum",
+        from: &[
+            step(
+                Opcode::SHF,
+                &[Mod::R, Mod::S32, Mod::HI],
+                1,
+                &[Cell(W, 0), Zero, Exactly(31), Any(X)],
+            ),
+            step(
+                Opcode::LEA,
+                &[Mod::HI, Mod::X],
+                2,
+                &[Cell(D, 0), Any(P), Any(X), Any(Z), Cell(W, 0), Number(K), Any(Q)],
+            ),
+        ],
+        once: &[W],
+        to: step(
+            Opcode::LEA,
+            &[Mod::HI, Mod::X, Mod::SX32],
+            2,
+            &[Cell(D, 0), Any(P), Any(X), Any(Z), Number(K), Any(Q)],
+        ),
+    },
+    Rule {
         name: "a product and a sum",
         from: &[
             step(Opcode::IMAD, &[], 1, &[Cell(W, 0), Any(X), Any(Y), Zero]),
@@ -179,6 +252,16 @@ pub(super) const RULES: &[Rule] = &[
         ],
         once: &[W],
         to: step(Opcode::IMAD, &[], 1, &[Cell(D, 0), Any(X), Opposite(K), Any(Z)]),
+    },
+    // What is unrolled counts so.
+    Rule {
+        name: "a sum with two numbers, one after the other",
+        from: &[
+            step(Opcode::IADD3, &[], 3, &[Cell(W, 0), True, True, Any(X), Word(K), Zero]),
+            step(Opcode::IADD3, &[], 3, &[Cell(D, 0), True, True, Cell(W, 0), Word(Q), Zero]),
+        ],
+        once: &[],
+        to: step(Opcode::IADD3, &[], 3, &[Cell(D, 0), True, True, Any(X), Total(K, Q), Zero]),
     },
     Rule {
         name: "a sum of a sum",
@@ -210,7 +293,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// What rules end with: who looks for them asks for no others.
-pub(super) const ENDS: [Opcode; 2] = [Opcode::IADD3, Opcode::VIMNMX];
+pub(super) const ENDS: [Opcode; 3] = [Opcode::IADD3, Opcode::LEA, Opcode::VIMNMX];
 
 /// Two places of an instruction whose operands may be swapped.
 pub(super) fn swapped(op: Opcode) -> Option<[usize; 2]> {

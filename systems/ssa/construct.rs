@@ -286,16 +286,7 @@ impl<'a, 'w> Builder<'a, 'w> {
             let value = self.values.add(cell);
             self.phis[phi as usize].value = value;
             self.set(cell, value, before);
-            // The words of what is 64 bits wide stay beside each other: a sum of a product and them
-            // is one instruction, and addresses need no copies. (The higher one comes first.)
-            let is_low =
-                |c| self.map.vreg(c).is_some_and(|(v, at)| at == 0 && self.body.vreg(v).cells == 2);
-            if let Some((other, word)) = last
-                && cell + 1 == other
-                && is_low(cell)
-            {
-                self.values.join(&[value, word]);
-            }
+            self.join_words((cell, value), last);
             last = Some((cell, value));
             at = next;
         }
@@ -306,11 +297,30 @@ impl<'a, 'w> Builder<'a, 'w> {
         for n in 0..self.flow.graph().succs[block as usize].len() {
             let succ = self.flow.graph().succs[block as usize][n];
             let mut at = self.phis_of.first(succ);
+            let mut last = None;
             while let Some((phi, next)) = self.phis_of.get(at) {
                 let cell = self.phis[phi as usize].cell;
-                self.brought.push(phi, (self.current[cell as usize], BlockId(block)));
+                let value = self.current[cell as usize];
+                self.brought.push(phi, (value, BlockId(block)));
+                self.join_words((cell, value), last);
+                last = Some((cell, value));
                 at = next;
             }
+        }
+    }
+
+    /// The words of what is 64 bits wide stay beside each other, in what phis give and in what they
+    /// take: a sum of a product and them is one instruction, and addresses need no copies. Of two
+    /// phis of a block that follow each other the higher word's comes first.
+    fn join_words(&mut self, (cell, value): (Cell, Value), last: Option<(Cell, Value)>) {
+        let is_low = |(v, at): (VRegId, u8)| at == 0 && self.body.vreg(v).cells == 2;
+        if let Some((other, word)) = last
+            && cell + 1 == other
+            && value != NONE
+            && word != NONE
+            && self.map.vreg(cell).is_some_and(is_low)
+        {
+            self.values.join(&[value, word]);
         }
     }
 

@@ -113,14 +113,14 @@ fn a_pair_that_a_loop_advances_stays_a_pair() {
             BB2:
             EXIT PT",
         "BB0:
-            %R2 = MOV 0x1, 0xf
-            %R3 = MOV RZ, 0xf
+            %R0 = MOV 0x1, 0xf
+            %R0[1] = MOV RZ, 0xf
             BB1:
-            %R0 = MOVPHI %R2, BB0, %R4, BB1
-            %R0[1] = MOVPHI %R3, BB0, %R5, BB1
-            STG.E [%R0:2.64], RZ
-            %R4 = VIADD %R0, 0x4
-            %R5 = VIADD %R0[1], 0x1
+            %R2 = MOVPHI %R0, BB0, %R3, BB1
+            %R2[1] = MOVPHI %R0[1], BB0, %R3[1], BB1
+            STG.E [%R2:2.64], RZ
+            %R3 = VIADD %R2, 0x4
+            %R3[1] = VIADD %R2[1], 0x1
             @%P1 BRA PT, BB1
             BB2:
             EXIT PT",

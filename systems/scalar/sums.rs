@@ -1,0 +1,151 @@
+//! Two sums of 64 bits, one behind the other, each of two instructions.
+//!
+//! Of three values two instructions make one sum, with two carries. (ptxas 13.0.88 adds addresses
+//! so: `IADD3 R4, P0, P1, R7, UR6, R0` and `IADD3.X R5, R5, UR7, R8, P0, P1`.) Where both add a
+//! number the second one adds both to what the first one did: what is unrolled goes on so.
+
+use super::values::{Values, plain};
+use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFile, RegUse, View};
+use orias_targets::Target;
+use orias_targets::slots::{IADD3, IADD3_X};
+
+/// The two instructions, and those of the first sum, which nothing wants any more.
+pub(super) struct Sum {
+    pub low: (InstId, Inst),
+    pub high: Inst,
+    pub gone: [InstId; 2],
+}
+
+/// The sum of which an instruction adds the high words, if it adds another such sum to something.
+/// `before` is what stands near before it.
+pub(super) fn three(
+    body: &Body<'_>,
+    values: &Values<'_>,
+    target: &Target,
+    (id, before): (InstId, &[InstId]),
+) -> Option<Sum> {
+    let high = body.inst(id);
+    let carry = carry_of(high)?;
+    let is_sum_near = |low: &InstId| before.contains(low) && is_low(body.inst(*low));
+    let low = once(values, carry).filter(is_sum_near)?;
+    // The sums that are added to others, by their low and their high words.
+    let low_at = [IADD3::A, IADD3::B].into_iter().find_map(|at| {
+        let word = word(body.inst(low), at)?;
+        once(values, word).filter(|by| is_low(body.inst(*by))).map(|by| (at, by))
+    });
+    let (low_at, first_low) = low_at?;
+    let first_carry = plain(&body.inst(first_low).operand(IADD3::P))?;
+    let high_at = [IADD3::A, IADD3::B].into_iter().find_map(|at| {
+        let by = once(values, word(high, at)?)?;
+        let takes = carry_of(body.inst(by)) == Some(first_carry);
+        (takes && values.reads(first_carry) == 1).then_some((at, by))
+    });
+    let (high_at, first_high) = high_at?;
+    if ![first_low, first_high].iter().all(|by| values.may_move(body, *by, before)) {
+        return None;
+    }
+    let sum = |of: InstId, at: usize, first: InstId| {
+        let mut new = body.inst(of).to_inst();
+        let first = body.inst(first);
+        let other = if at == IADD3::A { IADD3::B } else { IADD3::A };
+        let words = [(body.inst(of), other), (first, IADD3::A), (first, IADD3::B)];
+        for (at, (from, place)) in [IADD3::A, IADD3::B, IADD3::C].into_iter().zip(words) {
+            let value = from.operand(place);
+            if value != Operand::RZ && word(from, place).is_none() {
+                return None;
+            }
+            new.operands[at] = value;
+        }
+        Some(new)
+    };
+    let mut new_low = sum(low, low_at, first_low)?;
+    new_low.operands[IADD3::Q] = Operand::Reg(first_carry);
+    let mut new_high = sum(id, high_at, first_high)?;
+    new_high.operands[IADD3_X::Y] = Operand::Reg(first_carry);
+    let takes = target.takes(&new_low).is_some() && target.takes(&new_high).is_some();
+    takes.then_some(Sum { low: (low, new_low), high: new_high, gone: [first_low, first_high] })
+}
+
+/// The low word's and the high word's sum with both numbers, of which an instruction adds the high
+/// words of the second.
+pub(super) fn numbers(
+    body: &Body<'_>,
+    values: &Values<'_>,
+    target: &Target,
+    (id, before): (InstId, &[InstId]),
+) -> Option<((InstId, Inst), Inst)> {
+    let high = body.inst(id);
+    let low = once(values, carry_of(high)?).filter(|low| before.contains(low))?;
+    let (first_low, low_number) = with_number(body, values, low)?;
+    let (first_high, high_number) = with_number(body, values, id)?;
+    let (from_low, first_low_number) = number_of(body, first_low)?;
+    let (from_high, first_high_number) = number_of(body, first_high)?;
+    let carries = carry_of(body.inst(first_high))?;
+    let is_one = is_low(body.inst(low))
+        && is_low(body.inst(first_low))
+        && plain(&body.inst(first_low).operand(IADD3::P)) == Some(carries);
+    if !is_one || ![first_low, first_high].iter().all(|by| values.may_move(body, *by, before)) {
+        return None;
+    }
+    let join = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    let number =
+        join(first_low_number, first_high_number).wrapping_add(join(low_number, high_number));
+    let sum = |of: InstId, from: RegUse, number: u32| {
+        let mut new = body.inst(of).to_inst();
+        new.operands[IADD3::A] = Operand::Reg(from);
+        new.operands[IADD3::B] = Operand::Imm(u64::from(number));
+        target.takes(&new).map(|_| new)
+    };
+    let new_low = sum(low, from_low, number as u32)?;
+    Some(((low, new_low), sum(id, from_high, (number >> 32) as u32)?))
+}
+
+/// The register and the number that an instruction adds.
+fn number_of(body: &Body<'_>, id: InstId) -> Option<(RegUse, u32)> {
+    let inst = Some(body.inst(id)).filter(|inst| is_sum(*inst))?;
+    let number = match inst.operand(IADD3::B) {
+        Operand::Imm(number) => number as u32,
+        operand if operand == Operand::RZ => 0,
+        _ => return None,
+    };
+    word(inst, IADD3::A).map(|r| (r, number))
+}
+
+/// What gives the register that an instruction adds a number to, and the number.
+fn with_number(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<(InstId, u32)> {
+    let (r, number) = number_of(body, id)?;
+    values.writer(r).map(|by| (by, number))
+}
+
+/// The instruction that alone gives what is read once.
+fn once(values: &Values<'_>, r: RegUse) -> Option<InstId> {
+    values.writer(r).filter(|_| values.reads(r) == 1)
+}
+
+/// A general register as it is.
+fn word(inst: View<'_>, at: usize) -> Option<RegUse> {
+    plain(&inst.operand(at)).filter(|r| r.reg.file() == RegFile::R && r.count == 1)
+}
+
+fn is_sum(inst: View<'_>) -> bool {
+    inst.op == Opcode::IADD3 && inst.guard.is_always() && inst.operand(IADD3::C) == Operand::RZ
+}
+
+/// Whether it adds two words, and says what it carries.
+fn is_low(inst: View<'_>) -> bool {
+    is_sum(inst)
+        && inst.mods().is_empty()
+        && inst.len() == IADD3::COUNT
+        && inst.operand(IADD3::Q) == Operand::PT
+}
+
+/// The carry that it adds to two words, where that is all that it does.
+fn carry_of(inst: View<'_>) -> Option<RegUse> {
+    let is_high = is_sum(inst)
+        && inst.mods().as_slice() == [Mod::X]
+        && inst.len() == IADD3_X::COUNT
+        && inst.operand(IADD3::P) == Operand::PT
+        && inst.operand(IADD3::Q) == Operand::PT
+        && inst.operand(IADD3_X::Y) == Operand::NOT_PT;
+    plain(&inst.get(IADD3_X::X)?).filter(|_| is_high)
+}

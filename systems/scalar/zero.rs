@@ -1,0 +1,103 @@
+//! Logic says of its result whether it is not zero: a comparison of that with zero is part of it.
+//!
+//! Where nothing else reads the result, the logic stands in the comparison's place; else it gets
+//! the predicate beside its result, a few instructions before. A comparison that asks for zero is
+//! one that asks for the opposite, where the one instruction that reads the answer may take it
+//! negated. (ptxas 13.0.88 does all three.)
+
+use super::values::{Values, plain};
+use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
+use orias_targets::Target;
+use orias_targets::slots::{ISETP, LOP3_LUT as LOP3, SEL};
+
+/// The logic that answers a comparison.
+pub(super) struct Answer {
+    by: InstId,
+    /// What it becomes, or what the comparison does.
+    pub inst: Inst,
+    /// Whether it stands in the comparison's place.
+    pub is_moved: bool,
+}
+
+impl Answer {
+    /// Gives it instead of the comparison.
+    pub fn apply(&self, body: &mut Body<'_>, values: &mut Values<'_>, comparison: InstId) {
+        if self.is_moved {
+            values.replace(body, comparison, &self.inst);
+            return;
+        }
+        body.set_operand(comparison, ISETP::P, Operand::PT);
+        values.replace(body, self.by, &self.inst);
+        values.kill(body, comparison);
+    }
+}
+
+/// The logic that answers a comparison with zero, of this kind. `before` is what stands near before
+/// the comparison.
+pub(super) fn answer(
+    body: &Body<'_>,
+    values: &Values<'_>,
+    target: &Target,
+    (id, before): (InstId, &[InstId]),
+    asks: Mod,
+) -> Option<Answer> {
+    let inst = body.inst(id);
+    let is_test = inst.op == Opcode::ISETP
+        && inst.guard.is_always()
+        && inst.len() == ISETP::COUNT
+        && inst.mods().has(asks)
+        && inst.mods().has(Mod::AND)
+        && inst.operand(ISETP::Q) == Operand::PT
+        && inst.operand(ISETP::X) == Operand::PT
+        && matches!(inst.operand(ISETP::B), Operand::RZ | Operand::Imm(0));
+    if !is_test {
+        return None;
+    }
+    let word = plain(&inst.operand(ISETP::A))?;
+    let by = values.writer(word)?;
+    let is_moved = values.reads(word) == 1 && values.may_move(body, by, before);
+    let logic = body.inst(by);
+    let is_word = logic.op == Opcode::LOP3
+        && logic.guard.is_always()
+        && logic.mods().as_slice() == [Mod::LUT]
+        && logic.len() == LOP3::COUNT
+        && logic.operand(LOP3::P) == Operand::PT
+        && logic.operand(LOP3::X) == Operand::NOT_PT;
+    if !is_word || !is_moved && !before.contains(&by) {
+        return None;
+    }
+    let mut new = logic.to_inst();
+    new.operands[LOP3::P] = inst.operand(ISETP::P);
+    if is_moved {
+        new.operands[LOP3::D] = Operand::RZ;
+    }
+    target.takes(&new).map(|_| Answer { by, inst: new, is_moved })
+}
+
+/// A comparison whose answer one instruction alone reads, as its guard or to select by, and the
+/// instruction with the opposite answer.
+pub(super) fn opposite(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<(InstId, Inst)> {
+    let inst = body.inst(id);
+    let once = |reg: Reg| {
+        let r = RegUse::new(reg);
+        let is_one = reg.vreg().is_some() && reg.file() == RegFile::P && values.reads(r) == 1;
+        values.writer(r).filter(|by| is_one && body.op(*by) == Opcode::ISETP)
+    };
+    if let Some(by) = once(inst.guard.reg) {
+        let new = inst.to_inst();
+        let (reg, negated) = (new.guard.reg, new.guard.negated);
+        return Some((by, new.guarded(reg, !negated)));
+    }
+    match inst.get(SEL::X) {
+        Some(Operand::Reg(r)) if inst.op == Opcode::SEL && inst.len() == SEL::COUNT => {
+            let mut new = inst.to_inst();
+            let flags = match r.flags.has(RegFlags::NOT) {
+                true => RegFlags::NONE,
+                false => RegFlags::NOT,
+            };
+            new.operands[SEL::X] = Operand::Reg(RegUse { flags, ..r });
+            once(r.reg).map(|by| (by, new))
+        }
+        _ => None,
+    }
+}
