@@ -455,7 +455,7 @@ pub static PHASES: [Phase; 159] = [
     phase(127, "PostExpansion", Post, Lowering, Unstated, needed(system!(calls::post_expansion where |f| f.may_have_any(Props::PSEUDO)))),
     phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(system!(workarounds::apply_post_reg_alloc_wars where |f| f.may_have(&[Opcode::LDGSTS])))),
     phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
-    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(system!(layout::remove_nop_code where |f| f.may_have(&[Opcode::NOP, Opcode::MOV])))),
+    phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(system!(registers::held::remove_nop_code where |f| f.may_have(&[Opcode::NOP, Opcode::MOV, Opcode::R2UR])))),
     phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, PLANNED),
     phase(132, "OptimizeHotColdFlow", Post, Optimization, Unstated, PLANNED),
     phase(133, "PostSchedule", Post, Scheduling, Above(1), PLANNED),

@@ -1,13 +1,11 @@
-//! The order of blocks (`PlaceBlocksInSourceOrder`) and the last clean-up of code that does nothing
-//! (`OriRemoveNopCode`).
+//! The order of blocks (`PlaceBlocksInSourceOrder`).
 //!
-//! Both run after register allocation, with convergence barriers in place: a block is moved and its
+//! It runs after register allocation, with convergence barriers in place: a block is moved and its
 //! branches change, but which block follows which does not.
 
 use crate::notes::Notes;
 use orias_components::scratch;
-use orias_components::{BlockId, Body, Code, FlowEdit, InstId, Opcode, Operand, edges};
-use orias_targets::slots::MOV;
+use orias_components::{BlockId, Body, Code, FlowEdit, Opcode, edges};
 
 /// Phase 135: source order, with blocks that phases appended at the end of the layout moved to
 /// where they are reached from.
@@ -75,24 +73,4 @@ fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) ->
         body.remove(block, last);
     }
     usize::from(idle)
-}
-
-/// Phase 130: removes NOP, and moves of a register to itself.
-pub fn remove_nop_code(code: Code<'_>, mut notes: Notes<'_>) {
-    let mut body = code.body();
-    let mut removed = 0;
-    for &block in body.walk().iter() {
-        removed += body.retain(block, |body, id| !does_nothing(body, id));
-    }
-    notes.count(removed);
-}
-
-fn does_nothing(body: &Body<'_>, id: InstId) -> bool {
-    let inst = body.inst(id);
-    let self_move = || {
-        inst.len() == MOV::COUNT
-            && inst.operand(MOV::D) == inst.operand(MOV::B)
-            && matches!(inst.operand(MOV::D), Operand::Reg(_))
-    };
-    inst.op == Opcode::NOP || inst.op == Opcode::MOV && inst.mods().is_empty() && self_move()
 }

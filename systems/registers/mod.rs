@@ -10,6 +10,7 @@ pub mod checker;
 pub mod coalesce;
 mod demand;
 pub mod frame;
+pub mod held;
 pub mod limits;
 pub mod map;
 pub mod occupancy;

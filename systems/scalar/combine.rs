@@ -247,7 +247,7 @@ impl Combiner<'_, '_> {
             return false;
         }
         let inst = body.inst(id);
-        let asks = !inst.guard.is_always() || inst.op == Opcode::SEL;
+        let asks = zero::may_ask_opposite(inst);
         let has_carry = inst.op == Opcode::IADD3 && inst.mods().has(Mod::X);
         if asks && self.ask_opposite(body, (block, n), id)
             || has_carry && self.add_numbers(body, (block, n), id)

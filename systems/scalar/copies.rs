@@ -1,16 +1,17 @@
 //! What a copy is: a cell (32 bits of a register) that an unguarded `MOV` writes (or a product with
-//! zero) holds what its source holds, until one of them is written again; a cell loaded by `LDC`
-//! from a fixed place of a constant bank holds that constant for good.
+//! zero) holds what its source holds, until one of them is written again, and so does a predicate
+//! that logic gives again; a cell loaded by `LDC` from a fixed place of a constant bank holds that
+//! constant for good.
 
 use crate::analysis::liveness::{Cell, CellMap};
-use crate::effects::copies_words;
+use crate::effects::{self, copies_words};
 use orias_components::{ConstRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View};
 use orias_targets::slots::{IMAD_WIDE as WIDE, LDC, MOV};
 
 /// What a cell is a copy of.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
-    /// One cell of a virtual register.
+    /// One cell of a virtual register, or a predicate.
     Cell(RegUse),
     Imm(u32),
     /// A fixed place in a constant bank.
@@ -36,6 +37,9 @@ pub(super) fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cel
     }
     if inst.op == Opcode::IMAD && inst.defs == 2 {
         return copies_of_product(map, inst, found);
+    }
+    if inst.op == Opcode::PLOP3 {
+        return copies_of_predicate(map, inst, found);
     }
     if !matches!(inst.op, Opcode::MOV | Opcode::LDC) || inst.defs != 1 {
         return;
@@ -84,6 +88,14 @@ pub(super) fn copies_of(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cel
             }
         }
         _ => {}
+    }
+}
+
+/// Logic of one predicate that gives it again.
+fn copies_of_predicate(map: &CellMap, inst: View<'_>, mut found: impl FnMut(Cell, Source)) {
+    let is_virtual = |r: RegUse| r.reg.vreg().is_some() && r.reg.file() == RegFile::P;
+    if let Some(copy) = effects::as_copy(inst).filter(|c| is_virtual(c.to) && is_virtual(c.from)) {
+        map.cells(copy.to).for_each(|cell| found(cell, Source::Cell(copy.from)));
     }
 }
 

@@ -43,10 +43,12 @@ pub(super) fn compose(
     if !is_of_two {
         return None;
     }
-    TABLES.iter().filter(|row| row.0 == table).find_map(|(_, combine, at, inverts)| {
+    // What compares with zero may be what logic says beside its result.
+    let rows = |zero| TABLES.iter().filter(|row| row.0 == table).map(move |row| (zero, row));
+    rows(false).chain(rows(true)).find_map(|(zero, (_, combine, at, inverts))| {
         let other = inst.operand(if *at == PLOP3::X { PLOP3::Y } else { PLOP3::X });
         let outcome = plain(&inst.operand(*at))?;
-        plain(&other)?;
+        let (other, is_negated) = as_it_is(&other)?;
         let by = values.writer(outcome).filter(|by| values.may_move(body, *by, before))?;
         let comparison = body.inst(by);
         let is_plain = matches!(comparison.op, Opcode::ISETP | Opcode::FSETP)
@@ -55,7 +57,8 @@ pub(super) fn compose(
             && comparison.operand(ISETP::Q) == Operand::PT
             && comparison.operand(ISETP::X) == Operand::PT
             && comparison.mods().has(Mod::AND);
-        if !is_plain {
+        let is_with_zero = || matches!(comparison.operand(ISETP::B), Operand::RZ | Operand::Imm(0));
+        if !is_plain || zero != is_with_zero() {
             return None;
         }
         let mut new = comparison.to_inst();
@@ -64,12 +67,19 @@ pub(super) fn compose(
             words.iter().map(|word| if *word == Mod::AND { *combine } else { *word }).collect();
         new.mods = orias_components::Mods::new(&words);
         new.operands[ISETP::P] = inst.operand(PLOP3::P);
-        new.operands[ISETP::X] = match other {
-            Operand::Reg(r) if *inverts => Operand::Reg(RegUse { flags: RegFlags::NOT, ..r }),
-            other => other,
-        };
+        let flags = if is_negated != *inverts { RegFlags::NOT } else { RegFlags::NONE };
+        new.operands[ISETP::X] = Operand::Reg(RegUse { flags, ..other });
         target.takes(&new).map(|_| new)
     })
+}
+
+/// A register without its negation, and whether it has one.
+fn as_it_is(operand: &Operand) -> Option<(RegUse, bool)> {
+    let Operand::Reg(r) = *operand else { return None };
+    let positive = RegUse { flags: RegFlags::NONE, ..r };
+    let is_negated = r.flags == RegFlags::NOT;
+    plain(&Operand::Reg(positive)).filter(|_| is_negated || r.flags == RegFlags::NONE)?;
+    Some((positive, is_negated))
 }
 
 /// The instruction under a guard that stands for a select of what it alone computes, where what

@@ -82,11 +82,16 @@ fn rewrite_uses(
         }
         None => false,
     });
-    if !may_change {
+    let guard = copied_register(map, RegUse::new(inst.guard.reg), &find);
+    if !may_change && guard.is_none() {
         return 0;
     }
     let mut changed = inst.to_inst();
     let mut replaced = 0;
+    if let Some(guard) = guard {
+        changed.guard.reg = guard.reg;
+        replaced += 1;
+    }
     for at in changed.defs as usize..changed.operands.len() {
         if is_accumulator(&changed, at) {
             continue;
@@ -293,7 +298,7 @@ fn copied_register(
     r: RegUse,
     find: &impl Fn(Cell) -> Option<Source>,
 ) -> Option<RegUse> {
-    if r.reg.vreg().is_none() || r.reg.file() != RegFile::R {
+    if r.reg.vreg().is_none() || !matches!(r.reg.file(), RegFile::R | RegFile::P) {
         return None;
     }
     let mut first: Option<RegUse> = None;

@@ -6,9 +6,11 @@
 //! negated. (ptxas 13.0.88 does all three.)
 
 use super::values::{Values, plain};
-use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
+use orias_components::{
+    Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View,
+};
 use orias_targets::Target;
-use orias_targets::slots::{ISETP, LOP3_LUT as LOP3, SEL};
+use orias_targets::slots::{ISETP, LOP3_LUT as LOP3};
 
 /// The logic that answers a comparison.
 pub(super) struct Answer {
@@ -74,8 +76,8 @@ pub(super) fn answer(
     target.takes(&new).map(|_| Answer { by, inst: new, is_moved })
 }
 
-/// A comparison whose answer one instruction alone reads, as its guard or to select by, and the
-/// instruction with the opposite answer.
+/// A comparison whose answer one instruction alone reads, as its guard, to select by or in logic,
+/// and the instruction with the opposite answer.
 pub(super) fn opposite(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<(InstId, Inst)> {
     let inst = body.inst(id);
     let once = |reg: Reg| {
@@ -88,16 +90,26 @@ pub(super) fn opposite(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Opti
         let (reg, negated) = (new.guard.reg, new.guard.negated);
         return Some((by, new.guarded(reg, !negated)));
     }
-    match inst.get(SEL::X) {
-        Some(Operand::Reg(r)) if inst.op == Opcode::SEL && inst.len() == SEL::COUNT => {
-            let mut new = inst.to_inst();
-            let flags = match r.flags.has(RegFlags::NOT) {
-                true => RegFlags::NONE,
-                false => RegFlags::NOT,
-            };
-            new.operands[SEL::X] = Operand::Reg(RegUse { flags, ..r });
-            once(r.reg).map(|by| (by, new))
-        }
-        _ => None,
+    if !READERS.contains(&inst.op) {
+        return None;
     }
+    (usize::from(inst.defs)..inst.len()).find_map(|at| {
+        let r = inst.reg(at).filter(|r| r.reg.file() == RegFile::P)?;
+        let by = once(r.reg)?;
+        let mut new = inst.to_inst();
+        let flags = match r.flags.has(RegFlags::NOT) {
+            true => RegFlags::NONE,
+            false => RegFlags::NOT,
+        };
+        new.operands[at] = Operand::Reg(RegUse { flags, ..r });
+        Some((by, new))
+    })
+}
+
+/// Instructions that are asked whether they take the opposite of a predicate.
+const READERS: [Opcode; 4] = [Opcode::SEL, Opcode::FSEL, Opcode::PLOP3, Opcode::ISETP];
+
+/// Whether an instruction may take the opposite of what it reads.
+pub(super) fn may_ask_opposite(inst: View<'_>) -> bool {
+    !inst.guard.is_always() || READERS.contains(&inst.op)
 }

@@ -1,0 +1,220 @@
+//! `OriRemoveNopCode`: what physical registers hold already is not moved to them again.
+//!
+//! Values that a phi takes on several ways are moved to its register on each of them, and often one
+//! of these ways lies behind another (a loop behind the test whether it runs at all); parts of a
+//! descriptor go to uniform registers again and again. One walk, with what is known at the end of a
+//! block for the next one where control comes to that from there alone. Two zeros that are moved to
+//! a pair are one instruction (ptxas 13.0.88 clears accumulators by `CS2R R4, SRZ`).
+//!
+//! What holds behind it: no `NOP`, no move of a register to itself, and within a block no move of a
+//! number, nor of a general register to a uniform one, that changes nothing.
+
+use crate::effects;
+use crate::function::Options;
+use crate::notes::Notes;
+use crate::params::Read;
+use crate::schedule::cells;
+use orias_components::{
+    BlockId, Body, Code, Inst, InstId, Opcode, Operand, Reg, RegFile, RegUse, View, scratch,
+    scratch::Scratch,
+};
+use orias_targets::Target;
+use orias_targets::slots::{MOV, R2UR};
+
+/// The special register that is always zero.
+const SRZ: u8 = 255;
+
+const WORDS: usize = 256;
+const UNIFORM: usize = 256;
+
+/// Phase 130.
+pub fn remove_nop_code(code: Code<'_>, options: Read<'_, Options>, mut notes: Notes<'_>) {
+    let mut body = code.body();
+    let mut known = Known::new();
+    let mut last = None;
+    let mut removed = 0;
+    for &block in body.walk().iter() {
+        known.enter(body.block(block).preds() == last.as_slice());
+        body.block(block).insts().iter().for_each(|id| known.step(&body, *id));
+        last = Some(block);
+        removed += known.settle(&mut body, block, options.target);
+    }
+    notes.count(removed);
+}
+
+/// What registers hold where the walk is, and what is to become of a block's instructions.
+struct Known {
+    /// By general register: the number in it.
+    words: [Option<u32>; WORDS],
+    /// By general register: how often it was written.
+    writes: [u32; WORDS],
+    /// By uniform register: the general one whose value it has, and how often that was written then.
+    uniform: [Option<(u8, u32)>; UNIFORM],
+    /// By pair: the move of zero to one of its registers, which nothing has named since.
+    zeros: [Option<(InstId, u8)>; WORDS / 2],
+    gone: Scratch<Vec<InstId>>,
+    /// Moves that clear a pair, by its first register.
+    pairs: Scratch<Vec<(InstId, u8)>>,
+}
+
+impl Known {
+    fn new() -> Known {
+        Known {
+            words: [None; WORDS],
+            writes: [0; WORDS],
+            uniform: [None; UNIFORM],
+            zeros: [None; WORDS / 2],
+            gone: scratch!(Vec<InstId>),
+            pairs: scratch!(Vec<(InstId, u8)>),
+        }
+    }
+
+    /// At the start of a block; whether control comes from the end of the last one alone.
+    fn enter(&mut self, goes_on: bool) {
+        if !goes_on {
+            self.words.fill(None);
+        }
+        // Other threads of the warp may have run before these, with the same uniform registers.
+        self.uniform.fill(None);
+        self.zeros.fill(None);
+    }
+
+    fn step(&mut self, body: &Body<'_>, id: InstId) {
+        let inst = body.inst(id);
+        if does_nothing(inst) {
+            self.gone.push(id);
+            return;
+        }
+        if let Some((to, number)) = number(inst) {
+            let at = usize::from(to);
+            if self.words[at] == Some(number) {
+                self.gone.push(id);
+                return;
+            }
+            let pair = &mut self.zeros[at / 2];
+            match *pair {
+                Some((other, half)) if number == 0 && half == to ^ 1 => {
+                    self.gone.push(other);
+                    self.pairs.push((id, to & !1));
+                    *pair = None;
+                }
+                _ => *pair = (number == 0).then_some((id, to)),
+            }
+            self.words[at] = Some(number);
+            self.writes[at] += 1;
+            return;
+        }
+        let uniform =
+            to_uniform(inst).map(|(to, from)| (to, (from, self.writes[usize::from(from)])));
+        if let Some((to, from)) = uniform
+            && self.uniform[usize::from(to)] == Some(from)
+        {
+            self.gone.push(id);
+            return;
+        }
+        let word = |cell: cells::Cell| (cell.file() == RegFile::R).then_some(usize::from(cell.0));
+        cells::for_each_use(inst, |cell, _| {
+            word(cell).into_iter().for_each(|at| self.zeros[at / 2] = None);
+        });
+        cells::for_each_def(inst, |cell| match (word(cell), cell.file()) {
+            (Some(at), _) => {
+                self.zeros[at / 2] = None;
+                self.words[at] = None;
+                self.writes[at] += 1;
+            }
+            (_, RegFile::UR) => self.uniform[usize::from(cell.0) - WORDS] = None,
+            _ => {}
+        });
+        if inst.op.is_branch() && inst.op != Opcode::BRA && inst.op != Opcode::EXIT {
+            // What is called may write all.
+            self.words.fill(None);
+            self.zeros.fill(None);
+        }
+        if inst.op.is_branch() || effects::may_wait(inst.op) || MEETS.contains(&inst.op) {
+            self.uniform.fill(None);
+        }
+        if let Some((to, from)) = uniform {
+            self.uniform[usize::from(to)] = Some(from);
+        }
+    }
+
+    /// Changes the block that was walked: how many instructions are gone.
+    fn settle(&mut self, body: &mut Body<'_>, block: BlockId, target: &Target) -> usize {
+        let mut kept = scratch!(Vec<InstId>);
+        for (id, first) in self.pairs.drain(..) {
+            let pair = RegUse::wide(Reg::phys(RegFile::R, u32::from(first)), 2);
+            let zeros = [Operand::Reg(pair), Operand::Special(SRZ)];
+            let clear = Inst::new(Opcode::CS2R, &[], 1, &zeros);
+            match target.takes(&clear) {
+                Some(form) => {
+                    body.set_inst(id, &clear);
+                    body.set_form(id, form.index);
+                }
+                // The move of the first zero is among those that would go.
+                None => kept.push(id),
+            }
+        }
+        if !kept.is_empty() {
+            // A target without the form: only what does nothing goes.
+            self.gone.retain(|id| does_nothing(body.inst(*id)));
+        }
+        if self.gone.is_empty() {
+            return 0;
+        }
+        self.gone.sort_unstable();
+        let removed = body.retain(block, |_, id| self.gone.binary_search(&id).is_err());
+        self.gone.clear();
+        removed
+    }
+}
+
+/// Where threads of a warp wait for each other, others may have run in between.
+const MEETS: [Opcode; 4] = [Opcode::BSYNC, Opcode::WARPSYNC, Opcode::YIELD, Opcode::NANOSLEEP];
+
+/// The number that an instruction moves to a general register, always.
+fn number(inst: View<'_>) -> Option<(u8, u32)> {
+    let is_move = inst.op == Opcode::MOV
+        && inst.guard.is_always()
+        && inst.mods().is_empty()
+        && inst.len() == MOV::COUNT
+        && inst.operand(MOV::M) == Operand::Imm(0xf);
+    let number = match inst.get(MOV::B).filter(|_| is_move)? {
+        Operand::Imm(number) => number as u32,
+        operand if operand == Operand::RZ => 0,
+        _ => return None,
+    };
+    general(inst.operand(MOV::D)).map(|to| (to, number))
+}
+
+/// A physical general register.
+fn general(operand: Operand) -> Option<u8> {
+    match operand {
+        Operand::Reg(r) if r.reg.file() == RegFile::R && r.count == 1 => {
+            Some((r.reg.phys_index()? + u32::from(r.cell)) as u8)
+        }
+        _ => None,
+    }
+}
+
+/// The uniform register that gets a general one's value, always.
+fn to_uniform(inst: View<'_>) -> Option<(u8, u8)> {
+    let is_one = inst.op == Opcode::R2UR
+        && inst.guard.is_always()
+        && inst.mods().is_empty()
+        && inst.len() == R2UR::COUNT
+        && inst.operand(R2UR::P) == Operand::PT;
+    let to = match inst.get(R2UR::UD).filter(|_| is_one)? {
+        Operand::Reg(r) => r.reg.phys_index()? + u32::from(r.cell),
+        _ => return None,
+    };
+    general(inst.operand(R2UR::A)).map(|from| (to as u8, from))
+}
+
+fn does_nothing(inst: View<'_>) -> bool {
+    let self_move = || {
+        inst.len() == MOV::COUNT
+            && inst.operand(MOV::D) == inst.operand(MOV::B)
+            && matches!(inst.operand(MOV::D), Operand::Reg(_))
+    };
+    inst.op == Opcode::NOP || inst.op == Opcode::MOV && inst.mods().is_empty() && self_move()
+}
