@@ -48,7 +48,8 @@ struct Known {
     words: [Option<u32>; WORDS],
     /// By general register: how often it was written.
     writes: [u32; WORDS],
-    /// By uniform register: the general one whose value it has, and how often that was written then.
+    /// By uniform register: the general one whose value it has, and how often that was written
+    /// then.
     uniform: [Option<(u8, u32)>; UNIFORM],
     /// By pair: the move of zero to one of its registers, which nothing has named since.
     zeros: [Option<(InstId, u8)>; WORDS / 2],
