@@ -2,7 +2,7 @@
 
 use super::values::{Values, plain};
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFlags, RegUse, View};
-use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SHF, VIMNMX};
+use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SGXT, SHF, VIMNMX};
 use smallvec::smallvec;
 
 /// Steps back from what is asked for: what most masks stand behind is nearer.
@@ -94,6 +94,12 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
             clamped(body, values, inst)
         }
         Opcode::F2I => loaded(inst),
+        Opcode::SGXT if inst.len() == SGXT::COUNT && inst.mods().as_slice() == [Mod::U32] => {
+            match inst.operand(SGXT::B) {
+                Operand::Imm(count @ 0..32) => of(SGXT::A) & !(u32::MAX << count),
+                _ => u32::MAX,
+            }
+        }
         Opcode::S2R => match inst.operand(S2R::A) {
             Operand::Special(SR_LANEID) => 31,
             Operand::Special(SR_TID_X | SR_TID_Y) => 1023,
@@ -108,6 +114,16 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
         Opcode::POPC => 63,
         _ => u32::MAX,
     }
+}
+
+/// Whether a sum of words, none of them negated, is a word again: it carries nothing.
+pub(super) fn carries_nothing(body: &Body<'_>, values: &Values<'_>, sum: View<'_>) -> bool {
+    let term = |at: usize| match sum.operand(at) {
+        Operand::Reg(r) if r.flags.without(RegFlags::REUSE) != RegFlags::NONE => u32::MAX,
+        term => ones_of(body, values, &term, DEPTH),
+    };
+    let most: u64 = [IADD3::A, IADD3::B, IADD3::C].map(term).into_iter().map(u64::from).sum();
+    most <= u64::from(u32::MAX)
 }
 
 /// All bits of the numbers up to one.
@@ -287,7 +303,8 @@ fn only_input(inst: View<'_>) -> Option<RegUse> {
         && inst.operand(LOP3::X) == Operand::NOT_PT;
     let Operand::Imm(table) = inst.get(LOP3::T).filter(|_| is_word)? else { return None };
     let inputs = [LOP3::A, LOP3::B, LOP3::C].map(|at| inst.operand(at));
-    let mut others = inputs.iter().enumerate().filter(|(_, input)| **input != Operand::RZ);
+    let is_zero = |input: &Operand| matches!(*input, Operand::RZ | Operand::Imm(0));
+    let mut others = inputs.iter().enumerate().filter(|(_, input)| !is_zero(input));
     let ((place, input), None) = (others.next()?, others.next()) else { return None };
     let is_same = table & 1 == 0 && table >> (1 << (2 - place)) & 1 != 0;
     plain(input).filter(|_| is_same)

@@ -15,12 +15,13 @@ use super::signs;
 use super::sums;
 use super::values::{Values, plain};
 use super::zero;
+use crate::effects;
 use crate::ssa::{Fixed, is_value};
 use orias_components::{
     BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use orias_targets::slots::PRMT;
+use orias_targets::slots::{MOV, PRMT, R2UR};
 use smallvec::SmallVec;
 
 /// How far before the last instruction of a rule one may stand that writes a part of the result:
@@ -133,11 +134,12 @@ pub(super) struct Found {
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 22] = [
+const LAST: [Opcode; 23] = [
     Opcode::IADD3,
     Opcode::LEA,
     Opcode::VIMNMX,
     Opcode::PRMT,
+    Opcode::R2UR,
     Opcode::LOP3,
     Opcode::PLOP3,
     Opcode::SEL,
@@ -250,6 +252,7 @@ impl Combiner<'_, '_> {
         let asks = zero::may_ask_opposite(inst);
         let has_carry = inst.op == Opcode::IADD3 && inst.mods().has(Mod::X);
         if asks && self.ask_opposite(body, (block, n), id)
+            || has_carry && self.drop_carry(body, id)
             || has_carry && self.add_numbers(body, (block, n), id)
             || has_carry && self.add_three(body, (block, n), id)
         {
@@ -307,6 +310,14 @@ impl Combiner<'_, '_> {
                     }
                     _ => false,
                 }
+            }
+            Opcode::R2UR => {
+                let new = to_uniform(body, self.values, id);
+                let Some(new) = new.filter(|new| self.target.takes(new).is_some()) else {
+                    return false;
+                };
+                self.values.replace(body, id, &new);
+                true
             }
             Opcode::SHF => {
                 let new = bits::nothing(body, self.values, id);
@@ -367,6 +378,17 @@ impl Combiner<'_, '_> {
         };
         self.values.replace(body, id, &new);
         found.apply(body, self.values, comparison);
+        true
+    }
+
+    /// Makes a sum with a carry that is never there one without.
+    fn drop_carry(&mut self, body: &mut Body<'_>, id: InstId) -> bool {
+        let Some(mut new) = sums::without_carry(body, self.values, id) else { return false };
+        new = algebra::fold(&new).unwrap_or(new);
+        if self.target.takes(&new).is_none() || !self.are_values(body, &new, id) {
+            return false;
+        }
+        self.values.replace(body, id, &new);
         true
     }
 
@@ -581,6 +603,24 @@ impl Combiner<'_, '_> {
         }
         self.values.replace(body, id, new);
     }
+}
+
+/// A number that goes to a uniform register by way of a general one.
+fn to_uniform(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let inst = body.inst(id);
+    let is_one = inst.len() == R2UR::COUNT
+        && inst.mods().is_empty()
+        && inst.operand(R2UR::P) == Operand::PT
+        && inst.guard.is_always();
+    let from = plain(&inst.get(R2UR::A)?).filter(|_| is_one)?;
+    let mov = body.inst(values.writer(from)?);
+    let is_move = mov.op == Opcode::MOV && mov.guard.is_always() && effects::copies_words(mov);
+    let number = match mov.get(MOV::B).filter(|_| is_move)? {
+        Operand::Imm(number) => number,
+        operand if operand == Operand::RZ => 0,
+        _ => return None,
+    };
+    Some(Inst::new(Opcode::UMOV, &[], 1, &[inst.operand(R2UR::UD), Operand::Imm(number)]))
 }
 
 fn without_results(body: &mut Body<'_>, id: InstId) {

@@ -2,10 +2,14 @@
 //!
 //! Of three values two instructions make one sum, with two carries. (ptxas 13.0.88 adds addresses
 //! so: `IADD3 R4, P0, P1, R7, UR6, R0` and `IADD3.X R5, R5, UR7, R8, P0, P1`.) Where both add a
-//! number the second one adds both to what the first one did: what is unrolled goes on so.
+//! number the second one adds both to what the first one did: what is unrolled goes on so. And high
+//! words of which is known that nothing is carried to them are a sum of words.
 
+use super::bits;
 use super::values::{Values, plain};
-use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFile, RegUse, View};
+use orias_components::{
+    Body, Inst, InstId, Mod, Mods, Opcode, Operand, RegFile, RegFlags, RegUse, View,
+};
 use orias_targets::Target;
 use orias_targets::slots::{IADD3, IADD3_X};
 
@@ -98,6 +102,26 @@ pub(super) fn numbers(
     };
     let new_low = sum(low, from_low, number as u32)?;
     Some(((low, new_low), sum(id, from_high, (number >> 32) as u32)?))
+}
+
+/// The sum of words that a sum with a carry is, where nothing is carried: what is known of the
+/// words that were added before says so.
+pub(super) fn without_carry(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let high = body.inst(id);
+    let low = body.inst(values.writer(carry_of(high)?)?);
+    let is_inverted = |r: RegUse| r.flags != RegFlags::NONE;
+    let is_known = is_low(low)
+        && !high
+            .sources()
+            .any(|o| matches!(o, Operand::Reg(r) if o != Operand::NOT_PT && is_inverted(r)))
+        && bits::carries_nothing(body, values, low);
+    if !is_known {
+        return None;
+    }
+    let mut sum = high.to_inst();
+    sum.mods = Mods::new(&[]);
+    sum.operands.truncate(IADD3::COUNT);
+    Some(sum)
 }
 
 /// The register and the number that an instruction adds.
