@@ -298,7 +298,8 @@ fn named(operand: &Operand, out: &mut Vec<SymbolRef>) {
         Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
             list.iter().for_each(|o| named(o, out));
         }
-        Operand::Pair(a, b) => {
+        Operand::Pair(both) => {
+            let (a, b) = &**both;
             named(a, out);
             named(b, out);
         }

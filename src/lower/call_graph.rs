@@ -73,7 +73,8 @@ impl Uses {
             Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
                 list.iter().for_each(|op| self.operand(op));
             }
-            Operand::Pair(a, b) => {
+            Operand::Pair(both) => {
+                let (a, b) = &**both;
                 self.operand(a);
                 self.operand(b);
             }
@@ -151,7 +152,8 @@ fn registers(op: &Operand, f: &mut impl FnMut(usize)) {
         Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
             list.iter().for_each(|op| registers(op, f));
         }
-        Operand::Pair(a, b) => {
+        Operand::Pair(both) => {
+            let (a, b) = &**both;
             registers(a, f);
             registers(b, f);
         }

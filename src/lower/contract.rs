@@ -123,7 +123,8 @@ fn each_register(op: &Operand, f: &mut dyn FnMut(RegId)) {
         Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
             list.iter().for_each(|op| each_register(op, f));
         }
-        Operand::Pair(a, b) => {
+        Operand::Pair(both) => {
+            let (a, b) = &**both;
             each_register(a, f);
             each_register(b, f);
         }

@@ -1,6 +1,9 @@
 //! What instructions of a checked module name: registers, variables, functions and labels by their
 //! numbers, special registers, constants.
 
+use std::fmt;
+use thin_vec::ThinVec;
+
 /// A register of one function: index into [`super::program::FunctionBody::regs`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RegId(pub u32);
@@ -33,7 +36,7 @@ pub enum Operand {
     Neg(Box<Operand>),
     /// An integer constant; an f32/f64 literal where the instruction's type is float is
     /// [`Operand::F32`]/[`Operand::F64`].
-    Int(i128),
+    Int(Integer),
     /// A literal of 32 bits, or one that its type made so.
     F32(f32),
     /// A literal of 64 bits, or one that its type made so.
@@ -41,7 +44,7 @@ pub enum Operand {
     /// It is read only.
     Special(Special),
     /// `{a, b}`; also the whole of a `.v2`/`.v4` register, spelled out.
-    Vector(Vec<Operand>),
+    Vector(ThinVec<Operand>),
     /// `[base + offset]`
     Address {
         /// What the brackets begin with.
@@ -50,11 +53,11 @@ pub enum Operand {
         offset: i64,
     },
     /// `[base, {coordinates}, …]`: addresses with several parts; each part as its own operand.
-    AddressList(Vec<Operand>),
+    AddressList(ThinVec<Operand>),
     /// `dst|pred`
-    Pair(Box<Operand>, Box<Operand>),
+    Pair(Box<(Operand, Operand)>),
     /// The address of a variable (+ offset), as a value.
-    Var(VarId, i64),
+    Var(VarId, Offset),
     /// A function's address, or who is called.
     Func(FuncId),
     /// A place of this function.
@@ -67,9 +70,89 @@ pub enum Operand {
     /// See `BranchTargets`.
     Prototype(u32),
     /// Parenthesised list of a call: param variables, registers or constants.
-    List(Vec<Operand>),
+    List(ThinVec<Operand>),
     /// `_`
     Sink,
+}
+
+impl Operand {
+    /// The value of an integer constant.
+    #[inline]
+    pub fn integer(&self) -> Option<i128> {
+        match self {
+            Operand::Int(value) => Some(value.get()),
+            _ => None,
+        }
+    }
+}
+
+/// There are four million of them in a text of 30 MB.
+const _: () = assert!(size_of::<Operand>() == 16);
+
+/// An integer constant, from -2^63 to 2^64 - 1, in twelve bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Integer {
+    /// The lower words of its value, the lowest first.
+    words: [u32; 2],
+    is_negative: bool,
+}
+
+impl Integer {
+    /// Its value.
+    pub fn get(self) -> i128 {
+        let bits = u64::from(self.words[1]) << 32 | u64::from(self.words[0]);
+        match self.is_negative {
+            true => i128::from(bits as i64),
+            false => i128::from(bits),
+        }
+    }
+}
+
+/// A number of bytes, which begins where words do.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Offset([u32; 2]);
+
+impl Offset {
+    /// In bytes.
+    pub fn get(self) -> i64 {
+        (u64::from(self.0[1]) << 32 | u64::from(self.0[0])) as i64
+    }
+}
+
+impl From<i64> for Offset {
+    fn from(bytes: i64) -> Offset {
+        Offset([bytes as u32, (bytes >> 32) as u32])
+    }
+}
+
+impl fmt::Debug for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl From<i64> for Integer {
+    fn from(value: i64) -> Integer {
+        Integer { is_negative: value < 0, ..Integer::from(value as u64) }
+    }
+}
+
+impl From<u64> for Integer {
+    fn from(value: u64) -> Integer {
+        Integer { words: [value as u32, (value >> 32) as u32], is_negative: false }
+    }
+}
+
+impl From<u32> for Integer {
+    fn from(value: u32) -> Integer {
+        Integer::from(u64::from(value))
+    }
+}
+
+impl fmt::Debug for Integer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
 }
 
 /// Which bytes or halves a video instruction selects or writes, as its digits say (most significant

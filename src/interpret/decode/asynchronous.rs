@@ -91,7 +91,7 @@ impl Decoder<'_, '_> {
 
     /// `cp.async.ca.shared.global [to], [from], size{, source size or predicate}{, policy}`
     fn copy_async(&self, inst: &Instruction) -> Decoded<Option<Op>> {
-        let Some(Operand::Int(bytes @ (4 | 8 | 16))) = inst.operands.get(2) else {
+        let Some(bytes @ (4 | 8 | 16)) = inst.operands.get(2).and_then(Operand::integer) else {
             return Err("the size is not 4, 8 or 16".to_string());
         };
         let (mut source, mut skip) = (None, None);
@@ -113,7 +113,7 @@ impl Decoder<'_, '_> {
         Ok(Some(Op::CopyAsync {
             to: self.address(self.operand(inst, 0)?, Space::Shared)?,
             from: self.address(self.operand(inst, 1)?, Space::Mapped)?,
-            bytes: *bytes as u32,
+            bytes: bytes as u32,
             source,
             skip,
         }))

@@ -125,7 +125,7 @@ impl Decoder<'_, '_> {
                 let bits = ty.bits() / parts.len().max(1) as u32;
                 // A constant element fills its share, whatever the instruction's type.
                 let src = parts.iter().map(|part| match part {
-                    Operand::Int(value) => Ok(Src::Imm(*value as u64 & mask(bits))),
+                    Operand::Int(value) => Ok(Src::Imm(value.get() as u64 & mask(bits))),
                     other => self.src(other, ty),
                 });
                 Ok(Some(Op::Pack { dst: self.dst(to)?, src: src.collect::<Decoded<_>>()?, bits }))

@@ -107,9 +107,9 @@ impl<'a, 's> Decoder<'a, 's> {
             }
             Operand::Int(value) => Src::Imm(match ty {
                 // An integer literal where a float is meant has that value, not those bits.
-                Type::F32 => u64::from((*value as f32).to_bits()),
-                Type::F64 => (*value as f64).to_bits(),
-                _ => *value as u64 & mask(ty.bits()),
+                Type::F32 => u64::from((value.get() as f32).to_bits()),
+                Type::F64 => (value.get() as f64).to_bits(),
+                _ => value.get() as u64 & mask(ty.bits()),
             }),
             Operand::F32(value) => Src::Imm(match ty {
                 Type::F64 => f64::from(*value).to_bits(),
@@ -121,9 +121,9 @@ impl<'a, 's> Decoder<'a, 's> {
             }),
             Operand::Special(special) => self.special(*special)?,
             Operand::Var(id, offset) => match self.image.locations[id.0 as usize] {
-                Location::Mapped(at) => Src::Imm(at.wrapping_add_signed(*offset)),
-                Location::Shared(at) => Src::Shared(at.wrapping_add_signed(*offset)),
-                Location::Frame(at) => Src::Frame(at.wrapping_add_signed(*offset)),
+                Location::Mapped(at) => Src::Imm(at.wrapping_add_signed(offset.get())),
+                Location::Shared(at) => Src::Shared(at.wrapping_add_signed(offset.get())),
+                Location::Frame(at) => Src::Frame(at.wrapping_add_signed(offset.get())),
                 Location::Nowhere => return Err("the address of this variable".to_string()),
             },
             Operand::Func(id) => Src::Imm(function_address(*id)),
@@ -210,7 +210,7 @@ impl<'a, 's> Decoder<'a, 's> {
                 (Src::Slot(self.slot(*reg)), *offset)
             }
             Operand::Address { base: AddressBase::Var(id), offset } => {
-                (self.src(&Operand::Var(*id, 0), Type::U64)?, *offset)
+                (self.src(&Operand::Var(*id, 0.into()), Type::U64)?, *offset)
             }
             Operand::Address { base: AddressBase::Absolute, offset } => {
                 (Src::Imm(*offset as u64), 0)

@@ -200,7 +200,8 @@ impl Decoder<'_, '_> {
         let operands: Vec<_> =
             [1, 2, 3, 4].iter().map(|i| self.source(inst, *i, ty)).collect::<Decoded<Vec<_>>>()?;
         let src = [operands[0], operands[1], operands[2], operands[3]];
-        if let Some(Operand::Pair(d, p)) = inst.operands.first() {
+        if let Some(Operand::Pair(both)) = inst.operands.first() {
+            let (d, p) = &**both;
             // d|p = lop3.BoolOp a, b, c, lut, q: p = (d != 0) BoolOp q.
             let Src::Imm(table) = src[3] else {
                 return Err("the table is not a constant".to_string());

@@ -28,7 +28,7 @@ impl Decoder<'_, '_> {
                 let Operand::Int(count) = self.operand(inst, 0)? else {
                     return Err("the number of groups is no constant".to_string());
                 };
-                return Ok(Some(Op::GroupWait((*count).clamp(0, i128::from(u8::MAX)) as usize)));
+                return Ok(Some(Op::GroupWait(count.get().clamp(0, i128::from(u8::MAX)) as usize)));
             }
             // A warp does its part at once: there is nothing to order.
             Opcode::Wgmma => return Ok(Some(Op::Nop)),
@@ -111,9 +111,10 @@ impl Decoder<'_, '_> {
     /// Metadata and selector: operands `index` and the one after it.
     fn sparse(&self, inst: &Instruction, index: usize) -> Decoded<Sparse> {
         let metadata = self.source(inst, index, Type::B32)?;
-        match self.operand(inst, index + 1)? {
-            Operand::Int(selector @ 0..4) => Ok(Sparse { metadata, selector: *selector as usize }),
-            other => Err(format!("sparsity selector {other:?}")),
+        let operand = self.operand(inst, index + 1)?;
+        match operand.integer() {
+            Some(selector @ 0..4) => Ok(Sparse { metadata, selector: selector as usize }),
+            _ => Err(format!("sparsity selector {operand:?}")),
         }
     }
 
@@ -154,10 +155,7 @@ impl Decoder<'_, '_> {
         let Some([64, n, k]) = shape(inst) else { return Ok(None) };
         let words: Vec<Element> = inst.modifiers.iter().filter_map(|m| element(*m)).collect();
         let [d, a, b] = words[..] else { return Ok(None) };
-        let number = |index: usize| match inst.operands.get(index) {
-            Some(Operand::Int(value)) => Some(*value),
-            _ => None,
-        };
+        let number = |index: usize| inst.operands.get(index).and_then(Operand::integer);
         let first = self.operand(inst, 1)?;
         // What follows b stands two places further where there is metadata.
         let (sparse, more) =

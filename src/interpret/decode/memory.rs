@@ -22,8 +22,8 @@ impl Decoder<'_, '_> {
             Opcode::Multimem => self.multimem(inst),
             Opcode::Alloca => {
                 // Without an alignment it is 8.
-                let align = match inst.operands.get(2) {
-                    Some(Operand::Int(align)) if (*align as u64).is_power_of_two() => *align as u64,
+                let align = match inst.operands.get(2).map(|align| align.integer().unwrap_or(0)) {
+                    Some(align) if (align as u64).is_power_of_two() => align as u64,
                     Some(_) => return Err("the alignment is no power of two".to_string()),
                     None => 8,
                 };

@@ -67,7 +67,7 @@ impl Decoder<'_, '_> {
             })
         };
         let dst = match self.operand(inst, 0)? {
-            Operand::Pair(p, q) => [self.dst(p)?, self.dst(q)?],
+            Operand::Pair(both) => [self.dst(&both.0)?, self.dst(&both.1)?],
             p => [self.dst(p)?, Dst::SINK],
         };
         Ok(Some(Op::Alu2 { f, dst, src }))

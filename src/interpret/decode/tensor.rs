@@ -88,9 +88,12 @@ impl Decoder<'_, '_> {
             return Ok(None);
         }
         // Fields of a direction name it before the value.
-        let direction = || match self.operand(inst, 1)? {
-            Operand::Int(direction @ 0..5) => Ok(*direction as usize),
-            other => Err(format!("direction {other:?}")),
+        let direction = || {
+            let operand = self.operand(inst, 1)?;
+            match operand.integer() {
+                Some(direction @ 0..5) => Ok(direction as usize),
+                _ => Err(format!("direction {operand:?}")),
+            }
         };
         let Some(field) = inst.modifiers.get(2) else { return Ok(None) };
         let field = match *field {

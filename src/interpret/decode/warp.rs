@@ -69,7 +69,7 @@ impl Decoder<'_, '_> {
     /// `d|p` or `d`.
     fn pair(&self, inst: &Instruction) -> Decoded<(Dst, Dst)> {
         Ok(match self.operand(inst, 0)? {
-            Operand::Pair(d, p) => (self.dst(d)?, self.dst(p)?),
+            Operand::Pair(both) => (self.dst(&both.0)?, self.dst(&both.1)?),
             d => (self.dst(d)?, Dst::SINK),
         })
     }

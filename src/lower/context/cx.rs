@@ -77,7 +77,7 @@ impl<'a, 'w> Cx<'a, 'w> {
             Ptx::Reg(id) => Ok(self.regs[id.0 as usize][0]),
             Ptx::Element(id, i) => Ok(self.regs[id.0 as usize][*i as usize]),
             Ptx::Sink => Ok(Reg::RZ),
-            Ptx::Pair(d, _) => self.dst(d),
+            Ptx::Pair(both) => self.dst(&both.0),
             _ => Err("destination is not a register".into()),
         }
     }
@@ -95,7 +95,7 @@ impl<'a, 'w> Cx<'a, 'w> {
     pub fn dst_cells(&self, op: &Ptx) -> u8 {
         match op {
             Ptx::Reg(id) | Ptx::Element(id, _) => cells_of(self.reg_type(*id)),
-            Ptx::Pair(d, _) => self.dst_cells(d),
+            Ptx::Pair(both) => self.dst_cells(&both.0),
             _ => 1,
         }
     }
@@ -114,7 +114,7 @@ impl<'a, 'w> Cx<'a, 'w> {
         match op {
             Ptx::Reg(id) => Ok(r(self.regs[id.0 as usize][0])),
             Ptx::NotReg(id) => Ok(orias_systems::build::not(r(self.regs[id.0 as usize][0]))),
-            Ptx::Int(0) => Ok(Operand::NOT_PT),
+            Ptx::Int(value) if value.get() == 0 => Ok(Operand::NOT_PT),
             Ptx::Int(_) => Ok(Operand::PT),
             _ => Err("operand is not a predicate".into()),
         }

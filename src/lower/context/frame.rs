@@ -126,7 +126,8 @@ fn for_each_var(operand: &Ptx, f: &mut impl FnMut(VarId)) {
         Ptx::Vector(list) | Ptx::AddressList(list) | Ptx::List(list) => {
             list.iter().for_each(|o| for_each_var(o, f));
         }
-        Ptx::Pair(a, b) => {
+        Ptx::Pair(both) => {
+            let (a, b) = &**both;
             for_each_var(a, f);
             for_each_var(b, f);
         }

@@ -16,11 +16,11 @@ impl<'a, 'w> Cx<'a, 'w> {
             Ptx::Element(id, i) => {
                 Value::Reg(self.regs[id.0 as usize][*i as usize], cells_of(self.reg_type(*id)))
             }
-            Ptx::Int(v) => Value::Imm(int_bits(*v, ty)),
+            Ptx::Int(v) => Value::Imm(int_bits(v.get(), ty)),
             Ptx::F32(f) => Value::Imm(u64::from(f.to_bits())),
             Ptx::F64(f) if ty.bytes() == 4 => Value::Imm(u64::from((*f as f32).to_bits())),
             Ptx::F64(f) => Value::Imm(f.to_bits()),
-            Ptx::Var(var, offset) => self.var_address(*var, *offset)?,
+            Ptx::Var(var, offset) => self.var_address(*var, offset.get())?,
             Ptx::Func(f) => Value::Imm(self.function_pointer(*f)?),
             Ptx::Special(s) => {
                 let wide = is_wide(*s);

@@ -17,7 +17,8 @@ pub fn registers_read(function: &Function<'_>) -> Vec<bool> {
             Ptx::Vector(list) | Ptx::AddressList(list) | Ptx::List(list) => {
                 list.iter().for_each(|op| mark(op, read));
             }
-            Ptx::Pair(a, b) => {
+            Ptx::Pair(both) => {
+                let (a, b) = &**both;
                 mark(a, read);
                 mark(b, read);
             }
@@ -41,7 +42,8 @@ pub fn constant_registers(function: &Function<'_>) -> FxHashMap<RegId, i128> {
         match op {
             Ptx::Reg(id) | Ptx::Element(id, _) | Ptx::Part(id, _) => f(*id),
             Ptx::Vector(list) | Ptx::List(list) => list.iter().for_each(|op| defined(op, f)),
-            Ptx::Pair(a, b) => {
+            Ptx::Pair(both) => {
+                let (a, b) = &**both;
                 defined(a, f);
                 defined(b, f);
             }
@@ -62,7 +64,7 @@ pub fn constant_registers(function: &Function<'_>) -> FxHashMap<RegId, i128> {
         if let (Op::Mov, None, [Ptx::Reg(id), Ptx::Int(value)]) =
             (inst.opcode, inst.guard, inst.operands)
         {
-            constants.insert(*id, *value);
+            constants.insert(*id, value.get());
         }
     }
     constants.retain(|id, _| definitions[id.0 as usize] == 1);

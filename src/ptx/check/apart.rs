@@ -179,7 +179,8 @@ fn each_variable(operand: &mut Operand, put: &impl Fn(&mut VarId)) {
         Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
             list.iter_mut().for_each(|operand| each_variable(operand, put));
         }
-        Operand::Pair(first, second) => {
+        Operand::Pair(both) => {
+            let (first, second) = &mut **both;
             each_variable(first, put);
             each_variable(second, put);
         }

@@ -170,10 +170,10 @@ impl<'s> Checker<'s> {
                     && self.same_sizes(items)
                     && pairs.all(|(i, item)| of(*set, item, sources.get(i).unwrap_or(source)))
             }
-            (Slot::Pair(set), Operand::Pair(first, second)) => {
-                let ast::Operand::Pair(both) = source else { return false };
-                of(*set, first, tree.operand(*both))
-                    && of(set >> 32, second, tree.operand(both + 1))
+            (Slot::Pair(set), Operand::Pair(both)) => {
+                let ast::Operand::Pair(sources) = source else { return false };
+                of(*set, &both.0, tree.operand(*sources))
+                    && of(set >> 32, &both.1, tree.operand(sources + 1))
             }
             (Slot::Parts(wanted), Operand::AddressList(parts)) => {
                 let same = |(part, wanted): (&Operand, &u8)| match part {

@@ -192,7 +192,7 @@ fn wide_address(words: &Words, source: &ast::Spelling) -> Option<bool> {
 pub(super) fn broken_constant(list: &[Slot], operands: &[Operand]) -> Option<Broken> {
     list.iter().zip(operands).enumerate().find_map(|(argument, pair)| {
         let (Slot::Value(_, Some(rule)), Operand::Int(value)) = pair else { return None };
-        let why = table::rule(*rule)?.broken(*value)?;
-        Some(Broken { argument, value: *value, why })
+        let why = table::rule(*rule)?.broken(value.get())?;
+        Some(Broken { argument, value: value.get(), why })
     })
 }

@@ -12,15 +12,16 @@ pub(super) fn literal_type(types: &[Type]) -> Option<Type> {
 
 pub(super) fn literal(value: Const, ty: Option<Type>) -> Operand {
     match (value, ty) {
-        (Const::Int { .. }, _) => Operand::Int(value.as_i128().unwrap_or(0)),
+        (Const::Int { bits, unsigned: false }, _) => Operand::Int((bits as i64).into()),
+        (Const::Int { bits, unsigned: true }, _) => Operand::Int(bits.into()),
         (Const::F32(value), Some(Type::F64)) => Operand::F64(f64::from(value)),
         (Const::F32(value), Some(ty)) if ty.kind() != TypeKind::Float => {
-            Operand::Int(i128::from(value.to_bits()))
+            Operand::Int(value.to_bits().into())
         }
         (Const::F32(value), _) => Operand::F32(value),
         (Const::F64(value), Some(Type::F32 | Type::Tf32)) => Operand::F32(value as f32),
         (Const::F64(value), Some(ty)) if ty.kind() != TypeKind::Float => {
-            Operand::Int(i128::from(value.to_bits()))
+            Operand::Int(value.to_bits().into())
         }
         (Const::F64(value), _) => Operand::F64(value),
     }

@@ -11,6 +11,7 @@ use crate::ptx::program::{AddressBase, Operand, RegId, Register, Special, Words}
 use crate::ptx::types::{Span, Type, TypeKind};
 use crate::ptx::words::{Op, Word};
 use std::sync::Arc;
+use thin_vec::ThinVec;
 
 /// The instruction whose operands are looked at.
 pub(super) struct Of<'a, 's> {
@@ -69,7 +70,7 @@ impl<'s> Checker<'s> {
             ast::Operand::Pair(both) => {
                 let first = self.operand(tree.operand(*both), of);
                 let second = self.operand(tree.operand(both + 1), of);
-                Some(Operand::Pair(Box::new(first?), Box::new(second?)))
+                Some(Operand::Pair(Box::new((first?, second?))))
             }
             ast::Operand::Element(name, element) => self.element(self.ident(*name), *element),
             ast::Operand::Sink(_) => Some(Operand::Sink),
@@ -77,8 +78,8 @@ impl<'s> Checker<'s> {
     }
 
     /// All of them, or None after reporting what is wrong with each.
-    fn operands(&mut self, items: Operands, of: &Of<'_, 's>) -> Option<Vec<Operand>> {
-        let mut all = Vec::with_capacity(items.len());
+    fn operands(&mut self, items: Operands, of: &Of<'_, 's>) -> Option<ThinVec<Operand>> {
+        let mut all = ThinVec::with_capacity(items.len());
         for item in of.tree.operands(items) {
             all.extend(self.operand(item, of));
         }
@@ -108,7 +109,7 @@ impl<'s> Checker<'s> {
                     Operand::Vector((0..count as u8).map(|i| Operand::Element(reg, i)).collect())
                 }
             },
-            Entity::Var(var) => Operand::Var(var, 0),
+            Entity::Var(var) => Operand::Var(var, 0.into()),
             Entity::Func(function) => Operand::Func(function),
             Entity::Label(label) => Operand::Label(label),
             Entity::BranchTargets(list) => Operand::BranchTargets(list),
@@ -171,7 +172,7 @@ impl<'s> Checker<'s> {
         let span = of.tree.span(offset);
         let offset = self.offset(offset, span);
         match self.lookup(name) {
-            Some(Entity::Var(var)) => Some(Operand::Var(var, offset?)),
+            Some(Entity::Var(var)) => Some(Operand::Var(var, offset?.into())),
             Some(Entity::Reg(reg)) if of.opcode != Some(Op::Call) => {
                 self.register_sum(reg, offset?, name, span)
             }
@@ -260,7 +261,7 @@ impl<'s> Checker<'s> {
         let scale = i64::from(self.program.vars[var.0 as usize].ty.bytes());
         let offset = self.offset(index, *place)?.wrapping_mul(scale);
         Some(match of.opcode {
-            Some(Op::Mov | Op::Cvta) => Operand::Var(var, offset),
+            Some(Op::Mov | Op::Cvta) => Operand::Var(var, offset.into()),
             _ => Operand::Address { base: AddressBase::Var(var), offset },
         })
     }
@@ -289,7 +290,7 @@ impl<'s> Checker<'s> {
                     self.diagnostics.error(of.tree.span(part), message);
                     return None;
                 }
-                let mut all = Vec::with_capacity(parts.len());
+                let mut all = ThinVec::with_capacity(parts.len());
                 all.extend(first);
                 for part in rest {
                     all.extend(self.operand(part, of));

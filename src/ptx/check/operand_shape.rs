@@ -72,10 +72,10 @@ impl<'s> Checker<'s> {
                     self.operand_shape(item, written, tree, shape);
                 }
             }
-            (Operand::Pair(first, second), ast::Operand::Pair(both)) => {
+            (Operand::Pair(both), ast::Operand::Pair(sources)) => {
                 shape.pair();
-                self.operand_shape(first, tree.operand(*both), tree, shape);
-                self.operand_shape(second, tree.operand(both + 1), tree, shape);
+                self.operand_shape(&both.0, tree.operand(*sources), tree, shape);
+                self.operand_shape(&both.1, tree.operand(sources + 1), tree, shape);
             }
             (Operand::Special(register), _) => special(*register, shape),
             (Operand::Var(var, _), ast::Operand::Name(..)) => self.variable_shape(*var, shape),

@@ -217,10 +217,10 @@ impl<'s> Checker<'s> {
         };
         for (i, operand) in case.instruction.operands.iter().enumerate().skip(first) {
             if let Operand::Int(value) = operand
-                && !(0..256).contains(value)
+                && !(0..256).contains(&value.get())
             {
                 let message = format!(
-                    "Argument {i} of instruction '{}': value '{value}' out of range, expected to be in range [0..255]",
+                    "Argument {i} of instruction '{}': value '{value:?}' out of range, expected to be in range [0..255]",
                     case.name()
                 );
                 self.diagnostics.error(case.span(i), message);
@@ -235,14 +235,15 @@ impl<'s> Checker<'s> {
         }
         let first = usize::from(case.instruction.has(Word::Red));
         if let Some(Operand::Int(number)) = case.instruction.operands.get(first)
-            && !(0..16).contains(&(number & 0xffff_ffff))
+            && !(0..16).contains(&(number.get() & 0xffff_ffff))
         {
-            let message =
-                format!("Barrier number '{number}' out of range, expected to be in range [0..15]");
+            let message = format!(
+                "Barrier number '{number:?}' out of range, expected to be in range [0..15]"
+            );
             self.diagnostics.error(case.span(first), message);
         }
         if let Some(Operand::Int(threads)) = case.instruction.operands.get(first + 1)
-            && threads % 32 != 0
+            && threads.get() % 32 != 0
         {
             let message =
                 "Number of threads participating in barrier must be in multiple of warp size";

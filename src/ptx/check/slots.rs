@@ -6,6 +6,7 @@
 
 use super::Checker;
 use super::case::{Case, Misfit, mismatch};
+use super::literal::literal;
 use super::table::{Slot, Ty};
 use super::words::space;
 use crate::ptx::ast;
@@ -37,8 +38,9 @@ impl<'s> Checker<'s> {
             Slot::Src(ty) => self.source_slot(i, ty.of(case), false, case),
             Slot::WideSrc(ty) => self.source_slot(i, ty.of(case), true, case),
             Slot::DstPair(ty) => match &case.instruction.operands[i] {
-                Operand::Pair(first, second) => {
-                    if **first != Operand::Sink {
+                Operand::Pair(both) => {
+                    let (first, second) = &**both;
+                    if *first != Operand::Sink {
                         self.destination(first, ty.of(case), false, case)?;
                     }
                     self.written_predicate(second, case)
@@ -46,7 +48,8 @@ impl<'s> Checker<'s> {
                 operand => self.destination(operand, ty.of(case), false, case),
             },
             Slot::DstPreds => match &case.instruction.operands[i] {
-                Operand::Pair(first, second) => {
+                Operand::Pair(both) => {
+                    let (first, second) = &**both;
                     self.written_predicate(first, case)?;
                     self.written_predicate(second, case)
                 }
@@ -483,9 +486,9 @@ pub(super) fn fits(ty: Type, register: Type, wide: bool) -> bool {
 fn literal_for(value: Const, ty: Type) -> Option<Operand> {
     match (value, ty.kind()) {
         (Const::Int { .. }, TypeKind::Float | TypeKind::Opaque) => None,
-        (Const::Int { .. }, _) => value.as_i128().map(Operand::Int),
-        (Const::F32(bits), _) if ty == Type::B32 => Some(Operand::Int(i128::from(bits.to_bits()))),
-        (Const::F64(bits), _) if ty == Type::B64 => Some(Operand::Int(i128::from(bits.to_bits()))),
+        (Const::Int { .. }, _) => Some(literal(value, None)),
+        (Const::F32(bits), _) if ty == Type::B32 => Some(Operand::Int(bits.to_bits().into())),
+        (Const::F64(bits), _) if ty == Type::B64 => Some(Operand::Int(bits.to_bits().into())),
         (_, _) if ty == Type::F64 => Some(Operand::F64(value.as_f64())),
         (Const::F32(value), _) if ty == Type::F32 => Some(Operand::F32(value)),
         (Const::F64(value), _) if ty == Type::F32 => Some(Operand::F32(value as f32)),

@@ -10,6 +10,7 @@ use crate::ptx::cursor::Cursor;
 use crate::ptx::parser::Straight;
 use crate::ptx::program::{AddressBase, Operand, RegId, Register};
 use crate::ptx::types::{Span, Type};
+use thin_vec::ThinVec;
 
 impl<'s> Checker<'s> {
     /// Where the `;` of an instruction is that was taken; None: it was not.
@@ -80,7 +81,7 @@ impl<'s> Checker<'s> {
                         }
                         Entity::Var(var) => {
                             self.variable_shape(var, shape);
-                            Operand::Var(var, 0)
+                            Operand::Var(var, 0.into())
                         }
                         _ => return None,
                     }
@@ -114,7 +115,7 @@ impl<'s> Checker<'s> {
         shape.pair();
         shape.register(ty);
         shape.register(second_ty);
-        Some(Operand::Pair(Box::new(Operand::Reg(reg)), Box::new(Operand::Reg(second))))
+        Some(Operand::Pair(Box::new((Operand::Reg(reg), Operand::Reg(second)))))
     }
 
     /// `%tid.x`, `%laneid`, where no register has the name.
@@ -185,7 +186,7 @@ impl<'s> Checker<'s> {
     fn straight_vector(&mut self, cursor: &mut Cursor<'s>, shape: &mut Shape) -> Option<Operand> {
         cursor.at += 1;
         // Most have four.
-        let mut items = Vec::with_capacity(4);
+        let mut items = ThinVec::with_capacity(4);
         loop {
             cursor.skip_blanks();
             if cursor.byte() != b'%' || items.len() == usize::from(u8::MAX) {

@@ -83,24 +83,24 @@ pub fn cnot(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 /// `lop3`: any function of three words.
 pub fn lop3(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, test) = match operand(inst, 0)? {
-        Ptx::Pair(d, p) => (cx.dst(d)?, Some(cx.dst_pred(p)?)),
+        Ptx::Pair(both) => (cx.dst(&both.0)?, Some(cx.dst_pred(&both.1)?)),
         d => (cx.dst(d)?, None),
     };
     let mut s = [Operand::RZ; 3];
     for (i, s) in s.iter_mut().enumerate() {
         *s = cx.src(operand(inst, i + 1)?, Type::B32)?;
     }
-    let Ptx::Int(lut) = operand(inst, 4)? else {
+    let Some(lut) = operand(inst, 4)?.integer() else {
         return Err("the truth table must be a constant".into());
     };
     let Some(test) = test else {
-        cx.e.lop3(r(d), s[0], s[1], s[2], *lut as u8);
+        cx.e.lop3(r(d), s[0], s[1], s[2], lut as u8);
         return Ok(());
     };
     // Whether the result is not zero, together with another predicate.
     let other = cx.pred(operand(inst, 5)?)?;
     let mods: &[Mod] = if inst.has(Word::And) { &[Mod::LUT, Mod::PAND] } else { &[Mod::LUT] };
-    let lut = imm(u32::from(*lut as u8));
+    let lut = imm(u32::from(lut as u8));
     cx.e.put(Opcode::LOP3, mods, 2, &[test, r(d), s[0], s[1], s[2], lut, other]);
     Ok(())
 }

@@ -146,7 +146,7 @@ fn third(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<(Mod, Operand)> {
 pub fn setp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let d = match operand(inst, 0)? {
-        Ptx::Pair(p, q) => [cx.dst_pred(p)?, cx.dst_pred(q)?],
+        Ptx::Pair(both) => [cx.dst_pred(&both.0)?, cx.dst_pred(&both.1)?],
         p => [cx.dst_pred(p)?, Operand::PT],
     };
     let third = third(cx, inst)?;

@@ -72,10 +72,10 @@ fn arrive(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 
 /// One copy: LDGSTS.
 pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
-    let Ptx::Int(size) = operand(inst, 2)? else {
+    let Some(size) = operand(inst, 2)?.integer() else {
         return Err("the size must be a constant".into());
     };
-    let size = *size as u32;
+    let size = size as u32;
     let to = cx.address(operand(inst, 0)?, Space::Shared)?;
     let to = in_one_register(cx, to, 20);
     let mut from = cx.address(operand(inst, 1)?, Space::Global)?;
@@ -86,7 +86,7 @@ pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         None => {}
         Some(Ptx::Int(n)) => {
             // A number beyond the size is no valid program.
-            let missing = size.saturating_sub(u32::try_from(*n).unwrap_or(size));
+            let missing = size.saturating_sub(u32::try_from(n.get()).unwrap_or(size));
             if missing == size {
                 copies = Operand::NOT_PT;
             } else if missing != 0 {

@@ -18,7 +18,7 @@ pub const MOST_GROUPS: u32 = 63;
 pub fn groups_to_keep(inst: &Instruction) -> Sel<u32> {
     match operand(inst, 0)? {
         // Waiting for more groups than asked is waiting longer, not wrongly.
-        Ptx::Int(n) => Ok((*n).clamp(0, i128::from(MOST_GROUPS)) as u32),
+        Ptx::Int(n) => Ok(n.get().clamp(0, i128::from(MOST_GROUPS)) as u32),
         _ => Err("the number of groups must be a constant".into()),
     }
 }

@@ -35,8 +35,8 @@ fn replace(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let space = inst.modifiers.iter().find_map(|m| memory(*m)).unwrap_or(Space::Generic);
     let name = inst.modifiers.get(2).copied().ok_or("no field")?;
     let value_op = operand(inst, inst.operands.len() - 1)?;
-    let direction = match inst.operands.get(1) {
-        Some(Ptx::Int(n @ 0..5)) => *n as u32,
+    let direction = match inst.operands.get(1).and_then(Ptx::integer) {
+        Some(n @ 0..5) => n as u32,
         _ => 0,
     };
     let map = cx.address(operand(inst, 0)?, space)?;
@@ -90,8 +90,8 @@ fn replace(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 
 /// The numbers from 11 on have a bit of their own (observed: ptxas 13.0.88).
 fn element_type(cx: &mut Cx<'_, '_>, space: Space, map: Address, op: &Ptx) -> Sel {
-    let Ptx::Int(number) = op else { return Err("the element type must be a constant".into()) };
-    let (number, packed) = match *number as u32 {
+    let number = op.integer().ok_or("the element type must be a constant")?;
+    let (number, packed) = match number as u32 {
         n @ 0..=10 => (n, false),
         n => (n - 4, true),
     };

@@ -97,10 +97,10 @@ pub fn trap(cx: &mut Cx<'_, '_>, _: &Instruction) -> Sel {
 
 /// `pmevent`: the events as a mask.
 pub fn pmevent(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
-    let Ptx::Int(event) = operand(inst, 0)? else {
+    let Some(event) = operand(inst, 0)?.integer() else {
         return Err("the event must be a constant".into());
     };
-    let mask = if inst.has(Word::Mask) { *event as u32 } else { 1 << (*event as u32 & 15) };
+    let mask = if inst.has(Word::Mask) { event as u32 } else { 1 << (event as u32 & 15) };
     cx.e.put(Opcode::PMTRIG, &[], 0, &[imm(mask & 0xffff)]);
     Ok(())
 }

@@ -111,7 +111,9 @@ fn callee(cx: &mut Cx<'_, '_>, op: &Ptx) -> Sel<Callee> {
 /// The words of an argument.
 fn argument(cx: &mut Cx<'_, '_>, op: &Ptx, shape: Shape) -> Sel<Vec<Operand>> {
     match op {
-        Ptx::Var(var, 0) if cx.frame.home(*var).is_some() => value_words(cx, *var),
+        Ptx::Var(var, at) if at.get() == 0 && cx.frame.home(*var).is_some() => {
+            value_words(cx, *var)
+        }
         Ptx::Reg(id) => register_words(cx, *id, shape.words()),
         Ptx::Vector(_) => register_words(cx, whole(op)?, shape.words()),
         other => {
@@ -201,7 +203,7 @@ pub fn alloca(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let ty = type_at(inst, 0)?;
     let size = cx.src(operand(inst, 1)?, ty)?;
     let align = match inst.operands.get(2) {
-        Some(Ptx::Int(align)) => *align as u32,
+        Some(Ptx::Int(align)) => align.get() as u32,
         None => 8,
         Some(_) => return Err("alignment that is no constant".into()),
     };

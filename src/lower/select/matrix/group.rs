@@ -34,10 +34,10 @@ pub fn wgmma(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
             Ok(())
         }),
         Some(Word::WaitGroup) => {
-            let Ptx::Int(count) = operand(inst, 0)? else {
+            let Some(count) = operand(inst, 0)?.integer() else {
                 return Err("a number of groups that is no constant".into());
             };
-            let count = (*count).clamp(0, 7) as u32;
+            let count = count.clamp(0, 7) as u32;
             under_guard(cx, |cx| {
                 cx.e.put(Opcode::WARPGROUP, &[Mod::DEPBAR, Mod::LE], 0, &[imm(GROUP), imm(count)]);
                 Ok(())
@@ -118,10 +118,7 @@ fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (op, mods) = machine(inst, d, a, b, sparse.is_some())?;
     let more = if sparse.is_some() { 2 } else { 0 };
     let in_registers = matches!(operand(inst, 1)?, Ptx::Vector(_));
-    let number = |index: usize| match inst.operands.get(index + more) {
-        Some(Ptx::Int(value)) => *value,
-        _ => 0,
-    };
+    let number = |index: usize| inst.operands.get(index + more).and_then(Ptx::integer).unwrap_or(0);
     let mut flags = RegFlags::NONE;
     let negative_a = number(4) == -1;
     if negative_a && !in_registers {
@@ -161,7 +158,7 @@ fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let scale = inst.operands.get(3 + more);
     let constant = match scale {
         None => Some(1),
-        Some(Ptx::Int(value)) => Some(*value),
+        Some(Ptx::Int(value)) => Some(value.get()),
         Some(Ptx::Reg(id)) => cx.constants.get(id).copied(),
         Some(_) => None,
     };
@@ -218,14 +215,14 @@ fn product(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 /// `setmaxnreg`: more registers from the pool of the CTA, for which a warp waits, or some given
 /// back.
 pub fn setmaxnreg(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
-    let Ptx::Int(count) = operand(inst, 0)? else {
+    let Some(count) = operand(inst, 0)?.integer() else {
         return Err("a number of registers that is no constant".into());
     };
     // As ptxas does: nothing where the kernel does not say how many registers it begins with.
     if !cx.layout.knows_registers {
         return Ok(());
     }
-    let count = imm(*count as u32);
+    let count = imm(count as u32);
     let gives_back = inst.has(Word::Dec);
     under_guard(cx, |cx| {
         let again = if gives_back { cx.e.block } else { cx.e.open_new() };

@@ -2,7 +2,7 @@
 
 use super::fragment::{Element, Words, cells, gather, is_zero, whole};
 use crate::lower::context::cx::{Cx, Sel, operand};
-use crate::ptx::program::{Instruction, Operand as Ptx};
+use crate::ptx::program::Instruction;
 use crate::ptx::words::Word;
 use orias_components::{Mod, Opcode, Operand, Reg, RegFile, RegUse};
 use orias_systems::build::imm;
@@ -155,8 +155,8 @@ pub fn metadata(cx: &mut Cx<'_, '_>, inst: &Instruction, at: usize) -> Sel<Spars
     }
     let value = cx.src(operand(inst, at)?, crate::ptx::types::Type::B32)?;
     let metadata = if is_zero(&value) { Operand::RZ } else { cx.in_reg(value) };
-    match operand(inst, at + 1)? {
-        Ptx::Int(selector @ 0..4) => Ok(Some((metadata, *selector as u32))),
+    match operand(inst, at + 1)?.integer() {
+        Some(selector @ 0..4) => Ok(Some((metadata, selector as u32))),
         _ => Err("a sparsity selector that is no constant of 0 to 3".into()),
     }
 }

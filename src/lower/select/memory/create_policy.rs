@@ -52,8 +52,8 @@ pub fn fraction(cx: &mut Cx<'_, '_>, inst: &Instruction, code: u32) -> Sel<Opera
     let share = match fraction {
         // The instruction's type is `.b64`: a literal without a width of its own comes as the bits
         // of a double.
-        Ptx::Int(bits) if bits >> 32 != 0 => {
-            orias_systems::build::fimm(f64::from_bits(*bits as u64) as f32)
+        Ptx::Int(bits) if bits.get() >> 32 != 0 => {
+            orias_systems::build::fimm(f64::from_bits(bits.get() as u64) as f32)
         }
         other => cx.src(other, Type::F32)?,
     };

@@ -66,7 +66,7 @@ fn shuffle(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         return Err("shuffles without .sync".into());
     }
     let (d, p) = match operand(inst, 0)? {
-        Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
+        Ptx::Pair(both) => (cx.dst(&both.0)?, cx.dst_pred(&both.1)?),
         d => (cx.dst(d)?, Operand::PT),
     };
     let mask = converge(cx, operand(inst, 4)?)?;
@@ -168,7 +168,7 @@ fn equals(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let wide_type = type_at(inst, 0)?.bytes() == 8;
     let all = inst.has(Word::All);
     let (d, p) = match operand(inst, 0)? {
-        Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
+        Ptx::Pair(both) => (cx.dst(&both.0)?, cx.dst_pred(&both.1)?),
         d => (cx.dst(d)?, Operand::PT),
     };
     let a = if wide_type {
@@ -253,7 +253,7 @@ pub fn elect(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
 
 fn lowest(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let (d, p) = match operand(inst, 0)? {
-        Ptx::Pair(d, p) => (cx.dst(d)?, cx.dst_pred(p)?),
+        Ptx::Pair(both) => (cx.dst(&both.0)?, cx.dst_pred(&both.1)?),
         _ => return Err("destination".into()),
     };
     let mask = cx.src(operand(inst, 1)?, Type::U32)?;
