@@ -3,7 +3,9 @@
 //! General registers go to the stack frame (`STL`/`LDL [R1 + offset]`, slots after the local
 //! variables), predicates to a general register each. A value that one instruction without register
 //! sources makes (a constant) is made again before each use instead. Every use and definition gets
-//! a register of its own that lives for a moment; those are never spilled.
+//! a register of its own that lives for a moment; those are never spilled. What the very next
+//! instruction reads is still in that register, and where it writes the same again only that is
+//! stored.
 
 use super::assign::{Input, LEADER_BITS};
 use super::coalesce::Classes;
@@ -267,6 +269,8 @@ pub fn insert(
         };
         homes.insert(*leader, home);
     }
+    let next = next_in_block(body);
+    let mut held = Held { at: None, temps: scratch!(Vec<(RegUse, Reg)>) };
     body.rewrite_all(|body, out, id| {
         let mut touched = false;
         let mut look = |r: RegUse| {
@@ -277,11 +281,29 @@ pub fn insert(
         body.inst(id).for_each_use(&mut look);
         body.inst(id).for_each_def(&mut look);
         if touched {
-            Accesses { body, spills, classes, homes: &homes, out }.rewrite(id);
+            let next = next.get(&id).copied();
+            Accesses { body, spills, classes, homes: &homes, out, held: &mut held }
+                .rewrite(id, next);
         } else {
             out.keep(id);
         }
     });
+}
+
+/// What follows each instruction in its block.
+fn next_in_block(body: &Body<'_>) -> Scratch<FxHashMap<InstId, InstId>> {
+    let mut next = scratch!(FxHashMap<InstId, InstId>);
+    for block in body.layout() {
+        let insts = body.block(*block).insts();
+        next.extend(insts.iter().copied().zip(insts.iter().skip(1).copied()));
+    }
+    next
+}
+
+/// What is in registers of spill code where an instruction begins: what the one before it wrote.
+struct Held {
+    at: Option<InstId>,
+    temps: Scratch<Vec<(RegUse, Reg)>>,
 }
 
 /// A slot for a range: one of this round's whose other ranges it does not meet, or a new one.
@@ -360,6 +382,7 @@ struct Accesses<'a, 'w> {
     classes: &'a Classes,
     homes: &'a FxHashMap<VRegId, Home>,
     out: &'a mut Rewrite,
+    held: &'a mut Held,
 }
 
 impl Accesses<'_, '_> {
@@ -369,7 +392,7 @@ impl Accesses<'_, '_> {
         self.homes.get(&place.leader).map(|home| (home, place.offset + r.cell))
     }
 
-    fn rewrite(mut self, id: InstId) {
+    fn rewrite(mut self, id: InstId, next: Option<InstId>) {
         let loc = self.body.loc(id);
         if self.is_moot(id) {
             return;
@@ -377,6 +400,10 @@ impl Accesses<'_, '_> {
         let mut inst = self.body.inst(id).to_inst();
         // Sources: one register for each different access.
         let mut loaded = scratch!(Vec<(RegUse, Reg)>);
+        if self.held.at == Some(id) {
+            loaded.append(&mut self.held.temps);
+        }
+        self.held.temps.clear();
         let defs = inst.defs as usize;
         let guard = self.source(RegUse::new(inst.guard.reg), &mut loaded, loc);
         let old_guard = inst.guard.reg;
@@ -402,7 +429,7 @@ impl Accesses<'_, '_> {
                         stores.push((RegUse { flags: RegFlags::NONE, ..r }, *temp));
                         RegUse { reg: *temp, cell: 0, ..r }
                     }
-                    None => self.destination(r, guarded, &mut stores, loc),
+                    None => self.destination(r, guarded, &loaded, &mut stores, loc),
                 }
             });
             inst.operands[i] = operand;
@@ -410,8 +437,28 @@ impl Accesses<'_, '_> {
         self.body.set_inst(id, &inst);
         self.out.keep(id);
         for &(r, temp) in &stores {
-            self.store(r, temp, loc);
+            let key = RegUse::at(r.reg, r.cell, r.count);
+            self.held.temps.push((key, temp));
+            if !next.is_some_and(|next| self.is_written_again(key, next)) {
+                self.store(r, temp, loc);
+            }
         }
+        self.held.at = next;
+    }
+
+    /// Whether an instruction writes the same cells again, or keeps them where they are, and reads
+    /// them by no other name.
+    fn is_written_again(&self, key: RegUse, next: InstId) -> bool {
+        let leader = |r: RegUse| {
+            let id = r.reg.vreg().filter(|v| v.0 < self.classes.len())?;
+            Some(self.classes.place(id).leader)
+        };
+        let is_same = |r: RegUse| RegUse::at(r.reg, r.cell, r.count) == key;
+        let inst = self.body.inst(next);
+        let (mut again, mut others) = (false, false);
+        inst.for_each_def(|r| again |= is_same(r));
+        inst.for_each_use(|r| others |= leader(r) == leader(key) && !is_same(r));
+        again && !others && !self.is_moot(next)
     }
 
     /// Whether the instruction has nothing left to do: a copy within one home, or the making of a
@@ -459,16 +506,25 @@ impl Accesses<'_, '_> {
         &mut self,
         r: RegUse,
         guarded: bool,
+        loaded: &[(RegUse, Reg)],
         stores: &mut Vec<(RegUse, Reg)>,
         loc: Loc,
     ) -> RegUse {
         if self.home(r).is_none() {
             return r;
         }
-        let temp = self.spills.new_short(self.body, r, r.count);
-        if guarded {
-            self.load(r, temp, loc);
-        }
+        let key = RegUse::at(r.reg, r.cell, r.count);
+        let kept = loaded.iter().find(|(k, _)| guarded && *k == key);
+        let temp = match kept {
+            Some((_, temp)) => *temp,
+            None => {
+                let temp = self.spills.new_short(self.body, r, r.count);
+                if guarded {
+                    self.load(r, temp, loc);
+                }
+                temp
+            }
+        };
         stores.push((RegUse { flags: RegFlags::NONE, ..r }, temp));
         RegUse { reg: temp, cell: 0, ..r }
     }

@@ -20,8 +20,9 @@ use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form, is_value};
+use bitvec::vec::BitVec;
 use orias_components::{
-    BlockId, Body, Code, InstId, Opcode, RegFile, RegUse, VRegId, View, phis, scratch,
+    BlockId, Body, Code, InstId, Opcode, Reg, RegFile, RegUse, VRegId, View, phis, scratch,
     scratch::Scratch,
 };
 use rustc_hash::FxHashMap;
@@ -32,6 +33,9 @@ const CHAIN: usize = 4;
 
 /// Readers for whom a register is kept though none is won by the first of them.
 const MANY: u32 = 4;
+
+/// For a register that is free meanwhile so many are kept that others have use for, too.
+const MOST_SHARED: usize = 2;
 
 /// Phase 80.
 pub fn do_remat(
@@ -66,6 +70,7 @@ pub fn do_remat(
     let map = analyses.cells(&body);
     let (values, fixed) = (Values::of(&body, &map, |_, _, _| {}), Fixed::of(&body));
     let phis = phis_of(&body, &map);
+    let once = written_once(&body);
     let look = Look {
         body: &body,
         map: &map,
@@ -73,6 +78,7 @@ pub fn do_remat(
         fixed: &fixed,
         liveness: &liveness,
         phis: &phis,
+        once: &once,
     };
     let orders = crowded.iter().filter_map(|block| Some((*block, look.order(*block)?)));
     let orders = scratch!(Vec<(BlockId, Moved)>).with(orders);
@@ -96,6 +102,7 @@ struct Look<'a, 'w, 'm> {
     fixed: &'a Fixed,
     liveness: &'a Liveness,
     phis: &'a Phis,
+    once: &'a BitVec,
 }
 
 /// What phis take, by what they give.
@@ -142,7 +149,7 @@ impl Look<'_, '_, '_> {
                 && let Some(to) = self.target(*id, at, &seen)
                 && let Some(group) = self.group(*id, at, &seen.places, &moved)
                 && group.iter().all(|id| self.is_read_from(*id, to, &group, &seen))
-                && self.pays(&group, to, &seen, block)
+                && self.pays(&group, (at, to), &seen, block)
                 && group.iter().all(|id| self.may_stand(*id, block, &insts[seen.places[id]..to]))
             {
                 moved.extend(group.iter().map(|id| (*id, to)));
@@ -195,7 +202,8 @@ impl Look<'_, '_, '_> {
         let mut see = |r: RegUse| {
             known &= r.reg.vreg().is_some_and(|v| match r.reg.file() {
                 RegFile::R | RegFile::P => is_value(self.body, self.fixed, v),
-                // What is once for the warp is read where it was.
+                // Written before this, it stays what it is.
+                RegFile::UR => self.once[v.0 as usize],
                 _ => false,
             });
         };
@@ -262,7 +270,13 @@ impl Look<'_, '_, '_> {
     }
 
     /// Whether more registers are free meanwhile than operands live longer.
-    fn pays(&self, group: &[InstId], to: Place, seen: &Seen, block: BlockId) -> bool {
+    fn pays(
+        &self,
+        group: &[InstId],
+        (at, to): (Place, Place),
+        seen: &Seen,
+        block: BlockId,
+    ) -> bool {
         let (mut results, mut kept) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
         for id in group {
             let inst = self.body.inst(*id);
@@ -280,9 +294,31 @@ impl Look<'_, '_, '_> {
             });
         }
         kept.retain(|cell| !results.contains(cell));
+        if results.len() > kept.len() {
+            return true;
+        }
         // What many read is kept for them all.
         let many = |cell: &Cell| self.values.reads_of(*cell) >= MANY;
-        results.len() > kept.len() || (results.len() == kept.len() && kept.iter().all(many))
+        let shared = |cell: &&Cell| many(cell) || self.may_follow(**cell, (at, to), seen);
+        let shared = kept.iter().filter(shared).count();
+        results.len() > kept.len() - shared && shared <= MOST_SHARED * results.len()
+    }
+
+    /// Whether what one of these reads, which stands here now, could be computed behind most of the
+    /// way there too: a chain of sums, each of which is one address, moves link by link, the last
+    /// one first, and no link by itself wins anything.
+    fn may_follow(&self, cell: Cell, (at, to): (Place, Place), seen: &Seen) -> bool {
+        let writer = self.map.vreg(cell).and_then(|(v, at)| {
+            let reg = Reg::virt(self.body.vreg(v).file, v);
+            self.values.writer(RegUse::at(reg, at, 1))
+        });
+        let (first, reads) = seen.readers.get(&cell).copied().unwrap_or((to, 0));
+        to.saturating_sub(first) <= to.saturating_sub(at) / 2
+            && self.values.reads_of(cell) == reads + 1
+            && !self.liveness.may_cross_blocks(cell)
+            && writer.is_some_and(|id| {
+                seen.places.contains_key(&id) && self.may_move(self.body.inst(id))
+            })
     }
 
     /// Whether it may stand behind these, of which it is the first: not where one of them gives a
@@ -304,6 +340,22 @@ impl Look<'_, '_, '_> {
         }
         stands
     }
+}
+
+/// Uniform registers that one instruction writes, whatever else is.
+fn written_once(body: &Body<'_>) -> Scratch<BitVec> {
+    let mut written = scratch!(BitVec).fill_with(false, body.vreg_count());
+    let mut once = scratch!(BitVec).fill_with(true, body.vreg_count());
+    for id in body.layout().iter().flat_map(|block| body.block(*block).insts()) {
+        body.inst(*id).for_each_def(|r| {
+            if let (RegFile::UR, Some(v)) = (r.reg.file(), r.reg.vreg())
+                && written.replace(v.0 as usize, true)
+            {
+                once.set(v.0 as usize, false);
+            }
+        });
+    }
+    once
 }
 
 /// What phis take, by what they give.

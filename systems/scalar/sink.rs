@@ -18,9 +18,6 @@ use smallvec::SmallVec;
 /// Predicates of the machine, less one for what is made later.
 const ROOM: usize = 6;
 
-/// A comparison further away from its reader stays: who looks between them would take too long.
-const FAR: usize = 512;
-
 /// So many comparisons move together, each of which the next one reads.
 const CHAIN: u8 = 8;
 
@@ -145,6 +142,8 @@ pub(super) fn most_live(
 fn plan(body: &Body<'_>, values: &Values<'_>, fixed: &Fixed, block: BlockId) -> Before {
     let insts = body.block(block).insts();
     let mut readers = scratch!(FxHashMap<RegUse, usize>);
+    // The first place behind the one that is looked at which gives a phi something.
+    let mut gives = insts.len();
     // What moves, with how many of those that read it do so.
     let (mut before, mut moved) = (Before::default(), scratch!(FxHashMap<InstId, u8>));
     for (at, id) in insts.iter().enumerate().rev() {
@@ -155,12 +154,14 @@ fn plan(body: &Body<'_>, values: &Values<'_>, fixed: &Fixed, block: BlockId) -> 
             && let behind = moved.get(&insts[reader]).copied().unwrap_or(0)
             && (behind > 0 || reader > at + 1)
             && behind < CHAIN
-            && reader - at < FAR
             && reads_values(body, fixed, inst)
-            && values.may_move(body, *id, &insts[at..reader])
+            && (gives >= reader || !values.reads_of_phi(inst))
         {
             before.entry(insts[reader]).or_default().insert(0, *id);
             moved.insert(*id, behind + 1);
+        }
+        if values.writes_of_phi(inst) {
+            gives = at;
         }
         if inst.op != Opcode::MOVPHI {
             inst.for_each_use(|r| {

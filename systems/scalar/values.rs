@@ -174,18 +174,25 @@ impl<'m> Values<'m> {
     /// in the block: what a phi makes and what it takes share a register as long as they are not
     /// needed at once, and copies cost more than is won.
     pub fn may_move(&self, body: &Body<'_>, id: InstId, before: &[InstId]) -> bool {
-        let inst = body.inst(id);
-        let mut related = false;
-        inst.for_each_use(|r| related |= self.is_of_phi(r));
-        if !related {
+        if !self.reads_of_phi(body.inst(id)) {
             return true;
         }
         let Some(from) = before.iter().position(|before| *before == id) else { return false };
-        let mut meets = false;
-        for between in &before[from + 1..] {
-            body.inst(*between).for_each_def(|r| meets |= self.is_of_phi(r));
-        }
-        !meets
+        !before[from + 1..].iter().any(|between| self.writes_of_phi(body.inst(*between)))
+    }
+
+    /// Whether an instruction reads what a phi makes or takes.
+    pub fn reads_of_phi(&self, inst: View<'_>) -> bool {
+        let mut reads = false;
+        inst.for_each_use(|r| reads |= self.is_of_phi(r));
+        reads
+    }
+
+    /// Whether it gives what a phi makes or takes.
+    pub fn writes_of_phi(&self, inst: View<'_>) -> bool {
+        let mut writes = false;
+        inst.for_each_def(|r| writes |= self.is_of_phi(r));
+        writes
     }
 
     /// How often a cell is read.

@@ -458,6 +458,34 @@ fn what_does_not_fit_goes_to_the_stack_and_constants_are_made_again() {
 }
 
 #[test]
+fn what_the_next_instruction_reads_is_still_in_its_register_and_is_stored_once() {
+    // Counted at 5: R0 and R2.
+    expect_allocated(
+        5,
+        "BB0:
+            %R0 = S2R SR33
+            %R0 = IADD3 %R0, 0x1, RZ
+            %R1 = S2R SR34
+            %R2 = S2R SR35
+            STS [%R2], %R1
+            STS [%R0], %R1
+            EXIT PT",
+        "BB0:
+            R1 = LDC c[0x0][0x28]
+            R1, PT, PT = IADD3 R1, -0x8, RZ
+            R0 = S2R SR33
+            R0 = IADD3 R0, 0x1, RZ
+            STL [R1], R0
+            R2 = S2R SR34
+            R0 = S2R SR35
+            STS [R0], R2
+            R0 = LDL [R1]
+            STS [R0], R2
+            EXIT PT",
+    );
+}
+
+#[test]
 fn a_register_that_a_store_still_reads_is_not_written_next() {
     // R0 is dead after the first store, which reads it late; R2 and R3 cost nothing, as three are
     // needed later.
