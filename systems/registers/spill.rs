@@ -270,7 +270,7 @@ pub fn insert(
         homes.insert(*leader, home);
     }
     let next = next_in_block(body);
-    let mut held = Held { at: None, temps: scratch!(Vec<(RegUse, Reg)>) };
+    let mut fresh = Fresh { at: None, temps: scratch!(Vec<(RegUse, Reg)>) };
     body.rewrite_all(|body, out, id| {
         let mut touched = false;
         let mut look = |r: RegUse| {
@@ -281,8 +281,8 @@ pub fn insert(
         body.inst(id).for_each_use(&mut look);
         body.inst(id).for_each_def(&mut look);
         if touched {
-            let next = next.get(&id).copied();
-            Accesses { body, spills, classes, homes: &homes, out, held: &mut held }
+            let next = next.get(id.0 as usize).copied().flatten();
+            Accesses { body, spills, classes, homes: &homes, out, fresh: &mut fresh }
                 .rewrite(id, next);
         } else {
             out.keep(id);
@@ -290,18 +290,19 @@ pub fn insert(
     });
 }
 
-/// What follows each instruction in its block.
-fn next_in_block(body: &Body<'_>) -> Scratch<FxHashMap<InstId, InstId>> {
-    let mut next = scratch!(FxHashMap<InstId, InstId>);
+/// By instruction, what follows it in its block.
+fn next_in_block(body: &Body<'_>) -> Scratch<Vec<Option<InstId>>> {
+    let mut next = scratch!(Vec<Option<InstId>>; None; body.inst_count());
     for block in body.layout() {
-        let insts = body.block(*block).insts();
-        next.extend(insts.iter().copied().zip(insts.iter().skip(1).copied()));
+        for pair in body.block(*block).insts().windows(2) {
+            next[pair[0].0 as usize] = Some(pair[1]);
+        }
     }
     next
 }
 
 /// What is in registers of spill code where an instruction begins: what the one before it wrote.
-struct Held {
+struct Fresh {
     at: Option<InstId>,
     temps: Scratch<Vec<(RegUse, Reg)>>,
 }
@@ -375,6 +376,11 @@ pub fn makes_a_constant(inst: View<'_>) -> bool {
         && may_be_repeated(inst)
 }
 
+/// The cells that an access names, and nothing else of it.
+fn key(r: RegUse) -> RegUse {
+    RegUse::at(r.reg, r.cell, r.count)
+}
+
 /// The rewriting of one instruction's accesses to spilled registers.
 struct Accesses<'a, 'w> {
     body: &'a mut Body<'w>,
@@ -382,14 +388,20 @@ struct Accesses<'a, 'w> {
     classes: &'a Classes,
     homes: &'a FxHashMap<VRegId, Home>,
     out: &'a mut Rewrite,
-    held: &'a mut Held,
+    fresh: &'a mut Fresh,
 }
 
 impl Accesses<'_, '_> {
-    fn home(&self, r: RegUse) -> Option<(&Home, u8)> {
+    /// The class that a register had before there was spill code, and the cell of it.
+    fn place(&self, r: RegUse) -> Option<(VRegId, u8)> {
         let id = r.reg.vreg().filter(|v| v.0 < self.classes.len())?;
         let place = self.classes.place(id);
-        self.homes.get(&place.leader).map(|home| (home, place.offset + r.cell))
+        Some((place.leader, place.offset + r.cell))
+    }
+
+    fn home(&self, r: RegUse) -> Option<(&Home, u8)> {
+        let (leader, cell) = self.place(r)?;
+        self.homes.get(&leader).map(|home| (home, cell))
     }
 
     fn rewrite(mut self, id: InstId, next: Option<InstId>) {
@@ -400,10 +412,10 @@ impl Accesses<'_, '_> {
         let mut inst = self.body.inst(id).to_inst();
         // Sources: one register for each different access.
         let mut loaded = scratch!(Vec<(RegUse, Reg)>);
-        if self.held.at == Some(id) {
-            loaded.append(&mut self.held.temps);
+        if self.fresh.at == Some(id) {
+            loaded.append(&mut self.fresh.temps);
         }
-        self.held.temps.clear();
+        self.fresh.temps.clear();
         let defs = inst.defs as usize;
         let guard = self.source(RegUse::new(inst.guard.reg), &mut loaded, loc);
         let old_guard = inst.guard.reg;
@@ -421,43 +433,31 @@ impl Accesses<'_, '_> {
         for i in 0..defs {
             let mut operand = inst.operands[i];
             operand.map_regs(|r| {
-                match loaded
-                    .iter()
-                    .find(|(k, _)| in_place && *k == RegUse::at(r.reg, r.cell, r.count))
-                {
-                    Some((_, temp)) => {
-                        stores.push((RegUse { flags: RegFlags::NONE, ..r }, *temp));
-                        RegUse { reg: *temp, cell: 0, ..r }
-                    }
-                    None => self.destination(r, guarded, &loaded, &mut stores, loc),
-                }
+                let kept = loaded.iter().find(|(k, _)| (in_place || guarded) && *k == key(r));
+                self.destination(r, guarded, kept.map(|(_, temp)| *temp), &mut stores, loc)
             });
             inst.operands[i] = operand;
         }
         self.body.set_inst(id, &inst);
         self.out.keep(id);
         for &(r, temp) in &stores {
-            let key = RegUse::at(r.reg, r.cell, r.count);
-            self.held.temps.push((key, temp));
-            if !next.is_some_and(|next| self.is_written_again(key, next)) {
+            self.fresh.temps.push((r, temp));
+            if !next.is_some_and(|next| self.is_written_again(r, next)) {
                 self.store(r, temp, loc);
             }
         }
-        self.held.at = next;
+        self.fresh.at = next;
     }
 
     /// Whether an instruction writes the same cells again, or keeps them where they are, and reads
     /// them by no other name.
-    fn is_written_again(&self, key: RegUse, next: InstId) -> bool {
-        let leader = |r: RegUse| {
-            let id = r.reg.vreg().filter(|v| v.0 < self.classes.len())?;
-            Some(self.classes.place(id).leader)
-        };
-        let is_same = |r: RegUse| RegUse::at(r.reg, r.cell, r.count) == key;
+    fn is_written_again(&self, written: RegUse, next: InstId) -> bool {
+        let leader = |r: RegUse| self.place(r).map(|(leader, _)| leader);
+        let is_same = |r: RegUse| key(r) == written;
         let inst = self.body.inst(next);
         let (mut again, mut others) = (false, false);
         inst.for_each_def(|r| again |= is_same(r));
-        inst.for_each_use(|r| others |= leader(r) == leader(key) && !is_same(r));
+        inst.for_each_use(|r| others |= leader(r) == leader(written) && !is_same(r));
         again && !others && !self.is_moot(next)
     }
 
@@ -466,11 +466,7 @@ impl Accesses<'_, '_> {
     fn is_moot(&self, id: InstId) -> bool {
         let inst = self.body.inst(id);
         if let Some(copy) = as_copy(inst) {
-            let place = |r: RegUse| {
-                let place = self.classes.place(r.reg.vreg()?);
-                self.home(r)?;
-                Some((place.leader, place.offset + r.cell))
-            };
+            let place = |r: RegUse| self.home(r).and_then(|_| self.place(r));
             if place(copy.to).is_some() && place(copy.to) == place(copy.from) {
                 return true;
             }
@@ -506,26 +502,21 @@ impl Accesses<'_, '_> {
         &mut self,
         r: RegUse,
         guarded: bool,
-        loaded: &[(RegUse, Reg)],
+        kept: Option<Reg>,
         stores: &mut Vec<(RegUse, Reg)>,
         loc: Loc,
     ) -> RegUse {
         if self.home(r).is_none() {
             return r;
         }
-        let key = RegUse::at(r.reg, r.cell, r.count);
-        let kept = loaded.iter().find(|(k, _)| guarded && *k == key);
-        let temp = match kept {
-            Some((_, temp)) => *temp,
-            None => {
-                let temp = self.spills.new_short(self.body, r, r.count);
-                if guarded {
-                    self.load(r, temp, loc);
-                }
-                temp
+        let temp = kept.unwrap_or_else(|| {
+            let temp = self.spills.new_short(self.body, r, r.count);
+            if guarded {
+                self.load(r, temp, loc);
             }
-        };
-        stores.push((RegUse { flags: RegFlags::NONE, ..r }, temp));
+            temp
+        });
+        stores.push((key(r), temp));
         RegUse { reg: temp, cell: 0, ..r }
     }
 

@@ -37,6 +37,9 @@ const MANY: u32 = 4;
 /// For a register that is free meanwhile so many are kept that others have use for, too.
 const MOST_SHARED: usize = 2;
 
+/// So many of those places ahead.
+const LEAD: usize = 3;
+
 /// Phase 80.
 pub fn do_remat(
     code: Code<'_>,
@@ -80,7 +83,10 @@ pub fn do_remat(
         phis: &phis,
         once: &once,
     };
-    let orders = crowded.iter().filter_map(|block| Some((*block, look.order(*block)?)));
+    let orders = crowded.iter().filter_map(|block| {
+        let crowds = sink::crowds(&body, (&liveness, &mut live), (RegFile::R, room), *block);
+        Some((*block, look.order(*block, &crowds)?))
+    });
     let orders = scratch!(Vec<(BlockId, Moved)>).with(orders);
     drop(values);
     for (block, moved) in &orders {
@@ -132,7 +138,7 @@ impl Seen {
 
 impl Look<'_, '_, '_> {
     /// None where nothing moves.
-    fn order(&self, block: BlockId) -> Option<Moved> {
+    fn order(&self, block: BlockId, crowds: &[Option<Place>]) -> Option<Moved> {
         let insts = self.body.block(block).insts();
         let mut seen = Seen::new();
         for (at, id) in insts.iter().enumerate() {
@@ -147,6 +153,7 @@ impl Look<'_, '_, '_> {
         for (at, id) in insts.iter().enumerate().rev() {
             if !moved.contains_key(id)
                 && let Some(to) = self.target(*id, at, &seen)
+                && crowds[to] > Some(at)
                 && let Some(group) = self.group(*id, at, &seen.places, &moved)
                 && group.iter().all(|id| self.is_read_from(*id, to, &group, &seen))
                 && self.pays(&group, (at, to), &seen, block)
@@ -169,6 +176,7 @@ impl Look<'_, '_, '_> {
             return None;
         }
         goes.sort_unstable();
+        ahead(&mut goes);
         let mut order = scratch!(Vec<InstId>);
         let mut next = goes.iter().peekable();
         for (at, id) in insts.iter().enumerate() {
@@ -342,18 +350,43 @@ impl Look<'_, '_, '_> {
     }
 }
 
-/// Uniform registers that one instruction writes, whatever else is.
+/// What goes to a place goes some places of others ahead: to read it at once would be to wait for
+/// it. Not over where it was, for behind that is what it reads.
+fn ahead(goes: &mut [(Place, Place, InstId)]) {
+    let mut places = scratch!(Vec<Place>).with(goes.iter().map(|(to, ..)| *to));
+    places.dedup();
+    let mut at = 0;
+    for (to, was, _) in goes.iter_mut() {
+        while places[at] < *to {
+            at += 1;
+        }
+        *to = places[at.saturating_sub(LEAD)].max(*was + 1);
+    }
+    goes.sort_unstable();
+}
+
+/// Uniform registers that one instruction writes, none of whose block reads them before it does:
+/// they hold what they do wherever in its block a reader stands.
 fn written_once(body: &Body<'_>) -> Scratch<BitVec> {
-    let mut written = scratch!(BitVec).fill_with(false, body.vreg_count());
+    let mut taken = scratch!(BitVec).fill_with(false, body.vreg_count());
     let mut once = scratch!(BitVec).fill_with(true, body.vreg_count());
-    for id in body.layout().iter().flat_map(|block| body.block(*block).insts()) {
-        body.inst(*id).for_each_def(|r| {
-            if let (RegFile::UR, Some(v)) = (r.reg.file(), r.reg.vreg())
-                && written.replace(v.0 as usize, true)
-            {
-                once.set(v.0 as usize, false);
-            }
-        });
+    let uniform = |r: RegUse| r.reg.vreg().filter(|_| r.reg.file() == RegFile::UR);
+    let mut read = scratch!(Vec<VRegId>);
+    for block in body.layout() {
+        for id in body.block(*block).insts() {
+            let inst = body.inst(*id);
+            inst.for_each_use(|r| {
+                let first = uniform(r).filter(|v| !taken[v.0 as usize]);
+                read.extend(first.inspect(|v| taken.set(v.0 as usize, true)));
+            });
+            inst.for_each_def(|r| {
+                if let Some(v) = uniform(r).filter(|v| taken.replace(v.0 as usize, true)) {
+                    once.set(v.0 as usize, false);
+                }
+            });
+        }
+        // Read here, and written in another block yet.
+        read.drain(..).for_each(|v| taken.set(v.0 as usize, false));
     }
     once
 }

@@ -10,8 +10,10 @@ use crate::analysis::Analyses;
 use crate::analysis::liveness::{Cell, CellMap, LiveCells, Liveness};
 use crate::ssa::{Fixed, is_value};
 use bitvec::vec::BitVec;
-use orias_components::scratch;
-use orias_components::{BlockId, Body, InstId, Opcode, Operand, RegFile, RegUse, VRegId, View};
+use orias_components::scratch::Scratch;
+use orias_components::{
+    BlockId, Body, InstId, Opcode, Operand, RegFile, RegUse, VRegId, View, scratch,
+};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -109,15 +111,52 @@ pub(super) fn at_most(body: &Body<'_>, map: &CellMap, file: RegFile) -> usize {
 /// The most registers of a file that are live at once in a block.
 pub(super) fn most_live(
     body: &Body<'_>,
-    (liveness, live): (&Liveness, &mut LiveCells),
+    live: (&Liveness, &mut LiveCells),
     file: RegFile,
     block: BlockId,
 ) -> usize {
+    let mut most = 0;
+    each_live(body, live, file, block, |now| most = most.max(now));
+    most
+}
+
+/// By place in a block, its end among them: the last place up to there before which more registers
+/// of a file are live than there is room for.
+pub(super) fn crowds(
+    body: &Body<'_>,
+    live: (&Liveness, &mut LiveCells),
+    (file, room): (RegFile, usize),
+    block: BlockId,
+) -> Scratch<Vec<Option<usize>>> {
+    let mut crowds = scratch!(Vec<Option<usize>>);
+    let mut at = body.block(block).insts().len() + 1;
+    each_live(body, live, file, block, |now| {
+        at -= 1;
+        crowds.push((now > room).then_some(at));
+    });
+    crowds.reverse();
+    let mut last = None;
+    for crowd in crowds.iter_mut() {
+        *crowd = crowd.or(last);
+        last = *crowd;
+    }
+    crowds
+}
+
+/// How many registers of a file are live at the end of a block and before each of its instructions,
+/// from the last one to the first.
+fn each_live(
+    body: &Body<'_>,
+    (liveness, live): (&Liveness, &mut LiveCells),
+    file: RegFile,
+    block: BlockId,
+    mut see: impl FnMut(usize),
+) {
     let map = &liveness.map;
     let is_of_file = |cell: &Cell| map.vreg(*cell).is_some_and(|(v, _)| body.vreg(v).file == file);
     live.start(liveness, block);
     let mut now = liveness.live_out(block).filter(is_of_file).count();
-    let mut most = now;
+    see(now);
     for id in body.block(block).insts().iter().rev() {
         let inst = body.inst(*id);
         let (mut gone, mut came) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
@@ -132,10 +171,9 @@ pub(super) fn most_live(
             }
         });
         now = now + came.len() - gone.len();
-        most = most.max(now);
+        see(now);
         live.step_back(map, inst);
     }
-    most
 }
 
 /// Which comparisons are to stand before which instructions of a block.
