@@ -242,6 +242,8 @@ impl Look<'_, '_, '_> {
                     near && !moved.contains_key(w) && self.may_move(self.body.inst(*w))
                 });
                 match writer.filter(|_| self.values.reads(r) == 1) {
+                    // One may give two carries.
+                    Some(writer) if group.contains(&writer) => {}
                     Some(writer) => group.push(writer),
                     None => fits = false,
                 }
