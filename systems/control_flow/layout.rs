@@ -1,21 +1,22 @@
 //! The order of blocks (`PlaceBlocksInSourceOrder`).
 //!
 //! It runs after register allocation, with convergence barriers in place: a block is moved and its
-//! branches change, but which block follows which does not.
+//! branches change, but to which blocks control may go on from it does not.
 
 use crate::notes::Notes;
 use orias_components::scratch;
-use orias_components::{BlockId, Body, Code, FlowEdit, Opcode, edges};
+use orias_components::{BlockId, Body, Code, FlowEdit, Guard, Opcode, Operand, View, edges};
+use orias_targets::slots::BRA;
 
 /// Phase 135: source order, with blocks that phases appended at the end of the layout moved to
 /// where they are reached from.
 ///
 /// A block at the end that is entered from one block only, and leaves by an unguarded branch, moves
 /// behind that one when it does not fall through, or else before its target when nothing falls into
-/// that. Then branches to the next block go.
+/// that. Then branches to the next block go, and those that only lead over another one.
 pub fn place_blocks(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
-    let mut changed = 0;
+    let (mut changed, mut inverted) = (0, 0);
     let mut edit = FlowEdit::of(&body);
     let blocks = body.walk();
     // What moves before another block shares its number.
@@ -25,10 +26,16 @@ pub fn place_blocks(code: Code<'_>, mut notes: Notes<'_>) {
         changed += usize::from(move_to_target(&mut body, &mut edit, &mut place, *block));
     }
     for block in &blocks {
-        changed += drop_branch_to(&mut body, *block, edit.order().next(*block));
+        let next = edit.order().next(*block);
+        changed += drop_branch_to(&mut body, *block, next);
+        inverted += invert_branch_over(&mut body, *block, next);
     }
     edit.finish(&mut body);
-    notes.count(changed);
+    if inverted > 0 {
+        // The two ways on have changed places.
+        body.update_edges();
+    }
+    notes.count(changed + inverted);
 }
 
 /// Moves a block before the block that it branches to, when both that and the block's own place
@@ -73,4 +80,26 @@ fn drop_branch_to(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) ->
         body.remove(block, last);
     }
     usize::from(idle)
+}
+
+/// Makes a branch to the next block, over one that is always taken, that one on the opposite
+/// condition.
+fn invert_branch_over(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> usize {
+    let [.., first, last] = *body.block(block).insts() else { return 0 };
+    let (over, taken) = (body.inst(first), body.inst(last));
+    let is_branch = |inst: View<'_>| inst.op == Opcode::BRA && inst.mods().is_empty();
+    let is_over = is_branch(over)
+        && is_branch(taken)
+        && !over.guard.is_always()
+        && over.operand(BRA::X) == Operand::PT
+        && edges::is_unconditional(taken)
+        && next.is_some()
+        && edges::targets(over).next() == next;
+    if is_over {
+        let mut new = taken.to_inst();
+        new.guard = Guard { negated: !over.guard.negated, ..over.guard };
+        body.set_inst(first, &new);
+        body.remove(block, last);
+    }
+    usize::from(is_over)
 }
