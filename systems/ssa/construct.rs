@@ -309,9 +309,9 @@ impl<'a, 'w> Builder<'a, 'w> {
         }
     }
 
-    /// The words of what is 64 bits wide stay beside each other, in what phis give and in what they
-    /// take: a sum of a product and them is one instruction, and addresses need no copies. Of two
-    /// phis of a block that follow each other the higher word's comes first.
+    /// The words of what is 64 bits wide stay beside each other, wherever there are both: a sum of
+    /// a product and them is one instruction, and addresses need no copies. Of two phis of a block
+    /// that follow each other the higher word's comes first.
     fn join_words(&mut self, (cell, value): (Cell, Value), last: Option<(Cell, Value)>) {
         let is_low = |(v, at): (VRegId, u8)| at == 0 && self.body.vreg(v).cells == 2;
         if let Some((other, word)) = last
@@ -382,6 +382,10 @@ impl<'a, 'w> Builder<'a, 'w> {
         }
         for &(cell, value) in &written {
             self.set(cell, value, before);
+            // The upper word comes behind the lower one's carry.
+            if let Some(low) = cell.checked_sub(1) {
+                self.join_words((low, self.current[low as usize]), Some((cell, value)));
+            }
         }
     }
 
