@@ -4,10 +4,11 @@
 //! be: `|x| + 1`, a sum of squares and something positive.
 
 use super::values::{Values, plain};
+use crate::effects::copies_words;
 use orias_components::{
     Body, Guard, Inst, InstId, Mod, Opcode, Operand, RegFile, RegFlags, RegUse, View,
 };
-use orias_targets::slots::{FADD, FFMA, FMNMX, FMUL, FSEL, FSETP, LOP3_LUT as LOP3, MUFU};
+use orias_targets::slots::{FADD, FFMA, FMNMX, FMUL, FSEL, FSETP, LOP3_LUT as LOP3, MOV, MUFU};
 use smallvec::SmallVec;
 use std::num::FpCategory;
 
@@ -31,6 +32,21 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, predicate: RegUse) -
     };
     let Operand::Imm(bits) = inst.get(FSETP::B).filter(|_| is_alone)? else { return None };
     let than = f32::from_bits(bits as u32);
+    let exact = exact(body, values, &inst.operand(FSETP::A)).filter(|_| !than.is_subnormal());
+    if let Some(value) = exact {
+        // Where one of them is no number, only those that say so hold.
+        return match word {
+            Mod::LT => Some(value < than),
+            Mod::LE => Some(value <= than),
+            Mod::GT => Some(value > than),
+            Mod::GE => Some(value >= than),
+            Mod::LTU => Some(!(value >= than)),
+            Mod::LEU => Some(!(value > than)),
+            Mod::GTU => Some(!(value <= than)),
+            Mod::GEU => Some(!(value < than)),
+            _ => None,
+        };
+    }
     let least = least(body, values, &inst.operand(FSETP::A), DEPTH);
     // A NaN is not ordered.
     match word {
@@ -40,6 +56,25 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, predicate: RegUse) -
         Mod::LE if least > than => Some(false),
         _ => None,
     }
+}
+
+/// The number that an operand is, where a register holds one. None of those that some take for
+/// zero.
+fn exact(body: &Body<'_>, values: &Values<'_>, operand: &Operand) -> Option<f32> {
+    let Operand::Reg(r) = *operand else { return None };
+    let writer = body.inst(values.writer(RegUse { flags: RegFlags::NONE, ..r })?);
+    let Some(Operand::Imm(bits)) = writer.get(MOV::B) else { return None };
+    let is_copy = writer.op == Opcode::MOV
+        && writer.len() == MOV::COUNT
+        && writer.guard.is_always()
+        && copies_words(writer);
+    let value = f32::from_bits(bits as u32);
+    let value = match r.flags.without(RegFlags::REUSE) {
+        RegFlags::NONE => value,
+        RegFlags::ABS => value.abs(),
+        _ => return None,
+    };
+    (is_copy && !value.is_subnormal()).then_some(value)
 }
 
 /// A number that an operand is not below, where it is one.
@@ -68,9 +103,6 @@ fn written(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> f32 {
     let inst = body.inst(writer);
     // To the nearest: a sum of what is at least so much is at least as much as theirs.
     let is_nearest = matches!(inst.mods().as_slice(), [] | [Mod::FTZ]);
-    if !inst.guard.is_always() {
-        return ANY;
-    }
     let of = |at: usize| least(body, values, &inst.operand(at), depth);
     let product = |a: usize, b: usize| {
         let is_square = inst.operand(a) == inst.operand(b) && inst.operand(a).as_reg().is_some();
@@ -87,7 +119,7 @@ fn written(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> f32 {
         FpCategory::Subnormal => value.min(0.0),
         _ => value,
     };
-    match inst.op {
+    let result = match inst.op {
         Opcode::FADD if is_nearest && inst.len() == FADD::COUNT => known(of(FADD::A) + of(FADD::C)),
         Opcode::FMUL if is_nearest && inst.len() == FMUL::COUNT => known(product(FMUL::A, FMUL::B)),
         Opcode::FFMA if is_nearest && inst.len() == FFMA::COUNT => {
@@ -107,8 +139,13 @@ fn written(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> f32 {
             _ => ANY,
         },
         Opcode::LOP3 if is_magnitude(inst) => 0.0,
+        Opcode::MOV if inst.len() == MOV::COUNT && copies_words(inst) => of(MOV::B),
         _ => ANY,
-    }
+    };
+    // Under a guard it may be what it was.
+    inst.tied().fold(result, |least_yet, old| {
+        least_yet.min(least(body, values, &Operand::Reg(old), depth))
+    })
 }
 
 /// Whether it takes a sign away.

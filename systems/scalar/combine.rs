@@ -8,7 +8,10 @@ use super::address;
 use super::algebra;
 use super::bits;
 use super::bounds;
+use super::ends::Ends;
+use super::halves;
 use super::logic;
+use super::packs;
 use super::predicate;
 use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
 use super::signs;
@@ -122,6 +125,9 @@ struct Combiner<'a, 'm> {
     values: &'a mut Values<'m>,
     fixed: &'a Fixed,
     target: &'a Target,
+    ends: Ends,
+    /// What stands before was changed in a way that makes it worth to look at it again.
+    again: bool,
 }
 
 /// What was made of what.
@@ -129,12 +135,12 @@ struct Combiner<'a, 'm> {
 pub(super) struct Found {
     /// How often.
     pub count: usize,
-    /// There are copies now that readers do not know of.
-    pub copies: bool,
+    /// There are copies now that readers do not know of, or what was met before has changed.
+    pub again: bool,
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 23] = [
+const LAST: [Opcode; 29] = [
     Opcode::IADD3,
     Opcode::LEA,
     Opcode::VIMNMX,
@@ -159,6 +165,13 @@ const LAST: [Opcode; 23] = [
     Opcode::DMUL,
     Opcode::DFMA,
     Opcode::DSETP,
+    // Of halves.
+    Opcode::HADD2,
+    Opcode::HMUL2,
+    Opcode::HFMA2,
+    Opcode::HMNMX2,
+    Opcode::HSETP2,
+    Opcode::HSET2,
 ];
 
 /// Whether the function has anything of which fewer instructions may be made.
@@ -175,7 +188,7 @@ pub(super) fn combine(
     order: &[BlockId],
 ) -> Found {
     let mut found = Found::default();
-    let mut combiner = Combiner { values, fixed, target };
+    let mut combiner = Combiner { values, fixed, target, ends: Ends::none(), again: false };
     for &block in order {
         for n in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[n];
@@ -189,7 +202,7 @@ pub(super) fn combine(
                 let old = body.inst(id).to_inst();
                 if algebra::fold_one(body, id) {
                     combiner.values.changed(body, id, &old);
-                    found.copies |= body.op(id) == Opcode::MOV;
+                    found.again |= body.op(id) == Opcode::MOV;
                 }
             }
             // What became something else may be a part of the next.
@@ -198,10 +211,11 @@ pub(super) fn combine(
                     break;
                 }
                 found.count += 1;
-                found.copies |= body.op(id) == Opcode::MOV;
+                found.again |= body.op(id) == Opcode::MOV;
             }
         }
     }
+    found.again |= combiner.again;
     found
 }
 
@@ -282,6 +296,12 @@ impl Combiner<'_, '_> {
             self.values.replace(body, id, &new);
             return true;
         }
+        if halves::READERS.contains(&inst.op) {
+            let new = halves::direct(body, self.values, self.target, id);
+            let Some(new) = new.filter(|new| self.are_values(body, new, id)) else { return false };
+            self.values.replace(body, id, &new);
+            return true;
+        }
         if !inst.guard.is_always() {
             return false;
         }
@@ -308,7 +328,7 @@ impl Combiner<'_, '_> {
                         self.values.replace(body, id, &new);
                         true
                     }
-                    _ => false,
+                    _ => self.pack(body, block, id),
                 }
             }
             Opcode::R2UR => {
@@ -329,6 +349,13 @@ impl Combiner<'_, '_> {
                 true
             }
             Opcode::ISETP => {
+                if let Some(new) = zero::of_high_words(body, self.values, id)
+                    && self.target.takes(&new).is_some()
+                    && self.are_values(body, &new, id)
+                {
+                    self.values.replace(body, id, &new);
+                    return true;
+                }
                 let insts = body.block(block).insts();
                 let before = &insts[n.saturating_sub(NEAR)..n];
                 let found = zero::answer(body, self.values, self.target, (id, before), Mod::NE);
@@ -338,15 +365,18 @@ impl Combiner<'_, '_> {
                 found.apply(body, self.values, id);
                 true
             }
-            Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL => {
-                let find = match inst.op {
-                    Opcode::LOP3 => logic::fuse,
-                    Opcode::PLOP3 => predicate::compose,
-                    _ => predicate::guard,
-                };
+            op @ (Opcode::LOP3 | Opcode::PLOP3 | Opcode::SEL | Opcode::FSEL) => {
                 let insts = body.block(block).insts();
                 let before = &insts[n.saturating_sub(NEAR)..n];
-                let new = find(body, self.values, self.target, (id, before));
+                let (values, target) = (&*self.values, self.target);
+                let new = match op {
+                    Opcode::LOP3 => logic::fuse(body, values, target, (id, before)),
+                    Opcode::PLOP3 => predicate::compose(body, values, target, (id, before)),
+                    _ => predicate::guard(body, values, target, (id, before), |kept| {
+                        let cell = values.map.cells(kept).next();
+                        cell.is_some_and(|cell| self.ends.is_last(body, values, (block, id), cell))
+                    }),
+                };
                 let Some(new) = new.filter(|new| self.are_values(body, new, id)) else {
                     return false;
                 };
@@ -416,14 +446,38 @@ impl Combiner<'_, '_> {
         let insts = body.block(block).insts();
         let before = &insts[n.saturating_sub(NEAR)..n];
         let found = sums::three(body, self.values, self.target, (id, before));
-        let Some(sums::Sum { low: (low, new_low), high, gone }) = found else { return false };
-        if !self.are_values(body, &new_low, low) || !self.are_values(body, &high, id) {
+        let Some(sums::Sum { low: (low, new_low), high, first }) = found else { return false };
+        let [low_too, high_too] = [first[0].0, first[1].0];
+        if !self.are_values_of(body, &new_low, &[low, low_too])
+            || !self.are_values_of(body, &high, &[id, high_too])
+        {
             return false;
         }
         // Without results they are dead code.
-        gone.iter().for_each(|gone| without_results(body, *gone));
-        self.values.replace(body, low, &new_low);
-        self.values.replace(body, id, &high);
+        let gone = first.iter().filter(|(_, new)| new.is_none());
+        gone.for_each(|(id, _)| without_results(body, *id));
+        let [_, (sign_by, sign)] = first;
+        let mut news = SmallVec::<[(InstId, Inst); 3]>::new();
+        news.push((low, new_low));
+        news.push((id, high));
+        news.extend(sign.map(|sign| (sign_by, sign)));
+        self.values.replace_all(body, &news);
+        true
+    }
+
+    /// Makes two computations with halves one of both.
+    fn pack(&mut self, body: &mut Body<'_>, block: BlockId, id: InstId) -> bool {
+        let (values, target) = (&*self.values, self.target);
+        let found = packs::pack(body, values, target, id, |r| {
+            let cell = values.map.cells(r).next()?;
+            self.ends.written(body, values, block, cell)
+        });
+        let Some(packs::Packed(news)) = found else { return false };
+        if !news.iter().all(|(_, new)| self.are_values(body, new, id)) {
+            return false;
+        }
+        self.again |= news.len() > 1;
+        self.values.replace_all(body, &news);
         true
     }
 
@@ -567,15 +621,20 @@ impl Combiner<'_, '_> {
     /// Whether all that it names has one value wherever it is read, or is a uniform register that
     /// the instruction reads already in whose place it is to stand.
     fn are_values(&mut self, body: &Body<'_>, inst: &Inst, id: InstId) -> bool {
-        let read = body.inst(id);
+        self.are_values_of(body, inst, &[id])
+    }
+
+    /// The same where uniform registers may be those of any of several instructions, from the first
+    /// of which on they hold what they do.
+    fn are_values_of(&mut self, body: &Body<'_>, inst: &Inst, ids: &[InstId]) -> bool {
         let guard = [Operand::reg(inst.guard.reg)];
         let tied = inst.tied.iter().map(|r| Operand::Reg(*r));
         inst.operands.iter().copied().chain(guard).chain(tied).all(|operand| match operand {
             Operand::Imm(_) => true,
             Operand::Reg(r) if r.reg.file() == RegFile::UR => {
-                read.operands().any(|other| other == operand)
+                ids.iter().any(|id| body.inst(*id).operands().any(|other| other == operand))
             }
-            Operand::Reg(r) => r.reg.is_zero() || self.is_value(body, r),
+            Operand::Reg(r) | Operand::Part(r, _) => r.reg.is_zero() || self.is_value(body, r),
             Operand::Const(c) => c.base == Reg::RZ && !c.is_bindless(),
             _ => false,
         })

@@ -6,6 +6,7 @@
 //! a phi is met before what it reads, and a phi wants all.
 
 use super::bits;
+use super::halves;
 use super::values::Values;
 use crate::analysis::Analyses;
 use bitvec::vec::BitVec;
@@ -104,6 +105,7 @@ fn wants_parts(inst: View<'_>, word: Option<u32>) -> bool {
     match inst.op {
         Opcode::STG | Opcode::STS | Opcode::STL | Opcode::ST | Opcode::I2F => narrow(inst) != ALL,
         Opcode::HMMA => inst.mods().has(Mod::TF32),
+        op if halves::READERS.contains(&op) => true,
         Opcode::LOP3 | Opcode::SHF | Opcode::PRMT => word_result(inst).is_some(),
         _ => word.is_some(),
     }
@@ -113,6 +115,13 @@ fn wants_parts(inst: View<'_>, word: Option<u32>) -> bool {
 fn of_source(inst: View<'_>, at: usize, wanted: u32) -> u32 {
     let flags = match inst.operand(at) {
         Operand::Reg(_) if inst.op == Opcode::HMMA => return of_product(inst, at),
+        Operand::Part(r, part) if r.count == 1 && halves::READERS.contains(&inst.op) => {
+            return match part {
+                Mod::H0_H0 => 0xffff,
+                Mod::H1_H1 => 0xffff_0000,
+                _ => ALL,
+            };
+        }
         Operand::Reg(r) if r.count == 1 => r.flags,
         _ => return ALL,
     };

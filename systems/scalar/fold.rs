@@ -128,7 +128,7 @@ fn optimize_values(
             false => Found::default(),
         };
         count += found.count;
-        if !found.copies {
+        if !found.again {
             break;
         }
         values.news = News::of(body, &values.changes);

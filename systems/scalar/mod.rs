@@ -9,9 +9,13 @@ pub mod common;
 mod copies;
 pub mod dead_code;
 mod demand;
+mod ends;
 pub mod fold;
+mod halves;
 mod logic;
 pub mod near;
+mod numbers;
+mod packs;
 mod predicate;
 mod products;
 #[cfg(test)]

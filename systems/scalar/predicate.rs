@@ -83,12 +83,13 @@ fn as_it_is(operand: &Operand) -> Option<(RegUse, bool)> {
 }
 
 /// The instruction under a guard that stands for a select of what it alone computes, where what
-/// the select has otherwise nobody reads behind it: so both may have one register.
+/// the select has otherwise nobody reads behind it (`is_last`): so both may have one register.
 pub(super) fn guard(
     body: &Body<'_>,
     values: &Values<'_>,
     target: &Target,
     (id, before): (InstId, &[InstId]),
+    mut is_last: impl FnMut(RegUse) -> bool,
 ) -> Option<Inst> {
     let inst = body.inst(id);
     if inst.len() != SEL::COUNT || inst.defs != 1 || !inst.mods().is_empty() {
@@ -130,7 +131,7 @@ pub(super) fn guard(
             };
             let decides = values.writer(RegUse { flags: RegFlags::NONE, ..condition });
             let near = reads_of(id) + reads_of(by) + decides.map_or(0, reads_of);
-            if values.reads(kept) != near {
+            if values.reads(kept) != near && !is_last(kept) {
                 return None;
             }
             let mut new = computes.to_inst();

@@ -1,9 +1,10 @@
 //! Each rule proved: what its instructions compute, and what stands for them computes, on the
-//! simulator, for random values and those at the edges.
+//! simulator, for random values and those at the edges. So is what instructions give of numbers.
 
+use super::numbers;
 use super::rules::{ENDS, RULES, Rule, Slot, Step};
 use crate::testing::Random;
-use orias_components::{Function, text};
+use orias_components::{Function, RegUse, text};
 use orias_targets::Target;
 use orias_targets::memory::{Memory, MemorySpace};
 use orias_targets::simulator::{CODE_BASE, Image, Kernel, Launch, Limits, Text, run};
@@ -73,8 +74,17 @@ fn store(result: u32, at: usize) -> String {
 /// A program that loads a lane's inputs and computes both; None where the machine has no such
 /// instruction.
 fn program(target: &Target, rule: &Rule, signs: [&str; 3], number: u32) -> Option<Vec<u8>> {
-    let mut source = String::from(
-        "BB0:
+    let body: Vec<String> = rule
+        .from
+        .iter()
+        .map(|step| line(step, 16, signs, number))
+        .chain([store(16, INPUTS), line(&rule.to, 18, signs, number), store(18, INPUTS + RESULTS)])
+        .collect();
+    encoded(target, &(LOADS.to_owned() + &body.concat() + "    EXIT PT\n"))
+}
+
+/// A lane's inputs from its part of the buffer to R10 and the four behind it.
+const LOADS: &str = "BB0:
     R2:2 = LDC.64 c[0x0][0x210]
     UR4:2 = ULDC.64 c[0x0][0x208]
     R0 = S2R SR33
@@ -84,25 +94,21 @@ fn program(target: &Target, rule: &Rule, signs: [&str; 3], number: u32) -> Optio
     R16 = MOV RZ, 15
     R17 = MOV RZ, 15
     R18 = MOV RZ, 15
-    R19 = MOV RZ, 15\n",
-    );
-    for input in 0..5 {
-        source +=
-            &format!("    PT, R{} = LDG.E desc[UR4:2], [R4:2.64+{}], PT\n", 10 + input, 4 * input);
-    }
-    source += "    PT, R26 = LOP3.LUT R14, 1, RZ, 192, !PT
-    P3, PT = ISETP.NE.U32.AND R26, RZ, PT\n";
-    let body: Vec<String> = rule
-        .from
-        .iter()
-        .map(|step| line(step, 16, signs, number))
-        .chain([store(16, INPUTS), line(&rule.to, 18, signs, number), store(18, INPUTS + RESULTS)])
-        .collect();
-    source += &body.concat();
-    source += "    EXIT PT\n";
+    R19 = MOV RZ, 15
+    PT, R10 = LDG.E desc[UR4:2], [R4:2.64+0], PT
+    PT, R11 = LDG.E desc[UR4:2], [R4:2.64+4], PT
+    PT, R12 = LDG.E desc[UR4:2], [R4:2.64+8], PT
+    PT, R13 = LDG.E desc[UR4:2], [R4:2.64+12], PT
+    PT, R14 = LDG.E desc[UR4:2], [R4:2.64+16], PT
+    PT, R26 = LOP3.LUT R14, 1, RZ, 192, !PT
+    P3, PT = ISETP.NE.U32.AND R26, RZ, PT
+";
+
+/// The words of a program; None where the machine has no such instruction.
+fn encoded(target: &Target, source: &str) -> Option<Vec<u8>> {
     let mut function = Function::default();
     let mut body = function.body();
-    text::parse(&source, &mut body).unwrap_or_else(|e| panic!("{}: {e}\n{source}", rule.name));
+    text::parse(source, &mut body).unwrap_or_else(|e| panic!("{e}\n{source}"));
     let block = body.layout()[0];
     let insts = body.block(block).insts().iter().enumerate();
     let words = insts.map(|(at, id)| {
@@ -142,9 +148,75 @@ fn run_on(target: &'static Target, code: Vec<u8>, inputs: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
+/// Words at the edges, as numbers and as floats.
+const EDGES: [u32; 16] = [
+    0,
+    1,
+    u32::MAX,
+    0x8000_0000,
+    0x7fff_ffff,
+    0x5555_5555,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0x0080_0000,
+    0x8080_0000,
+    0x007f_ffff,
+    0x7f7f_ffff,
+    0x3400_0000,
+];
+
+#[test]
+fn what_an_instruction_gives_of_numbers_is_what_the_machine_computes() {
+    const LINES: [&str; 16] = [
+        "R16 = FADD R10, R11",
+        "R16 = FADD -|R10|, R11",
+        "R16 = FADD.FTZ R10, -R11",
+        "R16 = FMUL R10, R11",
+        "R16 = FMUL.FTZ -R10, R11",
+        "R16 = FFMA R10, R11, R12",
+        "R16 = FFMA R10, -R11, R12",
+        "R16 = FFMA.FTZ R10, R11, -R12",
+        "R16, PT, PT = IADD3 R10, R11, R12",
+        "PT, R16 = LOP3.LUT R10, R11, R12, 0x96, !PT",
+        "PT, R16 = LOP3.LUT R10, R11, R12, 0xca, !PT",
+        "R16 = PRMT R10, 0x7c51, R11",
+        "R16 = PRMT R10, 0x8b26, R11",
+        "R16 = SHF.L.U32 R10, 0x7, RZ",
+        "R16 = SHF.R.U32.HI RZ, 0x1f, R10",
+        "R16 = SHF.R.S32.HI RZ, 0x5, R10",
+    ];
+    let target = orias_targets::target("sm_90a").expect("in the list of targets");
+    let mut random = Random::new(11);
+    for line in LINES {
+        let source = format!("BB0:\n    {line}\n    EXIT PT\n");
+        let mut function = Function::default();
+        let mut body = function.body();
+        text::parse(&source, &mut body).unwrap_or_else(|e| panic!("{e}\n{line}"));
+        let inst = body.inst(body.block(body.layout()[0]).insts()[0]);
+        let program = format!("{LOADS}    {line}\n{}    EXIT PT\n", store(16, INPUTS));
+        let code = encoded(target, &program).unwrap_or_else(|| panic!("{line} has no words"));
+        for _ in 0..8 {
+            let mut word = |_| match random.below(3) {
+                0 => EDGES[random.below(EDGES.len() as u64) as usize],
+                _ => random.next() as u32,
+            };
+            let inputs: Vec<u32> = (0..LANES * WORDS).map(&mut word).collect();
+            let bytes: Vec<u8> = inputs.iter().flat_map(|word| word.to_le_bytes()).collect();
+            for lane in run_on(target, code.clone(), &bytes).chunks_exact(WORDS) {
+                let known =
+                    |r: RegUse| r.reg.phys_index()?.checked_sub(10).map(|at| lane[at as usize]);
+                let value = numbers::value(inst, known);
+                assert_eq!(value, Some(lane[INPUTS]), "{line} of {:x?}", &lane[..INPUTS]);
+            }
+        }
+    }
+}
+
 #[test]
 fn what_stands_for_a_rule_computes_what_it_did() {
-    const EDGES: [u32; 6] = [0, 1, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0x5555_5555];
     let target = orias_targets::target("sm_90a").expect("in the list of targets");
     let mut random = Random::new(7);
     for rule in RULES {

@@ -6,6 +6,7 @@
 
 use super::algebra;
 use super::copies::{Source, copies_of};
+use super::numbers;
 use super::replace;
 use super::values::Values;
 use crate::analysis::liveness::{Cell, CellMap};
@@ -157,7 +158,14 @@ pub(super) fn simplify(
                     (true, false) => replace::rewrite(body, map, target, id, find),
                     (false, _) => 0,
                 };
-                changed += usize::from(algebra::fold_one(body, id));
+                let is_settled = numbers::may_settle(old.op)
+                    && numbers::settle(body, id, |r| {
+                        match copies.at(map.cells(r).next()?, block)? {
+                            Source::Imm(number) => Some(number),
+                            _ => None,
+                        }
+                    });
+                changed += usize::from(is_settled || algebra::fold_one(body, id));
                 if changed > 0 {
                     values.changed(body, id, &old);
                 }

@@ -1,7 +1,8 @@
 //! Two sums of 64 bits, one behind the other, each of two instructions.
 //!
 //! Of three values two instructions make one sum, with two carries. (ptxas 13.0.88 adds addresses
-//! so: `IADD3 R4, P0, P1, R7, UR6, R0` and `IADD3.X R5, R5, UR7, R8, P0, P1`.) Where both add a
+//! so: `IADD3 R4, P0, P1, R7, UR6, R0` and `IADD3.X R5, R5, UR7, R8, P0, P1`.) The sign that the
+//! first one adds to its high word stands alone then. Where both add a
 //! number the second one adds both to what the first one did: what is unrolled goes on so. And high
 //! words of which is known that nothing is carried to them are a sum of words.
 
@@ -11,13 +12,14 @@ use orias_components::{
     Body, Inst, InstId, Mod, Mods, Opcode, Operand, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use orias_targets::slots::{IADD3, IADD3_X};
+use orias_targets::slots::{IADD3, IADD3_X, LEA_HI_X_SX32 as SX32};
 
-/// The two instructions, and those of the first sum, which nothing wants any more.
+/// The two instructions, and those of the first sum, which nothing wants any more or which become
+/// something else.
 pub(super) struct Sum {
     pub low: (InstId, Inst),
     pub high: Inst,
-    pub gone: [InstId; 2],
+    pub first: [(InstId, Option<Inst>); 2],
 }
 
 /// The sum of which an instruction adds the high words, if it adds another such sum to something.
@@ -41,33 +43,78 @@ pub(super) fn three(
     let first_carry = plain(&body.inst(first_low).operand(IADD3::P))?;
     let high_at = [IADD3::A, IADD3::B].into_iter().find_map(|at| {
         let by = once(values, word(high, at)?)?;
-        let takes = carry_of(body.inst(by)) == Some(first_carry);
-        (takes && values.reads(first_carry) == 1).then_some((at, by))
+        let sign = with_sign(body.inst(by));
+        let carry = carry_of(body.inst(by)).or(sign.as_ref().map(|sign| sign.carry));
+        let takes = carry == Some(first_carry);
+        (takes && values.reads(first_carry) == 1).then_some((at, by, sign))
     });
-    let (high_at, first_high) = high_at?;
-    if ![first_low, first_high].iter().all(|by| values.may_move(body, *by, before)) {
+    let (high_at, first_high, sign) = high_at?;
+    // Uniform registers are no values: they are read later only where they are not written again.
+    let place = |by: InstId| before.iter().position(|before| *before == by);
+    let over = place(first_low).zip(place(first_high)).map(|(a, b)| &before[a.min(b)..]);
+    let stays = |operand: Operand| {
+        let by = uniform(values, operand);
+        by.is_some_and(|by| over.is_some_and(|over| !over.contains(&by)))
+    };
+    let may_move = |by: &InstId| values.may_move(body, *by, before);
+    if ![first_low, first_high].iter().all(may_move) {
         return None;
     }
-    let sum = |of: InstId, at: usize, first: InstId| {
+    let sum = |of: InstId, at: usize, first: [(View<'_>, usize); 2]| {
         let mut new = body.inst(of).to_inst();
-        let first = body.inst(first);
         let other = if at == IADD3::A { IADD3::B } else { IADD3::A };
-        let words = [(body.inst(of), other), (first, IADD3::A), (first, IADD3::B)];
-        for (at, (from, place)) in [IADD3::A, IADD3::B, IADD3::C].into_iter().zip(words) {
-            let value = from.operand(place);
-            if value != Operand::RZ && word(from, place).is_none() {
-                return None;
-            }
-            new.operands[at] = value;
+        let mut words = [(body.inst(of), other), first[0], first[1]].map(|(from, at)| {
+            let value = from.operand(at);
+            let is_uniform = stays(value);
+            (value == Operand::RZ || is_uniform || word(from, at).is_some())
+                .then_some((value, is_uniform))
+        });
+        // In the middle is room for one that is uniform.
+        if let Some(at) = words.iter().position(|word| matches!(word, Some((_, true)))) {
+            words.swap(at, 1);
+        }
+        for (at, word) in [IADD3::A, IADD3::B, IADD3::C].into_iter().zip(words) {
+            new.operands[at] = word?.0;
         }
         Some(new)
     };
-    let mut new_low = sum(low, low_at, first_low)?;
+    let both = |first: InstId| [IADD3::A, IADD3::B].map(|at| (body.inst(first), at));
+    let mut new_low = sum(low, low_at, both(first_low))?;
     new_low.operands[IADD3::Q] = Operand::Reg(first_carry);
-    let mut new_high = sum(id, high_at, first_high)?;
+    let high_words = match &sign {
+        Some(_) => [SX32::D, SX32::B].map(|at| (body.inst(first_high), at)),
+        None => both(first_high),
+    };
+    let mut new_high = sum(id, high_at, high_words)?;
     new_high.operands[IADD3_X::Y] = Operand::Reg(first_carry);
     let takes = target.takes(&new_low).is_some() && target.takes(&new_high).is_some();
-    takes.then_some(Sum { low: (low, new_low), high: new_high, gone: [first_low, first_high] })
+    let first_high = (first_high, sign.map(|sign| sign.inst));
+    takes.then_some(Sum {
+        low: (low, new_low),
+        high: new_high,
+        first: [(first_low, None), first_high],
+    })
+}
+
+/// The sign of a word, which is the upper word of one that is added.
+struct Sign {
+    carry: RegUse,
+    /// What gives it alone.
+    inst: Inst,
+}
+
+/// The sign that an instruction adds to a high word with a carry.
+fn with_sign(inst: View<'_>) -> Option<Sign> {
+    let is_one = inst.op == Opcode::LEA
+        && inst.mods().as_slice() == [Mod::HI, Mod::X, Mod::SX32]
+        && inst.len() == SX32::COUNT
+        && inst.guard.is_always()
+        && inst.operand(SX32::P) == Operand::PT
+        && inst.operand(SX32::N) == Operand::Imm(1);
+    let carry = plain(&inst.get(SX32::X)?).filter(|_| is_one)?;
+    let operands = [inst.operand(SX32::D), Operand::RZ, Operand::Imm(31), inst.operand(SX32::A)];
+    let inst = Inst::new(Opcode::SHF, &[Mod::R, Mod::S32, Mod::HI], 1, &operands);
+    Some(Sign { carry, inst })
 }
 
 /// The low word's and the high word's sum with both numbers, of which an instruction adds the high
@@ -144,6 +191,12 @@ fn with_number(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<(Inst
 /// The instruction that alone gives what is read once.
 fn once(values: &Values<'_>, r: RegUse) -> Option<InstId> {
     values.writer(r).filter(|_| values.reads(r) == 1)
+}
+
+/// What alone writes the uniform register that an operand is.
+fn uniform(values: &Values<'_>, operand: Operand) -> Option<InstId> {
+    let r = plain(&operand).filter(|r| r.reg.file() == RegFile::UR && r.count == 1)?;
+    values.writer(r)
 }
 
 /// A general register as it is.

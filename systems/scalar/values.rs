@@ -226,6 +226,22 @@ impl<'m> Values<'m> {
         self.changed(body, id, &old);
     }
 
+    /// Several are to become others, each of which may read what only another of them did.
+    pub fn replace_all(&mut self, body: &mut Body<'_>, news: &[(InstId, Inst)]) {
+        let Values { map, reads, .. } = &mut *self;
+        for (_, new) in news {
+            new.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
+        }
+        for (id, new) in news {
+            self.replace(body, *id, new);
+        }
+        let mut lost = SmallVec::new();
+        for (_, new) in news {
+            new.for_each_use(|r| self.unread(r, &mut lost));
+        }
+        self.bury(body, lost);
+    }
+
     /// An instruction was `old`, and now writes what it did and maybe more.
     pub fn changed(&mut self, body: &Body<'_>, id: InstId, old: &Inst) {
         let inst = body.inst(id);

@@ -3,14 +3,16 @@
 //! Where nothing else reads the result, the logic stands in the comparison's place; else it gets
 //! the predicate beside its result, a few instructions before. A comparison that asks for zero is
 //! one that asks for the opposite, where the one instruction that reads the answer may take it
-//! negated. (ptxas 13.0.88 does all three.)
+//! negated. Of 64 bits whose low words are numbers the high words are compared alone. (ptxas 13.0.88
+//! does all four.)
 
 use super::values::{Values, plain};
 use orias_components::{
-    Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View,
+    Body, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use orias_targets::slots::{ISETP, LOP3_LUT as LOP3};
+use orias_targets::slots::{ISETP, ISETP_EX, LOP3_LUT as LOP3};
+use smallvec::SmallVec;
 
 /// The logic that answers a comparison.
 pub(super) struct Answer {
@@ -75,6 +77,63 @@ pub(super) fn answer(
     }
     target.takes(&new).map(|_| Answer { by, inst: new, is_moved })
 }
+
+/// The comparison of high words alone that one of 64 bits is whose low words are numbers: what is
+/// masked or extended has zeros there.
+pub(super) fn of_high_words(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let inst = body.inst(id);
+    let is_whole = inst.op == Opcode::ISETP
+        && inst.len() == ISETP_EX::COUNT
+        && inst.mods().has(Mod::EX)
+        && inst.guard.is_always();
+    let Operand::Reg(rest) = inst.get(ISETP_EX::Y).filter(|_| is_whole)? else { return None };
+    let is_plain = rest.reg.file() == RegFile::P && rest.flags == RegFlags::NONE;
+    let low = body.inst(values.writer(rest).filter(|_| is_plain)?);
+    let is_low = low.op == Opcode::ISETP
+        && low.len() == ISETP::COUNT
+        && low.guard.is_always()
+        && low.mods().has(Mod::U32)
+        && low.mods().has(Mod::AND)
+        && low.operand(ISETP::X) == Operand::PT
+        && low.operand(ISETP::P) == Operand::Reg(rest);
+    let number = |at: usize| match low.operand(at) {
+        Operand::Imm(number) => Some(number as u32),
+        operand => (operand == Operand::RZ).then_some(0),
+    };
+    let (a, b) = (number(ISETP::A).filter(|_| is_low)?, number(ISETP::B)?);
+    let low_word = |inst: View<'_>| WORDS.into_iter().find(|word| inst.mods().has(*word));
+    let holds = match low_word(low)? {
+        Mod::LT => a < b,
+        Mod::LE => a <= b,
+        Mod::GT => a > b,
+        Mod::GE => a >= b,
+        Mod::EQ => a == b,
+        _ => a != b,
+    };
+    let word = match (low_word(inst)?, holds) {
+        (Mod::LT | Mod::LE, true) => Mod::LE,
+        (Mod::LT | Mod::LE, false) => Mod::LT,
+        (Mod::GT | Mod::GE, true) => Mod::GE,
+        (Mod::GT | Mod::GE, false) => Mod::GT,
+        (Mod::EQ, true) => Mod::EQ,
+        (Mod::NE, false) => Mod::NE,
+        _ => return None,
+    };
+    let mut new = inst.to_inst();
+    let words: SmallVec<[Mod; 4]> = inst
+        .mods()
+        .as_slice()
+        .iter()
+        .filter(|other| **other != Mod::EX)
+        .map(|other| if WORDS.contains(other) { word } else { *other })
+        .collect();
+    new.mods = Mods::new(&words);
+    new.operands.truncate(ISETP::COUNT);
+    Some(new)
+}
+
+/// What comparisons may ask.
+const WORDS: [Mod; 6] = [Mod::LT, Mod::LE, Mod::GT, Mod::GE, Mod::EQ, Mod::NE];
 
 /// A comparison whose answer one instruction alone reads, as its guard, to select by or in logic,
 /// and the instruction with the opposite answer.

@@ -429,6 +429,8 @@ pub fn prmt(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         Some((_, m)) => std::slice::from_ref(m),
         None => &[],
     };
+    // There is room for one number.
+    let [a, b] = [a, b].map(|o| if o == Operand::Imm(0) { Operand::RZ } else { o });
     let a = if let Operand::Imm(_) = a { cx.in_reg(a) } else { a };
     cx.e.put(Opcode::PRMT, mods, 1, &[r(d), a, selector, b]);
     Ok(())
