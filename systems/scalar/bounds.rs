@@ -10,6 +10,7 @@ use orias_components::{
 };
 use orias_targets::slots::{FADD, FFMA, FMNMX, FMUL, FSEL, FSETP, LOP3_LUT as LOP3, MOV, MUFU};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::num::FpCategory;
 
 /// Steps back from what is asked for.
@@ -35,15 +36,16 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, predicate: RegUse) -
     let exact = exact(body, values, &inst.operand(FSETP::A)).filter(|_| !than.is_subnormal());
     if let Some(value) = exact {
         // Where one of them is no number, only those that say so hold.
+        let order = value.partial_cmp(&than);
         return match word {
-            Mod::LT => Some(value < than),
-            Mod::LE => Some(value <= than),
-            Mod::GT => Some(value > than),
-            Mod::GE => Some(value >= than),
-            Mod::LTU => Some(!(value >= than)),
-            Mod::LEU => Some(!(value > than)),
-            Mod::GTU => Some(!(value <= than)),
-            Mod::GEU => Some(!(value < than)),
+            Mod::LT => Some(order == Some(Ordering::Less)),
+            Mod::LE => Some(order.is_some_and(Ordering::is_le)),
+            Mod::GT => Some(order == Some(Ordering::Greater)),
+            Mod::GE => Some(order.is_some_and(Ordering::is_ge)),
+            Mod::LTU => Some(order.is_none_or(Ordering::is_lt)),
+            Mod::LEU => Some(order.is_none_or(Ordering::is_le)),
+            Mod::GTU => Some(order.is_none_or(Ordering::is_gt)),
+            Mod::GEU => Some(order.is_none_or(Ordering::is_ge)),
             _ => None,
         };
     }

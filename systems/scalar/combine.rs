@@ -140,7 +140,7 @@ pub(super) struct Found {
 }
 
 /// What a rule ends with, beside loads and stores.
-const LAST: [Opcode; 29] = [
+const LAST: [Opcode; 30] = [
     Opcode::IADD3,
     Opcode::LEA,
     Opcode::VIMNMX,
@@ -172,6 +172,7 @@ const LAST: [Opcode; 29] = [
     Opcode::HMNMX2,
     Opcode::HSETP2,
     Opcode::HSET2,
+    Opcode::F2FP,
 ];
 
 /// Whether the function has anything of which fewer instructions may be made.

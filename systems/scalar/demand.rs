@@ -116,11 +116,7 @@ fn of_source(inst: View<'_>, at: usize, wanted: u32) -> u32 {
     let flags = match inst.operand(at) {
         Operand::Reg(_) if inst.op == Opcode::HMMA => return of_product(inst, at),
         Operand::Part(r, part) if r.count == 1 && halves::READERS.contains(&inst.op) => {
-            return match part {
-                Mod::H0_H0 => 0xffff,
-                Mod::H1_H1 => 0xffff_0000,
-                _ => ALL,
-            };
+            return halves::bits_of(inst, part);
         }
         Operand::Reg(r) if r.count == 1 => r.flags,
         _ => return ALL,

@@ -6,13 +6,36 @@
 
 use super::values::{Values, plain};
 use crate::effects;
-use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFile, RegFlags, RegUse};
+use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFile, RegFlags, RegUse, View};
 use orias_targets::Target;
 use orias_targets::slots::PRMT;
 
-/// The arithmetic whose operands are halves.
-pub(super) const READERS: [Opcode; 6] =
-    [Opcode::HADD2, Opcode::HMUL2, Opcode::HFMA2, Opcode::HMNMX2, Opcode::HSETP2, Opcode::HSET2];
+/// The arithmetic whose operands are halves; conversions of some kinds read one.
+pub(super) const READERS: [Opcode; 7] = [
+    Opcode::HADD2,
+    Opcode::HMUL2,
+    Opcode::HFMA2,
+    Opcode::HMNMX2,
+    Opcode::HSETP2,
+    Opcode::HSET2,
+    Opcode::F2FP,
+];
+
+/// Whether it reads the lower half of a word where none is named, or else the upper one: two small
+/// floats.
+fn reads_low(inst: View<'_>) -> bool {
+    inst.mods().has(Mod::UNPACK_B)
+}
+
+/// The bits of a word of which a part is named that an instruction reads.
+pub(super) fn bits_of(inst: View<'_>, part: Mod) -> u32 {
+    match part {
+        Mod::H0_H0 => 0xffff,
+        Mod::NONE if reads_low(inst) => 0xffff,
+        Mod::H1_H1 | Mod::H1 => 0xffff_0000,
+        _ => u32::MAX,
+    }
+}
 
 /// The instruction with operands that are where they come from, where it takes such.
 pub(super) fn direct(
@@ -25,7 +48,17 @@ pub(super) fn direct(
     let mut new = None::<Inst>;
     for at in usize::from(inst.defs)..inst.len() {
         let Operand::Part(r, part) = inst.operand(at) else { continue };
-        let Some((from, part)) = origin(body, values, r, part) else { continue };
+        let (asked, named) = match reads_low(inst) {
+            true if part == Mod::NONE => (Mod::H0_H0, [Mod::NONE, Mod::H1]),
+            true => continue,
+            false => (part, [Mod::H0_H0, Mod::H1_H1]),
+        };
+        let Some((from, half)) = origin(body, values, r, asked) else { continue };
+        let part = match half {
+            Mod::H0_H0 => named[0],
+            Mod::H1_H1 => named[1],
+            whole => whole,
+        };
         let mut changed = new.clone().unwrap_or_else(|| inst.to_inst());
         changed.operands[at] = Operand::Part(RegUse { flags: r.flags, ..from }, part);
         if target.takes(&changed).is_some() {

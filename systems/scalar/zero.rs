@@ -3,8 +3,8 @@
 //! Where nothing else reads the result, the logic stands in the comparison's place; else it gets
 //! the predicate beside its result, a few instructions before. A comparison that asks for zero is
 //! one that asks for the opposite, where the one instruction that reads the answer may take it
-//! negated. Of 64 bits whose low words are numbers the high words are compared alone. (ptxas 13.0.88
-//! does all four.)
+//! negated. Of 64 bits whose low words are numbers the high words are compared alone. (ptxas
+//! 13.0.88 does all four.)
 
 use super::values::{Values, plain};
 use orias_components::{
