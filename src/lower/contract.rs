@@ -3,7 +3,8 @@
 //! Observed (ptxas 13.0.88, -O1 and up): `mul` and `add` or `sub` of one float type (halves and
 //! pairs of them too), neither with a rounding word and both with the same `.ftz`, become one fused
 //! multiply-add; a product that several additions use goes into each of them. The sum may be
-//! clamped by `.sat`, the product not. At -O0 nothing is contracted.
+//! clamped by `.sat`, the product not. A quotient of `div.approx` or `div.full`, whose last step is
+//! a product, is one here. At -O0 nothing is contracted.
 
 use crate::ptx::program::{AddressBase, Code, Function, Instruction, Operand, RegId};
 use crate::ptx::types::TypeKind;
@@ -35,7 +36,7 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
         starts_block[*at] = true;
     }
     for (at, inst) in code.iter().enumerate() {
-        let Some(product) = contractible(&inst, &[Op::Mul]) else { continue };
+        let Some(product) = contractible(&inst, &[Op::Mul, Op::Div]) else { continue };
         // The product itself is one mention; every other one must be an addition that takes it in.
         let wanted = mentions[product.0 as usize] - 1;
         let uses = uses(code, &starts_block, at, product, wanted);
@@ -59,9 +60,13 @@ fn contractible(inst: &Instruction, names: &[Op]) -> Option<RegId> {
         && names.contains(&inst.opcode)
         && inst.types.len() == 1
         && inst.types[0].kind() == TypeKind::Float
-        && inst.modifiers.iter().all(|m| {
-            *m == Word::Ftz || *m == Word::Sat && inst.opcode != Op::Mul || m.ty().is_some()
-        });
+        && inst.modifiers.iter().all(|m| match *m {
+            Word::Ftz => true,
+            Word::Sat => matches!(inst.opcode, Op::Add | Op::Sub),
+            Word::Approx | Word::Full => inst.opcode == Op::Div,
+            word => word.ty().is_some(),
+        })
+        && (inst.opcode != Op::Div || inst.has(Word::Approx) || inst.has(Word::Full));
     match inst.operands {
         [Operand::Reg(d), _, _] if plain => Some(*d),
         _ => None,
@@ -184,6 +189,14 @@ mod tests {
     fn a_sum_may_be_clamped_and_a_product_not() {
         assert_eq!(fates("mul.f32 %f1,%f2,%f3; add.sat.f32 %f4,%f1,%f5;"), "f1-");
         assert_eq!(fates("mul.sat.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
+    }
+
+    #[test]
+    fn an_approximate_quotient_is_contracted_as_a_product_is() {
+        assert_eq!(fates("div.full.f32 %f1,%f2,%f3; sub.f32 %f4,%f5,%f1;"), "f2-");
+        assert_eq!(fates("div.approx.ftz.f32 %f1,%f2,%f3; add.ftz.f32 %f4,%f1,%f5;"), "f1-");
+        assert_eq!(fates("div.full.ftz.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
+        assert_eq!(fates("div.rn.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5;"), "---");
     }
 
     #[test]

@@ -266,8 +266,8 @@ fn tanh(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     float::tanh(cx, inst)
 }
 
-/// An addition or subtraction whose operand at index `product` is what `mul` computes, as one fused
-/// multiply-add.
+/// An addition or subtraction whose operand at index `product` is what `mul` computes, a product or
+/// an approximate quotient, as one fused multiply-add.
 ///
 /// # Errors
 /// When an operand is of a kind that has no lowering.
@@ -276,6 +276,9 @@ pub fn fused(cx: &mut Cx<'_, '_>, mul: &Instruction, add: &Instruction, product:
     // `c - a·b` takes the product's sign, `a·b - c` that of `c`.
     let subtract = add.opcode == Op::Sub;
     let minus = (subtract && product == 2, subtract && product == 1);
+    if mul.opcode == Op::Div {
+        return float::fused_quotient(cx, (mul, add), factors[2], minus);
+    }
     if is_half(type_at(add, 0)?) {
         return half::fused(cx, factors, add, minus);
     }

@@ -462,14 +462,42 @@ pub fn div(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if !approx && !full {
         return ieee(cx, inst, Opcode::FDIV, 2);
     }
-    let ftz = inst.has(Word::Ftz);
     let d = cx.dst(operand(inst, 0)?)?;
+    let (a, b) = factors(cx, inst)?;
+    cx.e.fmul(flush(inst), r(d), a, b);
+    Ok(())
+}
+
+/// An approximate quotient that an addition takes in, as it does a product (ptxas 13.0.88: of
+/// `div.approx` and `div.full`).
+pub fn fused_quotient(
+    cx: &mut Cx<'_, '_>,
+    (div, add): (&Instruction, &Instruction),
+    c: &Ptx,
+    (minus_quotient, minus_c): (bool, bool),
+) -> Sel {
+    let d = cx.dst(operand(add, 0)?)?;
+    let (a, b) = factors(cx, div)?;
+    let c = cx.src(c, Type::F32)?;
+    let b = if minus_quotient { fneg(b) } else { b };
+    let c = if minus_c { fneg(c) } else { c };
+    cx.e.ffma(&words(add), r(d), a, b, c);
+    Ok(())
+}
+
+fn flush(inst: &Instruction) -> &'static [Mod] {
+    if inst.has(Word::Ftz) { &[Mod::FTZ] } else { &[] }
+}
+
+/// The reciprocal and the dividend whose product an approximate quotient is.
+fn factors(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel<(Operand, Operand)> {
+    let ftz = inst.has(Word::Ftz);
     let a = cx.src(operand(inst, 1)?, Type::F32)?;
     let b = cx.src(operand(inst, 2)?, Type::F32)?;
     let (mut a, mut b) = (cx.in_reg(a), cx.in_reg(b));
-    let mods: &[Mod] = if ftz { &[Mod::FTZ] } else { &[] };
+    let mods = flush(inst);
     let (divisor, y) = (b, cx.e.temp(1));
-    if full {
+    if inst.has(Word::Full) {
         // The reciprocal of a huge divisor would flush: both sides down by 4.
         let huge = magnitude(cx, divisor, Mod::GT, HUGE, ftz);
         b = scale_if(cx, b, 0.25, huge, mods);
@@ -481,8 +509,7 @@ pub fn div(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         a = scale_if(cx, a, UP, not(normal), &[]);
     }
     cx.e.mufu(Mod::RCP, r(y), b);
-    cx.e.fmul(mods, r(d), r(y), a);
-    Ok(())
+    Ok((r(y), a))
 }
 
 /// The correctly rounded functions, as pseudo instructions that `OriCreateMacroInsts` expands.
