@@ -84,6 +84,11 @@ pub fn may_wait(op: Opcode) -> bool {
     op.has(Props::WAITS)
 }
 
+/// Whether threads of a warp wait for each other there: others may have run in between.
+pub fn may_meet(op: Opcode) -> bool {
+    matches!(op, Opcode::BSYNC | Opcode::WARPSYNC | Opcode::YIELD | Opcode::NANOSLEEP)
+}
+
 /// Whether all threads of a warp that run it together get the same result, whatever they bring.
 pub fn gives_all_the_same(op: Opcode) -> bool {
     op.has(Props::ALIKE)

@@ -2,12 +2,13 @@
 //!
 //! Values that a phi takes on several ways are moved to its register on each of them, and often one
 //! of these ways lies behind another (a loop behind the test whether it runs at all); parts of a
-//! descriptor go to uniform registers again and again. One walk, with what is known at the end of a
+//! descriptor go to uniform registers again and again, and predicates that spill code keeps in general
+//! registers come back though they are still there. One walk, with what is known at the end of a
 //! block for the next one where control comes to that from there alone. Two zeros that are moved to
 //! a pair are one instruction (ptxas 13.0.88 clears accumulators by `CS2R R4, SRZ`).
 //!
 //! What holds behind it: no `NOP`, no move of a register to itself, and within a block no move of a
-//! number, nor of a general register to a uniform one, that changes nothing.
+//! number, nor of a general register to a uniform one or to a predicate, that changes nothing.
 
 use crate::effects;
 use crate::function::Options;
@@ -15,17 +16,19 @@ use crate::notes::Notes;
 use crate::params::Read;
 use crate::schedule::cells;
 use orias_components::{
-    BlockId, Body, Code, Inst, InstId, Opcode, Operand, Reg, RegFile, RegUse, View, scratch,
-    scratch::Scratch,
+    BlockId, Body, Code, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View,
+    scratch, scratch::Scratch,
 };
 use orias_targets::Target;
-use orias_targets::slots::{MOV, R2UR};
+use orias_targets::slots::{ISETP, MOV, R2UR, SEL};
 
 /// The special register that is always zero.
 const SRZ: u8 = 255;
 
 const WORDS: usize = 256;
 const UNIFORM: usize = 256;
+const PREDICATES: usize = 8;
+const FIRST_PREDICATE: usize = WORDS + UNIFORM;
 
 /// Phase 130.
 pub fn remove_nop_code(code: Code<'_>, options: Read<'_, Options>, mut notes: Notes<'_>) {
@@ -51,6 +54,9 @@ struct Known {
     /// By uniform register: the general one whose value it has, and how often that was written
     /// then.
     uniform: [Option<(u8, u32)>; UNIFORM],
+    /// By predicate: the general register of which it says whether it is zero, and how often that
+    /// was written then.
+    predicates: [Option<(u8, u32)>; PREDICATES],
     /// By pair: the move of zero to one of its registers, which nothing has named since.
     zeros: [Option<(InstId, u8)>; WORDS / 2],
     gone: Scratch<Vec<InstId>>,
@@ -64,6 +70,7 @@ impl Known {
             words: [None; WORDS],
             writes: [0; WORDS],
             uniform: [None; UNIFORM],
+            predicates: [None; PREDICATES],
             zeros: [None; WORDS / 2],
             gone: scratch!(Vec<InstId>),
             pairs: scratch!(Vec<(InstId, u8)>),
@@ -74,6 +81,7 @@ impl Known {
     fn enter(&mut self, goes_on: bool) {
         if !goes_on {
             self.words.fill(None);
+            self.predicates.fill(None);
         }
         // Other threads of the warp may have run before these, with the same uniform registers.
         self.uniform.fill(None);
@@ -113,6 +121,14 @@ impl Known {
             self.gone.push(id);
             return;
         }
+        let stamped =
+            |(p, from): (u8, u8), this: &Self| (p, (from, this.writes[usize::from(from)]));
+        if let Some((p, from)) = not_zero(inst).map(|pair| stamped(pair, self))
+            && self.predicates[usize::from(p)] == Some(from)
+        {
+            self.gone.push(id);
+            return;
+        }
         let word = |cell: cells::Cell| (cell.file() == RegFile::R).then_some(usize::from(cell.0));
         cells::for_each_use(inst, |cell, _| {
             word(cell).into_iter().for_each(|at| self.zeros[at / 2] = None);
@@ -124,14 +140,19 @@ impl Known {
                 self.writes[at] += 1;
             }
             (_, RegFile::UR) => self.uniform[usize::from(cell.0) - WORDS] = None,
+            (_, RegFile::P) => self.predicates[usize::from(cell.0) - FIRST_PREDICATE] = None,
             _ => {}
         });
+        if let Some((p, from)) = not_zero(inst).or(kept(inst)).map(|pair| stamped(pair, self)) {
+            self.predicates[usize::from(p)] = Some(from);
+        }
         if inst.op.is_branch() && inst.op != Opcode::BRA && inst.op != Opcode::EXIT {
             // What is called may write all.
             self.words.fill(None);
+            self.predicates.fill(None);
             self.zeros.fill(None);
         }
-        if inst.op.is_branch() || effects::may_wait(inst.op) || MEETS.contains(&inst.op) {
+        if inst.op.is_branch() || effects::may_wait(inst.op) || effects::may_meet(inst.op) {
             self.uniform.fill(None);
         }
         if let Some((to, from)) = uniform {
@@ -169,9 +190,6 @@ impl Known {
     }
 }
 
-/// Where threads of a warp wait for each other, others may have run in between.
-const MEETS: [Opcode; 4] = [Opcode::BSYNC, Opcode::WARPSYNC, Opcode::YIELD, Opcode::NANOSLEEP];
-
 /// The number that an instruction moves to a general register, always.
 fn number(inst: View<'_>) -> Option<(u8, u32)> {
     let is_move = inst.op == Opcode::MOV
@@ -192,6 +210,44 @@ fn general(operand: Operand) -> Option<u8> {
     match operand {
         Operand::Reg(r) if r.reg.file() == RegFile::R && r.count == 1 => {
             Some((r.reg.phys_index()? + u32::from(r.cell)) as u8)
+        }
+        _ => None,
+    }
+}
+
+/// A predicate that an instruction makes of whether a general register is not zero, always, and
+/// that register: how spill code has it back.
+fn not_zero(inst: View<'_>) -> Option<(u8, u8)> {
+    let is_one = inst.op == Opcode::ISETP
+        && inst.guard.is_always()
+        && inst.mods().as_slice() == [Mod::NE, Mod::U32, Mod::AND]
+        && inst.len() == ISETP::COUNT
+        && inst.operand(ISETP::Q) == Operand::PT
+        && inst.operand(ISETP::B) == Operand::RZ
+        && inst.operand(ISETP::X) == Operand::PT;
+    let to = predicate(inst.get(ISETP::P).filter(|_| is_one)?)?;
+    general(inst.operand(ISETP::A)).map(|from| (to, from))
+}
+
+/// A predicate that an instruction keeps in a general register, always, and that register.
+fn kept(inst: View<'_>) -> Option<(u8, u8)> {
+    let is_one = inst.op == Opcode::SEL
+        && inst.guard.is_always()
+        && inst.mods().is_empty()
+        && inst.len() == SEL::COUNT
+        && inst.operand(SEL::A) == Operand::RZ
+        && inst.operand(SEL::B) == Operand::Imm(1);
+    let Operand::Reg(unless) = inst.get(SEL::X).filter(|_| is_one)? else { return None };
+    let is_inverted = unless.flags.without(RegFlags::REUSE) == RegFlags::NOT;
+    let p = predicate(Operand::Reg(RegUse { flags: RegFlags::NONE, ..unless }))?;
+    general(inst.operand(SEL::D)).filter(|_| is_inverted).map(|to| (p, to))
+}
+
+/// A physical predicate as it is.
+fn predicate(operand: Operand) -> Option<u8> {
+    match operand {
+        Operand::Reg(r) if r.reg.file() == RegFile::P && r.flags == RegFlags::NONE => {
+            r.reg.phys_index().map(|index| index as u8)
         }
         _ => None,
     }

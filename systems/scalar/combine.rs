@@ -16,15 +16,15 @@ use super::predicate;
 use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
 use super::signs;
 use super::sums;
+use super::uniform;
 use super::values::{Values, plain};
 use super::zero;
-use crate::effects;
 use crate::ssa::{Fixed, is_value};
 use orias_components::{
     BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use orias_targets::slots::{MOV, PRMT, R2UR};
+use orias_targets::slots::PRMT;
 use smallvec::SmallVec;
 
 /// How far before the last instruction of a rule one may stand that writes a part of the result:
@@ -293,13 +293,17 @@ impl Combiner<'_, '_> {
         }
         if signs::may_fold(inst.op) {
             let new = signs::fold(body, self.values, self.target, id);
-            let Some(new) = new.filter(|new| self.are_values(body, new, id)) else { return false };
+            let Some(new) = new.filter(|new| self.are_new_values(body, new, id)) else {
+                return false;
+            };
             self.values.replace(body, id, &new);
             return true;
         }
         if halves::READERS.contains(&inst.op) {
             let new = halves::direct(body, self.values, self.target, id);
-            let Some(new) = new.filter(|new| self.are_values(body, new, id)) else { return false };
+            let Some(new) = new.filter(|new| self.are_new_values(body, new, id)) else {
+                return false;
+            };
             self.values.replace(body, id, &new);
             return true;
         }
@@ -333,10 +337,9 @@ impl Combiner<'_, '_> {
                 }
             }
             Opcode::R2UR => {
-                let new = to_uniform(body, self.values, id);
-                let Some(new) = new.filter(|new| self.target.takes(new).is_some()) else {
-                    return false;
-                };
+                let before = &body.block(block).insts()[..n];
+                let new = uniform::direct(body, self.values, self.target, (id, before));
+                let Some(new) = new else { return false };
                 self.values.replace(body, id, &new);
                 true
             }
@@ -630,7 +633,31 @@ impl Combiner<'_, '_> {
     fn are_values_of(&mut self, body: &Body<'_>, inst: &Inst, ids: &[InstId]) -> bool {
         let guard = [Operand::reg(inst.guard.reg)];
         let tied = inst.tied.iter().map(|r| Operand::Reg(*r));
-        inst.operands.iter().copied().chain(guard).chain(tied).all(|operand| match operand {
+        let mut all = inst.operands.iter().copied().chain(guard).chain(tied);
+        all.all(|operand| self.is_value_of(body, operand, ids))
+    }
+
+    /// Whether what it names in other places than the instruction has, in whose place it is to
+    /// stand, has one value wherever it is read: what stays (sums of a warpgroup's product, which
+    /// are no values) is read where it was.
+    fn are_new_values(&mut self, body: &Body<'_>, inst: &Inst, id: InstId) -> bool {
+        let old = body.inst(id);
+        let stays = old.guard == inst.guard
+            && old.len() == inst.operands.len()
+            && old.tied().eq(inst.tied.iter().copied());
+        let without_signs = |operand: Operand| match operand {
+            Operand::Reg(r) => Operand::Reg(RegUse { flags: RegFlags::NONE, ..r }),
+            other => other,
+        };
+        let mut pairs = inst.operands.iter().zip(old.operands());
+        stays
+            && pairs.all(|(new, old)| {
+                without_signs(*new) == without_signs(old) || self.is_value_of(body, *new, &[id])
+            })
+    }
+
+    fn is_value_of(&mut self, body: &Body<'_>, operand: Operand, ids: &[InstId]) -> bool {
+        match operand {
             Operand::Imm(_) => true,
             Operand::Reg(r) if r.reg.file() == RegFile::UR => {
                 ids.iter().any(|id| body.inst(*id).operands().any(|other| other == operand))
@@ -638,7 +665,7 @@ impl Combiner<'_, '_> {
             Operand::Reg(r) | Operand::Part(r, _) => r.reg.is_zero() || self.is_value(body, r),
             Operand::Const(c) => c.base == Reg::RZ && !c.is_bindless(),
             _ => false,
-        })
+        }
     }
 
     /// Whether a register has one value wherever it is read.
@@ -663,24 +690,6 @@ impl Combiner<'_, '_> {
         }
         self.values.replace(body, id, new);
     }
-}
-
-/// A number that goes to a uniform register by way of a general one.
-fn to_uniform(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
-    let inst = body.inst(id);
-    let is_one = inst.len() == R2UR::COUNT
-        && inst.mods().is_empty()
-        && inst.operand(R2UR::P) == Operand::PT
-        && inst.guard.is_always();
-    let from = plain(&inst.get(R2UR::A)?).filter(|_| is_one)?;
-    let mov = body.inst(values.writer(from)?);
-    let is_move = mov.op == Opcode::MOV && mov.guard.is_always() && effects::copies_words(mov);
-    let number = match mov.get(MOV::B).filter(|_| is_move)? {
-        Operand::Imm(number) => number,
-        operand if operand == Operand::RZ => 0,
-        _ => return None,
-    };
-    Some(Inst::new(Opcode::UMOV, &[], 1, &[inst.operand(R2UR::UD), Operand::Imm(number)]))
 }
 
 fn without_results(body: &mut Body<'_>, id: InstId) {

@@ -27,6 +27,7 @@ mod signs;
 mod simplify;
 mod sink;
 mod sums;
+mod uniform;
 mod values;
 mod zero;
 
