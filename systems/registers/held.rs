@@ -2,10 +2,10 @@
 //!
 //! Values that a phi takes on several ways are moved to its register on each of them, and often one
 //! of these ways lies behind another (a loop behind the test whether it runs at all); parts of a
-//! descriptor go to uniform registers again and again, and predicates that spill code keeps in general
-//! registers come back though they are still there. One walk, with what is known at the end of a
-//! block for the next one where control comes to that from there alone. Two zeros that are moved to
-//! a pair are one instruction (ptxas 13.0.88 clears accumulators by `CS2R R4, SRZ`).
+//! descriptor go to uniform registers again and again, and predicates that spill code keeps in
+//! general registers come back though they are still there. One walk, with what is known at the end
+//! of a block for the next one where control comes to that from there alone. Two zeros that are
+//! moved to a pair are one instruction (ptxas 13.0.88 clears accumulators by `CS2R R4, SRZ`).
 //!
 //! What holds behind it: no `NOP`, no move of a register to itself, and within a block no move of a
 //! number, nor of a general register to a uniform one or to a predicate, that changes nothing.

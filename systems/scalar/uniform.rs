@@ -10,9 +10,11 @@ use orias_components::{Body, Inst, InstId, Opcode, Operand, RegFile, RegUse, Vie
 use orias_targets::Target;
 use orias_targets::slots::{IADD3, MOV, R2UR};
 
-/// How far before it another one may stand to whose register a sum is made. As many may live longer
-/// for that, and uniform registers cannot be spilled.
+/// How far before it another one may stand to whose register a sum is made, and how far if moves
+/// are counted, most of which will be gone: those of a product's sums stand between two products.
+/// So few uniform registers live longer for that; they cannot be spilled.
 const NEAR: usize = 32;
+const NEAR_WITH_MOVES: usize = 8 * NEAR;
 
 /// The instruction that a move from a general register is, of those that `before` ends with.
 pub(super) fn direct(
@@ -31,7 +33,7 @@ pub(super) fn direct(
         }
         None => {
             let (base, added) = sum(by).filter(|_| values.reads(from) == 1)?;
-            let near = &before[before.len().saturating_sub(NEAR)..];
+            let near = &before[before.len().saturating_sub(NEAR_WITH_MOVES)..];
             let base = near_copy(body, values, near, base)?;
             let (none, zero) = (Operand::UPT, Operand::URZ);
             let added = Operand::Imm(u64::from(added));
@@ -86,7 +88,13 @@ fn near_copy(
         let op = body.op(*id);
         !(op.is_branch() || effects::may_wait(op) || effects::may_meet(op))
     };
-    near.iter().rev().take_while(|id| undisturbed(id)).find_map(|id| {
+    let mut left = NEAR;
+    let mut is_near = |id: &InstId| {
+        let counts = body.op(*id) != Opcode::MOV;
+        left = left.saturating_sub(usize::from(counts));
+        left > 0 && undisturbed(id)
+    };
+    near.iter().rev().take_while(|id| is_near(id)).find_map(|id| {
         let (to, from) = moved(body.inst(*id))?;
         let is_same = (from.reg, from.cell) == (base.reg, base.cell);
         (is_same && values.writer(to) == Some(*id)).then_some(to)
