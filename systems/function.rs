@@ -21,6 +21,8 @@ pub struct FunctionInfo {
     pub max_registers: Option<u32>,
     /// `.reqntid` or `.maxntid`, when given: threads of a CTA.
     pub max_threads: Option<u32>,
+    /// `.reqntid`, when given: threads of a CTA in each dimension.
+    pub required_threads: Option<[u32; 3]>,
     /// Bytes of `.local` variables, at the bottom of the frame; spill slots come after them.
     pub local_bytes: u32,
     /// Alignment of the frame in bytes.
@@ -33,6 +35,17 @@ pub struct FunctionInfo {
     /// It has loads or stores that are volatile or have an order: of shared memory the code does
     /// not say which (observed: ptxas 13.0.88 writes plain LDS and STS for them).
     pub has_strong: bool,
+}
+
+impl FunctionInfo {
+    /// Threads that a CTA has in each dimension at most: what CUDA allows on every GPU, and what
+    /// the kernel says. `.maxntid` bounds all together, not each.
+    pub fn most_threads(&self) -> [u32; 3] {
+        const MOST: [u32; 3] = [1024, 1024, 64];
+        let all = self.max_threads.filter(|_| self.entry).unwrap_or(u32::MAX).max(1);
+        let each = self.required_threads.filter(|_| self.entry).unwrap_or(MOST);
+        [0, 1, 2].map(|n| each[n].min(MOST[n]).min(all).max(1))
+    }
 }
 
 /// How the pipeline is to run: shared by all functions of a compilation.

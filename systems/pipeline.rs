@@ -21,12 +21,12 @@ use crate::control_flow::{branches, layout, predication, switch_opt, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
 use crate::loops::unroll;
-use crate::memory::{atomics, vectorize};
+use crate::memory::{atomics, local, vectorize};
 use crate::report::check;
-use crate::scalar::{common, dead_code, fold, near, propagate};
+use crate::scalar::{common, dead_code, fold, linear, nan_or_zero, near, phis, propagate};
 use crate::states::Found;
 use crate::sync::{convergence, idle, progress, workarounds};
-use crate::uniform::constants;
+use crate::uniform::{constants, dimensions};
 use crate::{mercury, registers, schedule, ssa};
 use orias_components::{Facts, Opcode, Props};
 use std::fmt;
@@ -309,6 +309,13 @@ const PLANNED: Status = Status::Planned;
 const GRAPHICS_ONLY: Status = Status::GraphicsOnly;
 const EDITS_ARE_WHOLE: &str =
     "nothing to refresh: the manager makes stale edges new after each phase";
+const DIVERGENCE: &str =
+    "what varies in a warp is an analysis: who asks for it finds it as the code is by then";
+const STRENGTH: &str = "counters are values behind phase 26 only: what a loop adds to its pointers phase 35 \
+    adds once; a product with a counter is one instruction, as a sum is, and ptxas 13.0.88 keeps it; divisions by \
+    constants are products since phase 9";
+const CONSTANTS: &str = "numbers come from no bank of compute code: in 324 modules ptxas 13.0.88 has \
+    parameters, .const variables, addresses and tables of jumps and calls there, nothing else";
 const DUMPED: &str = "--dump-ir prints the IR around any phase, this one included";
 
 use self::Gate::{Above, Only, Unstated};
@@ -331,7 +338,7 @@ pub static PHASES: [Phase; 159] = [
     phase(9, "OriCreateMacroInsts", Setup, Lowering, Unstated, always(system!(macros::create_macro_insts))),
     phase(10, "ReportInitialRepresentation", Setup, Report, Unstated, marker(DUMPED)),
     phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
-    phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, PLANNED),
+    phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, optional(system!(dimensions::replace_uniforms_with_imm))),
     phase(13, "OriSanitize", Setup, Validation, Unstated, always(system!(check::check_program))),
     phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(system!(fold::general_optimize))),
     // 2-early-optimization
@@ -344,25 +351,25 @@ pub static PHASES: [Phase; 159] = [
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
     phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop))),
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
-    phase(24, "OriStrengthReduce", Early, Optimization, Unstated, PLANNED),
+    phase(24, "OriStrengthReduce", Early, Optimization, Unstated, marker(STRENGTH)),
     phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), optional(system!(unroll::unroll_loops where |f| f.may_have(&[Opcode::BRA])))),
     phase(26, "GenerateMovPhi", Early, Lowering, Unstated, needed_at_gate(system!(ssa::generate_mov_phi))),
     phase(27, "OriPipelining", Early, Optimization, Above(1), PLANNED),
     phase(28, "StageAndFence", Early, Lowering, Unstated, PLANNED),
     phase(29, "OriRemoveRedundantBarriers", Early, Optimization, Above(1), PLANNED),
-    phase(30, "AnalyzeUniformsForSpeculation", Early, Analysis, Unstated, PLANNED),
+    phase(30, "AnalyzeUniformsForSpeculation", Early, Analysis, Unstated, marker("what may be computed early an instruction says of itself (effects.rs); constant banks may be read anywhere")),
     phase(31, "SinkRemat", Early, Optimization, Above(1), PLANNED),
-    phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, PLANNED),
+    phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, optional(system!(nan_or_zero::optimize_nan_or_zero where |f| f.may_have(&nan_or_zero::KNOWN)))),
     phase(33, "GeneralOptimize", Early, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_second where |f| f.may_have(&[Opcode::BRA])))),
-    phase(35, "OriLinearReplacement", Early, Optimization, Unstated, PLANNED),
-    phase(36, "CompactLocalMemory", Early, Optimization, Unstated, PLANNED),
-    phase(37, "ConvertMemoryToRegisterOrUniform", Early, Optimization, Unstated, PLANNED),
+    phase(35, "OriLinearReplacement", Early, Optimization, Unstated, optional(system!(linear::linear_replacement where |f| f.may_have(&linear::SUMS)))),
+    phase(36, "CompactLocalMemory", Early, Optimization, Unstated, optional(system!(local::compact_local_memory where |f| f.may_have(&[Opcode::LDL, Opcode::STL])))),
+    phase(37, "ConvertMemoryToRegisterOrUniform", Early, Optimization, Unstated, optional(system!(local::convert_memory_to_register_or_uniform where |f| f.may_have(&[Opcode::LDL, Opcode::STL])))),
     // 3-mid-level-optimization
     phase(38, "OriPerformLiveDeadSecond", Mid, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
-    phase(39, "ExtractShaderConstsFirst", Mid, Optimization, Unstated, PLANNED),
+    phase(39, "ExtractShaderConstsFirst", Mid, Optimization, Unstated, marker(CONSTANTS)),
     phase(40, "OriHoistInvariantsEarly", Mid, Optimization, Above(1), PLANNED),
-    phase(41, "Vectorization", Mid, Optimization, Unstated, optional(system!(vectorize::vectorize where |f| f.may_have(&[Opcode::LDS, Opcode::STS])))),
+    phase(41, "Vectorization", Mid, Optimization, Unstated, optional(system!(vectorize::vectorize where |f| f.may_have(&vectorize::KNOWN)))),
     phase(42, "EmitPSI", Mid, Lowering, Unstated, GRAPHICS_ONLY),
     phase(43, "GeneralOptimizeMid", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), PLANNED),
@@ -378,12 +385,12 @@ pub static PHASES: [Phase; 159] = [
     phase(54, "AdvancedPhaseEarlyEnforceArgs", Mid, Gate, Unstated, marker("marks the place: its worker is phase 55")),
     phase(55, "EnforceArgumentRestrictions", Mid, Lowering, Unstated, always(system!(operands::enforce_argument_restrictions))),
     phase(56, "GvnCse", Mid, Optimization, Above(1), optional(system!(common::global_value_numbering))),
-    phase(57, "OriCommoning", Mid, Optimization, Unstated, PLANNED),
-    phase(58, "OriReassociateAndCommon", Mid, Optimization, Unstated, PLANNED),
-    phase(59, "ExtractShaderConstsFinal", Mid, Optimization, Unstated, PLANNED),
-    phase(60, "OriReplaceEquivMultiDefMov", Mid, Optimization, Unstated, PLANNED),
+    phase(57, "OriCommoning", Mid, Optimization, Unstated, marker("what a block has twice GvnCse has found, one phase earlier")),
+    phase(58, "OriReassociateAndCommon", Mid, Optimization, Unstated, optional(system!(linear::reassociate_and_common where |f| f.may_have(&linear::SUMS)))),
+    phase(59, "ExtractShaderConstsFinal", Mid, Optimization, Unstated, marker(CONSTANTS)),
+    phase(60, "OriReplaceEquivMultiDefMov", Mid, Optimization, Unstated, optional(system!(phis::replace_equivalent where |f| f.may_have(&[Opcode::MOVPHI])))),
     // 4-late-optimization
-    phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, PLANNED),
+    phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, marker(DIVERGENCE)),
     phase(62, "OriDoRematEarly", Late, Optimization, Above(1), PLANNED),
     phase(63, "LateExpansion", Late, Lowering, Unstated, needed(system!(macros::late_expansion where |f| f.may_have_any(Props::MACRO)))),
     phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),
@@ -393,9 +400,9 @@ pub static PHASES: [Phase; 159] = [
     phase(68, "DoVTGMultiViewExpansion", Late, Lowering, Unstated, GRAPHICS_ONLY),
     phase(69, "OriSimpleLiveDead", Late, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(70, "OriPerformLiveDeadThird", Late, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
-    phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, PLANNED),
+    phase(71, "OriRemoveRedundantMultiDefMov", Late, Optimization, Unstated, optional(system!(phis::replace_equivalent where |f| f.may_have(&[Opcode::MOVPHI])))),
     phase(72, "OriDoPredication", Late, Optimization, Above(1), optional(system!(predication::do_predication where |f| f.may_have(&[Opcode::BRA])))),
-    phase(73, "LateVectorization", Late, Optimization, Unstated, PLANNED),
+    phase(73, "LateVectorization", Late, Optimization, Unstated, optional(system!(vectorize::vectorize where |f| f.may_have(&vectorize::KNOWN)))),
     phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::late_commoning where |f| f.may_have_any(Props::MACRO)))),
     phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), PLANNED),
@@ -403,7 +410,7 @@ pub static PHASES: [Phase; 159] = [
     phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
     phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
     phase(80, "OriDoRemat", Late, Optimization, Above(1), optional(system!(near::do_remat))),
-    phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, PLANNED),
+    phase(81, "OriPropagateVaryingSecond", Late, Optimization, Unstated, marker(DIVERGENCE)),
     phase(82, "OptimizeSyncInstructions", Late, Optimization, Above(1), optional(system!(idle::optimize_sync_instructions where |f| f.may_have(&[Opcode::WARPSYNC])))),
     phase(83, "AdvancedPhaseLateExpandSyncInstructions", Late, Gate, Unstated, marker("marks the place: its worker is phase 84")),
     phase(84, "LateExpandSyncInstructions", Late, Lowering, Above(1), needed(system!(convergence::late_expand_sync_instructions))),

@@ -157,6 +157,7 @@ pub fn function(
         entry: function.entry,
         max_registers: layout.max_registers.map(|n| n.max(LEAST_ASKED)),
         max_threads: layout.cta_threads(),
+        required_threads: layout.required_threads,
         local_bytes: cx.frame.bytes,
         local_align: cx.frame.align,
         moves_stack: cx.frame.moves_stack,

@@ -1,4 +1,5 @@
 //! Loops: what is done to them as a whole.
 
+pub mod pointers;
 mod rounds;
 pub mod unroll;

@@ -33,9 +33,12 @@ impl Zeros<'_, '_> {
             // A negative number has as many.
             Operand::Reg(r) if r.flags.without(RegFlags::NEG) == RegFlags::NONE && depth > 0 => {
                 let Some(writer) = self.values.writer(*r) else { return 0 };
-                // A high word is another matter.
+                // A high word is another matter, and a predicate may stand before the result.
+                let is_result = |d: &RegUse| !d.reg.file().is_predicate();
+                let mut results =
+                    self.body.inst(writer).dests().filter_map(|o| o.as_reg().copied());
                 let is_low = |d: RegUse| d.reg == r.reg && d.cell == r.cell;
-                match self.body.inst(writer).reg(0).is_some_and(is_low) {
+                match results.find(is_result).is_some_and(is_low) {
                     true => self.written(writer, depth - 1),
                     false => 0,
                 }

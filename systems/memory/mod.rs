@@ -2,4 +2,5 @@
 
 mod alignment;
 pub mod atomics;
+pub mod local;
 pub mod vectorize;

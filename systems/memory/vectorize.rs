@@ -1,14 +1,15 @@
 //! `Vectorization`: accesses to places beside each other become one, where the address is known to
 //! be aligned for it.
 //!
-//! What holds behind it: of the loads of a block from shared memory, by the same registers and
-//! without a guard, between which nothing may change it, no two or four are left that stand in one
-//! aligned piece of 8 or 16 bytes; nor of its stores whose values no other instruction reads. But
-//! for loads that are far apart, and for values that already are to stand in a wide register: a
+//! What holds behind it: of the loads of a block from shared or local memory, by the same registers
+//! and without a guard, between which nothing may change it, no two or four are left that stand in
+//! one aligned piece of 8 or 16 bytes; nor of its stores whose values no other instruction reads.
+//! But for loads that are far apart, and for values that already are to stand in a wide register: a
 //! copy of each would cost what is won.
 //!
-//! ptxas 13.0.88 does the same: [`LDS`](Opcode::LDS) of 64 and 128 bits in place of words, where
-//! known bits of the address allow it.
+//! ptxas 13.0.88 does the same: [`LDS`](Opcode::LDS) and [`LDL`](Opcode::LDL) of 64 and 128 bits in
+//! place of words, where known bits of the address allow it; of global memory never, though a
+//! parameter says that its pointer is aligned.
 
 use super::alignment::{MOST, zeros};
 use crate::analysis::Analyses;
@@ -24,7 +25,7 @@ use orias_components::{
     BlockId, Body, Code, InstId, MemRef, Mod, Opcode, Operand, Props, Reg, RegFile, RegUse, VRegId,
     View, scratch, scratch::Scratch,
 };
-use orias_targets::slots::{LDS, STS};
+use orias_targets::slots::{LDL, LDS, STL, STS};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -33,10 +34,16 @@ use smallvec::{SmallVec, smallvec};
 const OPEN: usize = 8;
 const LONG: usize = 64;
 
+/// Aligned as the frame is.
+const STACK_POINTER: Reg = Reg::phys(RegFile::R, 1);
+
 /// The widest access, in cells.
 const WIDEST: u8 = 4;
 
-/// Phase 41.
+/// What may become one.
+pub const KNOWN: [Opcode; 4] = [Opcode::LDS, Opcode::STS, Opcode::LDL, Opcode::STL];
+
+/// Phases 41 and 73: predication puts accesses of several blocks into one.
 pub fn vectorize(
     code: Code<'_>,
     form: Read<'_, Form>,
@@ -60,11 +67,11 @@ pub fn vectorize(
     let values = Values::of(&body, &map, |_, _, _| {});
     let (fixed, wide) = (Fixed::of(&body), of_wide(&body));
     let joins = scratch!(Vec<Join>).with(runs.iter().flat_map(|run| {
-        let known = zeros_of(&body, &values, run.place);
+        let known = zeros_of(&body, &values, run.place, info.local_align);
         join(run, known, |access| {
             let whole = whole(&body, access.value).filter(|v| is_value(&body, &fixed, *v));
             whole.is_some_and(|v| {
-                let alone = run.op == Opcode::LDS || values.reads(access.value) == 1;
+                let alone = loads(run.op) || values.reads(access.value) == 1;
                 alone && !wide[v.0 as usize]
             })
         })
@@ -117,11 +124,23 @@ fn access(inst: View<'_>) -> Option<(MemRef, RegUse)> {
     let (place, value) = match inst.op {
         Opcode::LDS => (inst.get(LDS::A)?, inst.get(LDS::D)?),
         Opcode::STS => (inst.get(STS::A)?, inst.get(STS::B)?),
+        Opcode::LDL => (inst.get(LDL::A)?, inst.get(LDL::D)?),
+        Opcode::STL => (inst.get(STL::A)?, inst.get(STL::B)?),
         _ => return None,
     };
     let is_plain = matches!(inst.mods().as_slice(), [] | [Mod::_64]) && inst.guard.is_always();
     let Operand::Mem(place) = place else { return None };
     plain(&value).filter(|_| is_plain && place.sel == Mod::NONE).map(|value| (place, value))
+}
+
+/// Whether it loads.
+fn loads(op: Opcode) -> bool {
+    matches!(op, Opcode::LDS | Opcode::LDL)
+}
+
+/// Whether it is an access of local memory.
+fn is_local(op: Opcode) -> bool {
+    matches!(op, Opcode::LDL | Opcode::STL)
 }
 
 /// Whether it is an access that has nothing to do with shared memory.
@@ -159,35 +178,37 @@ fn find(body: &Body<'_>, far: usize) -> Scratch<Vec<Run>> {
             }
             let found = access(inst);
             let by = |place: MemRef| (place.base, place.uniform);
-            match (inst.op, found) {
-                (Opcode::LDS, Some(_)) => close(&mut open, &|run| {
-                    run.op == Opcode::STS
-                        || found.is_some_and(|(place, _)| {
-                            by(run.place) == by(place) && at - run.accesses[0].at > far
-                        })
+            let is_near = |run: &Run| is_local(run.op) == is_local(inst.op);
+            match found {
+                Some((place, _)) if loads(inst.op) => close(&mut open, &|run| {
+                    let is_far = by(run.place) == by(place) && at - run.accesses[0].at > far;
+                    is_near(run) && (!loads(run.op) || is_far)
                 }),
                 // A store to another place by the same registers is no store to these.
-                (Opcode::STS, Some((place, value))) => {
+                Some((place, value)) => {
                     let here = range(place.offset, value);
                     close(&mut open, &|run| {
                         let meets = |a: &Access| meet(range(a.offset, a.value), here);
                         let many = run.stored.len() >= LONG;
-                        many || by(run.place) != by(place) || run.accesses.iter().any(meets)
+                        let may_meet = by(run.place) != by(place);
+                        is_near(run) && (many || may_meet || run.accesses.iter().any(meets))
                     });
-                    let loads = open.iter_mut().filter(|run| run.op == Opcode::LDS);
-                    loads.for_each(|run| run.stored.push(here));
+                    let others = open.iter_mut().filter(|run| loads(run.op) && is_near(run));
+                    others.for_each(|run| run.stored.push(here));
                 }
-                _ if is_elsewhere(inst) => {}
-                _ if is_load(inst) => close(&mut open, &|run| run.op == Opcode::STS),
-                _ => close(&mut open, &|_| true),
+                None if is_local(inst.op) => {
+                    close(&mut open, &|run| is_near(run) && !(loads(inst.op) && loads(run.op)));
+                }
+                None if is_elsewhere(inst) => {}
+                None if is_load(inst) => close(&mut open, &|run| !loads(run.op)),
+                None => close(&mut open, &|_| true),
             }
             let Some((place, value)) = found else { continue };
             // What was stored since is not there at the first load.
             let here = range(place.offset, value);
             close(&mut open, &|run| {
-                inst.op == Opcode::LDS
-                    && by(run.place) == by(place)
-                    && run.stored.iter().any(|stored| meet(*stored, here))
+                let same = run.op == inst.op && by(run.place) == by(place);
+                loads(inst.op) && same && run.stored.iter().any(|stored| meet(*stored, here))
             });
             let access = Access { id, at, offset: place.offset, value };
             let same = |run: &&mut Run| run.op == inst.op && by(run.place) == by(place);
@@ -249,8 +270,12 @@ fn whole(body: &Body<'_>, value: RegUse) -> Option<VRegId> {
 }
 
 /// Low bits of the sum of an access's registers that are zero.
-fn zeros_of(body: &Body<'_>, values: &Values<'_>, place: MemRef) -> u32 {
-    let of = |r: RegUse| if r.reg.is_zero() { MOST } else { zeros(body, values, r) };
+fn zeros_of(body: &Body<'_>, values: &Values<'_>, place: MemRef, frame: u32) -> u32 {
+    let of = |r: RegUse| match r.reg {
+        reg if reg.is_zero() => MOST,
+        STACK_POINTER => frame.max(1).trailing_zeros().min(MOST),
+        _ => zeros(body, values, r),
+    };
     of(place.base).min(of(place.uniform))
 }
 
@@ -312,19 +337,19 @@ fn rewrite(body: &mut Body<'_>, joins: &[Join]) {
         let cell = |access: &Access| ((access.offset - join.place.offset) / 4) as u8;
         // Loads come as early as the first, stores as late as the last.
         let at = |access: &&Access| access.at;
-        let by = match join.op {
-            Opcode::LDS => {
+        let by = match loads(join.op) {
+            true => {
                 for access in &join.accesses {
                     let v = access.value.reg.vreg().expect("a value");
                     changes.now.insert(v, (wide, cell(access)));
                 }
                 join.accesses.iter().min_by_key(at)
             }
-            _ => join.accesses.iter().max_by_key(at),
+            false => join.accesses.iter().max_by_key(at),
         };
         let by = by.expect("some accesses").id;
         let loc = body.loc(by);
-        if join.op == Opcode::LDS {
+        if loads(join.op) {
             insts.push(body.make(join.op, &[width], 1, &[all, place], loc));
         } else {
             for access in &join.accesses {

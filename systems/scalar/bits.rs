@@ -2,17 +2,18 @@
 
 use super::values::{Values, plain};
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFlags, RegUse, View};
-use orias_targets::slots::{IADD3, IMAD, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SGXT, SHF, VIMNMX};
+use orias_targets::slots::{
+    IADD3, IMAD, ISETP, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SGXT, SHF, VIMNMX,
+};
 use smallvec::smallvec;
 
 /// Steps back from what is asked for: what most masks stand behind is nearer.
 const DEPTH: u32 = 6;
 
-/// Special registers of which not all bits may be one: there are 32 lanes, and at most 1024 threads
-/// in the first two dimensions of a CTA and 64 in the third (the limits of CUDA for every GPU).
+/// Special registers of which not all bits may be one: there are 32 lanes, and only so many threads
+/// in a CTA.
 const SR_LANEID: u8 = 0x00;
 const SR_TID_X: u8 = 0x21;
-const SR_TID_Y: u8 = 0x22;
 const SR_TID_Z: u8 = 0x23;
 
 /// Truth tables of two inputs, the third RZ.
@@ -102,8 +103,9 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
         }
         Opcode::S2R => match inst.operand(S2R::A) {
             Operand::Special(SR_LANEID) => 31,
-            Operand::Special(SR_TID_X | SR_TID_Y) => 1023,
-            Operand::Special(SR_TID_Z) => 63,
+            Operand::Special(n @ SR_TID_X..=SR_TID_Z) => {
+                up_to(u64::from(values.threads[usize::from(n - SR_TID_X)] - 1))
+            }
             _ => u32::MAX,
         },
         Opcode::PRMT if inst.len() == PRMT::COUNT && inst.mods().is_empty() => {
@@ -124,6 +126,39 @@ pub(super) fn carries_nothing(body: &Body<'_>, values: &Values<'_>, sum: View<'_
     };
     let most: u64 = [IADD3::A, IADD3::B, IADD3::C].map(term).into_iter().map(u64::from).sum();
     most <= u64::from(u32::MAX)
+}
+
+/// The outcome of a comparison of a word with a number, where the bits of the word leave one only.
+pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, inst: View<'_>) -> Option<bool> {
+    let [order, rest @ ..] = inst.mods().as_slice() else { return None };
+    let is_signed = match rest {
+        [Mod::AND] => true,
+        [Mod::U32, Mod::AND] => false,
+        _ => return None,
+    };
+    let number = match inst.get(ISETP::B)? {
+        Operand::Imm(number) => number as u32,
+        Operand::RZ => 0,
+        _ => return None,
+    };
+    let ones = ones_of(body, values, &inst.operand(ISETP::A), DEPTH);
+    // What may be negative is another matter.
+    let most = Some(ones).filter(|ones| !is_signed || *ones >> 31 == 0)?;
+    let is_below = is_signed && number as i32 > most as i32 || !is_signed && number > most;
+    let is_above = is_signed && (number as i32) < 0;
+    match *order {
+        Mod::EQ if number & !ones != 0 => Some(false),
+        Mod::NE if number & !ones != 0 => Some(true),
+        Mod::LT | Mod::LE if is_below => Some(true),
+        Mod::GT | Mod::GE if is_below => Some(false),
+        Mod::LT | Mod::LE if is_above => Some(false),
+        Mod::GT | Mod::GE if is_above => Some(true),
+        Mod::LE if number == most => Some(true),
+        Mod::GT if number == most => Some(false),
+        Mod::LT if number == 0 => Some(false),
+        Mod::GE if number == 0 => Some(true),
+        _ => None,
+    }
 }
 
 /// All bits of the numbers up to one.

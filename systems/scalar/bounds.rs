@@ -3,12 +3,16 @@
 //! Approximations of functions scale what would be subnormal, and what comes to them often cannot
 //! be: `|x| + 1`, a sum of squares and something positive.
 
+use super::bits;
+use super::nan_or_zero;
 use super::values::{Values, plain};
 use crate::effects::copies_words;
 use orias_components::{
     Body, Guard, Inst, InstId, Mod, Opcode, Operand, RegFile, RegFlags, RegUse, View,
 };
-use orias_targets::slots::{FADD, FFMA, FMNMX, FMUL, FSEL, FSETP, LOP3_LUT as LOP3, MOV, MUFU};
+use orias_targets::slots::{
+    FADD, FFMA, FMNMX, FMUL, FSEL, FSETP, ISETP, LOP3_LUT as LOP3, MOV, MUFU, SEL,
+};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::num::FpCategory;
@@ -22,6 +26,14 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, predicate: RegUse) -
         return None;
     }
     let inst = body.inst(values.writer(RegUse { flags: RegFlags::NONE, ..predicate })?);
+    if inst.op == Opcode::ISETP {
+        let is_alone = inst.len() == ISETP::COUNT
+            && inst.guard.is_always()
+            && inst.operand(ISETP::P)
+                == Operand::Reg(RegUse { flags: RegFlags::NONE, ..predicate })
+            && inst.operand(ISETP::X) == Operand::PT;
+        return bits::outcome(body, values, inst).filter(|_| is_alone);
+    }
     let is_alone = inst.op == Opcode::FSETP
         && inst.len() == FSETP::COUNT
         && inst.guard.is_always()
@@ -31,6 +43,10 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, predicate: RegUse) -
         [word, Mod::AND] | [word, Mod::FTZ, Mod::AND] => *word,
         _ => return None,
     };
+    if matches!(word, Mod::NAN | Mod::NUM) && is_alone {
+        let operands = [FSETP::A, FSETP::B].map(|at| inst.operand(at));
+        return nan_or_zero::are_numbers(body, values, operands).then_some(word == Mod::NUM);
+    }
     let Operand::Imm(bits) = inst.get(FSETP::B).filter(|_| is_alone)? else { return None };
     let than = f32::from_bits(bits as u32);
     let exact = exact(body, values, &inst.operand(FSETP::A)).filter(|_| !than.is_subnormal());
@@ -182,11 +198,14 @@ pub(super) fn settled(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Optio
             false => Some(copy(Operand::Reg(old))),
         };
     }
-    if inst.op != Opcode::FSEL || inst.len() != FSEL::COUNT || !inst.mods().is_empty() {
-        return None;
-    }
-    let Operand::Reg(choice) = inst.operand(FSEL::X) else { return None };
+    let [a, b, x] = match inst.op {
+        Opcode::FSEL if inst.len() == FSEL::COUNT => [FSEL::A, FSEL::B, FSEL::X],
+        Opcode::SEL if inst.len() == SEL::COUNT => [SEL::A, SEL::B, SEL::X],
+        _ => return None,
+    };
+    let Operand::Reg(choice) = inst.get(x).filter(|_| inst.mods().is_empty())? else { return None };
     let first = outcome(body, values, choice)? != choice.flags.has(RegFlags::NOT);
-    let from = inst.operand(if first { FSEL::A } else { FSEL::B });
-    plain(&from).map(|_| copy(from))
+    let from = inst.operand(if first { a } else { b });
+    let is_word = plain(&from).is_some() || matches!(from, Operand::Imm(_) | Operand::RZ);
+    is_word.then(|| copy(from))
 }

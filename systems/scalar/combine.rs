@@ -13,6 +13,7 @@ use super::halves;
 use super::logic;
 use super::packs;
 use super::predicate;
+use super::products;
 use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
 use super::signs;
 use super::sums;
@@ -206,6 +207,15 @@ pub(super) fn combine(
                     found.again |= body.op(id) == Opcode::MOV;
                 }
             }
+            if let Some(new) = products::low_half(body, combiner.values, id) {
+                combiner.values.replace(body, id, &new);
+                let old = body.inst(id).to_inst();
+                if algebra::fold_one(body, id) {
+                    combiner.values.changed(body, id, &old);
+                }
+                found.count += 1;
+                found.again |= body.op(id) == Opcode::MOV;
+            }
             // What became something else may be a part of the next.
             for _ in 0..MOST_STEPS {
                 if !combiner.one(body, (block, n), id) {
@@ -284,7 +294,7 @@ impl Combiner<'_, '_> {
             self.values.replace(body, id, &new);
             return true;
         }
-        if (!inst.guard.is_always() || inst.op == Opcode::FSEL)
+        if (!inst.guard.is_always() || matches!(inst.op, Opcode::FSEL | Opcode::SEL))
             && let Some(new) = bounds::settled(body, self.values, id)
             && self.are_values(body, &new, id)
         {

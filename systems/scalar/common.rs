@@ -144,11 +144,15 @@ pub fn global_value_numbering(
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
-    let mut body = code.body();
-    let flow = analyses.flow(&body);
-    let map = analyses.cells(&body);
+    notes.count(number_values(&mut code.body(), &mut analyses));
+}
+
+/// How many values are copies now.
+pub(super) fn number_values(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
+    let flow = analyses.flow(body);
+    let map = analyses.cells(body);
     let mut walk = Walk {
-        leaders: Leaders::of(&body, map),
+        leaders: Leaders::of(body, map),
         known: scratch!(Table),
         insts: scratch!(Vec<InstId>),
         operands: scratch!(Vec<Operand>),
@@ -161,11 +165,11 @@ pub fn global_value_numbering(
     work.extend(body.layout().first().map(|entry| (entry.0, 0)));
     while let Some((block, left)) = work.pop() {
         walk.known.forget(left);
-        walk.block(&mut body, BlockId(block));
+        walk.block(body, BlockId(block));
         let left = walk.known.all.len();
         work.extend(below.iter(block).map(|child| (child, left)));
     }
-    notes.count(walk.found);
+    walk.found
 }
 
 /// By block those that it dominates at once.

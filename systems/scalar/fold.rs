@@ -9,7 +9,7 @@ use super::simplify::{Copies, simplify};
 use super::values::{News, Values};
 use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
-use crate::function::Options;
+use crate::function::{FunctionInfo, Options};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form};
@@ -21,14 +21,15 @@ use orias_targets::Target;
 pub fn general_optimize(
     code: Code<'_>,
     form: Read<'_, Form>,
-    options: Read<'_, Options>,
+    (options, info): (Read<'_, Options>, Read<'_, FunctionInfo>),
     mut analyses: Write<'_, Analyses>,
     mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
     if form.is_ssa {
-        notes.count(optimize_values(&mut body, &mut analyses, &mut clean, options.target));
+        let knows = (options.target, info.most_threads());
+        notes.count(optimize_values(&mut body, &mut analyses, &mut clean, knows));
         return;
     }
     if clean.copies != body.stamp() {
@@ -71,7 +72,7 @@ fn optimize_values(
     body: &mut Body<'_>,
     analyses: &mut Analyses,
     clean: &mut Clean,
-    target: &Target,
+    (target, threads): (&Target, [u32; 3]),
 ) -> usize {
     const ROUNDS: usize = 4;
     if clean.combined == body.stamp() {
@@ -110,6 +111,7 @@ fn optimize_values(
         }
     }
     let Look { mut values, mut copies, has_masks, .. } = look;
+    values.threads = threads;
     if may_combine && has_masks {
         values.sweep(body);
         values.changes.clear();

@@ -12,10 +12,13 @@ mod demand;
 mod ends;
 pub mod fold;
 mod halves;
+pub mod linear;
 mod logic;
+pub mod nan_or_zero;
 pub mod near;
 mod numbers;
 mod packs;
+pub mod phis;
 mod predicate;
 mod products;
 #[cfg(test)]

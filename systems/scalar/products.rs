@@ -1,11 +1,13 @@
-//! The high and the low word of one product are one product of 64 bits.
+//! The high and the low word of one product are one product of 64 bits, and one of whose 64 bits
+//! nobody reads the upper ones is a product of words.
 
+use super::values::Values;
 use crate::ssa::{Fixed, is_value};
 use orias_components::scratch;
 use orias_components::{
-    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, View,
+    BlockId, Body, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View,
 };
-use orias_targets::slots::{IMAD, IMAD_HI};
+use orias_targets::slots::{IMAD, IMAD_HI, IMAD_WIDE};
 use smallvec::smallvec;
 
 /// One half of a product.
@@ -85,6 +87,30 @@ fn in_block(body: &mut Body<'_>, fixed: &Fixed, block: BlockId) -> usize {
         }
     });
     joined.len()
+}
+
+/// The product of words that is enough where nobody reads the upper word of one of 64 bits.
+pub(super) fn low_half(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<Inst> {
+    let inst = body.inst(id);
+    let is_wide = inst.op == Opcode::IMAD
+        && matches!(inst.mods().as_slice(), [Mod::WIDE] | [Mod::WIDE, Mod::U32])
+        && inst.guard.is_always()
+        && inst.operand(IMAD_WIDE::P) == Operand::PT;
+    let result = inst.reg(IMAD_WIDE::D).filter(|r| is_wide && r.count == 2)?;
+    let word = |r: RegUse, cell: u8| RegUse { cell: r.cell + cell, count: 1, ..r };
+    if values.is_read(word(result, 1)) || !values.is_read(word(result, 0)) {
+        return None;
+    }
+    let added = match inst.operand(IMAD_WIDE::C) {
+        Operand::Reg(r) if r.reg.vreg().is_some() && r.flags == RegFlags::NONE => {
+            Operand::Reg(word(r, 0))
+        }
+        Operand::RZ => Operand::RZ,
+        _ => return None,
+    };
+    let [a, b] = [IMAD_WIDE::A, IMAD_WIDE::B].map(|at| inst.operand(at));
+    let operands = [Operand::Reg(word(result, 0)), a, b, added];
+    Some(Inst::new(Opcode::IMAD, &[], 1, &operands))
 }
 
 /// The half of a product that an instruction is, and whether it is the high one. Its result is a

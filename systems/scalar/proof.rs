@@ -261,6 +261,7 @@ fn a_rule_gives_no_more_instructions_than_it_takes() {
                 Slot::Zero
                     | Slot::True
                     | Slot::False
+                    | Slot::Exactly(_)
                     | Slot::Rest(_)
                     | Slot::Opposite(_)
                     | Slot::Total(..)

@@ -121,6 +121,27 @@ pub(super) const RULES: &[Rule] = &[
             &[Pair(D), True, Any(X), Any(Y), Pair(B)],
         ),
     },
+    // One instruction where ptxas 13.0.88 has two, IADD3 and LEA.HI.X.SX32.
+    Rule {
+        name: "a word with its sign and a pair",
+        from: &[
+            step(
+                Opcode::SHF,
+                &[Mod::R, Mod::S32, Mod::HI],
+                1,
+                &[Cell(W, 0), Zero, Exactly(31), Any(X)],
+            ),
+            step(Opcode::IADD3, &[], 3, &[Cell(D, 0), Cell(C, 0), True, Any(X), Cell(B, 0), Zero]),
+            step(
+                Opcode::IADD3,
+                &[Mod::X],
+                3,
+                &[Cell(D, 1), True, True, Cell(W, 0), Cell(B, 1), Zero, Cell(C, 0), False],
+            ),
+        ],
+        once: &[],
+        to: step(Opcode::IMAD, &[Mod::WIDE], 2, &[Pair(D), True, Any(X), Exactly(1), Pair(B)]),
+    },
     Rule {
         name: "a shift and a sum",
         from: &[

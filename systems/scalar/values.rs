@@ -29,6 +29,8 @@ pub(crate) struct Values<'m> {
     pub news: News,
     /// Those that have changed, some of them more than once.
     pub changes: Scratch<Vec<InstId>>,
+    /// Threads of a CTA in each dimension, at most.
+    pub threads: [u32; 3],
     /// Whether some cell is written more than once.
     pub is_rewritten: bool,
     /// Whether something that a phi makes or takes has lost a reader and kept others: these may be
@@ -133,6 +135,7 @@ impl<'m> Values<'m> {
             dead_count: 0,
             news: News::default(),
             changes: scratch!(Vec<InstId>),
+            threads: [1024, 1024, 64],
             is_rewritten: !again.is_empty(),
             may_circle: false,
         }

@@ -40,16 +40,18 @@ pub fn generate_mov_phi(
     }
     form.is_ssa = true;
     switches::split_edges(&mut body);
-    notes.count(construct(&mut body, &mut analyses));
+    notes.count(construct(&mut body, &mut analyses, VRegId(0)));
 }
 
-/// How many phis there are now.
-fn construct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
+/// Makes values of the registers from `first` on, several instructions of which may write one; what
+/// was made before them is in SSA form already. How many phis came.
+pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRegId) -> usize {
     let fixed = Fixed::of(body);
     let map = &*analyses.cells(body);
     let flow = analyses.flow_after(body);
     let dom = flow.dominators();
-    let renamed = to_rename(body, map, &fixed, dom);
+    let mut renamed = to_rename(body, map, &fixed, dom);
+    renamed[..first.0 as usize].fill(false);
     if !renamed.any() {
         return 0;
     }
@@ -59,7 +61,7 @@ fn construct(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
         let mut edit = FlowEdit::of(body);
         edit.new_before(body, entry);
         edit.finish(body);
-        return construct(body, analyses);
+        return construct(body, analyses, first);
     }
     let mut builder = Builder::new(body, map, &flow, &renamed);
     builder.place_phis(analyses);

@@ -25,8 +25,8 @@ mod groups;
 mod values;
 
 pub use check::check;
-pub(crate) use construct::copy;
 pub use construct::generate_mov_phi;
+pub(crate) use construct::{construct, copy};
 pub use destruct::convert_all_mov_phi_to_mov;
 pub use form::Form;
 pub use values::{Fixed, is_value};

@@ -1,6 +1,7 @@
 //! Every file in `ir/` is a phase's test: its head names the phase, whether the function is in
 //! SSA form, and a knob if one is not as it is by itself (`NAME in SSA form with KNOB=VALUE`),
-//! then come the IR before it and, behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes
+//! (lines `// frame: BYTES` and `// threads: X Y Z` say what else lowering would), then come the IR
+//! before it and, behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes
 //! what the phases do into the files: read the diff.
 
 use orias_components::text;
@@ -47,6 +48,17 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
     let knobs = Knobs::read(&given)?;
     let mut resources = Resources::new(Options { knobs, ..Options::for_test() });
     resources.form.is_ssa = is_ssa;
+    for line in input.lines() {
+        if let Some(bytes) = line.strip_prefix("// frame: ") {
+            resources.info.local_bytes = bytes.parse().map_err(|_| "a frame of how much?")?;
+            resources.info.local_align = 16;
+        } else if let Some(threads) = line.strip_prefix("// threads: ") {
+            let each: Vec<u32> = threads.split(' ').filter_map(|n| n.parse().ok()).collect();
+            let each = <[u32; 3]>::try_from(each).map_err(|_| "three numbers of threads")?;
+            resources.info.required_threads = Some(each);
+            resources.info.entry = true;
+        }
+    }
     (system.run)(&mut resources.find(&mut function));
     if let Some(error) = resources.report.errors.first() {
         return Err(error.message.clone());
