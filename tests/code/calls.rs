@@ -130,7 +130,7 @@ fn sections_and_symbols_of_functions_are_those_of_ptxas() {
 fn a_kernel_has_the_registers_and_the_stack_of_what_it_calls() {
     let source = ".version 9.0\n.target sm_90a\n.address_size 64
         .func (.param .b32 r) f(.param .b32 a) { .local .align 8 .b8 m[200]; .reg .b32 %a; .reg .b64 %x;
-            ld.param.b32 %a, [a]; mad.wide.u32 %x, %a, 4, 0; st.local.u32 [m+8], %a; mov.u64 %x, m; ld.local.u32 %a, [%x];
+            ld.param.b32 %a, [a]; mov.u64 %x, m; mad.wide.u32 %x, %a, 4, %x; st.local.u32 [m+8], %a; ld.local.u32 %a, [%x];
             st.param.b32 [r], %a; ret; }
         .visible .entry k(.param .u64 p) { .reg .b32 %a; .reg .b64 %p; ld.param.u64 %p, [p];
             { .param .b32 A; .param .b32 R; st.param.b32 [A], 1; call (R), f, (A); ld.param.b32 %a, [R]; }
