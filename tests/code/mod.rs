@@ -15,6 +15,7 @@ mod latencies;
 mod lowering;
 mod miscompiled;
 mod progress;
+mod rare_phases;
 mod seen_forms;
 mod spills;
 mod volatile;
