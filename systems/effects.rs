@@ -98,6 +98,9 @@ pub fn gives_all_the_same(op: Opcode) -> bool {
 /// SR_CgaCtaId. Numbers observed in what nvdisasm prints for sm_90.
 const OF_WARP: [u8; 4] = [0x25, 0x26, 0x27, 0x88];
 
+/// SR_TID.X; those of the other dimensions follow.
+pub const SR_TID: u8 = 0x21;
+
 /// Special registers that never change while a thread runs: SR_LANEID, SR_TID and SR_CTAID.
 const STEADY: [u8; 7] = [0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27];
 

@@ -13,6 +13,7 @@ use crate::analysis::Analyses;
 use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
+use crate::registers::limits::STACK_POINTER;
 use crate::ssa::{Form, construct, copy};
 use orias_components::scratch::Scratch;
 use orias_components::{
@@ -25,7 +26,7 @@ use rustc_hash::FxHashSet;
 const MOST_BYTES: u32 = 1 << 16;
 
 /// The register that points at the frame's bottom.
-const POINTER: Reg = Reg::phys(RegFile::R, 1);
+pub(super) const POINTER: Reg = Reg::phys(RegFile::R, STACK_POINTER);
 
 /// An access to a known place of the frame.
 #[derive(Clone, Copy, Debug)]

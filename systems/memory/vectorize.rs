@@ -12,6 +12,7 @@
 //! parameter says that its pointer is aligned.
 
 use super::alignment::{MOST, zeros};
+use super::local::POINTER;
 use crate::analysis::Analyses;
 use crate::effects;
 use crate::function::{FunctionInfo, Options};
@@ -33,9 +34,6 @@ use smallvec::{SmallVec, smallvec};
 /// block is walked in the time of its length.
 const OPEN: usize = 8;
 const LONG: usize = 64;
-
-/// Aligned as the frame is.
-const STACK_POINTER: Reg = Reg::phys(RegFile::R, 1);
 
 /// The widest access, in cells.
 const WIDEST: u8 = 4;
@@ -273,7 +271,8 @@ fn whole(body: &Body<'_>, value: RegUse) -> Option<VRegId> {
 fn zeros_of(body: &Body<'_>, values: &Values<'_>, place: MemRef, frame: u32) -> u32 {
     let of = |r: RegUse| match r.reg {
         reg if reg.is_zero() => MOST,
-        STACK_POINTER => frame.max(1).trailing_zeros().min(MOST),
+        // As the frame is.
+        POINTER => frame.max(1).trailing_zeros().min(MOST),
         _ => zeros(body, values, r),
     };
     of(place.base).min(of(place.uniform))

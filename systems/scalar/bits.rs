@@ -1,6 +1,7 @@
 //! Which bits of a value may be one, and masks that take nothing away.
 
 use super::values::{Values, plain};
+use crate::effects::SR_TID;
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFlags, RegUse, View};
 use orias_targets::slots::{
     IADD3, IMAD, ISETP, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SGXT, SHF, VIMNMX,
@@ -13,8 +14,7 @@ const DEPTH: u32 = 6;
 /// Special registers of which not all bits may be one: there are 32 lanes, and only so many threads
 /// in a CTA.
 const SR_LANEID: u8 = 0x00;
-const SR_TID_X: u8 = 0x21;
-const SR_TID_Z: u8 = 0x23;
+const SR_TID_Z: u8 = SR_TID + 2;
 
 /// Truth tables of two inputs, the third RZ.
 pub(super) const AND: u64 = 0xc0;
@@ -103,8 +103,8 @@ fn ones(body: &Body<'_>, values: &Values<'_>, r: RegUse, depth: u32) -> u32 {
         }
         Opcode::S2R => match inst.operand(S2R::A) {
             Operand::Special(SR_LANEID) => 31,
-            Operand::Special(n @ SR_TID_X..=SR_TID_Z) => {
-                up_to(u64::from(values.threads[usize::from(n - SR_TID_X)] - 1))
+            Operand::Special(n @ SR_TID..=SR_TID_Z) => {
+                up_to(u64::from(values.threads[usize::from(n - SR_TID)] - 1))
             }
             _ => u32::MAX,
         },

@@ -173,7 +173,7 @@ pub(super) fn number_values(body: &mut Body<'_>, analyses: &mut Analyses) -> usi
 }
 
 /// By block those that it dominates at once.
-fn children(flow: &ControlFlow) -> Scratch<Lists<u32>> {
+pub(super) fn children(flow: &ControlFlow) -> Scratch<Lists<u32>> {
     let mut below = scratch!(Lists<u32>).of(flow.graph().len());
     for block in flow.reverse_postorder() {
         if let Some(above) = flow.dominators().idom(*block) {

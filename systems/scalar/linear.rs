@@ -10,16 +10,16 @@
 //! Forms are found once each, on the way down the dominator tree, and kept by value. ptxas 13.0.88
 //! was not seen to do either where its terms are added in another order.
 
+use super::common::children;
 use super::values::{Values, plain};
+use crate::analysis::Analyses;
 use crate::analysis::liveness::{Cell, CellMap};
-use crate::analysis::{Analyses, ControlFlow};
 use crate::function::Options;
 use crate::loops::pointers::{share_bases, share_pointers};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form, is_value};
 use hashbrown::HashTable;
-use orias_components::lists::Lists;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{
@@ -159,17 +159,6 @@ fn may_be_any(body: &Body<'_>, map: &Arc<CellMap>) -> bool {
 
 fn hash_of(terms: &[(Cell, u32)]) -> u64 {
     FxBuildHasher.hash_one(terms)
-}
-
-/// By block those that it dominates at once.
-fn children(flow: &ControlFlow) -> Scratch<Lists<u32>> {
-    let mut below = scratch!(Lists<u32>).of(flow.graph().len());
-    for block in flow.reverse_postorder() {
-        if let Some(above) = flow.dominators().idom(*block) {
-            below.push(above, *block);
-        }
-    }
-    below
 }
 
 /// Whether it may become something that is better: a sum of a value and a number is none that

@@ -10,7 +10,7 @@ use super::halves;
 use super::values::{Values, plain};
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFile, RegFlags, RegUse, View};
 use orias_targets::Target;
-use orias_targets::slots::{F2FP_F32_PACK_AB as F2FP, PRMT};
+use orias_targets::slots::{F2FP_F32_PACK_AB as F2FP, HADD2, PRMT};
 use smallvec::{SmallVec, smallvec};
 
 /// The low halves of two words.
@@ -47,7 +47,8 @@ pub(super) fn pack(
         return None;
     }
     let mut new = a.to_inst();
-    new.operands[0] = inst.operand(PRMT::D);
+    // All of these have their result where a sum has it.
+    new.operands[HADD2::D] = inst.operand(PRMT::D);
     if is_conversion(a) && is_conversion(b) {
         new.operands[F2FP::A] = b.operand(F2FP::B);
         return target.takes(&new).map(|_| Packed(smallvec![(id, new)]));

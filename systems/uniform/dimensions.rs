@@ -4,15 +4,13 @@
 //! With `.reqntid` the size of a CTA is known, and a dimension of one thread has no other index
 //! than zero. ptxas 13.0.88 knows the second, and loads the size all the same.
 
+use crate::effects::SR_TID;
 use crate::function::FunctionInfo;
 use crate::notes::Notes;
 use crate::params::Read;
 use orias_components::{Code, Inst, Opcode, Operand, RegFile, View};
 use orias_targets::slots::{LDC, S2R};
 use smallvec::smallvec;
-
-/// Special registers with a thread's index: the first of three.
-const SR_TID: u8 = 0x21;
 
 /// Phase 12.
 pub fn replace_uniforms_with_imm(
