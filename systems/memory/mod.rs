@@ -3,4 +3,5 @@
 mod alignment;
 pub mod atomics;
 pub mod local;
+pub(crate) mod places;
 pub mod vectorize;

@@ -3,15 +3,18 @@
 //! In SSA form an expression is known in its block, behind it, and in all blocks that its block
 //! dominates; the walk goes down the dominator tree with a table of what is known on the way. Two
 //! are the same if their operands are, where copies stand for what they copy: what a copy was made
-//! of counts from there on, so that a whole chain is found in one walk.
+//! of counts from there on, so that a whole chain is found in one walk. Loads are expressions too,
+//! of what their space holds ([`places`]), and what is stored is known as what would be loaded.
 
 use crate::analysis::liveness::CellMap;
 use crate::analysis::{Analyses, ControlFlow};
 use crate::build::plop3;
 use crate::effects;
+use crate::function::FunctionInfo;
+use crate::memory::places::{self, Access, Numbers};
 use crate::notes::Notes;
 use crate::parallel;
-use crate::params::Write;
+use crate::params::{Read, Write};
 use crate::ssa::{Fixed, is_value};
 use bitvec::vec::BitVec;
 use hashbrown::HashTable;
@@ -20,11 +23,11 @@ use orias_components::scratch;
 use orias_components::scratch::Empty;
 use orias_components::scratch::Scratch;
 use orias_components::{
-    BlockId, Body, Code, Guard, Inst, InstId, Mod, ModsId, Opcode, Operand, Props, Reg, RegFile,
-    RegFlags, RegUse, View,
+    BlockId, Body, Code, Guard, Inst, InstId, Loc, MemRef, Mod, ModsId, Opcode, Operand, Props,
+    Reg, RegFile, RegFlags, RegUse, View,
 };
 use rustc_hash::FxBuildHasher;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -141,33 +144,46 @@ impl Leaders {
 /// Phase `GvnCse`: a value that is computed again becomes a copy of the first.
 pub fn global_value_numbering(
     code: Code<'_>,
+    info: Read<'_, FunctionInfo>,
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
-    notes.count(number_values(&mut code.body(), &mut analyses));
+    notes.count(number_values(&mut code.body(), &info, &mut analyses));
 }
 
 /// How many values are copies now.
-pub(super) fn number_values(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
+pub(super) fn number_values(
+    body: &mut Body<'_>,
+    info: &FunctionInfo,
+    analyses: &mut Analyses,
+) -> usize {
     let flow = analyses.flow(body);
     let map = analyses.cells(body);
+    let meetings = places::meetings(body, &flow);
     let mut walk = Walk {
         leaders: Leaders::of(body, map),
         known: scratch!(Table),
         insts: scratch!(Vec<InstId>),
         operands: scratch!(Vec<Operand>),
         again: scratch!(Vec<bool>),
+        more: scratch!(Vec<(usize, Inst, Loc)>),
+        looks_at_memory: meetings.is_some(),
+        memory: Numbers::default(),
+        last: 0,
         found: 0,
     };
     let below = children(&flow);
-    // Blocks to go into, and how many expressions to keep before.
-    let mut work = scratch!(Vec<(u32, usize)>);
-    work.extend(body.layout().first().map(|entry| (entry.0, 0)));
-    while let Some((block, left)) = work.pop() {
+    // Blocks to go into, how many expressions to keep before, and the numbers of memory.
+    let mut work = scratch!(Vec<(u32, usize, Numbers)>);
+    work.extend(body.layout().first().map(|entry| (entry.0, 0, Numbers::default())));
+    while let Some((block, left, memory)) = work.pop() {
         walk.known.forget(left);
-        walk.block(body, BlockId(block));
+        walk.memory = memory;
+        let changed = meetings.as_ref().map_or(0, |meetings| meetings[block as usize]);
+        walk.memory.change(changed, &mut walk.last);
+        walk.block(body, info, BlockId(block));
         let left = walk.known.all.len();
-        work.extend(below.iter(block).map(|child| (child, left)));
+        work.extend(below.iter(block).map(|child| (child, left, walk.memory)));
     }
     walk.found
 }
@@ -190,58 +206,156 @@ struct Walk {
     insts: Scratch<Vec<InstId>>,
     operands: Scratch<Vec<Operand>>,
     again: Scratch<Vec<bool>>,
+    /// What a block is to get before places of its own: copies behind the first of a wide value.
+    more: Scratch<Vec<(usize, Inst, Loc)>>,
+    looks_at_memory: bool,
+    memory: Numbers,
+    /// The last number that a space got.
+    last: u32,
     found: usize,
 }
 
 impl Walk {
-    fn block(&mut self, body: &mut Body<'_>, block: BlockId) {
-        let Walk { leaders, known, insts, operands, again, found } = self;
+    fn block(&mut self, body: &mut Body<'_>, info: &FunctionInfo, block: BlockId) {
+        let mut insts = std::mem::take(&mut self.insts);
         insts.clear();
         insts.extend_from_slice(body.block(block).insts());
         let is_long = insts.len() >= LONG_BLOCK;
         if is_long {
-            find_again(body, insts, again);
+            find_again(body, &insts, &mut self.again);
         }
-        let start = known.all.len();
+        let start = self.known.all.len();
         for (at, &id) in insts.iter().enumerate() {
             let inst = body.inst(id);
             if let Some(copy) = effects::as_copy(inst).filter(|_| inst.guard.is_always()) {
                 let plain = copy.from.flags == RegFlags::NONE && copy.to.flags == RegFlags::NONE;
-                let is_value = |r: RegUse| leaders.is_value(body, r.reg);
+                let is_value = |r: RegUse| self.leaders.is_value(body, r.reg);
                 if plain && is_value(copy.from) && is_value(copy.to) && !copy.to.reg.is_zero() {
-                    leaders.lead(copy.to, copy.from);
+                    self.leaders.lead(copy.to, copy.from);
                 }
                 continue;
             }
-            if is_long && !again[at] {
-                continue;
-            }
-            operands.clear();
-            let Some((key, to)) = expression(inst, operands) else { continue };
-            let mut are_values = leaders.is_value(body, to.reg);
-            for operand in operands.iter_mut() {
-                operand.for_each_reg(|r| are_values &= leaders.is_value(body, r.reg));
-                operand.map_regs(|r| leaders.leader(r));
-            }
-            if !are_values {
-                continue;
-            }
-            let hash = hash_of(key, operands);
-            // One that begins with constants alone is loaded again in other blocks: to keep it took
-            // 2 % more registers of nvcc's modules, and a fifth more spill code.
-            let is_first = key.op.has(Props::CONSTANT.with(Props::SPECIAL));
-            // Predicates are few.
-            let is_predicate = to.reg.file() == RegFile::P;
-            let may_keep = |at: usize| at >= start || !is_first && !is_predicate;
-            let same = known.find(hash, key, operands);
-            match same.filter(|(at, from)| from.count == to.count && may_keep(*at)) {
-                Some((_, from)) => {
-                    *found += 1;
-                    become_copy(body, block, id, to, from);
-                    leaders.lead(to, from);
+            if self.looks_at_memory {
+                let changed = places::changes(body, &insts, at);
+                if changed != 0 {
+                    self.memory.change(changed, &mut self.last);
                 }
-                None => known.insert(hash, key, operands, to),
+                if let Some(access) = places::access(inst, info) {
+                    self.access(body, id, at, access);
+                    continue;
+                }
             }
+            if !is_long || self.again[at] {
+                self.value(body, id, at, start);
+            }
+        }
+        body.insert_all(block, self.more.drain(..));
+        self.insts = insts;
+    }
+
+    /// Looks up what an instruction computes, `at` a place of its block, from where on so many
+    /// expressions were known.
+    fn value(&mut self, body: &mut Body<'_>, id: InstId, at: usize, start: usize) {
+        let Walk { leaders, known, operands, found, more, .. } = self;
+        operands.clear();
+        let Some((key, to)) = expression(body.inst(id), operands) else { return };
+        let mut are_values = leaders.is_value(body, to.reg);
+        for operand in operands.iter_mut() {
+            operand.for_each_reg(|r| are_values &= leaders.is_value(body, r.reg));
+            operand.map_regs(|r| leaders.leader(r));
+        }
+        if !are_values {
+            return;
+        }
+        let hash = hash_of(key, operands);
+        // One that begins with constants alone is loaded again in other blocks: to keep it took
+        // 2 % more registers of nvcc's modules, and a fifth more spill code.
+        let is_first = key.op.has(Props::CONSTANT.with(Props::SPECIAL));
+        // Predicates are few.
+        let is_predicate = to.reg.file() == RegFile::P;
+        let may_keep = |at: usize| at >= start || !is_first && !is_predicate;
+        let same = known.find(hash, key, operands);
+        match same.filter(|(at, from)| from.count == to.count && may_keep(*at)) {
+            Some((_, from)) if is_predicate => {
+                *found += 1;
+                let [to, from] = [to, from].map(Operand::Reg);
+                body.set_inst(id, &plop3(to, [from, Operand::PT, Operand::PT], 0x80));
+            }
+            Some((_, from)) => {
+                *found += 1;
+                let cells = (0..from.count).map(|i| RegUse::at(from.reg, from.cell + i, 1));
+                become_copies(body, more, (id, at), to, cells);
+            }
+            None => return known.insert(hash, key, operands, to),
+        }
+        let Some((_, from)) = same else { return };
+        leaders.lead(to, from);
+    }
+
+    /// Looks up what a load loads, and keeps what an access says of its place.
+    fn access(&mut self, body: &mut Body<'_>, id: InstId, at: usize, access: Access) {
+        let Walk { leaders, known, found, more, .. } = self;
+        let Access { place, value, part, .. } = access;
+        let all = [place.base, place.uniform, value];
+        if !all.iter().all(|r| leaders.is_value(body, r.reg)) {
+            return;
+        }
+        let place = MemRef {
+            base: leaders.leader(place.base),
+            uniform: leaders.leader(place.uniform),
+            ..place
+        };
+        let key = Key { op: access.load, mods: ModsId::NONE, at: access.space as u8 };
+        let number = self.memory.of(access.space);
+        let word = |i: u8, part: u64| {
+            let offset = place.offset.wrapping_add(4 * i32::from(i));
+            let [number, how, part] = [number.into(), access.how, part].map(Operand::Imm);
+            [Operand::Mem(MemRef { offset, ..place }), number, how, part]
+        };
+        let loaded = part.map_or(0, |part| part as u64);
+        // What was stored is more than what is loaded, where that is a part of a word.
+        let stored = loaded << 16;
+        let cells = |r: RegUse| (0..r.count).map(move |i| RegUse::at(r.reg, r.cell + i, 1));
+        if !access.is_load {
+            for (i, cell) in (0..).zip(cells(value)) {
+                let word = word(i, stored);
+                let from = match value.reg.is_zero() {
+                    true => RegUse::new(value.reg),
+                    false => leaders.leader(cell),
+                };
+                known.insert(hash_of(key, &word), key, &word, from);
+            }
+            return;
+        }
+        let mut sources = SmallVec::<[Option<RegUse>; 4]>::new();
+        for i in 0..value.count {
+            let word = word(i, loaded);
+            sources.push(known.find(hash_of(key, &word), key, &word).map(|(_, from)| from));
+        }
+        if sources.iter().all(Option::is_some) {
+            *found += 1;
+            let sources = sources.into_iter().flatten();
+            for (to, from) in cells(value).zip(sources.clone()) {
+                leaders.lead(to, from);
+            }
+            return become_copies(body, more, (id, at), value, sources);
+        }
+        for ((i, cell), source) in (0..).zip(cells(value)).zip(&sources) {
+            if source.is_none() {
+                let word = word(i, loaded);
+                known.insert(hash_of(key, &word), key, &word, cell);
+            }
+        }
+        let mask = match part {
+            Some(Mod::U8) => 0xff,
+            Some(Mod::U16) => 0xffff,
+            _ => return,
+        };
+        let word = word(0, stored);
+        if let Some((_, from)) = known.find(hash_of(key, &word), key, &word) {
+            *found += 1;
+            let new = masked(value, from, mask);
+            body.set_inst(id, &new);
         }
     }
 }
@@ -294,8 +408,13 @@ fn find_again(body: &Body<'_>, insts: &[InstId], again: &mut Vec<bool>) {
 /// Functions without any are left alone. There it found 31 instructions in four kernels of the
 /// corpus, 21 of them in one, which then took two registers more; and it took a hundredth of the
 /// time.
-pub fn late_commoning(code: Code<'_>, analyses: Write<'_, Analyses>, notes: Notes<'_>) {
-    global_value_numbering(code, analyses, notes);
+pub fn late_commoning(
+    code: Code<'_>,
+    info: Read<'_, FunctionInfo>,
+    analyses: Write<'_, Analyses>,
+    notes: Notes<'_>,
+) {
+    global_value_numbering(code, info, analyses, notes);
 }
 
 /// The instruction as an expression with one result, when it is one; adds its operands.
@@ -332,29 +451,34 @@ fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUs
     Some((Key { op: inst.op, mods: inst.mods_id(), at: at as u8 }, to))
 }
 
-/// Replaces the instruction by copies of each cell.
-fn become_copy(
+/// Makes an instruction, `at` a place of its block, copies of each cell.
+fn become_copies(
     body: &mut Body<'_>,
-    block: orias_components::BlockId,
-    id: InstId,
+    more: &mut Vec<(usize, Inst, Loc)>,
+    (id, at): (InstId, usize),
     to: RegUse,
-    from: RegUse,
+    from: impl Iterator<Item = RegUse>,
 ) {
-    if to.reg.file() == RegFile::P {
-        let [to, from] = [to, from].map(Operand::Reg);
-        return body.set_inst(id, &plop3(to, [from, Operand::PT, Operand::PT], 0x80));
-    }
-    let copy = |i: u8| {
-        let cell = |r: RegUse| Operand::Reg(RegUse::at(r.reg, r.cell + i, 1));
-        Inst {
-            operands: smallvec![cell(to), cell(from), Operand::Imm(0xf)],
-            ..Inst::new(Opcode::MOV, &[] as &[Mod], 1, &[])
-        }
-    };
     let loc = body.loc(id);
-    body.set_inst(id, &copy(0));
-    for i in 1..to.count {
-        let at = body.block(block).insts().iter().position(|i| *i == id).unwrap_or(0);
-        body.insert(block, at + i as usize, copy(i), loc);
+    for (i, from) in (0..).zip(from) {
+        let to = RegUse::at(to.reg, to.cell + i, 1);
+        let copy = Inst {
+            operands: smallvec![Operand::Reg(to), Operand::Reg(from), Operand::Imm(0xf)],
+            ..Inst::new(Opcode::MOV, &[] as &[Mod], 1, &[])
+        };
+        match i {
+            0 => body.set_inst(id, &copy),
+            _ => more.push((at + 1, copy, loc)),
+        }
     }
+}
+
+/// Some bits of a word.
+fn masked(to: RegUse, from: RegUse, mask: u64) -> Inst {
+    // The truth table of `a & b`.
+    const AND: u64 = 0xc0;
+    let [to, from] = [to, from].map(Operand::Reg);
+    let [mask, table] = [mask, AND].map(Operand::Imm);
+    let operands = [Operand::PT, to, from, mask, Operand::RZ, table, Operand::NOT_PT];
+    Inst::new(Opcode::LOP3, &[Mod::LUT], 2, &operands)
 }

@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 
 /// Whether a WARPSYNC, at this place in a block, is that of what stands behind it: an exchange of
 /// values or a matrix product. One that PTX asks for is not: `bar.warp.sync`.
-pub(super) fn is_of_next(body: &Body<'_>, insts: &[InstId], at: usize) -> bool {
+pub(crate) fn is_of_next(body: &Body<'_>, insts: &[InstId], at: usize) -> bool {
     let of = |at: usize| insts.get(at).map(|id| body.loc(*id).ptx_inst);
     let next = insts.get(at + 1).map(|id| body.op(*id));
     of(at) == of(at + 1) && next.is_some_and(|op| op.has(Props::CONVERGENT))

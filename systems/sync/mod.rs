@@ -4,7 +4,7 @@
 pub mod collective;
 pub mod convergence;
 pub mod idle;
-mod joined;
+pub(crate) mod joined;
 pub mod progress;
 pub mod regions;
 pub mod together;
